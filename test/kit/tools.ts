@@ -19,6 +19,8 @@ export interface ToolSpec {
   readonly maxOutput?: number;
   readonly rights?: readonly Right[];
   readonly input?: z.ZodType;
+  readonly renamed?: string;
+  readonly effects?: Tool["effects"];
   readonly execute?: (
     input: Record<string, unknown>,
     context: ToolContext,
@@ -40,6 +42,8 @@ export function recordingTool(
     replay: spec.replay ?? "safe",
     parallel: spec.parallel ?? false,
     maxOutput: spec.maxOutput ?? 4_000,
+    renamed: spec.renamed,
+    effects: spec.effects,
     execute: (input, context) =>
       whileAlive(process, async () => {
         deps.activity.count += 1;

@@ -76,6 +76,7 @@ export function openTelemetry(): Telemetry {
         const tool = host.find(agent, name);
         return tool && traced(tool);
       },
+      known: (name) => host.known?.(name),
     }),
     follow(events, session) {
       sessionOf = session;

@@ -1,11 +1,9 @@
 /** The tools of each agent, by its kind and profile. The same agent always gets the same list in the same order. */
-import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { isOwner } from "../../core/agent/session-key.ts";
 import { InvariantError } from "../../core/errors.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
-import { mayUse, type ToolPolicy } from "../../core/rights/kind-rules.ts";
-import { isOwnersOnly } from "./owners-only.ts";
+import { judge, type Standing } from "../../core/rights/decide.ts";
+import { denialByProfile, mayUse, type ToolPolicy } from "../../core/rights/kind-rules.ts";
 
 export interface ToolHostOptions {
   readonly tools: readonly Tool[];
@@ -15,10 +13,10 @@ export interface ToolHostOptions {
   /** Whether children may have children of their own. */
   nesting?(): boolean;
   /**
-   * Names the owner's accounts. The list of an agent that serves a guest omits the owner's tools; `find` still finds them,
-   * and they answer why they are denied. Absent: no agent serves a guest.
+   * The rights of the person an agent belongs to. Its list omits what these rights deny in any case; a call by name is
+   * still judged, and gets the reason. Undefined: nothing is omitted.
    */
-  readonly config?: Pick<Config, "owner">;
+  standingOf?(agent: AgentRecord): Standing | undefined;
 }
 
 /** Tools are sorted by name, so that the prompt's bytes do not depend on the order of registration. */
@@ -27,7 +25,7 @@ export function toolHost({
   older = [],
   policyOf = () => undefined,
   nesting = () => false,
-  config,
+  standingOf = () => undefined,
 }: ToolHostOptions): ToolHost {
   const all = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
   const twice = all.find(({ name }, index) => all[index + 1]?.name === name);
@@ -52,19 +50,25 @@ export function toolHost({
     const { inheritedTools } = state;
     return inheritedTools ? known.tools.filter(({ name }) => inheritedTools.includes(name)) : known.tools;
   };
-  const mayUseOlder = (agent: AgentRecord, name: string): boolean =>
-    mayUse(name, agent.descriptor.type, policyOf(agent.profile));
+  /** An old name is allowed as its present one is, unless the profile denies it by itself. */
+  const mayUseOlder = (agent: AgentRecord, { name, renamed = name }: Tool): boolean => {
+    const policy = policyOf(agent.profile);
+    const user = { nesting: nesting(), inherited: agent.state.inheritedTools };
+    if (denialByProfile(name, { deny: policy?.deny }) !== undefined) return false;
+    return mayUse(renamed, agent.descriptor.type, policy, user);
+  };
   return {
-    list: (agent) =>
-      config && isGuest(agent, config) ? allowed(agent).filter((tool) => !isOwnersOnly(tool)) : allowed(agent),
+    list(agent) {
+      const standing = standingOf(agent);
+      const tools = allowed(agent);
+      return standing ? tools.filter((tool) => !isDenied(tool, standing)) : tools;
+    },
     find: (agent, name) =>
       allowed(agent).find((tool) => tool.name === name) ??
-      older.find((tool) => tool.name === name && mayUseOlder(agent, name)),
+      older.find((tool) => tool.name === name && mayUseOlder(agent, tool)),
+    known: (name) => [...all, ...older].find((tool) => tool.name === name),
   };
 }
 
-/** A conversation with a person who is not the owner, or with several people. */
-function isGuest({ descriptor }: AgentRecord, { owner }: Pick<Config, "owner">): boolean {
-  if (descriptor.type !== "user") return false;
-  return (descriptor.peerKind ?? "dm") !== "dm" || !isOwner(descriptor, owner.accounts);
-}
+const isDenied = ({ name, rights }: Tool, standing: Standing): boolean =>
+  judge({ action: name, rights }, standing).verdict === "deny";

@@ -2,10 +2,9 @@
 
 import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts";
 import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
-import { type OwnerReader, worksForOwner } from "../../adapters/tools/agents/relations.ts";
+import type { OwnerReader } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
-import { ownersOnly } from "../../adapters/tools/owners-only.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
@@ -17,7 +16,6 @@ import { callSurroundings, type SurroundingsOf } from "../../adapters/workspace/
 import { type PersonOf, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
-import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -31,6 +29,7 @@ import { personOf } from "../../engine/runtime/people.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
+import { listRights } from "./tool-list-rights.ts";
 
 export interface Toolkit {
   readonly tools: ToolHost;
@@ -45,7 +44,7 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   readonly clock: Clock;
   /** Tells which person an agent works for. */
   readonly store: OwnerReader;
-  /** Tells whose an account is. Absent: every account is a person. */
+  /** Whose an account is, and which tools a list leaves out. Absent: every account is a person, and no tool is left out. */
   readonly directory?: Directory;
   /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
@@ -69,20 +68,28 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
   // Prompts are built before every model call: the directory is read for files only.
   const placesOf = agentPlaces(config, paths, workspacesOf(config, paths, whose("now")));
   const workspaceOf = workspacesOf(config, paths, whose("recent"));
-  const forOwner = (agent: AgentRecord) => worksForOwner(store, config.owner, agent);
-  const all = [currentTimeTool(clock, () => config.session.timeZone ?? hostZone()), ...fileTools(placesOf), ...more];
+  const rights = listRights(options.directory, settings);
+  const all = [
+    currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
+    ...fileTools({ placesOf, personOf: whose("now") }),
+    ...more,
+  ];
   const tools =
     options.tools ??
     toolHost({
-      tools: ownersOnly(all, forOwner),
-      older: ownersOnly(older, forOwner),
+      tools: all,
+      older,
       nesting: () => config.subagents.maxDepth > 1,
       policyOf: (profile) => config.profiles[profile]?.tools,
-      config,
+      standingOf: rights.standingOf,
     });
+  const promptOf = agentPrompts({ ...options, tools, workspaceOf });
   return {
     tools,
-    promptOf: agentPrompts({ ...options, tools, workspaceOf }),
+    async promptOf(agent) {
+      await rights.refresh();
+      return promptOf(agent);
+    },
     surroundingsOf: callSurroundings(workspaceOf, () => process.env),
   };
 }

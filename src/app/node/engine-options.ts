@@ -44,6 +44,10 @@ export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: 
     outbox: outboxSettings(config),
     ...sessionOptions(config),
     people: peopleSettings(config),
+    rights: {
+      policyOf: (profile) => config.profiles[profile]?.tools,
+      nesting: () => config.subagents.maxDepth > 1,
+    },
     get waiting() {
       return waitingLimits(config);
     },

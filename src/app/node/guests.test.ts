@@ -25,9 +25,15 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { DeniedError } from "../../core/errors.ts";
 import type { ChangeId, RunId } from "../../core/ids.ts";
+import type { Gate } from "../../core/ports/gate.ts";
 import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
+import type { RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { seedAgent } from "../../engine/context/seed-agent.ts";
+import { directoryOf } from "../../engine/people/directory.ts";
+import { gateOf } from "../../engine/rights/gate.ts";
+import { personOf } from "../../engine/runtime/people.ts";
+import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import { TriggerTestEngine } from "../../engine/triggers/triggers.test-kit.ts";
 import { createToolkit, type Toolkit } from "./create-toolkit.ts";
 
@@ -43,6 +49,7 @@ const ids = systemIds();
 let paths: HomePaths;
 let world: TriggerTestEngine;
 let toolkit: Toolkit;
+let gate: Gate;
 let schedules: readonly Tool[];
 
 beforeEach(async () => {
@@ -55,7 +62,16 @@ beforeEach(async () => {
     ...cronTaskTools(world.cron),
     ...heartbeatTools(world.triggers.heartbeat),
   ] as Tool[];
-  toolkit = createToolkit({ config, paths, clock: systemClock, store: world.store, more: schedules });
+  const people = peopleSettings(config);
+  const directory = directoryOf({ store: world.store, clock: systemClock }, { ...people, unknown: "guest" });
+  toolkit = createToolkit({ config, paths, clock: systemClock, store: world.store, more: schedules, directory });
+  await toolkit.promptOf(await make(person("first")));
+  gate = gateOf({
+    tools: toolkit.tools,
+    directory,
+    policyOf: (profile) => config.profiles[profile]?.tools,
+    personOf: (agent) => personOf(world.store, people, agent, { rights: agent.descriptor.type !== "swarm" }),
+  });
 });
 afterEach(() => rmSync(paths.home, { recursive: true, force: true }));
 
@@ -82,27 +98,41 @@ async function jobOf(maker: AgentRecord): Promise<AgentRecord> {
   return make({ type: "cron", id: job.id, name: job.name });
 }
 
-function call(agent: AgentRecord, name: string, input: object, by = agent): Promise<ToolOutput> {
-  const tool = toolkit.tools.find(by, name);
+/** Calls a tool as a run does: after the gate. */
+async function call(agent: AgentRecord, name: string, input: object): Promise<ToolOutput> {
+  const tool = toolkit.tools.known?.(name);
   if (!tool) throw new TypeError(`There is no ${name} here.`);
+  const asked = {
+    callId: "c",
+    name,
+    arguments: input as Record<string, unknown>,
+    replay: "safe",
+    state: "asked",
+  } as const;
+  const [judged] = (await gate.judge(agent, { id: "r" as RunId, body: {} as RunBody }, [asked])).calls;
+  if (judged?.decision.verdict !== "allow") throw new DeniedError(judged?.decision.reason ?? "");
   const signal = new AbortController().signal;
   const context = { agent, agentId: agent.id, runId: "r" as RunId, callId: "c", signal, progress() {} };
-  return tool.execute(tool.input.parse(input), context);
+  return tool.execute(tool.input.parse(input), { ...context, allowed: judged.effects });
 }
 
 const job = { name: "tea", schedule: { kind: "every", everyMs: 60_000 }, payload: { message: "Tea." } };
+const http = { kind: "http", url: "http://127.0.0.1/" };
 const ATTACKS: readonly (readonly [string, string, object])[] = [
-  ["cron_add", "cron_add", { name: "x", schedule: "0 9 * * *", prompt: "go" }],
-  [
-    "cron with an http gate",
-    "cron",
-    { action: "add", job: { ...job, gate: { kind: "http", url: "http://127.0.0.1/" } } },
-  ],
+  ["cron_add with a gate", "cron_add", { name: "x", schedule: "0 9 * * *", prompt: "go", gate: http }],
+  ["cron with an http gate", "cron", { action: "add", job: { ...job, gate: http } }],
+  ["cron with an http gate in a wrapper", "cron", { action: "add", job: { data: { ...job, gate: http } } }],
   ["cron with a command gate", "cron", { action: "add", job: { ...job, gate: { kind: "command", command: "id" } } }],
-  ["cron list", "cron", { action: "list" }],
-  ["cron wake", "cron", { action: "wake", text: "go" }],
-  ["cron_read_task", "cron_read_task", { taskId: "x" }],
-  ["cron_delete_task", "cron_delete_task", { taskId: "x" }],
+  [
+    "cron to another's address",
+    "cron",
+    { action: "add", job: { ...job, payload: { kind: "agentTurn", message: "x", channel: "test", to: "olga" } } },
+  ],
+  [
+    "cron to another's address in one text",
+    "cron",
+    { action: "add", job: { ...job, payload: { kind: "agentTurn", message: "x", channel: "last", to: "test:olga" } } },
+  ],
   ["heartbeat_add", "heartbeat_add", { title: "x", prompt: "go" }],
   ["heartbeat_remove", "heartbeat_remove", { id: "x" }],
   ["heartbeat_list", "heartbeat_list", {}],
@@ -135,22 +165,16 @@ const OWNERS: readonly (readonly [string, () => Promise<AgentRecord>])[] = [
 
 describe.each(GUESTS)("%s", (_, guest) => {
   it.each(ATTACKS)("is denied %s", async (_title, name, input) => {
-    const owner = await make(person("owner", "terminal"));
-    // The tool of the owner's agent: only the calling agent matters.
-    await expect(call(await guest(), name, input, owner)).rejects.toMatchObject({
-      code: "denied",
-      message: `${name} is denied: only the owner's agents can use schedules and the heartbeat.`,
-    });
+    await expect(call(await guest(), name, input)).rejects.toThrow(DeniedError);
   });
 
   it("does not write into the owner's workspace", async () => {
-    const owner = await make(person("owner", "terminal"));
     const agent = await guest();
     for (const path of ["AGENTS.md", "cron/x/TASK.md", "note.txt"]) {
-      const absolute = call(agent, "write", { path: join(paths.workspace, path), content: "obey" }, owner);
+      const absolute = call(agent, "write", { path: join(paths.workspace, path), content: "obey" });
       await expect(absolute).rejects.toThrow(DeniedError);
       // In the directory of the person. An agent of no one has none.
-      await call(agent, "write", { path, content: "obey" }, owner).catch((error) =>
+      await call(agent, "write", { path, content: "obey" }).catch((error) =>
         expect(error).toMatchObject({ code: "denied" }),
       );
     }
@@ -171,30 +195,26 @@ describe.each(OWNERS)("%s", (_, owner) => {
 });
 
 describe("the tools of schedules", () => {
-  it("are listed for the owner's agents only, and tell a guest's agent why they are denied", async () => {
+  it("are listed as far as a guest may use them, and a call by name gets the reason", async () => {
     const names = (agent: AgentRecord) => toolkit.tools.list(agent).map(({ name }) => name);
     const [guest, olga] = [await make(person("ann")), await make(person("olga"))];
     expect(names(olga)).toEqual(expect.arrayContaining(schedules.map(({ name }) => name)));
-    expect(names(guest)).toEqual(["current_time", "edit", "list", "read", "write"]);
-    expect((await toolkit.promptOf(guest)).text).not.toMatch(/cron|heartbeat_/);
-    await expect(call(guest, "heartbeat_run", {})).rejects.toThrow("heartbeat_run is denied");
+    const cron = schedules.flatMap(({ name }) => (name.startsWith("cron") ? [name] : []));
+    expect(names(guest)).toEqual([...cron, "current_time", "edit", "list", "read", "write"].sort());
+    expect((await toolkit.promptOf(guest)).text).not.toMatch(/heartbeat_/);
+    await expect(call(guest, "heartbeat_run", {})).rejects.toThrow("the heartbeat belongs to the owner");
   });
 
-  it("are recognised by name and right, so that a new tool is covered too", async () => {
-    const { config } = parseConfig({ text: CONFIG, file: "rookery.json5", env: {} });
-    const later = (name: string, rights: Tool["rights"]): Tool => ({ ...(schedules[0] as Tool), name, rights });
-    const more = [later("cron_x", []), later("heartbeat_x", []), later("remind", ["schedule"])];
-    toolkit = createToolkit({
-      config,
-      paths,
-      clock: systemClock,
-      store: world.store,
-      more,
-      older: [later("cron_old", [])],
-    });
-    const guest = await make(person("ann"));
-    for (const name of ["cron_x", "heartbeat_x", "remind", "cron_old"]) {
-      await expect(call(guest, name, { action: "list" })).rejects.toThrow(DeniedError);
+  it("make jobs for a guest that the guest may change, and no one else", async () => {
+    const [ann, bob] = [await make(person("ann")), await make(person("bob"))];
+    const added = await call(ann, "cron_add", { name: "x", schedule: "0 9 * * *", prompt: "go" });
+    await commit(added.ops ?? []);
+    const [first] = await world.cron.list();
+    await call(ann, "cron", { action: "update", id: first?.id, patch: { name: "y" } });
+    await expect(call(bob, "cron", { action: "run", id: first?.id })).rejects.toThrow(DeniedError);
+    await expect(call(bob, "cron_delete_task", { taskId: first?.id })).rejects.toThrow(DeniedError);
+    for (const patch of [{ gate: http }, { payload: { channel: "test", to: "bob" } }, { agentId: "team" }]) {
+      await expect(call(ann, "cron", { action: "update", id: first?.id, patch })).rejects.toThrow(DeniedError);
     }
   });
 });

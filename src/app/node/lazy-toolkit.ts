@@ -20,7 +20,8 @@ export function lazyToolkit(): LazyToolkit {
     throw new InvariantError("A run asked for its tools before they were loaded.");
   };
   const become = ({ tools, promptOf, surroundingsOf }: Toolkit): void => {
-    Object.assign(toolkit.tools, { list: tools.list.bind(tools), find: tools.find.bind(tools) });
+    const { list, find, known } = tools;
+    Object.assign(toolkit.tools, { list: list.bind(tools), find: find.bind(tools), known: known?.bind(tools) });
     Object.assign(toolkit, { promptOf, surroundingsOf });
   };
   const toolkit: LazyToolkit = {

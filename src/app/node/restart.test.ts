@@ -117,7 +117,7 @@ it("resumes a run that crashed during a tool call, with its tools loaded", async
     };
     return openNode({
       paths: homePaths(join(root, name)),
-      config: configSchema.parse({}),
+      config: configSchema.parse({ owner: { accounts: ["test:ann"] } }),
       connectors: [],
       tools: { list: () => [dig], find: () => dig },
       model: {

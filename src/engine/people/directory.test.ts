@@ -61,6 +61,7 @@ describe("the directory of people", () => {
     expect(standing(id("bob")).role).toBe("stranger");
     expect(standing(id("telegram:7")).role).toBe("stranger");
     expect(standing(appUser("shop", "ann")).role).toBe("guest");
+    expect(standing(id("api:zoe")).role).toBe("guest");
     expect([sender("telegram", "42"), sender("telegram", "7"), sender("telegram", "1")]).toEqual([
       "ann",
       "telegram:7",

@@ -7,9 +7,10 @@ import { everyone } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Gate, JudgedCall, JudgedRun, Judgement } from "../../core/ports/gate.ts";
 import type { EffectContext, Tool, ToolHost } from "../../core/ports/tool.ts";
-import { decide, type Effect, type Situation, type Standing, stricter } from "../../core/rights/decide.ts";
+import { ALLOWED, decide, type Effect, type Situation, type Standing, stricter } from "../../core/rights/decide.ts";
 import type { ToolPolicy } from "../../core/rights/kind-rules.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
+import { workedFor } from "../budgets/spender.ts";
 import type { Directory } from "../people/directory.ts";
 
 /** What the configuration decides about rights. Read at each use. */
@@ -35,7 +36,7 @@ export const gateOf = (parts: GateParts): Gate => ({
     const situation = situationOf(parts, agent, run.body, people.map(standing));
     const owned = (effect: Effect): Effect => (effect.of ? { ...effect, of: personOf(effect.of) } : effect);
     const [person = NO_ONE] = situation.people.map((one) => one.person);
-    const calls = found.map((one) => judged({ ...one, person, effects: one.effects.map(owned) }, situation));
+    const calls = found.map(({ call, effects }) => judged(call, effects.map(owned), { ...situation, person }));
     return { revision, calls };
   },
 });
@@ -43,12 +44,18 @@ export const gateOf = (parts: GateParts): Gate => ({
 /** In the audit log, for a run that acts for no one. */
 export const NO_ONE = "no one";
 
-type Found = Pick<JudgedCall, "call" | "effects" | "acts">;
-
-function judged(found: Omit<JudgedCall, "decision">, situation: Situation): JudgedCall {
-  const decisions = found.effects.map((effect) => decide(effect, situation));
-  return { ...found, decision: decisions.reduce(stricter, { verdict: "allow", reason: "" }) };
+function judged(
+  call: CallRecord,
+  effects: readonly Effect[],
+  { person, ...situation }: Situation & { readonly person: string },
+): JudgedCall {
+  const decision = effects.map((effect) => decide(effect, situation)).reduce(stricter, ALLOWED);
+  const acts = effects.some(({ rights, target, of }) => actsBy(rights) || (target !== undefined && of !== person));
+  return { call, person, effects, decision, acts };
 }
+
+/** Whether rights are for more than reading. */
+const actsBy = (rights: Effect["rights"]): boolean => rights.some((right) => right !== "read");
 
 /** Everyone whose rights count for a run. Empty: no one, so nothing is allowed. */
 async function peopleOn(
@@ -80,16 +87,13 @@ export function situationOf(
 }
 
 /** What a call is about to do. A call that no tool takes, or with arguments that its tool refuses, does nothing. */
-async function effectsOf(tools: ToolHost, agent: AgentRecord, run: JudgedRun, call: CallRecord): Promise<Found> {
+async function effectsOf(tools: ToolHost, agent: AgentRecord, run: JudgedRun, call: CallRecord) {
   const tool = tools.known?.(call.name) ?? tools.find(agent, call.name);
-  if (!tool) return { call, effects: [], acts: false };
-  const effects = [ownEffect(tool), ...(await namedEffects(tool, agent, run, call))];
-  return { call, effects, acts: effects.some(({ rights, target }) => target !== undefined || acts(rights)) };
+  const effects = tool ? [ownEffect(tool), ...(await namedEffects(tool, agent, run, call))] : [];
+  return { call, effects };
 }
 
 const ownEffect = ({ name, renamed, rights }: Tool): Effect => ({ action: renamed ?? name, rights });
-
-const acts = (rights: Effect["rights"]): boolean => rights.some((right) => right !== "read");
 
 async function namedEffects(
   tool: Tool,
@@ -100,7 +104,7 @@ async function namedEffects(
   if (!tool.effects) return [];
   const input = await tool.input.safeParseAsync(call.arguments);
   if (!input.success) return [];
-  const context: EffectContext = { agent, agentId: agent.id, runId, behalf: body.behalf, person: body.person };
+  const context: EffectContext = { agent, agentId: agent.id, runId, behalf: body.behalf, ...workedFor(agent, body) };
   const named = await tool.effects(input.data, context);
   return named.map((effect) => ({ ...effect, tool: tool.renamed ?? tool.name }));
 }

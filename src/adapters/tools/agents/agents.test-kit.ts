@@ -8,8 +8,13 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import type { ChangeId, RunId, SessionKey } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
+import type { RunBody } from "../../../core/run/run.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { systemAgentsOf } from "../../../engine/agents/system-agents.ts";
+import { deniedText } from "../../../engine/rights/denied-text.ts";
+import { gateOf } from "../../../engine/rights/gate.ts";
+import { personOf } from "../../../engine/runtime/people.ts";
+import { peopleSettings } from "../../../engine/runtime/people-settings.ts";
 import { type AgentToolDeps, agentToolDepsOf } from "./agent-tool-deps.ts";
 import { agentTools, olderAgentTools } from "./agent-tools.ts";
 
@@ -46,7 +51,14 @@ export const textOf = ({ content }: ToolOutput): string =>
   content.map((block) => (block.type === "text" ? block.text : "")).join("");
 export const jsonOf = (output: ToolOutput): Record<string, unknown> => JSON.parse(textOf(output));
 
-export async function openTestTools(options: { config?: string; engine?: TestEngineOptions } = {}): Promise<TestTools> {
+export interface TestToolOptions {
+  readonly config?: string;
+  readonly engine?: TestEngineOptions;
+  /** Judges each call before it starts, as a node does. Accounts without a record are guests. */
+  readonly gated?: boolean;
+}
+
+export async function openTestTools(options: TestToolOptions = {}): Promise<TestTools> {
   const { config } = parseConfig({ text: options.config ?? "{}", file: "rookery.json5", env: {} });
   let engine: TestEngine | undefined;
   const system = () => (engine as TestEngine).system;
@@ -73,8 +85,20 @@ export async function openTestTools(options: { config?: string; engine?: TestEng
     systemAgents: () => systemAgentsOf(config),
   });
   const all = [...agentTools(deps), ...olderAgentTools(deps)];
-  engine = await TestEngine.open({ ...options.engine, files, tools: { ...specsOf(all), ...options.engine?.tools } });
+  const people = { ...peopleSettings(config), unknown: "guest" } as const;
+  engine = await TestEngine.open({
+    ...options.engine,
+    files,
+    tools: { ...specsOf(all), ...options.engine?.tools },
+    system: { ...(options.gated && { people, rights: {} }), ...options.engine?.system },
+  });
   const opened = engine;
+  const find = (name: string) => all.find((tool) => tool.name === name);
+  const gate = gateOf({
+    tools: { list: () => all, find: (_, name) => find(name), known: find },
+    directory: opened.system.directory,
+    personOf: (agent) => personOf(opened.store, people, agent, { rights: agent.descriptor.type !== "swarm" }),
+  });
   let calls = 0;
   let changes = 0;
   const commit = async (ops: readonly Op[]): Promise<void> => {
@@ -102,8 +126,21 @@ export async function openTestTools(options: { config?: string; engine?: TestEng
       const given = tool.input.parse(input);
       const signal = new AbortController().signal;
       const base = { agent, agentId: agent.id, runId: "r" as RunId, callId: `c${++calls}`, signal, progress() {} };
+      const call = {
+        callId: base.callId,
+        name,
+        arguments: input as Record<string, unknown>,
+        replay: "safe",
+        state: "asked",
+      } as const;
+      const run = { id: base.runId, body: { behalf: context.behalf, person: context.person } as RunBody };
+      const [judged] = options.gated ? (await gate.judge(agent, run, [call])).calls : [];
+      if (judged && judged.decision.verdict !== "allow") {
+        const text = deniedText(name, judged.decision, judged.effects);
+        return { content: [{ type: "text", text }], isError: true };
+      }
       try {
-        return await tool.execute(given, { ...base, ...context });
+        return await tool.execute(given, { ...base, allowed: judged?.effects, ...context });
       } catch (error) {
         return { content: [{ type: "text", text: (error as Error).message }], isError: true };
       }
@@ -122,6 +159,9 @@ export const specsOf = (tools: readonly Tool[]): Record<string, ToolSpec> =>
         replay: tool.replay,
         parallel: tool.parallel,
         maxOutput: tool.maxOutput,
+        rights: tool.rights,
+        renamed: tool.renamed,
+        effects: tool.effects,
         execute: (input, context) => tool.execute(input as never, context),
       } satisfies ToolSpec,
     ]),

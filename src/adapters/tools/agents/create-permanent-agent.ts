@@ -7,13 +7,14 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { defined } from "../../../core/defined.ts";
-import { DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { isAgentId } from "../../../core/ids.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../../core/ports/tool.ts";
+import { checkAllowed } from "../allowed-effects.ts";
+import { effectsOn } from "./agent-effects.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { permanentNamed } from "./find-target.ts";
 import { textOutput } from "./json-output.ts";
-import { worksForOwner } from "./relations.ts";
 
 const input = z.object({
   name: z.string().describe("What it is called; others write to it by this name"),
@@ -27,7 +28,7 @@ const input = z.object({
 type Input = z.infer<typeof input>;
 type Permanent = Extract<AgentDescriptor, { type: "permanent" }>;
 
-export const OWNER_ONLY = "Only the owner's agents can create, change and remove permanent agents.";
+const EFFECT = { action: "create_permanent_agent", rights: ["spawn"] } as const;
 
 export const createPermanentAgentTool = (deps: AgentToolDeps): Tool<Input> => ({
   name: "create_permanent_agent",
@@ -37,12 +38,17 @@ export const createPermanentAgentTool = (deps: AgentToolDeps): Tool<Input> => ({
   replay: "safe",
   parallel: false,
   maxOutput: DEFAULT_MAX_OUTPUT,
+  /** A new agent reaches no one. A change reaches the agent that has the name. */
+  async effects(given, context) {
+    const known = await existing(deps, context.agent, given, given.name.trim()).catch(() => undefined);
+    return known ? effectsOn(deps, context, { agent: known }, EFFECT) : [];
+  },
   async execute(given, context) {
     const { agent } = context;
-    if (!(await worksForOwner(deps.store, deps.config.owner, agent))) throw new DeniedError(OWNER_ONLY);
     const wanted = checked(given);
     const permissions = given.permissions && deps.permissionsOf(given.permissions, agent);
     const known = await existing(deps, agent, given, wanted.name);
+    if (known) checkAllowed(context, await effectsOn(deps, context, { agent: known }, EFFECT));
     if (known) return change(deps, context, known, wanted, permissions);
     return create(deps, agent, wanted, permissions);
   },

@@ -1,11 +1,11 @@
 /** `create_swarm`: publishes an agent under a name. Each contact gets its own agent behind that name. */
 import { z } from "zod";
 import { nametagSchema } from "../../../core/agent/swarm.ts";
-import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool } from "../../../core/ports/tool.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { textOutput } from "./json-output.ts";
-import { isOwners, rootOf } from "./relations.ts";
+import { rootOf } from "./relations.ts";
 
 const input = z.object({
   nametag: nametagSchema.describe("The name it is published under"),
@@ -26,8 +26,7 @@ export const createSwarmTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>
   parallel: false,
   maxOutput: DEFAULT_MAX_OUTPUT,
   async execute({ memory = false, ...given }, { agent }) {
-    const { store, config, clock } = deps;
-    if (!(await isOwners(store, config.owner, agent))) throw new DeniedError("Only the owner user can create swarms.");
+    const { store, clock } = deps;
     if (await store.swarm(given.nametag)) throw new InvalidInputError(`Swarm already exists: ${given.nametag}`);
     const owner = (await rootOf(store, agent)).id;
     const swarm = { ...given, memory, owner, profile: agent.profile, createdAt: clock.now() };

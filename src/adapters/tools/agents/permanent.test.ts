@@ -83,7 +83,7 @@ describe("create_permanent_agent", () => {
   });
 
   it("is allowed to the owner's agents, not to other people's agents and their children", async () => {
-    const kit = await openTestTools();
+    const kit = await openTestTools({ gated: true });
     const stranger = await kit.make(person("stranger"));
     const table: readonly [AgentRecord, boolean][] = [
       [await kit.make(owner), true],
@@ -95,7 +95,7 @@ describe("create_permanent_agent", () => {
     for (const [agent, may] of table) {
       const made = await kit.call(agent, "create_permanent_agent", about);
       expect(textOf(made).startsWith("Permanent agent created"), agent.descriptor.type).toBe(may);
-      if (!may) expect(textOf(made)).toBe("Only the owner's agents can create, change and remove permanent agents.");
+      if (!may) expect(textOf(made)).toMatch(/^Denied: create_permanent_agent: /);
     }
   });
 
@@ -249,11 +249,11 @@ describe("remove_permanent_agent", () => {
   });
 
   it("is for the owner's agents and for permanent agents only", async () => {
-    const kit = await openTestTools({ config: `{ agentToAgent: { write: ["any"] } }` });
+    const kit = await openTestTools({ gated: true, config: `{ agentToAgent: { write: ["any"] } }` });
     const [me, stranger] = [await kit.make(owner), await kit.make(person("stranger"))];
     await kit.make(permanent("clerk"));
-    expect(textOf(await kit.call(stranger, "remove_permanent_agent", { agentId: "clerk" }))).toBe(
-      "Only the owner's agents can create, change and remove permanent agents.",
+    expect(textOf(await kit.call(stranger, "remove_permanent_agent", { agentId: "clerk" }))).toContain(
+      "permanent agents and swarms belong to the owner",
     );
     for (const agentId of [stranger.id, "doctor"]) {
       expect(textOf(await kit.call(me, "remove_permanent_agent", { agentId }))).toBe(
@@ -279,10 +279,10 @@ describe("system agents", () => {
   });
 
   it("accept messages only from the owner's agents", async () => {
-    const kit = await openTestTools();
+    const kit = await openTestTools({ gated: true });
     const stranger = await kit.make(person("stranger"));
     const sent = await kit.call(stranger, "send_agent_message", { text: "hello", agentId: "doctor" });
-    expect(textOf(sent)).toBe("Agent-to-agent messaging denied by agentToAgent.write.");
+    expect(textOf(sent)).toContain("agent:doctor belongs to another person");
   });
 
   it("must be known, also for posts from outside", async () => {

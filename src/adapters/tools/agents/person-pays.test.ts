@@ -43,7 +43,8 @@ async function open() {
     (await kit.engine.store.budget(`person:today:test:${person}`))?.spent.micros ?? 0;
   const says = async (person: string, text: string) => {
     const source = { connector: "test", messageId: `${person}-${text}` };
-    await kit.engine.send({ kind: "user", text, sender: { id: person } }, { source });
+    const sender = { connector: "test", userId: person };
+    await kit.engine.send({ kind: "user", text, sender: { id: person } }, { source, sender });
     await kit.engine.advance(5_000);
   };
   return { kit, spent, says };

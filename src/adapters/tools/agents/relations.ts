@@ -7,7 +7,9 @@ import type { Relation } from "../../../config/sections/agent-to-agent.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
+import { everyone } from "../../../core/people/behalf.ts";
 import { OWNER, type PersonId } from "../../../core/people/person.ts";
+import type { ToolContext } from "../../../core/ports/tool.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type PeopleReader, type PersonReader, peopleOf, personOf } from "../../../engine/runtime/people.ts";
 import { peopleSettings } from "../../../engine/runtime/people-settings.ts";
@@ -75,7 +77,7 @@ async function holds(
     case "permanent":
       return kind === "permanent";
     case "system":
-      return kind === "system" && (await worksForOwner(store, config.owner, from));
+      return kind === "system";
     case "parent":
       return from.descriptor.type === "subagent" && from.descriptor.parentAgentId === to.agent?.id;
     case "foreground":
@@ -105,32 +107,39 @@ async function anyHolds(
 export const WRITE_DENIED = "Agent-to-agent messaging denied by agentToAgent.write.";
 export const READ_DENIED = "Session not visible from this agent: agentToAgent.read does not allow it.";
 
-/** Throws `DeniedError` if `from` may not write to `to`. */
-export async function mayWrite(
-  store: Reader,
-  config: RelationConfig,
-  from: AgentRecord,
-  to: Target,
-  person?: PersonId,
-) {
+type Deps = { readonly store: Reader; readonly config: RelationConfig };
+type Caller = Pick<ToolContext, "agent" | "behalf">;
+
+/** Throws `DeniedError` if the relation of two agents does not let one write to the other. */
+export async function mayWrite({ store, config }: Deps, context: Caller, to: Target): Promise<void> {
+  const { agent: from, behalf } = context;
   if (to.agent?.id === from.id) throw new DeniedError("An agent cannot send a message to itself.");
   if (from.descriptor.type === "swarm") {
     if (to.agent?.id === from.descriptor.contact) return;
     throw new DeniedError("Can only message agents that have contacted this swarm");
   }
-  if (!(await anyHolds(store, config, { from, person }, to, config.agentToAgent.write)))
+  if (isGranted(context, to)) return;
+  if (!(await anyHolds(store, config, { from, person: behalf?.person }, to, config.agentToAgent.write)))
     throw new DeniedError(WRITE_DENIED);
 }
 
-/** Whether `from` may list and read `of`. The owner's agents may read all agents; a swarm's agent only itself. */
-export async function mayRead(
-  store: Reader,
-  config: RelationConfig,
-  from: AgentRecord,
-  of: AgentRecord,
-): Promise<boolean> {
-  if (from.id === of.id) return true;
-  if (from.descriptor.type === "swarm") return false;
-  if (await isOwners(store, config.owner, from)) return true;
-  return anyHolds(store, config, { from }, { agent: of }, config.agentToAgent.read);
+/** Throws `DeniedError` unless one may read the other. The owner's agents read all agents; a swarm's agent only itself. */
+export async function mayRead({ store, config }: Deps, context: Caller, of: AgentRecord): Promise<void> {
+  const { agent: from } = context;
+  if (from.id === of.id) return;
+  const isSwarm = from.descriptor.type === "swarm";
+  if (!isSwarm && (isGranted(context, { agent: of }) || (await seesAll({ store, config }, context)))) return;
+  if (isSwarm || !(await anyHolds(store, config, { from }, { agent: of }, config.agentToAgent.read)))
+    throw new DeniedError(READ_DENIED);
 }
+
+/** Whether someone other than the owner was granted another person's agent by name: then the relation does not matter. */
+function isGranted({ behalf }: Caller, { agent }: Target): boolean {
+  if (!behalf || agent?.person === undefined) return false;
+  return behalf.person !== OWNER && !everyone(behalf).includes(agent.person);
+}
+
+/** Whether a run acts for the owner alone, in one of the owner's own trees. */
+export const seesAll = async ({ store, config }: Deps, { agent, behalf }: Caller): Promise<boolean> =>
+  (behalf === undefined || everyone(behalf).every((one) => one === OWNER)) &&
+  (await isOwners(store, config.owner, agent));

@@ -4,15 +4,17 @@
  * stays.
  */
 import { z } from "zod";
-import { DeniedError, NotFoundError } from "../../../core/errors.ts";
+import { NotFoundError } from "../../../core/errors.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool } from "../../../core/ports/tool.ts";
+import { checkAllowed } from "../allowed-effects.ts";
+import { effectsOn, effectsOnFound } from "./agent-effects.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
-import { OWNER_ONLY } from "./create-permanent-agent.ts";
 import { findTarget } from "./find-target.ts";
 import { textOutput } from "./json-output.ts";
-import { worksForOwner } from "./relations.ts";
 
 const input = z.object({ agentId: z.string().describe("The permanent agent, by its name or its id") });
+
+const EFFECT = { action: "remove_permanent_agent", rights: ["spawn"] } as const;
 
 export const removePermanentAgentTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "remove_permanent_agent",
@@ -22,11 +24,14 @@ export const removePermanentAgentTool = (deps: AgentToolDeps): Tool<z.infer<type
   replay: "safe",
   parallel: false,
   maxOutput: DEFAULT_MAX_OUTPUT,
-  async execute({ agentId: written }, { agent: from }) {
-    const { store, config, clock } = deps;
-    if (!(await worksForOwner(store, config.owner, from))) throw new DeniedError(OWNER_ONLY);
+  effects: ({ agentId }, context) =>
+    effectsOnFound(deps, context, () => findTarget(deps, context.agent, agentId), EFFECT),
+  async execute({ agentId: written }, context) {
+    const { clock } = deps;
+    const { agent: from } = context;
     const { agent } = await findTarget(deps, from, written);
     if (agent?.descriptor.type !== "permanent") throw new NotFoundError(`Permanent agent not found: ${written}`);
+    checkAllowed(context, await effectsOn(deps, context, { agent }, EFFECT));
     const { id: agentId, descriptor } = agent;
     const at = clock.now();
     return {

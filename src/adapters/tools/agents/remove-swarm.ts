@@ -3,13 +3,14 @@
  * removed when it is idle. Their histories stay.
  */
 import { z } from "zod";
-import { DeniedError } from "../../../core/errors.ts";
+import { OWNER } from "../../../core/people/person.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool } from "../../../core/ports/tool.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { textOutput } from "./json-output.ts";
-import { isOwners } from "./relations.ts";
 
 const input = z.object({ nametag: z.string().describe("The swarm's name") });
+
+const nameIn = (written: string): string => written.trim().replace(/^@/u, "").toLowerCase();
 
 export const removeSwarmTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "remove_swarm",
@@ -19,10 +20,11 @@ export const removeSwarmTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>
   replay: "safe",
   parallel: false,
   maxOutput: DEFAULT_MAX_OUTPUT,
+  effects: ({ nametag }) => [
+    { action: "remove_swarm", rights: ["spawn"], target: `swarm:${nameIn(nametag)}`, of: OWNER },
+  ],
   async execute({ nametag: written }, { agent }) {
-    if (!(await isOwners(deps.store, deps.config.owner, agent)))
-      throw new DeniedError("Only the owner user can remove swarms.");
-    const nametag = written.trim().replace(/^@/u, "").toLowerCase();
+    const nametag = nameIn(written);
     return { ...textOutput(`Swarm removed: @${nametag}.`), ops: await deps.removeSwarm(nametag, agent.id) };
   },
 });

@@ -5,14 +5,23 @@
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { type ShardAddress, shardAddress, shardTarget } from "../../../core/agent/shard-address.ts";
-import { DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
-import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../../core/ports/tool.ts";
+import {
+  DEFAULT_MAX_OUTPUT,
+  type EffectContext,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from "../../../core/ports/tool.ts";
+import type { Effect } from "../../../core/rights/decide.ts";
 import type { Op } from "../../../core/store/change.ts";
+import { checkAllowed } from "../allowed-effects.ts";
+import { effectsOn, effectsOnFound } from "./agent-effects.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { findTarget, type Target } from "./find-target.ts";
 import { bodyFrom, postTo, wholeBodyFrom } from "./outgoing.ts";
-import { foregroundFor, mayWrite, WRITE_DENIED, worksForOwner } from "./relations.ts";
+import { foregroundFor, mayWrite } from "./relations.ts";
 
 const text = z.string().describe("What to say");
 const silent = z.boolean().optional().describe("Do not wake the agent: it reads the message in its next run");
@@ -37,6 +46,7 @@ export const sendAgentMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof i
   description: "Sends a message to another agent and does not wait for an answer.",
   input,
   ...common,
+  effects: (given, context) => effectsOfSend(deps, context, given),
   execute: (given, context) => send(deps, context, given),
 });
 
@@ -48,8 +58,30 @@ export const sendSessionMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof
   description: "The older name of send_agent_message.",
   input: olderInput,
   ...common,
+  renamed: "send_agent_message",
+  effects: ({ sessionId, ...given }, context) => effectsOfSend(deps, context, { ...given, agentId: sessionId }),
   execute: ({ sessionId, ...given }, context) => send(deps, context, { ...given, agentId: sessionId }),
 });
+
+const EFFECT = { action: "send_agent_message", rights: ["send"] } as const;
+
+/** To another shard: no one there is known here, so it is never the person's own. */
+const effectOnShard = ({ shard, agent }: ShardAddress): Effect => ({ ...EFFECT, target: `shard:${shard}/${agent}` });
+
+const otherShard = (deps: AgentToolDeps, agentId: string | undefined): ShardAddress | undefined =>
+  agentId === undefined ? undefined : shardAddress(agentId, deps.shards?.others ?? []);
+
+const targetOf = (deps: AgentToolDeps, context: EffectContext, agentId: string | undefined): Promise<Target> =>
+  agentId === undefined ? defaultTarget(deps, context) : findTarget(deps, context.agent, agentId);
+
+async function effectsOfSend(
+  deps: AgentToolDeps,
+  context: EffectContext,
+  { agentId }: Pick<z.infer<typeof input>, "agentId">,
+): Promise<readonly Effect[]> {
+  const shard = otherShard(deps, agentId);
+  return shard ? [effectOnShard(shard)] : effectsOnFound(deps, context, () => targetOf(deps, context, agentId), EFFECT);
+}
 
 async function send(
   deps: AgentToolDeps,
@@ -57,11 +89,11 @@ async function send(
   { text: words, agentId, silent: quiet }: z.infer<typeof input>,
 ): Promise<ToolOutput> {
   if (words.trim() === "") throw new InvalidInputError("A message needs text.");
-  const otherShard = agentId === undefined ? undefined : shardAddress(agentId, deps.shards?.others ?? []);
-  if (otherShard) return sendToShard(deps, context, otherShard, words, quiet ?? false);
-  const target =
-    agentId === undefined ? await defaultTarget(deps, context) : await findTarget(deps, context.agent, agentId);
-  await mayWrite(deps.store, deps.config, context.agent, target, context.behalf?.person);
+  const shard = otherShard(deps, agentId);
+  if (shard) return sendToShard(deps, context, shard, words, quiet ?? false);
+  const target = await targetOf(deps, context, agentId);
+  checkAllowed(context, await effectsOn(deps, context, target, EFFECT));
+  await mayWrite(deps, context, target);
   const body = await bodyFrom(deps, context, target, words, quiet);
   return { content: [{ type: "text", text: SENT }], ops: [postTo(deps, target, body), ...countOf(context.agent)] };
 }
@@ -75,7 +107,7 @@ async function sendToShard(
   quiet: boolean,
 ): Promise<ToolOutput> {
   const { agent } = context;
-  if (!(await worksForOwner(deps.store, deps.config.owner, agent))) throw new DeniedError(WRITE_DENIED);
+  checkAllowed(context, [effectOnShard(to)]);
   const { maxCharacters } = deps.config.agentToAgent;
   if (words.length > maxCharacters) {
     throw new InvalidInputError(`A message to another shard has at most ${maxCharacters} characters.`, {
@@ -98,7 +130,10 @@ function countOf({ id, descriptor }: AgentRecord): readonly Op[] {
 }
 
 /** The recipient if the agent names none. */
-async function defaultTarget({ store, config }: AgentToolDeps, { agent: from, behalf }: ToolContext): Promise<Target> {
+async function defaultTarget(
+  { store, config }: AgentToolDeps,
+  { agent: from, behalf }: EffectContext,
+): Promise<Target> {
   const { descriptor } = from;
   if (descriptor.type === "swarm") {
     const contact = await store.swarmContact(descriptor.id, descriptor.contact as AgentId);

@@ -1,13 +1,17 @@
 /** `session_status`: the status of one session: its run, waiting messages, waits, usage and queue settings. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { DeniedError, NotFoundError } from "../../../core/errors.ts";
+import { NotFoundError } from "../../../core/errors.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool } from "../../../core/ports/tool.ts";
+import { checkAllowed } from "../allowed-effects.ts";
+import { effectsOn, effectsOnFound } from "./agent-effects.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { findTarget } from "./find-target.ts";
 import { jsonOutput } from "./json-output.ts";
-import { mayRead, READ_DENIED } from "./relations.ts";
+import { mayRead } from "./relations.ts";
 import { sessionRow } from "./session-row.ts";
+
+const EFFECT = { action: "session_status", rights: [] } as const;
 
 const input = z.object({
   sessionKey: z.string().optional().describe("Whose: a session key, an agent's id or its name. Left out: your own"),
@@ -21,10 +25,16 @@ export const sessionStatusTool = (deps: AgentToolDeps): Tool<z.infer<typeof inpu
   replay: "safe",
   parallel: true,
   maxOutput: DEFAULT_MAX_OUTPUT,
-  async execute({ sessionKey }, { agent: from }) {
+  effects: ({ sessionKey }, context) =>
+    sessionKey === undefined
+      ? []
+      : effectsOnFound(deps, context, () => findTarget(deps, context.agent, sessionKey), EFFECT),
+  async execute({ sessionKey }, context) {
+    const { agent: from } = context;
     const agent = sessionKey === undefined ? from : (await findTarget(deps, from, sessionKey)).agent;
     if (!agent) throw new NotFoundError(`Agent not found: ${sessionKey}`);
-    if (!(await mayRead(deps.store, deps.config, from, agent))) throw new DeniedError(READ_DENIED);
+    checkAllowed(context, await effectsOn(deps, context, { agent }, EFFECT));
+    await mayRead(deps, context, agent);
     return jsonOutput(await statusOf(deps, agent));
   },
 });

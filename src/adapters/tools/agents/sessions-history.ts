@@ -1,14 +1,16 @@
 /** `sessions_history`: the messages of a session, newest last, limited in number and characters. Reads only. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { DeniedError, NotFoundError } from "../../../core/errors.ts";
+import { NotFoundError } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
+import { checkAllowed } from "../allowed-effects.ts";
+import { effectsOn, effectsOnFound } from "./agent-effects.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { type CleanMessage, cleanMessage } from "./clean-history.ts";
 import { findTarget } from "./find-target.ts";
 import { jsonOutput } from "./json-output.ts";
-import { mayRead, READ_DENIED } from "./relations.ts";
+import { mayRead } from "./relations.ts";
 
 export const MAX_MESSAGES = 400;
 export const MAX_CHARACTERS = 120_000;
@@ -16,6 +18,8 @@ const DEFAULT_MESSAGES = 50;
 const PAGE = 200;
 /** Lines read in one call: most are messages, but a session may consist of tool calls. */
 const MAX_LINES = 4_000;
+
+const EFFECT = { action: "sessions_history", rights: [] } as const;
 
 const input = z.object({
   sessionKey: z.string().describe("Whose: a session key, an agent's id or its name"),
@@ -31,10 +35,13 @@ export const sessionsHistoryTool = (deps: AgentToolDeps): Tool<z.infer<typeof in
   replay: "safe",
   parallel: true,
   maxOutput: MAX_CHARACTERS + 10_000,
-  async execute({ sessionKey, limit = DEFAULT_MESSAGES, includeTools = false }, { agent: from }) {
-    const { agent } = await findTarget(deps, from, sessionKey);
+  effects: ({ sessionKey }, context) =>
+    effectsOnFound(deps, context, () => findTarget(deps, context.agent, sessionKey), EFFECT),
+  async execute({ sessionKey, limit = DEFAULT_MESSAGES, includeTools = false }, context) {
+    const { agent } = await findTarget(deps, context.agent, sessionKey);
     if (!agent) throw new NotFoundError(`Agent not found: ${sessionKey}`);
-    if (!(await mayRead(deps.store, deps.config, from, agent))) throw new DeniedError(READ_DENIED);
+    checkAllowed(context, await effectsOn(deps, context, { agent }, EFFECT));
+    await mayRead(deps, context, agent);
     const { messages, isCut } = await lastMessages(deps, agent, limit, includeTools);
     return jsonOutput({ sessionKey: agent.sessionKey, messages, cut: isCut || undefined });
   },

@@ -24,9 +24,9 @@ export const sessionsListTool = (deps: AgentToolDeps): Tool<z.infer<typeof input
   replay: "safe",
   parallel: true,
   maxOutput: 60_000,
-  async execute({ kinds, limit = DEFAULT_LISTED, activeMinutes }, { agent: from }) {
+  async execute({ kinds, limit = DEFAULT_LISTED, activeMinutes }, context) {
     const since = activeMinutes === undefined ? 0 : deps.clock.now() - activeMinutes * 60_000;
-    const agents = await visibleAgents(deps, from, limit, (agent) => {
+    const agents = await visibleAgents(deps, context, limit, (agent) => {
       if (kinds && !kinds.includes(agent.descriptor.type)) return false;
       return sessionRow(agent).updatedAt >= since;
     });

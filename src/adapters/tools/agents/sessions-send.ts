@@ -15,12 +15,15 @@ import {
 } from "../../../core/errors.ts";
 import type { SessionKey } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
+import { checkAllowed } from "../allowed-effects.ts";
+import { effectsOn, effectsOnFound } from "./agent-effects.ts";
 import type { AgentToolDeps, AskResult } from "./agent-tool-deps.ts";
 import { findTarget, keyOf, type Target } from "./find-target.ts";
 import { jsonOutput, textOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
 import { mayWrite } from "./relations.ts";
 
+const EFFECT = { action: "sessions_send", rights: ["send"] } as const;
 const MAX_TIMEOUT_SECONDS = 86_400;
 
 const input = z.object({
@@ -40,13 +43,16 @@ export const sessionsSendTool = (deps: AgentToolDeps): Tool<Input> => ({
   // Not parallel: if the run is suspended during the wait, results of other calls in the batch would be lost.
   parallel: false,
   maxOutput: 40_000,
+  effects: (given, context) =>
+    effectsOnFound(deps, context, async () => findTarget(deps, context.agent, recipientIn(given)), EFFECT),
   async execute(given, context) {
     let sessionKey: SessionKey | undefined;
     try {
       const target = await findTarget(deps, context.agent, recipientIn(given));
       sessionKey = keyOf(target);
       if (given.message.trim() === "") throw new InvalidInputError("A message needs text.");
-      await mayWrite(deps.store, deps.config, context.agent, target, context.behalf?.person);
+      checkAllowed(context, await effectsOn(deps, context, target, EFFECT));
+      await mayWrite(deps, context, target);
       return await send(deps, context, given, target, sessionKey);
     } catch (error) {
       // Errors that the model can handle are returned in the tool's format. The engine handles the others.

@@ -1,21 +1,24 @@
 /** The agents that an agent may see: all agents for the owner's, newest first; its own tree for others. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
+import type { ToolContext } from "../../../core/ports/tool.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
-import { isOwners, rootOf } from "./relations.ts";
+import { rootOf, seesAll } from "./relations.ts";
 
 const PAGE = 100;
 /** How many agents one call reads at most. */
 const MAX_READ = 2_000;
 
 export async function visibleAgents(
-  { store, config }: Pick<AgentToolDeps, "store" | "config">,
-  from: AgentRecord,
+  deps: Pick<AgentToolDeps, "store" | "config">,
+  context: Pick<ToolContext, "agent" | "behalf">,
   limit: number,
   fits: (agent: AgentRecord) => boolean,
 ): Promise<readonly AgentRecord[]> {
-  const seesAll = config.agentToAgent.read.includes("any") || (await isOwners(store, config.owner, from));
+  const { store, config } = deps;
+  const { agent: from } = context;
+  const all = config.agentToAgent.read.includes("any") || (await seesAll(deps, context));
   if (from.descriptor.type === "swarm") return [from].filter(fits);
-  const source = seesAll ? newestFirst(store) : treeOf(store, await rootOf(store, from));
+  const source = all ? newestFirst(store) : treeOf(store, await rootOf(store, from));
   const found: AgentRecord[] = [];
   let read = 0;
   for await (const agent of source) {

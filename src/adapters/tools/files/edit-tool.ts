@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { FileToolDeps } from "./file-tool-deps.ts";
+import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { readText } from "./read-text.ts";
 import { writeInside } from "./write-inside.ts";
 import { checkSize } from "./write-tool.ts";
@@ -17,7 +17,7 @@ const input = z.object({
   all: z.boolean().optional().describe("Replace every occurrence; without it there must be exactly one"),
 });
 
-export const editTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof input>> => ({
+export const editTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "edit",
   description: "Replaces a text in a file of the workspace. The old text must occur exactly once, or set all.",
   input,
@@ -25,10 +25,11 @@ export const editTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof 
   replay: "never",
   parallel: false,
   maxOutput: 1_000,
+  effects: effectsOnFiles(deps, "edit", ["read", "write"]),
   async execute({ path, oldText, newText, all = false }, { agent }) {
     if (oldText === newText) throw new InvalidInputError("The old and the new text are the same.");
-    const places = await placesOf(agent);
-    const { text, stats } = await readText(disk, places, path);
+    const places = await deps.placesOf(agent);
+    const { text, stats } = await readText(deps.disk, places, path);
     const parts = text.split(oldText);
     const found = parts.length - 1;
     if (found === 0) throw new InvalidInputError(`The old text is not in ${path}.`, { hint: "Read it again." });
@@ -39,7 +40,7 @@ export const editTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof 
     }
     const edited = parts.join(newText);
     checkSize(edited, path);
-    await writeInside(disk, places, path, edited, stats);
+    await writeInside(deps.disk, places, path, edited, stats);
     return { content: [{ type: "text", text: `Edited ${path} (${found} ${found === 1 ? "place" : "places"}).` }] };
   },
 });

@@ -54,7 +54,7 @@ const context = {
 } satisfies ToolContext;
 
 async function call(name: string, input: Record<string, unknown>, disk: Disk = realDisk): Promise<string> {
-  const tool = fileTools(() => places, disk).find((one) => one.name === name);
+  const tool = fileTools({ placesOf: () => places }, disk).find((one) => one.name === name);
   const { content } = (await tool?.execute(tool.input.parse(input), context)) ?? { content: [] };
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
@@ -206,7 +206,7 @@ describe("edit", () => {
   });
 
   it("is not repeated after a crash; the other tools are", () => {
-    const policies = fileTools(() => places).map(({ name, replay }) => [name, replay]);
+    const policies = fileTools({ placesOf: () => places }).map(({ name, replay }) => [name, replay]);
     expect(policies).toEqual([
       ["read", "safe"],
       ["write", "safe"],

@@ -10,7 +10,7 @@ import { listTool } from "./list-tool.ts";
 import { readTool } from "./read-tool.ts";
 import { writeTool } from "./write-tool.ts";
 
-export function fileTools(placesOf: FileToolDeps["placesOf"], disk: Disk = realDisk): readonly Tool[] {
-  const deps = { placesOf, disk };
+export function fileTools(parts: Omit<FileToolDeps, "disk">, disk: Disk = realDisk): readonly Tool[] {
+  const deps = { ...parts, disk };
   return [readTool(deps), writeTool(deps), editTool(deps), listTool(deps)];
 }

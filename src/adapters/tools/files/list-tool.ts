@@ -3,7 +3,7 @@ import type { Dirent } from "node:fs";
 import { z } from "zod";
 import type { Tool } from "../../../core/ports/tool.ts";
 import type { Disk } from "./disk.ts";
-import type { FileToolDeps } from "./file-tool-deps.ts";
+import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { type OpenedDirectory, openDirectory } from "./open-inside.ts";
 
 export const MAX_LISTED = 500;
@@ -12,7 +12,7 @@ const input = z.object({
   path: z.string().optional().describe("The directory, relative to the workspace; the workspace itself if left out"),
 });
 
-export const listTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof input>> => ({
+export const listTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "list",
   description: "Lists a directory of the workspace: directories end with /, links with @, files have their size.",
   input,
@@ -20,12 +20,13 @@ export const listTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof 
   replay: "safe",
   parallel: true,
   maxOutput: 40_000,
+  effects: effectsOnFiles(deps, "list", ["read"]),
   async execute({ path = "." }, { agent }) {
-    const directory = await openDirectory(disk, await placesOf(agent), path);
+    const directory = await openDirectory(deps.disk, await deps.placesOf(agent), path);
     try {
-      const entries = await disk.readdir(directory.at("."));
+      const entries = await deps.disk.readdir(directory.at("."));
       entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-      const lines = await Promise.all(entries.slice(0, MAX_LISTED).map((entry) => lineOf(disk, directory, entry)));
+      const lines = await Promise.all(entries.slice(0, MAX_LISTED).map((entry) => lineOf(deps.disk, directory, entry)));
       const more = entries.length - lines.length;
       const note = more > 0 ? [`[${more} more are not shown]`] : [];
       return { content: [{ type: "text", text: [...lines, ...note].join("\n") || `${path} is empty.` }] };

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { FileToolDeps } from "./file-tool-deps.ts";
+import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { readText } from "./read-text.ts";
 
 export const MAX_READ_LINES = 2_000;
@@ -14,7 +14,7 @@ const input = z.object({
   limit: z.int().min(1).max(MAX_READ_LINES).optional().describe("How many lines to show"),
 });
 
-export const readTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof input>> => ({
+export const readTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "read",
   description: `Reads a text file of the workspace. Shows at most ${MAX_READ_LINES} lines; use offset to go on.`,
   input,
@@ -23,8 +23,9 @@ export const readTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof 
   parallel: true,
   // The text is limited here and ends with a note on how to continue; the note needs room too.
   maxOutput: MAX_READ_CHARACTERS + 500,
+  effects: effectsOnFiles(deps, "read", ["read"]),
   async execute({ path, offset = 1, limit = MAX_READ_LINES }, { agent }) {
-    const { text } = await readText(disk, await placesOf(agent), path);
+    const { text } = await readText(deps.disk, await deps.placesOf(agent), path);
     return { content: [{ type: "text", text: portion(text, path, offset, limit) }] };
   },
 });

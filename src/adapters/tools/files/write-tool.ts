@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import type { FileToolDeps } from "./file-tool-deps.ts";
+import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { MAX_FILE_BYTES } from "./read-text.ts";
 import { writeInside } from "./write-inside.ts";
 
@@ -11,7 +11,7 @@ const input = z.object({
   content: z.string().describe("All of its new content"),
 });
 
-export const writeTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof input>> => ({
+export const writeTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "write",
   description: "Writes a text file of the workspace, replacing what was there.",
   input,
@@ -20,9 +20,10 @@ export const writeTool = ({ disk, placesOf }: FileToolDeps): Tool<z.infer<typeof
   replay: "safe",
   parallel: false,
   maxOutput: 1_000,
+  effects: effectsOnFiles(deps, "write", ["write"]),
   async execute({ path, content }, { agent }) {
     checkSize(content, path);
-    const { created, bytes } = await writeInside(disk, await placesOf(agent), path, content);
+    const { created, bytes } = await writeInside(deps.disk, await deps.placesOf(agent), path, content);
     return { content: [{ type: "text", text: `${created ? "Wrote" : "Replaced"} ${path} (${bytes} bytes).` }] };
   },
 });

@@ -45,6 +45,11 @@ export function withoutCommands(raw: unknown): unknown {
   return raw;
 }
 
+/** A job's runs have the tools of its profile, so a model must not move it to another one. */
+export function ofThisProfile(before: ShownJob, after: Pick<ShownJob, "agentId">): void {
+  if (after.agentId !== before.agentId) throw new DeniedError("A job keeps the profile it was made in.");
+}
+
 /** A job that comes from a file can only be changed in the file. */
 export function notAFile(job: ShownJob): ShownJob {
   if (!job.file) return job;

@@ -2,10 +2,13 @@
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError } from "../../../core/errors.ts";
-import type { Tool } from "../../../core/ports/tool.ts";
+import type { EffectContext, Tool } from "../../../core/ports/tool.ts";
+import type { Effect } from "../../../core/rights/decide.ts";
+import { checkAllowed } from "../allowed-effects.ts";
 import { makerOf, notAFile, touchable, withoutCommands } from "./cron-access.ts";
 import type { CronApi } from "./cron-api.ts";
-import { toolOutput } from "./cron-tool.ts";
+import { notYetKnown, toolOutput } from "./cron-tool.ts";
+import { effectOnJob, effectsOfJob } from "./job-effects.ts";
 
 const NO_MEMORY = "No memory";
 const common = { rights: ["schedule"], replay: "safe", parallel: false, maxOutput: 8_000 } as const;
@@ -25,18 +28,35 @@ const addInput = z.object({
   gate: z.looseObject({}).optional(),
 });
 
+const jobOf = ({ schedule, prompt, timeZone, ...rest }: z.infer<typeof addInput>) => ({
+  ...rest,
+  schedule: { kind: "cron", expr: schedule, tz: timeZone || undefined },
+  payload: { kind: "agentTurn", message: prompt },
+});
+
+/** What a tool that names a task reaches. */
+const onTask =
+  (api: CronApi, action: string) =>
+  async (given: { readonly taskId?: string | undefined }, context: EffectContext): Promise<readonly Effect[]> => {
+    const job = await touchable(api, given.taskId, context.agent).catch(notYetKnown);
+    return "id" in job ? effectOnJob(action, job, context) : [];
+  };
+
 const cronAdd = (api: CronApi): Tool<z.infer<typeof addInput>> => ({
   ...common,
   name: "cron_add",
   description: "Adds a scheduled task that runs on its own.",
   input: addInput,
-  async execute({ schedule, prompt, timeZone, ...rest }, { agent }) {
-    const create = {
-      ...rest,
-      schedule: { kind: "cron", expr: schedule, tz: timeZone || undefined },
-      payload: { kind: "agentTurn", message: prompt },
-    };
-    const { job, ops } = api.addOps(withoutCommands(create), await makerOf(api, agent));
+  effects: async (given) => {
+    try {
+      return effectsOfJob("cron_add", api.addOps(jobOf(given)).job);
+    } catch (error) {
+      return notYetKnown(error);
+    }
+  },
+  async execute(given, context) {
+    const { job, ops } = api.addOps(withoutCommands(jobOf(given)), await makerOf(api, context.agent));
+    checkAllowed(context, effectsOfJob("cron_add", job));
     const { when, nextTimes } = api.view(job);
     return { ...toolOutput({ taskId: job.id, name: job.name, when, next: nextTimes.map(({ text }) => text) }), ops };
   },
@@ -50,8 +70,11 @@ const cronReadTask = (api: CronApi): Tool<z.infer<typeof idInput>> => ({
   description: "Reads what a scheduled task says and when it is due.",
   input: idInput,
   parallel: true,
-  async execute(given, { agent }) {
-    const { id, name, description, when, enabled, payload, nextTimes } = await touchable(api, given.taskId, agent);
+  effects: onTask(api, "cron_read_task"),
+  async execute(given, context) {
+    const job = await touchable(api, given.taskId, context.agent);
+    checkAllowed(context, effectOnJob("cron_read_task", job, context));
+    const { id, name, description, when, enabled, payload, nextTimes } = job;
     const prompt = payload.kind === "agentTurn" ? payload.message : payload.text;
     return toolOutput({
       taskId: id,
@@ -98,8 +121,10 @@ const cronDeleteTask = (api: CronApi): Tool<z.infer<typeof deleteInput>> => ({
   name: "cron_delete_task",
   description: "Deletes a scheduled task.",
   input: deleteInput,
-  async execute(given, { agent }) {
-    const job = notAFile(await touchable(api, given.taskId, agent));
+  effects: onTask(api, "cron_delete_task"),
+  async execute(given, context) {
+    const job = notAFile(await touchable(api, given.taskId, context.agent));
+    checkAllowed(context, effectOnJob("cron_delete_task", job, context));
     return { ...toolOutput({ deleted: job.id }), ops: await api.removeOps(job.id) };
   },
 });

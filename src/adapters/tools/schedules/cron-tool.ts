@@ -1,10 +1,13 @@
 /** `cron`: clawdbot's one tool for schedules, with the actions add, list, update, remove, run, runs and wake. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { InvalidInputError, unreachable } from "../../../core/errors.ts";
-import type { Tool, ToolOutput } from "../../../core/ports/tool.ts";
-import { makerOf, notAFile, touchable, withoutCommands } from "./cron-access.ts";
+import { InvalidInputError, RookeryError, unreachable } from "../../../core/errors.ts";
+import type { EffectContext, Tool, ToolOutput } from "../../../core/ports/tool.ts";
+import type { Effect } from "../../../core/rights/decide.ts";
+import { checkAllowed } from "../allowed-effects.ts";
+import { makerOf, notAFile, ofThisProfile, touchable, withoutCommands } from "./cron-access.ts";
 import type { CronApi, ShownJob } from "./cron-api.ts";
+import { effectOnJob, effectsOfJob } from "./job-effects.ts";
 
 const input = z.object({
   action: z.enum(["list", "add", "update", "remove", "run", "runs", "wake"]),
@@ -34,8 +37,31 @@ export const cronTool = (api: CronApi): Tool<z.infer<typeof input>> => ({
   replay: "safe",
   parallel: false,
   maxOutput: 8_000,
-  execute: (given, { agent }) => act(api, given, agent),
+  effects: (given, context) => effectsOf(api, given, context).catch(notYetKnown),
+  async execute(given, context) {
+    checkAllowed(context, await effectsOf(api, given, context));
+    return act(api, given, context.agent);
+  },
 });
+
+/** A job that does not exist, or input that is refused, has no effect: the tool reports it. */
+export function notYetKnown(error: unknown): readonly Effect[] {
+  if (error instanceof RookeryError) return [];
+  throw error;
+}
+
+async function effectsOf(
+  api: CronApi,
+  { action, job, patch, jobId, id = jobId }: z.infer<typeof input>,
+  context: EffectContext,
+): Promise<readonly Effect[]> {
+  if (action === "list" || action === "wake") return [];
+  if (action === "add") return job ? effectsOfJob("cron", api.addOps(withoutCommands(job)).job) : [];
+  const found = await touchable(api, id, context.agent);
+  const on = effectOnJob("cron", found, context);
+  if (action !== "update") return on;
+  return [...on, ...effectsOfJob("cron", (await api.updateOps(found.id, withoutCommands(patch))).job)];
+}
 
 const LISTED = 200;
 const RUNS = 20;
@@ -61,6 +87,7 @@ async function act(api: CronApi, given: z.infer<typeof input>, agent: AgentRecor
       if (!given.patch) throw new InvalidInputError("patch required");
       const before = notAFile(await touchable(api, id, agent));
       const { job, ops } = await api.updateOps(before.id, withoutCommands(given.patch));
+      ofThisProfile(before, job);
       return { ...toolOutput(brief(api.view(job))), ops };
     }
     case "remove": {
