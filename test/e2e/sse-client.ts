@@ -12,10 +12,11 @@ export interface SseEvent {
 export function readEvents(
   port: number,
   path: string,
-  options: { lastEventId?: string; until?: (event: SseEvent) => boolean; token?: string } = {},
+  options: { lastEventId?: string; until?: (event: SseEvent) => boolean; token?: string; cookie?: string } = {},
 ): Promise<SseEvent[]> {
   const headers = defined({
-    authorization: `Bearer ${options.token ?? TOKEN}`,
+    authorization: options.cookie === undefined ? `Bearer ${options.token ?? TOKEN}` : undefined,
+    cookie: options.cookie,
     "last-event-id": options.lastEventId,
   });
   return new Promise((resolve, reject) => {

@@ -14,7 +14,7 @@ let b: Served;
 beforeAll(async () => {
   model = await fakeModel();
 });
-const CONFIG = { more: { log: { level: "error" } }, gateway: {} };
+const CONFIG = { more: { log: { level: "error" } }, gateway: { publicUrl: "http://rookery.test" } };
 /** Long enough for a slow machine. */
 const SOON = { interval: 20, timeout: 60_000 };
 beforeEach(async () => {
@@ -170,6 +170,26 @@ describe("two nodes behind one address", () => {
     await open;
     await expect.poll(() => list().then(({ status }) => status), SOON).toBe(401);
     expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
+  it("share invitations and logins: made on one, used once in all, and ended with their streams", async () => {
+    const { link } = (await ask(a, "POST", "/api/people/ann/invitations")).json as { link: string };
+    const path = new URL(link).pathname;
+    const use = (served: Served, n: number) =>
+      askHttp(served.port, { method: "POST", path, token: null, body: { nonce: String(n).repeat(32) } });
+    const answers = await Promise.all([use(a, 1), use(b, 2), use(a, 3), use(b, 4)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 410, 410, 410]);
+    const cookie = answers.find(({ status }) => status === 200)?.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+    const list = (served: Served) => askHttp(served.port, { path: "/api/logins", token: null, headers: { cookie } });
+    for (const served of [a, b]) {
+      await expect.poll(() => list(served).then(({ status }) => status), SOON).toBe(200);
+    }
+    const open = readEvents(b.port, "/api/deliveries/events", { cookie, until: () => false }).catch(() => []);
+    const [login] = (await list(b)).json.items as { id: string; person: string }[];
+    expect(login?.person).toBe("ann");
+    expect((await ask(a, "DELETE", `/api/logins/${login?.id}`)).status).toBe(200);
+    await open;
+    await expect.poll(() => list(b).then(({ status }) => status), SOON).toBe(401);
   });
 
   it("return the same run to a client that repeats its request on the other node", async () => {

@@ -20,7 +20,10 @@ import type { Route } from "./routing/route.ts";
 const DAY_MS = 24 * 3_600_000;
 
 /** The part of a node that the gateway uses. */
-export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "remoteNodes">;
+export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "remoteNodes"> & {
+  /** Whether nodes share the store. Default: whether it knows the others. */
+  readonly isShared?: boolean;
+};
 
 export interface ContextOptions {
   readonly node: ServedNode;
@@ -36,18 +39,18 @@ export interface ContextOptions {
 
 export async function createContext(options: ContextOptions, stopping: AbortSignal): Promise<GatewayContext> {
   const { node, config, reload, version } = options;
-  const { ports, agents, triggers, remoteNodes } = node;
+  const { ports, agents, triggers, remoteNodes, isShared = remoteNodes !== undefined } = node;
   const { clock, log } = ports;
   const runEvents = new RunEventHub(agents.events, remoteNodes);
   const tokens = await TokenService.open({
-    storage: remoteNodes ? sharedTokenStorage(ports) : fileTokenStorage(options.tokenFile),
+    storage: isShared ? sharedTokenStorage(ports) : fileTokenStorage(options.tokenFile),
     root: options.rootToken,
     now: () => clock.now(),
     log,
   });
   const logins = await LoginService.open({
     ports,
-    isShared: remoteNodes !== undefined,
+    isShared,
     loginMs: () => config().gateway.loginDays * DAY_MS,
   });
   let openApi: Promise<unknown> | undefined;

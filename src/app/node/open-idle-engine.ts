@@ -26,6 +26,8 @@ export interface IdleEngine {
   readonly ports: Ports;
   readonly triggers: Triggers;
   readonly remoteNodes: undefined;
+  /** Whether nodes share the store: then it holds the tokens. */
+  readonly isShared: boolean;
   close(): Promise<void>;
 }
 
@@ -50,6 +52,7 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
     ports,
     triggers,
     remoteNodes: undefined,
+    isShared: sharedStoreUrl(options.paths, config, options.env) !== undefined,
     async close() {
       await agents.drain();
       await store.close();

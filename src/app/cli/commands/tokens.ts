@@ -1,6 +1,6 @@
 /**
- * `rookery tokens`: manages the tokens of the gateway, in the file of a home or in the store that nodes share. A running
- * gateway applies a change at once.
+ * `rookery tokens`: manages the tokens of the gateway, in the file of a home or in the store that nodes share. Changes go through
+ * the API, which writes them to the audit log; a running gateway applies them at once.
  */
 import { createHome } from "../../../config/create-home.ts";
 import type { HomePaths } from "../../../config/paths.ts";
@@ -9,6 +9,7 @@ import { silentLog } from "../../../core/ports/log.ts";
 import { OWNER } from "../../gateway/auth/principal.ts";
 import { holds, SCOPES, type Scope } from "../../gateway/auth/scope.ts";
 import { type ShownToken, TokenService } from "../../gateway/auth/token-service.ts";
+import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { sharedStoreOf } from "../read-home.ts";
 import { withTokenStorage } from "../with-token-storage.ts";
@@ -60,7 +61,14 @@ const mint = defineAction({
     "tokens-per-day": { type: "string", value: "N", description: "how many model tokens it may use" },
     "dollars-per-day": { type: "string", value: "N", description: "how much it may spend" },
   },
-  async run({ args: [name = ""], flags, json, stdout, paths }) {
+  async run(context) {
+    const {
+      args: [name = ""],
+      flags,
+      json,
+      stdout,
+      paths,
+    } = context;
     await createHome(paths);
     const limits = {
       requestsPerMinute: numberOf(flags["requests-per-minute"], "--requests-per-minute"),
@@ -68,7 +76,7 @@ const mint = defineAction({
       tokensPerDay: numberOf(flags["tokens-per-day"], "--tokens-per-day"),
       dollarsPerDay: numberOf(flags["dollars-per-day"], "--dollars-per-day"),
     };
-    const minting = {
+    const body = {
       name,
       scopes: (flags.scope ?? ["chat"]).map(scopeOf),
       expiresInDays: numberOf(flags.days, "--days"),
@@ -76,7 +84,8 @@ const mint = defineAction({
       app: flags.app,
       limits: Object.values(limits).some((limit) => limit !== undefined) ? limits : undefined,
     };
-    const made = await withTokens(paths, (service) => service.mint(OWNER, minting));
+    const asked = withApi(context, (api) => api.ask({ method: "POST", path: "/api/tokens", body }));
+    const made = (await asked) as { readonly token: string };
     stdout.write(json ? `${JSON.stringify(made)}\n` : `${made.token}\n`);
     return undefined;
   },
@@ -88,7 +97,9 @@ const revoke = defineAction({
   arguments: { min: 1, max: 1 },
   async run(context) {
     const [id = ""] = context.args;
-    const revoked = await withTokens(context.paths, (service) => service.revoke(OWNER, id));
+    const path = `/api/tokens/${encodeURIComponent(id)}`;
+    const asked = withApi(context, (api) => api.ask({ method: "DELETE", path }));
+    const { revoked } = (await asked) as { readonly revoked: readonly string[] };
     context.stdout.write(context.json ? `${JSON.stringify({ revoked })}\n` : `Revoked ${revoked.join(", ")}.\n`);
     return undefined;
   },
