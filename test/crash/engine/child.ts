@@ -24,10 +24,14 @@ const textOf = (message: ModelMessage | undefined): string =>
 
 const runs = new Set<string>();
 let tools = 0;
-let wanted: "runs" | "tool" | "any" | undefined;
+let sends = 0;
+let wanted: Extract<ToChild, { say: "when" }>["what"] | undefined;
+function isEnough(): boolean {
+  if (wanted === "send") return sends > 0;
+  return wanted === "any" || (runs.size >= ENOUGH_RUNS && (wanted === "runs" || tools > 0));
+}
 function perhapsNow(): void {
-  const enough = wanted === "any" || (runs.size >= ENOUGH_RUNS && (wanted === "runs" || tools > 0));
-  if (wanted === undefined || !enough) return;
+  if (wanted === undefined || !isEnough()) return;
   wanted = undefined;
   tell({ say: "now", runs: runs.size, tools });
 }
@@ -103,8 +107,12 @@ const connectors = CHANNELS.map(
     health: () => ({ ok: true, detail: "" }),
     async send({ id, target, payload }) {
       tell({ say: "show", channel: name, id, person: target.to ?? "", text: payload.text ?? "" });
-      // A pause in which a kill can hit the mutation, so that its test does not depend on luck.
-      await pass(mutation === "send-again" ? 80 : 5);
+      const isBlind = name === "blind";
+      if (isBlind) sends += 1;
+      perhapsNow();
+      // A pause in which the kill hits the mutation, so that its test does not depend on luck.
+      await pass(mutation === "send-again" ? 400 : 5);
+      if (isBlind) sends -= 1;
       return { status: "sent" };
     },
   }),

@@ -98,10 +98,11 @@ async function oneHome(
       onNow = (runs, tools) => resolve({ runs, tools });
     });
     await sleep(random.int(...(every ?? [20, 400])));
-    const what = every ? "any" : duringTool ? "tool" : "runs";
+    const duringSend = mutation === "send-again" && life % 2 === 1;
+    const what = every ? "any" : duringSend ? "send" : duringTool ? "tool" : "runs";
     started.tell(JSON.stringify({ say: "when", what } satisfies ToChild));
     const { runs, tools } = await now;
-    if (!duringTool && !every) await sleep(random.int(0, 30));
+    if (what === "runs") await sleep(random.int(0, 30));
     await started.kill();
     counts.kills = (counts.kills ?? 0) + 1;
     counts["runs in flight at all kills"] = (counts["runs in flight at all kills"] ?? 0) + runs;

@@ -8,8 +8,8 @@ export type ToChild =
       readonly id: string;
       readonly text: string;
     }
-  /** Asks for a report when enough work is in progress for a useful kill; `any`: at once. */
-  | { readonly say: "when"; readonly what: "runs" | "tool" | "any" }
+  /** Asks for a report when enough work is in progress for a useful kill; `send`: while an answer is shown; `any`: at once. */
+  | { readonly say: "when"; readonly what: "runs" | "tool" | "send" | "any" }
   | { readonly say: "end" };
 
 export type FromChild =
