@@ -2,7 +2,30 @@
  * `npm test`. Tests beside the sources run without isolation: the files of one worker share its modules, which saves a
  * process and an import per file. Tests in `test` start servers and processes of their own: each file has its own worker.
  */
+import { statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+/** Workers and the processes that tests start share what they compile. */
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "rookery-test-compiled");
+
+/**
+ * Where tests make their homes: in memory if there is room, because a flush of a disk takes longer than most tests. The
+ * tests of crashes use the disk.
+ */
+const MEMORY = "/dev/shm";
+const ENOUGH_BYTES = 4 * 1024 ** 3;
+const homes = { TMPDIR: roomIn(MEMORY) >= ENOUGH_BYTES ? MEMORY : tmpdir() };
+
+function roomIn(directory: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(directory);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
 
 export default defineConfig({
   test: {
@@ -18,12 +41,20 @@ export default defineConfig({
           name: "unit",
           include: ["src/**/*.test.ts", "bench/**/*.test.ts", "scripts/**/*.test.ts"],
           isolate: false,
+          env: homes,
         },
       },
       {
         extends: true,
-        test: { name: "system", include: ["test/**/*.test.ts"], globalSetup: ["test/postgres/setup.ts"] },
+        test: {
+          name: "system",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/crash/**"],
+          globalSetup: ["test/postgres/setup.ts"],
+          env: homes,
+        },
       },
+      { extends: true, test: { name: "crash", include: ["test/crash/**/*.test.ts"] } },
     ],
   },
 });
