@@ -58,6 +58,9 @@ export async function settleAsked(
   const held = { judged, digest, files: Object.keys(surroundings.files ?? {}), behalf, approval: known?.id };
   const settled = known ? settledBy(known, call, digest, ports.clock.now()) : undefined;
   if (settled) return settled;
+  if (call.approval !== undefined && !found) {
+    return { is: "refused", text: `Not executed: there is no approval ${call.approval}.`, ops: [] };
+  }
   if (!waitEnds || !known) return { is: "held", held };
   return { is: "refused", text: `Not executed; approval ${known.id} is still open.`, ops: [] };
 }

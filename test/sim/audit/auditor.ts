@@ -5,6 +5,7 @@
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message/message.ts";
 import { tokensIn, tokenText } from "../world/tokens.ts";
+import { approvals } from "./audit-approvals.ts";
 import { budgets } from "./audit-budgets.ts";
 import { callers } from "./audit-callers.ts";
 import { compaction } from "./audit-compaction.ts";
@@ -50,6 +51,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...compaction(view),
     ...sessions(view),
     ...subagents(view),
+    ...approvals(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }

@@ -3,11 +3,13 @@ import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import type { BudgetRecord, Reservation } from "../../../src/core/budget/budget.ts";
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message/message.ts";
+import type { Approval } from "../../../src/core/rights/approval.ts";
 import type { RunRecord } from "../../../src/core/run/run.ts";
 import type { StoreReader } from "../../../src/core/store/store.ts";
 import type { WaitEdge } from "../../../src/core/store/wait.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
 import type { AbortRecord } from "../world/aborts.ts";
+import type { AnswerRecord, Watched } from "../world/approvers.ts";
 import type { BranchRecord } from "../world/branches.ts";
 import type { CallerAnswer } from "../world/callers.ts";
 import type { Channel } from "../world/channel.ts";
@@ -58,6 +60,11 @@ export interface Evidence {
   readonly removed: readonly string[];
   /** The removed agents and their remaining records. They are not in the normal listing. */
   readonly gone: readonly ListedAgent[];
+  /** Questions about calls, the newest first. */
+  readonly approvals: readonly Approval[];
+  /** What people answered, and the contents of the file that every question names. */
+  readonly answers: readonly AnswerRecord[];
+  readonly watched: readonly Watched[];
 }
 
 /** One agent as the public listing shows it, everything oldest first. */

@@ -33,6 +33,7 @@ test("every law of the engine has a mutation that breaks it", () => {
     "L10",
     "L11",
     "L12",
+    "L13",
     "M9",
     "M13",
     "M18",

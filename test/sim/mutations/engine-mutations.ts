@@ -4,6 +4,7 @@
  */
 
 import type { Ports } from "../../../src/core/ports/ports.ts";
+import { APPROVAL_MUTATIONS } from "./approval-mutations.ts";
 import { type BreakPorts, committing, reading, readingLines, rewriting } from "./break-ports.ts";
 import {
   acknowledgingFirst,
@@ -297,6 +298,7 @@ const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds" | "from">>> 
 
 export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...TRIGGER_MUTATIONS,
+  ...APPROVAL_MUTATIONS,
   ...byPorts,
   ...TRIAL_MUTATIONS,
   ...SUBAGENT_MUTATIONS,

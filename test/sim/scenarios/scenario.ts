@@ -63,6 +63,8 @@ export interface Scenario {
   readonly restMs?: number;
   /** How many runs a node has active at a time. */
   readonly lanes?: LaneSizes;
+  /** Calls of one tool need a person's yes. `changes`: how often a file changes that every such call names. */
+  readonly approvals?: { readonly changes: Range };
   /** Cron jobs that are due while people write. */
   readonly jobs?: JobsShape;
   /** How many people talk to agents over HTTP, without keys. */

@@ -1,5 +1,6 @@
 /** All scenarios. Their order decides which one a seed of `npm run sim` runs. */
 import type { Feature } from "../subjects/subject.ts";
+import { APPROVAL_SCENARIOS } from "./approval-scenarios.ts";
 import { BASIC_SCENARIOS } from "./basic-scenarios.ts";
 import { CONTEXT_SCENARIOS } from "./context-scenarios.ts";
 import { MESSAGE_SCENARIOS } from "./message-scenarios.ts";
@@ -30,6 +31,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...SUBAGENT_SCENARIOS,
   ...TRIAL_SCENARIOS,
   ...OWED_SCENARIOS,
+  ...APPROVAL_SCENARIOS,
 ].map(([name, about, changed]) => scenario(name, about, changed));
 
 export function scenarioNamed(name: string): Scenario {

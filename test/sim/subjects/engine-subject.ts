@@ -7,12 +7,16 @@ import { configDefaults } from "../../../src/config/config-schema.ts";
 import { parseConfig } from "../../../src/config/parse-config.ts";
 import { isStale, resetPolicyFor } from "../../../src/core/agent/session-freshness.ts";
 import { apiMailbox } from "../../../src/core/delivery/route.ts";
-import { InvariantError } from "../../../src/core/errors.ts";
+import { ConflictError, InvariantError } from "../../../src/core/errors.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../src/core/history/compaction-settings.ts";
+import { OWNER } from "../../../src/core/people/person.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../../src/core/ports/tool.ts";
+import type { ApprovalId } from "../../../src/core/rights/approval.ts";
 import { AgentSystem } from "../../../src/engine/agents/agent-system.ts";
+import type { AgentSystemOptions } from "../../../src/engine/agents/agent-system-options.ts";
 import { type TriggerOptions, Triggers } from "../../../src/engine/triggers/triggers.ts";
+import { WATCHED_FILE } from "../world/approvers.ts";
 import type { SimContext } from "../world/summariser.ts";
 import type { HttpRequest, HttpResponse, SubjectNode, SubjectUnderTest } from "./subject.ts";
 import { withTalk } from "./talk-tools.ts";
@@ -56,6 +60,7 @@ export const engine: SubjectUnderTest = {
     "context",
     "sessions",
     "http",
+    "approvals",
   ],
   async start(ports, node) {
     const { name, leaseMs, alone, restore, queue, lanes, subagents, participants, budgets, model, context, reset } =
@@ -79,6 +84,7 @@ export const engine: SubjectUnderTest = {
         isStale: reset && ((agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC")),
         subagents,
         people: PEOPLE,
+        ...(node.approvals ? asking(ports) : {}),
         runs: { timeoutMs: 30_000 },
         budgets: budgets && { limitsFor: () => budgets, dayOf: () => "today" },
         hooks: triggers?.hooks,
@@ -103,10 +109,36 @@ export const engine: SubjectUnderTest = {
       remove: (agentId) => system.lifecycle.remove(agentId),
       readMailbox: async (user) => (await system.deliveries.mailboxes.page([apiMailbox(user)], { limit: 5 })).items,
       acknowledge: (user, ids) => system.deliveries.mailboxes.acknowledge([apiMailbox(user)], ids),
+      decide: (id, approve) => decide(system, id, approve),
       ask: (request) => answerHttp(ports, system, ledger, request),
     };
   },
 };
+
+/** A question ends within the time that a world has to become idle. */
+const EXPIRY_MS = 25_000;
+
+/** Every call names one file: what it contains is part of what is approved. */
+const asking = ({ files }: Ports): Partial<AgentSystemOptions> => ({
+  rights: {},
+  approvals: {
+    expiryMs: EXPIRY_MS,
+    surroundingsOf: async () => {
+      const content = await files.read(WATCHED_FILE);
+      return { files: { [WATCHED_FILE]: new TextDecoder().decode(content) } };
+    },
+  },
+});
+
+async function decide(system: AgentSystem, id: ApprovalId, approve: boolean): Promise<boolean> {
+  try {
+    await system.approvals.decide(id, { approve }, { person: OWNER, surface: "sim" });
+    return true;
+  } catch (error) {
+    if (error instanceof ConflictError) return false;
+    throw error;
+  }
+}
 
 const triggerOptions = ({ zone, alone, leaseMs }: SubjectNode): TriggerOptions => ({
   get zone() {

@@ -9,6 +9,7 @@ import type { AgentId, DeliveryId, EntryId, RunId } from "../../../src/core/ids.
 import type { OutgoingDelivery } from "../../../src/core/ports/connector.ts";
 import type { ModelChoice } from "../../../src/core/ports/model.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
+import type { ApprovalId } from "../../../src/core/rights/approval.ts";
 import type { LaneSizes } from "../../../src/engine/runs/lanes.ts";
 import type { SimContext } from "../world/summariser.ts";
 
@@ -31,6 +32,8 @@ export interface Subject {
   readMailbox?(user: string): Promise<readonly OutgoingDelivery[]>;
   /** Acknowledges deliveries of a user's mailbox. */
   acknowledge?(user: string, ids: readonly DeliveryId[]): Promise<unknown>;
+  /** The owner answers a question about a call. False if another answer was first (M31). */
+  decide?(id: ApprovalId, approve: boolean): Promise<boolean>;
   /** Answers an HTTP request without a key, as the gateway does (M18). */
   ask?(request: HttpRequest): Promise<HttpResponse>;
 }
@@ -92,6 +95,8 @@ export interface SubjectNode {
   readonly context?: SimContext;
   /** When sessions are reset automatically, with hours in UTC. Absent: never. */
   readonly reset?: ResetSettings;
+  /** Whether calls of the risky tool need a person's yes. */
+  readonly approvals?: boolean;
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */
@@ -120,7 +125,9 @@ export type Feature =
   /** Sessions that go stale, threads that fork, going back. */
   | "sessions"
   /** Programs that repeat their HTTP requests. */
-  | "http";
+  | "http"
+  /** Runs that wait for a person. */
+  | "approvals";
 
 export interface SubjectUnderTest {
   readonly name: string;

@@ -38,6 +38,9 @@ export async function collectEvidence(world: World, nodes: Nodes, actors: Actors
     described: operator.described,
     removed: operator.removed,
     gone,
+    approvals: await reader.approvals({ limit: 10_000 }),
+    answers: actors.approvers.answers,
+    watched: actors.approvers.watched,
   };
 }
 
@@ -68,6 +71,7 @@ export function countsOf(world: World, evidence: Evidence) {
     counts["http answers"] = callerAnswers.length;
     counts["http retries answered"] = callerAnswers.filter(({ marked }) => marked).length;
   }
+  if (evidence.approvals.length > 0) for (const { state } of evidence.approvals) count(`approval ${state}`);
   counts["tool executions"] = executions.length;
   return counts;
 }

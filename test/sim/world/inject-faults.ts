@@ -2,6 +2,7 @@
 import type { Random } from "../../kit/random.ts";
 import type { Range, Scenario } from "../scenarios/scenario.ts";
 import { type Aborts, makeAborts } from "./aborts.ts";
+import { type Approvers, makeApprovers } from "./approvers.ts";
 import { type Branches, makeBranches } from "./branches.ts";
 import type { World } from "./build-world.ts";
 import { type Callers, makeCallers } from "./callers.ts";
@@ -21,6 +22,7 @@ export interface Actors {
   readonly callers: Callers;
   readonly jobs: Jobs;
   readonly operator: Operator;
+  readonly approvers: Approvers;
 }
 
 /** `random`: the stream of everything that happens to nodes. */
@@ -61,6 +63,13 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   const wallOfFirst = (): number => nodes.wall("a");
   const callers = makeCallers({ ...ask("callers"), scheduler, wall: wallOfFirst, isActive: () => faults.active });
   if (scenario.callers) callers.start(random.int(...scenario.callers));
+  const approvers = makeApprovers({
+    ...{ ...ask("approvers"), scheduler, files: world.files, people: workload.conversations, wall: wallOfFirst },
+  });
+  if (scenario.approvals) {
+    approvers.start();
+    times(scenario.approvals.changes, approvers.change);
+  }
   const trees = makeTreeStops(ask("trees"));
   if (scenario.treeStops) times(scenario.treeStops, () => void trees.stop());
   if (scenario.removals) times(scenario.removals, () => void trees.remove());
@@ -84,7 +93,7 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   }
   times(scenario.permanentAgents?.describes, operator.describe);
   times(scenario.permanentAgents?.removals, operator.remove);
-  return { faultsEnd, aborts, branches, callers, jobs, operator };
+  return { faultsEnd, aborts, branches, callers, jobs, operator, approvers };
 }
 
 function killTimes({ kills }: Scenario, random: Random): readonly number[] {

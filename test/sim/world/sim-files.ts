@@ -5,11 +5,14 @@ import type { Scheduler } from "./scheduler.ts";
 
 export interface SimFiles {
   port(process: SimProcess): FileStore;
+  /** Writes a file from outside of the program. */
+  put(name: string, content: string): void;
 }
 
 export function makeSimFiles(scheduler: Scheduler): SimFiles {
   const files = new Map<string, Uint8Array>();
   return {
+    put: (name, content) => void files.set(name, new TextEncoder().encode(content)),
     port: (process) => ({
       write: (name, content) =>
         process.call("file", "write", (answer) => {

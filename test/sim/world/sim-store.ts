@@ -95,6 +95,15 @@ const READS = [
   "swarmContacts",
   "fact",
   "nodes",
+  "people",
+  "person",
+  "personByAccount",
+  "rightsRevision",
+  "audit",
+  "approval",
+  "approvals",
+  "approvalsDue",
+  "grantFor",
 ] as const satisfies readonly (keyof StoreReader)[];
 
 export class SimStore {

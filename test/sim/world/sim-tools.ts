@@ -49,6 +49,7 @@ const quick = { replay: "safe", parallel: true, ms: [5, 60] } as const;
 const KINDS: readonly Kind[] = [
   { ...quick, name: "sim_safe", output: () => textOutput("done") },
   { ...quick, name: "sim_never", replay: "never", parallel: false, output: () => textOutput("done once") },
+  { ...quick, name: "sim_risky", replay: "never", parallel: false, output: () => textOutput("done after a yes") },
   { ...quick, name: "sim_slow", replay: "never", ms: [1_000, 6_000], output: () => textOutput("done at last") },
   { ...quick, name: "sim_long", ms: [11_000, 15_000], output: () => textOutput("done after a long time") },
   {

@@ -26,6 +26,8 @@ export const DIRECTIVES = [
   "tool:unknown",
   /** Is suspended the first time it executes, beside the other calls of its answer. */
   "tool:suspend",
+  /** Needs a person's yes. */
+  "tool:risky",
   /** Is called many times in one run, each time with a long output. */
   "tool:pages",
   /** Kills its node while it executes, once. */

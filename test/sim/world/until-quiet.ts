@@ -39,6 +39,8 @@ async function isQuiet({ channels, backend, workload }: World, nodes: Nodes, { j
   const open = await reader.deliveries({ limit: 1_000 });
   if (open.some(({ state, target }) => state !== "waiting-reader" || target.to !== workload.neverReads)) return false;
   if ((await reader.reservations({ limit: 1 })).length > 0) return false;
+  // A question ends by time, also if no run waits for it any more.
+  if ((await reader.approvals({ limit: 1, states: ["pending"] })).length > 0) return false;
   const children = await reader.subagentRuns();
   if (children.some(({ cleanup, endedAt }) => cleanup === "delete" && endedAt !== undefined)) return false;
   const agents = await reader.agents({ limit: 1_000 });

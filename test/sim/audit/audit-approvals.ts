@@ -1,0 +1,83 @@
+/**
+ * L13 for calls that need a person's yes: the risky tool runs only after a yes to the very same call, once per yes, and never after
+ * what was approved has changed. Of two answers one counts. What is aborted leaves no question open (M31).
+ */
+import { OWNER_USER } from "../world/approvers.ts";
+import { broken, type View, type Violation } from "./audit-view.ts";
+
+/** The tool that must be asked about. */
+const RISKY = "sim_risky";
+/** How long a commit may take: a file is read before it, and the tool starts after it. */
+const SLACK_MS = 2_500;
+
+export function* approvals(view: View): Iterable<Violation> {
+  if (!view.scenario.approvals) return;
+  yield* ranAfterYes(view);
+  yield* oneAnswerCounts(view);
+  yield* nothingOpen(view);
+}
+
+function* ranAfterYes({ executions, approvals: rows, answers, workload, watched }: View): Iterable<Violation> {
+  const owners = new Set(
+    workload.items.flatMap((item) =>
+      item.kind === "message" && item.conversation.user === OWNER_USER ? [item.token] : [],
+    ),
+  );
+  const started = new Map<string, number>();
+  for (const { tool, token, startedAt } of executions) {
+    if (tool !== RISKY || owners.has(token)) continue;
+    const times = (started.get(token) ?? 0) + 1;
+    started.set(token, times);
+    const asked = rows.filter((row) => row.arguments.token === token);
+    const used = asked.filter(({ state }) => state === "used");
+    if (times > used.length)
+      yield broken("L13", `${RISKY} for ${token} ran ${times} times with ${used.length} used yeses`);
+    const yeses = answers.filter(
+      ({ id, approve, at, confirmed }) =>
+        approve && confirmed !== false && at <= startedAt && asked.some((row) => row.id === id),
+    );
+    if (yeses.length === 0) yield broken("L13", `${RISKY} for ${token} ran without a yes`);
+    const contents = contentsAround(watched, startedAt);
+    const same = asked.some(({ askedAt }) =>
+      contentsAround(watched, askedAt - WALL).some((one) => contents.includes(one)),
+    );
+    if (!same) yield broken("L13", `${RISKY} for ${token} ran although what was approved had changed`);
+  }
+}
+
+/** The clocks of these worlds do not jump. */
+const WALL = 1_800_000_000_000;
+
+/** What a file contained in the moments before a time. */
+function contentsAround(watched: View["watched"], at: number): readonly string[] {
+  return watched.flatMap(({ content, at: from }, index) => {
+    const to = watched[index + 1]?.at ?? Number.POSITIVE_INFINITY;
+    return from <= at && to >= at - SLACK_MS ? [content] : [];
+  });
+}
+
+function* oneAnswerCounts({ answers, approvals: rows }: View): Iterable<Violation> {
+  for (const { id, state, decidedBy } of rows) {
+    const confirmed = answers.filter((answer) => answer.id === id && answer.confirmed === true);
+    if (confirmed.length > 1) yield broken("L13", `${confirmed.length} answers to ${id} were confirmed`);
+    if (state === "expired" && decidedBy === "system" && confirmed.some(({ approve }) => !approve))
+      yield broken("L13", `the no to ${id} was confirmed, but it expired`);
+    if (state === "pending") yield broken("liveness", `approval ${id} is still pending`);
+  }
+}
+
+function* nothingOpen({ listed, approvals: rows }: View): Iterable<Violation> {
+  const aborted = new Map(
+    listed.flatMap(({ runs }) => runs.flatMap((run) => (run.outcome === "aborted" ? [[String(run.id), run]] : []))),
+  );
+  for (const { id, runId, state, decidedAt } of rows) {
+    const run = aborted.get(runId);
+    if (!run) continue;
+    if (state === "pending" || state === "approved")
+      yield broken("L13", `run ${runId} was aborted, but ${id} is ${state}`);
+    // A run ends after its mark: an answer that comes after the end came after the withdrawal too.
+    if (state !== "withdrawn" && (decidedAt ?? 0) > (run.endedAt ?? Number.POSITIVE_INFINITY))
+      yield broken("L13", `run ${runId} was aborted, but ${id} was ${state} later`);
+  }
+  for (const { agent } of listed) if (agent.suspended) yield broken("liveness", `${agent.id} is still suspended`);
+}
