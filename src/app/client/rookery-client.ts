@@ -2,6 +2,7 @@
 import { exactPart, keyPart } from "../../core/agent/session-key.ts";
 import { isAgentId } from "../../core/ids.ts";
 import { AgentHandle } from "./agent-handle.ts";
+import { type Approvals, approvalsOf } from "./approvals-resource.ts";
 import { EngineApi } from "./engine-api.ts";
 import { eventsOf, type OnEvent, onEvent, type TreeEvent } from "./engine-events.ts";
 import type { StreamOptions } from "./event-stream.ts";
@@ -41,6 +42,8 @@ export interface RookeryClient {
   readonly agents: Agents;
   readonly runs: Runs;
   readonly outbox: Outbox;
+  /** Tool calls that wait for a person's answer. */
+  readonly approvals: Approvals;
   /** What agents said to a user, until it is acknowledged. Without a user: the owner's. */
   mailbox(user?: string): Mailbox;
   /** Cron jobs. */
@@ -71,6 +74,7 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
     agents: agentsOf(api),
     runs: runsOf(api),
     outbox: outboxOf(api),
+    approvals: approvalsOf(api),
     mailbox: (user) => mailboxOf(api, user),
     schedule: scheduleOf(api),
     spawn: (parent, task, options) => spawn(api, agent(parent).name, task, options),

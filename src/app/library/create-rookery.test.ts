@@ -198,6 +198,8 @@ describe("a rookery", () => {
     expect(Array.isArray(await rookery.budgets.list())).toBe(true);
     expect(await rookery.swarm.list()).toEqual([]);
     expect(Array.isArray((await rookery.outbox.list()).deliveries)).toBe(true);
+    expect(await rookery.approvals.list()).toEqual({ items: [], next: null });
+    await expect(rookery.approvals.yes("kmtb")).rejects.toThrow("There is no approval kmtb");
     expect((await rookery.agents.tree()).roots.length).toBeGreaterThan(0);
   });
 });

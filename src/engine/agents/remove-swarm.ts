@@ -26,6 +26,7 @@ export async function removeSwarmOps(
     if (!agent || agent.stopped?.removing || agent.stopped?.removed) continue;
     ops.push(
       { op: "agent.stop", agentId: agent.id, mark: { at, reason: `removed by ${by}`, removing: true } },
+      { op: "approval.withdraw", of: { agentId: agent.id }, reason: `the agent was removed by ${by}` },
       // Wakes the agent, so that its owner removes it.
       { op: "message.post", to: { agentId: agent.id }, message: { body: { kind: "stop" }, acceptedAt: at } },
     );

@@ -227,7 +227,7 @@ describe("an answer", () => {
     ]);
     await engine.tell("repeat");
     expect(executed(engine)).toEqual(["exec", "exec"]);
-    expect(await states(engine)).toEqual(["withdrawn"]);
+    expect(await states(engine)).toEqual(["used"]);
   });
 
   it("for always that a broader rule would undo is refused, and nothing is decided", async () => {
@@ -358,6 +358,20 @@ describe("a suspended run", () => {
     expect(executed(engine)).toEqual(["exec"]);
     expect((await engine.runs())[0]).toMatchObject({ outcome: "ok" });
     await expectQuiet(engine);
+  });
+});
+
+describe("a question of an agent that is gone", () => {
+  it("ends in its time, and is not tried again and again", async () => {
+    const engine = await open();
+    await engine.tell("hello");
+    const { id: agentId } = await agent(engine);
+    await commit(engine, { op: "agent.remove", agentId, reason: "test" });
+    await engine.advance(24 * HOUR);
+    expect(await states(engine)).toEqual(["expired"]);
+    await engine.advance(HOUR);
+    // With the message it was refused, without it was applied.
+    expect(engine.commits.filter(({ site }) => site === "approval.expire")).toHaveLength(2);
   });
 });
 

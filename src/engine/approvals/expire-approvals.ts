@@ -75,7 +75,17 @@ export async function expireApprovals(ports: SweepPorts, host: SweepHost): Promi
     const due = await store.approvalsDue({ by: now, limit: PORTION });
     let progress = 0;
     for (const approval of due) {
-      const done = await submit(ports, "approval.expire", expiryOps(approval, now), { claimFor: host.claimFor() });
+      const ops = expiryOps(approval, now);
+      const first = await submit(ports, "approval.expire", ops, { claimFor: host.claimFor() });
+      // An agent that was removed gets no message.
+      const isGone = !first.ok && first.refused === "missing";
+      const done = isGone
+        ? await submit(
+            ports,
+            "approval.expire",
+            ops.filter(({ op }) => op !== "message.post"),
+          )
+        : first;
       if (!done.ok) continue;
       progress += 1;
       emitPosted(host.emit, done.results);

@@ -112,13 +112,14 @@ const outdated = ({ id, agentId, digest }: Approval): Op => ({
   ...{ by: "system", surface: "run", reason: "what it was given for has changed" },
 });
 
-/** The ops that end the question of a call which needs none any more. */
-export async function endNeedless({ store }: AskPorts, call: CallRecord): Promise<readonly Op[]> {
+/** The ops that end the question of a call which needs none any more. A yes that it got counts as used. */
+export async function endNeedless({ store, clock }: AskPorts, call: CallRecord): Promise<readonly Op[]> {
   if (call.approval === undefined) return [];
   const known = await store.approval(call.approval as ApprovalId);
-  if (!known || (known.state !== "pending" && known.state !== "approved")) return [];
-  const { id, agentId, digest, state: from } = known;
-  const reason = "the call needs no approval any more";
-  const by = { by: "system", surface: "run", reason };
-  return [{ op: "approval.decide", id, agentId, digest, from, to: "withdrawn", ...by }];
+  if (!known) return [];
+  const { id, agentId, digest, state, dueAt } = known;
+  if (state === "approved") return dueAt > clock.now() ? [{ op: "approval.use", id, digest }] : [];
+  if (state !== "pending") return [];
+  const by = { by: "system", surface: "run", reason: "the call needs no approval any more" };
+  return [{ op: "approval.decide", id, agentId, digest, from: "pending", to: "withdrawn", ...by }];
 }

@@ -38,6 +38,7 @@ export const removePermanentAgentTool = (deps: AgentToolDeps): Tool<z.infer<type
       ...textOutput(`Permanent agent removed: ${agentId} (name: ${descriptor.name}).`),
       ops: [
         { op: "agent.stop", agentId, mark: { at, reason: `removed by ${from.id}`, removing: true } },
+        { op: "approval.withdraw", of: { agentId }, reason: `the agent was removed by ${from.id}` },
         // Wakes the agent, which removes itself.
         { op: "message.post", to: { agentId }, message: { body: { kind: "stop" }, acceptedAt: at } },
       ],

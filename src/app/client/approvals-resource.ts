@@ -1,0 +1,27 @@
+/** The tool calls that wait for a person, as a list and as answers. */
+import type { Approval } from "../../core/rights/approval.ts";
+import { type EngineApi, pathOf } from "./engine-api.ts";
+
+export interface Approvals {
+  /** The open ones, newest first, or those in a state (`all` for every one). Send `next` as `before` for the next page. */
+  list(filter?: {
+    readonly state?: string;
+    readonly agent?: string;
+    readonly before?: number;
+    readonly limit?: number;
+  }): Promise<{ readonly items: readonly Approval[]; readonly next: number | null }>;
+  get(approval: string): Promise<Approval>;
+  /**
+   * Lets the call happen once; `always`: also from now on, by a grant for its person. With the `digest` that the person was shown it
+   * counts for that very call only. Durable when it resolves; rejects if another answer was first.
+   */
+  yes(approval: string, more?: { readonly always?: boolean; readonly digest?: string }): Promise<Approval>;
+  no(approval: string, more?: { readonly reason?: string; readonly digest?: string }): Promise<Approval>;
+}
+
+export const approvalsOf = (api: EngineApi): Approvals => ({
+  list: (filter) => api.get("/api/approvals", { ...filter }),
+  get: (approval) => api.get(pathOf("api", "approvals", approval)),
+  yes: (approval, more) => api.post(pathOf("api", "approvals", approval), { answer: "yes", ...more }),
+  no: (approval, more) => api.post(pathOf("api", "approvals", approval), { answer: "no", ...more }),
+});
