@@ -50,6 +50,9 @@ export const FOREGROUND_ONLY: readonly string[] = ["set_reaction", "send_file"];
 /** All tools of a swarm's agent: it talks to unknown contacts and must not reach anything of its owner's. */
 export const SWARM_TOOLS: readonly string[] = ["send_agent_message", "read_message_file", "current_time"];
 
+/** All tools of a contact: to write to a swarm, and to be answered by it. */
+export const CONTACT_TOOLS: readonly string[] = [...SWARM_TOOLS, "send_user_message"];
+
 /** Tools of one system agent, by its tag. */
 export const SYSTEM_TOOLS: Readonly<Record<string, string>> = { diagnose: "doctor" };
 

@@ -2,7 +2,7 @@
 import type { Verdict } from "../people/grant.ts";
 import type { Role } from "../people/person.ts";
 import type { Effect } from "./decide.ts";
-import { SWARM_TOOLS } from "./kind-rules.ts";
+import { CONTACT_TOOLS } from "./kind-rules.ts";
 
 export interface RoleVerdict {
   readonly verdict: Verdict;
@@ -37,7 +37,7 @@ export function roleVerdict(role: Role, { action, rights, target }: Effect): Rol
       return ALLOW;
     }
     case "contact":
-      return SWARM_TOOLS.includes(action) && target === undefined ? ALLOW : deny("a contact only talks to a swarm");
+      return CONTACT_TOOLS.includes(action) && target === undefined ? ALLOW : deny("a contact only talks to a swarm");
     default:
       return deny("not known here");
   }
