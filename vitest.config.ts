@@ -5,6 +5,7 @@
 import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 /** Workers and the processes that tests start share what they compile. */
@@ -27,7 +28,16 @@ function roomIn(directory: string): number {
   }
 }
 
+const source = (file: string): string => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
+
 export default defineConfig({
+  // The examples import the package by its name.
+  resolve: {
+    alias: [
+      { find: /^rookery$/, replacement: source("index.ts") },
+      { find: /^rookery\/(client|compat|testing)$/, replacement: source("$1.ts") },
+    ],
+  },
   test: {
     pool: "forks",
     // Vitest leaves one core idle, which halves the speed on two cores. More than two starve the processes tests start.

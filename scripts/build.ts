@@ -30,5 +30,5 @@ function copySql(): number {
 rmSync(target, { recursive: true, force: true });
 compile();
 const copied = copySql();
-chmodSync(join(target, "main.js"), 0o755);
+for (const file of ["bin.js", "main.js"]) chmodSync(join(target, file), 0o755);
 console.log(`built dist/ with ${copied} SQL files`);

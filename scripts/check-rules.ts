@@ -38,7 +38,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "triggers",
   ],
   adapters: ["system", "store", "models", "tools", "workspace", "connectors"],
-  app: ["client", "node", "gateway", "library", "cli"],
+  app: ["client", "node", "gateway", "library", "testing", "cli"],
   /** src/main.ts and src/index.ts. */
   "": [],
 };

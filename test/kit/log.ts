@@ -1,15 +1,2 @@
-/** A log that keeps its lines for the test. */
-import type { Log, LogFields } from "../../src/core/ports/log.ts";
-
-export interface LogLine {
-  readonly level: string;
-  readonly message: string;
-  readonly fields: LogFields | undefined;
-}
-
-export function recordingLog(lines: LogLine[]): Log {
-  const write = (level: string) => (message: string, fields?: LogFields) => {
-    lines.push({ level, message, fields });
-  };
-  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
-}
+/** Part of `rookery/testing`; the tests of this repository use it too. */
+export * from "../../src/app/testing/log.ts";

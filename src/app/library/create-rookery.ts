@@ -1,5 +1,6 @@
 /** `createRookery`: a running engine in this process, and the methods to use it. */
-import { HomeInUseError, HomeLockedError } from "../../core/errors.ts";
+import { ConfigError, HomeInUseError, HomeLockedError } from "../../core/errors.ts";
+import { nodeProblem } from "../../core/node-version.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import { type RookeryClient, rookeryClient } from "../client/rookery-client.ts";
 import { rootToken } from "../gateway/auth/root-token.ts";
@@ -27,6 +28,8 @@ export interface Rookery extends RookeryClient, AsyncDisposable {
  * Rejects with `HomeInUseError` (code `HOME_IN_USE`) if another process runs an engine there.
  */
 export async function createRookery(options: RookeryOptions): Promise<Rookery> {
+  const problem = nodeProblem(process.versions.node);
+  if (problem !== undefined) throw new ConfigError(problem);
   const { paths, remove } = openHome(options);
   try {
     const engine = await openOn(options, paths);

@@ -5,7 +5,8 @@
 import { copyFileSync, existsSync, linkSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import { openDatabaseSync } from "../sqlite/database-sync.ts";
 
 export interface Snapshot {
   readonly sql: DatabaseSync;
@@ -17,7 +18,7 @@ export function openSnapshot(path: string): Snapshot {
   const dir = stage(path);
   const remove = (): void => rmSync(dir, { recursive: true, force: true });
   try {
-    const sql = new DatabaseSync(join(dir, basename(path)), { readOnly: true });
+    const sql = openDatabaseSync(join(dir, basename(path)), { readOnly: true });
     return {
       sql,
       close() {

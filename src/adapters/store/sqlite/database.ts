@@ -4,9 +4,10 @@
  */
 import { chmodSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementSync } from "node:sqlite";
 import { StoreClosedError } from "../../../core/errors.ts";
 import { AgentCache } from "./agent-cache.ts";
+import { openDatabaseSync } from "./database-sync.ts";
 import { freeBytes, logPagesFor } from "./disk-room.ts";
 import { migrate } from "./migrate.ts";
 
@@ -32,7 +33,7 @@ export interface DatabaseOptions {
 
 /** Opens and migrates. Throws `StoreNewerError` or `MigrationError` and leaves the file unchanged then. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
-  const sql = new DatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: 5_000 });
+  const sql = openDatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: 5_000 });
   try {
     // SQLite creates the log and its index with the permissions of the database.
     if (!options.readOnly && path !== ":memory:") chmodSync(path, 0o600);

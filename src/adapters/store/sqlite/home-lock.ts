@@ -4,8 +4,9 @@
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { HomeLockedError, StoreFullError } from "../../../core/errors.ts";
+import { openDatabaseSync } from "./database-sync.ts";
 import { isOutOfRoom } from "./disk-room.ts";
 
 export interface HomeLock {
@@ -23,7 +24,7 @@ export function lockHome(home: string): HomeLock {
   const pidFile = join(home, "rookery.pid");
   let lock: DatabaseSync | undefined;
   try {
-    lock = new DatabaseSync(join(home, LOCK_FILE), { timeout: PROBE_MS });
+    lock = openDatabaseSync(join(home, LOCK_FILE), { timeout: PROBE_MS });
     lock.exec("PRAGMA locking_mode = EXCLUSIVE");
     lock.exec("BEGIN EXCLUSIVE");
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
@@ -64,7 +65,7 @@ export function isHomeLocked(home: string): boolean {
   if (!existsSync(file)) return false;
   let probe: DatabaseSync | undefined;
   try {
-    probe = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+    probe = openDatabaseSync(file, { readOnly: true, timeout: 0 });
     probe.prepare("SELECT count(*) FROM sqlite_schema").get();
     return false;
   } catch (error) {

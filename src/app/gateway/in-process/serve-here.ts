@@ -48,10 +48,11 @@ export function serveHere(options: HereOptions): ServedHere {
 }
 
 async function open({ node, config, paths, store, rootToken }: HereOptions, stopping: AbortSignal) {
-  const [{ closeContext, createContext, loadRoutes }, { controlServer }, { lazyRouter }, { readVersion }, here] =
+  const [{ closeContext, createContext, loadRoutes }, { inboxRoutes }, { lazyRouter }, { readVersion }, here] =
     await Promise.all([
       import("../create-context.ts"),
-      import("../control/control-server.ts"),
+      // Most programs send messages first. A request for any other route loads the rest.
+      import("../api/inbox-routes.ts"),
       import("../routing/router.ts"),
       import("../../../adapters/system/version.ts"),
       import("./fetch-handler.ts"),
@@ -60,10 +61,11 @@ async function open({ node, config, paths, store, rootToken }: HereOptions, stop
     Promise.reject(new InvalidInputError("This process cannot reload its configuration.", { hint: "Start it again." }));
   const about = { node, config, reload, tokenFile: paths.tokens, rootToken: rootToken?.(), version: readVersion() };
   const context = await createContext(about, stopping);
-  const router = lazyRouter([], () => loadRoutes({}));
+  const router = lazyRouter(inboxRoutes, () => loadRoutes({}));
   let server: HttpServer | undefined;
   return {
-    server() {
+    async server() {
+      const { controlServer } = await import("../control/control-server.ts");
       server ??= controlServer(context, router, store);
       return server;
     },

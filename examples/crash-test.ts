@@ -1,0 +1,21 @@
+/** A crash test of your own tool: kills the process around every commit of a call, and shows that no payment is made twice. */
+import { defineTool } from "rookery";
+import { crashTool } from "rookery/testing";
+import { z } from "zod";
+
+const paid = new Map<string, number>();
+const pay = defineTool({
+  name: "pay",
+  description: "Pays an amount",
+  input: z.object({ amount: z.number() }),
+  replay: "safe", // The call id is the key of the payment, so the same call may come again.
+  execute({ amount }, { runId, callId }) {
+    paid.set(`${runId} ${callId}`, amount);
+    return `paid ${amount}`;
+  },
+});
+const crashes = await crashTool(pay, { amount: 5 });
+const doubled = crashes.filter(({ callIds, answers }) => new Set(callIds).size !== 1 || answers.length !== 1);
+console.log(`${crashes.length} crashes, ${crashes.filter(({ executions }) => executions > 1).length} repeated calls`);
+console.log(doubled.length === 0 ? "no payment was made twice, every message was answered once" : doubled);
+process.exitCode = doubled.length === 0 ? 0 : 1;

@@ -1,0 +1,14 @@
+/** An application that hears its agents through the mailbox: what it has not acknowledged comes again, also after a crash. */
+import { createRookery } from "rookery";
+import { scripted } from "rookery/testing";
+
+await using rookery = await createRookery({ home: "memory", model: scripted("The report is ready.") });
+await rookery.agent("ann").send("Write the report and tell me when it is ready.", { mailbox: true });
+const mailbox = rookery.mailbox("ann");
+for await (const item of mailbox.items()) {
+  console.log(`to ann: ${item.text}`);
+  // Store what you do with it under `item.id`, then acknowledge.
+  await mailbox.ack(item.id);
+  break;
+}
+console.log(`${(await mailbox.list()).items.length} left`);

@@ -1,0 +1,105 @@
+/**
+ * `npm run package`: builds and packs the package, checks it with publint and attw, installs the tarball in an empty project, and
+ * there runs the command, a program of ten lines and a strict type check. On an older Node, if there is one, it must say why it does
+ * not run. Prints sizes and times.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+const dir = mkdtempSync(join(tmpdir(), "rookery-package-"));
+const project = join(dir, "project");
+let failures = 0;
+
+function run(name: string, command: string, args: readonly string[], cwd = project): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: "utf8" });
+  const isOk = status === 0;
+  console.log(`${isOk ? "ok    " : "FAILED"} ${name}`);
+  if (!isOk) console.log(error?.message ?? `${stdout}\n${stderr}`);
+  failures += isOk ? 0 : 1;
+  return stdout;
+}
+
+const PROGRAM = `
+import { createRookery, defineTool } from "rookery";
+import { z } from "zod";
+const weather = defineTool({ name: "weather", description: "Weather in a city", input: z.object({ city: z.string() }), execute: ({ city }) => \`Sunny in \${city}\` });
+const started = performance.now();
+const cpu = process.cpuUsage();
+const rookery = await createRookery({ home: "./data", model: "offline", tools: [weather] });
+const receipt = await rookery.agent("ann").send("Weather in Rome?");
+const used = process.cpuUsage(cpu);
+const ms = performance.now() - started;
+console.log((await receipt.result()).text.length > 0 ? "answered" : "no answer");
+let text = "";
+for await (const event of rookery.agent("ann").stream("And tomorrow?")) if (event.type === "delta") text += event.text;
+console.log(text.includes("tomorrow") ? "streamed" : "not streamed");
+console.log(\`first message accepted after \${ms.toFixed(0)} ms, \${((used.user + used.system) / 1000).toFixed(0)} ms of processor time\`);
+await rookery.close();
+`;
+
+const TYPES = `
+import { createRookery, defineTool, type Rookery } from "rookery";
+import { connectRookery } from "rookery/client";
+import { buildAgentPeerSessionKey } from "rookery/compat";
+import { virtualClock } from "rookery/testing";
+import { z } from "zod";
+const tool = defineTool({ name: "t", description: "d", input: z.object({ n: z.number() }), execute: ({ n }) => n.toFixed(2) });
+const rookery: Rookery = await createRookery({ home: "memory", tools: [tool] });
+const answer: { ok: boolean } = await rookery.agent("ann").ask("?", { output: z.object({ ok: z.boolean() }) });
+connectRookery({ home: "./data" }).agent("ann");
+console.log(answer.ok, buildAgentPeerSessionKey({ agentId: "main", channel: "x" }), virtualClock().now());
+`;
+
+try {
+  run("build", "npm", ["run", "build"], ROOT);
+  run("pack", "npm", ["pack", "--ignore-scripts", "--pack-destination", dir], ROOT);
+  const name = readdirSync(dir).find((file) => file.endsWith(".tgz")) ?? "";
+  const tarball = join(dir, name);
+  console.log(`${name}: ${(statSync(tarball).size / 1024).toFixed(0)} KB`);
+  run("publint", join(ROOT, "node_modules/.bin/publint"), [tarball, "--strict"], ROOT);
+  run("attw", join(ROOT, "node_modules/.bin/attw"), [tarball, "--profile", "esm-only"], ROOT);
+  mkdirSync(project);
+  writeFileSync(join(project, "package.json"), '{ "type": "module", "private": true }\n');
+  run("install", "npm", ["install", tarball, "zod", "typescript", "@types/node", "--no-audit", "--no-fund"]);
+  run("npx rookery --version", process.execPath, ["node_modules/rookery/dist/bin.js", "--version"]);
+  writeFileSync(join(project, "program.js"), PROGRAM);
+  process.stdout.write(run("ten lines", process.execPath, ["program.js"]));
+  writeFileSync(join(project, "types.ts"), TYPES);
+  const flags = [
+    "--strict",
+    "--noEmit",
+    "--module",
+    "nodenext",
+    "--target",
+    "es2024",
+    "--lib",
+    "es2024,esnext.disposable",
+  ];
+  run("strict types", process.execPath, ["node_modules/typescript/bin/tsc", ...flags, "--types", "node", "types.ts"]);
+  checkOldNode();
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}
+process.exitCode = failures === 0 ? 0 : 1;
+
+/** The command and the library each say in one sentence which Node they need. */
+function checkOldNode(): void {
+  const old = ["/usr/bin/node", "/usr/local/bin/node"].find((path) => {
+    const { stdout = "" } = spawnSync(path, ["--version"], { encoding: "utf8" });
+    return Number.parseInt(stdout.slice(1), 10) < 24;
+  });
+  if (old === undefined) {
+    console.log("–      old Node: there is none on this machine");
+    return;
+  }
+  const version = execFileSync(old, ["--version"], { encoding: "utf8" }).trim();
+  for (const args of [["node_modules/rookery/dist/bin.js", "--version"], ["program.js"]]) {
+    const { stderr } = spawnSync(old, args, { cwd: project, encoding: "utf8" });
+    const isClear = /Rookery needs Node 24/.test(stderr);
+    console.log(`${isClear ? "ok    " : "FAILED"} ${args[0]} on ${version}: ${stderr.trim().split("\n")[0]}`);
+    failures += isClear ? 0 : 1;
+  }
+}

@@ -1,0 +1,67 @@
+/** A channel outside the engine: it records everything sent to it, also over restarts. */
+import type { SendingClass } from "../../core/delivery/delivery.ts";
+import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../core/ports/connector.ts";
+import { type Activity, type TestProcess, whileAlive } from "./process.ts";
+
+export type Sending = (delivery: OutgoingDelivery, n: number, signal: AbortSignal) => SendResult | Promise<SendResult>;
+
+export interface Channel {
+  readonly name: string;
+  readonly sendingClass: SendingClass;
+  /** Every send, whether or not it was confirmed. */
+  readonly calls: OutgoingDelivery[];
+  /** The messages that people see: an idempotent channel shows the same id once. */
+  readonly shown: () => readonly string[];
+  readonly lookups: OutgoingDelivery[];
+  sending: Sending;
+  lookup: (delivery: OutgoingDelivery) => Promise<"arrived" | "absent" | "unknown">;
+  maxTextLength?: number;
+}
+
+export function channel(name: string, sendingClass: SendingClass = "idempotent"): Channel {
+  const calls: OutgoingDelivery[] = [];
+  return {
+    name,
+    sendingClass,
+    calls,
+    lookups: [],
+    shown() {
+      const seen = new Set<string>();
+      return calls.flatMap(({ id, payload }) => {
+        if (sendingClass === "idempotent" && seen.has(id)) return [];
+        seen.add(id);
+        return [payload.text ?? ""];
+      });
+    },
+    sending: () => ({ status: "sent" }),
+    lookup: async () => "unknown",
+  };
+}
+
+/** The connector by which one process reaches a channel. */
+export function connectorTo(
+  channel: Channel,
+  process: TestProcess,
+  deps: { readonly activity: Activity; onStart(host: ConnectorHost): void },
+): Connector {
+  const { name, sendingClass, maxTextLength, calls, lookups } = channel;
+  return {
+    name,
+    sendingClass,
+    capabilities: { sendText: true, maxTextLength },
+    start: async (host) => deps.onStart(host),
+    stop: async () => {},
+    health: () => ({ ok: true, detail: "" }),
+    send: (delivery, signal) =>
+      whileAlive(process, async () => {
+        deps.activity.count += 1;
+        calls.push(delivery);
+        return channel.sending(delivery, calls.length, signal);
+      }),
+    lookup: (delivery) =>
+      whileAlive(process, async () => {
+        lookups.push(delivery);
+        return channel.lookup(delivery);
+      }),
+  };
+}

@@ -1,0 +1,74 @@
+/** A store whose commits can fail or end the process, at the site and count a test chooses. */
+import { CommitUnknownError, StoreFullError } from "../../core/errors.ts";
+import type { Change, CommitResult } from "../../core/store/change.ts";
+import type { Store } from "../../core/store/store.ts";
+import { type Activity, type TestProcess, whileAlive } from "./process.ts";
+
+/** What happens at a commit: it succeeds, it throws before or after it is applied, or the process dies around it. */
+export type CommitOutcome = "go" | "full" | "unknown-lost" | "unknown-applied" | "throw" | "die-before" | "die-after";
+
+/** Called before every commit. `nth` counts the commits of this site in this process from 1. */
+export type OnCommit = (change: Change, nth: number) => CommitOutcome;
+
+/** Dies at the nth commit of a site. */
+export const dieAt =
+  (site: string, moment: "before" | "after" = "after", nth = 1): OnCommit =>
+  (change, count) =>
+    change.site === site && count === nth ? `die-${moment}` : "go";
+
+export interface FaultyStoreDeps {
+  readonly activity: Activity;
+  /** Every change that was applied. */
+  readonly commits: Change[];
+  readonly onCommit: OnCommit;
+}
+
+/** The store as one process sees it. */
+export function faultyStore(store: Store, process: TestProcess, deps: FaultyStoreDeps): Store {
+  // Each method is looked up at each call, so that a test can replace it.
+  const methods = store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+  const reads: Record<string, unknown> = {};
+  for (const name of Object.keys(store)) {
+    reads[name] = (...args: unknown[]) =>
+      whileAlive(process, () => methods[name]?.(...args) ?? Promise.resolve(undefined));
+  }
+  const nthOfSite = new Map<string, number>();
+  return {
+    ...(reads as unknown as Store),
+    onHint: store.onHint,
+    close: store.close,
+    commit: (change) =>
+      whileAlive(process, () => {
+        const nth = (nthOfSite.get(change.site) ?? 0) + 1;
+        nthOfSite.set(change.site, nth);
+        return commitAs(deps.onCommit(change, nth), change, store, process, deps);
+      }),
+  };
+}
+
+async function commitAs(
+  outcome: CommitOutcome,
+  change: Change,
+  store: Store,
+  process: TestProcess,
+  { activity, commits }: FaultyStoreDeps,
+): Promise<CommitResult> {
+  activity.inFlight += 1;
+  try {
+    if (outcome === "die-before") {
+      process.alive = false;
+      return { ok: true, results: [] };
+    }
+    if (outcome === "full") throw new StoreFullError("no room");
+    if (outcome === "throw") throw new TypeError("the store is confused");
+    if (outcome === "unknown-lost") throw new CommitUnknownError("the outcome is unknown");
+    const result = await store.commit(change);
+    activity.count += 1;
+    commits.push(change);
+    if (outcome === "die-after") process.alive = false;
+    if (outcome === "unknown-applied") throw new CommitUnknownError("the outcome is unknown");
+    return result;
+  } finally {
+    activity.inFlight -= 1;
+  }
+}

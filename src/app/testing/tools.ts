@@ -1,0 +1,62 @@
+/** Tools that record their calls. */
+import { z } from "zod";
+import type { RunId } from "../../core/ids.ts";
+import type { Tool, ToolContext, ToolHost, ToolOutput } from "../../core/ports/tool.ts";
+import type { Right } from "../../core/rights/right.ts";
+import type { ReplayPolicy } from "../../core/run/run.ts";
+import { type Activity, type TestProcess, whileAlive } from "./process.ts";
+
+export interface Execution {
+  readonly name: string;
+  readonly input: unknown;
+  readonly callId: string;
+  readonly runId: RunId;
+}
+
+export interface ToolSpec {
+  readonly replay?: ReplayPolicy;
+  readonly parallel?: boolean;
+  readonly maxOutput?: number;
+  readonly rights?: readonly Right[];
+  readonly input?: z.ZodType;
+  readonly parameters?: Tool["parameters"];
+  readonly renamed?: string;
+  readonly effects?: Tool["effects"];
+  readonly execute?: (
+    input: Record<string, unknown>,
+    context: ToolContext,
+  ) => ToolOutput | string | Promise<ToolOutput | string>;
+}
+
+/** A tool as one process sees it. */
+export function recordingTool(
+  name: string,
+  spec: ToolSpec,
+  process: TestProcess,
+  deps: { readonly activity: Activity; readonly executions: Execution[] },
+): Tool {
+  return {
+    name,
+    description: `the tool ${name}`,
+    input: spec.input ?? z.looseObject({}),
+    parameters: spec.parameters,
+    rights: spec.rights ?? [],
+    replay: spec.replay ?? "safe",
+    parallel: spec.parallel ?? false,
+    maxOutput: spec.maxOutput ?? 4_000,
+    renamed: spec.renamed,
+    effects: spec.effects,
+    execute: (input, context) =>
+      whileAlive(process, async () => {
+        deps.activity.count += 1;
+        deps.executions.push({ name, input, callId: context.callId, runId: context.runId });
+        const output = (await spec.execute?.(input as Record<string, unknown>, context)) ?? `${name} done`;
+        return typeof output === "string" ? { content: [{ type: "text", text: output }] } : output;
+      }),
+  };
+}
+
+export function toolHost(tools: readonly Tool[]): ToolHost {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  return { list: () => tools, find: (_agent, name) => byName.get(name) };
+}

@@ -1,0 +1,19 @@
+/** `rookery/testing`: prove your own tools, connectors and programs, offline and against crashes. */
+
+export { type Channel, channel } from "./app/testing/channel.ts";
+export { type ConnectorTrial, checkConnector } from "./app/testing/check-connector.ts";
+export { type VirtualClock, virtualClock } from "./app/testing/clock.ts";
+export { crashTool, type ToolCrash } from "./app/testing/crash-tool.ts";
+export { TestEngine, type TestEngineOptions } from "./app/testing/engine.ts";
+export {
+  echo,
+  failure,
+  inTurn,
+  lastText,
+  type ModelCall,
+  type Reply,
+  type Script,
+  stall,
+} from "./app/testing/model.ts";
+export { scripted } from "./app/testing/scripted.ts";
+export { type CommitOutcome, dieAt, faultyStore, type OnCommit } from "./app/testing/store.ts";
