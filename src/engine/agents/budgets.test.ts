@@ -223,17 +223,18 @@ describe("a tree's budget", () => {
     await nothingReserved(engine);
   });
 
-  it("ends a child's run like its parent's, and counts a child's work for the person who wrote to its parent", async () => {
+  it("ends a child's run like its parent's, and counts a child's work for the person it is for", async () => {
     const engine = await TestEngine.open(within({ tree: { dollars: dollars(2_100) }, person: { dollars: 1 } }));
-    const sender = { id: "carl" };
-    await engine.send({ kind: "user", text: "hi", sender }, { source: { connector: "test", messageId: "1" } });
+    const sender = { connector: "test", userId: "carl" };
+    const behalf = { person: "test:carl" as PersonId };
+    await engine.send({ kind: "user", text: "hi" }, { source: { connector: "test", messageId: "1" }, sender });
     await engine.settle();
     const root = await engine.agentId();
     const to = { descriptor: child(root, "x") };
-    await engine.system.post({ to, body: { kind: "system", text: "work" } });
+    await engine.system.post({ to, behalf, body: { kind: "system", text: "work" } });
     await engine.settle();
     expect((await engine.store.budget("person:2026-01-05:test:carl"))?.spent.micros).toBe(2_000);
-    const posted = await engine.system.post({ to, body: { kind: "system", text: "more" } });
+    const posted = await engine.system.post({ to, behalf, body: { kind: "system", text: "more" } });
     await engine.settle();
     if (posted.status === "stale") throw new TypeError("stale");
     const [run] = await engine.store.runs(posted.agentId, { limit: 1 });
