@@ -18,7 +18,8 @@ import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
-import { type Firing, type JobMessage, type JobPorts, jobMessage, profileOf, whoIsGone } from "./cron/job-message.ts";
+import { type Firing, type JobMessage, type JobPorts, jobMessage, profileOf } from "./cron/job-message.ts";
+import { jobDenial } from "./cron/job-rights.ts";
 import { DEFAULT_GRACE_MS, type DueDefaults, type DueStep, planDue } from "./cron/plan-due.ts";
 import { replanJobs } from "./cron/replan-jobs.ts";
 
@@ -189,6 +190,9 @@ export class TriggerBroker {
     if (!step) return;
     if (step.kind === "skip") return this.#skip(job, step);
     if (await this.#overlaps(job, step)) return this.#skipOne(job, step, "overlap");
+    // Before its gate: that is an effect too.
+    const denial = await jobDenial(this.#ports, job);
+    if (denial !== undefined) return this.#skipOne(job, step, denial);
     // Gates and ticks (which have gates) may take long. They run beside the loop and do not delay other jobs.
     if (!job.gate && !job.system) return this.#fire(job, step);
     const checking = this.#check(job, step).finally(() => {
@@ -217,7 +221,10 @@ export class TriggerBroker {
       if (!job.gate) return await this.#fire(job, step);
       const verdict = await gates?.check(job.gate, this.#stop.signal);
       if (this.#stop.signal.aborted) return;
-      if (verdict?.pass) await this.#fire(job, step, verdict.output);
+      // A gate may take long: a right may have been taken away.
+      const denial = verdict?.pass ? await jobDenial(this.#ports, job) : undefined;
+      if (denial !== undefined) await this.#skipOne(job, step, denial);
+      else if (verdict?.pass) await this.#fire(job, step, verdict.output);
       else await this.#skipOne(job, step, `gate: ${verdict?.reason ?? "gates are not allowed here"}`);
     } catch (error) {
       if (error instanceof ConflictError) return this.#afterConflict(job);
@@ -250,8 +257,6 @@ export class TriggerBroker {
     const slot = slotName(job, dueAt);
     const { graceMs, mainKey } = this.#options;
     const firing: Firing = { slot, dueAt, lateMs, graceMs, now, zone: this.#zone, mainKey, gateOutput };
-    const gone = await whoIsGone(this.#ports, job);
-    if (gone !== undefined) return this.#skipOne(job, step, gone);
     const tick = job.system ? await this.#ports.tick?.(job, firing) : undefined;
     if (job.system && tick?.kind !== "post") return this.#skipOne(job, step, tick?.reason ?? "disabled");
     const message = tick?.kind === "post" ? tick.message : await jobMessage(this.#ports, job, firing);

@@ -6,7 +6,7 @@ import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import type { RunId } from "../../core/ids.ts";
+import type { ChangeId, RunId } from "../../core/ids.ts";
 import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
 import { TriggerTestEngine } from "./triggers.test-kit.ts";
 
@@ -91,6 +91,16 @@ test("cron adds, lists, updates, runs and removes a job, and lists its runs", as
 
 test("a reminder goes only to the conversation it was created in", async () => {
   const { world, call, bob } = await open();
+  const guest = {
+    id: "bob",
+    role: "guest",
+    accounts: ["test:bob"],
+    grants: [],
+    createdAt: 1,
+    createdBy: "owner",
+  } as const;
+  const ops = [{ op: "person.put", person: guest }] as const;
+  await world.store.commit({ id: "guest" as ChangeId, site: "test", at: 1, ops });
   await call(bob, "cron", { action: "add", job: reminder });
   await world.leap(10 * MINUTE);
   const sent = world.engine.channel().calls.at(-1);

@@ -4,11 +4,12 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { DeniedError } from "../../../core/errors.ts";
 import type { EffectContext, Tool } from "../../../core/ports/tool.ts";
 import type { Effect } from "../../../core/rights/decide.ts";
+import { effectsOfJob } from "../../../engine/triggers/cron/job-rights.ts";
 import { checkAllowed } from "../allowed-effects.ts";
 import { makerOf, notAFile, touchable, withoutCommands } from "./cron-access.ts";
 import type { CronApi } from "./cron-api.ts";
 import { notYetKnown, toolOutput } from "./cron-tool.ts";
-import { effectOnJob, effectsOfJob } from "./job-effects.ts";
+import { effectOnJob } from "./job-effects.ts";
 
 const NO_MEMORY = "No memory";
 const common = { rights: ["schedule"], replay: "safe", parallel: false, maxOutput: 8_000 } as const;

@@ -4,10 +4,11 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { InvalidInputError, RookeryError, unreachable } from "../../../core/errors.ts";
 import type { EffectContext, Tool, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Effect } from "../../../core/rights/decide.ts";
+import { effectsOfJob } from "../../../engine/triggers/cron/job-rights.ts";
 import { checkAllowed } from "../allowed-effects.ts";
 import { makerOf, notAFile, ofThisProfile, touchable, withoutCommands } from "./cron-access.ts";
 import type { CronApi, ShownJob } from "./cron-api.ts";
-import { effectOnJob, effectsOfJob } from "./job-effects.ts";
+import { effectOnJob } from "./job-effects.ts";
 
 const input = z.object({
   action: z.enum(["list", "add", "update", "remove", "run", "runs", "wake"]),

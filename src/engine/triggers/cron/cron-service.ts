@@ -6,7 +6,7 @@
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
 import type { DeliveryState } from "../../../core/delivery/delivery.ts";
-import { ConflictError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { ConflictError, DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
@@ -22,6 +22,7 @@ import { inherited, ofJob } from "../../people/on-behalf.ts";
 import { describeSchedule, wallTime } from "./describe-schedule.ts";
 import { addedJob, type ChangedJob, editedJob, firedSlot, type JobMaker, removedJob } from "./job-changes.ts";
 import { type JobMessage, type JobPorts, jobMessage, mainAddress, profileOf } from "./job-message.ts";
+import { jobDenial } from "./job-rights.ts";
 import { normalizeCronJobCreate, normalizeCronJobPatch } from "./normalize-job.ts";
 import { nextRunTimes } from "./schedule.ts";
 
@@ -166,6 +167,8 @@ export class CronService {
   async #manual(id: string) {
     const { ids, clock } = this.#ports;
     const job = await this.#job(id);
+    const denial = await jobDenial(this.#ports, job);
+    if (denial !== undefined) throw new DeniedError(`The job does not run: ${denial}.`);
     const now = clock.now();
     const slot = `${MANUAL_SLOT}${ids.uuid()}`;
     const firing = { slot, dueAt: now, lateMs: 0, now, zone: this.#zone, mainKey: this.#mainKey };

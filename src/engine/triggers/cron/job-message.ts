@@ -10,7 +10,7 @@ import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { AgentId, Ids, SessionKey } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import type { RunOverrides } from "../../../core/message/run-overrides.ts";
-import { type Behalf, everyone } from "../../../core/people/behalf.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
 import { accountOf, OWNER } from "../../../core/people/person.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
@@ -65,18 +65,6 @@ export async function behalfOfJob(
   if (job.sessionKey === undefined) return { person: OWNER };
   const agent = await store.agentByKey(job.sessionKey as SessionKey);
   return { person: (agent && (await people.personOf(agent))) ?? accountOf("job", job.id) };
-}
-
-/** Why a job does not run: someone on its way has no rights any more (M30). Undefined if it may. */
-export async function whoIsGone(
-  { people }: JobPorts,
-  { behalf }: Pick<CronJob, "behalf">,
-): Promise<string | undefined> {
-  const others = behalf ? everyone(behalf).filter((one) => one !== OWNER) : [];
-  if (others.length === 0) return undefined;
-  const now = await people.directory.now();
-  const gone = others.find((one) => now.standing(one).role === "stranger");
-  return gone && `${gone} is not known here any more`;
 }
 
 async function messageOf({ people }: JobPorts, job: CronJob, firing: Firing): Promise<JobMessage> {
