@@ -67,6 +67,8 @@ export interface ToolOutput {
   readonly isError?: boolean;
   /** Changes of the store that are the tool's effect: committed together with its result (M12). */
   readonly ops?: readonly Op[];
+  /** On whose behalf the words in it were said, if others said them: they are on the run's way from now on (M30). */
+  readonly heard?: readonly Behalf[];
   /** Sends that are the tool's effect, committed with its result. */
   readonly deliveries?: readonly Pick<NewDelivery, "target" | "payload">[];
 }

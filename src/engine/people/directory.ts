@@ -88,7 +88,8 @@ export function directoryOf(
       loading ??= load().finally(() => {
         loading = undefined;
       });
-      return viewOf(await loading, settings);
+      // An older view says well enough who writes; a store that does not answer refuses the message itself.
+      return viewOf(await loading.catch((error) => cached ?? Promise.reject(error)), settings);
     },
   };
 }

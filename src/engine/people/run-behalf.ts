@@ -45,6 +45,14 @@ export function withSpeakers<State extends Pick<AgentState, "speakers">>(
     : { ...state, speakers: [...after] };
 }
 
+/** Of a run that has read the words of others. */
+export const withHeard = (behalf: Behalf | undefined, heard: readonly Behalf[]): Behalf | undefined =>
+  behalf && heard.length > 0 ? joined(behalf.person, [behalf, ...heard]) : behalf;
+
+/** Everyone whose words are in an agent's session. */
+export const sessionBehalf = ({ id, person, state }: Pick<AgentRecord, "id" | "person" | "state">): Behalf =>
+  runBehalf({ own: person ?? noOne({ id }), state }, []);
+
 const speakersOf = ({ speakers = [] }: Pick<AgentState, "speakers">): readonly PersonId[] => speakers as PersonId[];
 
 /** Of an agent whose person is not known, because its parent or its conversation is gone: an id that belongs to no one. */

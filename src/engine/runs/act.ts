@@ -16,6 +16,7 @@ import { claimedFor } from "../commit/submit.ts";
 import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
 import { onBehalf } from "../people/on-behalf.ts";
+import { withHeard, withSpeakers } from "../people/run-behalf.ts";
 import { auditOf } from "../rights/audit-entry.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
@@ -169,8 +170,16 @@ async function commitResults(
     toolEntry(resultOf(call, tellIfBlocked(sendPolicy, agent, output)), at, run.id),
   );
   const asked = outputs.flatMap((output) => output.ops ?? []);
+  const heard = outputs.flatMap((output) => output.heard ?? []);
+  const behalf = withHeard(run.body.behalf, heard);
+  const state = withSpeakers(
+    agent.person,
+    lease.state,
+    heard.map((one) => ({ behalf: one })),
+  );
   const bodyWith = (left: readonly CallRecord[]): RunBody => ({
     ...run.body,
+    behalf,
     calls: [...left],
     deliveries: run.body.deliveries + deliveries.length,
     // Two parallel lists, from before the texts were split: each text and its target.
@@ -180,13 +189,14 @@ async function commitResults(
   const { results, calls: left } = await commitIntent(ports, lease, run, open ? [] : calls, (intent) => ({
     site: "result",
     ops: [
-      ...claimedFor(onBehalf({ agent, behalf: run.body.behalf }, asked), lease.node),
+      ...claimedFor(onBehalf({ agent, behalf }, asked), lease.node),
       ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
       ...auditDone(ports, agent, run, done, at),
       ...intent.ops,
       { op: "run.step", runId: run.id, body: bodyWith(open ?? intent.calls) },
     ],
     append: chain(ports.ids, lease, [...entries, ...intent.denials]),
+    state,
     run: run.guard(),
   }));
   run.stepped(bodyWith(open ?? left));

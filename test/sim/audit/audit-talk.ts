@@ -188,7 +188,11 @@ function* arrivedWhereMeant(
     if (descriptor.type === "user") return;
   } else if (meant && "permanentAgent" in meant) {
     if (descriptor.type === "permanent" && descriptor.name === meant.permanentAgent) return;
-  } else if (descriptor.type === "user" && descriptor.userId === meant?.user) return;
+  } else if (
+    descriptor.type === "user" &&
+    (descriptor.peerKind === "group" ? descriptor.channelId : descriptor.userId) === meant?.user
+  )
+    return;
   yield broken(
     "M12",
     `${saidToken(kind, token)} was meant for ${JSON.stringify(meant)}, but is in the inbox of ${of.agent.sessionKey}`,

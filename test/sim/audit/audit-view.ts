@@ -27,6 +27,7 @@ export type Law =
   | "M18"
   | "M21"
   | "M23"
+  | "M30"
   | "M10"
   | "fork"
   | "branch"

@@ -11,6 +11,7 @@ import { callers } from "./audit-callers.ts";
 import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";
 import { keys } from "./audit-keys.ts";
+import { people } from "./audit-people.ts";
 import { runs } from "./audit-runs.ts";
 import { sessions } from "./audit-sessions.ts";
 import { subagents } from "./audit-subagents.ts";
@@ -46,6 +47,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...shownAtMostOnce(view),
     ...context(view),
     ...talk(view),
+    ...people(view),
     ...callers(view),
     ...triggers(view),
     ...compaction(view),

@@ -39,6 +39,7 @@ test("every law of the engine has a mutation that breaks it", () => {
     "M18",
     "M21",
     "M23",
+    "M30",
     "identity",
     "keys",
     "M10",

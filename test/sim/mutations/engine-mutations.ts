@@ -25,6 +25,7 @@ import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
 import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 import { OWED_MUTATIONS } from "./owed-mutations.ts";
+import { PEOPLE_MUTATIONS } from "./people-mutations.ts";
 import { REQUEST_MUTATIONS } from "./request-mutations.ts";
 import { SESSION_MUTATIONS } from "./session-mutations.ts";
 import { SUBAGENT_MUTATIONS } from "./subagent-mutations.ts";
@@ -299,6 +300,7 @@ const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds" | "from">>> 
 export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...TRIGGER_MUTATIONS,
   ...APPROVAL_MUTATIONS,
+  ...PEOPLE_MUTATIONS,
   ...byPorts,
   ...TRIAL_MUTATIONS,
   ...SUBAGENT_MUTATIONS,

@@ -69,6 +69,8 @@ export interface Scenario {
   readonly jobs?: JobsShape;
   /** How many people talk to agents over HTTP, without keys. */
   readonly callers?: Range;
+  /** How often the owner makes or removes the record of a guest. */
+  readonly records?: Range;
   /** How many permanent agents there are, and how often they get new prompts and are removed. */
   readonly permanentAgents?: { readonly count: number; readonly describes: Range; readonly removals: Range };
 }
@@ -90,6 +92,8 @@ export interface WorkloadShape {
   readonly together?: readonly (readonly Directive[])[];
   /** How often two children are started at the same moment, under one person's agent. */
   readonly children?: Range;
+  /** Groups in which everyone writes. */
+  readonly groups?: number;
   /** The answers to all people of a channel go to one place. */
   readonly sharedTarget?: boolean;
   /**

@@ -6,6 +6,7 @@ import { CONTEXT_SCENARIOS } from "./context-scenarios.ts";
 import { MESSAGE_SCENARIOS } from "./message-scenarios.ts";
 import { MODEL_SCENARIOS } from "./model-scenarios.ts";
 import { OWED_SCENARIOS } from "./owed-scenarios.ts";
+import { PEOPLE_SCENARIOS } from "./people-scenarios.ts";
 import { QUEUE_SCENARIOS } from "./queue-scenarios.ts";
 import { type NamedChanges, type Scenario, scenario } from "./scenario.ts";
 import { SESSION_SCENARIOS } from "./session-scenarios.ts";
@@ -32,6 +33,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...TRIAL_SCENARIOS,
   ...OWED_SCENARIOS,
   ...APPROVAL_SCENARIOS,
+  ...PEOPLE_SCENARIOS,
 ].map(([name, about, changed]) => scenario(name, about, changed));
 
 export function scenarioNamed(name: string): Scenario {

@@ -18,6 +18,8 @@ import type { AgentSystemOptions } from "../../../src/engine/agents/agent-system
 import { type TriggerOptions, Triggers } from "../../../src/engine/triggers/triggers.ts";
 import { WATCHED_FILE } from "../world/approvers.ts";
 import type { SimContext } from "../world/summariser.ts";
+import { jobTool } from "./job-tool.ts";
+import { PEOPLE } from "./people.ts";
 import type { HttpRequest, HttpResponse, SubjectNode, SubjectUnderTest } from "./subject.ts";
 import { withTalk } from "./talk-tools.ts";
 
@@ -33,9 +35,6 @@ const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
 
 /** Every agent may write to every other: the auditor judges whether it arrives. */
 const CONFIG = parseConfig({ text: `{ agentToAgent: { write: ["any"] } }`, file: "sim", env: {} }).config;
-
-/** The first person of the workload is the owner: schedules speak to this person. */
-const PEOPLE = { isOwner: ({ userId }: { readonly userId: string }) => userId === "u1" };
 
 export const engine: SubjectUnderTest = {
   name: "engine",
@@ -66,12 +65,12 @@ export const engine: SubjectUnderTest = {
     const { name, leaseMs, alone, restore, queue, lanes, subagents, participants, budgets, model, context, reset } =
       node;
     const world = agentToolDepsOf({ ...ports, config: CONFIG, system: () => system });
-    const all = withChildren(
-      withTalk(ports.tools, world, participants),
-      subagentTools(() => system, ports),
-    );
-    const tools = context ? listingOnly(all, "sim_safe") : all;
     const triggers = node.triggers ? new Triggers(ports, triggerOptions(node)) : undefined;
+    const all = withMore(withTalk(ports.tools, world, participants), [
+      ...subagentTools(() => system, ports),
+      ...(triggers ? [jobTool(triggers.cron, ports.clock) as Tool] : []),
+    ]);
+    const tools = context ? listingOnly(all, "sim_safe") : all;
     const system: AgentSystem = new AgentSystem(
       { ...ports, tools },
       {
@@ -162,6 +161,7 @@ async function answerHttp(
   const posted = await system.post({
     to: { descriptor: { type: "user", connector: "api", userId: user, channelId: user } },
     body: { kind: "user", text, queue: { mode: "queue" }, sender: { id: user } },
+    sender: { connector: "api", userId: user },
     request: { by: "content", key, isRetry, keepUntil: clock.now() + KEPT_MS },
     first: ledger.unwritten(key),
   });
@@ -171,8 +171,8 @@ async function answerHttp(
   return { agentId, seq, sent: () => ledger.finished(key, { agentId, seq }) };
 }
 
-/** A host's tools, and the program's own for starting children. */
-function withChildren(host: ToolHost, more: readonly Tool[]): ToolHost {
+/** A host's tools, and more that the program has. */
+function withMore(host: ToolHost, more: readonly Tool[]): ToolHost {
   return {
     list: (agent) => [...host.list(agent), ...more],
     find: (agent, name) => host.find(agent, name) ?? more.find((tool) => tool.name === name),

@@ -57,6 +57,8 @@ export interface HttpResponse {
 export interface Person {
   readonly channel: string;
   readonly user: string;
+  /** Set if it is a group. */
+  readonly members?: readonly string[];
 }
 
 /** The people and agents of this world, for agents that talk to each other. */

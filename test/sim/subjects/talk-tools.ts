@@ -25,8 +25,9 @@ export function withTalk(host: ToolHost, world: AgentToolDeps, participants: Par
     const target = spokenTo(talk, token, participants);
     // A name is as good as a key.
     if (target && "permanentAgent" in target) return target.permanentAgent as SessionKey;
-    const { channel, user } = target as Person;
-    return sessionKeyOf({ type: "user", connector: channel, userId: user, channelId: user }, "main");
+    const { channel, user, members } = target as Person;
+    const peerKind = members ? "group" : "dm";
+    return sessionKeyOf({ type: "user", connector: channel, userId: user, channelId: user, peerKind }, "main");
   };
   const call = (name: string, given: object, context: ToolContext) => (real.get(name) as Tool).execute(given, context);
 

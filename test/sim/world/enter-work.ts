@@ -29,7 +29,7 @@ async function postBeside(world: World, nodes: Nodes, item: System | Child): Pro
   const { backend, scheduler, log } = world;
   const { user, channel } = item.conversation;
   const agent = (await backend.reader.agents({ limit: 1_000 })).find(
-    ({ descriptor }) => descriptor.type === "user" && descriptor.connector === channel && descriptor.userId === user,
+    ({ descriptor }) => descriptor.type === "user" && descriptor.connector === channel && descriptor.channelId === user,
   );
   if (!agent) return void scheduler.after(500, () => void postBeside(world, nodes, item));
   const at = nodes.wall("a");

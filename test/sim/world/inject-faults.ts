@@ -10,6 +10,7 @@ import { type Jobs, makeJobs } from "./jobs.ts";
 import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
 import { makeOperator, type Operator } from "./operator.ts";
 import { startReaders } from "./readers.ts";
+import { makeRecords } from "./records.ts";
 import { makeTreeStops } from "./tree-stops.ts";
 import { ZONES } from "./zones.ts";
 
@@ -70,6 +71,8 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
     approvers.start();
     times(scenario.approvals.changes, approvers.change);
   }
+  const records = makeRecords({ ...ask("records"), wall: wallOfFirst, people: workload.conversations });
+  if (scenario.records) times(scenario.records, () => records.change());
   const trees = makeTreeStops(ask("trees"));
   if (scenario.treeStops) times(scenario.treeStops, () => void trees.stop());
   if (scenario.removals) times(scenario.removals, () => void trees.remove());

@@ -13,6 +13,10 @@ export function tokensIn(text: string, kind: "t" | "r"): readonly string[] {
 export const childMarksIn = (text: string): readonly string[] =>
   [...text.matchAll(/⟦(s[\d_]+)⟧/g)].map((match) => match[1] as string);
 
+/** The marks of jobs in a text: `⟦j17⟧` is the job that `⟦t17⟧` asked for. */
+export const jobMarksIn = (text: string): readonly string[] =>
+  [...text.matchAll(/⟦(j\d+)⟧/g)].map((match) => match[1] as string);
+
 /** What a message tells the scripted model to do, written behind its token. */
 export const DIRECTIVES = [
   "tool:safe",
@@ -44,6 +48,8 @@ export const DIRECTIVES = [
   "tool:askback",
   "tool:contact",
   "tool:reply",
+  /** Makes a job that is due once, soon. */
+  "tool:job",
   "fail:transient",
   "fail:rate",
   /** Transient, but never ends. */

@@ -15,6 +15,8 @@ export interface Conversation {
   /** The thread of the conversation whose agent this is, and its name. */
   readonly thread?: number;
   readonly parent?: string;
+  /** Of a group: everyone who writes in it. */
+  readonly members?: readonly string[];
 }
 
 export type WorkItem =
@@ -66,6 +68,12 @@ export function makeWorkload(random: Random, shape: WorkloadShape, channels: rea
     const to = shape.sharedTarget ? "room" : user;
     return { name: `${channel}/${user}`, channel, user, route: { channel: route === "own" ? channel : route, to } };
   });
+  const members = conversations.map(({ user }) => user);
+  for (let n = 1; n <= (shape.groups ?? 0); n++) {
+    const channel = channels[n % channels.length] as string;
+    const user = `g${n}`;
+    conversations.push({ name: `${channel}/${user}`, channel, user, route: { channel, to: user }, members });
+  }
   const readers = conversations.filter(({ route }) => route.channel === "api").map(({ user }) => user);
   const writing = new Writing(random, shape, conversations);
   writing.addMessages();
@@ -183,13 +191,13 @@ class Writing {
     return this.#random.int(1_000, this.at);
   }
 
-  #incoming({ channel, user, route, thread: threadId }: Conversation): Omit<IncomingMessage, "text"> {
+  #incoming({ channel, user, route, thread: threadId, members }: Conversation): Omit<IncomingMessage, "text"> {
     const { threads } = this.#shape;
     return {
       connector: channel,
-      userId: user,
+      userId: members ? this.#random.pick(members) : user,
       channelId: user,
-      peerKind: "dm",
+      peerKind: members ? "group" : "dm",
       threadId,
       messageId: `m${++this.#messageIds}`,
       delivery: threads ? { ...route, threadId: threadName(this.#random.int(1, threads)) } : route,

@@ -99,6 +99,31 @@ describe("rebuilding from the plain files", () => {
   const guest = { id: "ann", role: "guest", accounts: ["telegram:42"], grants: [{ allow: "exec" }] } as const;
   const person = { ...guest, createdAt: 1, createdBy: "owner" } as const;
 
+  test("restores for whom messages, jobs, children and sessions are, and who is on their way", async () => {
+    const behalf = { person: "ann" as PersonId, through: ["telegram:7" as PersonId], untrusted: true } as const;
+    lived((work) => {
+      work.agent("ann");
+      const body = { kind: "system", text: "note" } as const;
+      work.commit([{ op: "message.post", to: { agentId: ann }, message: { body, behalf, acceptedAt: 1 } }]);
+      work.job("look");
+      const [row] = work.db.sql.prepare("SELECT job FROM jobs").all() as { job: string }[];
+      const job = { ...JSON.parse(row?.job ?? ""), behalf };
+      work.commit([{ op: "job.put", job }]);
+      work.subagentRun("child-1");
+      const [child] = work.db.sql.prepare("SELECT record FROM subagent_runs").all() as { record: string }[];
+      work.commit([{ op: "subagent.put", record: { ...JSON.parse(child?.record ?? ""), behalf } }]);
+      const state = { ...work.seed("ann").state, speakers: ["bob"] };
+      work.post(ann, "hello");
+      work.commit([{ op: "state.put", state }], work.owner(ann));
+    });
+    run();
+    const store = readerOf(open());
+    expect((await store.waiting(ann, { limit: 5 }))[0]?.behalf).toEqual(behalf);
+    expect((await store.job("look"))?.behalf).toEqual(behalf);
+    expect((await store.subagentRun("child-1"))?.behalf).toEqual(behalf);
+    expect(await store.agent(ann)).toMatchObject({ person: "telegram:ann", state: { speakers: ["bob"] } });
+  });
+
   test("restores people with their accounts and grants, under a later revision", async () => {
     lived((work) => work.commit([{ op: "person.put", person }]));
     expect(run()).toMatchObject({ people: 1, problems: [] });

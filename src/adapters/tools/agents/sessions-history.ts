@@ -4,6 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
+import { sessionBehalf } from "../../../engine/people/run-behalf.ts";
 import { checkAllowed } from "../allowed-effects.ts";
 import { effectsOn, effectsOnFound } from "./agent-effects.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
@@ -43,7 +44,8 @@ export const sessionsHistoryTool = (deps: AgentToolDeps): Tool<z.infer<typeof in
     checkAllowed(context, await effectsOn(deps, context, { agent }, EFFECT));
     await mayRead(deps, context, agent);
     const { messages, isCut } = await lastMessages(deps, agent, limit, includeTools);
-    return jsonOutput({ sessionKey: agent.sessionKey, messages, cut: isCut || undefined });
+    const shown = jsonOutput({ sessionKey: agent.sessionKey, messages, cut: isCut || undefined });
+    return { ...shown, heard: [sessionBehalf(agent)] };
   },
 });
 

@@ -89,7 +89,10 @@ async function send(
   const { agentId: from, signal } = context;
   const endWait = [{ op: "wait.end", id: key } as const];
   try {
-    return jsonOutput(answerOf(await deps.ask({ from, to, body, key, timeoutMs, signal }), sessionKey), endWait);
+    const answer = await deps.ask({ from, to, body, key, timeoutMs, signal });
+    const answered = answer.result && (await deps.store.run(answer.result.runId));
+    const heard = answered?.body.behalf && [answered.body.behalf];
+    return { ...jsonOutput(answerOf(answer, sessionKey), endWait), heard };
   } catch (error) {
     // A suspended wait continues after the restart. Any other error ends it.
     if (error instanceof SuspendedError || error instanceof WaitCycleError) throw error;

@@ -6,6 +6,7 @@ import type { RunId } from "../../../core/ids.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../../core/ports/tool.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
+import { sessionBehalf } from "../../../engine/people/run-behalf.ts";
 import { describeSubagentRuns, nameOf, stateOf } from "../../../engine/subagents/describe.ts";
 import { findSubagentRun } from "../../../engine/subagents/find.ts";
 import { historyLog } from "../../../engine/subagents/history-log.ts";
@@ -75,7 +76,8 @@ async function withChild(
     }
     case "log": {
       const { child } = await subagents.info(runId);
-      return output(child ? await historyLog(store, child.id, input.limit ?? 20) : "Its history was removed.");
+      if (!child) return output("Its history was removed.");
+      return { ...output(await historyLog(store, child.id, input.limit ?? 20)), heard: [sessionBehalf(child)] };
     }
     case "send": {
       if (!input.text?.trim()) throw new InvalidInputError("The action send needs a text.");
