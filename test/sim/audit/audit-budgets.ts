@@ -76,7 +76,9 @@ function pursesOf({ scenario, listed, calls }: View): ReadonlyMap<string, Purse>
     if (scope === "day") return "day:today";
     if (scope === "person") {
       const { descriptor } = root;
-      return descriptor.type === "user" ? `person:today:${descriptor.connector}:${descriptor.userId}` : "none";
+      if (descriptor.type !== "user") return "none";
+      // The first person of the workload is the owner, on every channel.
+      return `person:today:${descriptor.userId === "u1" ? "owner" : `${descriptor.connector}:${descriptor.userId}`}`;
     }
     return `${scope}:${scope === "tree" ? root.id : one.agent.id}`;
   };
