@@ -135,7 +135,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
           grants: [
             n === 0 ? { allow: "exec", note: "first" } : { ask: "exec", note: "then" },
             n === 0 ? { ask: "read" } : { deny: "read" },
-            n === 0 ? { deny: "write" } : { allow: "write" },
+            n === 0 ? { deny: "write", when: "untrusted" } : { allow: "write" },
           ],
           limits: { messagesPerDay: 100_000 + n, tokensPerDay: 1e9 + n, dollarsPerDay: 100 + n },
           timeZone: n === 0 ? "Europe/Berlin" : "Asia/Tokyo",

@@ -14,7 +14,9 @@ import {
   type SystemPrompt,
 } from "../../engine/context/prompt/system-prompt.ts";
 import type { Directory } from "../../engine/people/directory.ts";
+import { type FileMarks, noMarks } from "../tools/files/file-marks.ts";
 import { sharedDirectory } from "./agent-places.ts";
+import { isMarkedFile } from "./marked-file.ts";
 import { workspaceReaders } from "./read-workspace-file.ts";
 import type { AgentWorkspace, WorkspaceOf } from "./workspaces.ts";
 
@@ -25,6 +27,8 @@ export interface PromptDeps {
   readonly clock: Pick<Clock, "now">;
   readonly tools: ToolHost;
   readonly workspaceOf: WorkspaceOf;
+  /** The files that carry the mark of untrusted text. Default: none. */
+  readonly marks?: FileMarks;
   /** The permanent agents that every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
   readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
@@ -35,7 +39,17 @@ export interface PromptDeps {
 }
 
 export function agentPrompts(deps: PromptDeps): PromptOf {
-  const { config, clock, tools, workspaceOf, permanentAgents, systemAgents, swarmNamed, directory } = deps;
+  const {
+    marks = noMarks,
+    config,
+    clock,
+    tools,
+    workspaceOf,
+    permanentAgents,
+    systemAgents,
+    swarmNamed,
+    directory,
+  } = deps;
   const readerOf = workspaceReaders(() => clock.now());
   return async (agent) => {
     const { descriptor } = agent;
@@ -50,6 +64,8 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
       tools: tools.list(agent),
       workspace: workspace.own,
       shared: sharedWith(workspace, config),
+      isMarked: (name, text) =>
+        isMarkedFile(marks, (PERSONAL_FILES.includes(name) && own) || workspace.instructions, name, text),
       readFile: (name) => (PERSONAL_FILES.includes(name) ? personal(name) : instructions(name)),
       permanentAgents: await permanentAgents?.(),
       systemAgent: descriptor.type === "system" ? systemAgents?.().get(descriptor.tag) : undefined,

@@ -7,7 +7,8 @@ import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync,
 import { join } from "node:path";
 import type { ReadWorkspaceFile } from "../../engine/context/prompt/system-prompt.ts";
 
-const MAX_BYTES = 1024 * 1024;
+/** Longer files are cut. */
+export const MAX_BYTES = 1024 * 1024;
 /** Longer texts are not cached. */
 const MAX_CACHED_CHARS = 64 * 1024;
 const MAX_WORKSPACES = 100;

@@ -2,12 +2,15 @@
 import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { syncTaskFiles } from "../../engine/triggers/files/sync-task-files.ts";
+import type { FileMarks } from "../tools/files/file-marks.ts";
 import { cronTaskFiles, watchTaskFiles } from "./task-files.ts";
 
 export interface TaskFileSyncOptions {
   profiles(): readonly string[];
   workspaceOf(profile: string): string;
   timeZone(): string;
+  /** The files that carry the mark of untrusted text. Default: none. */
+  readonly marks?: FileMarks;
   /** Other nodes use the same store: a file that is missing here may exist on another machine, so its job stays. */
   readonly shared: boolean;
   /** Called after each sync: jobs may have changed. */
@@ -24,7 +27,7 @@ export interface TaskFileSync {
 
 export function taskFileSync(
   ports: Pick<Ports, "clock" | "ids" | "store" | "log">,
-  { profiles, workspaceOf, timeZone, shared, onSynced }: TaskFileSyncOptions,
+  { profiles, workspaceOf, timeZone, shared, onSynced, marks }: TaskFileSyncOptions,
 ): TaskFileSync {
   const { clock, log } = ports;
   const reported = new Set<string>();
@@ -39,7 +42,7 @@ export function taskFileSync(
       if (seen.has(workspace)) continue;
       seen.add(workspace);
       const sync = { ...ports, keepsMissing: shared, zone: timeZone() };
-      const problems = await syncTaskFiles(sync, profile, await cronTaskFiles(workspace));
+      const problems = await syncTaskFiles(sync, profile, await cronTaskFiles(workspace, marks));
       for (const { path, reason } of problems) report(path, reason);
     }
   }

@@ -9,6 +9,8 @@ import type { Log } from "../../core/ports/log.ts";
 import type { TaskFile } from "../../engine/triggers/files/sync-task-files.ts";
 import { readHeartbeatTask } from "../../engine/triggers/files/task-file.ts";
 import type { HeartbeatTask } from "../../engine/triggers/heartbeat/heartbeat-tasks.ts";
+import { type FileMarks, noMarks } from "../tools/files/file-marks.ts";
+import { isMarkedFile } from "./marked-file.ts";
 
 const MAX_BYTES = 256 * 1024;
 const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
@@ -41,7 +43,7 @@ async function names(directory: string): Promise<readonly string[]> {
   }
 }
 
-export async function cronTaskFiles(workspace: string): Promise<readonly TaskFile[]> {
+export async function cronTaskFiles(workspace: string, marks: FileMarks = noMarks): Promise<readonly TaskFile[]> {
   const slugs = await names(join(workspace, CRON_DIR));
   const files = await Promise.all(
     slugs.map(async (slug) => ({
@@ -51,16 +53,25 @@ export async function cronTaskFiles(workspace: string): Promise<readonly TaskFil
         : undefined,
     })),
   );
-  return files.filter((file): file is TaskFile => file.text !== undefined);
+  return files
+    .filter((file): file is TaskFile => file.text !== undefined)
+    .map((file) => (isMarkedFile(marks, workspace, file.path, file.text) ? { ...file, untrusted: true } : file));
 }
 
-export async function heartbeatTaskFiles(workspace: string, log: Log): Promise<readonly HeartbeatTask[]> {
+export async function heartbeatTaskFiles(
+  workspace: string,
+  log: Log,
+  marks: FileMarks = noMarks,
+): Promise<readonly HeartbeatTask[]> {
   const found = await names(join(workspace, HEARTBEAT_DIR));
   const tasks = await Promise.all(
     found.map(async (name) => {
       const text = name.endsWith(".md") ? await readPlain(join(workspace, HEARTBEAT_DIR, name)) : undefined;
       try {
-        return text === undefined ? undefined : readHeartbeatTask(name.slice(0, -3), text);
+        if (text === undefined) return undefined;
+        const task = readHeartbeatTask(name.slice(0, -3), text);
+        const untrusted = isMarkedFile(marks, workspace, join(HEARTBEAT_DIR, name), text);
+        return task && untrusted ? { ...task, untrusted } : task;
       } catch (error) {
         log.warn("skipped a heartbeat task that cannot be read", { file: name, error: errorText(error) });
         return undefined;

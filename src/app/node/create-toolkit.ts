@@ -4,6 +4,7 @@ import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts"
 import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
 import type { OwnerReader } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
+import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
@@ -13,6 +14,7 @@ import { toolHost } from "../../adapters/tools/tool-host.ts";
 import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
 import { callSurroundings, type SurroundingsOf } from "../../adapters/workspace/call-surroundings.ts";
+import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
 import { type PersonOf, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
@@ -38,7 +40,7 @@ export interface Toolkit {
   readonly surroundingsOf: SurroundingsOf;
 }
 
-export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAgents" | "swarmNamed"> {
+export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAgents" | "swarmNamed" | "marks"> {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly clock: Clock;
@@ -57,6 +59,7 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
 export function createToolkit(options: ToolkitOptions): Toolkit {
   const { config, paths, clock, store, more = [], older = [] } = options;
   const settings = peopleSettings(config);
+  const marks = options.marks ?? openFileMarks(paths);
   /** An account works in the directory of the person it belongs to now. */
   const whose =
     (people: "now" | "recent"): PersonOf =>
@@ -71,7 +74,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
   const rights = listRights(options.directory, settings);
   const all = [
     currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
-    ...fileTools({ placesOf, personOf: whose("now") }),
+    ...fileTools({ placesOf, personOf: whose("now"), marks }),
     ...more,
   ];
   const tools =
@@ -83,7 +86,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       policyOf: (profile) => config.profiles[profile]?.tools,
       standingOf: rights.standingOf,
     });
-  const promptOf = agentPrompts({ ...options, tools, workspaceOf });
+  const promptOf = agentPrompts({ ...options, marks, tools, workspaceOf });
   return {
     tools,
     async promptOf(agent) {
@@ -102,6 +105,7 @@ export interface NodeToolkitParts {
   readonly systemAgents: () => ReadonlyMap<string, SystemAgent>;
   readonly subagents: SubagentSettings;
   readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
+  readonly marks?: FileMarks;
   readonly tools?: ToolHost;
   /** Tools in addition to those of the node. */
   readonly moreTools?: readonly Tool[];
@@ -132,6 +136,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     clock,
     store,
     directory: parts.system.directory,
+    marks: parts.marks,
     systemAgents,
     tools,
     permanentAgents: permanentAgentsOf(store, clock).list,

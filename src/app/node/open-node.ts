@@ -14,6 +14,8 @@ import { systemClock } from "../../adapters/system/system-clock.ts";
 import { systemIds } from "../../adapters/system/system-ids.ts";
 import type { Telemetry } from "../../adapters/system/telemetry.ts";
 import type { RunningWatchdog } from "../../adapters/system/watchdog/start-watchdog.ts";
+import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
+import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
 import { makeWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
@@ -117,6 +119,7 @@ interface Parts {
   readonly systemAgents: () => ReadonlyMap<string, SystemAgent>;
   readonly subagents: SubagentSettings;
   readonly system: AgentSystem;
+  readonly marks: FileMarks;
 }
 
 export async function openNode(options: NodeOptions): Promise<RookeryNode> {
@@ -192,7 +195,10 @@ function createParts(base: Base): Parts {
   const models = openModels({ config, paths, clock, log, env });
   const { store } = opened;
   const leaseMs = opened.shared?.leaseMs;
-  const triggers = openTriggers({ ports: { clock, ids, log, store }, config, paths, models, env: env ?? {}, leaseMs });
+  // One for all readers and writers: it is read once, and then kept in memory.
+  const marks = openFileMarks(paths);
+  const ownPorts = { clock, ids, log, store };
+  const triggers = openTriggers({ ports: ownPorts, config, paths, models, env: env ?? {}, marks, leaseMs });
   const toolkit = lazyToolkit();
   const model = options.model ?? models.model;
   const ports: Ports = {
@@ -223,18 +229,18 @@ function createParts(base: Base): Parts {
       modelGiven: options.model !== undefined,
     }),
   );
-  return { ports, models, triggers, toolkit, systemAgents, subagents, system };
+  return { ports, models, triggers, toolkit, systemAgents, subagents, system, marks };
 }
 
 /** Ties the parts together that need each other. */
 function connect({ options, config, opened, telemetry }: Base, parts: Parts, live: LiveConfig): void {
-  const { ports, triggers, toolkit, systemAgents, subagents, system } = parts;
+  const { ports, triggers, toolkit, systemAgents, subagents, system, marks } = parts;
   toolkit.connect(async () => {
     const { createNodeToolkit } = await import("./create-toolkit.ts");
     const { paths, tools, moreTools } = options;
     return live.building(() =>
       createNodeToolkit({
-        ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools },
+        ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools, marks },
         triggers: triggers.triggers,
       }),
     );

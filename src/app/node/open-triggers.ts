@@ -6,6 +6,7 @@ import type { OpenModels } from "../../adapters/models/open-models.ts";
 import { gateRunner } from "../../adapters/system/gate-runner.ts";
 import { outgoingHttp } from "../../adapters/system/outgoing-http.ts";
 import { AllowedAddresses } from "../../adapters/system/public-address.ts";
+import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { taskFileSync } from "../../adapters/workspace/task-file-sync.ts";
 import { heartbeatTaskFiles, readHeartbeatFile } from "../../adapters/workspace/task-files.ts";
 import { profileWorkspaces } from "../../adapters/workspace/workspaces.ts";
@@ -26,6 +27,8 @@ export interface TriggerDeps {
   readonly paths: HomePaths;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly models: Pick<OpenModels, "choose" | "providers">;
+  /** The files that carry the mark of untrusted text. Default: none. */
+  readonly marks?: FileMarks;
   /** Set if other nodes work on the same store: how long their leases last. */
   readonly leaseMs?: number;
 }
@@ -47,7 +50,7 @@ const SHARED_POLL_MS = 2_000;
 /** The text of a new HEARTBEAT.md. It contains no task, so the heartbeat makes no model call. */
 const EMPTY_HEARTBEAT = "# Heartbeat\n\n## What to look at\n- [ ]\n";
 
-export function openTriggers({ ports, config, paths, env, models, leaseMs }: TriggerDeps): OpenTriggers {
+export function openTriggers({ ports, config, paths, env, models, marks, leaseMs }: TriggerDeps): OpenTriggers {
   const { log } = ports;
   const { cron, session } = config;
   const shared = leaseMs !== undefined;
@@ -65,7 +68,7 @@ export function openTriggers({ ports, config, paths, env, models, leaseMs }: Tri
         http: outgoingHttp({ allowed: () => new AllowedAddresses(config.network.allowPrivate) }),
       }),
       heartbeatFile: (profile) => readHeartbeatFile(workspaceOf(profile)),
-      tasks: (profile) => heartbeatTaskFiles(workspaceOf(profile), log),
+      tasks: (profile) => heartbeatTaskFiles(workspaceOf(profile), log, marks),
       modelProblem: (profile, model) => modelProblem(models, profile, model),
       reveal: (secret) => secret.reveal(secrets),
     },
@@ -76,6 +79,7 @@ export function openTriggers({ ports, config, paths, env, models, leaseMs }: Tri
     workspaceOf,
     timeZone: () => session.timeZone ?? hostZone(),
     shared,
+    marks,
     onSynced: () => triggers.wake(),
   });
   const openFiles = async (): Promise<void> => {

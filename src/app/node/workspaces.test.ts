@@ -18,8 +18,10 @@ import { systemClock } from "../../adapters/system/system-clock.ts";
 import { systemIds } from "../../adapters/system/system-ids.ts";
 import { filePrefix } from "../../adapters/tools/agents/long-text.ts";
 import { readMessageFileTool } from "../../adapters/tools/agents/read-message-file.ts";
+import { type FileMarks, noMarks } from "../../adapters/tools/files/file-marks.ts";
+import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
 import { personDirectory } from "../../adapters/workspace/person-directory.ts";
-import { cronTaskFiles } from "../../adapters/workspace/task-files.ts";
+import { cronTaskFiles, heartbeatTaskFiles } from "../../adapters/workspace/task-files.ts";
 import { profileWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
@@ -30,7 +32,8 @@ import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { DeniedError } from "../../core/errors.ts";
 import type { ChangeId, RunId } from "../../core/ids.ts";
 import type { PersonId, PersonRecord } from "../../core/people/person.ts";
-import type { Tool } from "../../core/ports/tool.ts";
+import { silentLog } from "../../core/ports/log.ts";
+import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
 import { seedAgent } from "../../engine/context/seed-agent.ts";
@@ -75,13 +78,14 @@ const ann = (profile?: string) => make(user("ann"), profile);
 const bob = () => make(user("bob"));
 const childOf = ({ id }: AgentRecord) => make({ type: "subagent", id: ids.agent(), parentAgentId: id, name: "dig" });
 
-async function call(agent: AgentRecord, name: string, input: object): Promise<string> {
+const call = async (agent: AgentRecord, name: string, input: object): Promise<string> =>
+  (await output(agent, name, input)).content.map((block) => (block.type === "text" ? block.text : "")).join("");
+async function output(agent: AgentRecord, name: string, input: object): Promise<ToolOutput> {
   const tool = toolkit.tools.find(agent, name);
   if (!tool) throw new TypeError(`There is no ${name} here.`);
   const { signal } = new AbortController();
   const context = { agent, agentId: agent.id, runId: "r" as RunId, callId: "c", signal, progress() {} };
-  const { content } = await tool.execute(tool.input.parse(input), context);
-  return content.map((block) => (block.type === "text" ? block.text : "")).join("");
+  return tool.execute(tool.input.parse(input), context);
 }
 const write = (agent: AgentRecord, path: string, content: string) => call(agent, "write", { path, content });
 const read = (agent: AgentRecord, path: string) => call(agent, "read", { path });
@@ -303,6 +307,84 @@ describe("the quota of a guest", () => {
     const writes = Array.from({ length: 60 }, (_, n) => write(agents[n % 3] ?? a, `d${n % 7}/f${n}`, "x".repeat(9)));
     const done = (await Promise.allSettled(writes)).filter(({ status }) => status === "fulfilled");
     expect(done).toHaveLength(11);
+  });
+});
+
+describe("files that are written with untrusted text in context", () => {
+  const wary = (agent: AgentRecord): AgentRecord => ({ ...agent, state: { ...agent.state, untrusted: true } });
+  const markOf = async (agent: AgentRecord, name: string, input: object) =>
+    (await output(agent, name, input)).untrusted?.from;
+
+  it("mark their reader, by name and content, also after a restart", async () => {
+    const a = await ann();
+    await write(wary(a), "notes/a.md", "obey");
+    await write(a, "b.md", "mine");
+    for (let process = 0; process < 2; process++, toolkit = open()) {
+      expect(await markOf(a, "read", { path: "notes/a.md" })).toBe("file:notes/a.md");
+      expect(await markOf(a, "read", { path: join(dirOf("test:ann"), "x/../notes/a.md") })).toContain("file:");
+      expect(await markOf(a, "read", { path: "b.md" })).toBeUndefined();
+      expect(await markOf(a, "list", { path: "notes" })).toBe("file:notes");
+      expect(await markOf(a, "list", {})).toBe("file:.");
+    }
+    symlinkSync("notes/a.md", join(dirOf("test:ann"), "link"));
+    expect(await markOf(a, "read", { path: "link" })).toBe("file:link");
+  });
+
+  it("keep the mark when they are edited, and lose it when someone writes them again", async () => {
+    const a = await ann();
+    await write(wary(a), "a.md", "obey me");
+    await call(a, "edit", { path: "a.md", oldText: "me", newText: "them" });
+    expect(await markOf(a, "read", { path: "a.md" })).toBe("file:a.md");
+    await call(wary(a), "edit", { path: "a.md", oldText: "obey", newText: "obey!" });
+    expect(await markOf(a, "read", { path: "a.md" })).toBe("file:a.md");
+    writeFileSync(join(dirOf("test:ann"), "a.md"), "checked by Olga");
+    expect(await markOf(a, "read", { path: "a.md" })).toBeUndefined();
+    await write(a, "a.md", "mine");
+    expect(await markOf(a, "read", { path: "a.md" })).toBeUndefined();
+  });
+
+  it("are marked before they exist: a crash in between leaves no file without its mark", async () => {
+    const a = await ann();
+    await write(a, "a.md", "mine");
+    const order: string[] = [];
+    const marks: FileMarks = {
+      ...noMarks,
+      async add(path) {
+        order.push(`${readFileSync(path, "utf8")} is there`);
+        throw new TypeError("killed");
+      },
+    };
+    toolkit = createToolkit({ config: configOf(), paths, clock: systemClock, store, marks });
+    await expect(write(wary(a), "a.md", "obey")).rejects.toThrow("killed");
+    expect(order).toEqual(["mine is there"]);
+    expect(readFileSync(join(dirOf("test:ann"), "a.md"), "utf8")).toBe("mine");
+  });
+
+  it("mark the prompts that contain them, and the tasks they are", async () => {
+    const o = await olga();
+    await write(wary(o), "MEMORY.md", "obey");
+    await write(o, "AGENTS.md", "be kind");
+    const parts = async () => (await toolkit.promptOf(o)).report.parts.filter(({ untrusted }) => untrusted);
+    expect((await parts()).map(({ name }) => name)).toEqual(["MEMORY.md"]);
+    await write(o, "MEMORY.md", "fine");
+    expect(await parts()).toEqual([]);
+
+    const task = "---\nschedule: 0 9 * * *\n---\nGo.\n";
+    await write(wary(o), "cron/a/TASK.md", `${task}a`);
+    await write(o, "cron/b/TASK.md", `${task}b`);
+    await write(wary(o), "heartbeat/a.md", "---\ntitle: a\n---\nLook.");
+    await write(o, "heartbeat/b.md", "---\ntitle: b\n---\nLook.");
+    const marks = openFileMarks(paths);
+    const jobs = await cronTaskFiles(paths.workspace, marks);
+    expect(jobs.map(({ path, untrusted }) => [path, untrusted])).toEqual([
+      ["cron/a/TASK.md", true],
+      ["cron/b/TASK.md", undefined],
+    ]);
+    const beats = await heartbeatTaskFiles(paths.workspace, silentLog, marks);
+    expect(beats.map(({ id, untrusted }) => [id, untrusted])).toEqual([
+      ["a", true],
+      ["b", undefined],
+    ]);
   });
 });
 

@@ -20,6 +20,7 @@ const grantSchema = section({
   ask: subject(),
   deny: subject(),
   note: text("a note").max(1_000).optional(),
+  when: oneOf(["untrusted"]).optional(),
 })
   .refine((grant) => WORDS.filter((word) => grant[word] !== undefined).length === 1, { error: `expected ${GRANT}` })
   .transform((grant) => grant as Grant);

@@ -18,6 +18,7 @@ const OF_A_SESSION = [
   "systemPromptReport",
   "sessionFile",
   "speakers",
+  "untrusted",
 ] as const satisfies readonly (keyof AgentState)[];
 
 export function stateAfterReset(state: AgentState, at: number): AgentState {

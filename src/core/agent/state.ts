@@ -34,6 +34,10 @@ export const agentStateSchema = z.looseObject({
   inheritedTools: z.array(z.string()).optional(),
   /** Everyone but the agent's own person whose words are in this session (M30). */
   speakers: z.array(z.string()).optional(),
+  /** Text that its person did not write is in the context of this session (M32). */
+  untrusted: z.literal(true).optional(),
+  /** The agent itself was made, or described again, while such text was in context: every session of it begins with the mark. */
+  madeUntrusted: z.literal(true).optional(),
   ...sessionEntryFields,
 });
 export type AgentState = z.infer<typeof agentStateSchema>;

@@ -56,6 +56,11 @@ export type ToolCallBlock = Extract<Block, { type: "toolCall" }>;
 export const stopReasonSchema = z.enum(["stop", "length", "tool_calls", "error", "aborted"]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
 
+/** Set on text that the run's person did not write: it may try to instruct the model (M32). `from`: where it came from. */
+export const untrustedSchema = z.looseObject({ from: z.string() });
+export type Untrusted = z.infer<typeof untrustedSchema>;
+const untrusted = untrustedSchema.optional();
+
 /** `.loose` everywhere: fields that a newer program wrote are kept. */
 const entrySchema = z.discriminatedUnion("type", [
   z.looseObject({
@@ -95,6 +100,7 @@ const entrySchema = z.discriminatedUnion("type", [
     toolCallId: z.string().optional(),
     toolName: z.string().optional(),
     isError: z.boolean().optional(),
+    untrusted,
   }),
   z.looseObject({
     type: z.literal("custom_message"),
@@ -123,6 +129,7 @@ const entrySchema = z.discriminatedUnion("type", [
     tokensBefore: z.number(),
     details: z.unknown().optional(),
     timestamp: z.number().optional(),
+    untrusted,
   }),
   z.looseObject({
     type: z.literal("branch_summary"),

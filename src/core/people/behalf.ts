@@ -71,3 +71,6 @@ function joinedLimits(limits: readonly DayLimit[]): readonly DayLimit[] | undefi
   const byName = new Map(limits.map((limit) => [`${limit.of}:${limit.id}`, limit]));
   return byName.size === 0 ? undefined : [...byName.values()].slice(0, MAX_LIMITS);
 }
+
+/** Whether it may follow text that its person did not write: text from the network, or from anyone else on the way (M32). */
+export const isUntrusted = ({ untrusted, through = [] }: Behalf): boolean => untrusted === true || through.length > 0;

@@ -39,11 +39,17 @@ const subjectSchema = z
     "not of the form ACTION or ACTION(TARGET), such as send(telegram:42)",
   );
 
+const about = {
+  note: z.string().max(MAX_LENGTH).optional(),
+  /** Counts only while text that the person did not write is in context (M32). */
+  when: z.literal("untrusted").optional(),
+};
+
 export const grantSchema = z
   .union([
-    z.strictObject({ allow: subjectSchema, note: z.string().max(MAX_LENGTH).optional() }),
-    z.strictObject({ ask: subjectSchema, note: z.string().max(MAX_LENGTH).optional() }),
-    z.strictObject({ deny: subjectSchema, note: z.string().max(MAX_LENGTH).optional() }),
+    z.strictObject({ allow: subjectSchema, ...about }),
+    z.strictObject({ ask: subjectSchema, ...about }),
+    z.strictObject({ deny: subjectSchema, ...about }),
   ])
   .readonly();
 export type Grant = z.infer<typeof grantSchema>;

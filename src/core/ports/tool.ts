@@ -5,7 +5,7 @@
 import type { z } from "zod";
 import type { AgentRecord } from "../agent/agent.ts";
 import type { DeliveryContext, NewDelivery } from "../delivery/delivery.ts";
-import type { Block } from "../history/entry.ts";
+import type { Block, Untrusted } from "../history/entry.ts";
 import type { AgentId, RunId } from "../ids.ts";
 import type { Behalf } from "../people/behalf.ts";
 import type { Effect } from "../rights/decide.ts";
@@ -23,6 +23,8 @@ export interface Tool<Input = unknown> {
   readonly replay: ReplayPolicy;
   /** May run in parallel with other tools of the same turn that have this set. */
   readonly parallel: boolean;
+  /** Its results contain text that the run's person did not write. Tools with the right `network` always do (M32). */
+  readonly untrusted?: boolean;
   /** Characters of text that the model sees; the rest goes to a file. */
   readonly maxOutput: number;
   /** The present name of a tool that is called by an old one. Its rights are those of the present name. */
@@ -65,6 +67,8 @@ export interface ToolContext {
 export interface ToolOutput {
   readonly content: readonly Block[];
   readonly isError?: boolean;
+  /** This result contains text that the run's person did not write; where it came from (M32). */
+  readonly untrusted?: Untrusted;
   /** Changes of the store that are the tool's effect: committed together with its result (M12). */
   readonly ops?: readonly Op[];
   /** On whose behalf the words in it were said, if others said them: they are on the run's way from now on (M30). */

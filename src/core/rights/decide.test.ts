@@ -81,6 +81,44 @@ describe("decide", () => {
     expect(decision.reason).toContain(reason);
   });
 
+  const cron = effect("cron_add", { rights: ["schedule"] });
+  const fetching = effect("web_fetch", { rights: ["network"] });
+  const untrusted = (situation: Situation): Situation => ({ ...situation, untrusted: true });
+
+  test.each<[string, Effect, Situation, Decision["verdict"], string]>([
+    ["a command is asked for, also for the owner", exec, untrusted(asUser(owner)), "ask", "someone else"],
+    ["a schedule is asked for", cron, untrusted(asUser(guest())), "ask", "someone else"],
+    ["in a headless run both are denied", cron, { ...untrusted(asUser(owner)), headless: true }, "deny", "no one"],
+    ["sending to others is asked for", toBob, untrusted(asUser(owner)), "ask", "someone else"],
+    ["sending to the owner of the target is not", { ...toBob, of: OWNER }, untrusted(asUser(owner)), "allow", ""],
+    ["a file is written", effect("write", { rights: ["write"] }), untrusted(asUser(guest())), "allow", ""],
+    ["a child is started", effect("sessions_spawn", { rights: ["spawn"] }), untrusted(asUser(guest())), "allow", ""],
+    ["more is read from the network", fetching, untrusted(asUser(owner)), "allow", ""],
+    ["an ordinary grant does not replace the question", exec, untrusted(asUser(guest({ allow: "exec" }))), "ask", ""],
+    [
+      "a grant for untrusted text does",
+      exec,
+      untrusted(asUser(guest({ allow: "exec", when: "untrusted" }))),
+      "allow",
+      "",
+    ],
+    ["and it counts without such text too", exec, asUser(guest({ allow: "exec", when: "untrusted" })), "allow", ""],
+    [
+      "a question for untrusted text counts with it",
+      fetching,
+      untrusted(asUser(guest({ ask: "web_*", when: "untrusted" }))),
+      "ask",
+      "ask first",
+    ],
+    ["and only with it", fetching, asUser(guest({ ask: "web_*", when: "untrusted" })), "allow", ""],
+    ["so does a denial", fetching, untrusted(asUser(guest({ deny: "*", when: "untrusted" }))), "deny", "denies"],
+    ["what is denied stays denied", exec, untrusted(asUser(guest())), "deny", "grant"],
+  ])("with untrusted text %s", (_, what, situation, verdict, reason) => {
+    const decision = decide(what, situation);
+    expect(decision.verdict).toBe(verdict);
+    expect(decision.reason).toContain(reason);
+  });
+
   const name = fc.constantFrom(
     "exec",
     "read",
@@ -100,10 +138,11 @@ describe("decide", () => {
     "send_*(telegram:*)",
     "send_user_message(x:1)",
   );
+  const when = fc.option(fc.constant("untrusted" as const), { nil: undefined });
   const grant = fc.oneof(
-    subject.map((allow): Grant => ({ allow })),
-    subject.map((ask): Grant => ({ ask })),
-    subject.map((deny): Grant => ({ deny })),
+    fc.tuple(subject, when).map(([allow, only]): Grant => ({ allow, when: only })),
+    fc.tuple(subject, when).map(([ask, only]): Grant => ({ ask, when: only })),
+    fc.tuple(subject, when).map(([deny, only]): Grant => ({ deny, when: only })),
   );
   const person = fc
     .record({
@@ -128,6 +167,16 @@ describe("decide", () => {
         for (const one of where.people) expect(strictest(verdict, judge(what, one).verdict)).toBe(verdict);
         const { verdict: later } = decide(what, { ...where, people: [...where.people, more] });
         if (where.people.length > 0) expect(strictest(verdict, later)).toBe(later);
+      }),
+    );
+  });
+
+  it("is never milder with untrusted text than without", () => {
+    fc.assert(
+      fc.property(anyEffect, situation, (what, where) => {
+        const { verdict } = decide(what, where);
+        const marked = decide(what, { ...where, untrusted: true }).verdict;
+        expect(strictest(verdict, marked)).toBe(marked);
       }),
     );
   });

@@ -8,6 +8,7 @@ import type { PersonId, Role } from "../people/person.ts";
 import { denialByKind, denialByProfile, type ToolPolicy, type ToolUser } from "./kind-rules.ts";
 import type { Right } from "./right.ts";
 import { roleVerdict } from "./role-rules.ts";
+import { needsQuestion, UNTRUSTED_REASON } from "./untrusted-rules.ts";
 
 /** What is about to happen. */
 export interface Effect {
@@ -34,6 +35,8 @@ export interface Situation extends ToolUser {
   readonly people: readonly Standing[];
   readonly kind: AgentKind;
   readonly profile?: ToolPolicy;
+  /** Text that the run's person did not write is in its context (M32). */
+  readonly untrusted?: boolean;
   /** No person waits for this run (a schedule, a hook): a question would have no answer. */
   readonly headless?: boolean;
 }
@@ -49,12 +52,12 @@ export interface Decision {
 export const ALLOWED: Decision = { verdict: "allow", reason: "" };
 
 export function decide(effect: Effect, situation: Situation): Decision {
-  const { people, kind, profile, headless = false } = situation;
+  const { people, kind, profile, untrusted = false, headless = false } = situation;
   const { tool = effect.action } = effect;
   const limit = denialByKind(tool, kind, situation, profile) ?? denialByProfile(tool, profile);
   if (limit !== undefined) return { verdict: "deny", reason: limit };
   if (people.length === 0) return { verdict: "deny", reason: "it acts for no one" };
-  const decision = people.map((one) => judge(effect, one)).reduce(stricter);
+  const decision = people.map((one) => judge(effect, one, untrusted)).reduce(stricter);
   if (decision.verdict === "ask" && headless) {
     return { ...decision, verdict: "deny", reason: `${decision.reason}, and no one is there to ask` };
   }
@@ -64,10 +67,42 @@ export function decide(effect: Effect, situation: Situation): Decision {
 /** The first of two decisions unless the second is stricter. */
 export const stricter = (a: Decision, b: Decision): Decision => (strictest(a.verdict, b.verdict) === a.verdict ? a : b);
 
-/** What the rights of one person say. A grant that matches replaces the rule of the role; deny wins over ask, ask over allow. */
-export function judge(whole: Effect, { person, role, grants }: Standing): Decision {
+/**
+ * What the rights of one person say. A grant that matches replaces the rule of the role; deny wins over ask, ask over allow. With
+ * untrusted text in context, some effects need a question although they are allowed, unless a grant is made for that case.
+ */
+export function judge(whole: Effect, standing: Standing, untrusted = false): Decision {
+  const { person, role, grants } = standing;
   if (role === "stranger") return { verdict: "deny", reason: `${person} is not known here`, person };
   const effect = whole.of === person ? { ...whole, target: undefined } : whole;
+  const always = byGrants(effect, standing, grants.filter(countsAlways));
+  if (!untrusted) return always;
+  const more = grantedBy(
+    effect,
+    grants.filter((grant) => !countsAlways(grant)),
+  );
+  const decision = more === undefined ? always : stricter(always, ofGrant(more, person));
+  if (decision.verdict !== "allow" || !needsQuestion(effect)) return decision;
+  const beforehand = grants.filter(({ when }) => when !== undefined);
+  return grantedBy(effect, beforehand) === "allow" ? decision : { verdict: "ask", reason: UNTRUSTED_REASON, person };
+}
+
+/** A question or a denial for untrusted text counts only with such text, and only adds to what is decided without it. */
+const countsAlways = (grant: Grant): boolean => grant.when === undefined || "allow" in grant;
+
+function byGrants(effect: Effect, { person, role }: Standing, grants: readonly Grant[]): Decision {
+  const granted = grantedBy(effect, grants);
+  return granted === undefined ? { ...roleVerdict(role, effect), person } : ofGrant(granted, person);
+}
+
+function ofGrant(verdict: Verdict, person: PersonId): Decision {
+  if (verdict === "allow") return ALLOWED;
+  const reason = verdict === "ask" ? `a grant of ${person} says to ask first` : `a grant of ${person} denies it`;
+  return { verdict, reason, person };
+}
+
+/** The strictest verdict of the grants about this effect; undefined if none is. */
+function grantedBy(effect: Effect, grants: readonly Grant[]): Verdict | undefined {
   let granted: Verdict | undefined;
   for (const grant of grants) {
     const { verdict, subject } = verdictOf(grant);
@@ -77,10 +112,5 @@ export function judge(whole: Effect, { person, role, grants }: Standing): Decisi
     if (!parsed || !covers(parsed, effect.action, target)) continue;
     granted = granted === undefined ? verdict : strictest(granted, verdict);
   }
-  if (granted === "allow") return ALLOWED;
-  if (granted !== undefined) {
-    const reason = granted === "ask" ? `a grant of ${person} says to ask first` : `a grant of ${person} denies it`;
-    return { verdict: granted, reason, person };
-  }
-  return { ...roleVerdict(role, effect), person };
+  return granted;
 }

@@ -4,12 +4,13 @@
  */
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { unreachable } from "../../core/errors.ts";
-import { type Block, type Entry, entryLine, TRANSCRIPT_VERSION } from "../../core/history/entry.ts";
+import { type Block, type Entry, entryLine, TRANSCRIPT_VERSION, type Untrusted } from "../../core/history/entry.ts";
 import { type AgentId, type EntryId, entryId, type Ids, type RunId, type SessionId } from "../../core/ids.ts";
 import type { FileReference } from "../../core/message/file-reference.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
 import type { Standing } from "../../core/rights/decide.ts";
+import { untrustedSource } from "../people/untrusted.ts";
 import type { Appending } from "../runtime/agent-lease.ts";
 
 /** An entry without its place. */
@@ -51,7 +52,7 @@ const text = (value: string): Block[] => [{ type: "text", text: value }];
 /** A message of the inbox as an entry. Kinds that are commands to the engine have none. `speaker`: a line about who wrote it. */
 export function messageEntry(message: Message, runId?: RunId, speaker?: string): EntryDraft | undefined {
   const { body, acceptedAt: timestamp, seq } = message;
-  const common = { timestamp, seqs: [seq] };
+  const common = { timestamp, seqs: [seq], untrusted: untrustedSource(message) };
   switch (body.kind) {
     case "user":
       return {
@@ -104,7 +105,8 @@ export function messageEntries(messages: readonly Message[], runId?: RunId, spea
 /** Several messages as one prompt. */
 export function promptEntry(prompt: string, messages: readonly Message[], at: number, runId: RunId): EntryDraft {
   const seqs = messages.map((message) => message.seq);
-  return { type: "message", role: "user", content: text(prompt), timestamp: at, runId, seqs };
+  const untrusted = messages.map(untrustedSource).find((source) => source !== undefined);
+  return { type: "message", role: "user", content: text(prompt), timestamp: at, runId, seqs, untrusted };
 }
 
 export const resetMarker = (sessionId: SessionId, at: number, message?: string): EntryDraft => ({
@@ -138,6 +140,7 @@ export interface ToolResult {
   readonly name: string;
   readonly content: readonly Block[];
   readonly isError: boolean;
+  readonly untrusted?: Untrusted;
 }
 
 /** A tool's result is text from outside too: a page or file that contains the tag must not look like the engine. */
@@ -153,6 +156,7 @@ export function toolEntry(result: ToolResult, at: number, runId: RunId): EntryDr
     isError: result.isError,
     timestamp: at,
     runId,
+    untrusted: result.untrusted,
   };
 }
 

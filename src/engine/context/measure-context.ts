@@ -5,6 +5,7 @@
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS, type Thresholds } from "../../core/history/compaction-settings.ts";
 import type { ModelTool } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
+import { isMarkedPrompt, markedBody } from "../people/untrusted.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { ContextBounds, LiveRun, RunSetup } from "../runtime/live-run.ts";
 import { modelTool } from "../runtime/model-call.ts";
@@ -35,6 +36,8 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
   // A model that answers this run only does not limit the context between runs.
   context.bounds = overrides?.model === undefined ? bounds : undefined;
   run.setup = { ...bounds, choice, system, report, tools, overhead };
+  // A part of the prompt is read like any other text. The commit of the answer stores the mark, with the agent's state.
+  run.body = markedBody(run.body, isMarkedPrompt(report));
   return run.setup;
 }
 

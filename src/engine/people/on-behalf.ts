@@ -3,7 +3,7 @@
  * same commit (M30). No tool decides for whom it acts, and none can forget to say it.
  */
 import type { AgentRecord, AgentSeed } from "../../core/agent/agent.ts";
-import { type Behalf, joined } from "../../core/people/behalf.ts";
+import { type Behalf, isUntrusted, joined } from "../../core/people/behalf.ts";
 import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { Op } from "../../core/store/change.ts";
@@ -47,7 +47,10 @@ export const ofJob = (job: CronJob, by: Behalf, isNew: boolean): CronJob => ({
 });
 
 /** A new agent that names no person belongs to the person of the run that makes it; a child to that of its parent. */
-function belonging({ agent, behalf }: Acting, seed: AgentSeed): AgentSeed {
+function belonging({ agent, behalf }: Acting, made: AgentSeed): AgentSeed {
+  // Its prompt may follow untrusted text (M32).
+  const isMarked = behalf !== undefined && isUntrusted(behalf);
+  const seed: AgentSeed = isMarked ? { ...made, state: { ...made.state, madeUntrusted: true } } : made;
   if (seed.person !== undefined) return seed;
   return { ...seed, person: personOfNew(seed.descriptor.type, behalf?.person, agent.person) };
 }

@@ -4,17 +4,19 @@
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentState } from "../../core/agent/state.ts";
+import type { Message } from "../../core/message/message.ts";
 import { type Behalf, bounded, everyone, joined } from "../../core/people/behalf.ts";
 import { accountOf, kindOfPerson, type PersonId } from "../../core/people/person.ts";
+import { isMarked, isUntrustedMessage, markedState } from "./untrusted.ts";
 
 /** An agent as the people on a run's way are concerned. */
 export interface Belonging {
   /** The person the agent belongs to. */
   readonly own: PersonId;
-  readonly state: Pick<AgentState, "speakers">;
+  readonly state: Pick<AgentState, "speakers" | "untrusted" | "madeUntrusted">;
 }
 
-type Carrier = { readonly behalf?: Behalf };
+type Carrier = Partial<Pick<Message, "behalf" | "body">>;
 
 /** A message that names no one acts for the person its agent belongs to. */
 export const personOfMessage = ({ behalf }: Carrier, own: PersonId | undefined): PersonId | undefined =>
@@ -25,14 +27,26 @@ export function runBehalf({ own, state }: Belonging, messages: readonly Carrier[
   const behalfs = messages.map(({ behalf }): Behalf => behalf ?? { person: own });
   const person = before?.person ?? behalfs.at(-1)?.person ?? own;
   const heard = [...speakersOf(state), ...(kindOfPerson(own) === "group" ? [] : [own])];
-  return joined(person, [...(before ? [before] : []), ...behalfs, ...heard.map((one): Behalf => ({ person: one }))]);
+  // The session is read by the run, with the mark of its text (M32).
+  const untrusted = isMarked(state) || messages.some(isUntrustedMessage) ? true : undefined;
+  const session = heard.map((one): Behalf => ({ person: one, untrusted }));
+  return joined(person, [...(before ? [before] : []), ...behalfs, { person, untrusted }, ...session]);
 }
 
 /**
- * The state in which these people have spoken too; undefined if that changes nothing. The agent's own person is on the way
- * in any case and is not listed.
+ * The state in which these messages were read: their people have spoken too, and untrusted text among them leaves its mark
+ * (M32). Undefined if that changes nothing. The agent's own person is on the way in any case and is not listed.
  */
-export function withSpeakers<State extends Pick<AgentState, "speakers">>(
+export function withSpeakers<State extends Pick<AgentState, "speakers" | "untrusted">>(
+  own: PersonId | undefined,
+  state: State,
+  messages: readonly Carrier[],
+): State | undefined {
+  const heard = withMoreSpeakers(own, state, messages);
+  return markedState(heard ?? state, messages.some(isUntrustedMessage)) ?? heard;
+}
+
+function withMoreSpeakers<State extends Pick<AgentState, "speakers">>(
   own: PersonId | undefined,
   state: State,
   messages: readonly Carrier[],

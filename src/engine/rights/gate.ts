@@ -3,7 +3,7 @@
  * run's way must be allowed every effect of a call.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { everyone } from "../../core/people/behalf.ts";
+import { everyone, isUntrusted } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Gate, JudgedCall, JudgedRun, Judgement } from "../../core/ports/gate.ts";
 import type { EffectContext, Tool, ToolHost } from "../../core/ports/tool.ts";
@@ -71,7 +71,7 @@ async function peopleOn(
 export function situationOf(
   { policyOf, nesting }: RightsSettings,
   { descriptor, profile, state }: AgentRecord,
-  { trigger }: Pick<RunBody, "trigger">,
+  { trigger, behalf }: Pick<RunBody, "trigger" | "behalf">,
   people: readonly Standing[],
 ): Situation {
   const { type: kind } = descriptor;
@@ -82,6 +82,7 @@ export function situationOf(
     nesting: nesting?.() ?? false,
     tag: descriptor.type === "system" ? descriptor.tag : undefined,
     inherited: state.inheritedTools,
+    untrusted: (behalf !== undefined && isUntrusted(behalf)) || (state.untrusted ?? state.madeUntrusted ?? false),
     headless: trigger !== undefined || kind === "cron" || kind === "heartbeat",
   };
 }

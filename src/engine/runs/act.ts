@@ -17,6 +17,7 @@ import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
 import { onBehalf } from "../people/on-behalf.ts";
 import { withHeard, withSpeakers } from "../people/run-behalf.ts";
+import { markedBody, markedState } from "../people/untrusted.ts";
 import { auditOf } from "../rights/audit-entry.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
@@ -145,6 +146,7 @@ export const resultOf = (call: CallRecord, output: ToolOutput): ToolResult => ({
   name: call.name,
   content: output.content,
   isError: output.isError ?? false,
+  untrusted: output.untrusted,
 });
 
 async function commitResults(
@@ -172,14 +174,16 @@ async function commitResults(
   const asked = outputs.flatMap((output) => output.ops ?? []);
   const heard = outputs.flatMap((output) => output.heard ?? []);
   const behalf = withHeard(run.body.behalf, heard);
-  const state = withSpeakers(
+  const spoken = withSpeakers(
     agent.person,
     lease.state,
     heard.map((one) => ({ behalf: one })),
   );
+  // The other calls of this answer were made before the model read it.
+  const isMarked = outputs.some(({ untrusted }) => untrusted !== undefined);
+  const state = markedState(spoken ?? lease.state, isMarked) ?? spoken;
   const bodyWith = (left: readonly CallRecord[]): RunBody => ({
-    ...run.body,
-    behalf,
+    ...markedBody({ ...run.body, behalf }, isMarked),
     calls: [...left],
     deliveries: run.body.deliveries + deliveries.length,
     // Two parallel lists, from before the texts were split: each text and its target.

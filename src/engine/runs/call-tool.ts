@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { cutText } from "../../core/cut-text.ts";
 import { errorText, SuspendedError } from "../../core/errors.ts";
-import { type Block, blockSchema } from "../../core/history/entry.ts";
+import { type Block, blockSchema, type Untrusted } from "../../core/history/entry.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../core/ports/tool.ts";
 import type { CallRecord } from "../../core/run/run.ts";
@@ -41,13 +41,18 @@ export async function callTool(
     const content = blocksSchema.safeParse(output.content);
     if (!content.success) return textOutput(`The result of ${call.name} has a form that cannot be kept.`, true);
     const max = Math.min(tool.maxOutput, maxCharacters);
-    return { ...output, content: await bounded(content.data, max, tool.name, context, files) };
+    const untrusted = output.untrusted ?? sourceOf(tool);
+    return { ...output, content: await bounded(content.data, max, tool.name, context, files), untrusted };
   } catch (error) {
     // A suspended call has no outcome yet.
     if (error instanceof SuspendedError) throw error;
-    return textOutput(cutText(errorText(error), MAX_ERROR), true);
+    return { ...textOutput(cutText(errorText(error), MAX_ERROR), true), untrusted: sourceOf(tool) };
   }
 }
+
+/** Every result of a tool that reaches the network may contain text from there, an error too (M32). */
+const sourceOf = ({ name, rights, untrusted = false }: Tool): Untrusted | undefined =>
+  untrusted || rights.includes("network") ? { from: `tool:${name}` } : undefined;
 
 /** An error is read by the model, which needs its beginning. */
 const MAX_ERROR = 4_000;

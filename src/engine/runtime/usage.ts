@@ -4,6 +4,7 @@ import type { AgentState, TokenSize } from "../../core/agent/state.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { Usage } from "../../core/history/entry.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
+import { isMarkedPrompt, markedState } from "../people/untrusted.ts";
 
 export function addUsage(sum: Usage | undefined, more: Usage | undefined): Usage | undefined {
   if (!sum || !more) return sum ?? more;
@@ -35,7 +36,8 @@ export function stateAfterCall(
 ): AgentState {
   const counted = { ...countUsage(state, result), ...callFacts(result) };
   const isNew = report && JSON.stringify(report) !== JSON.stringify(state.systemPromptReport);
-  return isNew ? { ...counted, systemPromptReport: report } : counted;
+  const known = isNew ? { ...counted, systemPromptReport: report } : counted;
+  return markedState(known, isMarkedPrompt(report)) ?? known;
 }
 
 /** The numbers of the last call, and the sums. */

@@ -31,7 +31,8 @@ export function stateWithoutFile(
   report({ file: paths.state, reason, consequence: "state-lost" });
   const { sessionId, timestamp: createdAt } = start;
   return {
-    state: freshState(createdAt),
+    // Whether untrusted text is in the session is not known any more (M32).
+    state: { ...freshState(createdAt), untrusted: true },
     // A restored history brings its own latest session.
     engine: {
       sessionKey,

@@ -457,6 +457,26 @@ describe("rebuilding from the plain files", () => {
     expect(read(ann, "descriptor.json")).toBe('{ "type": "unknown" }\n');
   });
 
+  test("the mark of untrusted text stays: in the state, in the entry, and with what waits", async () => {
+    lived((work) => {
+      work.agent("ann");
+      const message = { body: { kind: "user", text: "look" } as const, acceptedAt: NOW };
+      const behalf = { person: "ann" as PersonId, untrusted: true } as const;
+      work.commit([{ op: "message.post", to: { agentId: ann }, message: { ...message, behalf } }]);
+    });
+    const state = JSON.parse(read(ann, "state.json"));
+    writeFileSync(file(ann, "state.json"), JSON.stringify({ ...state, untrusted: true, madeUntrusted: true }));
+    const entry = { type: "message", id: "00000009-mark", parentId: null, role: "user", content: [], timestamp: NOW };
+    const line = JSON.stringify({ ...entry, untrusted: { from: "tool:fetch" } });
+    const history = read(ann, "history.jsonl").trimEnd();
+    writeFileSync(file(ann, "history.jsonl"), `${history}\n${line}\n`);
+    run();
+    const store = readerOf(open());
+    expect((await store.agent(ann))?.state).toMatchObject({ untrusted: true, madeUntrusted: true });
+    expect((await store.waiting(ann, { limit: 1 }))[0]?.behalf).toMatchObject({ untrusted: true });
+    expect((await store.linesBack(ann, { limit: 1 }))[0]?.line).toBe(line);
+  });
+
   describe("a missing state.json beside a good descriptor and history", () => {
     const losesState = (also: (work: Workload) => void = () => {}) => {
       lived((work) => {
@@ -485,6 +505,12 @@ describe("rebuilding from the plain files", () => {
       mirrored(db);
       expect(read(ann, "history.jsonl")).toBe(history);
       expectFilesMatch(db, diskFiles(home));
+    });
+
+    test("counts as one with untrusted text: the mark may be lost with it", async () => {
+      losesState();
+      run();
+      expect((await readerOf(open()).agent(ann))?.state.untrusted).toBe(true);
     });
 
     test("keeps a stop", async () => {

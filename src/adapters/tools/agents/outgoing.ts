@@ -8,9 +8,10 @@ import type { Op, Recipient } from "../../../core/store/change.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { keyOf, type Target } from "./find-target.ts";
 import { shortened } from "./long-text.ts";
+import { isUntrustedFor } from "./text-of-agent.ts";
 
 type SystemBody = Extract<MessageBody, { kind: "system" }>;
-type Sender = Pick<ToolContext, "agent" | "runId" | "person">;
+type Sender = Pick<ToolContext, "agent" | "runId" | "person" | "behalf">;
 
 /** A message of the calling agent; a long text goes into a file. Throws `DeniedError` at the limit of hops. */
 export async function bodyFrom(
@@ -22,7 +23,8 @@ export async function bodyFrom(
 ): Promise<SystemBody> {
   const { maxCharacters } = deps.config.agentToAgent;
   const body = await wholeBodyFrom(deps, sender, text, silent);
-  return { ...body, text: await shortened(deps.files, text, { maxCharacters, to: keyOf(to) }) };
+  const untrusted = isUntrustedFor(sender, to.agent);
+  return { ...body, text: await shortened(deps.files, text, { maxCharacters, to: keyOf(to), untrusted }) };
 }
 
 /** The same with its whole text. */

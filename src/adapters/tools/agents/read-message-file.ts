@@ -3,7 +3,7 @@ import { z } from "zod";
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
-import { filePrefix } from "./long-text.ts";
+import { filePrefix, isMarkedName } from "./long-text.ts";
 
 const MAX_CHARACTERS = 20_000;
 
@@ -32,6 +32,7 @@ export const readMessageFileTool = ({ files }: Pick<AgentToolDeps, "files">): To
     const end = offset + shown.length;
     const note =
       end < text.length ? `\n\n[characters ${offset} to ${end} of ${text.length}; go on with offset ${end}]` : "";
-    return { content: [{ type: "text", text: `${shown}${note}` }] };
+    const untrusted = isMarkedName(name, agent.sessionKey) ? { from: `file:${name}` } : undefined;
+    return { content: [{ type: "text", text: `${shown}${note}` }], untrusted };
   },
 });

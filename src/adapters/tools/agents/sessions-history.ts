@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import { readEntry } from "../../../core/history/entry.ts";
+import { readEntry, type Untrusted } from "../../../core/history/entry.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import { sessionBehalf } from "../../../engine/people/run-behalf.ts";
 import { checkAllowed } from "../allowed-effects.ts";
@@ -12,6 +12,7 @@ import { type CleanMessage, cleanMessage } from "./clean-history.ts";
 import { findTarget } from "./find-target.ts";
 import { jsonOutput } from "./json-output.ts";
 import { mayRead } from "./relations.ts";
+import { textOfAgent } from "./text-of-agent.ts";
 
 export const MAX_MESSAGES = 400;
 export const MAX_CHARACTERS = 120_000;
@@ -43,14 +44,17 @@ export const sessionsHistoryTool = (deps: AgentToolDeps): Tool<z.infer<typeof in
     if (!agent) throw new NotFoundError(`Agent not found: ${sessionKey}`);
     checkAllowed(context, await effectsOn(deps, context, { agent }, EFFECT));
     await mayRead(deps, context, agent);
-    const { messages, isCut } = await lastMessages(deps, agent, limit, includeTools);
+    const { messages, isCut, marked } = await lastMessages(deps, agent, limit, includeTools);
     const shown = jsonOutput({ sessionKey: agent.sessionKey, messages, cut: isCut || undefined });
-    return { ...shown, heard: [sessionBehalf(agent)] };
+    // An earlier session is shown too, whose mark has ended.
+    return { ...shown, heard: [sessionBehalf(agent)], untrusted: textOfAgent(context, agent) ?? marked };
   },
 });
 
 async function lastMessages({ store }: AgentToolDeps, agent: AgentRecord, limit: number, includeTools: boolean) {
   const messages: CleanMessage[] = [];
+  let marked: Untrusted | undefined;
+  const found = (isCut: boolean) => ({ messages: messages.reverse(), isCut, marked });
   let room = MAX_CHARACTERS;
   let before: number | undefined;
   for (let looked = 0; looked < MAX_LINES; looked += PAGE) {
@@ -58,13 +62,14 @@ async function lastMessages({ store }: AgentToolDeps, agent: AgentRecord, limit:
     for (const { position, line } of lines) {
       before = position;
       const read = readEntry(line);
+      if (read.kind === "entry" && read.entry.type === "message") marked ??= read.entry.untrusted;
       const message = read.kind === "entry" ? cleanMessage(read.entry, includeTools) : undefined;
       if (!message) continue;
       room -= message.text.length;
-      if (room < 0 || messages.length >= limit) return { messages: messages.reverse(), isCut: true };
+      if (room < 0 || messages.length >= limit) return found(true);
       messages.push(message);
     }
-    if (lines.length < PAGE) return { messages: messages.reverse(), isCut: false };
+    if (lines.length < PAGE) return found(false);
   }
-  return { messages: messages.reverse(), isCut: true };
+  return found(true);
 }

@@ -22,6 +22,7 @@ import { findTarget, keyOf, type Target } from "./find-target.ts";
 import { jsonOutput, textOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
 import { mayWrite } from "./relations.ts";
+import { textOfAgent } from "./text-of-agent.ts";
 
 const EFFECT = { action: "sessions_send", rights: ["send"] } as const;
 const MAX_TIMEOUT_SECONDS = 86_400;
@@ -92,7 +93,9 @@ async function send(
     const answer = await deps.ask({ from, to, body, key, timeoutMs, signal });
     const answered = answer.result && (await deps.store.run(answer.result.runId));
     const heard = answered?.body.behalf && [answered.body.behalf];
-    return { ...jsonOutput(answerOf(answer, sessionKey), endWait), heard };
+    // Read after the answer: the other may have got the mark while it worked.
+    const untrusted = textOfAgent(context, await deps.store.agentByKey(sessionKey));
+    return { ...jsonOutput(answerOf(answer, sessionKey), endWait), heard, untrusted };
   } catch (error) {
     // A suspended wait continues after the restart. Any other error ends it.
     if (error instanceof SuspendedError || error instanceof WaitCycleError) throw error;

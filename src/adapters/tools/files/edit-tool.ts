@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
+import { writesMarked } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { readText } from "./read-text.ts";
 import { writeInside } from "./write-inside.ts";
@@ -26,10 +27,10 @@ export const editTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   parallel: false,
   maxOutput: 1_000,
   effects: effectsOnFiles(deps, "edit", ["read", "write"]),
-  async execute({ path, oldText, newText, all = false }, { agent }) {
+  async execute({ path, oldText, newText, all = false }, context) {
     if (oldText === newText) throw new InvalidInputError("The old and the new text are the same.");
-    const places = await deps.placesOf(agent);
-    const { text, stats } = await readText(deps.disk, places, path);
+    const places = await deps.placesOf(context.agent);
+    const { text, stats, real } = await readText(deps.disk, places, path);
     const parts = text.split(oldText);
     const found = parts.length - 1;
     if (found === 0) throw new InvalidInputError(`The old text is not in ${path}.`, { hint: "Read it again." });
@@ -40,7 +41,10 @@ export const editTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
     }
     const edited = parts.join(newText);
     checkSize(edited, path);
-    await writeInside(deps.disk, places, path, edited, stats);
+    // What is left of a marked text keeps the mark.
+    const isMarked = writesMarked(context) || deps.marks.has(real, text);
+    const before = isMarked ? (at: string) => deps.marks.add(at, edited) : undefined;
+    await writeInside(deps.disk, places, path, edited, { replaces: stats, before });
     return { content: [{ type: "text", text: `Edited ${path} (${found} ${found === 1 ? "place" : "places"}).` }] };
   },
 });

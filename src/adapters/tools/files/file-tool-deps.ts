@@ -5,9 +5,11 @@ import type { EffectContext } from "../../../core/ports/tool.ts";
 import type { Effect } from "../../../core/rights/decide.ts";
 import type { Places } from "./allowed-path.ts";
 import type { Disk } from "./disk.ts";
+import type { FileMarks } from "./file-marks.ts";
 
 export interface FileToolDeps {
   readonly disk: Disk;
+  readonly marks: FileMarks;
   placesOf(agent: AgentRecord): Places | Promise<Places>;
   /** Whose files an agent works with. Absent: no one else's. */
   personOf?(agent: AgentRecord): Promise<string | undefined>;

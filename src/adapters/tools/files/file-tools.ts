@@ -5,12 +5,16 @@
 import type { Tool } from "../../../core/ports/tool.ts";
 import { type Disk, realDisk } from "./disk.ts";
 import { editTool } from "./edit-tool.ts";
+import { noMarks } from "./file-marks.ts";
 import type { FileToolDeps } from "./file-tool-deps.ts";
 import { listTool } from "./list-tool.ts";
 import { readTool } from "./read-tool.ts";
 import { writeTool } from "./write-tool.ts";
 
-export function fileTools(parts: Omit<FileToolDeps, "disk">, disk: Disk = realDisk): readonly Tool[] {
-  const deps = { ...parts, disk };
+/** `marks`: default none. */
+type FileToolParts = Omit<FileToolDeps, "disk" | "marks"> & Partial<Pick<FileToolDeps, "marks">>;
+
+export function fileTools(parts: FileToolParts, disk: Disk = realDisk): readonly Tool[] {
+  const deps = { ...parts, marks: parts.marks ?? noMarks, disk };
   return [readTool(deps), writeTool(deps), editTool(deps), listTool(deps)];
 }

@@ -1,8 +1,10 @@
 /** `list`: the entries of a directory, sorted by name. */
 import type { Dirent } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import type { Tool } from "../../../core/ports/tool.ts";
 import type { Disk } from "./disk.ts";
+import { fromFile } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { type OpenedDirectory, openDirectory } from "./open-inside.ts";
 
@@ -29,7 +31,12 @@ export const listTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
       const lines = await Promise.all(entries.slice(0, MAX_LISTED).map((entry) => lineOf(deps.disk, directory, entry)));
       const more = entries.length - lines.length;
       const note = more > 0 ? [`[${more} more are not shown]`] : [];
-      return { content: [{ type: "text", text: [...lines, ...note].join("\n") || `${path} is empty.` }] };
+      // A name is text too.
+      const isMarked = !deps.marks.isEmpty && entries.some(({ name }) => deps.marks.knows(join(directory.path, name)));
+      return {
+        content: [{ type: "text", text: [...lines, ...note].join("\n") || `${path} is empty.` }],
+        untrusted: isMarked ? fromFile(path) : undefined,
+      };
     } finally {
       await directory.handle.close();
     }

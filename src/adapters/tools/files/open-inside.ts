@@ -11,6 +11,8 @@ import { codeOf, DIRECTORY, type Disk, READ } from "./disk.ts";
 
 export interface OpenedFile {
   readonly handle: FileHandle;
+  /** Its real path. */
+  readonly path: string;
   readonly stats: Stats;
 }
 
@@ -28,11 +30,11 @@ export async function openFile(disk: Disk, places: Places, path: string): Promis
   if (missing.length > 0) throw new NotFoundError(`There is no file ${path}.`);
   const handle = await opened(disk, existing, READ, path);
   try {
-    await checkOpened(disk, places, handle, existing, "read");
+    const real = await checkOpened(disk, places, handle, existing, "read");
     const stats = await handle.stat();
     if (stats.isDirectory()) throw new InvalidInputError(`${path} is a directory.`, { hint: "Use list." });
     if (!stats.isFile()) throw new DeniedError(`${path} is not a regular file.`);
-    return { handle, stats };
+    return { handle, stats, path: real };
   } catch (error) {
     await handle.close();
     throw error;

@@ -9,14 +9,21 @@ import { openFile } from "./open-inside.ts";
 /** The largest file the tools read or write. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
-export async function readText(disk: Disk, places: Places, path: string): Promise<{ text: string; stats: Stats }> {
-  const { handle, stats } = await openFile(disk, places, path);
+export interface TextFile {
+  readonly text: string;
+  readonly stats: Stats;
+  /** Its real path. */
+  readonly real: string;
+}
+
+export async function readText(disk: Disk, places: Places, path: string): Promise<TextFile> {
+  const { handle, stats, path: real } = await openFile(disk, places, path);
   try {
     const bytes = await readUpTo(handle, MAX_FILE_BYTES + 1);
     if (bytes.length > MAX_FILE_BYTES) {
       throw new InvalidInputError(`${path} is larger than ${MAX_FILE_BYTES} bytes, which is the limit.`);
     }
-    return { text: decode(bytes, path), stats };
+    return { text: decode(bytes, path), stats, real };
   } finally {
     await handle.close();
   }

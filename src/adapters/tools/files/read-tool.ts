@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
+import { fromFile } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { readText } from "./read-text.ts";
 
@@ -25,8 +26,9 @@ export const readTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   maxOutput: MAX_READ_CHARACTERS + 500,
   effects: effectsOnFiles(deps, "read", ["read"]),
   async execute({ path, offset = 1, limit = MAX_READ_LINES }, { agent }) {
-    const { text } = await readText(deps.disk, await deps.placesOf(agent), path);
-    return { content: [{ type: "text", text: portion(text, path, offset, limit) }] };
+    const { text, real } = await readText(deps.disk, await deps.placesOf(agent), path);
+    const untrusted = deps.marks.has(real, text) ? fromFile(path) : undefined;
+    return { content: [{ type: "text", text: portion(text, path, offset, limit) }], untrusted };
   },
 });
 

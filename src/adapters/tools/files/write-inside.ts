@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Stats } from "node:fs";
+import { join } from "node:path";
 import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
 import type { Places } from "./allowed-path.ts";
 import { CREATE, codeOf, type Disk } from "./disk.ts";
@@ -15,23 +16,36 @@ export interface Written {
   readonly bytes: number;
 }
 
-/** `replaces`: the expected file; a file that has changed is not replaced. Durable when it resolves. */
+export interface Writing {
+  /** The expected file; a file that has changed is not replaced. */
+  readonly replaces?: Stats;
+  /** Called with the real path before the file changes. */
+  readonly before?: (real: string) => Promise<void>;
+}
+
+/** Durable when it resolves. */
 export async function writeInside(
   disk: Disk,
   places: Places,
   path: string,
   content: string,
-  replaces?: Stats,
+  writing: Writing = {},
 ): Promise<Written> {
   const { quota } = places;
-  if (!quota) return writeNow(disk, places, path, content, replaces);
+  if (!quota) return writeNow(disk, places, path, content, writing);
   return quota.exclusive(async () => {
     await checkQuota(disk, places, path, Buffer.byteLength(content));
-    return writeNow(disk, places, path, content, replaces);
+    return writeNow(disk, places, path, content, writing);
   });
 }
 
-async function writeNow(disk: Disk, places: Places, path: string, content: string, replaces?: Stats): Promise<Written> {
+async function writeNow(
+  disk: Disk,
+  places: Places,
+  path: string,
+  content: string,
+  { replaces, before: beforeChange }: Writing,
+): Promise<Written> {
   const { directory, name } = await openParent(disk, places, path);
   try {
     const before = await regularFile(disk, directory, name, path);
@@ -45,6 +59,7 @@ async function writeNow(disk: Disk, places: Places, path: string, content: strin
       } finally {
         await handle.close();
       }
+      await beforeChange?.(join(directory.path, name));
       if (replaces) checkUnchanged(replaces, await regularFile(disk, directory, name, path), path);
       await disk.rename(temporary, directory.at(name));
     } catch (error) {

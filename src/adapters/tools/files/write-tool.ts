@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
+import { writesMarked } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { MAX_FILE_BYTES } from "./read-text.ts";
 import { writeInside } from "./write-inside.ts";
@@ -21,9 +22,11 @@ export const writeTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   parallel: false,
   maxOutput: 1_000,
   effects: effectsOnFiles(deps, "write", ["write"]),
-  async execute({ path, content }, { agent }) {
+  async execute({ path, content }, context) {
     checkSize(content, path);
-    const { created, bytes } = await writeInside(deps.disk, await deps.placesOf(agent), path, content);
+    const places = await deps.placesOf(context.agent);
+    const before = writesMarked(context) ? (real: string) => deps.marks.add(real, content) : undefined;
+    const { created, bytes } = await writeInside(deps.disk, places, path, content, { before });
     return { content: [{ type: "text", text: `${created ? "Wrote" : "Replaced"} ${path} (${bytes} bytes).` }] };
   },
 });

@@ -12,6 +12,7 @@ import { findSubagentRun } from "../../../engine/subagents/find.ts";
 import { historyLog } from "../../../engine/subagents/history-log.ts";
 import { statusLabel } from "../../../engine/subagents/report-text.ts";
 import { DEFAULT_SUBAGENT_WAIT_MS, type Subagents } from "../../../engine/subagents/subagents.ts";
+import { textOfAgent } from "../agents/text-of-agent.ts";
 
 export const subagentsInput = z.object({
   action: z.enum(["list", "info", "log", "send", "wait", "stop", "release"]),
@@ -77,7 +78,8 @@ async function withChild(
     case "log": {
       const { child } = await subagents.info(runId);
       if (!child) return output("Its history was removed.");
-      return { ...output(await historyLog(store, child.id, input.limit ?? 20)), heard: [sessionBehalf(child)] };
+      const marks = { heard: [sessionBehalf(child)], untrusted: textOfAgent(context, child) };
+      return { ...output(await historyLog(store, child.id, input.limit ?? 20)), ...marks };
     }
     case "send": {
       if (!input.text?.trim()) throw new InvalidInputError("The action send needs a text.");

@@ -15,6 +15,7 @@ import { readPath } from "../../context/context.ts";
 import { seedAgent } from "../../context/seed-agent.ts";
 import { forkFirstLines } from "../../context/transcript/fork.ts";
 import { withSpeakers } from "../../people/run-behalf.ts";
+import { isMarked, markedState } from "../../people/untrusted.ts";
 
 export interface NewAgent {
   readonly descriptor: AgentDescriptor;
@@ -42,10 +43,13 @@ export async function seedFor(
   const { sessionId, createdAt: at } = seed;
   const from = { agentId: parent.id, sessionId: parent.sessionId, lines };
   // The thread begins with the parent's words, so everyone who spoke there has spoken here (M30).
-  const state = withSpeakers(person, { ...seed.state, speakers: parent.state.speakers }, [heardFrom(parent)]);
+  // Its mark of untrusted text comes with them (M32).
+  const own = markedState(seed.state, isMarked(parent.state)) ?? seed.state;
+  const inherits = { ...own, speakers: parent.state.speakers };
+  const state = withSpeakers(person, inherits, [heardFrom(parent)]);
   return {
     ...seed,
-    state: state ?? { ...seed.state, speakers: parent.state.speakers },
+    state: state ?? inherits,
     ...forkFirstLines(ids, { descriptor, sessionId, at, parent: from }),
   };
 }

@@ -4,9 +4,12 @@
  */
 import { defined } from "../../../core/defined.ts";
 import type { Message } from "../../../core/message/message.ts";
+import { untrustedSource } from "../../people/untrusted.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settlement } from "../actor/inbox-steps.ts";
+
+const isWary = (message: Message): true | undefined => (untrustedSource(message) ? true : undefined);
 
 export async function updatePermanentAgent(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   const { descriptor, state } = lease.record;
@@ -30,7 +33,8 @@ export async function updatePermanentAgent(ports: RunPorts, lease: AgentLease, m
       { op: "agent.describe", descriptor: updated },
       { op: "message.settle", settlements: [settlement(message, "recorded", `updated by ${by}`)] },
     ],
-    state: { ...state, ...defined({ permissions }), updatedAt: ports.clock.now() },
+    // Its new prompt may follow untrusted text: every session of it has the mark from now on (M32).
+    state: { ...state, ...defined({ permissions, madeUntrusted: isWary(message) }), updatedAt: ports.clock.now() },
     descriptor: updated,
   });
 }

@@ -4,6 +4,7 @@
  */
 
 import type { AgentState } from "../../../core/agent/state.ts";
+import { isMarked } from "../../people/untrusted.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
@@ -17,7 +18,9 @@ export async function appendCompaction(
   { entry }: CompactionProposal,
   run?: LiveRun,
 ): Promise<void> {
-  const append = chain(ports.ids, lease, [entry]);
+  // The summary was made of the marked text, and keeps the mark (M32).
+  const untrusted = isMarked(lease.state) ? { from: "context" } : undefined;
+  const append = chain(ports.ids, lease, [{ ...entry, untrusted }]);
   const state = stateAfter(lease.state, entry, ports.clock.now());
   if (!run) {
     await lease.commit({ site: "compact.rest", ops: [], append, state });

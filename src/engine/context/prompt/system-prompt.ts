@@ -37,6 +37,8 @@ export interface PromptSources {
   /** Another directory that it may read. */
   readonly shared?: string;
   readonly readFile: ReadWorkspaceFile;
+  /** Whether this text of a file was written with untrusted text in context (M32). Default: never. */
+  readonly isMarked?: (name: string, text: string) => boolean;
   readonly permanentAgents?: readonly PermanentAgent[];
   readonly extraSystemPrompt?: string;
   /** The prompt of a system agent, and whether it replaces the rest. */
@@ -150,17 +152,19 @@ function toolsText(tools: PromptSources["tools"]): string {
   return text;
 }
 
-function workspaceParts({ descriptor, workspace, shared, readFile, swarm }: PromptSources) {
+function workspaceParts({ descriptor, workspace, shared, readFile, isMarked, swarm }: PromptSources) {
   const parts: Part[] = [];
   const missing: string[] = [];
   for (const name of filesFor(descriptor.type, swarm?.memory)) {
-    const content = readFile(name)?.trim() ?? "";
+    const whole = readFile(name) ?? "";
+    const content = whole.trim();
     if (content === "") {
       missing.push(name);
       continue;
     }
     const { text, cutFrom } = cutText(content, MAX_FILE_CHARACTERS, name);
-    parts.push({ ...part(name, "file", `# ${name}\n${text}`), cutFrom });
+    const untrusted = isMarked?.(name, whole) ? true : undefined;
+    parts.push({ ...part(name, "file", `# ${name}\n${text}`), cutFrom, untrusted });
   }
   // Agents of a swarm have no tools for the workspace.
   if (descriptor.type === "swarm" || workspace === undefined) return { parts, missing };

@@ -50,7 +50,10 @@ export async function jobMessage(
   job: CronJob,
   firing: Firing,
 ): Promise<JobMessage> {
-  return { ...(await messageOf(ports, job, firing)), behalf: await behalfOfJob(ports, job) };
+  const behalf = await behalfOfJob(ports, job);
+  // What a gate reads from the network is part of the text (M32).
+  const isMarked = firing.gateOutput !== undefined && job.gate?.kind === "http";
+  return { ...(await messageOf(ports, job, firing)), behalf: isMarked ? { ...behalf, untrusted: true } : behalf };
 }
 
 /**

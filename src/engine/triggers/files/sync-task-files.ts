@@ -4,6 +4,7 @@
  */
 
 import { errorText, RookeryError } from "../../../core/errors.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { type CronJob, versionOf } from "../../../core/schedule/job.ts";
@@ -17,6 +18,8 @@ export interface TaskFile {
   /** Relative to the workspace, such as `cron/<slug>/TASK.md`. */
   readonly path: string;
   readonly text: string;
+  /** It was written with untrusted text in context: so are its runs (M32). */
+  readonly untrusted?: boolean;
 }
 
 export interface SyncPorts extends Pick<Ports, "store" | "ids" | "clock" | "log"> {
@@ -39,7 +42,9 @@ export async function syncTaskFiles(
       const { taskId, create, targetAgentId, hash } = readCronTask(file.text);
       if (seen.has(taskId)) throw new RefusedFile(`Another file has the taskId ${taskId}.`);
       seen.add(taskId);
-      const more = { file: file.path, fileHash: hash, targetAgentId };
+      // A task file is the owner's. A changed file has its own mark.
+      const behalf: Behalf = { person: OWNER, untrusted: file.untrusted ? true : undefined };
+      const more = { file: file.path, fileHash: hash, targetAgentId, behalf };
       await syncOne(ports, profile, taskId, create, more);
     } catch (error) {
       if (!(error instanceof RookeryError) || error.retryable) throw error;
@@ -67,7 +72,7 @@ async function syncOne(
   profile: string,
   taskId: string,
   create: Readonly<Record<string, unknown>>,
-  more: Pick<CronJob, "file" | "fileHash" | "targetAgentId">,
+  more: Pick<CronJob, "file" | "fileHash" | "targetAgentId" | "behalf">,
 ): Promise<void> {
   const before = await ports.store.job(taskId);
   if (before?.fileHash === more.fileHash) return;

@@ -7,6 +7,7 @@ import { buildAgentMainSessionKey, sessionKeyOf } from "../../../core/agent/sess
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { SessionKey } from "../../../core/ids.ts";
 import type { Trigger } from "../../../core/message/trigger.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { GateRunner } from "../../../core/ports/gate-runner.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
@@ -79,11 +80,15 @@ export async function decideTick(ports: TickPorts, request: TickRequest): Promis
       ? eventsText(waiting, zones.user ?? zones.host)
       : undefined;
   if (about === undefined && events === undefined) return skip("empty-heartbeat-file");
-  const post = (text: string, sessionKey: SessionKey): JobMessage => message(request, text, sessionKey, delivery);
+  const post = (text: string, sessionKey: SessionKey, isMarked = false): JobMessage =>
+    message(request, text, sessionKey, delivery, isMarked);
   const mainMessage = events === undefined ? undefined : post(events, mainKey);
   if (about === undefined) return { kind: "post", message: mainMessage as JobMessage };
-  if (key === mainKey) return { kind: "post", message: post([about, events].filter(Boolean).join("\n\n"), key) };
-  return { kind: "post", message: post(about, key), events: mainMessage };
+  const { text, untrusted } = about;
+  if (key === mainKey) {
+    return { kind: "post", message: post([text, events].filter(Boolean).join("\n\n"), key, untrusted) };
+  }
+  return { kind: "post", message: post(text, key, untrusted), events: mainMessage };
 }
 
 const isBusy = (agent: AgentRecord | undefined): boolean =>
@@ -93,7 +98,7 @@ const isBusy = (agent: AgentRecord | undefined): boolean =>
 async function promptOf(
   ports: TickPorts,
   { profile, summary, now, reason, zones, job }: TickRequest,
-): Promise<string | undefined> {
+): Promise<{ readonly text: string; readonly untrusted: boolean } | undefined> {
   const tasks = await withPassingGates(ports, [...(job?.tasks ?? []), ...((await ports.tasks?.(profile)) ?? [])]);
   const file = await ports.heartbeatFile?.(profile);
   const empty = file !== undefined && isHeartbeatContentEffectivelyEmpty(file);
@@ -101,7 +106,8 @@ async function promptOf(
   const prompt = (empty && reason !== EXEC_EVENT) || alone ? undefined : summary.prompt;
   const parts = [prompt, batchPrompt(tasks)].filter((part) => part);
   if (parts.length === 0) return undefined;
-  return `${parts.join("\n\n")}\n\nCurrent time: ${wallTime(now, zones.user ?? zones.host)}`;
+  const text = `${parts.join("\n\n")}\n\nCurrent time: ${wallTime(now, zones.user ?? zones.host)}`;
+  return { text, untrusted: tasks.some(({ untrusted }) => untrusted) };
 }
 
 /** Leaves out tasks whose gate does not pass. The output of a gate that passes goes into the task's prompt. */
@@ -114,7 +120,10 @@ async function withPassingGates(
       if (!task.gate) return task;
       const verdict = await gates?.check(task.gate, new AbortController().signal);
       if (!verdict?.pass) return undefined;
-      return verdict.output ? { ...task, prompt: `${task.prompt}\n\n[Gate output]\n${verdict.output}` } : task;
+      if (!verdict.output) return task;
+      // What it reads from the network is untrusted (M32).
+      const untrusted = task.gate.kind === "http" ? true : task.untrusted;
+      return { ...task, prompt: `${task.prompt}\n\n[Gate output]\n${verdict.output}`, untrusted };
     }),
   );
   return checked.filter((task) => task !== undefined);
@@ -134,8 +143,10 @@ function message(
   text: string,
   sessionKey: SessionKey,
   delivery: DeliveryContext | undefined,
+  isMarked = false,
 ): JobMessage {
   const { profile, heartbeat, slot, job, summary } = request;
+  const behalf: Behalf = job?.behalf ?? { person: OWNER };
   const trigger: Trigger = { type: "heartbeat", id: job?.id ?? heartbeatJobId(profile), slot };
   const own = heartbeat.session === undefined && sessionKey !== mainKeyFor(request);
   const to: JobMessage["to"] = own
@@ -151,7 +162,7 @@ function message(
     },
     delivery,
     // Whoever gave the heartbeat a task is on its way.
-    behalf: job?.behalf ?? { person: OWNER },
+    behalf: isMarked ? { ...behalf, untrusted: true } : behalf,
   };
 }
 

@@ -3,7 +3,7 @@ import { START } from "../../../../test/kit/clock.ts";
 import { failure, lastText } from "../../../../test/kit/model.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import { TimeoutError } from "../../../core/errors.ts";
-import type { ChangeId, SessionKey } from "../../../core/ids.ts";
+import type { AgentId, ChangeId, SessionKey } from "../../../core/ids.ts";
 import { TriggerTestEngine } from "../triggers.test-kit.ts";
 
 const MINUTE = 60_000;
@@ -138,6 +138,21 @@ test("tasks run as one batch, without those whose gate does not pass", async () 
   const prompt = lastText(world.engine.requests.at(-1) as never);
   expect(prompt).toContain("Run all 2 heartbeat tasks together.");
   expect(prompt).not.toContain("never");
+});
+
+test.each([
+  ["its file has it", { untrusted: true }, true],
+  ["a gate read it from the network", { gate: { kind: "http", url: "https://example.org/" } as const }, true],
+  ["a gate ran a command", { gate: { kind: "command", command: "date" } as const }, undefined],
+  ["neither", {}, undefined],
+])("a task brings the mark of untrusted text if %s", async (_, more, expected) => {
+  const tasks = async () => [{ id: "mail", title: "Mail", prompt: "look", ...more }];
+  const gates = { check: async () => ({ pass: true, output: "obey" }) as const };
+  const world = await open("{}", { ports: { tasks }, gates });
+  await world.leap(HALF);
+  const agent = await world.store.agentByKey("agent:main:heartbeat" as SessionKey);
+  const [message] = await world.store.messages(agent?.id as AgentId, { limit: 1 });
+  expect(message?.behalf).toEqual({ person: "owner", untrusted: expected });
 });
 
 test("a restart does not change the rhythm", async () => {

@@ -15,6 +15,8 @@ export interface HeartbeatTask {
   readonly title: string;
   readonly prompt: string;
   readonly gate?: Gate;
+  /** Its file was written with untrusted text in context (M32). */
+  readonly untrusted?: boolean;
 }
 
 export interface TaskPorts {

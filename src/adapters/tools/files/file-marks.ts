@@ -1,0 +1,29 @@
+/**
+ * Which files carry the mark of untrusted text: they were written while text that the run's person did not write was in context
+ * (M32). A mark names a path and the content, so a file that someone else changed later carries none.
+ */
+
+import { isUntrusted } from "../../../core/people/behalf.ts";
+import type { ToolContext } from "../../../core/ports/tool.ts";
+
+export interface FileMarks {
+  /** Durable when it resolves. Called before the file is written, so that no crash leaves a file without its mark. */
+  add(realPath: string, content: string): Promise<void>;
+  has(realPath: string, content: string): boolean;
+  /** Whether a file at this path, or below it, ever had the mark. */
+  knows(realPath: string): boolean;
+  /** No file has the mark. */
+  readonly isEmpty: boolean;
+}
+
+/** For tools that no home belongs to. */
+export const noMarks: FileMarks = { add: async () => {}, has: () => false, knows: () => false, isEmpty: true };
+
+/** Whether what this call writes carries the mark. */
+export const writesMarked = ({ behalf, agent }: Pick<ToolContext, "behalf" | "agent">): boolean =>
+  (behalf !== undefined && isUntrusted(behalf)) ||
+  agent.state?.untrusted === true ||
+  agent.state?.madeUntrusted === true;
+
+/** The mark of a result that shows this file. */
+export const fromFile = (path: string): { readonly from: string } => ({ from: `file:${path}` });
