@@ -214,9 +214,10 @@ function whose(key: string): string {
       return `of the token ${rest.join(":")} for today`;
     case "day":
       return "for today";
-    case "messages":
-      // The row that the messages are of, without their word.
-      return rest[0] === "agent" ? "of this agent for today" : whose([rest[0], second, ...rest.slice(1)].join(":"));
+    case "messages": {
+      const of = rest[0] === "agent" ? "of this agent for today" : whose([rest[0], second, ...rest.slice(1)].join(":"));
+      return `of messages ${of}`;
+    }
   }
 }
 

@@ -389,7 +389,7 @@ describe("the limits of people", () => {
     const runs = await engine.runs();
     expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["error", "ok", "ok"]);
     expect(runs.find(({ outcome }) => outcome === "error")?.body.error?.message).toBe(
-      `The budget of ann for today is used up: 2 of 2 messages. The owner can lift it: rookery budget lift messages:${day}:person:ann --messages N`,
+      `The budget of messages of ann for today is used up: 2 of 2 messages. The owner can lift it: rookery budget lift messages:${day}:person:ann --messages N`,
     );
     expect(await spent(engine, `person:${day}:ann`)).toEqual({ tokens: 380, micros: 2_000 });
     expect(await spent(engine, `messages:${day}:person:ann`)).toEqual({ tokens: 2, micros: 0 });
@@ -407,7 +407,9 @@ describe("a profile's budget", () => {
     const engine = await TestEngine.open(within({ profile: { messages: 2, dollars: 1 } }));
     for (const name of ["ann", "bob", "cid"]) await engine.tell("hi", { name });
     const last = (await engine.runs(await engine.agentId("cid")))[0];
-    expect(last?.body.error?.message).toMatch(/The budget of the profile main for today is used up: 2 of 2 messages/);
+    expect(last?.body.error?.message).toMatch(
+      /The budget of messages of the profile main for today is used up: 2 of 2 messages/,
+    );
     expect((await engine.store.budgets({ limit: 9 })).map(({ key }) => key)).toEqual([
       expect.stringMatching(/^messages:[\d-]+:profile:main$/),
       expect.stringMatching(/^profile:[\d-]+:main$/),

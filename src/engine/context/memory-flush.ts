@@ -7,6 +7,7 @@ import type { AgentKind } from "../../core/agent/descriptor.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import type { MemoryFlushSettings } from "../../core/history/compaction-settings.ts";
 import type { RunId } from "../../core/ids.ts";
+import type { Behalf } from "../../core/people/behalf.ts";
 import type { RunBody } from "../../core/run/run.ts";
 import { runBehalf } from "../people/run-behalf.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
@@ -34,12 +35,13 @@ export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: AgentLeas
   return ports.tools.list(record).some(({ rights }) => rights.includes("write"));
 }
 
-/** Opens the run, in one commit with the count. It has no delivery, so it answers no one. */
+/** Opens the run, in one commit with the count. It has no delivery, so it answers no one. `dayLimits`: of the run before. */
 export async function openFlush(
   ports: RunPorts,
   lease: AgentLease,
   runId: RunId,
   { prompt, systemPrompt }: MemoryFlushSettings,
+  dayLimits: Behalf["limits"],
 ): Promise<LiveRun> {
   const at = ports.clock.now();
   const body: RunBody = {
@@ -47,7 +49,7 @@ export async function openFlush(
     node: lease.node,
     seqs: [],
     memoryFlush: true,
-    behalf: runBehalf(await belongingOf(ports, lease), []),
+    behalf: { ...runBehalf(await belongingOf(ports, lease), []), limits: dayLimits },
     wishes: { extraSystemPrompt: systemPrompt, timeoutSeconds: FLUSH_SECONDS },
     calls: [],
     iterations: 0,

@@ -14,7 +14,7 @@ export function* budgets(view: View): Iterable<Violation> {
     if (reserved.tokens !== 0 || reserved.micros !== 0)
       yield broken("liveness", `something is still reserved on ${key}`);
   }
-  if (!view.scenario.budgets) return;
+  if (!view.scenario.budgets && !view.scenario.tokens) return;
   yield* withinLimits(view);
   yield* toldOnce(view);
 }

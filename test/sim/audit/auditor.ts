@@ -16,6 +16,7 @@ import { runs } from "./audit-runs.ts";
 import { sessions } from "./audit-sessions.ts";
 import { subagents } from "./audit-subagents.ts";
 import { talk } from "./audit-talk.ts";
+import { tokenTree } from "./audit-token-tree.ts";
 import { triggers } from "./audit-triggers.ts";
 import {
   broken,
@@ -42,6 +43,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...targetsInOrder(view),
     ...runs(view),
     ...budgets(view),
+    ...tokenTree(view),
     ...keys(view),
     ...everyDeliveryEnds(view),
     ...shownAtMostOnce(view),

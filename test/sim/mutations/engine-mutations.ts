@@ -29,6 +29,7 @@ import { PEOPLE_MUTATIONS } from "./people-mutations.ts";
 import { REQUEST_MUTATIONS } from "./request-mutations.ts";
 import { SESSION_MUTATIONS } from "./session-mutations.ts";
 import { SUBAGENT_MUTATIONS } from "./subagent-mutations.ts";
+import { TOKEN_MUTATIONS } from "./token-mutations.ts";
 import { TRIAL_MUTATIONS } from "./trial-mutations.ts";
 import { TRIGGER_MUTATIONS } from "./trigger-mutations.ts";
 
@@ -306,6 +307,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...SUBAGENT_MUTATIONS,
   ...MESSAGE_MUTATIONS,
   ...MODEL_MUTATIONS,
+  ...TOKEN_MUTATIONS,
   ...CONTEXT_MUTATIONS,
   ...SESSION_MUTATIONS,
   ...OWED_MUTATIONS,

@@ -1,5 +1,6 @@
 /** Scenarios of models: each class of error at each step, keys that rotate, budgets that several agents share. */
 import { CALM_STORE } from "../world/faults.ts";
+import type { TokenTree } from "../world/token-tree.ts";
 import type { Directive } from "../world/tokens.ts";
 import type { Changes, NamedChanges } from "./scenario.ts";
 
@@ -27,6 +28,14 @@ const SPENDING: Changes["workload"] = {
   together: [["fail:cut"], ["fail:cut"], ["fail:cut", "tool:safe", "late"], ["fail:rate"], ["fail:transient"]],
   directives: { slow: 0.05, "tool:safe": 0.1 },
 };
+
+/** The first token minted two others, one of them a fourth. Everyone's limit is larger than what is left above. */
+const TOKENS: TokenTree = [
+  { id: "root", limit: { micros: 60_000, tokens: 60_000 }, users: ["u1"] },
+  { id: "shop", mintedBy: "root", limit: { micros: 50_000, messages: 8 }, users: ["u2", "u3"] },
+  { id: "bank", mintedBy: "root", limit: { micros: 50_000 }, users: ["u4"] },
+  { id: "till", mintedBy: "shop", limit: { micros: 50_000 }, users: ["u5"] },
+];
 
 export const MODEL_SCENARIOS: readonly NamedChanges[] = [
   [
@@ -72,6 +81,22 @@ export const MODEL_SCENARIOS: readonly NamedChanges[] = [
       budgets: { day: { tokens: 26_000, micros: 90_000 }, agent: { micros: 30_000 } },
       store: { ...CALM_STORE, lost: 0.02, unanswered: 0.05, late: 0.02 },
       workload: SPENDING,
+    },
+  ],
+  [
+    "token-tree",
+    "people who write with tokens that minted each other, with children, until the first token's limit is used up",
+    {
+      nodes: [1, 2],
+      crashes: [2, 7],
+      needs: ["budgets", "tools", "children"],
+      tokens: TOKENS,
+      store: { ...CALM_STORE, unanswered: 0.02 },
+      workload: {
+        conversations: [5, 5],
+        systemMessages: [0, 0],
+        directives: { slow: 0.05, "tool:safe": 0.1, spawn: 0.1 },
+      },
     },
   ],
   [

@@ -8,6 +8,7 @@ import type { Feature, SubjectNode } from "../subjects/subject.ts";
 import { CALM_CHANNEL, CALM_STORE, type ChannelFaults, type StoreFaults } from "../world/faults.ts";
 import type { JobsShape } from "../world/jobs.ts";
 import type { SimContext } from "../world/summariser.ts";
+import type { TokenTree } from "../world/token-tree.ts";
 import type { Directive } from "../world/tokens.ts";
 
 /** From and to, both included. */
@@ -41,6 +42,8 @@ export interface Scenario {
   readonly restore: "resume" | "discard";
   /** The budgets, in tokens and millionths of a dollar. */
   readonly budgets?: Limits;
+  /** People write with API tokens that minted each other. */
+  readonly tokens?: TokenTree;
   /** Model calls go through the router, with keys that reach their limit or are refused. */
   readonly keys?: boolean;
   /** The provider uses ids of tool calls again. */

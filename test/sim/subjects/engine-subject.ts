@@ -22,6 +22,7 @@ import { jobTool } from "./job-tool.ts";
 import { PEOPLE } from "./people.ts";
 import type { HttpRequest, HttpResponse, SubjectNode, SubjectUnderTest } from "./subject.ts";
 import { withTalk } from "./talk-tools.ts";
+import { withTokenLimits } from "./token-limits.ts";
 
 /** An unknown window counts as the default size. */
 const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
@@ -61,7 +62,8 @@ export const engine: SubjectUnderTest = {
     "http",
     "approvals",
   ],
-  async start(ports, node) {
+  async start(given, node) {
+    const ports = node.tokens ? withTokenLimits(given, node.tokens) : given;
     const { name, leaseMs, alone, restore, queue, lanes, subagents, participants, budgets, model, context, reset } =
       node;
     const world = agentToolDepsOf({ ...ports, config: CONFIG, system: () => system });
@@ -85,7 +87,7 @@ export const engine: SubjectUnderTest = {
         people: PEOPLE,
         ...(node.approvals ? asking(ports) : {}),
         runs: { timeoutMs: 30_000 },
-        budgets: budgets && { limitsFor: () => budgets, dayOf: () => "today" },
+        budgets: (budgets || node.tokens) && { limitsFor: () => budgets ?? {}, dayOf: () => "today" },
         hooks: triggers?.hooks,
         resolveModel: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
       },

@@ -12,6 +12,7 @@ import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { ApprovalId } from "../../../src/core/rights/approval.ts";
 import type { LaneSizes } from "../../../src/engine/runs/lanes.ts";
 import type { SimContext } from "../world/summariser.ts";
+import type { TokenTree } from "../world/token-tree.ts";
 
 export interface Subject {
   /** Accepts nothing new, ends its open work, releases its agents. Resolves when the process may end. */
@@ -87,6 +88,8 @@ export interface SubjectNode {
   readonly participants: Participants;
   /** The budget, in tokens and millionths of a dollar. */
   readonly budgets?: Limits;
+  /** The tokens that people write with. Absent: none. */
+  readonly tokens?: TokenTree;
   /** The model to use. Absent: the only one. */
   readonly model?: ModelChoice;
   /** Whether this node fires jobs. */

@@ -58,7 +58,7 @@ export function countsOf(world: World, evidence: Evidence) {
   }
   for (const { outcome } of keyUses) count(`key ${outcome}`);
   const overBudget = listed.flatMap(({ runs }) => runs).filter(({ body }) => body.error?.kind === "budget");
-  if (world.options.scenario.budgets) counts["runs over budget"] = overBudget.length;
+  if (world.options.scenario.budgets || world.options.scenario.tokens) counts["runs over budget"] = overBudget.length;
   counts.crashes = world.plan.crashes;
   counts.commits = world.store.commits;
   counts["model calls"] = calls.length;

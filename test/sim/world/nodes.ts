@@ -172,10 +172,21 @@ export class Nodes {
 
   #settings(name: string): SubjectNode {
     const { alone, participants, options } = this.#world;
-    const { restore, queue, subagents, lanes, budgets, keys, jobs, context, reset, approvals } = options.scenario;
+    const { restore, queue, subagents, lanes, budgets, tokens, keys, jobs, context, reset, approvals } =
+      options.scenario;
     const model = keys ? ROUTED_CHOICE : undefined;
     const triggers = jobs !== undefined || options.scenario.needs.includes("triggers");
-    const settings = { restore, queue, subagents, lanes, budgets, context, reset, approvals: approvals !== undefined };
+    const settings = {
+      restore,
+      queue,
+      subagents,
+      lanes,
+      budgets,
+      tokens,
+      context,
+      reset,
+      approvals: approvals !== undefined,
+    };
     const zone = (): string => this.zone;
     return { name, leaseMs: LEASE_MS, alone, participants, model, triggers, zone, ...settings };
   }

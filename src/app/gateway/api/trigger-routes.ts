@@ -4,11 +4,10 @@ import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
 import { mainAddress } from "../../../engine/triggers/cron/job-message.ts";
-import { behalfOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
 import { decodeUtf8 } from "../http/read-request.ts";
 import { REPLAYED } from "../http/send-reply.ts";
-import { accepted, acceptOnce, postingOf } from "../messages/accept-once.ts";
+import { accepted, acceptOnce, limitedBehalf, postingOf } from "../messages/accept-once.ts";
 import { profilesOf } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { limitQuery, nextOf, numberQuery } from "./params.ts";
@@ -52,9 +51,10 @@ const addJobRoute = defineRoute({
   summary: "Add a cron job",
   body: jobBody,
   answers: { status: 201, holds: "the job" },
-  async handle({ context, principal, body, record }) {
+  async handle(call) {
+    const { context, body, record } = call;
     const also = (json: JobView) => record({ status: 201, json });
-    return { status: 201, json: await context.triggers.cron.add(body, { behalf: behalfOf(principal) }, also) };
+    return { status: 201, json: await context.triggers.cron.add(body, { behalf: limitedBehalf(call) }, also) };
   },
 });
 
@@ -68,7 +68,7 @@ const changeJobRoute = defineRoute({
   body: jobBody,
   answers: { status: 200, holds: "the job as it is now" },
   handle: async ({ context, principal, params: { job }, body }) => ({
-    json: await context.triggers.cron.update(job, body, behalfOf(principal)),
+    json: await context.triggers.cron.update(job, body, limitedBehalf({ context, principal })),
   }),
 });
 

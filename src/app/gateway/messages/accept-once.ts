@@ -10,6 +10,8 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import { joinsEarlier, type KeyedEntry, type RequestEntry } from "../../../core/store/request.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
+import type { Principal } from "../auth/principal.ts";
+import { behalfOf } from "../auth/speaker.ts";
 import type { UsageLimiter } from "../auth/usage-limiter.ts";
 import { HttpError } from "../http/http-error.ts";
 import { REPLAYED } from "../http/send-reply.ts";
@@ -92,15 +94,21 @@ export async function postingOf(
   return {
     source: { connector: API_CONNECTOR, accountId: principal.id },
     request,
-    behalf: behalfOf(call, speaker),
+    behalf: limitedBehalf(call, speaker),
     first: request && context.ledger.unwritten(request.key),
   };
 }
 
 /** For whom the message is, with the limits that count for everything it leads to. */
-function behalfOf({ context, principal }: AcceptingCall, speaker: Speaking | undefined): Behalf | undefined {
-  const person = speaker?.person ?? principal.person;
-  return person && { person, limits: context.limiter.dayLimitsOf(principal, named(speaker)) };
+export function limitedBehalf(
+  {
+    context,
+    principal,
+  }: { readonly context: Pick<AcceptingCall["context"], "limiter">; readonly principal: Principal },
+  speaker?: Speaking,
+): Behalf {
+  const { person } = speaker ?? behalfOf(principal);
+  return { person, limits: context.limiter.dayLimitsOf(principal, named(speaker)) };
 }
 
 const named = (speaker: Speaking | undefined): PersonId | undefined => (speaker?.isNamed ? speaker.person : undefined);

@@ -2,9 +2,11 @@
  * Drives an actor's runs: enters a lane, opens the run, passes it through the loop, and begins what its context needs
  * afterwards. While a run waits for another agent, its place in the lane is free (M11).
  */
+
 import { errorText } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
 import type { Lane, RunResult } from "../../../core/run/run.ts";
 import type { Owner } from "../../../core/store/change.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
@@ -44,6 +46,8 @@ export class RunDriver {
   busyUntil: number | undefined;
   #driven: { readonly run: LiveRun; readonly lease: AgentLease } | undefined;
   #place: Place | undefined;
+  /** Of the last run: what the agent does on its own afterwards counts for the same tokens. */
+  #limits: Behalf["limits"];
   #flushIsDue = false;
 
   constructor(host: ActorHost, agentId: AgentId, inbox: InboxView, actor: DriverActor) {
@@ -172,7 +176,7 @@ export class RunDriver {
     const place = await this.enter(lease.lane);
     try {
       if (this.#host.draining()) return false;
-      const run = await openFlush(ports, lease, ports.ids.uuid() as RunId, measured.limits.memoryFlush);
+      const run = await openFlush(ports, lease, ports.ids.uuid() as RunId, measured.limits.memoryFlush, this.#limits);
       await this.drive(lease, run);
       return true;
     } finally {
@@ -183,6 +187,7 @@ export class RunDriver {
   /** After a run: starts the flush or the background summary that the context needs, while no message waits for it. */
   async #afterRest(lease: AgentLease, { body: { behalf } }: LiveRun): Promise<void> {
     const { ports } = this.#host;
+    this.#limits = behalf?.limits;
     if (this.#host.draining()) return;
     try {
       const measured = await measureAtRest(ports, lease);

@@ -110,12 +110,14 @@ function entriesOf(
   return [...(summary ? [promptEntry(summary, [], at, runId)] : []), ...messageEntries(messages, runId, speakers)];
 }
 
-const isFromPerson = ({ body }: Message): boolean => body.kind === "user";
+/** Written by a person, not the task of a child. */
+const isFromPerson = ({ body, source }: Message): boolean => body.kind === "user" && source !== undefined;
 
 /** How many messages are from people, if that does not follow from the run's other fields. */
 function saidOf(messages: readonly Message[]): number | undefined {
   const said = messages.filter(isFromPerson).length;
-  return said === 0 || said === messages.length ? undefined : said;
+  const follows = saidIn({ humanAt: lastHumanTime(messages), seqs: messages.map(({ seq }) => seq) });
+  return said === follows ? undefined : said;
 }
 
 /** When the newest message of a person was accepted. Triggers, heartbeats and system messages do not count. */
