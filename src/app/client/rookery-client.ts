@@ -34,7 +34,8 @@ import type { Transport } from "./transport.ts";
 export interface RookeryClient {
   /**
    * An agent: the conversation `agent:main:api:dm:NAME` of the user NAME, or any agent by its session key (`agent:…`, `cron:…`)
-   * or its id. Nothing is created until the first message.
+   * or its id. Nothing is created until the first message. In the conversation of a user the user speaks, with the user's rights;
+   * in any other agent, and by an id, the person of this client does.
    */
   agent(name: string): AgentHandle;
   /** A permanent agent of the default profile, by its name. */
