@@ -36,7 +36,7 @@ describe.each(Object.entries(clients))("connectRookery over %s", (name, connect)
     let text = "";
     for await (const event of agent.stream("more")) if (event.type === "delta") text += event.text;
     expect(text).toBe("answer to more");
-    const receipt = await agent.send("again", { mailbox: true });
+    const receipt = await agent.send("again", { mailbox: true, queue: { mode: "queue" } });
     expect(await receipt.result()).toMatchObject({ outcome: "ok", text: "answer to again" });
     expect((await rookery.mailbox(`ann of ${name}`).list({ wait: 5 })).items).toHaveLength(1);
     expect((await agent.history()).entries.length).toBeGreaterThan(4);

@@ -109,8 +109,8 @@ describe("an agent of createRookery", () => {
 
   it("streams the whole text of a run that ended before the stream was opened", async () => {
     const agent = rookery.agent("late");
-    await agent.ask("early", { id: "e1", queue: { mode: "queue" } });
-    const receipt = await agent.send("and now");
+    await agent.ask("early");
+    const receipt = await agent.send("and now", { queue: { mode: "queue" } });
     await receipt.result();
     const events = await all(rookery.runs.events((await receipt.runId()) ?? ""));
     expect(JSON.stringify(events)).toContain("answer to and now");
