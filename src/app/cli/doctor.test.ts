@@ -19,6 +19,20 @@ async function start(): Promise<string> {
 }
 
 describe("rookery doctor", () => {
+  it("lists the tokens that belong to no one, and not the others", async () => {
+    await home.run("tokens", "mint", "shop");
+    expect((await home.run("doctor")).code).toBe(0);
+    const file = homePaths(home.dir).tokens;
+    const stored = JSON.parse(readFileSync(file, "utf8")) as { tokens: Record<string, unknown>[] };
+    const [{ kind: _, app: __, ...old } = {}] = stored.tokens;
+    writeFileSync(file, JSON.stringify({ ...stored, tokens: [old] }), { mode: 0o600 });
+    const { code, out } = await home.run("doctor");
+    expect(code).toBe(1);
+    expect(out).toContain(`${old.id} (shop)`);
+    expect((await home.run("tokens")).out).toContain("old: its users share their names with all old tokens");
+    rmSync(file);
+  });
+
   it("lists what people shared in a home of an earlier version, and each start warns until it is checked", async () => {
     const paths = homePaths(home.dir);
     await home.make(TERMINAL);

@@ -11,7 +11,7 @@ interface Finding {
 
 type Check = (context: CommandContext) => Promise<readonly Finding[]> | readonly Finding[];
 
-const CHECKS: readonly Check[] = [sharedWorkspace];
+const CHECKS: readonly Check[] = [sharedWorkspace, oldTokens];
 
 export const doctorCommand = defineAction({
   summary: "list what you should check in this home",
@@ -25,6 +25,22 @@ export const doctorCommand = defineAction({
     return findings.length === 0 ? undefined : 1;
   },
 });
+
+/** Tokens that were minted before each belonged to the owner, to an application or to a person. */
+async function oldTokens({ paths }: CommandContext): Promise<readonly Finding[]> {
+  const { OWNER } = await import("../../gateway/auth/principal.ts");
+  const { isOldToken } = await import("../../gateway/auth/token-service.ts");
+  const { withTokens } = await import("../with-tokens.ts");
+  const old = (await withTokens(paths, (service) => service.list(OWNER))).filter(isOldToken);
+  if (old.length === 0) return [];
+  const listed = old.map(({ id, name }) => `${id} (${name})`).join(", ");
+  return [
+    {
+      problem: `Minted before tokens belonged to someone: ${listed}. Two of them that name the same user share a conversation.`,
+      advice: "Mint new ones (rookery tokens mint NAME --app APP, or --person ID) and revoke these.",
+    },
+  ];
+}
 
 /** What everyone shared before each person had an own directory. */
 function sharedWorkspace({ paths }: CommandContext): readonly Finding[] {

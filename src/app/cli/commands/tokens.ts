@@ -3,23 +3,13 @@
  * the API, which writes them to the audit log; a running gateway applies them at once.
  */
 import { createHome } from "../../../config/create-home.ts";
-import type { HomePaths } from "../../../config/paths.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
-import { silentLog } from "../../../core/ports/log.ts";
 import { OWNER } from "../../gateway/auth/principal.ts";
 import { holds, SCOPES, type Scope } from "../../gateway/auth/scope.ts";
-import { type ShownToken, TokenService } from "../../gateway/auth/token-service.ts";
+import type { ShownToken } from "../../gateway/auth/token-service.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
-import { sharedStoreOf } from "../read-home.ts";
-import { withTokenStorage } from "../with-token-storage.ts";
-
-async function withTokens<T>(paths: HomePaths, use: (service: TokenService) => Promise<T> | T): Promise<T> {
-  const url = await sharedStoreOf(paths);
-  return withTokenStorage(url === undefined ? { paths } : { url }, async (storage) =>
-    use(await TokenService.open({ storage, now: () => Date.now(), log: silentLog })),
-  );
-}
+import { withTokens } from "../with-tokens.ts";
 
 const list = defineAction({
   summary: "list tokens and their scopes, without the secrets",

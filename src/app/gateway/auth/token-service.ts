@@ -246,12 +246,16 @@ export class TokenService {
   }
 }
 
+/** Whether a token shares the names of its users with all others that were minted before tokens had kinds. */
+export const isOldToken = ({ kind, person, scopes }: Pick<TokenRecord, "kind" | "person" | "scopes">): boolean =>
+  kind === undefined && (person !== undefined || !holds(scopes, "operate"));
+
 /** A token without a kind that may change things is the owner's; any other shares its names with all such tokens. */
 function principalOf({ id, name, kind, scopes, limits, person, app }: TokenRecord): Principal {
   const known = { id, name, scopes, limits };
   if (kind === "person") return { ...known, kind, person: person as PersonId };
   if (kind === "application") return { ...known, kind, app };
-  if (kind === "owner" || (person === undefined && holds(scopes, "operate"))) {
+  if (!isOldToken({ kind, person, scopes })) {
     return { ...known, kind: "owner", person: OWNER_ID };
   }
   return { ...known, kind: "old", user: person, person: person === undefined ? undefined : accountOf("api", person) };
