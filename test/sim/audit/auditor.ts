@@ -12,6 +12,7 @@ import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";
 import { keys } from "./audit-keys.ts";
 import { people } from "./audit-people.ts";
+import { rights } from "./audit-rights.ts";
 import { runs } from "./audit-runs.ts";
 import { sessions } from "./audit-sessions.ts";
 import { subagents } from "./audit-subagents.ts";
@@ -56,6 +57,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...sessions(view),
     ...subagents(view),
     ...approvals(view),
+    ...rights(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }

@@ -27,6 +27,7 @@ import { MUTATIONS, type Mutation } from "./mutations.ts";
 import { OWED_MUTATIONS } from "./owed-mutations.ts";
 import { PEOPLE_MUTATIONS } from "./people-mutations.ts";
 import { REQUEST_MUTATIONS } from "./request-mutations.ts";
+import { RIGHTS_MUTATIONS } from "./rights-mutations.ts";
 import { SESSION_MUTATIONS } from "./session-mutations.ts";
 import { SUBAGENT_MUTATIONS } from "./subagent-mutations.ts";
 import { TOKEN_MUTATIONS } from "./token-mutations.ts";
@@ -309,6 +310,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...MODEL_MUTATIONS,
   ...TOKEN_MUTATIONS,
   ...CONTEXT_MUTATIONS,
+  ...RIGHTS_MUTATIONS,
   ...SESSION_MUTATIONS,
   ...OWED_MUTATIONS,
   ...REQUEST_MUTATIONS,

@@ -68,6 +68,8 @@ export interface Scenario {
   readonly lanes?: LaneSizes;
   /** Calls of one tool need a person's yes. `changes`: how often a file changes that every such call names. */
   readonly approvals?: { readonly changes: Range };
+  /** One tool needs a grant. `changes`: how often someone gets or loses it. */
+  readonly rights?: { readonly changes: Range };
   /** Cron jobs that are due while people write. */
   readonly jobs?: JobsShape;
   /** How many people talk to agents over HTTP, without keys. */

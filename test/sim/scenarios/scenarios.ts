@@ -8,6 +8,7 @@ import { MODEL_SCENARIOS } from "./model-scenarios.ts";
 import { OWED_SCENARIOS } from "./owed-scenarios.ts";
 import { PEOPLE_SCENARIOS } from "./people-scenarios.ts";
 import { QUEUE_SCENARIOS } from "./queue-scenarios.ts";
+import { RIGHTS_SCENARIOS } from "./rights-scenarios.ts";
 import { type NamedChanges, type Scenario, scenario } from "./scenario.ts";
 import { SESSION_SCENARIOS } from "./session-scenarios.ts";
 import { SUBAGENT_SCENARIOS } from "./subagent-scenarios.ts";
@@ -32,6 +33,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...SUBAGENT_SCENARIOS,
   ...TRIAL_SCENARIOS,
   ...OWED_SCENARIOS,
+  ...RIGHTS_SCENARIOS,
   ...APPROVAL_SCENARIOS,
   ...PEOPLE_SCENARIOS,
 ].map(([name, about, changed]) => scenario(name, about, changed));

@@ -61,6 +61,7 @@ export const engine: SubjectUnderTest = {
     "sessions",
     "http",
     "approvals",
+    "rights",
   ],
   async start(given, node) {
     const ports = node.tokens ? withTokenLimits(given, node.tokens) : given;
@@ -86,6 +87,7 @@ export const engine: SubjectUnderTest = {
         subagents,
         people: PEOPLE,
         ...(node.approvals ? asking(ports) : {}),
+        ...(node.rights ? { rights: {} } : {}),
         runs: { timeoutMs: 30_000 },
         budgets: (budgets || node.tokens) && { limitsFor: () => budgets ?? {}, dayOf: () => "today" },
         hooks: triggers?.hooks,

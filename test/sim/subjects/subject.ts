@@ -102,6 +102,8 @@ export interface SubjectNode {
   readonly reset?: ResetSettings;
   /** Whether calls of the risky tool need a person's yes. */
   readonly approvals?: boolean;
+  /** Whether calls are judged by people's rights. */
+  readonly rights?: boolean;
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */
@@ -132,7 +134,8 @@ export type Feature =
   /** Programs that repeat their HTTP requests. */
   | "http"
   /** Runs that wait for a person. */
-  | "approvals";
+  | "approvals"
+  | "rights";
 
 export interface SubjectUnderTest {
   readonly name: string;

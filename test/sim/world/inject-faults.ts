@@ -11,6 +11,7 @@ import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
 import { makeOperator, type Operator } from "./operator.ts";
 import { startReaders } from "./readers.ts";
 import { makeRecords } from "./records.ts";
+import { makeRevocations } from "./revocations.ts";
 import { makeTreeStops } from "./tree-stops.ts";
 import { ZONES } from "./zones.ts";
 
@@ -73,6 +74,11 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   }
   const records = makeRecords({ ...ask("records"), wall: wallOfFirst, people: workload.conversations });
   if (scenario.records) times(scenario.records, () => records.change());
+  const revocations = makeRevocations({ ...ask("rights"), people: workload.conversations, wall: wallOfFirst });
+  if (scenario.rights) {
+    revocations.start();
+    times(scenario.rights.changes, revocations.change);
+  }
   const trees = makeTreeStops(ask("trees"));
   if (scenario.treeStops) times(scenario.treeStops, () => void trees.stop());
   if (scenario.removals) times(scenario.removals, () => void trees.remove());

@@ -172,21 +172,12 @@ export class Nodes {
 
   #settings(name: string): SubjectNode {
     const { alone, participants, options } = this.#world;
-    const { restore, queue, subagents, lanes, budgets, tokens, keys, jobs, context, reset, approvals } =
+    const { restore, queue, subagents, lanes, budgets, tokens, keys, jobs, context, reset, approvals, rights } =
       options.scenario;
     const model = keys ? ROUTED_CHOICE : undefined;
     const triggers = jobs !== undefined || options.scenario.needs.includes("triggers");
-    const settings = {
-      restore,
-      queue,
-      subagents,
-      lanes,
-      budgets,
-      tokens,
-      context,
-      reset,
-      approvals: approvals !== undefined,
-    };
+    const judged = { approvals: approvals !== undefined, rights: rights !== undefined };
+    const settings = { restore, queue, subagents, lanes, budgets, tokens, context, reset, ...judged };
     const zone = (): string => this.zone;
     return { name, leaseMs: LEASE_MS, alone, participants, model, triggers, zone, ...settings };
   }

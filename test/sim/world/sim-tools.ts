@@ -7,6 +7,7 @@ import type { ReplayPolicy } from "../../../src/core/run/run.ts";
 import type { Random } from "../../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { SimProcess } from "./process.ts";
+import { GRANTED_TOOL } from "./revocations.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { tokenText } from "./tokens.ts";
 
@@ -49,6 +50,7 @@ const quick = { replay: "safe", parallel: true, ms: [5, 60] } as const;
 const KINDS: readonly Kind[] = [
   { ...quick, name: "sim_safe", output: () => textOutput("done") },
   { ...quick, name: "sim_never", replay: "never", parallel: false, output: () => textOutput("done once") },
+  { ...quick, name: "sim_act", output: () => textOutput("done with a right") },
   { ...quick, name: "sim_risky", replay: "never", parallel: false, output: () => textOutput("done after a yes") },
   { ...quick, name: "sim_slow", replay: "never", ms: [1_000, 6_000], output: () => textOutput("done at last") },
   { ...quick, name: "sim_long", ms: [11_000, 15_000], output: () => textOutput("done after a long time") },
@@ -66,6 +68,9 @@ const KINDS: readonly Kind[] = [
   { ...quick, name: "sim_trip", output: () => textOutput("done, the second time"), kills: 1 },
   { ...quick, name: "sim_poison", output: () => textOutput("survived"), kills: Number.POSITIVE_INFINITY },
 ];
+
+/** Of the others: none. */
+const RIGHTS: Readonly<Record<string, Tool["rights"]>> = { sim_safe: ["write"], [GRANTED_TOOL]: ["exec"] };
 
 /** Sends a delivery with its result. */
 const sendKind = (routeOf: ToolsDeps["routeOf"]): Kind => ({
@@ -105,7 +110,7 @@ export class SimTools {
       name,
       description: "A simulated tool.",
       input,
-      rights: name === "sim_safe" ? ["write"] : [],
+      rights: RIGHTS[name] ?? [],
       replay,
       parallel,
       maxOutput: 4_000,

@@ -32,6 +32,8 @@ export const DIRECTIVES = [
   "tool:suspend",
   /** Needs a person's yes. */
   "tool:risky",
+  /** Needs a grant, which may be taken away at any time. */
+  "tool:act",
   /** Is called many times in one run, each time with a long output. */
   "tool:pages",
   /** Kills its node while it executes, once. */
