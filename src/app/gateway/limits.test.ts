@@ -1,5 +1,6 @@
 /** Tokens that try to get around their limits, over HTTP. The model charges 1,000 tokens and a cent for every call. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { configSchema } from "../../config/config-schema.ts";
 import type { CallPrice, Model } from "../../core/ports/model.ts";
 import { openTestGateway, type TestGateway } from "./gateway.test-kit.ts";
 
@@ -21,11 +22,18 @@ const model: Model = {
   price: async () => price,
 };
 
-let kit: TestGateway;
-afterEach(() => kit.close());
+/** Far from UTC, so that most of the time it has another day. */
+const ZONE = "Pacific/Kiritimati";
+const session = { timeZone: ZONE };
 
-const open = async (limits: object = {}, more: object = {}): Promise<void> => {
-  kit = await openTestGateway({ model, config: { gateway: { limits }, ...more } });
+let kit: TestGateway;
+beforeAll(async () => {
+  kit = await openTestGateway({ model, config: { session } });
+});
+afterAll(() => kit.close());
+
+const configure = (limits: object = {}): void => {
+  kit.config = configSchema.parse({ session, gateway: { limits } });
 };
 const mint = async (body: object, token?: string): Promise<{ token: string; id: string }> => {
   const asked = { method: "POST", path: "/api/tokens", token, body: { name: "t", scopes: ["chat"], ...body } };
@@ -51,7 +59,7 @@ const spentOf = async (id: string): Promise<number> => {
 
 describe("a token with limits", () => {
   it("cannot spend through tokens that it mints when it is used up, whatever limits they ask for", async () => {
-    await open();
+    configure();
     const parent = await mint({ limits: { tokensPerDay: 2 * CALL } });
     expect((await chat(parent.token)).status).toBe(200);
     expect((await chat(parent.token)).status).toBe(200);
@@ -67,7 +75,7 @@ describe("a token with limits", () => {
   });
 
   it("shares its limit with everything below it, also if all of them ask at once", async () => {
-    await open();
+    configure();
     const parent = await mint({ limits: { tokensPerDay: 5 * CALL } });
     const children = await Promise.all([1, 2, 3].map(() => mint({}, parent.token)));
     const below = await mint({}, children[0]?.token);
@@ -78,7 +86,7 @@ describe("a token with limits", () => {
   });
 
   it("has its children's rate at most, also if it has only the configured one", async () => {
-    await open({ perToken: { requestsPerMinute: 3 } });
+    configure({ perToken: { requestsPerMinute: 3 } });
     const parent = await mint({});
     const child = await mint({ limits: { requestsPerMinute: 100_000 } }, parent.token);
     const other = await mint({ limits: { requestsPerMinute: 100_000 } }, parent.token);
@@ -87,7 +95,7 @@ describe("a token with limits", () => {
   });
 
   it("is not charged again for a request that is repeated, with a key or without", async () => {
-    await open();
+    configure();
     const { token, id } = await mint({ limits: { tokensPerDay: 10 * CALL, requestsPerMinute: 2, messagesPerDay: 2 } });
     for (let n = 0; n < 5; n++) expect((await chat(token, { text: "once", key: "k" })).status).toBe(200);
     expect(await spentOf(id)).toBe(CALL);
@@ -98,7 +106,7 @@ describe("a token with limits", () => {
   });
 
   it("is charged on every route that accepts a message, once", async () => {
-    await open();
+    configure();
     const { token, id } = await mint({ scopes: ["operate"], limits: { tokensPerDay: 100 * CALL, messagesPerDay: 3 } });
     const first = await chat(token);
     const agent = String(first.headers["x-rookery-agent"]);
@@ -113,14 +121,14 @@ describe("a token with limits", () => {
   });
 
   it("has as many messages answered as it may send, however many are sent at once", async () => {
-    await open({ perPerson: { messagesPerDay: 2 } });
+    configure({ perPerson: { messagesPerDay: 2 } });
     const { token } = await mint({});
     const tries = [1, 2, 3, 4, 5, 6].map((n) => chat(token, { user: n % 2 ? "ann" : "bob" }));
     expect(await statuses(tries)).toEqual([200, 200, 200, 200, 429, 429]);
   });
 
   it("can go on when the owner lifts its limit", async () => {
-    await open();
+    configure();
     const { token, id } = await mint({ limits: { dollarsPerDay: 0.01 } });
     expect((await chat(token)).status).toBe(200);
     const { json } = await chat(token);
@@ -133,10 +141,10 @@ describe("a token with limits", () => {
   });
 
   it("begins a new day at midnight in the zone of the installation", async () => {
-    await open({}, { session: { timeZone: "Pacific/Kiritimati" } });
+    configure();
     const { token } = await mint({ limits: { tokensPerDay: CALL } });
     expect((await chat(token)).status).toBe(200);
-    const there = new Intl.DateTimeFormat("en-CA", { timeZone: "Pacific/Kiritimati" }).format(new Date());
+    const there = new Intl.DateTimeFormat("en-CA", { timeZone: ZONE }).format(new Date());
     expect((await chat(token)).json.error?.message).toContain(`token:${there}:`);
   });
 });

@@ -84,6 +84,9 @@ const bodyFor = ({ path, method }: Route, one: Conversation, as: Conversation): 
   return {};
 };
 
+/** A person, and an application that also has the scope read. */
+const ASKING = ["eve", "ann of bank"];
+
 const CLOSED = ROUTES.filter(({ access }) => access !== "anonymous" && access !== "hook");
 const isStream = ({ answers }: Route): boolean => answers.type === "text/event-stream";
 
@@ -91,7 +94,7 @@ describe.each(CLOSED.map((route) => [`${route.method} ${route.path}`, route] as 
   const names = /:(agent|run|key|model)/.test(route.path) || (route.method === "POST" && route.path.startsWith("/v1/"));
 
   it("tells a person and an application nothing about anyone else", async () => {
-    for (const as of people.slice(1)) {
+    for (const as of people.filter(({ whose }) => ASKING.includes(whose))) {
       for (const other of people) {
         if (other === as || (isStream(route) && !names)) continue;
         for (const path of pathsOf(route, other)) {
