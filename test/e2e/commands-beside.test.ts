@@ -93,6 +93,7 @@ const lines = (): readonly Line[] => [
   ["people remove", "ann"],
   ["audit", "--person", "owner", "--limit", "3"],
   ["audit", "--decision", "maybe"],
+  ["doctor"],
   ["approvals list"],
   ["approvals list", "--all"],
   ["approvals show", "kmtb"],
