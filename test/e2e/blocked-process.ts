@@ -18,7 +18,7 @@ export function world({ onTestFinished }: TestContext, store?: string) {
   const home = mkdtempSync(join(tmpdir(), "rookery-watchdog-"));
   writeFileSync(
     join(home, "rookery.json5"),
-    JSON.stringify({ watchdog: { blockedSeconds: 2, drainSeconds: DRAIN_SECONDS } }),
+    JSON.stringify({ people: { unknown: "guest" }, watchdog: { blockedSeconds: 2, drainSeconds: DRAIN_SECONDS } }),
   );
   const started: ChildProcess[] = [];
   onTestFinished(() => {

@@ -132,7 +132,7 @@ describe("a stream of events", () => {
     ).rejects.toMatchObject({
       status: 401,
     });
-    const { id } = await agentOfUser(served, "oda");
+    const { id } = await agentOfUser(served, "app%3aapp/oda");
     await expect
       .poll(async () => JSON.stringify(await api(served, `/api/agents/${id}/history`)))
       .toContain("so far and on");

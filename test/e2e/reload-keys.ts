@@ -34,7 +34,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
     dollarsPerDay: 50 + n,
   };
   const tools = {
-    allow: ["sessions_*", "agents_list", "current_time", "read", "cron", `extra${n}*`],
+    allow: ["sessions_*", "agents_list", "current_time", "read", "write", "cron", `extra${n}*`],
     deny: [`denied${n}`],
     subagents: { allow: ["sessions_list", `more${n}`], deny: [`fewer${n}`] },
   };
@@ -128,6 +128,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
     people: {
       unknown: n === 0 ? "guest" : "stranger",
       records: {
+        asker: { accounts: ["chat:asker"], grants: [{ ask: "current_time" }] },
         bob: {
           name: `Bob ${n}`,
           role: n === 0 ? "guest" : "contact",

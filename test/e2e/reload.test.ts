@@ -82,7 +82,7 @@ const ask = async (path: string, body?: object, headers: object = {}): Promise<{
   return { status: response.status, json: text === "" ? undefined : JSON.parse(text) };
 };
 const say = (text: string, user = "ann", profile = "main") =>
-  ask("/v1/chat/completions", { model: profile, user, messages: [{ role: "user", content: text }] });
+  ask("/v1/chat/completions", { model: profile, user: user || undefined, messages: [{ role: "user", content: text }] });
 
 let ids = 0;
 const incoming = (more: object) => ({
@@ -102,7 +102,9 @@ async function exercise(n: 0 | 1): Promise<void> {
   await say("call agents_list {}");
   await say("call sessions_list {}");
   await say("hello", "bob");
-  await say('call sessions_send {"sessionKey":"agent:main:api:dm:bob","message":"x"}');
+  // Without a user the owner speaks, whose agents reach all others.
+  await say('call sessions_send {"sessionKey":"agent:main:api:dm:bob","message":"x"}', "");
+  await say('call write {"path":"note.txt","content":"x"}');
   for (const child of [{ task: "own" }, { task: "other", agentId: "other" }]) {
     for (const profile of ["main", "plain"]) await say(`call sessions_spawn ${JSON.stringify(child)}`, "ann", profile);
   }
@@ -115,6 +117,9 @@ async function exercise(n: 0 | 1): Promise<void> {
   ]) {
     for (const text of ["hello", "hello again"]) await chat.accept(incoming({ ...place, text }) as never);
   }
+  // Its run waits for an answer.
+  await chat.accept(incoming({ userId: "asker", text: "call current_time {}" }) as never);
+  expect((await ask("/api/agents", undefined, { authorization: "Bearer wrong" })).status).toBe(401);
   void chat.resetTriggers;
   failing = 1;
   const body = JSON.stringify({ deployed: true });

@@ -103,12 +103,11 @@ it("one run is charged once for three requests with the same key, also across a 
       method: "POST",
       path: "/api/tokens",
       token: TOKEN,
-      body: { name: "limited", scopes: ["chat", "operate"], limits: { tokensPerDay: 40 } },
+      body: { name: "limited", scopes: ["chat", "operate"], limits: { messagesPerDay: 3 } },
     })
   ).json.token as string;
   const ask = (n: number, key = "same") =>
     post(served.port, "/v1/chat/completions", chatBody("dan", `spend ${n}`), key, token);
-  // Each run uses 15 tokens.
   const answers = [await ask(1), await ask(1)];
   served = await served.crash();
   answers.push(await ask(1));
@@ -117,7 +116,7 @@ it("one run is charged once for three requests with the same key, also across a 
   const { id } = await agentOfUser(served, "dan");
   const message = (text: string) =>
     post(served.port, `/api/agents/${id}/messages`, { text, waitSeconds: 60 }, text, token);
-  // The route of messages is charged too: 45 of 40 tokens.
+  // The route of messages counts too: 3 of 3.
   expect((await message("three")).status).toBe(200);
   expect((await message("four")).status).toBe(429);
   // What was accepted still gets its answer.

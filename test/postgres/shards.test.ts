@@ -80,7 +80,7 @@ test("a message reaches the other shard once, even if that database was down whe
     sentByA.tell = { agentId: `b/${bob.agentId}`, text: "let me in" };
     const eve = { to: { descriptor: descriptor("eve") }, body: { kind: "user", text: "tell bob" } } as const;
     await a.agents.postAndAwait(eve, { timeoutMs: 20_000 });
-    expect(heardA.at(-1)).toContain("denied");
+    expect(heardA.at(-1)).toContain("Denied");
     expect(await owed()).toEqual([]);
   } finally {
     proxy.refusing = false;

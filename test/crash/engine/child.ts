@@ -119,7 +119,7 @@ const connectors = CHANNELS.map(
 );
 
 const { config } = parseConfig({
-  text: `{ queue: { mode: "queue", cap: 10000 }, log: { level: "error" }, store: { leaseSeconds: ${leaseSeconds} },
+  text: `{ people: { unknown: "guest" }, queue: { mode: "queue", cap: 10000 }, log: { level: "error" }, store: { leaseSeconds: ${leaseSeconds} },
     ${sharedStore ? "" : "budgets: { day: { tokens: 1000000000000 } }"} }`,
   file: "rookery.json5",
   env: {},

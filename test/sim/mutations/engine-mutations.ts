@@ -106,12 +106,15 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   },
   {
     name: "newest first",
-    about: "waiting messages are read from the end",
+    about: "the oldest waiting message is overlooked while others wait",
     law: "L2",
     scenario: "bursts",
     seeds: 5,
     ports: reading((store) => ({
-      waiting: async (agentId, page) => (await store.waiting(agentId, page)).toReversed(),
+      waiting: async (agentId, page) => {
+        const waiting = await store.waiting(agentId, { ...page, limit: page.limit + 1 });
+        return waiting.length > 1 ? waiting.slice(1) : waiting;
+      },
     })),
   },
   {
