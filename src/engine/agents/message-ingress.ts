@@ -70,12 +70,24 @@ const KNOWN_KEYS = 20_000;
 /** Characters of an address with its descriptor: the prompt of a permanent agent is part of one. */
 const MAX_DESCRIPTOR = 100_000;
 
+const nothing = (): void => {};
+
+/** The recipient within which messages keep their order. */
+function orderOf(to: Address): string {
+  if ("agentId" in to) return to.agentId;
+  return "descriptor" in to
+    ? (to.sessionKey ?? sessionKeyOf(to.descriptor, to.profile ?? DEFAULT_PROFILE))
+    : to.strategy;
+}
+
 export class MessageIngress {
   readonly #ports: Ports;
   readonly #options: MessageIngressOptions;
   readonly #host: MessageIngressHost;
   /** Keys of agents that exist. Agents are seldom removed, so a key seen once is not looked up again. */
   readonly #knownKeys = new Set<SessionKey>();
+  /** The latest message that is being prepared for each recipient. */
+  readonly #preparing = new Map<string, Promise<void>>();
 
   constructor(ports: Ports, options: MessageIngressOptions, host: MessageIngressHost) {
     this.#ports = ports;
@@ -86,9 +98,11 @@ export class MessageIngress {
   /** Durable when it resolves. */
   async post(request: PostRequest, asking?: Asking): Promise<AcceptResult> {
     const { body, source, delivery } = request;
-    const behalf = await this.#behalfOf(request, asking);
+    const { behalf, to } = await this.#inOrder(request.to, async () => {
+      const whose = await this.#behalfOf(request, asking);
+      return { behalf: whose, to: await this.#recipient(request.to, whose) };
+    });
     const message: NewMessage = { body, source, delivery, behalf, acceptedAt: this.#ports.clock.now() };
-    const to = await this.#recipient(request.to, behalf);
     const result = await this.#accept(request, message, to, asking).catch((error) => {
       // The agent of a known key may have been removed: then it is created again.
       if (!(error instanceof NotFoundError) || !("sessionKey" in to) || !this.#knownKeys.delete(to.sessionKey))
@@ -127,6 +141,20 @@ export class MessageIngress {
       this.#host.emit({ type: "claim-unknown" });
       throw error;
     });
+  }
+
+  /** Messages for one recipient are prepared one after the other, so that none overtakes an earlier one whose read takes longer (L2). */
+  async #inOrder<Result>(to: Address, prepare: () => Promise<Result>): Promise<Result> {
+    const key = orderOf(to);
+    const before = this.#preparing.get(key);
+    const prepared = before ? before.then(prepare) : prepare();
+    const done = prepared.then(nothing, nothing);
+    this.#preparing.set(key, done);
+    try {
+      return await prepared;
+    } finally {
+      if (this.#preparing.get(key) === done) this.#preparing.delete(key);
+    }
   }
 
   /** The people of a message, fixed when it is accepted (M30). */
