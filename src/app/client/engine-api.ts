@@ -20,9 +20,12 @@ const MAX_PAUSE_MS = 5_000;
 
 export class EngineApi {
   readonly #transport: Transport;
+  readonly #closed: AbortSignal | undefined;
 
-  constructor(transport: Transport) {
+  /** `closed`: aborted when the client is closed. Then nothing is tried again. */
+  constructor(transport: Transport, closed?: AbortSignal) {
     this.#transport = transport;
+    this.#closed = closed;
   }
 
   /** The JSON of the answer. Changes nothing. */
@@ -44,15 +47,20 @@ export class EngineApi {
   }
 
   events(path: string, options?: StreamOptions): AsyncGenerator<ServerEvent> {
-    return readEvents(this.#transport, path, options);
+    return readEvents(this.#transport, path, { ...options, signal: this.#until(options?.signal) });
+  }
+
+  #until(signal: AbortSignal | undefined): AbortSignal | undefined {
+    return signal && this.#closed ? AbortSignal.any([signal, this.#closed]) : (signal ?? this.#closed);
   }
 
   async #send<T>(
     method: "GET" | "POST" | "PATCH" | "DELETE",
     path: string,
     body: object | undefined,
-    { id, signal }: ChangeOptions,
+    { id, signal: given }: ChangeOptions,
   ): Promise<T> {
+    const signal = this.#until(given);
     for (let tries = 1; ; tries++) {
       try {
         return (await askApi(this.#transport, { method, path, body, key: id }, signal)).json as T;

@@ -62,7 +62,7 @@ export interface RookeryClient {
 }
 
 export function rookeryClient(transport: Transport, signal?: AbortSignal): RookeryClient {
-  const api = new EngineApi(transport);
+  const api = new EngineApi(transport, signal);
   const agent = (name: string): AgentHandle => {
     const isName = !/^(?:agent|cron):/.test(name) && !isAgentId(name);
     return isName
