@@ -28,7 +28,7 @@ export const subagentRunRecordSchema = z.looseObject({
   /** Agent ids, which stay valid when a session key is reused. */
   childAgentId: z.string().optional(),
   requesterAgentId: z.string().optional(),
-  /** For whom it was started. A report that no run of the child makes is for the same people. */
+  /** Who it was started for. A report that no run of the child makes is for the same people. */
   behalf: behalfSchema.optional(),
   /** The agent that got the report, or why none did (M19). */
   reportedTo: z.string().optional(),

@@ -144,7 +144,7 @@ export const newMessageSchema = z
     source: sourceSchema.optional(),
     /** The caller's key, if no channel gives an id. A second message with the same key is the same message. */
     key: z.string().min(1).optional(),
-    /** For whom it is, and who is on its way. Absent: it was stored by an earlier version. */
+    /** Who it is for, and who is on its way. Absent: it was stored by an earlier version. */
     behalf: behalfSchema.optional(),
     /** The id of the run that takes it, promised when it was posted, so that a parent has the id of its child's run at once. */
     asRun: runId.optional(),

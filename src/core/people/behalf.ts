@@ -1,5 +1,5 @@
 /**
- * For whom something happens, and who else is on its way (M30). Messages, runs, jobs, children, hooks and approvals store it in
+ * Who something happens for, and who else is on its way (M30). Messages, runs, jobs, children, hooks and approvals store it in
  * the commit that creates them. What they create in turn inherits all of it, so that rights never grow on the way (L13).
  */
 import { z } from "zod";

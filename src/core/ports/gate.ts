@@ -15,7 +15,7 @@ export interface JudgedCall {
   readonly call: CallRecord;
   /** The strictest decision of all its effects. */
   readonly decision: Decision;
-  /** For whom it is done. */
+  /** Who it is done for. */
   readonly person: string;
   /** What it is about to do. The tool does nothing else. */
   readonly effects: readonly Effect[];

@@ -30,7 +30,7 @@ export interface Tool<Input = unknown> {
   /** The present name of a tool that is called by an old one. Its rights are those of the present name. */
   readonly renamed?: string;
   /**
-   * What a call is about to do besides using the tool: whom it reaches, and what needs a right of its own. The gate judges it
+   * What a call is about to do besides using the tool: who it reaches, and what needs a right of its own. The gate judges it
    * before the call starts, so `execute` must do nothing that is not named here. It only reads.
    */
   effects?(input: Input, context: EffectContext): Promise<readonly Effect[]> | readonly Effect[];
@@ -55,7 +55,7 @@ export interface ToolContext {
   readonly delivery?: DeliveryContext;
   /** The person the run works for, as `connector:id`, if known. */
   readonly person?: string;
-  /** For whom the run acts, and who is on its way. Absent: the run began before this was recorded. */
+  /** Who the run acts for, and who is on its way. Absent: the run began before this was recorded. */
   readonly behalf?: Behalf;
   /** What the gate has allowed this call. Absent: nothing is judged here. */
   readonly allowed?: readonly Effect[];

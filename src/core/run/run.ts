@@ -73,7 +73,7 @@ export const runBodySchema = z.looseObject({
   humanAt: z.number().int().optional(),
   /** Who wrote it, as `connector:id`; absent if the channel does not name the sender. */
   person: z.string().optional(),
-  /** For whom it acts, and who is on its way: fixed when it takes its messages (M30). */
+  /** Who it acts for, and who is on its way: fixed when it takes its messages (M30). */
   behalf: behalfSchema.optional(),
   /** How many messages of people it took, if that is not all of them or none. */
   said: z.number().int().optional(),

@@ -117,7 +117,7 @@ export const cronJobSchema = z.looseObject({
   /** Jobs due at the same time are spread over this time, each at a fixed offset. */
   staggerMs: z.number().int().nonnegative().max(86_400_000).optional(),
   gate: gateSchema.optional(),
-  /** For whom it runs, and who was on the way when it was made. Absent: the owner made it. */
+  /** Who it runs for, and who was on the way when it was made. Absent: the owner made it. */
   behalf: behalfSchema.optional(),
   /** The conversation for target "main": the one the job was created in. Absent: the profile's main conversation. */
   sessionKey: z.string().optional(),

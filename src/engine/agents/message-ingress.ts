@@ -42,7 +42,7 @@ export interface PostRequest {
   readonly request?: RequestEntry;
   /** Who wrote it, by the channel's id: the directory says which person that is. */
   readonly sender?: { readonly connector: string; readonly userId: string };
-  /** For whom it is, if that is known otherwise. Without both it is for the person its agent belongs to. */
+  /** Who it is for, if that is known otherwise. Without both it is for the person its agent belongs to. */
   readonly behalf?: Behalf;
   readonly first?: readonly Op[];
   readonly also?: readonly Op[];

@@ -1,4 +1,4 @@
-/** What questions about calls need from the node: how long they wait, what a call depends on, and whom to ask (M31). */
+/** What questions about calls need from the node: how long they wait, what a call depends on, and who to ask (M31). */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { Behalf } from "../../core/people/behalf.ts";

@@ -290,7 +290,7 @@ export interface BusyAgent {
   readonly compacting: boolean;
   /** Where the run's answer goes. */
   readonly route: string;
-  /** For whom it acts, and the person its agent belongs to. */
+  /** Who it acts for, and the person its agent belongs to. */
   readonly person?: PersonId;
   readonly own?: PersonId;
   /** The newest message the run has taken. */

@@ -34,7 +34,7 @@ export interface DirectorySettings {
 /** The people of one revision. */
 export interface PeopleNow {
   readonly revision: number;
-  /** The rights that this id has now. Someone who is gone, or whom no one let in, is a stranger. */
+  /** The rights that this id has now. Someone who is gone, or was never let in, is a stranger. */
   standing(id: PersonId): Standing;
   /** Whose account it is: the owner, a record's id, the name of a link (`link:ann`). The id itself if it is no one's. */
   personOf(account: PersonId): PersonId;

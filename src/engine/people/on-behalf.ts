@@ -1,6 +1,6 @@
 /**
  * The one place where rights are inherited: what a run commits (messages, children, jobs, agents) carries its behalf, in that
- * same commit (M30). No tool decides for whom it acts, and none can forget to say it.
+ * same commit (M30). No tool decides who it acts for, and none can forget to say it.
  */
 import type { AgentRecord, AgentSeed } from "../../core/agent/agent.ts";
 import { type Behalf, isUntrusted, joined } from "../../core/people/behalf.ts";

@@ -1,5 +1,5 @@
 /**
- * For whom a run acts: one person, fixed when it takes its messages (M30). On its way is everyone whose words it can read: the
+ * Who a run acts for: one person, fixed when it takes its messages (M30). On its way is everyone whose words it can read: the
  * people of its messages, the person its agent belongs to, and everyone who has spoken in the session.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";

@@ -1,5 +1,5 @@
 /**
- * Judges the tool calls of a run: what each of them is about to do, for whom, by the rights of now (L13, M30). Everyone on the
+ * Judges the tool calls of a run: what each of them is about to do, and who for, by the rights of now (L13, M30). Everyone on the
  * run's way must be allowed every effect of a call.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
@@ -23,7 +23,7 @@ export interface RightsSettings {
 export interface GateParts extends RightsSettings {
   readonly tools: ToolHost;
   readonly directory: Pick<Directory, "now">;
-  /** For whom an agent acts that began a run before runs named their people. Undefined: for no one. */
+  /** Who an agent acts for that began a run before runs named their people. Undefined: for no one. */
   personOf(agent: AgentRecord): Promise<string | undefined>;
 }
 

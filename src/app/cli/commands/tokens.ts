@@ -103,7 +103,7 @@ export const tokensCommand: Group = {
   fallback: "list",
 };
 
-/** Whom a token belongs to, as the list says it. */
+/** Who a token belongs to, as the list says it. */
 function whose({ kind, person, app, scopes }: ShownToken): string {
   if (kind === "person") return `of ${person}`;
   if (kind === "application") return `of the application ${app}`;

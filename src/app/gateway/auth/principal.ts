@@ -3,7 +3,7 @@ import { OWNER as OWNER_ID, type PersonId } from "../../../core/people/person.ts
 import type { Scope } from "./scope.ts";
 
 /**
- * Whom a token belongs to. `owner`: the person the installation belongs to. `application`: a program that vouches for its users.
+ * Who a token belongs to. `owner`: the person the installation belongs to. `application`: a program that vouches for its users.
  * `person`: one person. `old`: minted before tokens had kinds; all old tokens share the names of their users.
  */
 export type PrincipalKind = "owner" | "application" | "person" | "old";
@@ -25,7 +25,7 @@ export interface Principal {
   readonly limits?: UsageLimits;
   /** The tokens that minted it, the nearest first. What it uses counts for each of them. */
   readonly above?: readonly { readonly id: string; readonly limits?: UsageLimits }[];
-  /** Whom its requests are for: the owner, or the token's person. Absent: the `user` that each request names (`speakerOf`). */
+  /** Who its requests are for: the owner, or the token's person. Absent: the `user` that each request names (`speakerOf`). */
   readonly person?: PersonId;
   /** Of an application: its name. Its users are `app:NAME/user`. */
   readonly app?: string;

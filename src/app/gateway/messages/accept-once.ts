@@ -99,7 +99,7 @@ export async function postingOf(
   };
 }
 
-/** For whom the message is, with the limits that count for everything it leads to. */
+/** Who the message is for, with the limits that count for everything it leads to. */
 export function limitedBehalf(
   {
     context,

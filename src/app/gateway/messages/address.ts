@@ -32,7 +32,7 @@ export function conversationOf(
 }
 
 /**
- * The same by its session key, for the user whom this token means by the name in it. Undefined for any other key, for a profile
+ * The same by its session key, for the user that this token means by the name in it. Undefined for any other key, for a profile
  * that does not exist, and for a name that the token cannot use.
  */
 export function conversationByKey(config: Pick<Config, "session" | "profiles">, principal: Principal, key: string) {

@@ -60,7 +60,7 @@ export const modelNotFound = (model: string): HttpError =>
 
 /**
  * A token of a person or an application reaches its own conversations. With the scope `chat` only, an old token reaches permanent
- * agents and the conversations of the users whom old tokens name.
+ * agents and the conversations of the users that old tokens name.
  */
 function mayMessage(principal: Principal, agent: AgentRecord): boolean {
   const { descriptor } = agent;

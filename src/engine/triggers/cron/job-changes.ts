@@ -24,7 +24,7 @@ export interface JobMaker {
   readonly profile?: string;
   readonly sessionKey?: string;
   readonly delivery?: DeliveryContext;
-  /** For whom the job runs. A tool leaves it out: its run adds its own (M30). */
+  /** Who the job runs for. A tool leaves it out: its run adds its own (M30). */
   readonly behalf?: Behalf;
 }
 

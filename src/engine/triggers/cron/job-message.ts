@@ -57,7 +57,7 @@ export async function jobMessage(
 }
 
 /**
- * For whom a job runs. One that an earlier version stored names no one: it is for the person of the conversation it was made
+ * Who a job runs for. One that an earlier version stored names no one: it is for the person of the conversation it was made
  * in, and without a conversation for the owner.
  */
 export async function behalfOfJob(
