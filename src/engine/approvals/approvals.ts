@@ -8,6 +8,7 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { Approval, ApprovalFilter, ApprovalId } from "../../core/rights/approval.ts";
 import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
+import type { DueSweep } from "../due-sweep.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import type { Directory } from "../people/directory.ts";
 import {
@@ -19,7 +20,7 @@ import {
   maySee,
   unknownApproval,
 } from "./decide-approval.ts";
-import { type ExpirySweep, startExpirySweep } from "./expire-approvals.ts";
+import { startExpirySweep } from "./expire-approvals.ts";
 
 type ApprovalsPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
 
@@ -37,7 +38,7 @@ const TRIES = 3;
 export class Approvals {
   readonly #ports: ApprovalsPorts;
   readonly #host: ApprovalsHost;
-  #sweep: ExpirySweep | undefined;
+  #sweep: DueSweep | undefined;
 
   constructor(ports: ApprovalsPorts, host: ApprovalsHost) {
     this.#ports = ports;

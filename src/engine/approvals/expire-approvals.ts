@@ -2,19 +2,13 @@
  * Ends questions and unused yeses whose time is over, like other due rows. One timer is set to the next of them; without one, no
  * timer runs. Several nodes may do this at the same time: a row leaves its state once.
  */
-import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Approval } from "../../core/rights/approval.ts";
 import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
+import { type DueSweep, startDueSweep } from "../due-sweep.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import { auditOf, wakingPost } from "./decide-approval.ts";
-
-export interface ExpirySweep {
-  /** A row may be due at this time. */
-  due(at: number): void;
-  stop(): void;
-}
 
 interface SweepHost {
   readonly emit: Emit;
@@ -25,47 +19,15 @@ interface SweepHost {
 type SweepPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
 
 const PORTION = 100;
-/** Other nodes ask too: the table is read at least this often. */
-const LOOK_AGAIN_MS = 60_000;
 const LATER_MS = 10_000;
 
-export function startExpirySweep(ports: SweepPorts, host: SweepHost): ExpirySweep {
-  const { clock, log } = ports;
-  let cancel = (): void => {};
-  let at = Number.POSITIVE_INFINITY;
-  let stopped = false;
-  const arm = (when: number): void => {
-    if (stopped || when >= at) return;
-    cancel();
-    at = when;
-    cancel = clock.after(Math.max(0, when - clock.now()), () => {
-      at = Number.POSITIVE_INFINITY;
-      void sweep();
-    });
-  };
-  const sweep = async (): Promise<void> => {
-    try {
-      const next = await expireApprovals(ports, host);
-      arm(
-        Math.min(
-          next ?? Number.POSITIVE_INFINITY,
-          host.shared ? clock.now() + LOOK_AGAIN_MS : Number.POSITIVE_INFINITY,
-        ),
-      );
-    } catch (error) {
-      log.warn("approvals could not be ended; tried again later", { error: errorText(error) });
-      arm(clock.now() + LATER_MS);
-    }
-  };
-  void sweep();
-  return {
-    due: arm,
-    stop() {
-      stopped = true;
-      cancel();
-    },
-  };
-}
+export const startExpirySweep = (ports: SweepPorts, host: SweepHost): DueSweep =>
+  startDueSweep(ports, {
+    shared: host.shared,
+    failed: "approvals could not be ended; tried again later",
+    laterMs: LATER_MS,
+    sweep: () => expireApprovals(ports, host),
+  });
 
 /** Ends what is due now. Returns when the next row is due, if there is one. */
 export async function expireApprovals(ports: SweepPorts, host: SweepHost): Promise<number | undefined> {

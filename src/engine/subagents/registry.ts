@@ -10,9 +10,10 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 import { type CommitPorts, submit } from "../commit/submit.ts";
+import type { DueSweep } from "../due-sweep.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import { type ReportPorts, type ReportSettings, runSubagentAnnounceFlow, type SubagentEnd } from "./report.ts";
-import { type Sweep, startSweep } from "./sweep.ts";
+import { startSweep } from "./sweep.ts";
 
 /** The record of a new spawn, as an op for the commit that creates the child. */
 export function registerSubagentRun(record: SubagentRunRecord): Op {
@@ -45,7 +46,7 @@ export function initSubagentRegistry(
   ports: RegistryPorts,
   settings: ReportSettings,
   { emit, shared }: { readonly emit: Emit; readonly shared: boolean },
-): Sweep {
+): DueSweep {
   reportLost(ports, settings, emit).catch((error) =>
     ports.log.warn("lost children will be reported at the next start", { error: errorText(error) }),
   );

@@ -22,6 +22,7 @@ import type { RunRecord, RunResult } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { assertMessageFits } from "../../core/text-limits.ts";
 import { submit } from "../commit/submit.ts";
+import type { DueSweep } from "../due-sweep.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import { Waits } from "../runs/waits.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
@@ -32,7 +33,6 @@ import type { ReportPeople } from "./report-target.ts";
 import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
 import { type Spawned, type SpawnRequest, type SpawnResult, spawnSubagent } from "./spawn.ts";
 import { stopChildrenOps, stopOps } from "./stop.ts";
-import type { Sweep } from "./sweep.ts";
 
 /** The agents in memory on this node. */
 export interface LiveAgents {
@@ -83,7 +83,7 @@ export class Subagents {
   readonly #host: SubagentHost;
   readonly settings: SubagentSettings;
   readonly #waits: Waits<SubagentWait>;
-  #sweep: Sweep | undefined;
+  #sweep: DueSweep | undefined;
   /** The listener for run ends exists only while a caller waits for a child. */
   #waiting = 0;
   #unlisten = (): void => {};

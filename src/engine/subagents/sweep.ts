@@ -6,58 +6,25 @@
 
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
-import { errorText } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
+import { type DueSweep, startDueSweep } from "../due-sweep.ts";
 import type { RegistryPorts } from "./registry.ts";
 import type { ReportSettings } from "./report.ts";
 
-export interface Sweep {
-  /** A record may be due at this time. */
-  due(at: number): void;
-  stop(): void;
-}
-
 const PORTION = 100;
-/** Other nodes may have ended children: the registry is checked at least this often. */
-const LOOK_AGAIN_MS = 60_000;
 /** A record that cannot be archived yet is tried again after this time. */
 const LATER_MS = 60_000;
 
 /** `shared`: whether other nodes end children too. */
-export function startSweep(ports: RegistryPorts, settings: ReportSettings, shared: boolean): Sweep {
-  const { clock, log } = ports;
-  let cancel = (): void => {};
-  let at = Number.POSITIVE_INFINITY;
-  let stopped = false;
-  const arm = (when: number): void => {
-    if (stopped || when >= at) return;
-    cancel();
-    at = when;
-    cancel = clock.after(Math.max(0, when - clock.now()), () => {
-      at = Number.POSITIVE_INFINITY;
-      void sweep();
-    });
-  };
-  const sweep = async (): Promise<void> => {
-    try {
-      const next = await sweepSubagentRuns(ports, settings);
-      arm(Math.min(next ?? Number.POSITIVE_INFINITY, shared ? clock.now() + LOOK_AGAIN_MS : Number.POSITIVE_INFINITY));
-    } catch (error) {
-      log.warn("children could not be archived; tried again later", { error: errorText(error) });
-      arm(clock.now() + LATER_MS);
-    }
-  };
-  void sweep();
-  return {
-    due: arm,
-    stop() {
-      stopped = true;
-      cancel();
-    },
-  };
-}
+export const startSweep = (ports: RegistryPorts, settings: ReportSettings, shared: boolean): DueSweep =>
+  startDueSweep(ports, {
+    shared,
+    failed: "children could not be archived; tried again later",
+    laterMs: LATER_MS,
+    sweep: () => sweepSubagentRuns(ports, settings),
+  });
 
 /** Archives what is due now. Returns when the next record is due, if there is one. */
 export async function sweepSubagentRuns(ports: RegistryPorts, settings: ReportSettings): Promise<number | undefined> {
