@@ -49,7 +49,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/home.ts")).homeCommand,
   },
   agents: {
-    summary: "list agents; show, set, stop, start or remove one; go back in its history",
+    summary: "list agents; show, create, set, stop, start or remove one; go back in its history",
     load: async () => (await import("./commands/agents.ts")).agentsCommand,
   },
   subagents: {
@@ -57,7 +57,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/subagents.ts")).subagentsCommand,
   },
   swarms: {
-    summary: "list swarms; show or remove one",
+    summary: "list swarms; show, publish or remove one",
     load: async () => (await import("./commands/swarms.ts")).swarmsCommand,
   },
   tree: {

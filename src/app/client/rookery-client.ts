@@ -6,6 +6,7 @@ import { type Approvals, approvalsOf } from "./approvals-resource.ts";
 import { EngineApi } from "./engine-api.ts";
 import { eventsOf, type OnEvent, onEvent, type TreeEvent } from "./engine-events.ts";
 import type { StreamOptions } from "./event-stream.ts";
+import { type People, peopleOf } from "./people-resource.ts";
 import {
   type Agents,
   agentsOf,
@@ -40,6 +41,11 @@ export interface RookeryClient {
   agent(name: string): AgentHandle;
   /** A permanent agent of the default profile, by its name. */
   permanent(name: string): AgentHandle;
+  /**
+   * Makes the permanent agent of this name, or changes its description and prompt. When it resolves, a new agent is durable, and
+   * a change is durable in the inbox: messages before it are answered with the old prompt.
+   */
+  permanent(name: string, options: PermanentOptions): Promise<AgentHandle>;
   readonly agents: Agents;
   readonly runs: Runs;
   readonly outbox: Outbox;
@@ -52,6 +58,8 @@ export interface RookeryClient {
   /** Starts a subagent of an agent, which gets its report. Durable when it resolves. */
   spawn(parent: string, task: string, options?: SpawnOptions): Promise<Spawned>;
   readonly swarm: Swarms;
+  /** People, their rights and invitations. */
+  readonly people: People;
   readonly budgets: Budgets;
   /** What runs have used since a time in milliseconds; default: a day ago. */
   usage(since?: number): Promise<Usage>;
@@ -59,6 +67,15 @@ export interface RookeryClient {
   events(options?: StreamOptions): AsyncGenerator<TreeEvent>;
   /** Calls back for each event of a type. Not durable. Returns a function that ends it. */
   readonly on: OnEvent;
+}
+
+export interface PermanentOptions {
+  /** What it is for, in a sentence: every agent reads this. */
+  readonly description: string;
+  /** Who it is and what it does. */
+  readonly systemPrompt: string;
+  /** What it is called on screens beside its name. */
+  readonly username?: string;
 }
 
 export function rookeryClient(transport: Transport, signal?: AbortSignal): RookeryClient {
@@ -71,7 +88,7 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
   };
   return {
     agent,
-    permanent: (name) => new AgentHandle(api, `agent:main:permanent:${keyPart(name) || exactPart(name)}`),
+    permanent: permanentOf(api),
     agents: agentsOf(api),
     runs: runsOf(api),
     outbox: outboxOf(api),
@@ -80,11 +97,22 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
     schedule: scheduleOf(api),
     spawn: (parent, task, options) => spawn(api, agent(parent).name, task, options),
     swarm: swarmsOf(api),
+    people: peopleOf(api),
     budgets: budgetsOf(api),
     usage: (since) => api.get("/api/usage", { since }),
     events: (options) => eventsOf(api, options),
     on: onEvent(api, signal),
   };
+}
+
+function permanentOf(api: EngineApi): RookeryClient["permanent"] {
+  function permanent(name: string): AgentHandle;
+  function permanent(name: string, options: PermanentOptions): Promise<AgentHandle>;
+  function permanent(name: string, options?: PermanentOptions): AgentHandle | Promise<AgentHandle> {
+    const handle = new AgentHandle(api, `agent:main:permanent:${keyPart(name) || exactPart(name)}`);
+    return options ? api.post("/api/agents", { name, ...options }).then(() => handle) : handle;
+  }
+  return permanent;
 }
 
 /** The user whose conversation a session key names, if it is one of the API. */

@@ -82,13 +82,22 @@ export async function spawn(
 export interface Swarms {
   list(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly SwarmRecord[]>;
   get(nametag: string): Promise<{ readonly swarm: SwarmRecord; readonly contacts: readonly SwarmContact[] }>;
+  /** Publishes a swarm under a name; each contact gets an agent of its own behind it. Durable when it resolves. */
+  create(swarm: NewSwarm, options?: { readonly id?: string }): Promise<SwarmRecord>;
   /** Frees its name; its agents are removed when they are idle. Durable when it resolves. */
   remove(nametag: string): Promise<void>;
+}
+
+/** `systemPrompt` is that of its agents; `memory`: whether they see what the profile remembers. */
+export interface NewSwarm
+  extends Pick<SwarmRecord, "nametag" | "firstName" | "lastName" | "bio" | "about" | "systemPrompt"> {
+  readonly memory?: boolean;
 }
 
 export const swarmsOf = (api: EngineApi): Swarms => ({
   list: async (page) => (await api.get<{ swarms: readonly SwarmRecord[] }>("/api/swarms", { ...page })).swarms,
   get: (nametag) => api.get(pathOf("api", "swarms", nametag)),
+  create: (swarm, options) => api.post("/api/swarms", swarm, options),
   async remove(nametag) {
     await api.delete(pathOf("api", "swarms", nametag));
   },

@@ -83,6 +83,20 @@ const TABLE: Readonly<Record<string, Row>> = {
       effects: () => prompts("hi there"),
     }),
   },
+  "/api/agents": {
+    prepare: async () => ({
+      path: "/api/agents",
+      body: { name: "clerk", description: "files letters", systemPrompt: "You file letters." },
+      effects: auditRows("agent.put"),
+    }),
+  },
+  "/api/swarms": {
+    prepare: async () => ({
+      path: "/api/swarms",
+      body: { nametag: "shop", firstName: "Shop", systemPrompt: "You sell." },
+      effects: auditRows("swarm.put"),
+    }),
+  },
   "/api/agents/:agent/messages": {
     async prepare() {
       const agentId = await talked();

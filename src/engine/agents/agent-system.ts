@@ -110,7 +110,7 @@ export class AgentSystem {
     });
     this.tree = new LiveTree(ports, events);
     this.subagents = new Subagents(ports, { actors, events, emit, claimFor, shared, people }, options.subagents);
-    this.lifecycle = new Lifecycle(ports, { ingress, emit, claimFor });
+    this.lifecycle = new Lifecycle(ports, { ingress, people, emit, claimFor });
     this.sessions = new SessionControl(ports.store, ingress, this.#answers);
   }
 

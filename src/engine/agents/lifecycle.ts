@@ -1,21 +1,25 @@
-/** Stops agents with everything they started, starts them again, and removes them for good (L7, M20). */
+/** Makes permanent agents; stops agents with everything they started, starts them again, and removes them for good (L7, M20). */
 
 import { DeniedError, NotFoundError, TimeoutError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
+import type { Behalf } from "../../core/people/behalf.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
+import type { People } from "../runtime/people.ts";
 import { stopOps } from "../subagents/stop.ts";
 import { DEFAULT_WAIT_MS } from "./answers.ts";
 import type { MessageIngress } from "./message-ingress.ts";
+import { type PutPermanent, putPermanent, type WantedPermanent } from "./put-permanent.ts";
 import { removeSwarmOps } from "./remove-swarm.ts";
 
 const REMOVE_AGAIN_MS = 200;
 
 export interface LifecycleHost {
-  readonly ingress: Pick<MessageIngress, "forget">;
+  readonly ingress: Pick<MessageIngress, "forget" | "post">;
+  readonly people: Pick<People, "personOfNew">;
   readonly emit: Emit;
   /** The node that takes agents without an owner; undefined while it does not work. */
   claimFor(): number | undefined;
@@ -28,6 +32,15 @@ export class Lifecycle {
   constructor(ports: Ports, host: LifecycleHost) {
     this.#ports = ports;
     this.#host = host;
+  }
+
+  /** Creates a permanent agent, or changes the one of that name. Durable when it resolves. `also` is committed with it. */
+  putPermanent(
+    wanted: WantedPermanent,
+    behalf: Behalf,
+    also: (done: PutPermanent) => readonly Op[] = () => [],
+  ): Promise<PutPermanent> {
+    return putPermanent({ ports: this.#ports, ...this.#host }, wanted, behalf, also);
   }
 
   /**

@@ -1,4 +1,4 @@
-/** `rookery agents`: lists agents, shows one in detail, and posts changes to it. */
+/** `rookery agents`: lists agents, shows one in detail, makes permanent ones, and posts changes. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { labelOf } from "../../../core/agent/descriptor.ts";
 import { type SessionPhase, sessionPhaseOf } from "../../../core/agent/session-phase.ts";
@@ -10,6 +10,7 @@ import { defineAction, type Group } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
 import { oneLine, timeText, wholeNumberFlag } from "../plain-text.ts";
 import { readHome } from "../read-home.ts";
+import { createAgentAction } from "./agent-create.ts";
 import { removeAction, startAction, stopAction } from "./agent-stops.ts";
 
 const LIMIT = 100;
@@ -119,12 +120,13 @@ function details(agent: AgentRecord, phase: SessionPhase): string {
 }
 
 export const agentsCommand: Group = {
-  summary: "list agents; show, set, stop, start or remove one; go back in its history",
+  summary: "list agents; show, create, set, stop, start or remove one; go back in its history",
   description:
     "A running engine applies a change at once. Without one the change waits for the next `rookery serve` or `rookery run`.",
   actions: {
     list,
     show,
+    create: createAgentAction,
     set: setAction,
     back: backAction,
     stop: stopAction,

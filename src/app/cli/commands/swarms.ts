@@ -1,4 +1,4 @@
-/** `rookery swarms`: lists swarms, shows one with its contacts, and removes one. */
+/** `rookery swarms`: lists swarms, shows one with its contacts, publishes and removes one. */
 
 import type { SwarmContact, SwarmRecord } from "../../../core/agent/swarm.ts";
 import { NotFoundError } from "../../../core/errors.ts";
@@ -6,6 +6,7 @@ import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { readHome } from "../read-home.ts";
+import { createSwarmAction } from "./agent-create.ts";
 
 const MAX_COUNT = 1_000;
 const CONTACTS = 50;
@@ -66,7 +67,7 @@ const contactLine = ({ contact, messagesReceived, messagesSent, lastContactAt }:
   `${contact}  ${messagesReceived} received, ${messagesSent} sent, last ${timeText(lastContactAt)}`;
 
 export const swarmsCommand: Group = {
-  summary: "list swarms; show or remove one",
-  actions: { list, show, remove },
+  summary: "list swarms; show, publish or remove one",
+  actions: { list, show, create: createSwarmAction, remove },
   fallback: "list",
 };

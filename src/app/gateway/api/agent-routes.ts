@@ -1,10 +1,16 @@
-/** Agents: the list, one agent with its state, its history. */
+/** Agents: the list, one agent with its state, its history; making a permanent agent. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { labelOf } from "../../../core/agent/descriptor.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
+import type { PutPermanent } from "../../../engine/agents/put-permanent.ts";
+import { auditOp } from "../../../engine/people/audit-entry.ts";
+import { actorOf, assertOwner } from "../auth/actor.ts";
 import { seesAgent } from "../auth/ownership.ts";
+import { behalfOf } from "../auth/speaker.ts";
+import { profilesOf } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
@@ -84,4 +90,38 @@ const historyRoute = defineRoute({
   },
 });
 
-export const agentRoutes: readonly Route[] = [listRoute, agentRoute, historyRoute];
+const putRoute = defineRoute({
+  method: "POST",
+  path: "/api/agents",
+  access: "admin",
+  tag: "agents",
+  summary: "Make a permanent agent, or change the description and prompt of the one with that name",
+  body: z.strictObject({
+    name: z.string().trim().min(1).max(200),
+    description: z.string().trim().min(1).max(2_000),
+    systemPrompt: z.string().trim().min(1),
+    username: z.string().trim().min(1).max(200).optional(),
+    profile: z.string().min(1).max(64).optional(),
+  }),
+  answers: {
+    status: 201,
+    holds: "`{ agentId, sessionKey, created }`; 202 and `created: false` if it is changed, in the order of its inbox",
+  },
+  async handle({ context, principal, surface, body, record }) {
+    assertOwner(principal);
+    const profiles = profilesOf(context.config());
+    if (body.profile !== undefined && !profiles.includes(body.profile)) {
+      throw new InvalidInputError(`There is no profile "${body.profile}".`, {
+        hint: `Profiles: ${profiles.join(", ")}.`,
+      });
+    }
+    const replyOf = (json: PutPermanent) => ({ status: json.created ? 201 : 202, json });
+    const done = await context.agents.lifecycle.putPermanent(body, behalfOf(principal), (json) => {
+      const audited = { action: "agent.put", target: body.name, agentId: json.agentId, args: body };
+      return [auditOp(actorOf(principal, surface), context.ports.clock.now(), audited), ...record(replyOf(json))];
+    });
+    return replyOf(done);
+  },
+});
+
+export const agentRoutes: readonly Route[] = [listRoute, agentRoute, historyRoute, putRoute];

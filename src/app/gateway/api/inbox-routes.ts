@@ -9,9 +9,10 @@ import { streamMessage } from "../events/message-stream.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { ANSWERED } from "../http/send-reply.ts";
 import { type AcceptedMessage, accepted, acceptOnce } from "../messages/accept-once.ts";
-import { conversationByKey, mailboxFor, speaksInOwn } from "../messages/address.ts";
+import { conversationByKey, mailboxFor } from "../messages/address.ts";
 import { answerOfResult, readAnswer } from "../messages/answer.ts";
 import { settledWithin } from "../messages/settled-within.ts";
+import { speakingIn } from "../messages/speaking-in.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { type Asking, agentParams, findAgent, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
@@ -112,7 +113,8 @@ const messageEventsRoute = defineRoute({
 const sendRoute = defineRoute({
   method: "POST",
   path: "/api/agents/:agent/messages",
-  access: "operate",
+  access: "chat",
+  own: true,
   tag: "inbox",
   summary:
     "Send a message to an agent; it is durable when the answer is 202. The first message to `agent:{profile}:api:dm:{user}` creates that conversation",
@@ -141,10 +143,10 @@ const sendRoute = defineRoute({
       const known = agent ?? fresh ?? (await requireAgent(call, params.agent));
       const to = fresh ?? { agentId: (known as AgentRecord).id };
       const delivery = answerTo === "mailbox" ? mailboxFor(call.principal, known) : undefined;
-      const behalf = speaksInOwn(call.principal, known, sender?.id);
-      const content = { kind: "user", text, sender, queue } as const;
+      const { sender: named, behalf, speaker } = speakingIn(call.principal, known, sender);
+      const content = { kind: "user", text, sender: named, queue } as const;
       const conversation = agent?.id ?? fresh?.sessionKey;
-      return { to, body: content, delivery, conversation, ...defined({ behalf }) };
+      return { to, body: content, delivery, conversation, speaker, ...defined({ behalf }) };
     };
     const posted = await acceptOnce(call, message);
     const reply = accepted(posted);

@@ -1,8 +1,14 @@
-/** Swarms: published agents by name, their contacts, and removing one. */
+/** Swarms: published agents by name, their contacts; publishing and removing one. */
 import { z } from "zod";
-import { NotFoundError } from "../../../core/errors.ts";
+import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
+import { nametagSchema, type SwarmRecord } from "../../../core/agent/swarm.ts";
+import { ConflictError, NotFoundError } from "../../../core/errors.ts";
+import { OWNER } from "../../../core/people/person.ts";
+import { submit } from "../../../engine/commit/submit.ts";
+import { auditOp } from "../../../engine/people/audit-entry.ts";
+import { actorOf, assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { limitQuery } from "./params.ts";
+import { findAgent, limitQuery } from "./params.ts";
 
 const nametag = z.object({ nametag: z.string().min(1).max(80) });
 
@@ -36,6 +42,44 @@ const swarmRoute = defineRoute({
   },
 });
 
+const text = (max: number) => z.string().trim().min(1).max(max);
+
+const publishRoute = defineRoute({
+  method: "POST",
+  path: "/api/swarms",
+  access: "admin",
+  tag: "agents",
+  summary: "Publish a swarm under a name; each contact gets an agent of its own behind it",
+  body: z.strictObject({
+    nametag: nametagSchema,
+    firstName: text(200),
+    lastName: text(200).optional(),
+    bio: text(2_000).optional(),
+    about: text(2_000).optional(),
+    systemPrompt: text(1_000_000),
+    /** Whether its agents see the memory of the profile. */
+    memory: z.boolean().default(false),
+  }),
+  answers: { status: 201, holds: "the swarm; 409 if the name is taken" },
+  async handle(call) {
+    const { context, principal, surface, body, record } = call;
+    assertOwner(principal);
+    const { ports } = context;
+    const at = ports.clock.now();
+    const owner = (await findAgent(call, context.config().session.mainKey))?.id ?? OWNER;
+    const swarm: SwarmRecord = { ...body, owner, profile: DEFAULT_PROFILE, createdAt: at };
+    const reply = { status: 201, json: swarm };
+    const audited = { action: "swarm.put", target: swarm.nametag, args: body };
+    const done = await submit(ports, "swarm.put", [
+      { op: "swarm.put", swarm, fresh: true },
+      auditOp(actorOf(principal, surface), at, audited),
+      ...record(reply),
+    ]);
+    if (!done.ok) throw new ConflictError(`There is a swarm ${swarm.nametag}: ${done.detail}`);
+    return reply;
+  },
+});
+
 const removeSwarmRoute = defineRoute({
   method: "DELETE",
   path: "/api/swarms/:nametag",
@@ -50,4 +94,4 @@ const removeSwarmRoute = defineRoute({
   },
 });
 
-export const swarmRoutes: readonly Route[] = [swarmsRoute, swarmRoute, removeSwarmRoute];
+export const swarmRoutes: readonly Route[] = [swarmsRoute, swarmRoute, publishRoute, removeSwarmRoute];

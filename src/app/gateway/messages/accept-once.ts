@@ -55,6 +55,8 @@ export interface AcceptedOnce {
 export interface AcceptedMessage extends Pick<PostRequest, "to" | "body" | "delivery" | "behalf"> {
   /** Requests without a key and with the same body are compared within it. Absent: such a request is always new. */
   readonly conversation?: string;
+  /** Replaces the one of the options. */
+  readonly speaker?: Speaking;
 }
 
 /** Durable when it resolves. `message` is not called for a request that repeats one with the same key. */
@@ -65,8 +67,8 @@ export async function acceptOnce(
 ): Promise<AcceptedOnce> {
   const { context, before, outgoing } = call;
   if (before) return { ...before, isRepeated: true };
-  const { conversation, ...made } = await message();
-  const posting = { ...(await postingOf(call, options.speaker, conversation)), ...made };
+  const { conversation, speaker = options.speaker, ...made } = await message();
+  const posting = { ...(await postingOf(call, speaker, conversation)), ...made };
   const posted = await context.agents.post(posting);
   if (posted.status === "stale") throw staleError();
   const { agentId, seq, duplicate: isRepeated, acceptedAt } = posted;

@@ -4,17 +4,14 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Config } from "../../../config/config-schema.ts";
-import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { isReservedUser } from "../../../core/people/api-user.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import type { Store } from "../../../core/store/store.ts";
 import type { Address } from "../../../engine/agents/message-ingress.ts";
-import { seesAgent } from "../auth/ownership.ts";
-import { isConfined, type Principal } from "../auth/principal.ts";
-import { holds } from "../auth/scope.ts";
+import type { Principal } from "../auth/principal.ts";
 import { speakerOf, unnamedSpeaker } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
-import { API_CONNECTOR, conversationOf, findAgent, profilesOf } from "../messages/address.ts";
+import { conversationOf, findAgent, profilesOf } from "../messages/address.ts";
+import { assertMayMessage } from "../messages/speaking-in.ts";
 
 export interface Conversation {
   readonly to: Address;
@@ -44,11 +41,7 @@ export async function resolveConversation(
   }
   const agent = await findAgent(store, model);
   if (!agent) throw modelNotFound(model);
-  if (!mayMessage(principal, agent)) {
-    throw new HttpError(403, "denied", "This token may not send messages to this agent.", {
-      hint: "Use a profile or a permanent agent as the model, or a token with the scope operate.",
-    });
-  }
+  assertMayMessage(principal, agent);
   return { to: { agentId: agent.id }, person, user, name: agent.id, isNew: false };
 }
 
@@ -57,15 +50,3 @@ export const modelNotFound = (model: string): HttpError =>
     param: "model",
     hint: "GET /v1/models lists them: profiles, and agents by id or session key.",
   });
-
-/**
- * A token of a person or an application reaches its own conversations. With the scope `chat` only, an old token reaches permanent
- * agents and the conversations of the users that old tokens name.
- */
-function mayMessage(principal: Principal, agent: AgentRecord): boolean {
-  const { descriptor } = agent;
-  if (isConfined(principal)) return seesAgent(principal, agent);
-  if (holds(principal.scopes, "operate") || descriptor.type === "permanent") return true;
-  if (descriptor.type !== "user" || descriptor.connector !== API_CONNECTOR) return false;
-  return principal.user === undefined ? !isReservedUser(descriptor.userId) : descriptor.userId === principal.user;
-}
