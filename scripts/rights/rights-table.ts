@@ -2,6 +2,7 @@
 import { agentTools, olderAgentTools } from "../../src/adapters/tools/agents/agent-tools.ts";
 import { currentTimeTool } from "../../src/adapters/tools/current-time.ts";
 import { fileTools } from "../../src/adapters/tools/files/file-tools.ts";
+import { findToolsTool } from "../../src/adapters/tools/find-tools.ts";
 import { cronTaskTools } from "../../src/adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../src/adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../src/adapters/tools/schedules/heartbeat-tools.ts";
@@ -25,6 +26,7 @@ export const tools: readonly Tool[] = (
     ...heartbeatTools(nothing),
     cronTool(nothing),
     currentTimeTool(nothing, nothing),
+    findToolsTool(nothing),
   ] as readonly Tool[]
 ).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 

@@ -1,15 +1,20 @@
 /** The tools of each agent, by its kind and profile. The same agent always gets the same list in the same order. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { InvariantError } from "../../core/errors.ts";
+import { SMALL_WINDOW } from "../../core/history/compaction-settings.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
 import { judge, type Standing } from "../../core/rights/decide.ts";
 import { denialByProfile, mayUse, type ToolPolicy } from "../../core/rights/kind-rules.ts";
+import { findToolsTool } from "./find-tools.ts";
+import { shownTools } from "./shown-tools.ts";
 
 export interface ToolHostOptions {
   readonly tools: readonly Tool[];
   /** Tools under old names: not listed, but still found. */
   readonly older?: readonly Tool[];
   policyOf?(profile: string): ToolPolicy | undefined;
+  /** Seldom-used tools are not shown to models, and `find_tools` finds them. */
+  readonly search?: boolean;
   /** Whether children may have children of their own. */
   nesting?(): boolean;
   /**
@@ -23,11 +28,13 @@ export interface ToolHostOptions {
 export function toolHost({
   tools,
   older = [],
+  search = false,
   policyOf = () => undefined,
   nesting = () => false,
   standingOf = () => undefined,
 }: ToolHostOptions): ToolHost {
-  const all = [...tools].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const finder = search ? [findToolsTool((agent) => hiddenFrom(agent)) as Tool] : [];
+  const all = [...tools, ...finder].sort((a, b) => (a.name < b.name ? -1 : 1));
   const twice = all.find(({ name }, index) => all[index + 1]?.name === name);
   if (twice) throw new InvariantError(`There are two tools called ${twice.name}.`);
   /** The list of a kind and profile, and what it was made from. A reload gives new values. */
@@ -57,12 +64,26 @@ export function toolHost({
     if (denialByProfile(name, { deny: policy?.deny }) !== undefined) return false;
     return mayUse(renamed, agent.descriptor.type, policy, user);
   };
+  const list: ToolHost["list"] = (agent) => {
+    const standing = standingOf(agent);
+    const tools = allowed(agent);
+    return standing ? tools.filter((tool) => !isDenied(tool, standing)) : tools;
+  };
+  const shown = (agent: AgentRecord, contextWindow: number): readonly Tool[] =>
+    shownTools(list(agent), {
+      kind: agent.descriptor.type,
+      found: agent.state.foundTools,
+      named: policyOf(agent.profile)?.allow,
+      small: contextWindow < SMALL_WINDOW,
+    });
+  /** A search finds everything that any window would not be sent. */
+  const hiddenFrom = (agent: AgentRecord): readonly Tool[] => {
+    const sent = shown({ ...agent, state: { ...agent.state, foundTools: undefined } }, 0);
+    return list(agent).filter((tool) => !sent.includes(tool));
+  };
   return {
-    list(agent) {
-      const standing = standingOf(agent);
-      const tools = allowed(agent);
-      return standing ? tools.filter((tool) => !isDenied(tool, standing)) : tools;
-    },
+    list,
+    shown,
     find: (agent, name) =>
       allowed(agent).find((tool) => tool.name === name) ??
       older.find((tool) => tool.name === name && mayUseOlder(agent, tool)),

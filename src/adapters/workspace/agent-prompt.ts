@@ -4,7 +4,6 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SwarmRecord } from "../../core/agent/swarm.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { ToolHost } from "../../core/ports/tool.ts";
 import type { PermanentAgents } from "../../engine/agents/permanent-agents.ts";
 import type { SystemAgent } from "../../engine/agents/system-agents.ts";
 import {
@@ -20,12 +19,12 @@ import { isMarkedFile } from "./marked-file.ts";
 import { workspaceReaders } from "./read-workspace-file.ts";
 import type { AgentWorkspace, WorkspaceOf } from "./workspaces.ts";
 
-export type PromptOf = (agent: AgentRecord) => Promise<SystemPrompt>;
+/** `contextWindow`: of the model that is sent it. Default: large. */
+export type PromptOf = (agent: AgentRecord, contextWindow?: number) => Promise<SystemPrompt>;
 
 export interface PromptDeps {
   readonly config: Pick<Config, "profiles" | "workspaces">;
   readonly clock: Pick<Clock, "now">;
-  readonly tools: ToolHost;
   readonly workspaceOf: WorkspaceOf;
   /** The files that carry the mark of untrusted text. Default: none. */
   readonly marks?: FileMarks;
@@ -39,19 +38,9 @@ export interface PromptDeps {
 }
 
 export function agentPrompts(deps: PromptDeps): PromptOf {
-  const {
-    marks = noMarks,
-    config,
-    clock,
-    tools,
-    workspaceOf,
-    permanentAgents,
-    systemAgents,
-    swarmNamed,
-    directory,
-  } = deps;
+  const { marks = noMarks, config, clock, workspaceOf, permanentAgents, systemAgents, swarmNamed, directory } = deps;
   const readerOf = workspaceReaders(() => clock.now());
-  return async (agent) => {
+  return async (agent, contextWindow) => {
     const { descriptor } = agent;
     const workspace = await workspaceOf(agent);
     const instructions = readerOf(workspace.instructions);
@@ -61,7 +50,7 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
     return buildSystemPrompt({
       descriptor,
       profilePrompt: config.profiles[agent.profile]?.prompt,
-      tools: tools.list(agent),
+      contextWindow,
       workspace: workspace.own,
       shared: sharedWith(workspace, config),
       isMarked: (name, text) =>

@@ -46,14 +46,20 @@ const open = (text = "{}", rest: Partial<ToolkitOptions> = {}) => {
 describe("the toolkit of a node", () => {
   it("lists the tools of an agent", async () => {
     const tools = open().tools.list(await make(user));
-    expect(tools.map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read", "write"]);
+    expect(tools.map(({ name }) => name)).toEqual(["current_time", "edit", "find_tools", "list", "read", "write"]);
   });
 
   it("applies the tool lists of the profile and the kind of agent", async () => {
     const toolkit = open(`{ profiles: { main: { tools: { deny: ["write"], subagents: { deny: ["edit"] } } } } }`);
     const [mine, childs] = [await make(user), await make(child)];
-    expect(toolkit.tools.list(mine).map(({ name }) => name)).toEqual(["current_time", "edit", "list", "read"]);
-    expect(toolkit.tools.list(childs).map(({ name }) => name)).toEqual(["current_time", "list", "read"]);
+    expect(toolkit.tools.list(mine).map(({ name }) => name)).toEqual([
+      "current_time",
+      "edit",
+      "find_tools",
+      "list",
+      "read",
+    ]);
+    expect(toolkit.tools.list(childs).map(({ name }) => name)).toEqual(["current_time", "find_tools", "list", "read"]);
   });
 
   it("works in the workspace of the home, of the profile, or of the permanent agent", async () => {
@@ -87,7 +93,7 @@ describe("the toolkit of a node", () => {
       ...record,
       state: { ...record.state, extraSystemPrompt: "More." },
     });
-    expect(text).toMatch(/^You are Rook\.\n\n# Tools\n- current_time: .*\n\n# AGENTS\.md\nBe kind\.\n\nMore\.$/s);
+    expect(text).toMatch(/^You are Rook\.\n\n# Workspace\n.*\n\n# AGENTS\.md\nBe kind\.\n\nMore\.$/s);
     expect(report.missing).toEqual(["SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md"]);
     expect(await toolkit.promptOf(record)).toEqual(await toolkit.promptOf(record));
   });

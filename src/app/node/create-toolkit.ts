@@ -82,16 +82,17 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     toolHost({
       tools: all,
       older,
+      search: true,
       nesting: () => config.subagents.maxDepth > 1,
       policyOf: (profile) => config.profiles[profile]?.tools,
       standingOf: rights.standingOf,
     });
-  const promptOf = agentPrompts({ ...options, marks, tools, workspaceOf });
+  const promptOf = agentPrompts({ ...options, marks, workspaceOf });
   return {
     tools,
-    async promptOf(agent) {
+    async promptOf(agent, contextWindow) {
       await rights.refresh();
-      return promptOf(agent);
+      return promptOf(agent, contextWindow);
     },
     surroundingsOf: callSurroundings(workspaceOf, () => process.env),
   };

@@ -36,6 +36,7 @@ export interface EngineParts
 }
 
 export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: EngineParts): AgentSystemOptions {
+  const contextLimits = contextLimitsOf(config, modelGiven ? withoutDetection(models) : models);
   return {
     ...rest,
     restore: config.runs.restore,
@@ -71,12 +72,14 @@ export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: 
       return [...systemAgentsOf(config).keys()];
     },
     resolveModel: async (agent, overrides) => {
-      const { text, report } = await toolkit.promptOf(agent);
+      const choice = models.choose(agent, overrides);
+      const { contextWindow } = await contextLimits(agent, overrides, choice);
+      const { text, report } = await toolkit.promptOf(agent, contextWindow);
       const system = [text, overrides?.extraSystemPrompt ?? []].flat().join("\n\n");
-      return { ...models.choose(agent, overrides), system, report };
+      return { ...choice, system, report };
     },
     limits: ({ profile }) => runLimits(config, profile),
-    contextLimits: contextLimitsOf(config, modelGiven ? withoutDetection(models) : models),
+    contextLimits,
   };
 }
 

@@ -34,6 +34,8 @@ export interface TestEngineOptions {
   readonly tools?: Readonly<Record<string, ToolSpec>>;
   /** Whether agents have the real tools that start children. */
   readonly children?: boolean;
+  /** Which of the tools each agent has. Default: all of them. */
+  readonly host?: (tools: readonly Tool[]) => ToolHost;
   readonly channels?: readonly Channel[];
   readonly system?: Partial<AgentSystemOptions>;
   readonly files?: FileStore;
@@ -280,9 +282,10 @@ export class TestEngine {
     const tools = Object.entries(this.options.tools ?? {}).map(([name, spec]) =>
       recordingTool(name, spec, process, { activity, executions }),
     );
-    if (!this.options.children) return toolHost(tools);
+    const hostOf = this.options.host ?? toolHost;
+    if (!this.options.children) return hostOf(tools);
     const subagents = () => this.system.subagents;
     const starting = [createSessionsSpawnTool(subagents), startBackgroundAgentTool(subagents)];
-    return toolHost([...tools, ...(starting as Tool[]), subagentsTool(subagents, { store, clock }) as Tool]);
+    return hostOf([...tools, ...(starting as Tool[]), subagentsTool(subagents, { store, clock }) as Tool]);
   }
 }

@@ -17,6 +17,7 @@ const OF_A_SESSION = [
   "claudeCliSessionId",
   "systemPromptReport",
   "sessionFile",
+  "foundTools",
   "speakers",
   "untrusted",
 ] as const satisfies readonly (keyof AgentState)[];

@@ -32,6 +32,8 @@ export const agentStateSchema = z.looseObject({
   permissions: permissionsSchema.optional(),
   /** The most tools an agent may have: those of its parent, if it runs under another profile. */
   inheritedTools: z.array(z.string()).optional(),
+  /** Tools that it has found in this session, the last one last. */
+  foundTools: z.array(z.string()).optional(),
   /** Everyone but the agent's own person whose words are in this session (M30). */
   speakers: z.array(z.string()).optional(),
   /** Text that its person did not write is in the context of this session (M32). */

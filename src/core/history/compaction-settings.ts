@@ -41,6 +41,9 @@ export interface Thresholds {
 
 export const DEFAULT_CONTEXT_WINDOW = 200_000;
 
+/** A model with a smaller window gets a short prompt and the core tools. */
+export const SMALL_WINDOW = 16_000;
+
 export const DEFAULT_COMPACTION: CompactionSettings = {
   enabled: true,
   reserveTokens: 16_384,

@@ -73,6 +73,8 @@ export interface ToolOutput {
   readonly ops?: readonly Op[];
   /** On whose behalf the words in it were said, if others said them: they are on the run's way from now on (M30). */
   readonly heard?: readonly Behalf[];
+  /** Tools that the agent's model is sent from now on, in this session. Committed with the result. */
+  readonly found?: readonly string[];
   /** Sends that are the tool's effect, committed with its result. */
   readonly deliveries?: readonly Pick<NewDelivery, "target" | "payload">[];
 }
@@ -80,6 +82,8 @@ export interface ToolOutput {
 /** The tools of an agent. `find` returns undefined for an unknown name. */
 export interface ToolHost {
   list(agent: AgentRecord): readonly Tool[];
+  /** Those of the list that its model is sent, if that has a window of so many tokens. Absent: all. */
+  shown?(agent: AgentRecord, contextWindow: number): readonly Tool[];
   find(agent: AgentRecord, name: string): Tool | undefined;
   /** A tool by its name, for any agent, so that a call which is denied gets the reason. */
   known?(name: string): Tool | undefined;

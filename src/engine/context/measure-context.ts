@@ -29,7 +29,7 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
   const { system, report, ...choice } = await ports.resolveModel(agent, overrides);
   const limits = (await ports.contextLimits?.(agent, overrides, choice)) ?? DEFAULT_CONTEXT_LIMITS;
   const bounds: ContextBounds = { limits, thresholds: thresholdsOf(limits) };
-  const { tools, tokens } = wireTools(ports.tools.list(agent));
+  const { tools, tokens } = wireTools(toolsFor(ports, agent, limits));
   const overhead = estimateText(system) + tokens;
   const { context } = lease;
   context.overhead = overhead;
@@ -40,6 +40,21 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
   run.body = markedBody(run.body, isMarkedPrompt(report));
   return run.setup;
 }
+
+/** After the run has found tools: its next call is sent them too. */
+export function renewTools(ports: RunPorts, lease: AgentLease, run: LiveRun): void {
+  if (!run.setup) return;
+  const { tools, tokens } = wireTools(toolsFor(ports, lease.record, run.setup.limits));
+  const overhead = estimateText(run.setup.system) + tokens;
+  lease.context.overhead = overhead;
+  run.setup = { ...run.setup, tools, overhead };
+}
+
+const toolsFor = (
+  { tools }: RunPorts,
+  agent: AgentLease["record"],
+  { contextWindow }: ContextLimits,
+): readonly Tool[] => tools.shown?.(agent, contextWindow) ?? tools.list(agent);
 
 /** The context of a run. */
 export async function measureForRun(ports: RunPorts, lease: AgentLease, run: LiveRun): Promise<MeasuredContext> {
@@ -60,7 +75,7 @@ export async function measureAtRest(ports: RunPorts, lease: AgentLease): Promise
     // The prompt of a small context is not put together only to be measured: the next run does it.
     if (counted === undefined && all >= bounds.thresholds.critical * SMALL_SHARE) {
       const { system } = await ports.resolveModel(record);
-      context.overhead = estimateText(system) + wireTools(ports.tools.list(record)).tokens;
+      context.overhead = estimateText(system) + wireTools(toolsFor(ports, record, bounds.limits)).tokens;
     }
   }
   return measured(lease, bounds, context.overhead ?? 0);

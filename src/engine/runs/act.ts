@@ -4,6 +4,7 @@
  */
 
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import { stateWithFound } from "../../core/agent/found-tools.ts";
 import { cutText } from "../../core/cut-text.ts";
 import type { NewDelivery } from "../../core/delivery/delivery.ts";
 import { errorText, SuspendedError } from "../../core/errors.ts";
@@ -14,6 +15,7 @@ import { workedFor } from "../budgets/spender.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
 import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
+import { renewTools } from "../context/measure-context.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
 import { onBehalf } from "../people/on-behalf.ts";
 import { withHeard, withSpeakers } from "../people/run-behalf.ts";
@@ -181,7 +183,12 @@ async function commitResults(
   );
   // The other calls of this answer were made before the model read it.
   const isMarked = outputs.some(({ untrusted }) => untrusted !== undefined);
-  const state = markedState(spoken ?? lease.state, isMarked) ?? spoken;
+  const marked = markedState(spoken ?? lease.state, isMarked) ?? spoken;
+  const found = stateWithFound(
+    marked ?? lease.state,
+    outputs.flatMap((output) => output.found ?? []),
+  );
+  const state = found ?? marked;
   const bodyWith = (left: readonly CallRecord[]): RunBody => ({
     ...markedBody({ ...run.body, behalf }, isMarked),
     calls: [...left],
@@ -204,6 +211,7 @@ async function commitResults(
     run: run.guard(),
   }));
   run.stepped(bodyWith(open ?? left));
+  if (found) renewTools(ports, lease, run);
   ports.onDeliveries(deliveries, results);
   ports.posted(results.flatMap((result) => (result?.op === "message.post" ? [result] : [])));
   if (asked.length > 0) ports.onToolOps?.(asked);

@@ -8,6 +8,7 @@ import {
   type ModelTool,
 } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
+import { shortSchema } from "./tool-schema.ts";
 
 const BACKOFF_BASE_MS = 2_000;
 
@@ -34,8 +35,9 @@ const schemas = new WeakMap<Tool, ModelTool>();
 export function modelTool(tool: Tool): ModelTool {
   let known = schemas.get(tool);
   if (!known) {
-    const { name, description, parameters = z.toJSONSchema(tool.input) as Record<string, unknown> } = tool;
-    known = { name, description, parameters };
+    const { name, description, parameters } = tool;
+    const made = parameters ?? shortSchema(z.toJSONSchema(tool.input) as Record<string, unknown>);
+    known = { name, description, parameters: made };
     schemas.set(tool, known);
   }
   return known;

@@ -1,13 +1,13 @@
 /**
- * The system prompt of an agent, put together from its profile, its kind, its tools and its workspace. The same sources
+ * The system prompt of an agent, put together from its profile, its kind and its workspace. The same sources
  * always give the same bytes, because providers cache prompts: nothing depends on the time or on a random order.
  */
 import type { AgentDescriptor, AgentKind } from "../../../core/agent/descriptor.ts";
 import type { SwarmRecord } from "../../../core/agent/swarm.ts";
 import type { SystemPromptReport } from "../../../core/agent/system-prompt-report.ts";
 import { unreachable } from "../../../core/errors.ts";
+import { SMALL_WINDOW } from "../../../core/history/compaction-settings.ts";
 import { kindOfPerson, type PersonId, type Role } from "../../../core/people/person.ts";
-import type { Tool } from "../../../core/ports/tool.ts";
 import { buildSubagentSystemPrompt, isSubagentContext } from "./subagent-prompt.ts";
 
 export const DEFAULT_PROMPT = "You are a helpful assistant. Answer briefly and truthfully.";
@@ -31,7 +31,8 @@ export interface PromptSources {
   readonly descriptor: AgentDescriptor;
   /** The profile's own prompt. */
   readonly profilePrompt?: string;
-  readonly tools: readonly Pick<Tool, "name" | "description">[];
+  /** Of the model that is sent it. Default: large. In a small one files are cut short. */
+  readonly contextWindow?: number;
   /** The directory of the agent's files. Absent: it has none. */
   readonly workspace?: string;
   /** Another directory that it may read. */
@@ -70,13 +71,12 @@ const KNOW_NOBODY: ReadonlySet<AgentKind> = new Set(["subagent", "swarm"]);
 type Part = SystemPromptReport["parts"][number] & { readonly text: string };
 
 export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
-  const { descriptor, tools, permanentAgents = [], extraSystemPrompt = "" } = sources;
+  const { descriptor, permanentAgents = [], extraSystemPrompt = "" } = sources;
   const files = workspaceParts(sources);
   const parts = [
     part("prompt", "profile", firstWords(sources)),
     part("person", "kind", personText(sources)),
     part(descriptor.type, "kind", extraSystemPrompt && isSubagentContext(extraSystemPrompt) ? "" : kindText(sources)),
-    part("tools", "tools", toolsText(tools)),
     ...files.parts,
     part("permanent agents", "agents", KNOW_NOBODY.has(descriptor.type) ? "" : permanentAgentsText(permanentAgents)),
     part("extra", "extra", extraSystemPrompt.trim()),
@@ -139,20 +139,12 @@ function kindText({ descriptor, task, systemAgent, swarm }: PromptSources): stri
   }
 }
 
-const toolTexts = new WeakMap<PromptSources["tools"], string>();
+/** In a small window all files together get a quarter of it: four characters are about a token, so one for each token. */
+const fileLimit = (contextWindow: number): number =>
+  contextWindow < SMALL_WINDOW ? Math.floor(contextWindow / WORKSPACE_FILES.length) : MAX_FILE_CHARACTERS;
 
-/** Made once per list: hosts return the same list again. */
-function toolsText(tools: PromptSources["tools"]): string {
-  if (tools.length === 0) return "";
-  const known = toolTexts.get(tools);
-  if (known !== undefined) return known;
-  const lines = [...tools].sort(byName).map(({ name, description }) => `- ${name}: ${line(description)}`);
-  const text = ["# Tools", ...lines].join("\n");
-  toolTexts.set(tools, text);
-  return text;
-}
-
-function workspaceParts({ descriptor, workspace, shared, readFile, isMarked, swarm }: PromptSources) {
+function workspaceParts(sources: PromptSources) {
+  const { descriptor, workspace, shared, readFile, isMarked, swarm, contextWindow = SMALL_WINDOW } = sources;
   const parts: Part[] = [];
   const missing: string[] = [];
   for (const name of filesFor(descriptor.type, swarm?.memory)) {
@@ -162,7 +154,7 @@ function workspaceParts({ descriptor, workspace, shared, readFile, isMarked, swa
       missing.push(name);
       continue;
     }
-    const { text, cutFrom } = cutText(content, MAX_FILE_CHARACTERS, name);
+    const { text, cutFrom } = cutText(content, fileLimit(contextWindow), name);
     const untrusted = isMarked?.(name, whole) ? true : undefined;
     parts.push({ ...part(name, "file", `# ${name}\n${text}`), cutFrom, untrusted });
   }
