@@ -8,8 +8,8 @@ import { homePaths } from "../../config/paths.ts";
 import { defined } from "../../core/defined.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
+import type { Scope } from "../../core/rights/scope.ts";
 import { openNode, type RookeryNode } from "../node/open-node.ts";
-import type { Scope } from "./auth/scope.ts";
 import { type Gateway, openGateway } from "./gateway.ts";
 
 export const ROOT_TOKEN = "root-token-of-the-tests";

@@ -60,7 +60,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     void context.tokens.reload();
     if (node.remoteNodes) void context.logins.reload();
   };
-  const unsubscribeTokens = node.remoteNodes?.onChanged("tokens", reload);
+  const unsubscribeTokens = node.remoteNodes?.onChanged("tokens", () => {
+    context.agents.directory.forget();
+    reload();
+  });
   // Another process may revoke a token whose streams are open here: no request would notice it.
   const stopReloading = every(clock, TOKENS_RELOAD_MS, reload);
   return {

@@ -226,7 +226,8 @@ describe("a login", () => {
     expect((await as(cookie, "/api/usage")).json.by).toHaveLength(1);
     expect((await as(cookie, "/api/people")).json.items).toMatchObject([{ id }]);
     expect((await as(cookie, "/api/logins")).json.items).toMatchObject([{ person: id }]);
-    for (const path of ["/api/audit", "/api/config", "/api/outbox", "/api/cron", "/api/tree", "/metrics"]) {
+    expect((await as(cookie, "/api/cron")).json).toEqual({ jobs: [] });
+    for (const path of ["/api/audit", "/api/config", "/api/outbox", "/api/tree", "/metrics"]) {
       expect((await as(cookie, path)).status, path).toBe(403);
     }
     const other = await signedIn();

@@ -10,10 +10,10 @@ import { lastText, type Script, stall } from "../../../test/kit/model.ts";
 import type { TestProcess } from "../../../test/kit/process.ts";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { defined } from "../../core/defined.ts";
+import type { Scope } from "../../core/rights/scope.ts";
 import type { Change } from "../../core/store/change.ts";
 import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
 import { TriggerTestEngine } from "../../engine/triggers/triggers.test-kit.ts";
-import type { Scope } from "./auth/scope.ts";
 import { askHttp, ROOT_TOKEN, type TestRequest, type TestResponse } from "./gateway.test-kit.ts";
 import { type Gateway, openGateway } from "./gateway.ts";
 

@@ -1,6 +1,6 @@
 /**
  * The one function that decides whether something may happen, for these people, now (L13, M30). Every person on the way gives
- * a verdict, and so do the agent's kind and its profile. The strictest wins.
+ * a verdict, and so do the agent's kind, its profile and the token of a request. The strictest wins.
  */
 import type { AgentKind } from "../agent/descriptor.ts";
 import { covers, type Grant, parseSubject, strictest, type Verdict, verdictOf } from "../people/grant.ts";
@@ -8,6 +8,8 @@ import type { PersonId, Role } from "../people/person.ts";
 import { denialByKind, denialByProfile, type ToolPolicy, type ToolUser } from "./kind-rules.ts";
 import type { Right } from "./right.ts";
 import { roleVerdict } from "./role-rules.ts";
+import type { Scope } from "./scope.ts";
+import { type Asked, denialByToken, type TokenParty } from "./token-rules.ts";
 import { needsQuestion, UNTRUSTED_REASON } from "./untrusted-rules.ts";
 
 /** What is about to happen. */
@@ -21,6 +23,8 @@ export interface Effect {
   readonly target?: string;
   /** Whose the target is. For this person it needs no grant; for all others on the way it is another's. */
   readonly of?: PersonId;
+  /** What it asks of a token. Absent: nothing. */
+  readonly asked?: Asked;
 }
 
 /** A person on the way, with the rights of now. Someone without a record is a stranger. */
@@ -39,6 +43,8 @@ export interface Situation extends ToolUser {
   readonly untrusted?: boolean;
   /** No person waits for this run (a schedule, a hook): a question would have no answer. */
   readonly headless?: boolean;
+  /** The token of the request that asks for it: one more party, which only narrows. Absent: a run asks for it. */
+  readonly token?: TokenParty;
 }
 
 export interface Decision {
@@ -47,6 +53,8 @@ export interface Decision {
   readonly reason: string;
   /** The person whose rights decided. Absent: the kind, the profile, or the situation. */
   readonly person?: PersonId;
+  /** The scope that the token lacks. */
+  readonly scope?: Scope;
 }
 
 export const ALLOWED: Decision = { verdict: "allow", reason: "" };
@@ -56,6 +64,8 @@ export function decide(effect: Effect, situation: Situation): Decision {
   const { tool = effect.action } = effect;
   const limit = denialByKind(tool, kind, situation, profile) ?? denialByProfile(tool, profile);
   if (limit !== undefined) return { verdict: "deny", reason: limit };
+  const byToken = situation.token && effect.asked && denialByToken(effect.asked, situation.token);
+  if (byToken) return { verdict: "deny", ...byToken };
   if (people.length === 0) return { verdict: "deny", reason: "it acts for no one" };
   const decision = people.map((one) => judge(effect, one, untrusted)).reduce(stricter);
   if (decision.verdict === "ask" && headless) {

@@ -4,6 +4,11 @@ import type { Role } from "../people/person.ts";
 import type { Effect } from "./decide.ts";
 import { CONTACT_TOOLS } from "./kind-rules.ts";
 
+/** A person's own words and the answers to them. */
+export const MESSAGE = "message";
+
+const CONTACT_ACTIONS: readonly string[] = [...CONTACT_TOOLS, MESSAGE];
+
 export interface RoleVerdict {
   readonly verdict: Verdict;
   readonly reason: string;
@@ -23,6 +28,7 @@ const OWNERS: readonly { readonly action: RegExp; readonly reason: string }[] = 
   { action: /^diagnose$/u, reason: "it shows the whole installation" },
   { action: /^approve$/u, reason: "only the owner approves" },
   { action: /^gateway$/u, reason: "the gateway belongs to the owner" },
+  { action: /^manage\./u, reason: "it belongs to the installation, which is the owner's" },
 ];
 
 export function roleVerdict(role: Role, { action, rights, target }: Effect): RoleVerdict {
@@ -37,7 +43,7 @@ export function roleVerdict(role: Role, { action, rights, target }: Effect): Rol
       return ALLOW;
     }
     case "contact":
-      return CONTACT_TOOLS.includes(action) && target === undefined ? ALLOW : deny("a contact only talks to a swarm");
+      return CONTACT_ACTIONS.includes(action) && target === undefined ? ALLOW : deny("a contact only talks to a swarm");
     default:
       return deny("not known here");
   }

@@ -51,6 +51,8 @@ export interface Directory {
    * `personOf` whenever rights are decided.
    */
   recent(): Promise<PeopleNow>;
+  /** Records were changed by this process: the next `recent` looks again. */
+  forget(): void;
 }
 
 const PAGE = 500;
@@ -69,20 +71,28 @@ export function directoryOf(
 ): Directory {
   let cached: Records | undefined;
   let checkedAt = 0;
+  /** Counts `forget`: a read that began before it is not recent. */
+  let changes = 0;
   let loading: Promise<Records> | undefined;
   const load = async (): Promise<Records> => {
     const at = clock.now();
+    const known = changes;
     const revision = await store.rightsRevision();
     // A slower read must not replace what a later one found.
     if (!cached || cached.revision < revision) {
       const read = await readRecords(store, revision);
       if (!cached || cached.revision <= read.revision) cached = read;
     } else if (cached.revision > revision) cached = await readRecords(store, revision);
-    checkedAt = at;
+    if (known === changes) checkedAt = at;
     return cached;
   };
   return {
     now: async () => viewOf(await load(), settings),
+    forget() {
+      changes++;
+      checkedAt = Number.NEGATIVE_INFINITY;
+      loading = undefined;
+    },
     async recent() {
       if (cached && clock.now() - checkedAt < RECENT_MS && clock.now() >= checkedAt) return viewOf(cached, settings);
       loading ??= load().finally(() => {

@@ -4,8 +4,8 @@
  */
 import { createHome } from "../../../config/create-home.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
+import { holds, SCOPES, type Scope } from "../../../core/rights/scope.ts";
 import { OWNER } from "../../gateway/auth/principal.ts";
-import { holds, SCOPES, type Scope } from "../../gateway/auth/scope.ts";
 import type { ShownToken } from "../../gateway/auth/token-service.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";

@@ -8,7 +8,7 @@ import { agentIdSchema } from "../../../core/id-schemas.ts";
 import type { PutPermanent } from "../../../engine/agents/put-permanent.ts";
 import { auditOp } from "../../../engine/people/audit-entry.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
-import { seesAgent } from "../auth/ownership.ts";
+import { seesAgent } from "../auth/judge-request.ts";
 import { behalfOf } from "../auth/speaker.ts";
 import { profilesOf } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
@@ -41,6 +41,7 @@ const listRoute = defineRoute({
   method: "GET",
   path: "/api/agents",
   access: "read",
+  action: "agents_list",
   own: true,
   tag: "agents",
   summary: "List agents in the order of their creation",
@@ -57,6 +58,7 @@ const agentRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent",
   access: "read",
+  action: "session_status",
   own: true,
   tag: "agents",
   summary: "One agent, by id or session key, with its state",
@@ -73,6 +75,7 @@ const historyRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent/history",
   access: "read",
+  action: "sessions_history",
   own: true,
   tag: "agents",
   summary: "A page of an agent's history, newest entries first",
@@ -94,6 +97,7 @@ const putRoute = defineRoute({
   method: "POST",
   path: "/api/agents",
   access: "admin",
+  action: "create_permanent_agent",
   tag: "agents",
   summary: "Make a permanent agent, or change the description and prompt of the one with that name",
   body: z.strictObject({

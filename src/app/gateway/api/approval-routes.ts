@@ -7,7 +7,7 @@ import { DeniedError, NotFoundError } from "../../../core/errors.ts";
 import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import { APPROVAL_STATES, type Approval, OPEN_APPROVALS, parseApprovalId } from "../../../core/rights/approval.ts";
 import { isOwners } from "../auth/actor.ts";
-import { seesPerson } from "../auth/ownership.ts";
+import { seesPerson } from "../auth/judge-request.ts";
 import type { Principal } from "../auth/principal.ts";
 import { speakerOf } from "../auth/speaker.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
@@ -27,6 +27,7 @@ const listRoute = defineRoute({
   method: "GET",
   path: "/api/approvals",
   access: "any",
+  action: "approvals",
   tag: "approvals",
   summary: "List questions about tool calls, newest first: the open ones, or those in a state",
   query: z.object({
@@ -61,6 +62,7 @@ const showRoute = defineRoute({
   method: "GET",
   path: "/api/approvals/:approval",
   access: "any",
+  action: "approvals",
   tag: "approvals",
   summary: "One question about a tool call",
   params: approvalParams,
@@ -90,6 +92,7 @@ const decideRoute = defineRoute({
   method: "POST",
   path: "/api/approvals/:approval",
   access: "chat",
+  action: "approvals",
   own: true,
   tag: "approvals",
   summary: "Answer a question about a tool call: the first answer counts",

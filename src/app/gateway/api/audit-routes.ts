@@ -11,6 +11,7 @@ const auditRoute = defineRoute({
   method: "GET",
   path: "/api/audit",
   access: "operate",
+  action: "manage.audit",
   tag: "audit",
   summary: "Who did what for whom and what was decided, newest first; only the owner reads it",
   query: z.object({

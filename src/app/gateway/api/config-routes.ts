@@ -3,11 +3,13 @@ import { ConfigError } from "../../../core/errors.ts";
 import { actorOf } from "../auth/actor.ts";
 import { HttpError } from "../http/http-error.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { peopleChanged } from "./logins-changed.ts";
 
 const configRoute = defineRoute({
   method: "GET",
   path: "/api/config",
   access: "operate",
+  action: "manage.config",
   tag: "configuration",
   summary: "The current configuration, secrets masked",
   answers: { status: 200, holds: "the configuration with every default" },
@@ -18,6 +20,7 @@ const reloadRoute = defineRoute({
   method: "POST",
   path: "/api/config/reload",
   access: "admin",
+  action: "manage.config",
   tag: "configuration",
   summary: "Reload the configuration file",
   answers: {
@@ -26,7 +29,10 @@ const reloadRoute = defineRoute({
   },
   async handle({ context, principal, surface }) {
     try {
-      return { json: await context.reload(actorOf(principal, surface)) };
+      const json = await context.reload(actorOf(principal, surface));
+      // The file may have other people in it.
+      peopleChanged(context);
+      return { json };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       // The file is the input of this request: its line, column and reason are the answer.

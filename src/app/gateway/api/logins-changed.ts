@@ -1,7 +1,12 @@
-/** After a commit that changed logins: they are read again here, and on the nodes that share the store. */
+/** After a commit that changed people or their logins: both are read again here, and on the nodes that share the store. */
 import type { GatewayContext } from "../routing/gateway-context.ts";
 
-export async function loginsChanged({ logins, remoteNodes }: GatewayContext): Promise<void> {
-  await logins.reload();
+export function peopleChanged({ agents, remoteNodes }: GatewayContext): void {
+  agents.directory.forget();
   remoteNodes?.notifyChanged("tokens");
+}
+
+export async function loginsChanged(context: GatewayContext): Promise<void> {
+  await context.logins.reload();
+  peopleChanged(context);
 }

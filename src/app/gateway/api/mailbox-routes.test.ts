@@ -16,7 +16,7 @@ const ANN = "person:ann";
 
 let kit: TestGateway;
 beforeAll(async () => {
-  kit = await openTestGateway();
+  kit = await openTestGateway({ config: { people: { records: { ann: {}, dee: {}, eve: {} } } } });
 });
 afterAll(() => kit.close());
 

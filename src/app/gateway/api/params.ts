@@ -5,7 +5,7 @@ import { NotFoundError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import type { Store } from "../../../core/store/store.ts";
-import { seesAgent } from "../auth/ownership.ts";
+import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined, type Principal } from "../auth/principal.ts";
 import { conversationByKey, findAgentByName } from "../messages/address.ts";
 import type { Call } from "../routing/route.ts";

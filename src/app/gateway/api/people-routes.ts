@@ -21,7 +21,7 @@ import {
 import { actorOf, assertOwner, isOwners } from "../auth/actor.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { loginsChanged } from "./logins-changed.ts";
+import { loginsChanged, peopleChanged } from "./logins-changed.ts";
 import { limitQuery, nextOf } from "./params.ts";
 
 export const personParams = z.object({ person: z.string().min(1).max(64) });
@@ -33,6 +33,7 @@ const listRoute = defineRoute({
   method: "GET",
   path: "/api/people",
   access: "any",
+  action: "people",
   tag: "people",
   summary: "List people by id: all for the owner, otherwise the token's own person",
   query: z.object({ after: z.string().max(64).optional(), limit: limitQuery(500, 100) }),
@@ -52,6 +53,7 @@ const showRoute = defineRoute({
   method: "GET",
   path: "/api/people/:person",
   access: "any",
+  action: "people",
   tag: "people",
   summary: "One person's record: any for the owner, otherwise the token's own person",
   params: personParams,
@@ -69,6 +71,7 @@ const addRoute = defineRoute({
   method: "POST",
   path: "/api/people",
   access: "admin",
+  action: "manage.people",
   tag: "people",
   summary: "Add a person; a guest unless `role` says otherwise",
   body: z.strictObject({
@@ -87,7 +90,9 @@ const addRoute = defineRoute({
     const also = (json: PersonRecord) => record({ status: 201, json });
     // The record's own schema checks the grants.
     const person = body as unknown as NewPerson;
-    return { status: 201, json: await addPerson(context.ports, actorOf(principal, surface), person, also) };
+    const json = await addPerson(context.ports, actorOf(principal, surface), person, also);
+    peopleChanged(context);
+    return { status: 201, json };
   },
 });
 
@@ -96,13 +101,16 @@ async function change(call: Call<{ person: string }>, what: PersonChange) {
   const { context, principal, surface, params, record } = call;
   assertOwner(principal);
   const also = (json: PersonRecord) => record({ json });
-  return { json: await changePerson(context.ports, actorOf(principal, surface), params.person, what, also) };
+  const json = await changePerson(context.ports, actorOf(principal, surface), params.person, what, also);
+  peopleChanged(context);
+  return { json };
 }
 
 const patchRoute = defineRoute({
   method: "PATCH",
   path: "/api/people/:person",
   access: "admin",
+  action: "manage.people",
   tag: "people",
   summary: "Change a person's name, role, time zone, language or limits; null removes one",
   params: personParams,
@@ -136,6 +144,7 @@ const removeRoute = defineRoute({
   method: "DELETE",
   path: "/api/people/:person",
   access: "admin",
+  action: "manage.people",
   tag: "people",
   summary: "Remove a person; what they started has no rights from then on",
   params: personParams,
@@ -151,6 +160,7 @@ const linkRoute = defineRoute({
   method: "POST",
   path: "/api/people/:person/accounts",
   access: "admin",
+  action: "manage.people",
   tag: "people",
   summary: "Link an account on a channel, such as telegram:42, to a person",
   params: personParams,
@@ -163,6 +173,7 @@ const unlinkRoute = defineRoute({
   method: "DELETE",
   path: "/api/people/:person/accounts",
   access: "admin",
+  action: "manage.people",
   tag: "people",
   summary: "Unlink an account from a person",
   params: personParams,
@@ -175,6 +186,7 @@ const grantRoute = defineRoute({
   method: "POST",
   path: "/api/people/:person/grants",
   access: "admin",
+  action: "manage.people",
   tag: "people",
   summary: "Grant something to a person, or ask for it or deny it; replaces the grant with the same subject",
   params: personParams,
@@ -195,6 +207,7 @@ const revokeRoute = defineRoute({
   method: "DELETE",
   path: "/api/people/:person/grants",
   access: "admin",
+  action: "manage.people",
   tag: "people",
   summary: "Take a grant away, by its subject",
   params: personParams,

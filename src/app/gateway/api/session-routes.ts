@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { AGENT_KINDS } from "../../../core/agent/descriptor.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
-import { seesAgent } from "../auth/ownership.ts";
+import { seesAgent } from "../auth/judge-request.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { limitQuery, nextOf, requireAgent } from "./params.ts";
 
@@ -42,6 +42,7 @@ const sessionsRoute = defineRoute({
   method: "GET",
   path: "/api/sessions",
   access: "read",
+  action: "sessions_list",
   own: true,
   tag: "sessions",
   summary: "List sessions, one per agent, in the order the agents were created; `kind` filters by kind of agent",
@@ -63,6 +64,7 @@ const sessionRoute = defineRoute({
   method: "GET",
   path: "/api/sessions/:key",
   access: "read",
+  action: "session_status",
   own: true,
   tag: "sessions",
   summary: "One session by its key",

@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { limitsOf, microsOf } from "../../../core/budget/budget.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { liftBudget, listBudgets, spentSince } from "../../../engine/budgets/budget-book.ts";
-import { seesAgent } from "../auth/ownership.ts";
+import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { numberQuery } from "./params.ts";
@@ -15,6 +15,7 @@ const usageRoute = defineRoute({
   method: "GET",
   path: "/api/usage",
   access: "read",
+  action: "session_status",
   own: true,
   tag: "usage",
   summary: "The usage of runs since a time: total, by agent and by person; of a token that sees only its own, that",
@@ -34,6 +35,7 @@ const budgetsRoute = defineRoute({
   method: "GET",
   path: "/api/budgets",
   access: "read",
+  action: "manage.budgets",
   tag: "usage",
   summary: "Budgets and what is spent of them: agents, trees, profiles, people, tokens, messages and the day",
   answers: { status: 200, holds: "`{ budgets: [...] }`" },
@@ -46,6 +48,7 @@ const liftRoute = defineRoute({
   method: "POST",
   path: "/api/budgets/:key/lift",
   access: "operate",
+  action: "manage.budgets",
   tag: "usage",
   summary: "Raise a budget: by its own size, or by `tokens` and `dollars`, or by `messages`",
   params: z.object({ key: z.string().min(1).max(512) }),

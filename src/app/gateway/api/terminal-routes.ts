@@ -23,6 +23,7 @@ const sendRoute = defineRoute({
   method: "POST",
   path: "/api/terminal/messages",
   access: "admin",
+  action: "manage.terminal",
   tag: "inbox",
   summary: "Send a text as a person at the terminal; commands such as /reset are carried out",
   body: z.strictObject({
@@ -68,6 +69,7 @@ const repliesRoute = defineRoute({
   method: "GET",
   path: "/api/terminal/messages/:agent/:seq",
   access: "admin",
+  action: "manage.terminal",
   tag: "inbox",
   summary: "The replies to a text of the terminal; waits up to `waitSeconds` for them",
   params: agentParams.extend({

@@ -1,11 +1,11 @@
 /** Tokens: list, mint, revoke. A token can grant at most its own scopes. */
 import { z } from "zod";
 import { errorText } from "../../../core/errors.ts";
+import { SCOPES } from "../../../core/rights/scope.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { submit } from "../../../engine/commit/submit.ts";
 import { type Actor, auditOp } from "../../../engine/people/audit-entry.ts";
 import { actorOf } from "../auth/actor.ts";
-import { SCOPES } from "../auth/scope.ts";
 import { alreadyMinted } from "../auth/token-service.ts";
 import { errorBody } from "../http/http-error.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
@@ -15,6 +15,7 @@ const tokensRoute = defineRoute({
   method: "GET",
   path: "/api/tokens",
   access: "any",
+  action: "tokens",
   tag: "tokens",
   summary: "List tokens: all for an admin, otherwise this one and those minted with it",
   answers: { status: 200, holds: "`{ tokens: [...] }`, without the secrets" },
@@ -54,6 +55,7 @@ const mintRoute = defineRoute({
   method: "POST",
   path: "/api/tokens",
   access: "any",
+  action: "tokens",
   tag: "tokens",
   summary: "Mint a token with at most the scopes of the calling one; the answer is the only place that shows it",
   body: mintSchema,
@@ -77,6 +79,7 @@ const revokeRoute = defineRoute({
   method: "DELETE",
   path: "/api/tokens/:token",
   access: "any",
+  action: "tokens",
   tag: "tokens",
   summary: "Revoke a token and those minted with it, and close their streams",
   params: z.object({ token: z.string().regex(/^[a-z0-9]{12}$/, "the id of a token") }),

@@ -10,6 +10,7 @@ const treeRoute = defineRoute({
   method: "GET",
   path: "/api/tree",
   access: "read",
+  action: "manage.agents",
   tag: "agents",
   summary: "The tree of agents with states, waiting messages and usage: below `root`, or all with the newest first",
   query: z.object({
@@ -28,6 +29,7 @@ const diagnosisRoute = defineRoute({
   method: "GET",
   path: "/api/diagnosis",
   access: "read",
+  action: "manage.agents",
   tag: "health",
   summary: "What is in progress and what is stuck",
   answers: { status: 200, holds: "the diagnosis" },
@@ -38,6 +40,7 @@ const treeEventsRoute = defineRoute({
   method: "GET",
   path: "/api/events",
   access: "read",
+  action: "manage.agents",
   tag: "streams",
   summary:
     "Stream the events of all agents; `Last-Event-ID` continues an earlier stream, or the stream starts with the tree",

@@ -10,6 +10,7 @@ import { REPLAYED } from "../http/send-reply.ts";
 import { accepted, acceptOnce, limitedBehalf, postingOf } from "../messages/accept-once.ts";
 import { profilesOf } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { assertMayChange, assertReachesJob, listJobs, makerFor, requireJob } from "./job-access.ts";
 import { limitQuery, nextOf, numberQuery } from "./params.ts";
 
 const jobParams = z.object({ job: z.string().min(1).max(256) });
@@ -19,6 +20,8 @@ const jobsRoute = defineRoute({
   method: "GET",
   path: "/api/cron",
   access: "read",
+  own: true,
+  action: "cron",
   tag: "triggers",
   summary: "List cron jobs with their next times",
   query: z.object({
@@ -27,8 +30,9 @@ const jobsRoute = defineRoute({
     limit: limitQuery(1_000, 200),
   }),
   answers: { status: 200, holds: "`{ jobs: [...] }`, each with `when` in words and `nextTimes`" },
-  async handle({ context, query: { all, after, limit } }) {
-    return { json: { jobs: await context.triggers.cron.list({ includeDisabled: all === "true", after, limit }) } };
+  async handle(call) {
+    const { all, after, limit } = call.query;
+    return { json: { jobs: await listJobs(call, { includeDisabled: all === "true", after, limit }) } };
   },
 });
 
@@ -36,17 +40,21 @@ const jobRoute = defineRoute({
   method: "GET",
   path: "/api/cron/:job",
   access: "read",
+  own: true,
+  action: "cron",
   tag: "triggers",
   summary: "One cron job",
   params: jobParams,
   answers: { status: 200, holds: "the job" },
-  handle: async ({ context, params: { job } }) => ({ json: await context.triggers.cron.get(job) }),
+  handle: async (call) => ({ json: await requireJob(call, call.params.job) }),
 });
 
 const addJobRoute = defineRoute({
   method: "POST",
   path: "/api/cron",
   access: "operate",
+  own: true,
+  action: "cron_add",
   tag: "triggers",
   summary: "Add a cron job",
   body: jobBody,
@@ -54,7 +62,7 @@ const addJobRoute = defineRoute({
   async handle(call) {
     const { context, body, record } = call;
     const also = (json: JobView) => record({ status: 201, json });
-    return { status: 201, json: await context.triggers.cron.add(body, { behalf: limitedBehalf(call) }, also) };
+    return { status: 201, json: await context.triggers.cron.add(body, await makerFor(call, body), also) };
   },
 });
 
@@ -62,26 +70,34 @@ const changeJobRoute = defineRoute({
   method: "PATCH",
   path: "/api/cron/:job",
   access: "operate",
+  own: true,
+  action: "cron",
   tag: "triggers",
   summary: "Change a cron job, or turn it off or on",
   params: jobParams,
   body: jobBody,
   answers: { status: 200, holds: "the job as it is now" },
-  handle: async ({ context, principal, params: { job }, body }) => ({
-    json: await context.triggers.cron.update(job, body, limitedBehalf({ context, principal })),
-  }),
+  async handle(call) {
+    const { job } = call.params;
+    await assertMayChange(call, job, call.body);
+    return { json: await call.context.triggers.cron.update(job, call.body, limitedBehalf(call)) };
+  },
 });
 
 const removeJobRoute = defineRoute({
   method: "DELETE",
   path: "/api/cron/:job",
   access: "operate",
+  own: true,
+  action: "cron",
   tag: "triggers",
   summary: "Remove a cron job",
   params: jobParams,
   answers: { status: 200, holds: "`{ removed }`" },
-  async handle({ context, params: { job } }) {
-    await context.triggers.cron.remove(job);
+  async handle(call) {
+    const { job } = call.params;
+    await assertMayChange(call, job);
+    await call.context.triggers.cron.remove(job);
     return { json: { removed: job } };
   },
 });
@@ -90,12 +106,15 @@ const runJobRoute = defineRoute({
   method: "POST",
   path: "/api/cron/:job/run",
   access: "operate",
+  own: true,
+  action: "cron",
   tag: "triggers",
   summary: "Run a cron job now, outside of its schedule",
   params: jobParams,
   answers: { status: 202, holds: "`{ slot }`, which identifies the run among the job's runs" },
   async handle(call) {
     const { context, params, record } = call;
+    await assertReachesJob(call, params.job);
     const { behalf: by } = await postingOf(call);
     const also = (json: { slot: string }) => record({ status: 202, json });
     return { status: 202, json: await context.triggers.cron.run(params.job, { by, also }) };
@@ -106,13 +125,18 @@ const jobRunsRoute = defineRoute({
   method: "GET",
   path: "/api/cron/:job/runs",
   access: "read",
+  own: true,
+  action: "cron",
   tag: "triggers",
   summary: "The outcome of a job's due times, newest first",
   params: jobParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(1_000, 100) }),
   answers: { status: 200, holds: "`{ runs: [...], next }`; send `next` as `before`" },
-  async handle({ context, params: { job }, query: { before, limit } }) {
-    const runs = await context.triggers.cron.runs(job, { limit, beforeN: before });
+  async handle(call) {
+    const { job } = call.params;
+    const { before, limit } = call.query;
+    await assertReachesJob(call, job);
+    const runs = await call.context.triggers.cron.runs(job, { limit, beforeN: before });
     return { json: { runs, next: nextOf(runs, limit, ({ n }) => n) } };
   },
 });
@@ -121,6 +145,7 @@ const heartbeatRoute = defineRoute({
   method: "GET",
   path: "/api/heartbeat",
   access: "read",
+  action: "heartbeat_list",
   tag: "triggers",
   summary: "The heartbeat settings and the outcome of the last ticks",
   answers: { status: 200, holds: "`{ heartbeats: [...] }`" },
@@ -131,6 +156,7 @@ const runHeartbeatRoute = defineRoute({
   method: "POST",
   path: "/api/heartbeat/run",
   access: "operate",
+  action: "heartbeat_run",
   tag: "triggers",
   summary: "Request a tick soon, of one profile or of all that have a heartbeat; several requests become one tick",
   body: z.strictObject({ profile: z.string().min(1).max(100).optional() }),
@@ -154,6 +180,7 @@ const wakeRoute = defineRoute({
   method: "POST",
   path: "/api/wake",
   access: "operate",
+  action: "manage.agent",
   tag: "triggers",
   summary: "Send a text to a profile's main conversation: now, or with its next heartbeat",
   body: z.strictObject({
@@ -181,6 +208,7 @@ const hookRoute = defineRoute({
   method: "POST",
   path: "/hooks/:hook",
   access: "hook",
+  action: "hook",
   tag: "triggers",
   summary: "Call a webhook; the message is durable when the answer is 202",
   params: z.object({ hook: z.string().min(1).max(100) }),

@@ -1,9 +1,9 @@
 /** Who a request acts for, as rights and the audit log name them. */
 import { OWNER as OWNER_ID } from "../../../core/people/person.ts";
+import { holds } from "../../../core/rights/scope.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Principal, Surface } from "./principal.ts";
-import { holds } from "./scope.ts";
 
 /** Whether a request is the owner's: a token of one person or of an application is not, whatever its scopes are. */
 export const isOwners = ({ kind, scopes }: Principal): boolean => kind === "owner" && holds(scopes, "operate");

@@ -1,11 +1,11 @@
-/** Decides whether a request may call a route. The only place that does. */
+/** Finds out who sends a request. What the sender may do is decided by `judge-request.ts`. */
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../../../config/config-schema.ts";
+import type { Scope } from "../../../core/rights/scope.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { RateLimiter } from "../http/rate-limiter.ts";
 import type { FailureLog } from "./failure-log.ts";
-import { ANONYMOUS, isConfined, OWNER, type Principal, type Surface } from "./principal.ts";
-import { holds, type Scope } from "./scope.ts";
+import { ANONYMOUS, OWNER, type Principal, type Surface } from "./principal.ts";
 import type { TokenService } from "./token-service.ts";
 
 /**
@@ -42,13 +42,13 @@ export const bearerToken = ({ headers }: IncomingMessage): string | undefined =>
   BEARER.exec(headers.authorization ?? "")?.[1];
 
 /**
- * The owner on the control socket; elsewhere the principal of the token. Throws a 401 without a valid token, a 403 without the scope, and a 429 instead of the 401 after too many
- * failures from one address; a valid token passes there too. A hook checks its own secret: its route reports a wrong one with
+ * The owner on the control socket; elsewhere the principal of the token. Throws a 401 without a valid token, and a 429
+ * instead after too many failures from one address; a valid token passes there too. A hook checks its own secret: its route reports a wrong one with
  * `countFailure`.
  */
 export function authorise(
   context: AuthorisationContext,
-  { access, own = false }: { readonly access: Access; readonly own?: boolean },
+  { access }: { readonly access: Access },
   { surface, incoming, address }: Pick<Caller, "surface" | "incoming" | "address">,
   /** Who a request without a token comes from (`ambientIdentity`). */
   ambient?: Principal,
@@ -66,25 +66,8 @@ export function authorise(
     if (tooMany) throw tooMany;
     throw new HttpError(401, "unauthorized", message, { hint: "Send it as Authorization: Bearer …" });
   }
-  if (access !== "any" && !allows(principal, access, own)) {
-    throw new HttpError(
-      403,
-      "insufficient_scope",
-      `This route needs the scope ${access}; the token has ${principal.scopes.join(", ")}.`,
-    );
-  }
-  if (isConfined(principal) && !own && access !== "any") {
-    throw new HttpError(403, "denied", "This route is for the owner; the token belongs to another person.", {
-      hint: "Ask the owner for a token with the scope that the route needs.",
-    });
-  }
   return principal;
 }
-
-/** Who may send for a person or an application may also read what belongs to it. */
-const allows = (principal: Principal, access: Scope, own: boolean): boolean =>
-  holds(principal.scopes, access) ||
-  (own && access === "read" && isConfined(principal) && holds(principal.scopes, "chat"));
 
 /**
  * Counts a request with a wrong secret. After many of them from one address the answer to the next wrong one is the returned

@@ -1,8 +1,8 @@
 /** The kind of a token that is minted: what its minter is, and what was asked for, decide. A minted token never reaches more people. */
 import { DeniedError, InvalidInputError } from "../../../core/errors.ts";
 import { isRecordId } from "../../../core/people/person.ts";
+import { type Scope, within } from "../../../core/rights/scope.ts";
 import type { Principal } from "./principal.ts";
-import { type Scope, within } from "./scope.ts";
 import type { TokenRecord } from "./token-file.ts";
 
 export interface WantedKind {

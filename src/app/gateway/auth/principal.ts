@@ -1,6 +1,8 @@
 /** The sender of a request: the surface it came in on, the token it presented, and what that token was granted. */
 import { OWNER as OWNER_ID, type PersonId } from "../../../core/people/person.ts";
-import type { Scope } from "./scope.ts";
+import type { Effect } from "../../../core/rights/decide.ts";
+import type { Scope } from "../../../core/rights/scope.ts";
+import type { PeopleNow } from "../../../engine/people/directory.ts";
 
 /**
  * Who a token belongs to. `owner`: the person the installation belongs to. `application`: a program that vouches for its users.
@@ -31,6 +33,8 @@ export interface Principal {
   readonly app?: string;
   /** An old token bound to one `user`. */
   readonly user?: string;
+  /** What the request does, and the people of that moment if their rights count. Set when the request is admitted. */
+  readonly asks?: { readonly effect: Effect; readonly people?: PeopleNow };
 }
 
 /** Whether it sees only what belongs to its person or to its application's users, also with the scope `read`. */

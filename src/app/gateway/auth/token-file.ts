@@ -18,7 +18,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { DIRECTORY_MODE, FILE_MODE } from "../../../config/paths.ts";
 import { ConfigError } from "../../../core/errors.ts";
-import { SCOPES } from "./scope.ts";
+import { SCOPES } from "../../../core/rights/scope.ts";
 
 const limitsSchema = z.object({
   requestsPerMinute: z.number().positive().optional(),

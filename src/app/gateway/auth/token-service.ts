@@ -6,11 +6,11 @@
 import { DeniedError, errorText, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { accountOf, OWNER as OWNER_ID, type PersonId } from "../../../core/people/person.ts";
 import type { Log } from "../../../core/ports/log.ts";
+import { holds, SCOPES, type Scope, within } from "../../../core/rights/scope.ts";
 import { HttpError, keyReused } from "../http/http-error.ts";
 import { kindToMint } from "./mint-kind.ts";
 import { assertMayMint, lineageOf } from "./minting-bounds.ts";
 import { type Principal, ROOT, type UsageLimits } from "./principal.ts";
-import { holds, SCOPES, type Scope, within } from "./scope.ts";
 import { freshToken, hashOf, MAX_TOKEN, sameHash, tokenId } from "./token.ts";
 import type { TokenRecord } from "./token-file.ts";
 import type { TokenStorage } from "./token-storage.ts";

@@ -2,10 +2,10 @@
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { API_CHANNEL, apiMailbox, OWNER_MAILBOXES, TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
 import { OWNER } from "../../../core/people/person.ts";
+import { holds } from "../../../core/rights/scope.ts";
 import type { Mailbox } from "../../../engine/outbox/mailboxes.ts";
 import type { People } from "../../../engine/runtime/people.ts";
 import { type Principal, ROOT } from "../auth/principal.ts";
-import { holds } from "../auth/scope.ts";
 import { speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
 import { API_CONNECTOR } from "./address.ts";

@@ -5,9 +5,9 @@
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { isReservedUser, personOfApiUser } from "../../../core/people/api-user.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
-import { seesAgent } from "../auth/ownership.ts";
+import { holds } from "../../../core/rights/scope.ts";
+import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined, type Principal } from "../auth/principal.ts";
-import { holds } from "../auth/scope.ts";
 import { speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Speaking } from "./accept-once.ts";

@@ -20,6 +20,7 @@ export const chatCompletionsRoute = defineRoute({
   method: "POST",
   path: "/v1/chat/completions",
   access: "chat",
+  action: "message",
   own: true,
   tag: "openai",
   summary: "Send a message to a profile or an agent, in the format of the OpenAI Chat Completions API",

@@ -1,9 +1,9 @@
 /** `GET /v1/models`: the values of `model` that a token may use: the profiles, and agents by name. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { seesAgent } from "../auth/ownership.ts";
+import { holds } from "../../../core/rights/scope.ts";
+import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
-import { holds } from "../auth/scope.ts";
 import { findAgent, profilesOf } from "../messages/address.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { modelNotFound, resolveConversation } from "./resolve-conversation.ts";
@@ -21,6 +21,7 @@ const modelsRoute = defineRoute({
   method: "GET",
   path: "/v1/models",
   access: "chat",
+  action: "message",
   own: true,
   tag: "openai",
   summary: "List the values of `model`: profiles, and agents by their session key",
@@ -46,6 +47,7 @@ const modelRoute = defineRoute({
   method: "GET",
   path: "/v1/models/:model",
   access: "chat",
+  action: "message",
   own: true,
   tag: "openai",
   summary: "One model: a profile, or an agent by id or session key",

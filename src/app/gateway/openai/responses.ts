@@ -27,6 +27,7 @@ export const responsesRoute = defineRoute({
   method: "POST",
   path: "/v1/responses",
   access: "chat",
+  action: "message",
   own: true,
   tag: "openai",
   summary: "Send a message to a profile or an agent, in the format of the OpenAI Responses API",

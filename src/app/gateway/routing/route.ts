@@ -52,8 +52,10 @@ export interface Route<
   /** Parameters are written `:name`. */
   readonly path: string;
   readonly access: Access;
-  /** Also for tokens of people and applications: the handler answers only about what belongs to the token. */
+  /** Also for tokens of people and applications: the handler judges what the request names (`judge-request.ts`). */
   readonly own?: true;
+  /** What it does, as grants name it: the tool that does the same; `manage.…` for what belongs to the installation. */
+  readonly action: string;
   readonly tag: string;
   readonly summary: string;
   readonly params?: P;

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { assertMessageFits } from "../../../core/text-limits.ts";
 import { ambientIdentity } from "../auth/ambient-identity.ts";
 import { authorise, bearerToken, type Caller, countFailure } from "../auth/authorise.ts";
+import { admitted } from "../auth/judge-request.ts";
 import { HttpError } from "../http/http-error.ts";
 import { parseJsonBody, parseQuery, readBody } from "../http/read-request.ts";
 import { sendError, sendReply } from "../http/send-reply.ts";
@@ -30,7 +31,8 @@ export async function serveRoute(
     if (loading) await loading;
     const isOpen = route.access === "anonymous" || route.access === "hook";
     const ambient = isOpen ? undefined : ambientIdentity(context, exchange);
-    const principal = authorise(context, route, exchange, ambient && (await ambient));
+    const sender = authorise(context, route, exchange, ambient && (await ambient));
+    const principal = await admitted(context.agents.directory, route, sender);
     const hasBody = route.body || route.method !== "GET";
     const raw = hasBody ? await readBody(incoming, context.config().gateway.limits.bodyBytes) : EMPTY;
     const call: Call = {

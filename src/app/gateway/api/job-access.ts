@@ -1,0 +1,85 @@
+/**
+ * Jobs over HTTP: which of them a request reaches, and what it may change in them. For a person's token the rules are those of the
+ * tools `cron` and `cron_add` in the hands of that person's agent (L13).
+ */
+import { makerOf, notAFile, ofThisProfile, withoutCommands } from "../../../adapters/tools/schedules/cron-access.ts";
+import { NotFoundError } from "../../../core/errors.ts";
+import { OWNER } from "../../../core/people/person.ts";
+import type { CronJob } from "../../../core/schedule/job.ts";
+import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
+import type { JobMaker } from "../../../engine/triggers/cron/job-changes.ts";
+import { effectsOfJob } from "../../../engine/triggers/cron/job-rights.ts";
+import { assertMay, reaches } from "../auth/judge-request.ts";
+import { isConfined, type Principal } from "../auth/principal.ts";
+import { HttpError } from "../http/http-error.ts";
+import { limitedBehalf } from "../messages/accept-once.ts";
+import type { Call } from "../routing/route.ts";
+
+type Asking = Pick<Call, "context" | "principal">;
+
+const PAGE = 1_000;
+const MOST = 10_000;
+
+/** Jobs of the owner's that no one wrote down a person for are the owner's. */
+const seesJob = (principal: Principal, { id, behalf }: CronJob): boolean =>
+  reaches(principal, `job:${id}`, behalf?.person ?? OWNER);
+
+/** Throws a 404, also if the request may not reach it. */
+export async function requireJob({ context, principal }: Asking, id: string): Promise<JobView> {
+  const job = await context.triggers.cron.get(id);
+  if (seesJob(principal, job)) return job;
+  throw new NotFoundError(`There is no job ${id.slice(0, 100)}.`);
+}
+
+interface Wanted {
+  readonly includeDisabled: boolean;
+  readonly after?: string;
+  readonly limit: number;
+}
+
+/** The jobs that the request reaches, in the order of their ids. */
+export async function listJobs({ context, principal }: Asking, wanted: Wanted): Promise<readonly JobView[]> {
+  const { cron } = context.triggers;
+  if (!isConfined(principal)) return cron.list(wanted);
+  const { includeDisabled, limit } = wanted;
+  const seen: JobView[] = [];
+  let { after } = wanted;
+  for (let read = 0; read < MOST && seen.length < limit; read += PAGE) {
+    const page = await cron.list({ includeDisabled: true, limit: PAGE, after });
+    seen.push(...page.filter((job) => (includeDisabled || job.enabled) && seesJob(principal, job)));
+    after = page.at(-1)?.id;
+    if (page.length === 0) break;
+  }
+  return seen.slice(0, limit);
+}
+
+/** Who makes a job. A person's job belongs to the conversation that the person wrote to last, as if its agent had made it. */
+export async function makerFor(call: Asking, body: unknown): Promise<JobMaker> {
+  const { context, principal } = call;
+  const behalf = limitedBehalf(call);
+  if (!isConfined(principal)) return { behalf };
+  const { cron } = context.triggers;
+  assertMay(principal, effectsOfJob("cron_add", cron.addOps(withoutCommands(body)).job));
+  const agent = principal.person && (await context.agents.people.foregroundOf(principal.person));
+  if (!agent) {
+    throw new HttpError(409, "no_conversation", "A job belongs to a conversation, and this token has none yet.", {
+      hint: "Use a token of one person, who has written to an agent before.",
+    });
+  }
+  return { ...(await makerOf(cron, agent)), behalf };
+}
+
+/** Throws unless the request may change the job like this. `patch` absent: it is removed. */
+export async function assertMayChange(call: Asking, id: string, patch?: unknown): Promise<void> {
+  if (!isConfined(call.principal)) return;
+  const before = notAFile(await requireJob(call, id));
+  if (patch === undefined) return;
+  const { job } = await call.context.triggers.cron.updateOps(id, withoutCommands(patch));
+  ofThisProfile(before, job);
+  assertMay(call.principal, effectsOfJob("cron", job));
+}
+
+/** Throws a 404 if the request may not reach the job. */
+export async function assertReachesJob(call: Asking, id: string): Promise<void> {
+  if (isConfined(call.principal)) await requireJob(call, id);
+}
