@@ -23,6 +23,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   config: [],
   engine: [
     "commit",
+    "files",
     "people",
     "inbox",
     "outbox",
@@ -37,7 +38,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "agents",
     "triggers",
   ],
-  adapters: ["system", "store", "models", "tools", "workspace", "connectors"],
+  adapters: ["system", "store", "files", "models", "tools", "workspace", "connectors"],
   app: ["client", "node", "gateway", "library", "testing", "cli"],
   /** src/main.ts and src/index.ts. */
   "": [],

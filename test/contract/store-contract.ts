@@ -7,6 +7,7 @@ import { approvalsContract } from "./approvals-contract.ts";
 import { budgetContract } from "./budget-contract.ts";
 import { commitContract } from "./commit-contract.ts";
 import { damageContract } from "./damage-contract.ts";
+import { filesContract } from "./files-contract.ts";
 import type { Opener } from "./fixture.ts";
 import { historyContract } from "./history-contract.ts";
 import { inboxContract } from "./inbox-contract.ts";
@@ -40,6 +41,7 @@ export function storeContract(name: string, open: Opener): void {
     requestsContract(open);
     peopleContract(open);
     approvalsContract(open);
+    filesContract(open);
     retentionContract(open);
     lifetimeContract(open);
     damageContract(open);

@@ -4,7 +4,7 @@ import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { Log } from "../../core/ports/log.ts";
-import type { FileStore } from "../../core/ports/ports.ts";
+import type { BlobStore } from "../../core/ports/ports.ts";
 import type { SharedMirror } from "./files/follow-shared.ts";
 import { databaseFileStore } from "./postgres/file-store.ts";
 import { openPostgresStore, type PostgresStore } from "./postgres/open-store.ts";
@@ -12,7 +12,7 @@ import type { Environment } from "./shared-store-url.ts";
 
 export interface SharedStore {
   readonly store: PostgresStore;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   /** How long a silent node counts as alive. */
   readonly leaseMs: number;
   close(): Promise<void>;
@@ -47,7 +47,7 @@ export async function openSharedStore(options: SharedStoreOptions): Promise<Shar
   }
 }
 
-async function openFiles({ config, env = {}, paths }: SharedStoreOptions, store: PostgresStore): Promise<FileStore> {
+async function openFiles({ config, env = {}, paths }: SharedStoreOptions, store: PostgresStore): Promise<BlobStore> {
   const { s3 } = config.store;
   if (!s3) return databaseFileStore(store.connections);
   const deps = secretDeps(paths.home, env);

@@ -1,11 +1,16 @@
 /** Stores files on the local disk. A file is written to a temporary name, flushed and renamed, so it is complete or absent. */
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { InvalidInputError } from "../../core/errors.ts";
-import type { FileStore } from "../../core/ports/ports.ts";
+import type { BlobStore } from "../../core/ports/ports.ts";
 
-export function diskFileStore(directory: string): FileStore {
+export function diskFileStore(directory: string): BlobStore {
+  // A path may come from outside: only files in this directory are read and removed.
+  const inside = (path: string): void => {
+    if (dirname(resolve(path)) !== resolve(directory))
+      throw new InvalidInputError(`"${path}" is not in the file store.`);
+  };
   return {
     async write(name, content) {
       if (name === "" || basename(name) !== name || name.startsWith(".") || name.includes("\0")) {
@@ -22,13 +27,16 @@ export function diskFileStore(directory: string): FileStore {
         await file.close();
       }
       await rename(temporary, path);
+      await syncDirectory(directory);
       return path;
     },
+    pathOf: (name) => join(directory, name),
+    async remove(path) {
+      inside(path);
+      await rm(path, { force: true });
+    },
     async read(path) {
-      // A path may come from outside: only files in this directory are read.
-      if (dirname(resolve(path)) !== resolve(directory)) {
-        throw new InvalidInputError(`"${path}" is not in the file store.`);
-      }
+      inside(path);
       try {
         return await readFile(path);
       } catch (error) {
@@ -37,4 +45,14 @@ export function diskFileStore(directory: string): FileStore {
       }
     },
   };
+}
+
+/** After a rename the name is durable only when the directory is. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { AwsClient } from "aws4fetch";
 import { InvalidInputError, StoreUnavailableError } from "../../core/errors.ts";
-import type { FileStore } from "../../core/ports/ports.ts";
+import type { BlobStore } from "../../core/ports/ports.ts";
 
 export interface S3Options {
   /** The address of the service, such as `https://s3.eu-central-1.amazonaws.com`. */
@@ -20,7 +20,7 @@ export interface S3Options {
 const TIMEOUT_MS = 30_000;
 const RETRIES = 3;
 
-export function s3FileStore(options: S3Options): FileStore {
+export function s3FileStore(options: S3Options): BlobStore {
   const { bucket, prefix = "", accessKeyId, secretAccessKey, region } = options;
   const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3", retries: RETRIES });
   const begin = `s3://${bucket}/`;
@@ -38,7 +38,20 @@ export function s3FileStore(options: S3Options): FileStore {
       cause,
       hint: "Check store.s3 in the configuration; the file can be written again.",
     });
+  const keyIn = (path: string): string => {
+    const key = path.slice(begin.length);
+    // A path may come from outside: only objects below the prefix are read and removed.
+    if (!path.startsWith(begin) || !key.startsWith(prefix) || key.includes(".."))
+      throw new InvalidInputError(`"${path}" is not in the file store.`);
+    return key;
+  };
   return {
+    pathOf: (name) => `${begin}${prefix}${name}`,
+    async remove(path) {
+      const response = await ask(keyIn(path), { method: "DELETE" });
+      await response.arrayBuffer();
+      if (!response.ok && response.status !== 404) throw unavailable(`refused to remove a file (${response.status})`);
+    },
     async write(name, content) {
       if (name === "" || /[/\\\0]/.test(name) || name.startsWith("."))
         throw new InvalidInputError(`"${name}" is not a file name.`);
@@ -49,12 +62,7 @@ export function s3FileStore(options: S3Options): FileStore {
       return `${begin}${key}`;
     },
     async read(path) {
-      const key = path.slice(begin.length);
-      // A path may come from outside: only objects below the prefix are read.
-      if (!path.startsWith(begin) || !key.startsWith(prefix) || key.includes("..")) {
-        throw new InvalidInputError(`"${path}" is not in the file store.`);
-      }
-      const response = await ask(key, { method: "GET" });
+      const response = await ask(keyIn(path), { method: "GET" });
       const content = new Uint8Array(await response.arrayBuffer());
       if (response.status === 404) return undefined;
       if (!response.ok) throw unavailable(`refused to return a file (${response.status})`);

@@ -9,13 +9,13 @@ import type { HomePaths } from "../../config/paths.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
-import type { FileStore } from "../../core/ports/ports.ts";
+import type { BlobStore } from "../../core/ports/ports.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { Cluster } from "../../engine/cluster/cluster.ts";
 
 export interface NodeStore {
   readonly store: Store;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly nodeName: string;
   readonly rebuilt?: EmbeddedStore["rebuilt"];
   /** Absent on an embedded store: no other node uses it. */

@@ -1,4 +1,4 @@
-/** A file that came with a message or from a tool: its path in the file store and its type. */
+/** A file that came with a message, or goes out with a delivery. It is opened by its id. */
 import { z } from "zod";
 
 export const fileReferenceSchema = z
@@ -7,7 +7,12 @@ export const fileReferenceSchema = z
     name: z.string().min(1),
     mimeType: z.string().min(1),
     size: z.number().int().nonnegative(),
-    path: z.string().min(1),
+    /** What the model is shown of it. Absent: its name and size. */
+    as: z.enum(["image", "text", "reference"]).optional(),
+    /** How long the text is that the model is shown. */
+    characters: z.number().int().nonnegative().optional(),
+    /** Only in messages of earlier versions. */
+    path: z.string().min(1).optional(),
   })
   .readonly();
 export type FileReference = z.infer<typeof fileReferenceSchema>;

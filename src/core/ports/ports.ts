@@ -26,3 +26,11 @@ export interface FileStore {
   write(name: string, content: string | Uint8Array): Promise<string>;
   read(path: string): Promise<Uint8Array | undefined>;
 }
+
+/** A file store whose files can be removed again: it holds the bytes of files that belong to people. */
+export interface BlobStore extends FileStore {
+  /** The path that `write` returns for this name. */
+  pathOf(name: string): string;
+  /** No effect if there is no such file. */
+  remove(path: string): Promise<void>;
+}

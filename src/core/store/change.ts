@@ -12,6 +12,7 @@ import type { BudgetDecision, CallCost } from "../budget/budget-decision.ts";
 import type { DeliveryContext, DeliveryState, NewDelivery } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "../ids.ts";
 import type { MessageState, NewMessage } from "../message/message.ts";
+import type { StoredFile } from "../message/stored-file.ts";
 import type { AuditEntry } from "../people/audit.ts";
 import type { PersonRecord } from "../people/person.ts";
 import type { ApprovalId, ApprovalState, NewApproval } from "../rights/approval.ts";
@@ -237,6 +238,27 @@ export type Op =
    * finds it also if this process ends now. No effect if the agent does not exist.
    */
   | { readonly op: "approval.withdraw"; readonly of: Recipient; readonly reason: string }
+  /** Names blobs before their bytes are written, so that those of an upload that never ends are found and removed. */
+  | { readonly op: "file.stage"; readonly blobs: readonly string[]; readonly until: number }
+  /**
+   * The row of a file. Refused as missing unless each of its blobs is staged or belongs to another file. The result says if the
+   * file exists already, or if its person's files would exceed `quota` bytes; then nothing is written.
+   */
+  | { readonly op: "file.put"; readonly file: StoredFile; readonly quota: number }
+  /** An agent or a delivery refers to files: they are kept as long as it exists. Refused if one is not a file of `person`. */
+  | {
+      readonly op: "file.hold";
+      readonly files: readonly string[];
+      readonly by: Recipient | { readonly delivery: DeliveryId };
+      readonly person?: string;
+    }
+  | { readonly op: "file.remove"; readonly id: string }
+  /**
+   * Removes the files of one bounded portion that were stored before a time and that nothing refers to. The result names blobs
+   * that no row will ever use again; their bytes are deleted after this commit, and then `file.gone` is committed.
+   */
+  | { readonly op: "file.sweep"; readonly before: number; readonly limit: number; readonly after?: string }
+  | { readonly op: "file.gone"; readonly blobs: readonly string[] }
   /** A row of the audit log, in the commit of what it tells about. */
   | { readonly op: "audit.add"; readonly entry: AuditEntry }
   /** Counts messages between a swarm and a contact; the first one creates the contact. `known`: refused if it does not exist. */
@@ -312,6 +334,13 @@ export type OpResult =
   | { readonly op: "budget.sweep"; readonly charged: number; readonly removed: number }
   /** `woken`: it was suspended and is work again. */
   | { readonly op: "approval.withdraw"; readonly withdrawn: number; readonly woken?: AgentId }
+  | { readonly op: "file.put"; readonly status: "stored" | "exists" | "full"; readonly used: number }
+  | {
+      readonly op: "file.sweep";
+      readonly removed: number;
+      readonly blobs: readonly string[];
+      readonly next: string | undefined;
+    }
   | { readonly op: "prune"; readonly removed: number; readonly next: string | undefined };
 
 export interface Posted {

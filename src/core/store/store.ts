@@ -10,6 +10,7 @@ import type { BudgetRecord, Reservation } from "../budget/budget.ts";
 import type { Delivery, DeliveryState, WaitingState } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "../ids.ts";
 import type { Message, MessageState } from "../message/message.ts";
+import type { StoredFile } from "../message/stored-file.ts";
 import type { AuditFilter, AuditRow } from "../people/audit.ts";
 import type { PersonRecord } from "../people/person.ts";
 import type { Approval, ApprovalFilter, ApprovalId, GrantKey } from "../rights/approval.ts";
@@ -139,6 +140,15 @@ export interface StoreReader {
   approvalsDue(page: Page & { readonly by?: number }): Promise<readonly Approval[]>;
   /** The oldest unused yes for such a call, also one whose time is over. */
   grantFor(key: GrantKey): Promise<Approval | undefined>;
+  file(id: string): Promise<StoredFile | undefined>;
+  /** Some file with this content. */
+  fileBySha(sha: string): Promise<StoredFile | undefined>;
+  /** By id, of one person or of all. */
+  files(page: Page & { readonly person?: string; readonly after?: string }): Promise<readonly StoredFile[]>;
+  /** Whether an agent refers to a file. */
+  holdsFile(agentId: AgentId, id: string): Promise<boolean>;
+  /** How many bytes a person's files have. */
+  fileBytes(person: string): Promise<number>;
   fact(key: string): Promise<string | undefined>;
   /** A row of the ledger of HTTP requests, also an expired one that was not pruned yet (M18). */
   request(key: string): Promise<RequestRecord | undefined>;

@@ -1,23 +1,31 @@
 /** Files in memory that outlive processes; writing one is a call at which a process may die. */
-import type { FileStore } from "../../../src/core/ports/ports.ts";
+import type { BlobStore } from "../../../src/core/ports/ports.ts";
 import type { SimProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 export interface SimFiles {
-  port(process: SimProcess): FileStore;
+  port(process: SimProcess): BlobStore;
   /** Writes a file from outside of the program. */
   put(name: string, content: string): void;
+  has(name: string): boolean;
 }
 
 export function makeSimFiles(scheduler: Scheduler): SimFiles {
   const files = new Map<string, Uint8Array>();
   return {
     put: (name, content) => void files.set(name, new TextEncoder().encode(content)),
+    has: (name) => files.has(name),
     port: (process) => ({
       write: (name, content) =>
         process.call("file", "write", (answer) => {
           files.set(name, typeof content === "string" ? new TextEncoder().encode(content) : content);
           scheduler.after(1, () => answer({ value: name }));
+        }),
+      pathOf: (name) => name,
+      remove: (path) =>
+        process.call("file", "remove", (answer) => {
+          files.delete(path);
+          scheduler.after(1, () => answer({ value: undefined }));
         }),
       read: (path) =>
         process.call("file", "read", (answer) => {

@@ -187,6 +187,26 @@ export const COPIED: readonly CopiedTable[] = [
     key: ["id"],
     columns: { id: "text", waiter: "text", awaited: "text", run_id: "text", since: "integer" },
   },
+  {
+    name: "stored_files",
+    key: ["id"],
+    columns: {
+      id: "text",
+      sha: "text",
+      blob: "text",
+      shown_blob: "text",
+      person: "text",
+      size: "integer",
+      created_at: "integer",
+      record: "text",
+    },
+  },
+  { name: "file_holds", key: ["file", "holder"], columns: { file: "text", holder: "text" } },
+  {
+    name: "blob_trash",
+    key: ["blob"],
+    columns: { blob: "text", due_at: "integer", doomed: "boolean" },
+  },
   { name: "facts", key: ["key"], columns: { key: "text", value: "text" } },
   {
     name: "budgets",

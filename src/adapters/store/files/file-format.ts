@@ -16,6 +16,7 @@ export const JOB_RUNS_FILE = "cron/runs.jsonl";
 export const BUDGETS_FILE = "budgets.json";
 export const SWARMS_FILE = "swarms/swarms.json";
 export const PEOPLE_FILE = "people.json";
+export const STORED_FILES_FILE = "files.json";
 
 export interface AgentPaths {
   readonly dir: string;

@@ -9,6 +9,7 @@ import type { Log } from "../../../core/ports/log.ts";
 import { allTold } from "../postgres/budgets.ts";
 import { endedBefore, touchedSince } from "../postgres/changes.ts";
 import type { PostgresStore } from "../postgres/open-store.ts";
+import { allHolds } from "../postgres/stored-files.ts";
 import { budgetsFile } from "./budgets-file.ts";
 import { diskFiles } from "./disk-files.ts";
 import {
@@ -19,6 +20,7 @@ import {
   JOBS_FILE,
   jsonText,
   PEOPLE_FILE,
+  STORED_FILES_FILE,
   SUBAGENTS_FILE,
   SWARMS_FILE,
 } from "./file-format.ts";
@@ -27,6 +29,7 @@ import type { MirrorFiles } from "./mirror-files.ts";
 import { type MirrorNotice, noticeText } from "./mirror-notice.ts";
 import { peopleFile } from "./people-file.ts";
 import { readSharedAgent } from "./shared-agent.ts";
+import { storedFilesFile } from "./stored-files-file.ts";
 
 export interface SharedMirror {
   /** Brings the files up to date with everything committed before the call. */
@@ -122,7 +125,7 @@ class Follower {
       for (const { id } of page) await this.#mirrorAgent(id);
       page = await this.#store.agents({ limit: 500, after: page.at(-1)?.id });
     }
-    for (const registry of ["jobs", "subagents", "budgets", "swarms", "people"]) await this.#follow(registry);
+    for (const registry of ["jobs", "subagents", "budgets", "swarms", "people", "files"]) await this.#follow(registry);
   }
 
   async #follow(word: string): Promise<void> {
@@ -130,6 +133,7 @@ class Follower {
     if (word === "budgets") return this.#mirrorBudgets();
     if (word === "swarms") return this.#mirrorSwarms();
     if (word === "people") return this.#mirrorPeople();
+    if (word === "files") return this.#mirrorStoredFiles();
     if (word === "jobs" || word.startsWith("job:"))
       return this.#replace(JOBS_FILE, "cron", { version: 1, jobs: await this.#store.jobs() });
     if (/^[a-z0-9]{24,32}$/.test(word)) await this.#mirrorAgent(word as AgentId);
@@ -159,6 +163,14 @@ class Follower {
     const revision = await this.#store.rightsRevision();
     if (revision > 0)
       this.#replace(PEOPLE_FILE, ".", peopleFile(revision, await this.#store.people({ limit: MAX_COUNT })));
+  }
+
+  async #mirrorStoredFiles(): Promise<void> {
+    const files = await this.#store.files({ limit: MAX_COUNT });
+    if (files.length === 0 && this.#files.size(STORED_FILES_FILE) === undefined) return;
+    const holds = Map.groupBy(await allHolds(this.#store.connections), ({ file }) => file);
+    const held = files.map((file) => ({ file, holders: (holds.get(file.id) ?? []).map(({ holder }) => holder) }));
+    this.#replace(STORED_FILES_FILE, ".", storedFilesFile(held));
   }
 
   #replace(path: string, dir: string, value: unknown): void {

@@ -33,6 +33,8 @@ export interface MirrorSource {
   swarms(): readonly unknown[];
   /** The content of `people.json`; undefined if no one was ever recorded. */
   people(): object | undefined;
+  /** The content of `files.json`; undefined if there is no file. */
+  storedFiles(): object | undefined;
   /** The row of one due time, as text. */
   slot(jobId: string, slot: string): string | undefined;
   /** The newest rows of due times, oldest first. */

@@ -9,6 +9,7 @@ import {
   BUDGETS_FILE,
   jsonText,
   PEOPLE_FILE,
+  STORED_FILES_FILE,
   SUBAGENTS_FILE,
   SWARMS_FILE,
 } from "./file-format.ts";
@@ -19,6 +20,7 @@ import { type JobRunsMirror, jobRunsMirror } from "./mirror-job-runs.ts";
 import { type JobsMirror, jobsMirror } from "./mirror-jobs.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 import type { LoggedChange, MirrorSource } from "./mirror-source.ts";
+import { storedFilesFile } from "./stored-files-file.ts";
 
 const CHANGES_PER_STEP = 20_000;
 const AGENTS_PER_PASS_STEP = 200;
@@ -148,6 +150,7 @@ export class Mirror {
     this.#jobRuns.all();
     this.#mirrorSwarms();
     this.#mirrorPeople();
+    this.#mirrorStoredFiles();
     if (pass.otherDatabase) this.#setAgentsAside();
     this.#pass = undefined;
     this.#done = pass.until;
@@ -168,6 +171,7 @@ export class Mirror {
     if (slots.length > 0) this.#jobRuns.changed(slots);
     if (words.has("swarms")) this.#mirrorSwarms();
     if (words.has("people")) this.#mirrorPeople();
+    if (words.has("files")) this.#mirrorStoredFiles();
     this.#done = changes.at(-1)?.n ?? this.#done;
     return { more: changes.length === CHANGES_PER_STEP };
   }
@@ -216,6 +220,12 @@ export class Mirror {
   #mirrorPeople(): void {
     const people = this.#source.consistently(() => this.#source.people());
     if (people) this.#mirrorRegistry(PEOPLE_FILE, ".", people);
+  }
+
+  #mirrorStoredFiles(): void {
+    const files = this.#source.consistently(() => this.#source.storedFiles());
+    if (files || this.#files.size(STORED_FILES_FILE) !== undefined)
+      this.#mirrorRegistry(STORED_FILES_FILE, ".", files ?? storedFilesFile([]));
   }
 
   #mirrorRegistry(path: string, dir: string, value: unknown): void {

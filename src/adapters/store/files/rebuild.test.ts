@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { targetKey } from "../../../core/delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, Ids, RunId, SessionKey } from "../../../core/ids.ts";
+import type { StoredFile } from "../../../core/message/stored-file.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import type { ApprovalId } from "../../../core/rights/approval.ts";
 import type { Op } from "../../../core/store/change.ts";
@@ -122,6 +123,35 @@ describe("rebuilding from the plain files", () => {
     expect((await store.job("look"))?.behalf).toEqual(behalf);
     expect((await store.subagentRun("child-1"))?.behalf).toEqual(behalf);
     expect(await store.agent(ann)).toMatchObject({ person: "telegram:ann", state: { speakers: ["bob"] } });
+  });
+
+  test("restores files and who refers to them, also what only the history names", async () => {
+    const file = (name: string): StoredFile => ({
+      ...{ id: `file_${name}`, sha: "0".repeat(64), name, mimeType: "text/plain", size: 1, blob: `blob-${name}` },
+      ...{ behalf: { person: "ann" as PersonId }, createdAt: 1, shown: { as: "reference" } },
+    });
+    lived((work) => {
+      work.agent("ann");
+      for (const name of ["a0", "b1", "c2"]) {
+        work.commit([{ op: "file.stage", blobs: [`blob-${name}`], until: 9e12 }]);
+        work.commit([{ op: "file.put", file: file(name), quota: 100 }]);
+      }
+      work.commit([{ op: "file.hold", files: ["file_a0"], by: { agentId: ann } }]);
+      const files = [{ id: "file_b1", name: "b1", mimeType: "text/plain", size: 1 }];
+      const message = { body: { kind: "user", text: "look", files }, acceptedAt: 1 } as const;
+      work.commit([
+        {
+          op: "message.post",
+          to: { agentId: ann },
+          message: { ...message, body: { ...message.body, files: [...files] } },
+        },
+      ]);
+    });
+    expect(run()).toMatchObject({ storedFiles: 3, problems: [] });
+    const store = readerOf(open());
+    expect(await store.file("file_a0")).toEqual(file("a0"));
+    const held = await Promise.all(["file_a0", "file_b1", "file_c2"].map((id) => store.holdsFile(ann, id)));
+    expect(held).toEqual([true, true, false]);
   });
 
   test("restores people with their accounts and grants, under a later revision", async () => {

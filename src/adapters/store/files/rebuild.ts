@@ -21,6 +21,7 @@ import {
   restoreSubagentRuns,
   restoreSwarms,
 } from "./restore-registries.ts";
+import { restoreStoredFiles } from "./stored-files-file.ts";
 
 const INSERT_CHANGE = "INSERT INTO changes (n, id, at, touched, result) VALUES (?, ?, ?, '', NULL)";
 const CLEAR_OWNERSHIP = "UPDATE agents SET node = NULL, epoch = 0 WHERE node IS NOT NULL OR epoch > 0";
@@ -42,6 +43,7 @@ export interface RebuildReport {
   readonly jobs: number;
   readonly swarms: number;
   readonly people: number;
+  readonly storedFiles: number;
   readonly subagentRuns: number;
   readonly budgets: number;
   /** The unfinished work: ended runs, failed messages, unconfirmed deliveries. */
@@ -128,6 +130,7 @@ export function restoreHome(
   const budgets = restoreBudgets(context);
   const swarms = restoreSwarms(context);
   const people = restorePeople(context, now);
+  const storedFiles = restoreStoredFiles(context);
   // The log of changes continues after the files' mark, so that the mirror checks every agent once more.
   db.run(INSERT_CHANGE, (mark?.synced ?? 0) + 1, ids.change(), now);
   db.sql.exec("COMMIT");
@@ -135,7 +138,7 @@ export function restoreHome(
   // The nodes that owned agents no longer run, so ownership starts from zero.
   db.run(CLEAR_OWNERSHIP);
   db.run(CLEAR_NODES);
-  return { ...counts, jobs, subagentRuns, swarms, people, budgets, lost, problems, gap: gapAfter(mark) };
+  return { ...counts, jobs, subagentRuns, swarms, people, storedFiles, budgets, lost, problems, gap: gapAfter(mark) };
 }
 
 /** Every agent whose files can be used, in the order of creation. One at a time, because there may be many. */

@@ -84,7 +84,7 @@ export function restoreBudgets(context: RestoreContext): number {
 }
 
 /** The valid items of a list in a file. */
-function itemsOf<Schema extends z.ZodType>(
+export function itemsOf<Schema extends z.ZodType>(
   { files, report, keep }: RestoreContext,
   path: string,
   schema: Schema,

@@ -91,6 +91,7 @@ export async function readSharedAgent(
       job: nothing,
       swarms: nothing,
       people: nothing,
+      storedFiles: nothing,
       jobs: nothing,
       slot: nothing,
       newestSlots: nothing,

@@ -18,6 +18,7 @@ import type {
   RunRow,
 } from "./mirror-source.ts";
 import { peopleIn } from "./people-file.ts";
+import { storedFilesIn } from "./stored-files-file.ts";
 
 const SELECT_CHANGE_BOUNDS = "SELECT (SELECT min(n) FROM changes) AS first, (SELECT max(n) FROM changes) AS last";
 const SELECT_CHANGE_ID = "SELECT id FROM changes WHERE n = ?";
@@ -96,6 +97,7 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
     budgets: () => budgetsIn(db),
     swarms: () => firstSwarms(db, MAX_SWARMS),
     people: () => peopleIn(db),
+    storedFiles: () => storedFilesIn(db),
     jobs: () => allJobs(db),
     slot: (jobId, slot) => slotText(db, jobId, slot),
     newestSlots: (limit) => db.all<{ row: string }>(SELECT_NEWEST_SLOTS, limit).map(({ row }) => row),

@@ -14,6 +14,7 @@ import { type OpForm, type OpForms, whole } from "./op-form.ts";
 import { peopleOps } from "./people.ts";
 import { requestOps } from "./requests.ts";
 import { runOps } from "./runs.ts";
+import { storedFileOps } from "./stored-files.ts";
 import { subagentRunOps } from "./subagent-runs.ts";
 import { swarmOps } from "./swarms.ts";
 import { waitOps } from "./waits.ts";
@@ -33,6 +34,7 @@ export const OP_FORMS: OpForms<Op["op"]> = {
   ...peopleOps,
   ...auditOps,
   ...approvalOps,
+  ...storedFileOps,
   ...factOps,
   ...requestOps,
   prune: { wire: ({ what, before, limit, after }) => ({ what, before: whole(before), limit, after }) },

@@ -14,6 +14,7 @@ import { nodeReads } from "./nodes.ts";
 import { peopleReads } from "./people.ts";
 import { requestReads } from "./requests.ts";
 import { runReads } from "./runs.ts";
+import { storedFileReads } from "./stored-files.ts";
 import { subagentRunReads } from "./subagent-runs.ts";
 import { swarmReads } from "./swarms.ts";
 import { waitReads } from "./waits.ts";
@@ -32,6 +33,7 @@ export const readerOf = (connections: Connections): StoreReader => ({
   ...peopleReads(connections),
   ...auditReads(connections),
   ...approvalReads(connections),
+  ...storedFileReads(connections),
   ...factReads(connections),
   ...requestReads(connections),
   ...nodeReads(connections),

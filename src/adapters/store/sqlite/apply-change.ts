@@ -32,6 +32,7 @@ import { prune } from "./prune.ts";
 import { RefusedChange } from "./refused.ts";
 import { finishRequest, putRequest } from "./requests.ts";
 import { abortRun, amendRun, endRun, openRun, runGuard, stepRun, suspendRun } from "./runs.ts";
+import { blobsGone, holdFiles, putFile, removeFile, stageBlobs, sweepFiles } from "./stored-files.ts";
 import { putSubagentRun, removeSubagentRun } from "./subagent-runs.ts";
 import { countContact, putSwarm, removeSwarm } from "./swarms.ts";
 import { beginWait, endWait } from "./waits.ts";
@@ -93,6 +94,12 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "approval.use": useApproval,
   "approval.decide": decideApproval,
   "approval.withdraw": withdrawApprovals,
+  "file.stage": stageBlobs,
+  "file.put": putFile,
+  "file.hold": holdFiles,
+  "file.remove": removeFile,
+  "file.sweep": sweepFiles,
+  "file.gone": blobsGone,
   "audit.add": addAudit,
   "fact.put": putFact,
   "request.put": putRequest,

@@ -441,6 +441,24 @@ BEGIN
               v_said := v_said || jsonb_build_object('woken', v_run.id);
             END IF;
           END IF;
+        WHEN 'file.stage' THEN
+          INSERT INTO blob_trash (blob, due_at) SELECT value, (p->>'until')::bigint FROM jsonb_array_elements_text(p->'blobs');
+        WHEN 'file.put' THEN
+          v_said := {{put_file}}(p);
+          IF v_said->>'status' = 'stored' THEN v_touched := v_touched || 'files'::text; END IF;
+        WHEN 'file.hold' THEN
+          PERFORM {{hold_files}}(p);
+          v_touched := v_touched || 'files'::text;
+        WHEN 'file.remove' THEN
+          IF {{drop_files}}(ARRAY[p->>'id'], v_at) = 0 THEN
+            RAISE EXCEPTION 'missing:There is no file %.', p->>'id' USING ERRCODE = 'RKREF';
+          END IF;
+          v_touched := v_touched || 'files'::text;
+        WHEN 'file.sweep' THEN
+          v_said := {{sweep_files}}(p, v_at);
+          IF (v_said->>'removed')::bigint > 0 THEN v_touched := v_touched || 'files'::text; END IF;
+        WHEN 'file.gone' THEN
+          DELETE FROM blob_trash WHERE doomed AND blob IN (SELECT jsonb_array_elements_text(p->'blobs'));
         WHEN 'audit.add' THEN
           INSERT INTO audit (at, person, agent, action, decision, entry)
             VALUES ((p->>'at')::bigint, p->>'person', p->>'agent', p->>'action', p->>'decision', p->>'entry');

@@ -1,0 +1,52 @@
+/**
+ * A file as the store knows it: whose it is, what it is by its content, and which bytes the model is shown. The bytes are blobs of
+ * the file store; a blob is durable before a row names it, and its name is never used again for other bytes.
+ */
+import { z } from "zod";
+import { behalfSchema } from "../people/behalf.ts";
+import type { FileReference } from "./file-reference.ts";
+
+/** What the model gets of a file, decided once when it is stored, so that a prompt never changes later (L11). */
+export const shownFileSchema = z.discriminatedUnion("as", [
+  z.object({ as: z.literal("image"), blob: z.string().min(1), mimeType: z.string().min(1) }).readonly(),
+  z
+    .object({
+      as: z.literal("text"),
+      blob: z.string().min(1),
+      characters: z.number().int().nonnegative(),
+      /** What the text is of the file, if it is not the file itself. */
+      of: z.enum(["pdf", "transcript"]).optional(),
+      /** The file has more text than this. */
+      cut: z.literal(true).optional(),
+    })
+    .readonly(),
+  z.object({ as: z.literal("reference"), why: z.string().optional() }).readonly(),
+]);
+export type ShownFile = z.infer<typeof shownFileSchema>;
+
+export const storedFileSchema = z
+  .object({
+    id: z.string().min(1),
+    /** SHA-256 of the content, in hexadecimal digits. */
+    sha: z.string().length(64),
+    name: z.string().min(1),
+    /** Found from the content, not from the name. */
+    mimeType: z.string().min(1),
+    size: z.number().int().nonnegative(),
+    blob: z.string().min(1),
+    behalf: behalfSchema,
+    createdAt: z.number().int(),
+    shown: shownFileSchema,
+  })
+  .readonly();
+export type StoredFile = z.infer<typeof storedFileSchema>;
+
+/** The names of all its bytes. */
+export const blobsOf = ({ blob, shown }: StoredFile): readonly string[] =>
+  shown.as === "reference" || shown.blob === blob ? [blob] : [blob, shown.blob];
+
+/** A file as messages, entries and deliveries name it. */
+export function referenceTo({ id, name, mimeType, size, shown }: StoredFile): FileReference {
+  const characters = shown.as === "text" ? shown.characters : undefined;
+  return { id, name, mimeType, size, as: shown.as, characters };
+}
