@@ -35,6 +35,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "runs",
     "subagents",
     "cluster",
+    "commands",
     "agents",
     "triggers",
   ],

@@ -228,6 +228,7 @@ export {
   type SpentSince,
   spentSince,
 } from "./engine/budgets/budget-book.ts";
+export { submitText } from "./engine/commands/read-chat-command.ts";
 export { type CompactParams, compactSession } from "./engine/context/compaction/compact-session.ts";
 export { buildSubagentSystemPrompt, type SubagentPromptParams } from "./engine/context/prompt/subagent-prompt.ts";
 export { type ExportedSession, type Exporting, exportSession } from "./engine/context/transcript/export-session.ts";
@@ -247,7 +248,7 @@ export {
   normalizeQueueMode,
   resolveQueueSettings,
 } from "./engine/inbox/queue-settings.ts";
-export { parseQueueDirective, parseResetCommand, type ResetCommand, submitText } from "./engine/inbox/user-input.ts";
+export { parseQueueDirective, parseResetCommand, type ResetCommand } from "./engine/inbox/user-input.ts";
 export type { Mailbox, MailboxPage } from "./engine/outbox/mailboxes.ts";
 export {
   initSubagentRegistry,

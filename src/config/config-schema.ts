@@ -4,6 +4,7 @@ import { agentToAgentDefaults, agentToAgentSchema } from "./sections/agent-to-ag
 import { approvalsDefaults, approvalsSchema } from "./sections/approvals.ts";
 import { bindingsSchema } from "./sections/bindings.ts";
 import { budgetsSchema } from "./sections/budgets.ts";
+import { commandDefaults, commandsSchema } from "./sections/commands.ts";
 import { compactionDefaults, compactionSchema } from "./sections/compaction.ts";
 import { cronDefaults, cronSchema } from "./sections/cron.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
@@ -44,6 +45,7 @@ export const configSchema = section({
   agentToAgent: agentToAgentSchema,
   systemAgents: systemAgentsSchema,
   budgets: budgetsSchema,
+  commands: commandsSchema,
   compaction: compactionSchema,
   queue: queueSchema,
   subagents: subagentsSchema,
@@ -76,6 +78,7 @@ export const configDefaults = {
   people: peopleDefaults,
   session: sessionDefaults,
   agentToAgent: agentToAgentDefaults,
+  commands: commandDefaults,
   compaction: compactionDefaults,
   queue: queueDefaults,
   subagents: subagentDefaults,

@@ -23,6 +23,7 @@ export const LIVE_KEYS: readonly string[] = [
   "agentToAgent",
   "systemAgents",
   "budgets",
+  "commands",
   "compaction",
   "queue",
   "subagents",

@@ -185,6 +185,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       },
       byModel: { "local/m1": compaction, "local/m0": compaction },
     },
+    commands: { enabled: n === 0, byChannel: { api: n === 1 } },
     queue: { ...queueOf(n), dedupe: n === 0 ? "message-id" : "prompt", byChannel: { chat: queueOf(n) } },
     subagents: {
       maxDepth: 1 + n,

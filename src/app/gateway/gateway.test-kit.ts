@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
 import { defined } from "../../core/defined.ts";
+import type { Connector } from "../../core/ports/connector.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
 import type { Scope } from "../../core/rights/scope.ts";
@@ -42,7 +43,7 @@ export interface TestGateway {
 }
 
 export async function openTestGateway(
-  options: { config?: object; model?: Model; store?: string } = {},
+  options: { config?: object; model?: Model; store?: string; connectors?: readonly Connector[] } = {},
 ): Promise<TestGateway> {
   const home = mkdtempSync(join(tmpdir(), "rookery-gateway-"));
   const paths = homePaths(home);
@@ -50,7 +51,8 @@ export async function openTestGateway(
   const onFatal = (error: unknown): never => {
     throw error;
   };
-  const node = await openNode({ paths, config, connectors: [], model: options.model, log: silentLog, onFatal });
+  const { connectors = [], model } = options;
+  const node = await openNode({ paths, config, connectors, model, log: silentLog, onFatal });
   const kit = { config };
   const gateway = await openGateway({
     node,

@@ -26,7 +26,10 @@ const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export interface EngineParts
-  extends Pick<AgentSystemOptions, "nodeName" | "leaseMs" | "trialAfterMs" | "watchdog" | "remoteNodes" | "hooks"> {
+  extends Pick<
+    AgentSystemOptions,
+    "nodeName" | "leaseMs" | "trialAfterMs" | "watchdog" | "remoteNodes" | "hooks" | "commands"
+  > {
   readonly config: Config;
   readonly subagents: SubagentSettings;
   readonly toolkit: Pick<Toolkit, "promptOf" | "surroundingsOf">;

@@ -39,6 +39,7 @@ import { personOf } from "../../engine/runtime/people.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
+import { commandParts } from "./command-parts.ts";
 import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
 import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
 import { type LiveConfig, liveConfigOf } from "./live-config.ts";
@@ -213,6 +214,7 @@ function createParts(base: Base): Parts {
   };
   const systemAgents = () => systemAgentsOf(config);
   const subagents = subagentOptions(config, paths);
+  const modelGiven = options.model !== undefined;
   const system = new AgentSystem(
     ports,
     engineOptions({
@@ -226,7 +228,8 @@ function createParts(base: Base): Parts {
       subagents,
       toolkit,
       models,
-      modelGiven: options.model !== undefined,
+      modelGiven,
+      commands: commandParts({ config, paths, clock, models, cron: triggers.triggers.cron, modelGiven }),
     }),
   );
   return { ports, models, triggers, toolkit, systemAgents, subagents, system, marks };

@@ -24,6 +24,8 @@ export interface IncomingMessage {
   readonly senderName?: string;
   /** Queue settings for this message only. */
   readonly queue?: Partial<QueueSettings>;
+  /** Queue settings of this message unless the conversation has its own. */
+  readonly queueDefault?: Partial<QueueSettings>;
   /** Where the answer goes. */
   readonly delivery: DeliveryContext;
 }

@@ -35,6 +35,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     sender: z.object({ id: z.string(), name: z.string().optional() }).optional(),
     /** For this message only; overrides every other queue setting. */
     queue: queueSettingsSchema.partial().optional(),
+    /** Instead of the settings of the channel and the configuration; the agent's own settings come first. */
+    queueDefault: queueSettingsSchema.partial().optional(),
     wishes: runOverridesSchema.optional(),
     person,
   }),
@@ -96,6 +98,14 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
   /** A person's question or command about the agent's children; see `/subagents`. */
   z.object({ kind: z.literal("subagents"), command: z.string() }),
   z.object({ kind: z.literal("compact"), instructions: z.string().optional() }),
+  /** A person's command in a chat, by its name in the table of commands; `text` follows the name. */
+  z.object({
+    kind: z.literal("command"),
+    name: z.string().min(1).max(64),
+    text: z.string(),
+    /** It changes settings, so it waits its turn. Absent: it is answered between two steps of a run too. */
+    inTurn: z.literal(true).optional(),
+  }),
   z.object({
     kind: z.literal("permission"),
     runId,

@@ -32,7 +32,15 @@ export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
     /** Queue settings; `null`: back to the default. */
     | { readonly name: "queue"; readonly settings: Partial<QueueSettings> | null }
     /** Whether the agent may send; `null`: by the rules. Only the owner may change this. */
-    | { readonly name: "send"; readonly policy: SendDecision | null };
+    | { readonly name: "send"; readonly policy: SendDecision | null }
+    /** Any other command of the table, by its name; `message` is one that follows it. */
+    | {
+        readonly name: "chat";
+        readonly command: string;
+        readonly text: string;
+        readonly inTurn?: true;
+        readonly message?: string;
+      };
 };
 
 /** The result of accepting. `stale`: older than the channel's replay horizon, refused with a trace (M5). */
@@ -46,6 +54,8 @@ export interface ConnectorHost {
   command(command: IncomingCommand): Promise<Accepted>;
   /** Words that begin a new session. */
   readonly resetTriggers?: readonly string[];
+  /** Whether commands are read from texts of this connector. Absent: they are. */
+  readonly commands?: boolean;
   /** The longest message that is accepted. A connector need not read more of one. */
   readonly maxCharacters?: number;
 }

@@ -27,6 +27,7 @@ const OWNERS: readonly { readonly action: RegExp; readonly reason: string }[] = 
   },
   { action: /^diagnose$/u, reason: "it shows the whole installation" },
   { action: /^approve$/u, reason: "only the owner approves" },
+  { action: /^chat_(?:elevated|send)$/u, reason: "only the owner changes it" },
   { action: /^gateway$/u, reason: "the gateway belongs to the owner" },
   { action: /^manage\./u, reason: "it belongs to the installation, which is the owner's" },
 ];

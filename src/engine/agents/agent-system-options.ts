@@ -7,6 +7,7 @@ import type { SendPolicy } from "../../core/agent/send-policy.ts";
 import type { Budgets } from "../../core/budget/budget.ts";
 import type { TextLimits } from "../../core/text-limits.ts";
 import type { ApprovalSettings } from "../approvals/approval-port.ts";
+import type { CommandParts } from "../commands/chat-command.ts";
 import type { OutboxOptions, OutboxPorts } from "../outbox/outbox.ts";
 import type { WaitingOptions } from "../outbox/waiting-sweep.ts";
 import type { RightsSettings } from "../rights/gate.ts";
@@ -50,6 +51,8 @@ export interface AgentSystemOptions {
   readonly people?: PeopleSettings;
   /** Limits for deliveries that no connector sends. Read again for every check. */
   readonly waiting?: Partial<WaitingOptions>;
+  /** What commands in chats show and change outside of the engine. */
+  readonly commands?: CommandParts;
   /** Words that begin a new session. */
   readonly resetTriggers?: readonly string[];
   /** Whether a thread begins with the context of its parent conversation. Default: always. */

@@ -28,6 +28,7 @@ import { type ActorHost, actorHostOf } from "./actor/actor-host.ts";
 import { ActorRegistry } from "./actor/actor-registry.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import { type Answer, Answers, type Waiting } from "./answers.ts";
+import { answerCommand, type CommandHost } from "./command-context.ts";
 import { hostFor } from "./connector-host.ts";
 import { Deliveries } from "./deliveries.ts";
 import { diagnose } from "./diagnose.ts";
@@ -318,6 +319,7 @@ export class AgentSystem {
       ...{ events: this.events, subagents: this.subagents, lanes: this.lanes, outbox, node },
       ...{ people: this.people, directory: this.directory, approvals: this.approvals },
       ...{ queue: this.#queue, trials: this.#trials, fates: this.#fates },
+      answerCommand: (agent, message) => answerCommand(ports, options, this.#commandHost(), agent, message),
       restoring: () => this.#restoring,
       // Actors of a lost membership have nothing left to do.
       draining: () => this.#host !== host || this.#phase === "draining" || this.#phase === "stopped",
@@ -325,6 +327,11 @@ export class AgentSystem {
     });
     [this.#host, this.#outbox] = [host, outbox];
     if (this.#phase !== "new") void this.#scanOutbox();
+  }
+
+  #commandHost(): CommandHost {
+    const { directory, people, approvals } = this;
+    return { directory, people, approvals, queue: this.#queue, whatWaits: (agentId) => this.whatWaits(agentId) };
   }
 
   async #scanOutbox(): Promise<void> {

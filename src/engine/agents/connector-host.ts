@@ -4,8 +4,9 @@ import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
 import { messageId } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Source } from "../../core/message/message.ts";
-import type { Accepted, Connector, ConnectorHost } from "../../core/ports/connector.ts";
+import type { Accepted, Connector, ConnectorHost, IncomingCommand } from "../../core/ports/connector.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../core/text-limits.ts";
+import type { CommandParts } from "../commands/chat-command.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
@@ -22,6 +23,7 @@ export interface HostOptions {
   readonly isOwner?: (sender: Pick<Conversation, "connector" | "userId">) => boolean;
   readonly resetTriggers?: readonly string[];
   readonly textLimits?: Pick<TextLimits, "messageCharacters">;
+  readonly commands?: CommandParts;
 }
 
 export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";
@@ -39,7 +41,26 @@ export function hostFor(
     sender: { connector: incoming.connector, userId: incoming.userId },
     replayHorizonMs: connector.replayHorizonMs,
   });
+  /**
+   * The text after a command is a message of its own. After a crash in between, the channel repeats the command: the command
+   * is then a duplicate, and the text is not lost.
+   */
+  const following = async (
+    incoming: IncomingCommand,
+    command: Accepted,
+    text: string | undefined,
+  ): Promise<Accepted> => {
+    if (!text) return command;
+    const { userId, queue, queueDefault } = incoming;
+    const first = common(incoming);
+    const source = { ...first.source, messageId: `${incoming.messageId}#text` };
+    const body = { kind: "user", text, sender: { id: userId }, queue, queueDefault } as const;
+    return acceptedAs(await post({ ...first, source, body }));
+  };
   return {
+    get commands() {
+      return options.commands?.isOn?.(connector.name) ?? true;
+    },
     get resetTriggers() {
       return options.resetTriggers;
     },
@@ -48,7 +69,7 @@ export function hostFor(
       return (options.textLimits ?? DEFAULT_TEXT_LIMITS).messageCharacters;
     },
     async accept(incoming) {
-      const { text, files, replyToId, userId, senderName, queue } = incoming;
+      const { text, files, replyToId, userId, senderName, queue, queueDefault } = incoming;
       return acceptedAs(
         await post({
           ...common(incoming),
@@ -59,6 +80,7 @@ export function hostFor(
             files: files && [...files],
             replyToId: replyToId || undefined,
             queue,
+            queueDefault,
           },
         }),
       );
@@ -80,15 +102,13 @@ export function hostFor(
         const change = isOwner(incoming) ? { patch: { sendPolicy: command.policy } } : { refused: ONLY_THE_OWNER_TEXT };
         return acceptedAs(await post({ ...common(incoming), body: { kind: "setting", ...change } }));
       }
+      if (command.name === "chat") {
+        const { command: name, text, inTurn, message } = command;
+        const body = { kind: "command", name, text, inTurn } as const;
+        return following(incoming, acceptedAs(await post({ ...common(incoming), body })), message);
+      }
       const reset = await post({ ...common(incoming), body: { kind: "reset", by: "person" } });
-      if (!command.text) return acceptedAs(reset);
-      // The text after the command is the first message of the new session. After a crash in between, the channel repeats the
-      // command: the reset is then a duplicate, and the text is not lost.
-      const first = common(incoming);
-      const source = { ...first.source, messageId: `${incoming.messageId}#text` };
-      const { queue } = incoming;
-      const body = { kind: "user", text: command.text, sender: { id: incoming.userId }, queue } as const;
-      return acceptedAs(await post({ ...first, source, body }));
+      return following(incoming, acceptedAs(reset), command.text);
     },
   };
 }

@@ -81,6 +81,7 @@ export function messageEntry(message: Message, runId?: RunId, speaker?: string):
     case "describe":
     case "branch":
     case "subagents":
+    case "command":
     case "restore":
     case "compact":
       return undefined;

@@ -170,6 +170,8 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
       return { act: "settle", message, reason: "went back" };
     case "subagents":
       return { act: "settle", message, reason: "answered about children" };
+    case "command":
+      return { act: "settle", message, reason: "answered" };
     case "reset":
       return { act: "reset", message };
     case "stop":
@@ -304,8 +306,8 @@ export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arriv
   const { body, seq } = message;
   if (body.kind === "stop") return seq > run.lastSeq ? "end-stop" : "wait";
   if (body.kind === "reset") return body.by === "person" ? "end-reset" : "wait";
-  // A question about children must not wait until the run is over.
-  if (body.kind === "subagents") return "answer";
+  // A question must not wait until the run is over.
+  if (body.kind === "subagents" || (body.kind === "command" && !body.inTurn)) return "answer";
   if (!isRunnable(message)) return "wait";
   // An answer goes where its message came from, and a run acts for one person: only messages of the run's own route and person
   // can be steered into it (M30).

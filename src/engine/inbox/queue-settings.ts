@@ -52,10 +52,12 @@ export interface QueueQuestion {
   readonly sessionEntry?: Pick<AgentState, "queueMode" | "queueDebounceMs" | "queueCap" | "queueDrop">;
   readonly inlineMode?: QueueMode;
   readonly inlineOptions?: Partial<QueueSettings>;
+  /** Of the message: instead of the settings of the channel and the configuration. */
+  readonly byDefault?: Partial<QueueSettings>;
 }
 
 export function resolveQueueSettings(params: QueueQuestion): Required<QueueSettings> {
-  const { cfg, sessionEntry, inlineOptions } = params;
+  const { cfg, sessionEntry, inlineOptions, byDefault } = params;
   const channelKey = params.channel?.trim().toLowerCase() ?? "";
   const { queue } = cfg;
   const channel = Object.hasOwn(queue.byChannel, channelKey) ? queue.byChannel[channelKey] : undefined;
@@ -64,18 +66,28 @@ export function resolveQueueSettings(params: QueueQuestion): Required<QueueSetti
       params.inlineMode ??
       inlineOptions?.mode ??
       normalizeQueueMode(sessionEntry?.queueMode) ??
+      byDefault?.mode ??
       channel?.mode ??
       queue.mode ??
       configDefaults.queue.mode,
     debounceMs: atLeast(
       0,
-      inlineOptions?.debounceMs ?? sessionEntry?.queueDebounceMs ?? channel?.debounceMs ?? queue.debounceMs,
+      inlineOptions?.debounceMs ??
+        sessionEntry?.queueDebounceMs ??
+        byDefault?.debounceMs ??
+        channel?.debounceMs ??
+        queue.debounceMs,
       DEFAULT_QUEUE_DEBOUNCE_MS,
     ),
-    cap: atLeast(1, inlineOptions?.cap ?? sessionEntry?.queueCap ?? channel?.cap ?? queue.cap, DEFAULT_QUEUE_CAP),
+    cap: atLeast(
+      1,
+      inlineOptions?.cap ?? sessionEntry?.queueCap ?? byDefault?.cap ?? channel?.cap ?? queue.cap,
+      DEFAULT_QUEUE_CAP,
+    ),
     dropPolicy:
       inlineOptions?.dropPolicy ??
       normalizeQueueDropPolicy(sessionEntry?.queueDrop) ??
+      byDefault?.dropPolicy ??
       channel?.drop ??
       queue.drop ??
       DEFAULT_QUEUE_DROP,
@@ -113,6 +125,7 @@ export function queuePolicyOf(queue: () => Config["queue"] | undefined): QueuePo
         channel: source?.connector ?? delivery?.channel,
         sessionEntry: state,
         inlineOptions: body.kind === "user" ? body.queue : undefined,
+        byDefault: body.kind === "user" ? body.queueDefault : undefined,
       }),
   };
 }

@@ -1,80 +1,7 @@
-/**
- * Reads what a person typed on the connector's side and submits it as a message or as one of the commands below.
- * The engine itself never looks for commands in text.
- *
- *     stop | esc | abort | wait | exit | interrupt | /stop
- *     /new | /reset [text]            /compact [instructions]        /subagents [command]
- *     /send on|off|inherit            /queue [mode] [debounce:2s] [cap:5] [drop:old] | default
- */
-import type { SendDecision } from "../../core/agent/send-policy.ts";
+/** The words of a person's text that mean something to the queue or the session: stop words, reset words, `/queue`. */
 import { DEFAULT_RESET_TRIGGERS } from "../../core/agent/session-freshness.ts";
-import { unreachable } from "../../core/errors.ts";
-import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
-import type { Accepted, ConnectorHost } from "../../core/ports/connector.ts";
 import { normalizeQueueDropPolicy, normalizeQueueMode } from "./queue-settings.ts";
-
-export type UserInput =
-  | { readonly kind: "stop" }
-  /** `text` follows the command: the first message of the new session. */
-  | { readonly kind: "reset"; readonly text?: string }
-  /** `instructions`: what the summary should pay attention to. */
-  | { readonly kind: "compact"; readonly instructions?: string }
-  /** `text`: the command about the agent's children. */
-  | { readonly kind: "subagents"; readonly text: string }
-  /** `null`: back to the default. */
-  | { readonly kind: "queue"; readonly settings: Partial<QueueSettings> | null }
-  | { readonly kind: "send"; readonly policy: SendDecision | null }
-  /** `queue` holds for this message only. */
-  | { readonly kind: "message"; readonly text: string; readonly queue?: Partial<QueueSettings> };
-
-/**
- * Submits a person's text. Durable when it resolves. A rejection means that the text was not accepted, and the connector must
- * not acknowledge it. `mentions`: the agent's names in groups; one in front of a command is skipped.
- */
-export function submitText(
-  host: ConnectorHost,
-  incoming: IncomingMessage,
-  mentions: readonly string[] = [],
-): Promise<Accepted> {
-  const { text, files, ...origin } = incoming;
-  const input = parseUserInput(text, host.resetTriggers, mentions);
-  switch (input.kind) {
-    case "message":
-      return host.accept({ ...incoming, text: input.text, queue: input.queue ?? incoming.queue });
-    case "stop":
-      return host.command({ ...origin, command: { name: "stop" } });
-    case "reset":
-      return host.command({ ...origin, command: { name: "reset", text: input.text } });
-    case "compact":
-      return host.command({ ...origin, command: { name: "compact", instructions: input.instructions } });
-    case "subagents":
-      return host.command({ ...origin, command: { name: "subagents", text: input.text } });
-    case "queue":
-      return host.command({ ...origin, command: { name: "queue", settings: input.settings } });
-    case "send":
-      return host.command({ ...origin, command: { name: "send", policy: input.policy } });
-    default:
-      return unreachable(input, "user input");
-  }
-}
-
-export function parseUserInput(text: string, triggers?: readonly string[], mentions?: readonly string[]): UserInput {
-  if (isAbortText(text)) return { kind: "stop" };
-  const reset = parseResetCommand(text, triggers, mentions);
-  if (reset) return { kind: "reset", text: reset.text };
-  const compact = /^\/compact(?:\s*:)?(?:\s+([\s\S]+))?$/iu.exec(text.trim());
-  if (compact) return { kind: "compact", instructions: compact[1]?.trim() };
-  const subagents = /^\/subagents(?:\s*:)?(?:\s+([\s\S]+))?$/iu.exec(text.trim());
-  if (subagents) return { kind: "subagents", text: subagents[1]?.trim() ?? "" };
-  const policy = parseSendDirective(text);
-  if (policy !== undefined) return { kind: "send", policy };
-  const directive = parseQueueDirective(text);
-  if (!directive) return { kind: "message", text };
-  const { rest, settings, reset: clear } = directive;
-  if (rest === "") return { kind: "queue", settings: clear ? null : settings };
-  return { kind: "message", text: rest, queue: clear ? undefined : settings };
-}
 
 /** Longer than any command and any name that may stand before one. */
 const MAX_WORD = 1_000;
@@ -87,27 +14,6 @@ export const isAbortText = (text: string): boolean => {
   return word.length <= MAX_WORD && ABORT_WORDS.has(word.toLowerCase());
 };
 
-const SEND_DECISIONS: Readonly<Record<string, SendDecision | null>> = {
-  on: "allow",
-  allow: "allow",
-  off: "deny",
-  deny: "deny",
-  inherit: null,
-  default: null,
-  reset: null,
-};
-
-/**
- * The new decision; `null`: back to the rules of the configuration. Undefined if the whole text is not the directive: "/send
- * it to Ann" is a message.
- */
-export function parseSendDirective(text: string): SendDecision | null | undefined {
-  const typed = text.trim();
-  if (typed.length > MAX_WORD) return undefined;
-  const word = /^\/send(?:\s*:\s*|\s+)(\S+)$/iu.exec(typed)?.[1]?.toLowerCase() ?? "";
-  return Object.hasOwn(SEND_DECISIONS, word) ? SEND_DECISIONS[word] : undefined;
-}
-
 export interface QueueDirective {
   /** The text without the directive. */
   readonly rest: string;
@@ -116,6 +22,10 @@ export interface QueueDirective {
   readonly settings: Partial<QueueSettings>;
   /** Words of the directive with a value that cannot be read. */
   readonly invalid: readonly string[];
+  /** Whether the text begins with it. */
+  readonly leads: boolean;
+  /** The text after `/queue`. */
+  readonly words: string;
 }
 
 /** Undefined if the text has no such directive. */
@@ -123,7 +33,8 @@ export function parseQueueDirective(text: string): QueueDirective | undefined {
   const found = /(?<=^|\s)\/queue(?=$|[\s:])/iu.exec(text);
   if (!found) return undefined;
   const before = text.slice(0, found.index);
-  let rest = text.slice(found.index + found[0].length).replace(/^\s*:/u, "");
+  const words = text.slice(found.index + found[0].length).replace(/^\s*:/u, "");
+  let rest = words;
   let reset = false;
   let settings: Partial<QueueSettings> = {};
   const invalid: string[] = [];
@@ -136,7 +47,8 @@ export function parseQueueDirective(text: string): QueueDirective | undefined {
     else if ("invalid" in read) invalid.push(read.invalid);
     else settings = { ...settings, ...read };
   }
-  return { rest: `${before} ${rest}`.replaceAll(/[ \t]+/gu, " ").trim(), reset, settings, invalid };
+  const said = `${before} ${rest}`.replaceAll(/[ \t]+/gu, " ").trim();
+  return { rest: said, reset, settings, invalid, leads: before.trim() === "", words: words.trim() };
 }
 
 /** The meaning of one word; undefined ends the directive. */
@@ -154,7 +66,7 @@ function readWord(word: string): Partial<QueueSettings> | "reset" | { invalid: s
     return debounceMs === undefined ? { invalid: word } : { debounceMs };
   }
   if (name === "cap") {
-    const cap = /^\d+$/u.test(value) ? Number(value) : 0;
+    const cap = /^\d+(?:\.\d+)?$/u.test(value) ? Math.floor(Number(value)) : 0;
     return cap >= 1 ? { cap } : { invalid: word };
   }
   const dropPolicy = normalizeQueueDropPolicy(value);
@@ -202,7 +114,8 @@ export function parseResetCommand(
 
 const bare = (mention: string): string => mention.trim().toLowerCase().replace(/^@/u, "");
 
-function withoutMention(text: string, mentions: readonly string[]): string {
+/** The text without one of these names in front of it. */
+export function withoutMention(text: string, mentions: readonly string[]): string {
   const [first = ""] = text.split(/\s/u, 1);
   if (first.length > MAX_WORD) return text;
   const name = first.toLowerCase().replace(/[,:]$/u, "");

@@ -39,6 +39,8 @@ function commandReason(message: Message): string | undefined {
       return "description updated";
     case "subagents":
       return "answered about children";
+    case "command":
+      return "answered";
     default:
       return undefined;
   }

@@ -40,6 +40,7 @@ export function untrustedSource(message: Pick<Message, "body" | "behalf">): Untr
     case "setting":
     case "stop":
     case "subagents":
+    case "command":
     case "restore":
     case "compact":
     case "permission":

@@ -1,5 +1,6 @@
 /** What runs need: the ports, the settings of the node, and the hooks of other parts of the engine. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { StatePatch } from "../../core/agent/patch-state.ts";
 import type { SendPolicy } from "../../core/agent/send-policy.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
@@ -62,6 +63,14 @@ export interface ResolvedModel extends ModelChoice {
   readonly report?: SystemPromptReport;
 }
 
+/** The answer to a command: the state and ops it changes, and the revision of rights that allowed it. */
+export interface AnsweredCommand {
+  readonly text: string;
+  readonly patch?: StatePatch;
+  readonly ops?: readonly Op[];
+  readonly rights?: number;
+}
+
 export interface RunPorts extends Ports {
   readonly settings: RunSettings;
   readonly events: RunEvents;
@@ -90,6 +99,8 @@ export interface RunPorts extends Ports {
   stopChildren?(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }>;
   /** The answer to a person's command about an agent's children, and the ops it needs. */
   aboutChildren?(agent: AgentRecord, command: string): Promise<{ readonly text: string; readonly ops: readonly Op[] }>;
+  /** The answer to a person's command in a chat, and what is committed with it. */
+  answerCommand?(agent: AgentRecord, message: Message): Promise<AnsweredCommand>;
   /** Changes a run's answer before its deliveries are created; undefined leaves it unchanged. */
   replyOf?(agent: AgentRecord, run: LiveRun, said: Said): Promise<Reply | undefined> | undefined;
   /** The state of the fresh session that a run begins; undefined if it continues the agent's session. */

@@ -3,7 +3,7 @@ import type { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { lastText } from "../../../test/kit/model.ts";
 import type { ConnectorHost } from "../../core/ports/connector.ts";
-import { submitText } from "../inbox/user-input.ts";
+import { submitText } from "../commands/read-chat-command.ts";
 import { SUBAGENTS_USAGE } from "./chat-command.ts";
 import { childrenOf, family, openFamily, records } from "./family.test-kit.ts";
 

@@ -3,7 +3,7 @@ import { deliveryId } from "../../../core/delivery/delivery.ts";
 import type { AgentId, MessageId } from "../../../core/ids.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
-import { parseUserInput } from "../../../engine/inbox/user-input.ts";
+import { type ReadOptions, readChatCommand } from "../../../engine/commands/read-chat-command.ts";
 
 export interface AcceptedLine {
   readonly agentId: AgentId;
@@ -20,9 +20,9 @@ type Reader = Pick<StoreReader, "message" | "delivery">;
 const ANSWERED = { kind: "answered" } as const;
 
 /** A command takes effect at once, so the lines before it must have ended. To end them is the purpose of "stop". */
-export function waitsForEarlierLines(text: string, resetTriggers: readonly string[] | undefined): boolean {
-  const { kind } = parseUserInput(text, resetTriggers);
-  return kind !== "message" && kind !== "stop";
+export function waitsForEarlierLines(text: string, options: ReadOptions): boolean {
+  const input = readChatCommand(text, options);
+  return input?.kind === "command" && input.name !== "stop";
 }
 
 /** `line`: its number, if the input is read line by line. */

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { TooLargeError } from "../../../core/errors.ts";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
 import { DEFAULT_TEXT_LIMITS } from "../../../core/text-limits.ts";
-import { submitText } from "../../../engine/inbox/user-input.ts";
+import { submitText } from "../../../engine/commands/read-chat-command.ts";
 import { type AcceptedLine, type LineEnd, unansweredText, waitsForEarlierLines } from "./line-end.ts";
 
 export const STDIN_CHANNEL = "terminal";
@@ -57,8 +57,8 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
     }
   };
 
-  const settleBefore = async (text: string, triggers: readonly string[] | undefined): Promise<void> => {
-    if (!ends || !waitsForEarlierLines(text, triggers)) return;
+  const settleBefore = async (text: string, { resetTriggers, commands: on }: ConnectorHost): Promise<void> => {
+    if (!ends || !waitsForEarlierLines(text, { resetTriggers, on })) return;
     for (const { line } of open) await ends.settled(line);
     await report();
   };
@@ -70,7 +70,7 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
       count += 1;
       if (stopped) break;
       if (text.trim() === "") continue;
-      await settleBefore(text, host.resetTriggers);
+      await settleBefore(text, host);
       if (stopped) break;
       const target = {
         connector: STDIN_CHANNEL,
@@ -79,9 +79,9 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
         delivery: { channel: STDIN_CHANNEL, to: user },
       };
       const messageId = randomUUID();
-      // Each line gets its own answer, unless the configuration of the message says otherwise.
-      const queue = options.lines ? LINE_BY_LINE : undefined;
-      const line = await submitText(host, { ...target, messageId, text, queue });
+      // Each line gets its own answer, unless the conversation or the line says otherwise.
+      const queueDefault = options.lines ? LINE_BY_LINE : undefined;
+      const line = await submitText(host, { ...target, messageId, text, queueDefault });
       if (line.status !== "stale") open.push({ n: count, line });
       accepted += 1;
     }

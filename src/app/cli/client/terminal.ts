@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { unansweredText, waitsForEarlierLines } from "../../../adapters/connectors/stdin/line-end.ts";
-import { allOf, linesOf } from "../../../adapters/connectors/stdin/stdin-connector.ts";
+import { allOf, linesOf, STDIN_CHANNEL } from "../../../adapters/connectors/stdin/stdin-connector.ts";
+import { commandsOn } from "../../../config/sections/commands.ts";
 import { MAX_CHARACTERS } from "../../../config/sections/limits.ts";
 import { RookeryError } from "../../../core/errors.ts";
 import { ApiError, type ApiRequest, askApi, ConnectionLostError } from "../../client/api.ts";
@@ -93,14 +94,15 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
   const input = stdin();
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   const work = async (): Promise<void> => {
-    const { resetTriggers } = (await context.loadConfig()).config.session;
+    const { session, commands } = (await context.loadConfig()).config;
+    const reading = { resetTriggers: session.resetTriggers, on: commandsOn(commands, STDIN_CHANNEL) };
     let count = 0;
     for await (const text of lines ? linesOf(input, MAX_CHARACTERS) : [await allOf(input, MAX_CHARACTERS)]) {
       count += 1;
       const line = count;
       if (signal.aborted) return;
       if (text.trim() === "") continue;
-      if (waitsForEarlierLines(text, resetTriggers)) await printing;
+      if (waitsForEarlierLines(text, reading)) await printing;
       const body = { user, text: text.trim(), line: lines || undefined };
       const request = { method: "POST", path: "/api/terminal/messages", body, key: randomUUID() } as const;
       const { messages } = (await ask(request)) as { messages: readonly Sent[] };

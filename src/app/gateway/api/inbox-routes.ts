@@ -5,12 +5,14 @@ import { defined } from "../../../core/defined.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import { isSettled, type Message, messageStateSchema } from "../../../core/message/message.ts";
 import { queueSettingsSchema } from "../../../core/message/queue.ts";
+import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
 import { streamMessage } from "../events/message-stream.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { ANSWERED } from "../http/send-reply.ts";
-import { type AcceptedMessage, accepted, acceptOnce } from "../messages/accept-once.ts";
+import { type AcceptedMessage, type AcceptingCall, accepted, acceptOnce, postingOf } from "../messages/accept-once.ts";
 import { conversationByKey, mailboxFor } from "../messages/address.ts";
 import { answerOfResult, readAnswer } from "../messages/answer.ts";
+import { chatBody } from "../messages/chat-body.ts";
 import { settledWithin } from "../messages/settled-within.ts";
 import { speakingIn } from "../messages/speaking-in.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
@@ -114,6 +116,13 @@ const messageEventsRoute = defineRoute({
   },
 });
 
+/** A command with a message after it: the command is posted first. With the caller's key it is posted once. */
+async function postLead(call: AcceptingCall, { behalf, ...lead }: Pick<PostRequest, "to" | "body" | "behalf">) {
+  const { source, behalf: own } = await postingOf(call);
+  const key = call.keyed && `${call.keyed.key}#command`;
+  await call.context.agents.post({ ...lead, source, behalf: behalf ?? own, key });
+}
+
 const sendRoute = defineRoute({
   method: "POST",
   path: "/api/agents/:agent/messages",
@@ -149,7 +158,8 @@ const sendRoute = defineRoute({
       const to = fresh ?? { agentId: (known as AgentRecord).id };
       const delivery = answerTo === "mailbox" ? mailboxFor(call.principal, known) : undefined;
       const { sender: named, behalf, speaker } = speakingIn(call.principal, known, sender);
-      const content = { kind: "user", text, sender: named, queue } as const;
+      const [content, lead] = chatBody(context.config(), { kind: "user", text, sender: named, queue });
+      if (lead) await postLead(call, { to, body: lead, behalf });
       const conversation = agent?.id ?? fresh?.sessionKey;
       return { to, body: content, delivery, conversation, speaker, ...defined({ behalf }) };
     };

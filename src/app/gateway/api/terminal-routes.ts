@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
-import { submitText } from "../../../engine/inbox/user-input.ts";
+import { submitText } from "../../../engine/commands/read-chat-command.ts";
 import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { keyReused } from "../http/http-error.ts";
@@ -58,7 +58,7 @@ const sendRoute = defineRoute({
       channelId: user,
       messageId: context.ports.ids.uuid(),
       text,
-      queue: line ? { mode: "queue" } : undefined,
+      queueDefault: line ? { mode: "queue" } : undefined,
       delivery: { channel: TERMINAL, to: user },
     });
     return { status: 202, json: { messages: posts.map((posted) => accepted(posted).json) } };

@@ -55,7 +55,9 @@ export async function readAnswer(
     return { ...withoutRun, outcome: state, error };
   }
   const result = runId && (await readRunResult(store, runId));
-  if (!result) return { ...withoutRun, runId, outcome: state === "recorded" ? "recorded" : "pruned" };
+  // A command without an address for its answer has it in the reason.
+  const text = message.body.kind === "command" && !message.delivery ? (reason ?? "") : "";
+  if (!result) return { ...withoutRun, text, runId, outcome: state === "recorded" ? "recorded" : "pruned" };
   const answer = answerOfResult(result, seq);
   // A compaction has no answer: the last text in the history belongs to an earlier run.
   return message.body.kind === "compact" ? { ...answer, text: "" } : answer;

@@ -55,6 +55,7 @@ export interface HostParts extends Given {
   readonly people: Pick<People, "setsRoute" | "addressOf" | "personOf">;
   readonly directory: Directory;
   readonly approvals: Pick<Approvals, "asked">;
+  readonly answerCommand: NonNullable<RunPorts["answerCommand"]>;
 }
 
 export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): ActorHost {
@@ -66,6 +67,7 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
     people: _people,
     directory: _directory,
     approvals: _approvals,
+    answerCommand: _answerCommand,
     ...given
   } = parts;
   return { ...given, restore, isStale, startedAt: ports.clock.now(), ports: runPortsOf(ports, options, parts) };
@@ -109,6 +111,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     ],
     stopChildren: (agent) => subagents.stopChildren(agent),
     aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),
+    answerCommand: parts.answerCommand,
     onDeliveries: (deliveries, results) => outbox.offer(deliveries, results),
     posted: (messages) => {
       for (const posted of messages) emit({ type: "posted", posted });

@@ -3,6 +3,7 @@
  * state in that commit, with the reason as their trace (L1, M4).
  */
 
+import { patchState } from "../../../core/agent/patch-state.ts";
 import type { NewDelivery } from "../../../core/delivery/delivery.ts";
 import type { RunId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
@@ -14,7 +15,7 @@ import { onBehalf } from "../../people/on-behalf.ts";
 import { runBehalf, withSpeakers } from "../../people/run-behalf.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { belongingOf } from "../../runtime/belonging.ts";
-import type { RunPorts } from "../../runtime/run-ports.ts";
+import type { AnsweredCommand, RunPorts } from "../../runtime/run-ports.ts";
 
 export const STOPPED_TEXT = "⚙️ Agent was aborted.";
 export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
@@ -74,8 +75,8 @@ export async function settleStop(ports: RunPorts, lease: AgentLease, message: Me
   await settleCommand(ports, lease, message, { site: "stop", reason, text }, { ops: also });
 }
 
-/** Answers a question about the agent's children, at rest or between two steps of a run. */
-export async function answerAboutChildren(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
+/** About the agent's children. */
+async function answerAboutChildren(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "subagents") return;
   const { command } = message.body;
   const { text, ops } = (await ports.aboutChildren?.(lease.record, command)) ?? { text: "No children.", ops: [] };
@@ -84,7 +85,22 @@ export async function answerAboutChildren(ports: RunPorts, lease: AgentLease, me
   await settleCommand(ports, lease, message, { site: "subagents", reason, text }, { ops: also });
 }
 
-type Beside = Partial<Pick<Parameters<AgentLease["commit"]>[0], "ops" | "append" | "state" | "begins">>;
+/** Answers a question or a command that needs no run, at rest or between two steps of one. */
+export async function answerQuestion(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
+  if (message.body.kind === "subagents") return answerAboutChildren(ports, lease, message);
+  if (message.body.kind !== "command") return;
+  const agent = { ...lease.record, state: lease.state };
+  const { text, patch, ops = [], rights } = (await ports.answerCommand?.(agent, message)) ?? NO_COMMANDS;
+  const state = patch && patchState(lease.state, patch, ports.clock.now());
+  const also = claimedFor(onBehalf({ agent, behalf: message.behalf }, ops), lease.node);
+  const reason = `answered /${message.body.name}`;
+  await settleCommand(ports, lease, message, { site: "command", reason, text }, { ops: also, state, rights });
+  if (ops.length > 0) ports.onToolOps?.(ops);
+}
+
+const NO_COMMANDS: AnsweredCommand = { text: "⚙️ There are no commands here." };
+
+type Beside = Partial<Pick<Parameters<AgentLease["commit"]>[0], "ops" | "append" | "state" | "begins" | "rights">>;
 
 /**
  * Settles a person's command and adds the delivery of its answer, in one commit. A sender without an address for deliveries

@@ -13,7 +13,7 @@ import { replaceStaleSession, resetSession } from "../sessions/reset-session.ts"
 import { updatePermanentAgent } from "../sessions/update-permanent-agent.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
-import { answerAboutChildren, recordSilent, settle, settleStop } from "./inbox-steps.ts";
+import { answerQuestion, recordSilent, settle, settleStop } from "./inbox-steps.ts";
 import type { Look } from "./inbox-view.ts";
 import type { Next } from "./run-driver.ts";
 import { wakeSuspended } from "./wake-suspended.ts";
@@ -139,7 +139,8 @@ async function handleCommand(parts: ActorParts, lease: AgentLease, message: Mess
       await updatePermanentAgent(ports, lease, message);
       break;
     case "subagents":
-      await answerAboutChildren(ports, lease, message);
+    case "command":
+      await answerQuestion(ports, lease, message);
       break;
     case "branch":
       // The summary in progress may be about entries that the branch leaves.

@@ -18,7 +18,7 @@ import { runLoop } from "../../runs/loop.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { ActorHost } from "./actor-host.ts";
-import { answerAboutChildren, settle } from "./inbox-steps.ts";
+import { answerQuestion, settle } from "./inbox-steps.ts";
 import type { InboxView } from "./inbox-view.ts";
 import { type RunChoice, steerInto, takeRun } from "./take.ts";
 
@@ -143,7 +143,7 @@ export class RunDriver {
     const { ports } = this.#host;
     await this.background?.append(ports, lease, run);
     for (const question of await this.#inbox.questions()) {
-      await answerAboutChildren(ports, lease, question);
+      await answerQuestion(ports, lease, question);
       this.#settled([question]);
     }
     const messages = await this.#inbox.steerable(run);

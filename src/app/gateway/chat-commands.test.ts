@@ -1,0 +1,220 @@
+/** The whole table of commands on every connector: each is answered once, changes what it says, and calls no model. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { configSchema } from "../../config/config-schema.ts";
+import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
+import type { Model } from "../../core/ports/model.ts";
+import { chatCommands } from "../../engine/commands/chat-commands.ts";
+import { submitText } from "../../engine/commands/read-chat-command.ts";
+import { openTestGateway, type TestGateway } from "./gateway.test-kit.ts";
+
+/** What each text is answered with. Each command stands here alone and with what may follow it. */
+const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> = {
+  new: [["/new", /^Session reset\.$/]],
+  reset: [["/reset", /^Session reset\.$/]],
+  stop: [
+    ["/stop", /No active inference to stop\./],
+    ["stop", /No active inference to stop\./],
+  ],
+  compact: [["/compact", /./]],
+  status: [["/status", /Model: .*\nContext: .*\nToday: .*\nRun: .*\nWaiting: nothing$/]],
+  model: [
+    ["/model", /Model: .*offline.*\n[\s\S]*Set one with \/model NAME/],
+    ["/model offline", /Model: offline\./],
+    ["/model nonsense/x", /There is no model "nonsense\/x"\. .*Nothing was changed\./],
+    ["/model default", /back to the default/],
+  ],
+  think: [
+    ["/think", /Thinking: .*Choose: off, minimal/],
+    ["/think high", /Thinking: high\./],
+    ["/think hihg", /"hihg" is not one of/],
+    ["/think default", /back to the default/],
+  ],
+  verbose: [
+    ["/verbose", /Verbose: /],
+    ["/verbose on", /Verbose: on\./],
+  ],
+  reasoning: [
+    ["/reasoning", /Reasoning: /],
+    ["/reasoning off", /Reasoning: off\./],
+  ],
+  elevated: [
+    ["/elevated", /Elevated: /],
+    ["/elevated on", /Elevated: on\./],
+  ],
+  usage: [
+    ["/usage", /Usage lines: [\s\S]*Today: /],
+    ["/usage off", /Usage lines: off\./],
+  ],
+  queue: [
+    ["/queue", /Queue: mode .*\nModes: /],
+    ["/queue collect cap:2.7", /Queue: mode collect, cap 2\./],
+    ["/queue sideways", /"sideways" is no queue setting/],
+    ["/queue reset", /back to the default/],
+  ],
+  send: [
+    ["/send", /Send policy: /],
+    ["/send inherit", /Send policy set to inherit\./],
+  ],
+  approve: [
+    ["/approve", /No call waits for an answer\./],
+    ["/approve kfmz", /There is no approval kfmz\./],
+  ],
+  deny: [
+    ["/deny", /No call waits for an answer\./],
+    ["/deny kfmz no", /There is no approval kfmz\./],
+  ],
+  cron: [
+    ["/cron", /no jobs/],
+    ["/cron run nothing", /unknown cron job id: nothing/],
+    ["/cron dance", /Usage: \/cron/],
+  ],
+  subagents: [["/subagents", /No children\./]],
+  memory: [
+    ["/memory", /Nothing is written down yet\./],
+    ["/memory plans", /There is no memory file "plans"\./],
+  ],
+  help: [
+    ["/help", /\/status – /],
+    ["/help model", /^\/model .*\n[\s\S]*Example: /],
+    ["/halp", /There is no \/halp\. Did you mean \/help\?/],
+  ],
+};
+
+/** What only the owner may change. */
+const OWNERS: readonly string[] = ["/elevated on", "/send inherit"];
+const REFUSED = /You may not use \/\w+ here: only the owner changes it\./;
+
+let calls: string[] = [];
+const model: Model = {
+  async call({ messages }) {
+    calls.push(JSON.stringify(messages.at(-1)));
+    return { content: [{ type: "text", text: "fine" }], stopReason: "stop", api: "a", provider: "p", model: "m" };
+  },
+};
+
+interface Chat extends Connector {
+  say(text: string, user: string): Promise<readonly string[]>;
+}
+
+let ids = 0;
+/** A channel that a person reads: a text, and everything that is sent until the node rests. */
+function chat(name: string): Chat {
+  const sent: string[] = [];
+  let host: ConnectorHost | undefined;
+  return {
+    ...{ name, capabilities: { sendText: true }, sendingClass: "idempotent" },
+    start: async (given) => {
+      host = given;
+    },
+    stop: async () => {},
+    health: () => ({ ok: true, detail: "" }),
+    send: async ({ payload }) => {
+      sent.push(payload.text ?? "");
+      return { status: "sent" };
+    },
+    async say(text, user) {
+      const target = { connector: name, userId: user, channelId: user, delivery: { channel: name, to: user } };
+      await submitText(host as ConnectorHost, { ...target, messageId: `m${++ids}`, text });
+      await kit.node.agents.settled();
+      return sent.splice(0);
+    },
+  };
+}
+
+const [talk, plain] = [chat("talk"), chat("plain")];
+const config = {
+  commands: { byChannel: { plain: false } },
+  owner: { accounts: ["talk:boss"] },
+  people: { unknown: "guest" },
+  queue: { mode: "queue" },
+};
+let kit: TestGateway;
+beforeAll(async () => {
+  kit = await openTestGateway({ model, config, connectors: [talk, plain] });
+});
+afterAll(() => kit.close());
+
+async function terminal(text: string): Promise<readonly string[]> {
+  const body = { user: "owner", text };
+  const { json } = await kit.ask({ method: "POST", path: "/api/terminal/messages", body });
+  const found: string[] = [];
+  for (const { agentId, seq } of json.messages as readonly { agentId: string; seq: number }[]) {
+    const { json: read } = await kit.ask({ path: `/api/terminal/messages/${agentId}/${seq}?waitSeconds=10` });
+    found.push(...(read.replies as readonly { text: string }[]).map((one) => one.text));
+  }
+  return found;
+}
+
+async function api(text: string, on: boolean): Promise<readonly string[]> {
+  kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: on } } });
+  const path = "/api/agents/agent:main:api:dm:ann/messages";
+  const { json } = await kit.ask({ method: "POST", path, body: { text, waitSeconds: 10 } });
+  const { text: said } = json.answer as { text: string };
+  return said === "" ? [] : [said];
+}
+
+/** Every connector, and how a person uses it. */
+const CONNECTORS: readonly {
+  readonly name: string;
+  readonly guest?: boolean;
+  readonly off?: boolean;
+  say(text: string): Promise<readonly string[]>;
+}[] = [
+  { name: "terminal", say: terminal },
+  { name: "a chat, the owner", say: (text) => talk.say(text, "boss") },
+  { name: "a chat, a guest", guest: true, say: (text) => talk.say(text, "ann") },
+  { name: "a chat with commands off", off: true, say: (text) => plain.say(text, "ann") },
+  { name: "the API with commands on", say: (text) => api(text, true) },
+  { name: "the API", off: true, say: (text) => api(text, false) },
+];
+
+/** Kinds of their own, whose result over the API is not a text. */
+const SILENT_OVER_API = ["new", "reset", "stop", "compact", "subagents"];
+
+let cells = 0;
+describe.each(CONNECTORS)("on $name", ({ name, guest, off, say }) => {
+  it.each(chatCommands.map((command) => command.name))("/%s", async (command) => {
+    for (const [text, expected] of ANSWERS[command] ?? []) {
+      calls = [];
+      const said = await say(text);
+      cells += 1;
+      if (off) {
+        expect([said, calls.length], text).toEqual([["fine"], 1]);
+        expect(calls[0]).toContain(text);
+        continue;
+      }
+      expect(calls, text).toEqual([]);
+      if (SILENT_OVER_API.includes(command) && name.startsWith("the API")) continue;
+      expect(said.length, text).toBe(command === "compact" ? said.length : 1);
+      const wanted = guest && OWNERS.includes(text) ? REFUSED : expected;
+      if (command !== "compact") expect(said[0], text).toMatch(wanted);
+    }
+  });
+});
+
+it("covers every command of the table", () => {
+  expect(Object.keys(ANSWERS).sort()).toEqual(chatCommands.map(({ name }) => name).sort());
+  process.stderr.write(`chat commands: ${chatCommands.length} × ${CONNECTORS.length} connectors, ${cells} cells\n`);
+});
+
+describe("text that is no command", () => {
+  it("reaches the model through the API", async () => {
+    calls = [];
+    await api("/etc/hosts is broken", false);
+    expect(calls[0]).toContain("/etc/hosts is broken");
+  });
+
+  it("a command with a message after it is carried out, and the message is answered", async () => {
+    expect(await terminal("/queue reset hello")).toEqual([expect.stringMatching(/back to the default/), "fine"]);
+    expect(await api("/queue reset hello", true)).toEqual(["fine"]);
+    expect(await talk.say("/new hello", "boss")).toEqual(["Session reset.", "fine"]);
+  });
+
+  it("settings are in force for the next message, and only in their conversation", async () => {
+    await talk.say("/queue collect debounce:2s", "boss");
+    await talk.say("/think high", "boss");
+    expect((await talk.say("/queue", "boss"))[0]).toMatch(/mode collect, debounceMs 2000/);
+    expect((await talk.say("/think", "boss"))[0]).toMatch(/Thinking: high/);
+    expect((await talk.say("/think", "ann"))[0]).toMatch(/Thinking: the default/);
+  });
+});

@@ -1,0 +1,80 @@
+/** What commands in chats show and change of a node: its models, schedules, memory files, and which channels have commands. */
+import { AUTO, chooseModel } from "../../adapters/models/choose-model.ts";
+import type { OpenModels } from "../../adapters/models/open-models.ts";
+import { readMemory } from "../../adapters/workspace/read-memory.ts";
+import { workspaceReaders } from "../../adapters/workspace/read-workspace-file.ts";
+import { workspacesOf } from "../../adapters/workspace/workspaces.ts";
+import type { Config } from "../../config/config-schema.ts";
+import type { HomePaths } from "../../config/paths.ts";
+import { commandsOn } from "../../config/sections/commands.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import { DeniedError } from "../../core/errors.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import { hostZone } from "../../core/zoned-time.ts";
+import { startOfDay } from "../../engine/budgets/budget-settings.ts";
+import type { CommandParts } from "../../engine/commands/chat-command.ts";
+import type { CronService } from "../../engine/triggers/cron/cron-service.ts";
+
+export interface CommandPartsDeps {
+  readonly config: Config;
+  readonly paths: HomePaths;
+  readonly clock: Clock;
+  readonly models: OpenModels;
+  readonly cron: CronService;
+  /** The caller of `openNode` provides the model: none is detected. */
+  readonly modelGiven: boolean;
+}
+
+export function commandParts({ config, paths, clock, cron, ...rest }: CommandPartsDeps): CommandParts {
+  const workspaceOf = workspacesOf(config, paths, async ({ person }) => person);
+  const readerOf = workspaceReaders(() => clock.now());
+  return {
+    isOn: (connector) => commandsOn(config.commands, connector),
+    models: {
+      describe: (agent) => describe(config, rest, agent),
+      async problem({ profile, state }, name) {
+        const wanted = { ...state, modelOverride: name, providerOverride: undefined, thinkingLevel: undefined };
+        const [warning] = chooseModel(config, profile, wanted).warnings;
+        return warning === undefined ? undefined : `There is no model "${name}"`;
+      },
+    },
+    jobs: jobsOf(cron),
+    async memory(agent, name) {
+      const { own } = await workspaceOf(agent);
+      return own === undefined ? undefined : readMemory(own, name, readerOf(own));
+    },
+    dayStart: (now) => startOfDay(now, config.session.timeZone ?? hostZone()),
+  };
+}
+
+async function describe(
+  config: Config,
+  { models, modelGiven }: Pick<CommandPartsDeps, "models" | "modelGiven">,
+  agent: AgentRecord,
+) {
+  const { describeModels } = await import("../../adapters/models/describe-models.ts");
+  const { model, thinking } = models.choose(agent);
+  if (modelGiven && model === AUTO) return { model: "given by the program", thinking, choices: [] };
+  const detected = model === AUTO ? await models.detect() : undefined;
+  const { providers } = await describeModels(config, models);
+  const choices = providers.flatMap((provider) => provider.models.map(({ provider: of, id }) => `${of}/${id}`));
+  const why = agent.state.modelOverride === undefined ? detected?.why : "this conversation says so";
+  return { model: detected?.model ?? model, why, thinking, choices };
+}
+
+function jobsOf(cron: CronService): NonNullable<CommandParts["jobs"]> {
+  return {
+    async list(agent) {
+      const jobs = await cron.list({ includeDisabled: true });
+      return jobs.filter((job) => cron.mayTouch(job, agent)).map((job) => ({ ...job, next: job.nextTimes[0]?.text }));
+    },
+    async get(agent, id) {
+      const job = await cron.get(id);
+      if (cron.mayTouch(job, agent)) return job;
+      throw new DeniedError("This job belongs to another conversation.");
+    },
+    runOps: async (id) => (await cron.runOps(id)).ops,
+    removeOps: (id) => cron.removeOps(id),
+    enableOps: async (id, enabled) => (await cron.updateOps(id, { enabled })).ops,
+  };
+}

@@ -1,0 +1,70 @@
+/** `/cron`: lists the jobs of this conversation, runs one now, turns it off or on, or removes it. */
+import { errorText, RookeryError } from "../../core/errors.ts";
+import { OWNER } from "../../core/people/person.ts";
+import type { CronJob } from "../../core/schedule/job.ts";
+import type { ChatCommand, CommandContext, CommandParts, CommandReply } from "./chat-command.ts";
+import { anything, reply } from "./words.ts";
+
+const USAGE = "/cron [list] | run ID | on ID | off ID | remove ID";
+const MAX_LISTED = 50;
+type Jobs = NonNullable<CommandParts["jobs"]>;
+
+export const cronCommand: ChatCommand = {
+  name: "cron",
+  aliases: ["jobs"],
+  usage: "[list] | run|on|off|remove ID",
+  help: "the scheduled jobs of this conversation",
+  example: "/cron run morning",
+  who: "own",
+  reads: anything,
+  async run(rest, context) {
+    const { jobs } = context.parts;
+    if (!jobs) return { text: reply("There are no schedules here.") };
+    const [action = "list", id = "", ...more] = rest.split(/\s+/u).filter(Boolean);
+    try {
+      if (action.toLowerCase() === "list" && id === "") return { text: listText(await jobs.list(context.agent)) };
+      if (more.length > 0 || id === "") return { text: reply(`Usage: ${USAGE}`) };
+      return await change(jobs, action.toLowerCase(), id, context);
+    } catch (error) {
+      if (!(error instanceof RookeryError) || error.retryable) throw error;
+      return { text: reply([errorText(error), error.hint].filter(Boolean).join(" ")) };
+    }
+  },
+};
+
+async function change(jobs: Jobs, action: string, given: string, context: CommandContext): Promise<CommandReply> {
+  const job = await found(jobs, given, context);
+  const { id, name } = job;
+  const { verdict, reason } = context.decide({
+    ...{ action: "chat_cron", rights: ["schedule"], target: `job:${id}`, of: job.behalf?.person ?? OWNER },
+  });
+  if (verdict !== "allow") return { text: reply(`You may not change ${name}: ${reason}.`) };
+  switch (action) {
+    case "run":
+      return { text: reply(`${name} runs now.`), ops: await jobs.runOps(id) };
+    case "on":
+      return { text: reply(`${name} is on.`), ops: await jobs.enableOps(id, true) };
+    case "off":
+      return { text: reply(`${name} is off.`), ops: await jobs.enableOps(id, false) };
+    case "remove":
+      return { text: reply(`${name} is removed.`), ops: await jobs.removeOps(id) };
+    default:
+      return { text: reply(`Usage: ${USAGE}`) };
+  }
+}
+
+/** By id, or by name if only one job has it. */
+async function found(jobs: Jobs, given: string, { agent }: CommandContext): Promise<CronJob> {
+  const named = (await jobs.list(agent)).filter(({ name }) => name.toLowerCase() === given.toLowerCase());
+  return jobs.get(agent, named.length === 1 && named[0] ? named[0].id : given);
+}
+
+function listText(jobs: Awaited<ReturnType<Jobs["list"]>>): string {
+  if (jobs.length === 0) return reply("This conversation has no jobs.");
+  const more = jobs.length > MAX_LISTED ? [`… and ${jobs.length - MAX_LISTED} more`] : [];
+  const lines = jobs.slice(0, MAX_LISTED).map(({ id, name, when, next, enabled }) => {
+    const state = enabled ? (next === undefined ? "" : `, next ${next}`) : ", off";
+    return `- ${name} (${id}): ${when}${state}`;
+  });
+  return [reply("Jobs:"), ...lines, ...more].join("\n");
+}
