@@ -102,6 +102,7 @@ async function exercise(n: 0 | 1): Promise<void> {
   await say("call agents_list {}");
   await say("call sessions_list {}");
   await say("hello", "bob");
+  await ask("/api/agents/agent:main:api:dm:ann/messages", { text: "hello" });
   // Without a user the owner speaks, whose agents reach all others.
   await say('call sessions_send {"sessionKey":"agent:main:api:dm:bob","message":"x"}', "");
   await say('call write {"path":"note.txt","content":"x"}');
@@ -121,6 +122,7 @@ async function exercise(n: 0 | 1): Promise<void> {
   await chat.accept(incoming({ userId: "asker", text: "call current_time {}" }) as never);
   expect((await ask("/api/agents", undefined, { authorization: "Bearer wrong" })).status).toBe(401);
   void chat.resetTriggers;
+  void chat.commands;
   failing = 1;
   const body = JSON.stringify({ deployed: true });
   const at = Math.floor(Date.now() / 1_000);

@@ -140,6 +140,7 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/engine/context/entries.ts#promptEntry": [[], 0, "r"],
   "src/engine/context/entries.ts#wrapSystemMessage": ["origin"],
   "src/engine/inbox/user-input.ts#parseResetCommand": [["/new", "/reset"], ["@rook"]],
+  "src/engine/inbox/user-input.ts#withoutMention": [["@rook"]],
   "src/engine/commands/read-chat-command.ts#readChatCommand": [{ resetTriggers: ["/new"], names: ["@rook"] }],
   "src/engine/commands/read-chat-command.ts#readUserInput": [{ resetTriggers: ["/new"], names: ["@rook"] }],
   "src/engine/outbox/backoff.ts#backoffMs": [3],
