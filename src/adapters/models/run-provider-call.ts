@@ -3,7 +3,7 @@
  * error classes and a text without keys. Never throws.
  */
 import type { Block, StopReason, Usage } from "../../core/history/entry.ts";
-import type { ModelError, ModelEvent } from "../../core/ports/model.ts";
+import type { ModelError, ModelErrorClass, ModelEvent } from "../../core/ports/model.ts";
 import { classifyFailure } from "./classify-error.ts";
 import { HttpExchange, StallTimer } from "./http-exchange.ts";
 import { cutSilently } from "./overflow.ts";
@@ -29,6 +29,8 @@ export interface ReportedFailure {
   readonly status?: number;
   readonly error?: ProviderError;
   readonly retryAfterMs?: number;
+  /** Absent: found by status, code and text. */
+  readonly class?: ModelErrorClass;
 }
 
 export interface CallContext {
@@ -119,7 +121,7 @@ function failed(
   const { provider } = call.model;
   const retryAfterMs = reported?.retryAfterMs ?? exchange.retryAfterMs;
   const modelError: ModelError = {
-    class: classifyFailure({ status, ...error }, provider),
+    class: reported?.class ?? classifyFailure({ status, ...error }, provider),
     message: redactKeys(error ? reportedText(provider, status, error) : brokeText(call, exchange, outcome), call.key),
     retryAfterMs,
   };

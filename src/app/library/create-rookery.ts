@@ -6,7 +6,7 @@ import { type RookeryClient, rookeryClient } from "../client/rookery-client.ts";
 import { rootToken } from "../gateway/auth/root-token.ts";
 import type { FetchEnvironment } from "../gateway/in-process/fetch-handler.ts";
 import { type Engine, openEngine } from "./open-engine.ts";
-import { configOf, MEMORY, openHome, type RookeryOptions, toolsOf } from "./rookery-options.ts";
+import { configOf, MEMORY, modelOf, openHome, type RookeryOptions, toolsOf } from "./rookery-options.ts";
 
 /** A running engine. */
 export interface Rookery extends RookeryClient, AsyncDisposable {
@@ -41,13 +41,13 @@ export async function createRookery(options: RookeryOptions): Promise<Rookery> {
 }
 
 async function openOn(options: RookeryOptions, paths: Parameters<typeof configOf>[1]): Promise<Engine> {
-  const { home, model, tools, connectors = [], clock, env = process.env } = options;
+  const { home, tools, connectors = [], clock, env = process.env } = options;
   const isTemporary = home === MEMORY;
   const config = await configOf(options, paths);
   const log = options.log ?? (isTemporary ? silentLog : undefined);
   const engine = await openEngine({
     ...{ paths, config, connectors, clock, log, env },
-    model: typeof model === "object" ? model : undefined,
+    model: await modelOf(options),
     moreTools: toolsOf(tools),
     stays: true,
     control: !isTemporary,

@@ -2,11 +2,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { isLanguageModel, type LanguageModel } from "../../adapters/models/ai-sdk/language-model.ts";
 import { postgresUrl } from "../../adapters/store/shared-store-url.ts";
+import { systemClock } from "../../adapters/system/system-clock.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { type HomePaths, homePaths } from "../../config/paths.ts";
+import { providerDefaults } from "../../config/sections/models.ts";
 import { InvalidInputError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Connector } from "../../core/ports/connector.ts";
@@ -20,8 +23,11 @@ export interface RookeryOptions {
   readonly home: string;
   /** The address of a PostgreSQL database that several engines share: `postgres://user@host/database`. */
   readonly store?: string;
-  /** A model by its name, such as `anthropic/claude-sonnet-5`, or your own. Default: `models` of the configuration. */
-  readonly model?: string | Model;
+  /**
+   * A model by its name, such as `anthropic/claude-sonnet-5`, a model of the AI SDK, or your own. Default: `models` of the
+   * configuration.
+   */
+  readonly model?: string | Model | LanguageModel;
   /** Tools of your own, besides those of the engine: of `defineTool`, or by name those of the AI SDK's `tool()`. */
   readonly tools?: readonly Tool[] | Readonly<Record<string, AiSdkTool>>;
   readonly connectors?: readonly Connector[];
@@ -63,6 +69,20 @@ export function openHome({ home, store }: Pick<RookeryOptions, "home" | "store">
 
 export const toolsOf = (tools: RookeryOptions["tools"] = []): readonly Tool[] =>
   Array.isArray(tools) ? tools : Object.entries(tools).map(([name, tool]) => toolOf(name, tool as AiSdkTool));
+
+/** The model that the program brings. Undefined: the configuration names it. Throws `InvalidInputError` for any other value. */
+export async function modelOf(options: Pick<RookeryOptions, "model" | "clock">): Promise<Model | undefined> {
+  const { model, clock = systemClock } = options;
+  if (model === undefined || typeof model === "string") return undefined;
+  if (isLanguageModel(model)) {
+    const { aiSdkModel } = await import("../../adapters/models/ai-sdk/ai-sdk-model.ts");
+    return aiSdkModel(model, { clock, stallMs: providerDefaults.stallSeconds * 1_000 });
+  }
+  if (typeof model?.call === "function") return model;
+  throw new InvalidInputError("`model` is not a model.", {
+    hint: 'Give a name such as "anthropic/claude-sonnet-5", a model of the AI SDK, or an object with `call`.',
+  });
+}
 
 /** Throws a `ConfigError` that names every bad value. */
 export async function configOf(options: RookeryOptions, paths: HomePaths): Promise<Config> {
