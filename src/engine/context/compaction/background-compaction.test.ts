@@ -277,9 +277,14 @@ describe("a run that needs a summary while one is written in the background", ()
       });
       return stall(call, new Promise(() => {}));
     });
+    // Pruning leaves the context near its warning limit, so a rest may begin another summary: count those of the run.
+    const summariesAt: number[] = [];
     const engine = await open({
       limits: inOneCall,
-      script: reply,
+      script: (call) => {
+        if (!isSummaryCall(call)) summariesAt.push(calls.summaries);
+        return reply(call);
+      },
       tools: { read: { ...tools.read, execute: () => "o".repeat(9_000) } },
     });
     await talk(engine);
@@ -289,7 +294,7 @@ describe("a run that needs a summary while one is written in the background", ()
     await engine.advance(2_000);
     expect(stopped).toBe(true);
     expect((await engine.runs()).at(-1)?.outcome).toBe("ok");
-    expect(calls.summaries).toBe(1);
+    expect(summariesAt.at(-1)).toBe(1);
     expect(await compactions(engine)).toMatchObject([
       { details: { kind: "truncate" } },
       { details: { kind: "prune" } },
