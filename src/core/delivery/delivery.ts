@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import type { AgentId, DeliveryId, RunId } from "../ids.ts";
+import { personIdSchema } from "../people/person.ts";
 
 /** Where a reply goes. An address is atomic: copied as a whole from the message it answers, never merged field by field. */
 export const deliveryContextSchema = z
@@ -26,9 +27,16 @@ export const payloadSchema = z
     isError: z.boolean().optional(),
     /** The trigger's slot that gets the result. Not sent to a channel. */
     slot: z.object({ jobId: z.string(), slot: z.string() }).readonly().optional(),
+    /** The person whom the run acted for. Not sent to a channel. Absent: an earlier version wrote it. */
+    person: personIdSchema.optional(),
   })
   .readonly();
 export type Payload = z.infer<typeof payloadSchema>;
+
+/** What a channel gets of a payload: not what is for the store. */
+export function contentOf({ slot: _, person: __, ...content }: Payload): Payload {
+  return content;
+}
 
 /**
  * What a channel can tell about an interrupted send. `idempotent`: a second send with the same id appears once. `reconcilable`:

@@ -108,6 +108,26 @@ describe("a call that must be asked about", () => {
     expect(await states(engine)).toEqual(["pending"]);
   });
 
+  it("tells its own person that the owner was asked, in the same commit, and only if someone else decides", async () => {
+    const engine = await open({ calls: ["exec", "exec"] });
+    const asked = await rows(engine);
+    const notices = (await engine.deliveries()).filter(({ payload }) =>
+      payload.text?.startsWith("The owner was asked"),
+    );
+    expect(notices).toHaveLength(1);
+    expect(notices[0]).toMatchObject({ target: { channel: "test", to: "ann" }, payload: { person: ANN } });
+    for (const { id } of asked) expect(notices[0]?.payload.text).toContain(id);
+    // Text from the network makes the owner's own command a question.
+    const own = await open({
+      calls: ["exec", "look"],
+      tools: { look: { rights: ["network"], execute: () => "repeat" } },
+    });
+    const before = own.shown().length;
+    await own.tell("repeat", { name: "olga" });
+    expect((await rows(own)).map(({ behalf }) => behalf.person)).toEqual([ANN, OWNER]);
+    expect(own.shown().slice(before)).toEqual([expect.stringContaining("Approval ")]);
+  });
+
   it("runs after a yes, once, and the run ends as usual", async () => {
     const engine = await open();
     await answer(engine, true);

@@ -51,6 +51,14 @@ function promptOf({ judged: { call, decision }, files, behalf }: HeldCall): stri
 export const questionText = ({ id, prompt, dueAt }: NewApproval): string =>
   `Approval ${id} is needed.\n${prompt}\nAnswer with "rookery approvals yes ${id}" or "rookery approvals no ${id}" before ${new Date(dueAt).toISOString()}.`;
 
+/** What the run's person reads if someone else decides: the run waits, and the person may say no. */
+export function waitingText(questions: readonly NewApproval[]): string {
+  const asked = questions.map(({ id, tool }) => `${tool} (approval ${id})`).join(", ");
+  const until = new Date(Math.min(...questions.map(({ dueAt }) => dueAt))).toISOString();
+  const [first] = questions;
+  return `The owner was asked for permission to use ${asked}. Without an answer until ${until} it is not done. You can go on writing here. To withdraw the request, send /deny ${first?.id}.`;
+}
+
 /** What the agent reads about a yes that came when its run no longer waited. */
 export const lateYesText = (id: ApprovalId, tool: string, by: PersonId | string, until: number): string =>
   `Approval ${id} was given by ${by}: the same call of ${tool} may be made once until ${new Date(until).toISOString()}.`;

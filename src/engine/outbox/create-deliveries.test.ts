@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AgentId, RunId } from "../../core/ids.ts";
+import type { PersonId } from "../../core/people/person.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import { createDeliveries, createReplyDeliveries, isSilentReply } from "./create-deliveries.ts";
 
@@ -9,6 +10,7 @@ const draft = (maxTextLength?: number) => ({
   ordinal: 4,
   at: 7,
   target: { channel: "test", to: "ann" },
+  person: "ann" as PersonId,
   connectors: new Map([["test", { capabilities: { sendText: true, maxTextLength } } as Connector]]),
 });
 const nothing = { texts: [], targets: [] };
@@ -21,7 +23,7 @@ describe("createDeliveries", () => {
         agentId: "a",
         runId: "r",
         target: { channel: "test", to: "ann" },
-        payload: { text: "hi", replyToId: "m1" },
+        payload: { text: "hi", replyToId: "m1", person: "ann" },
         createdAt: 7,
       },
     ]);
@@ -30,14 +32,14 @@ describe("createDeliveries", () => {
   it("makes one delivery per part of a long text; the first carries the reply id and the media, all carry isError", () => {
     const parts = createDeliveries(draft(4), { text: "one two", replyToId: "m1", mediaUrl: "/a.png", isError: true });
     expect(parts.map(({ id, payload }) => [id, payload])).toEqual([
-      ["r.4", { text: "one", replyToId: "m1", mediaUrl: "/a.png", isError: true }],
-      ["r.5", { text: "two", isError: true }],
+      ["r.4", { text: "one", replyToId: "m1", mediaUrl: "/a.png", isError: true, person: "ann" }],
+      ["r.5", { text: "two", isError: true, person: "ann" }],
     ]);
   });
 
   it("makes one delivery without text from a payload without text", () => {
     expect(createDeliveries(draft(4), { mediaUrl: "/a.png" }).map(({ payload }) => payload)).toEqual([
-      { mediaUrl: "/a.png" },
+      { mediaUrl: "/a.png", person: "ann" },
     ]);
   });
 

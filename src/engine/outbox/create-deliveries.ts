@@ -13,6 +13,7 @@ import {
 import { type Routes, routed, routeOf } from "../../core/delivery/route.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Trigger } from "../../core/message/trigger.ts";
+import type { PersonId } from "../../core/people/person.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { AroundReply } from "./around-reply.ts";
@@ -35,6 +36,8 @@ export interface DeliveryDraft {
   readonly ordinal: number;
   readonly at: number;
   readonly target: DeliveryContext;
+  /** Whom the run acts for. Every delivery names the person (M30). Undefined only for runs of an earlier version. */
+  readonly person: PersonId | undefined;
   readonly connectors: ReadonlyMap<string, Connector>;
 }
 
@@ -64,6 +67,7 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
   const connector = connectors.get(target.channel ?? "");
   const limit = route.state === "unroutable" ? UNROUTED_TEXT : connector?.capabilities.maxTextLength;
   const { text: whole } = payload;
+  const { person } = draft;
   const parts = whole === undefined || limit === undefined ? [whole] : splitText(whole, limit);
   return parts.map((text, index) => ({
     id: deliveryId(draft.runId, draft.ordinal + index),
@@ -71,7 +75,7 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
     runId: draft.runId,
     target,
     // Only the first part answers a message and carries the media.
-    payload: index === 0 ? { ...payload, text } : { text, isError: payload.isError },
+    payload: index === 0 ? { ...payload, text, person } : { text, isError: payload.isError, person },
     createdAt: draft.at,
     waits,
   }));
@@ -119,9 +123,10 @@ export function createReplyDeliveries(
 
 /** A delivery that is recorded and not sent. */
 export function suppressed(draft: DeliveryDraft, payload: Payload, reason: string): NewDelivery {
-  const { runId, ordinal, agentId, target, at } = draft;
+  const { runId, ordinal, agentId, target, at, person } = draft;
   const ended = { state: "suppressed", reason } as const;
-  return { id: deliveryId(runId, ordinal), agentId, runId, target, payload, createdAt: at, ended };
+  const id = deliveryId(runId, ordinal);
+  return { id, agentId, runId, target, payload: { ...payload, person }, createdAt: at, ended };
 }
 
 function whySuppressed(target: DeliveryContext, payload: Payload, sent: AlreadySent): string | undefined {

@@ -2,7 +2,7 @@
  * The steps of one attempt to send: the commits that move a delivery from state to state, and the calls to its channel. A move
  * is refused if the delivery is no longer in the state that was read (L12). A call ends in bounded time and throws nothing.
  */
-import type { Delivery } from "../../core/delivery/delivery.ts";
+import { contentOf, type Delivery } from "../../core/delivery/delivery.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { sleep } from "../../core/ports/clock.ts";
@@ -73,8 +73,8 @@ export async function lookUp(clock: Clock, connector: Connector, delivery: Deliv
 }
 
 /** The channel gets everything but the trigger's slot. */
-function outgoing({ id, target, payload: { slot: _, ...payload } }: Delivery): OutgoingDelivery {
-  return { id, target, payload };
+function outgoing({ id, target, payload }: Delivery): OutgoingDelivery {
+  return { id, target, payload: contentOf(payload) };
 }
 
 async function withTimeout<T>(

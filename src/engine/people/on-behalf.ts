@@ -29,6 +29,11 @@ export const onBehalf = (acting: Acting, ops: readonly Op[]): readonly Op[] => {
         return { ...op, seed: belonging(acting, op.seed) };
       case "job.put":
         return { ...op, job: ofJob(op.job, behalf, op.expect === 0) };
+      case "delivery.add": {
+        const { delivery } = op;
+        const payload = { ...delivery.payload, person: delivery.payload.person ?? behalf.person };
+        return { ...op, delivery: { ...delivery, payload } };
+      }
       case "subagent.put":
         return op.expect === undefined ? { ...op, record: { behalf, ...op.record } } : op;
       default:

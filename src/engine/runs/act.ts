@@ -245,7 +245,8 @@ function owedByTools(
   for (const { target, payload } of outputs.flatMap((output) => output.deliveries ?? [])) {
     const ordinal = run.body.deliveries + owed.length;
     const { agentId, id: runId } = run;
-    const draft = { agentId, profile, runId, ordinal, at, target, connectors: ports.connectors };
+    const person = run.body.behalf?.person;
+    const draft = { agentId, profile, runId, ordinal, at, target, person, connectors: ports.connectors };
     owed.push(...createDeliveries(draft, payload));
   }
   return owed;

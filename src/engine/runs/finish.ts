@@ -192,7 +192,8 @@ function repliesOf(
   const { body, agentId, id: runId } = run;
   if (!body.delivery || !payload) return { owed: [] };
   const { delivery: target, deliveries: ordinal } = body;
-  const draft = { agentId, profile, runId, ordinal, at, target, connectors: ports.connectors };
+  const person = body.behalf?.person;
+  const draft = { agentId, profile, runId, ordinal, at, target, person, connectors: ports.connectors };
   if (payload.isError) return { owed: createDeliveries(draft, payload) };
   const sent = { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] };
   if (!reply) return { owed: createReplyDeliveries(draft, payload, sent, around) };

@@ -2,12 +2,13 @@
  * Suspends a run that has only calls left which wait for a person (M31). One commit asks all questions, marks the run as
  * suspended and releases the agent: it holds no lane, no lease and no timer, and any node may take it up again.
  */
-import type { NewDelivery } from "../../core/delivery/delivery.ts";
+import type { DeliveryContext, NewDelivery } from "../../core/delivery/delivery.ts";
+import { OWNER } from "../../core/people/person.ts";
 import type { NewApproval } from "../../core/rights/approval.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { DEFAULT_EXPIRY_MS } from "../approvals/approval-port.ts";
-import { questionOf, questionText } from "../approvals/question.ts";
+import { questionOf, questionText, waitingText } from "../approvals/question.ts";
 import type { HeldCall } from "../approvals/settle-asked.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { chain } from "../context/entries.ts";
@@ -101,13 +102,18 @@ async function deliveriesOf(
   at: number,
 ): Promise<readonly NewDelivery[]> {
   const owed: NewDelivery[] = [];
+  const { agentId, id: runId, body } = run;
+  const person = body.behalf?.person;
+  const owe = (target: DeliveryContext, text: string): void => {
+    const ordinal = body.deliveries + owed.length;
+    const draft = { agentId, profile: agent.profile, runId, ordinal, at, target, person, connectors: ports.connectors };
+    owed.push(...createDeliveries(draft, { text }));
+  };
   for (const question of questions) {
-    const target = await ports.approvals?.askAt(question.behalf, run.body.delivery);
-    if (!target) continue;
-    const ordinal = run.body.deliveries + owed.length;
-    const { agentId, id: runId } = run;
-    const draft = { agentId, profile: agent.profile, runId, ordinal, at, target, connectors: ports.connectors };
-    owed.push(...createDeliveries(draft, { text: questionText(question) }));
+    const target = await ports.approvals?.askAt(question.behalf, body.delivery);
+    if (target) owe(target, questionText(question));
   }
+  // Someone else decides: the run's person is told why there is no answer yet.
+  if (questions.length > 0 && person !== OWNER && body.delivery) owe(body.delivery, waitingText(questions));
   return owed;
 }

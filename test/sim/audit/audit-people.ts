@@ -24,6 +24,12 @@ export function* people(view: View): Iterable<Violation> {
       if (!behalf && body.kind === "user") yield broken("M30", `message ${of.agent.id}/${seq} is for no one`);
     }
     if (of.agent.person === undefined && isMade(of)) yield broken("M30", `agent ${of.agent.id} belongs to no one`);
+    for (const { id, runId, payload } of of.deliveries) {
+      const run = of.runs.find((one) => one.id === runId);
+      if (payload.person === undefined) yield broken("M30", `delivery ${id} is for no one`);
+      else if (run?.body.behalf && payload.person !== run.body.behalf.person)
+        yield broken("M30", `delivery ${id} names ${payload.person}, but its run acts for ${run.body.behalf.person}`);
+    }
     yield* onePersonEach(of, said);
     for (const { runId, call } of callsOf(of, behind.calls)) {
       const way = wayOf(of, runId);
@@ -36,14 +42,16 @@ export function* people(view: View): Iterable<Violation> {
   }
 }
 
-interface Readers {
+export interface Readers {
   /** By the mark of its answer and the ids of its tool calls. */
   readonly calls: ReadonlyMap<string, ModelCall>;
   /** The tokens of people that led to a model call: those it was sent, and those that led to what others sent it. */
   read(call: ModelCall): ReadonlySet<string>;
+  /** The model call whose tool made what carries a mark: a message, a child, a job. */
+  origin(mark: string): ModelCall | undefined;
 }
 
-function readersOf(view: View): Readers {
+export function readersOf(view: View): Readers {
   const calls = new Map(
     view.calls.flatMap((call) => [call.answer ?? [], call.asked].flat().map((mark) => [mark, call] as const)),
   );
@@ -64,7 +72,7 @@ function readersOf(view: View): Readers {
     }
     return tokens;
   };
-  return { calls, read };
+  return { calls, read, origin: (mark) => origins.get(mark) };
 }
 
 /** The marks of what an agent's tool calls made: messages, children, jobs. */
@@ -86,7 +94,7 @@ function* madeBy(of: ListedAgent, calls: Readers["calls"]): Iterable<{ mark: str
 }
 
 /** The model calls whose answers are in an agent's history, with their runs. */
-function* callsOf(of: ListedAgent, calls: Readers["calls"]): Iterable<{ runId: string; call: ModelCall }> {
+export function* callsOf(of: ListedAgent, calls: Readers["calls"]): Iterable<{ runId: string; call: ModelCall }> {
   for (const { type, role, runId, content } of of.lines.map(parsed)) {
     if (type !== "message" || role !== "assistant" || runId === undefined) continue;
     const marks = (content ?? []).flatMap((block) => [
@@ -103,7 +111,7 @@ const isMade = ({ agent }: ListedAgent): boolean =>
   agent.descriptor.type === "user" || agent.descriptor.type === "cron";
 
 /** The marks in a text: of messages, of what agents send each other, of children, of jobs. */
-const marksIn = (text: string): readonly string[] => [
+export const marksIn = (text: string): readonly string[] => [
   ...tokensIn(text, "t"),
   ...childMarksIn(text),
   ...jobMarksIn(text),

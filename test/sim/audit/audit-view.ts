@@ -28,6 +28,7 @@ export type Law =
   | "M21"
   | "M23"
   | "M30"
+  | "M32"
   | "M10"
   | "fork"
   | "branch"

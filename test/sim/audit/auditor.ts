@@ -19,6 +19,7 @@ import { subagents } from "./audit-subagents.ts";
 import { talk } from "./audit-talk.ts";
 import { tokenTree } from "./audit-token-tree.ts";
 import { triggers } from "./audit-triggers.ts";
+import { untrusted } from "./audit-untrusted.ts";
 import {
   broken,
   isAnswer,
@@ -51,6 +52,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...context(view),
     ...talk(view),
     ...people(view),
+    ...untrusted(view),
     ...callers(view),
     ...triggers(view),
     ...compaction(view),

@@ -40,6 +40,7 @@ test("every law of the engine has a mutation that breaks it", () => {
     "M21",
     "M23",
     "M30",
+    "M32",
     "identity",
     "keys",
     "M10",

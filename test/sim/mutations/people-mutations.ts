@@ -19,7 +19,12 @@ const posting = (which: (post: Post) => boolean, behalf: Behalf | undefined): Br
   return (ports) => read(stored(ports));
 };
 
+/** The same without the mark of untrusted text. Who is on the way stays. */
+const unmarked = (behalf: Behalf | undefined): Behalf | undefined => behalf && { ...behalf, untrusted: undefined };
+
 const found = { law: "M30", scenario: "people", seeds: 20 } as const;
+
+const marked = { law: "M32", scenario: "untrusted", seeds: 20 } as const;
 
 export const PEOPLE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   {
@@ -80,6 +85,40 @@ export const PEOPLE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
     name: "speakers forgotten",
     about: "a group's agent does not remember who has spoken in its session",
     ports: rewriting((op) => (op.op === "state.put" ? { ...op, state: { ...op.state, speakers: undefined } } : op)),
+  },
+  {
+    ...found,
+    name: "delivery for no one",
+    about: "what a run sends does not say for whom it is",
+    ports: rewriting((op) =>
+      op.op === "delivery.add"
+        ? { ...op, delivery: { ...op.delivery, payload: { ...op.delivery.payload, person: undefined } } }
+        : op,
+    ),
+  },
+  {
+    ...marked,
+    name: "page without a mark",
+    about: "a run that reads text from the network is not marked",
+    ports: rewriting((op) =>
+      op.op === "run.step" || op.op === "run.end"
+        ? { ...op, body: { ...op.body, behalf: unmarked(op.body.behalf) } }
+        : op,
+    ),
+  },
+  {
+    ...marked,
+    name: "session without its mark",
+    about: "an agent forgets that text from the network is in its context",
+    ports: rewriting((op) => (op.op === "state.put" ? { ...op, state: { ...op.state, untrusted: undefined } } : op)),
+  },
+  {
+    ...marked,
+    name: "message without the mark",
+    about: "what a run with text from the network sends to agents is not marked",
+    ports: rewriting((op) =>
+      op.op === "message.post" ? { ...op, message: { ...op.message, behalf: unmarked(op.message.behalf) } } : op,
+    ),
   },
   {
     ...found,

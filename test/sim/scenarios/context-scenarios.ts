@@ -63,6 +63,8 @@ export const CONTEXT_SCENARIOS: readonly NamedChanges[] = [
         needs: ["queue-modes"],
         order: "route",
         queue: { mode: "steer-backlog", debounceMs: 200, cap: 50 },
+        // One run takes up every message that comes while it works, and each may call a slow tool.
+        runMs: 300_000,
         workload: { burst: [2, 6], directives: { slow: 0.1, "tool:slow": 0.1, "tool:safe": 0.2 } },
       },
     ),

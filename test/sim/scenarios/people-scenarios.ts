@@ -10,6 +10,21 @@ const crowd: Changes = {
 
 export const PEOPLE_SCENARIOS: readonly NamedChanges[] = [
   [
+    "untrusted",
+    "agents read pages, then write to each other, start children and make jobs, while nodes die and sessions end",
+    {
+      ...crowd,
+      nodes: [1, 2],
+      crashes: [1, 5],
+      workload: {
+        messages: [40, 46],
+        conversations: [3, 4],
+        resets: [3, 6],
+        directives: { "tool:web": 0.3, spawn: 0.1, "tool:tell": 0.2, "tool:whisper": 0.1, "tool:job": 0.1, chain: 0.3 },
+      },
+    },
+  ],
+  [
     "people",
     "guests and the owner in groups, with children, jobs and messages, while nodes die and a record comes and goes",
     {

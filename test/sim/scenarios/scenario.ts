@@ -33,6 +33,8 @@ export interface Scenario {
   readonly needs: readonly Feature[];
   /** How the subject treats messages that arrive while a run is active. */
   readonly queue?: Partial<Config["queue"]>;
+  /** The time limit of a run. Default: 30 seconds, which one message never needs. */
+  readonly runMs?: number;
   /** The part of L2 that the queue mode keeps: order in the inbox, order within each route, or nothing to judge. */
   readonly order?: "inbox" | "route" | "none";
   /** How messages may end in addition to `answered` and `merged`. */

@@ -65,8 +65,21 @@ export const engine: SubjectUnderTest = {
   ],
   async start(given, node) {
     const ports = node.tokens ? withTokenLimits(given, node.tokens) : given;
-    const { name, leaseMs, alone, restore, queue, lanes, subagents, participants, budgets, model, context, reset } =
-      node;
+    const {
+      name,
+      runMs = 30_000,
+      leaseMs,
+      alone,
+      restore,
+      queue,
+      lanes,
+      subagents,
+      participants,
+      budgets,
+      model,
+      context,
+      reset,
+    } = node;
     const world = agentToolDepsOf({ ...ports, config: CONFIG, system: () => system });
     const triggers = node.triggers ? new Triggers(ports, triggerOptions(node)) : undefined;
     const all = withMore(withTalk(ports.tools, world, participants), [
@@ -88,7 +101,7 @@ export const engine: SubjectUnderTest = {
         people: PEOPLE,
         ...(node.approvals ? asking(ports) : {}),
         ...(node.rights ? { rights: {} } : {}),
-        runs: { timeoutMs: 30_000 },
+        runs: { timeoutMs: runMs },
         budgets: (budgets || node.tokens) && { limitsFor: () => budgets ?? {}, dayOf: () => "today" },
         hooks: triggers?.hooks,
         resolveModel: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),

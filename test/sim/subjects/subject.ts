@@ -83,6 +83,7 @@ export interface SubjectNode {
   readonly restore: "resume" | "discard";
   /** How messages that arrive during a run are treated. Absent: one run each, in order. */
   readonly queue?: Partial<Config["queue"]>;
+  readonly runMs?: number;
   readonly lanes?: LaneSizes;
   readonly subagents?: Partial<Pick<Config["subagents"], "maxDepth" | "maxChildren">>;
   readonly participants: Participants;

@@ -63,6 +63,7 @@ const KINDS: readonly Kind[] = [
     },
   },
   { ...quick, name: "sim_big", ms: [5, 30], output: () => textOutput("word ".repeat(3_000)) },
+  { ...quick, name: "sim_web", output: ({ token }) => textOutput(`a page ${tokenText(`w${token.slice(1)}`)}`) },
   { ...quick, name: "sim_suspend", output: () => textOutput("done after a wait"), suspends: true },
   { ...quick, name: "sim_pages", output: () => textOutput("word ".repeat(200)) },
   { ...quick, name: "sim_trip", output: () => textOutput("done, the second time"), kills: 1 },
@@ -70,7 +71,11 @@ const KINDS: readonly Kind[] = [
 ];
 
 /** Of the others: none. */
-const RIGHTS: Readonly<Record<string, Tool["rights"]>> = { sim_safe: ["write"], [GRANTED_TOOL]: ["exec"] };
+const RIGHTS: Readonly<Record<string, Tool["rights"]>> = {
+  sim_safe: ["write"],
+  sim_web: ["network"],
+  [GRANTED_TOOL]: ["exec"],
+};
 
 /** Sends a delivery with its result. */
 const sendKind = (routeOf: ToolsDeps["routeOf"]): Kind => ({

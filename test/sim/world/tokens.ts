@@ -17,6 +17,10 @@ export const childMarksIn = (text: string): readonly string[] =>
 export const jobMarksIn = (text: string): readonly string[] =>
   [...text.matchAll(/⟦(j\d+)⟧/g)].map((match) => match[1] as string);
 
+/** The marks of text from the network: `⟦w17⟧` is what `⟦t17⟧` asked for. */
+export const webMarksIn = (text: string): readonly string[] =>
+  [...text.matchAll(/⟦(w[\d_]+)⟧/g)].map((match) => match[1] as string);
+
 /** What a message tells the scripted model to do, written behind its token. */
 export const DIRECTIVES = [
   "tool:safe",
@@ -28,6 +32,8 @@ export const DIRECTIVES = [
   "tool:send",
   "tool:big",
   "tool:unknown",
+  /** Brings text from the network. */
+  "tool:web",
   /** Is suspended the first time it executes, beside the other calls of its answer. */
   "tool:suspend",
   /** Needs a person's yes. */

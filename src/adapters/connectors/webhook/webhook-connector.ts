@@ -3,7 +3,7 @@
  * and idempotent: every attempt has the delivery's id, so that a receiver which keeps ids handles each once (M27).
  */
 import { createHmac } from "node:crypto";
-import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
+import { contentOf, type DeliveryContext } from "../../../core/delivery/delivery.ts";
 import { API_CHANNEL, OWNER_MAILBOX, PERSON_CHANNEL } from "../../../core/delivery/route.ts";
 import { ConfigError, errorText } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
@@ -91,8 +91,7 @@ function readerOf({ channel, accountId, to }: DeliveryContext): { name: string; 
 }
 
 function bodyOf({ id, target, payload }: OutgoingDelivery): string {
-  const { slot: _, ...content } = payload;
-  return JSON.stringify({ id, to: target.to, ...content });
+  return JSON.stringify({ id, to: target.to, ...contentOf(payload) });
 }
 
 /** What a receiver checks: HMAC-SHA256 with the secret over `<timestamp>.<body>`. */

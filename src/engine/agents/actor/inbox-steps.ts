@@ -138,6 +138,7 @@ function answerTo(ports: RunPorts, lease: AgentLease, message: Message, text: st
       ordinal: 0,
       at,
       target: message.delivery,
+      person: message.behalf?.person,
       connectors: ports.connectors,
     },
     { text },
