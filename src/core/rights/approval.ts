@@ -9,6 +9,7 @@ import { agentIdSchema } from "../id-schemas.ts";
 import type { AgentId, RunId } from "../ids.ts";
 import { type Behalf, behalfSchema } from "../people/behalf.ts";
 import { type PersonId, personIdSchema } from "../people/person.ts";
+import { effectDetailSchema } from "./effect-detail.ts";
 import { RIGHTS } from "./right.ts";
 
 /**
@@ -60,6 +61,7 @@ const askedEffectSchema = z
     target: z.string().optional(),
     of: personIdSchema.optional(),
     rights: z.array(z.enum(RIGHTS)).readonly(),
+    detail: effectDetailSchema.optional(),
   })
   .readonly();
 

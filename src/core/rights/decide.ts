@@ -5,6 +5,7 @@
 import type { AgentKind } from "../agent/descriptor.ts";
 import { covers, type Grant, parseSubject, strictest, type Verdict, verdictOf } from "../people/grant.ts";
 import type { PersonId, Role } from "../people/person.ts";
+import type { EffectDetail } from "./effect-detail.ts";
 import { denialByKind, denialByProfile, type ToolPolicy, type ToolUser } from "./kind-rules.ts";
 import type { Right } from "./right.ts";
 import { roleVerdict } from "./role-rules.ts";
@@ -23,6 +24,8 @@ export interface Effect {
   readonly target?: string;
   /** Whose the target is. For this person it needs no grant; for all others on the way it is another's. */
   readonly of?: PersonId;
+  /** What exactly it touches. Rules match against it. */
+  readonly detail?: EffectDetail;
   /** What it asks of a token. Absent: nothing. */
   readonly asked?: Asked;
 }

@@ -31,7 +31,7 @@ export function questionOf({ agent, run, at, dueAt, uuid }: Asking, held: HeldCa
     digest,
     files: files.length === 0 ? undefined : files,
     prompt: promptOf(held),
-    effects: effects.map(({ action, target, of, rights }) => ({ action, target, of, rights })),
+    effects: effects.map(({ action, target, of, rights, detail }) => ({ action, target, of, rights, detail })),
     delivery: run.body.delivery,
     askedAt: at,
     dueAt,

@@ -1,0 +1,13 @@
+/** What exactly an effect touches: one command, one path, one host. Rules match against it; a question stores it (L13). */
+import { z } from "zod";
+
+export const effectDetailSchema = z.discriminatedUnion("kind", [
+  /** One simple command of a line, quotes removed. */
+  z.object({ kind: z.literal("command"), argv: z.array(z.string()).readonly(), cwd: z.string() }).readonly(),
+  /** A line that could not be split, and why. It asks. */
+  z.object({ kind: z.literal("unparsed"), line: z.string(), cwd: z.string(), why: z.string() }).readonly(),
+  /** Absolute and resolved. */
+  z.object({ kind: z.literal("path"), access: z.enum(["read", "write"]), path: z.string() }).readonly(),
+  z.object({ kind: z.literal("host"), host: z.string(), port: z.number().int().optional() }).readonly(),
+]);
+export type EffectDetail = z.infer<typeof effectDetailSchema>;
