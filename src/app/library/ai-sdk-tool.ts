@@ -1,45 +1,45 @@
 /** Tools of the AI SDK (`tool()` of the package `ai`) as tools of the engine. */
 import { InvalidInputError } from "../../core/errors.ts";
-import type { Tool } from "../../core/ports/tool.ts";
+import type { EffectContext, Tool } from "../../core/ports/tool.ts";
 import { jsonSchemaOf, type StandardSchema } from "../client/standard-schema.ts";
 import { defineTool } from "./define-tool.ts";
 
 /** The part of an AI SDK tool that is used. `inputSchema` is a Standard Schema, or what `jsonSchema()` returns. */
 export interface AiSdkTool {
-  readonly description?: string;
+  /** A function is called once, without a context of the AI SDK. */
+  readonly description?: string | ((options: never) => string);
   readonly inputSchema: unknown;
-  // biome-ignore lint/suspicious/noExplicitAny: the types of the AI SDK are generic over its own schemas.
-  readonly execute?: (input: any, options: any) => unknown;
-  readonly needsApproval?: unknown;
+  readonly execute?: (input: never, options: never) => unknown;
+  readonly needsApproval?: boolean | ((input: never, options: never) => boolean | PromiseLike<boolean>);
 }
 
-/** After a crash the call is not made again: the AI SDK does not say whether it may be. */
-export function toolOf(name: string, { description = "", inputSchema, execute, needsApproval }: AiSdkTool): Tool {
+/** After a crash the call is not made again: the AI SDK does not say whether it may be. `needsApproval` asks a person first. */
+export function toolOf(name: string, tool: AiSdkTool): Tool {
+  const { description = "", inputSchema, execute, needsApproval = false } = tool;
   if (!execute) {
     throw new InvalidInputError(`${name} has no \`execute\`: it would run in a browser.`, {
       hint: "Give the tool an `execute` function.",
     });
   }
-  if (needsApproval) {
-    throw new InvalidInputError(`${name} has \`needsApproval\`, which is not supported.`, {
-      hint: "Without it the tool would run unasked. Leave the tool out, or remove `needsApproval` if that is what you want.",
-    });
-  }
   const { schema, parameters } = schemaOf(name, inputSchema);
   return defineTool({
     name,
-    description,
+    description: typeof description === "function" ? description({ context: {} } as never) : description,
     input: schema,
     parameters,
+    approval: typeof needsApproval === "function" ? asked(needsApproval) : needsApproval,
     execute: (input, context) =>
-      execute(input, {
-        ...context,
-        toolCallId: context.callId,
-        abortSignal: context.signal,
-        messages: [],
-      }) as object,
+      execute(
+        input as never,
+        { ...context, toolCallId: context.callId, abortSignal: context.signal, messages: [] } as never,
+      ) as object,
   });
 }
+
+const asked =
+  (needsApproval: Extract<AiSdkTool["needsApproval"], (...args: never) => unknown>) =>
+  async (input: unknown, { callId }: EffectContext): Promise<boolean> =>
+    needsApproval(input as never, { toolCallId: callId, messages: [] } as never);
 
 /** What `jsonSchema()` of the AI SDK returns. */
 interface AiSdkSchema {

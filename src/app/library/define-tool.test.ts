@@ -115,10 +115,8 @@ describe("a tool of the AI SDK", () => {
     expect((await tool.input.safeParseAsync(null)).error?.issues[0]?.message).toBe("empty");
   });
 
-  it("is refused if it asks for an approval, or has nothing to execute", () => {
-    const inputSchema = z.object({});
-    expect(() => toolOf("x", { inputSchema, execute: () => "", needsApproval: true })).toThrow(/needsApproval/);
-    expect(() => toolOf("x", { inputSchema })).toThrow(/execute/);
+  it("is refused if it has nothing to execute", () => {
+    expect(() => toolOf("x", { inputSchema: z.object({}) })).toThrow(/execute/);
   });
 });
 

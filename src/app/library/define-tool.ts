@@ -2,7 +2,13 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../core/errors.ts";
 import { type Block, blockSchema } from "../../core/history/entry.ts";
-import { DEFAULT_MAX_OUTPUT, type Tool, type ToolContext, type ToolOutput } from "../../core/ports/tool.ts";
+import {
+  DEFAULT_MAX_OUTPUT,
+  type EffectContext,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from "../../core/ports/tool.ts";
 import { RIGHTS, type Right } from "../../core/rights/right.ts";
 import { jsonSchemaOf, type StandardSchema } from "../client/standard-schema.ts";
 
@@ -33,6 +39,11 @@ export interface ToolDefinition<Input> {
   readonly replay?: Tool["replay"];
   /** What it touches. An agent without one of these rights cannot use it. Default: none. */
   readonly rights?: readonly Right[];
+  /**
+   * Whether a person must say yes before a call: always, or if this function says so. The run waits for the answer, also over
+   * restarts. A grant that names the tool is a yes beforehand. Default: false.
+   */
+  readonly approval?: boolean | ((input: Input, context: EffectContext) => boolean | Promise<boolean>);
   /** May run at the same time as other tools of the same answer that allow it. Default: false. */
   readonly parallel?: boolean;
   /** Characters that the model sees; the rest goes to a file. Default: 4,000. */
@@ -63,8 +74,14 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
     replay,
     parallel,
     maxOutput,
+    needsYes: needsYesOf(definition.approval),
     execute: async (value, context) => outputOf(await execute(value as Input, context), context),
   };
+}
+
+function needsYesOf<Input>(approval: ToolDefinition<Input>["approval"] = false): Tool["needsYes"] {
+  if (typeof approval === "function") return (input, context) => approval(input as Input, context);
+  return approval ? () => true : undefined;
 }
 
 function parametersOf({

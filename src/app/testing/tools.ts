@@ -22,6 +22,7 @@ export interface ToolSpec {
   readonly parameters?: Tool["parameters"];
   readonly renamed?: string;
   readonly effects?: Tool["effects"];
+  readonly needsYes?: Tool["needsYes"];
   readonly execute?: (
     input: Record<string, unknown>,
     context: ToolContext,
@@ -46,6 +47,7 @@ export function recordingTool(
     maxOutput: spec.maxOutput ?? 4_000,
     renamed: spec.renamed,
     effects: spec.effects,
+    needsYes: spec.needsYes,
     execute: (input, context) =>
       whileAlive(process, async () => {
         deps.activity.count += 1;

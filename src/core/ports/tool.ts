@@ -34,6 +34,8 @@ export interface Tool<Input = unknown> {
    * before the call starts, so `execute` must do nothing that is not named here. It only reads.
    */
   effects?(input: Input, context: EffectContext): Promise<readonly Effect[]> | readonly Effect[];
+  /** Whether a person must say yes to this call although the rights allow it. If it throws, it must. It only reads. */
+  needsYes?(input: Input, context: EffectContext): Promise<boolean> | boolean;
   /**
    * Failures may be thrown or returned as an error; both are a result the model sees. `SuspendedError`: nothing has happened
    * yet, the run is paused and the call is made again.
@@ -42,7 +44,7 @@ export interface Tool<Input = unknown> {
 }
 
 /** What is known of a call before it starts. */
-export type EffectContext = Pick<ToolContext, "agent" | "agentId" | "runId" | "behalf" | "person">;
+export type EffectContext = Pick<ToolContext, "agent" | "agentId" | "runId" | "callId" | "behalf" | "person">;
 
 export interface ToolContext {
   /** The agent that called the tool, as it is now. */

@@ -62,6 +62,8 @@ const askedEffectSchema = z
     of: personIdSchema.optional(),
     rights: z.array(z.enum(RIGHTS)).readonly(),
     detail: effectDetailSchema.optional(),
+    /** The tool wanted the question. */
+    needsYes: z.boolean().optional(),
   })
   .readonly();
 

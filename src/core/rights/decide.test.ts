@@ -18,6 +18,7 @@ const asUser = (...people: readonly Standing[]): Situation => ({ people, kind: "
 
 describe("decide", () => {
   const exec = effect("exec", { rights: ["exec"] });
+  const pay = effect("pay", { needsYes: true });
   const toBob = effect("send_user_message", { rights: ["send"], target: "telegram:42" });
 
   test.each<[string, Effect, Situation, Decision["verdict"], string]>([
@@ -35,6 +36,13 @@ describe("decide", () => {
     ["the owner's word does not carry a guest's text", exec, asUser(owner, guest()), "deny", "grant"],
     ["deny wins over allow", exec, asUser(guest({ allow: "exec" }, { deny: "ex*" })), "deny", "denies"],
     ["ask wins over allow", exec, asUser(guest({ ask: "exec" }, { allow: "*" })), "ask", "ask first"],
+    ["a tool that wants a yes asks the owner too", pay, asUser(owner), "ask", "pay asks before"],
+    ["a grant that names the tool is that yes", pay, asUser(guest({ allow: "pay" })), "allow", ""],
+    ["a grant for everything is not", pay, asUser(guest({ allow: "*" }, { allow: "pa*" })), "ask", "pay asks before"],
+    ["nor is that of another on the way", pay, asUser(owner, guest({ allow: "pay" })), "ask", "pay asks before"],
+    ["a denial is stricter than the tool", pay, asUser(guest({ deny: "pay" })), "deny", "denies"],
+    ["what a role denies is not asked for", { ...exec, needsYes: true }, asUser(guest()), "deny", "grant"],
+    ["no one can say yes in a headless run", pay, { ...asUser(owner), headless: true }, "deny", "no one"],
     ["someone who is gone has no rights", effect("read"), asUser(owner, standing("stranger")), "deny", "not known"],
     ["a run for nobody does nothing", effect("read"), asUser(), "deny", "no one"],
     ["a guest uses an own address", effect("send_user_message", { rights: ["send"] }), asUser(guest()), "allow", ""],

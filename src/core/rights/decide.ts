@@ -26,6 +26,8 @@ export interface Effect {
   readonly of?: PersonId;
   /** What exactly it touches. Rules match against it. */
   readonly detail?: EffectDetail;
+  /** The tool wants a yes for this call, although the rights allow it. A grant that names the tool is that yes. */
+  readonly needsYes?: boolean;
   /** What it asks of a token. Absent: nothing. */
   readonly asked?: Asked;
 }
@@ -84,7 +86,20 @@ export const stricter = (a: Decision, b: Decision): Decision => (strictest(a.ver
  * What the rights of one person say. A grant that matches replaces the rule of the role; deny wins over ask, ask over allow. With
  * untrusted text in context, some effects need a question although they are allowed, unless a grant is made for that case.
  */
-export function judge(whole: Effect, standing: Standing, untrusted = false): Decision {
+export function judge(effect: Effect, standing: Standing, untrusted = false): Decision {
+  const decision = byRights(effect, standing, untrusted);
+  if (!effect.needsYes || decision.verdict !== "allow" || isNamed(effect, standing.grants)) return decision;
+  return { verdict: "ask", reason: `${effect.action} asks before each call`, person: standing.person };
+}
+
+/** A grant for everything, or for tools by the beginning of their names, is no yes to this one. */
+const isNamed = (effect: Effect, grants: readonly Grant[]): boolean =>
+  grantedBy(
+    effect,
+    grants.filter((grant) => parseSubject(verdictOf(grant).subject)?.action === effect.action),
+  ) === "allow";
+
+function byRights(whole: Effect, standing: Standing, untrusted: boolean): Decision {
   const { person, role, grants } = standing;
   if (role === "stranger") return { verdict: "deny", reason: `${person} is not known here`, person };
   const effect = whole.of === person ? { ...whole, target: undefined } : whole;

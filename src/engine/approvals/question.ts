@@ -31,7 +31,9 @@ export function questionOf({ agent, run, at, dueAt, uuid }: Asking, held: HeldCa
     digest,
     files: files.length === 0 ? undefined : files,
     prompt: promptOf(held),
-    effects: effects.map(({ action, target, of, rights, detail }) => ({ action, target, of, rights, detail })),
+    effects: effects.map(({ action, target, of, rights, detail, needsYes }) => ({
+      ...{ action, target, of, rights, detail, needsYes },
+    })),
     delivery: run.body.delivery,
     askedAt: at,
     dueAt,

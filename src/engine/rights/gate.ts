@@ -50,7 +50,9 @@ function judged(
   { person, ...situation }: Situation & { readonly person: string },
 ): JudgedCall {
   const decision = effects.map((effect) => decide(effect, situation)).reduce(stricter, ALLOWED);
-  const acts = effects.some(({ rights, target, of }) => actsBy(rights) || (target !== undefined && of !== person));
+  const acts = effects.some(
+    ({ rights, target, of, needsYes }) => needsYes || actsBy(rights) || (target !== undefined && of !== person),
+  );
   return { call, person, effects, decision, acts };
 }
 
@@ -90,22 +92,31 @@ export function situationOf(
 /** What a call is about to do. A call that no tool takes, or with arguments that its tool refuses, does nothing. */
 async function effectsOf(tools: ToolHost, agent: AgentRecord, run: JudgedRun, call: CallRecord) {
   const tool = tools.known?.(call.name) ?? tools.find(agent, call.name);
-  const effects = tool ? [ownEffect(tool), ...(await namedEffects(tool, agent, run, call))] : [];
-  return { call, effects };
+  return { call, effects: tool ? await toolEffects(tool, agent, run, call) : [] };
 }
 
-const ownEffect = ({ name, renamed, rights }: Tool): Effect => ({ action: renamed ?? name, rights });
-
-async function namedEffects(
+async function toolEffects(
   tool: Tool,
   agent: AgentRecord,
   { id: runId, body }: JudgedRun,
-  call: CallRecord,
+  { callId, arguments: given }: CallRecord,
 ): Promise<readonly Effect[]> {
-  if (!tool.effects) return [];
-  const input = await tool.input.safeParseAsync(call.arguments);
-  if (!input.success) return [];
-  const context: EffectContext = { agent, agentId: agent.id, runId, behalf: body.behalf, ...workedFor(agent, body) };
-  const named = await tool.effects(input.data, context);
-  return named.map((effect) => ({ ...effect, tool: tool.renamed ?? tool.name }));
+  const { name, renamed, rights } = tool;
+  const own: Effect = { action: renamed ?? name, rights };
+  if (!tool.effects && !tool.needsYes) return [own];
+  const input = await tool.input.safeParseAsync(given);
+  if (!input.success) return [own];
+  const about = { agent, agentId: agent.id, runId, callId, behalf: body.behalf };
+  const context: EffectContext = { ...about, ...workedFor(agent, body) };
+  const named = (await tool.effects?.(input.data, context)) ?? [];
+  const needsYes = await needsYesOf(tool, input.data, context);
+  return [{ ...own, needsYes }, ...named.map((effect) => ({ ...effect, tool: own.action }))];
+}
+
+async function needsYesOf(tool: Tool, input: unknown, context: EffectContext): Promise<true | undefined> {
+  try {
+    return (await tool.needsYes?.(input, context)) ? true : undefined;
+  } catch {
+    return true;
+  }
 }
