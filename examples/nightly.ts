@@ -11,8 +11,8 @@ const job = await rookery.schedule.add({
 console.log(`${job.name}: ${job.when}`);
 await rookery.schedule.run(job.id); // Now, outside of its schedule.
 await rookery.settled();
-const { runs } = await rookery.schedule.runs(job.id);
+const { items: runs } = await rookery.schedule.runs(job.id);
 console.log(`${runs.length} run, and the agent said:`);
-const { entries } = await rookery.agent(`cron:${job.id}`).history();
-const answer = entries.find(({ entry }) => entry?.role === "assistant")?.entry;
+const { items } = await rookery.agent(`cron:${job.id}`).history();
+const answer = items.find(({ entry }) => entry?.role === "assistant")?.entry;
 console.log((answer?.content as { text: string }[] | undefined)?.[0]?.text);

@@ -74,6 +74,8 @@ export function runContract(open: Opener): void {
     await world.done([open2], a.owner);
     expect((await world.store.runs(a.id, { limit: 10 })).map((run) => run.id)).toEqual(["other", R]);
     expect((await world.store.runs(a.id, { limit: 1 })).map((run) => run.id)).toEqual(["other"]);
+    const before = "other" as RunId;
+    expect((await world.store.runs(a.id, { limit: 1, before })).map((run) => run.id)).toEqual([R]);
   });
 
   storeTest("a change for a run at another step, or one that has ended, is refused", open, async (world) => {

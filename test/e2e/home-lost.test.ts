@@ -171,8 +171,8 @@ describe("a home that is lost while the process runs", () => {
     expect((await ready()).status).toBe(200);
     expect(await slow).toBe("echo: slow");
     expect(await say("back")).toBe("echo: back");
-    const { messages } = (await api(served, `/api/agents/${id}/messages`)) as {
-      messages: { text: string; state: string }[];
+    const { items: messages } = (await api(served, `/api/agents/${id}/messages`)) as {
+      items: { text: string; state: string }[];
     };
     const texts = JSON.stringify(messages);
     for (const text of ["hello", "slow", "back"]) expect(texts).toContain(text);
@@ -207,7 +207,7 @@ describe("a home that is lost while the process runs", () => {
     rmSync(inHome("rookery.db-wal"));
     expect((await post(id, "refused")).status).toBe(503);
     served = await served.restart();
-    const { messages } = (await api(served, `/api/agents/${id}/messages`)) as { messages: unknown[] };
+    const { items: messages } = (await api(served, `/api/agents/${id}/messages`)) as { items: unknown[] };
     expect(JSON.stringify(messages)).toContain("hello");
     expect(JSON.stringify(messages)).not.toContain("refused");
   });

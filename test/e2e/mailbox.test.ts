@@ -189,7 +189,7 @@ it("a webhook gets each delivery once, signed, although its receiver fails and t
     await until(() => got.length > 0);
     served = await server.crash();
     await until(() => failing < 0);
-    const { deliveries } = (await read("/api/outbox?state=sent")) as { deliveries: readonly { id: string }[] };
+    const { items: deliveries } = (await read("/api/outbox?state=sent")) as { items: readonly { id: string }[] };
     expect(new Set(got.map(({ id }) => id))).toEqual(new Set(deliveries.map(({ id }) => id)));
     expect(got.every(({ valid }) => valid)).toBe(true);
     expect(deliveries).toHaveLength(1);

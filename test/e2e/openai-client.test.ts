@@ -211,7 +211,7 @@ describe("a process that ends", () => {
     });
     expect(again.choices[0]?.message.content).toBe("echo: cut off");
     const { id } = await agentOfUser(served, "kim");
-    const { messages } = (await api(served, `/api/agents/${id}/messages`)) as { messages: unknown[] };
+    const { items: messages } = (await api(served, `/api/agents/${id}/messages`)) as { items: unknown[] };
     expect(messages).toHaveLength(1);
   });
 

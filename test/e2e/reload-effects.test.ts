@@ -150,7 +150,7 @@ describe("a rule that is reloaded holds at once", () => {
     await running;
     await serving.node.agents.settled();
     const { json } = await ask(`/api/agents/${agent}/messages`);
-    const states = (json.messages as { state: string; text?: string }[]).map(({ state }) => state);
+    const states = (json.items as { state: string; text?: string }[]).map(({ state }) => state);
     expect(states.filter((state) => state === "dropped")).toHaveLength(2);
   });
 

@@ -162,7 +162,7 @@ async function exercise(n: 0 | 1): Promise<void> {
     expect(added, JSON.stringify(added.json)).toMatchObject({ status: 201 });
     await vi.waitFor(async () => {
       const { json } = await ask(`/api/cron/${(added.json as { id: string }).id}/runs`);
-      expect((json as { runs: unknown[] }).runs, JSON.stringify(json)).toHaveLength(1);
+      expect((json as { items: unknown[] }).items, JSON.stringify(json)).toHaveLength(1);
     }, 10_000);
   });
   await Promise.all(due);

@@ -46,9 +46,9 @@ const post = (
 const chatBody = (user: string, content: string) => ({ model: "main", user, messages: userMessage(content) });
 /** How often a text was accepted, by any agent. A run that a kill interrupts may ask the model twice; its message is one. */
 async function accepted(text: string): Promise<number> {
-  const { agents } = (await api(served, "/api/agents?limit=500")) as { agents: { id: string }[] };
+  const { items: agents } = (await api(served, "/api/agents?limit=500")) as { items: { id: string }[] };
   const lists = await Promise.all(agents.map(({ id }) => api(served, `/api/agents/${id}/messages?limit=500`)));
-  const texts = lists.flatMap((list) => (list as { messages: { body: { text?: string } }[] }).messages);
+  const texts = lists.flatMap((list) => (list as { items: { body: { text?: string } }[] }).items);
   return texts.filter(({ body }) => body.text?.includes(text)).length;
 }
 
@@ -87,10 +87,14 @@ it("requests with keys take effect once if each response is cut and the process 
   }
   const texts = ["first", "second", "third", "fourth", "fifth"];
   expect(await Promise.all(texts.map(accepted))).toEqual([1, 1, 1, 1, 1]);
-  const { jobs } = (await api(served, "/api/cron")) as { jobs: unknown[] };
-  const { tokens } = (await api(served, "/api/tokens")) as { tokens: unknown[] };
-  const { budgets } = (await api(served, "/api/budgets")) as { budgets: { key: string; lifted: { tokens: number } }[] };
-  const { messages } = (await api(served, `/api/agents/${id}/messages`)) as { messages: { body: { kind: string } }[] };
+  const { items: jobs } = (await api(served, "/api/cron")) as { items: unknown[] };
+  const { items: tokens } = (await api(served, "/api/tokens")) as { items: unknown[] };
+  const { items: budgets } = (await api(served, "/api/budgets")) as {
+    items: { key: string; lifted: { tokens: number } }[];
+  };
+  const { items: messages } = (await api(served, `/api/agents/${id}/messages`)) as {
+    items: { body: { kind: string } }[];
+  };
   expect([jobs.length, tokens.length, budgets.find(({ key }) => key === "day:2026-01-05")?.lifted.tokens]).toEqual([
     1, 1, 7,
   ]);

@@ -2,17 +2,7 @@
 
 export const RUN = "00000000-0000-7000-8000-000000000000";
 
-/** For routes that GOOD_BODIES does not name: they take a cron job. */
-export const GOOD_JOB = {
-  name: "j",
-  enabled: false,
-  schedule: { kind: "cron", expr: "0 4 * * *", tz: "UTC" },
-  sessionTarget: "isolated",
-  wakeMode: "now",
-  payload: { kind: "agentTurn", message: "hi", timeoutSeconds: 5 },
-};
-
-/** A valid body by route. */
+/** Bodies with more fields than the example of their route. */
 export const GOOD_BODIES: Readonly<Record<string, object>> = {
   "POST /v1/chat/completions": {
     model: "main",
@@ -37,20 +27,7 @@ export const GOOD_BODIES: Readonly<Record<string, object>> = {
     queue: { mode: "queue", debounceMs: 0 },
     waitSeconds: 0,
   },
-  "POST /api/runs/:run/steer": { text: "left" },
   "POST /api/agents/:agent/compact": { instructions: "keep names" },
-  "POST /api/agents/:agent/branch": { entryId: RUN, summary: "the entries left behind" },
-  "POST /api/subagents/:run/messages": { text: "deeper" },
-  "POST /api/heartbeat/run": { profile: "main" },
-  "POST /api/wake": { text: "the build is red", mode: "now", profile: "main" },
-  "PATCH /api/agents/:agent/state": {
-    thinkingLevel: "low",
-    queueMode: "collect",
-    label: "x",
-    queueCap: 5,
-    modelOverride: null,
-  },
-  "POST /api/budgets/:key/lift": { tokens: 10, dollars: 1 },
   "POST /api/tokens": {
     name: "t",
     scopes: ["chat"],

@@ -2,8 +2,9 @@
 import { connect } from "node:net";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "../../src/app/gateway/gateway.test-kit.ts";
 import { ROUTES } from "../../src/app/gateway/route-table.ts";
+import type { Route } from "../../src/app/gateway/routing/route.ts";
 import { configTarget } from "./config-target.ts";
-import { GOOD_BODIES, GOOD_JOB, RUN } from "./good-inputs.ts";
+import { GOOD_BODIES, RUN } from "./good-inputs.ts";
 import { anyValue, garbled, spoilt } from "./random-json.ts";
 import { count, type Target } from "./target.ts";
 
@@ -29,16 +30,16 @@ export async function withTargets<T>(work: (targets: readonly Target[]) => Promi
       path: "/v1/chat/completions",
       body: { model: "main", user: "fuzz", messages: [{ role: "user", content: "hello" }] },
     });
-    const bodies = ROUTES.filter(({ body }) => body).map((route) => bodyTarget(kit, `${route.method} ${route.path}`));
+    const bodies = ROUTES.filter(({ body }) => body).map((route) => bodyTarget(kit, route));
     return await work([...bodies, headerTarget(kit), addressTarget(kit), configTarget]);
   } finally {
     await kit.close();
   }
 }
 
-function bodyTarget(kit: TestGateway, name: string): Target {
-  const [method = "", path = ""] = name.split(" ");
-  const good = GOOD_BODIES[name] ?? GOOD_JOB;
+function bodyTarget(kit: TestGateway, { method, path, example = {} }: Route): Target {
+  const name = `${method} ${path}`;
+  const good = GOOD_BODIES[name] ?? example;
   const seen = new Map<string, number>();
   return {
     name: `body of ${name}`,

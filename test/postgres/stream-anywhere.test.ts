@@ -49,9 +49,9 @@ async function runOnB(user: string, said: string) {
   await expect.poll(() => model.calls.length, SOON).toBe(calls + 1);
   const call = model.calls.at(-1) as ModelCall;
   const agents = async () =>
-    (await ask(b, "GET", "/api/agents?limit=50")).json.agents as { id: string; sessionKey: string }[];
+    (await ask(b, "GET", "/api/agents?limit=50")).json.items as { id: string; sessionKey: string }[];
   const id = (await agents()).find(({ sessionKey }) => sessionKey.includes(user))?.id as string;
-  const runs = (await ask(b, "GET", `/api/agents/${id}/runs`)).json.runs as { id: string; state: string }[];
+  const runs = (await ask(b, "GET", `/api/agents/${id}/runs`)).json.items as { id: string; state: string }[];
   const runId = runs.find(({ state }) => state === "open")?.id as string;
   return { answer, call, agentId: id, runId };
 }

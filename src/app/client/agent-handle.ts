@@ -29,7 +29,7 @@ export interface Page {
 
 export interface HistoryPage {
   /** Newest first. `broken`: a line that cannot be read, and why. */
-  readonly entries: readonly {
+  readonly items: readonly {
     readonly position: number;
     readonly entry?: Readonly<Record<string, unknown>>;
     readonly broken?: string;

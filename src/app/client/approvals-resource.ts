@@ -1,4 +1,5 @@
 /** The tool calls that wait for a person, as a list and as answers. */
+import type { List } from "../../core/list.ts";
 import type { Approval } from "../../core/rights/approval.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
@@ -9,7 +10,7 @@ export interface Approvals {
     readonly agent?: string;
     readonly before?: number;
     readonly limit?: number;
-  }): Promise<{ readonly items: readonly Approval[]; readonly next: number | null }>;
+  }): Promise<List<Approval, number>>;
   get(approval: string): Promise<Approval>;
   /**
    * Lets the call happen once; `always`: also from now on, by a grant for its person. With the `digest` that the person was shown it

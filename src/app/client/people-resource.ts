@@ -1,4 +1,5 @@
 /** People: who they are, what was granted to them, and inviting them. Only the owner changes them. */
+import type { List } from "../../core/list.ts";
 import type { Verdict } from "../../core/people/grant.ts";
 import type { PersonRecord } from "../../core/people/person.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
@@ -21,10 +22,7 @@ export interface Invitation {
 
 export interface People {
   /** By id. Send `next` as `after` for the next page. */
-  list(page?: { readonly after?: string; readonly limit?: number }): Promise<{
-    readonly items: readonly PersonRecord[];
-    readonly next: string | null;
-  }>;
+  list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<PersonRecord, string>>;
   get(person: string): Promise<PersonRecord>;
   /** A guest unless `role` says otherwise. Durable when it resolves; rejects if there is a record with that id. */
   add(person: NewPerson, options?: { readonly id?: string }): Promise<PersonRecord>;

@@ -1,6 +1,7 @@
 /** Agents, runs, the outbox and mailboxes, as lists and commands. */
 import type { AgentTree } from "../../core/agent/agent-tree.ts";
 import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { List } from "../../core/list.ts";
 import type { RunRecord, RunResult } from "../../core/run/run.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 import type { ServerEvent, StreamOptions } from "./event-stream.ts";
@@ -20,10 +21,7 @@ export interface AgentSummary {
 
 export interface Agents {
   /** In the order of their creation. Send `next` as `after` for the next page. */
-  list(page?: { readonly after?: string; readonly limit?: number }): Promise<{
-    readonly agents: readonly AgentSummary[];
-    readonly next: string | null;
-  }>;
+  list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<AgentSummary, string>>;
   get(name: string): Promise<AgentSummary>;
   /** With states, waiting messages and usage. */
   tree(options?: { readonly root?: string; readonly depth?: number; readonly limit?: number }): Promise<AgentTree>;
@@ -40,8 +38,8 @@ export type RunWait =
   | { readonly status: "timeout" | "unknown" };
 
 export interface Runs {
-  /** The latest runs of an agent, newest first. */
-  list(agent: string, page?: { readonly limit?: number }): Promise<readonly RunRecord[]>;
+  /** The runs of an agent, newest first. Send `next` as `before` for the next page. */
+  list(agent: string, page?: { readonly before?: string; readonly limit?: number }): Promise<List<RunRecord, string>>;
   get(
     run: string,
   ): Promise<{ readonly state: string; readonly run: RunRecord | null; readonly result: RunResult | null }>;
@@ -55,8 +53,7 @@ export interface Runs {
 }
 
 export const runsOf = (api: EngineApi): Runs => ({
-  list: async (agent, page) =>
-    (await api.get<{ runs: readonly RunRecord[] }>(pathOf("api", "agents", agent, "runs"), { ...page })).runs,
+  list: (agent, page) => api.get(pathOf("api", "agents", agent, "runs"), { ...page }),
   get: (run) => api.get(pathOf("api", "runs", run)),
   wait: (run, options) => api.get(pathOf("api", "runs", run, "wait"), { ...options }),
   abort: async (run) => (await api.post<{ aborted: boolean }>(pathOf("api", "runs", run, "abort"))).aborted,
@@ -73,7 +70,7 @@ export interface Outbox {
     readonly agent?: string;
     readonly after?: number;
     readonly limit?: number;
-  }): Promise<{ readonly deliveries: readonly Delivery[]; readonly next: number | null }>;
+  }): Promise<List<Delivery, number>>;
   get(delivery: string): Promise<Delivery>;
   /** Sends a delivery again that has ended. Durable when it resolves. */
   retry(delivery: string): Promise<Delivery>;
@@ -102,10 +99,11 @@ export interface MailboxItem {
 
 export interface Mailbox {
   /** What waits, oldest first. `wait`: seconds to wait if it is empty. */
-  list(options?: { readonly after?: number; readonly limit?: number; readonly wait?: number }): Promise<{
-    readonly items: readonly MailboxItem[];
-    readonly next: number | null;
-  }>;
+  list(options?: {
+    readonly after?: number;
+    readonly limit?: number;
+    readonly wait?: number;
+  }): Promise<List<MailboxItem, number>>;
   /** What waits, then what arrives. An item comes again until it is acknowledged. */
   items(options?: { readonly signal?: AbortSignal }): AsyncGenerator<MailboxItem>;
   /** The items leave the mailbox. Durable when it resolves. */

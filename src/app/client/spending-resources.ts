@@ -1,5 +1,6 @@
 /** What works and spends by itself: cron jobs, subagents, swarms, budgets and usage. */
 import type { SwarmContact, SwarmRecord } from "../../core/agent/swarm.ts";
+import type { List } from "../../core/list.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
@@ -11,7 +12,12 @@ export interface ScheduledJob extends CronJob {
 }
 
 export interface Schedule {
-  list(filter?: { readonly all?: boolean; readonly limit?: number }): Promise<readonly ScheduledJob[]>;
+  /** By id. Send `next` as `after` for the next page. */
+  list(filter?: {
+    readonly all?: boolean;
+    readonly after?: string;
+    readonly limit?: number;
+  }): Promise<List<ScheduledJob, string>>;
   get(job: string): Promise<ScheduledJob>;
   /** Durable when it resolves. The fields are those of `rookery cron add`: `name`, `schedule`, `payload` and others. */
   add(job: Readonly<Record<string, unknown>>, options?: { readonly id?: string }): Promise<ScheduledJob>;
@@ -22,17 +28,11 @@ export interface Schedule {
   /** Runs a job now, outside of its schedule. Durable when it resolves. */
   run(job: string): Promise<{ readonly slot: string }>;
   /** The outcome of its due times, newest first. */
-  runs(
-    job: string,
-    page?: { readonly limit?: number; readonly before?: number },
-  ): Promise<{
-    readonly runs: readonly JobSlot[];
-    readonly next: number | null;
-  }>;
+  runs(job: string, page?: { readonly limit?: number; readonly before?: number }): Promise<List<JobSlot, number>>;
 }
 
 export const scheduleOf = (api: EngineApi): Schedule => ({
-  list: async (filter) => (await api.get<{ jobs: readonly ScheduledJob[] }>("/api/cron", { ...filter })).jobs,
+  list: (filter) => api.get("/api/cron", { ...filter }),
   get: (job) => api.get(pathOf("api", "cron", job)),
   add: (job, options) => api.post("/api/cron", job, options),
   update: (job, change) => api.patch(pathOf("api", "cron", job), change),
@@ -80,7 +80,7 @@ export async function spawn(
 }
 
 export interface Swarms {
-  list(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly SwarmRecord[]>;
+  list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<SwarmRecord, string>>;
   get(nametag: string): Promise<{ readonly swarm: SwarmRecord; readonly contacts: readonly SwarmContact[] }>;
   /** Publishes a swarm under a name; each contact gets an agent of its own behind it. Durable when it resolves. */
   create(swarm: NewSwarm, options?: { readonly id?: string }): Promise<SwarmRecord>;
@@ -95,7 +95,7 @@ export interface NewSwarm
 }
 
 export const swarmsOf = (api: EngineApi): Swarms => ({
-  list: async (page) => (await api.get<{ swarms: readonly SwarmRecord[] }>("/api/swarms", { ...page })).swarms,
+  list: (page) => api.get("/api/swarms", { ...page }),
   get: (nametag) => api.get(pathOf("api", "swarms", nametag)),
   create: (swarm, options) => api.post("/api/swarms", swarm, options),
   async remove(nametag) {
@@ -112,13 +112,13 @@ export interface BudgetView {
 }
 
 export interface Budgets {
-  list(): Promise<readonly BudgetView[]>;
+  list(): Promise<List<BudgetView>>;
   /** Raises a budget by its own size, or by what is given. Durable when it resolves. */
   lift(key: string, more?: { readonly tokens?: number; readonly dollars?: number }): Promise<BudgetView>;
 }
 
 export const budgetsOf = (api: EngineApi): Budgets => ({
-  list: async () => (await api.get<{ budgets: readonly BudgetView[] }>("/api/budgets")).budgets,
+  list: () => api.get("/api/budgets"),
   lift: (key, more = {}) => api.post(pathOf("api", "budgets", key, "lift"), more),
 });
 

@@ -289,7 +289,7 @@ async function withAnn(): Promise<void> {
   await kit.store.commit({ id: "c-ann" as never, site: "test", at: 1, ops: [{ op: "person.put", person: ANN }] });
 }
 
-const listTokens = async () => (await kit.ask({ path: "/api/tokens" })).json.tokens as { id: string; name: string }[];
+const listTokens = async () => (await kit.ask({ path: "/api/tokens" })).json.items as { id: string; name: string }[];
 
 const POSTS = ROUTES.filter(({ method }) => method === "POST");
 const KEY = { "idempotency-key": "k-1" };

@@ -221,12 +221,12 @@ describe("a login", () => {
       headers: { origin: own() },
     });
     expect(sent.status, sent.text).toBe(200);
-    const { agents } = (await as(cookie, "/api/agents")).json as { agents: { id: string }[] };
+    const { items: agents } = (await as(cookie, "/api/agents")).json as { items: { id: string }[] };
     expect(agents).toMatchObject([{ id: sent.headers["x-rookery-agent"] }]);
     expect((await as(cookie, "/api/usage")).json.by).toHaveLength(1);
     expect((await as(cookie, "/api/people")).json.items).toMatchObject([{ id }]);
     expect((await as(cookie, "/api/logins")).json.items).toMatchObject([{ person: id }]);
-    expect((await as(cookie, "/api/cron")).json).toEqual({ jobs: [] });
+    expect((await as(cookie, "/api/cron")).json).toEqual({ items: [], next: null });
     for (const path of ["/api/audit", "/api/config", "/api/outbox", "/api/tree", "/metrics"]) {
       expect((await as(cookie, path)).status, path).toBe(403);
     }

@@ -51,8 +51,8 @@ const chat = (token: string, more: { user?: string; text?: string; key?: string 
 const statuses = async (tries: readonly Promise<{ status: number }>[]) =>
   (await Promise.all(tries)).map(({ status }) => status).sort();
 const spentOf = async (id: string): Promise<number> => {
-  const { budgets } = (await kit.ask({ path: "/api/budgets" })).json as {
-    budgets: { key: string; spent: { tokens: number } }[];
+  const { items: budgets } = (await kit.ask({ path: "/api/budgets" })).json as {
+    items: { key: string; spent: { tokens: number } }[];
   };
   return budgets.find(({ key }) => key.startsWith("token:") && key.endsWith(`:${id}`))?.spent.tokens ?? 0;
 };

@@ -43,18 +43,18 @@ const METHODS: Readonly<Record<string, Case>> = {
   "agent.stream": async (r, n) => {
     for await (const event of r.agent(n).stream("c")) if (event.type === "end") expect(event.outcome).toBe("ok");
   },
-  "agent.history": async (r, n) => expect((await r.agent(n).history()).entries.length).toBeGreaterThan(5),
+  "agent.history": async (r, n) => expect((await r.agent(n).history()).items.length).toBeGreaterThan(5),
   "agent.inbox": async (r, n) => expect(await r.agent(n).inbox()).toMatchObject({ waiting: [] }),
   "agent.patch": async (r, n) => (await r.agent(n).patch({ label: n })).result(),
   "agent.state": async (r, n) => expect((await r.agent(n).state()).label).toBe(n),
   "agent.branch": async (r, n) => {
-    const [newest] = (await r.agent(n).history({ limit: 1 })).entries;
+    const [newest] = (await r.agent(n).history({ limit: 1 })).items;
     await r.agent(n).branch(String(newest?.entry?.id));
   },
   "agent.compact": async (r, n) => (await r.agent(n).compact()).result(),
   "agent.reset": async (r, n) => (await r.agent(n).reset()).result(),
   "agent.stop": async (r, n) => (await r.agent(n).stop()).result(),
-  "agents.list": async (r) => expect((await r.agents.list()).agents.length).toBeGreaterThan(0),
+  "agents.list": async (r) => expect((await r.agents.list()).items.length).toBeGreaterThan(0),
   "agents.get": async (r, n) => expect((await r.agents.get(`agent:main:api:dm:${n}`)).kind).toBe("user"),
   "agents.tree": async (r) => expect((await r.agents.tree()).roots.length).toBeGreaterThan(0),
   "runs.list": async (r, n) => expect(await lastRun(r, n)).toBeTruthy(),
@@ -70,7 +70,7 @@ const METHODS: Readonly<Record<string, Case>> = {
     expect((await events.next()).value?.type).toBeTruthy();
     await events.return(undefined);
   },
-  "outbox.list": async (r) => expect((await r.outbox.list({ state: "failed" })).deliveries).toEqual([]),
+  "outbox.list": async (r) => expect((await r.outbox.list({ state: "failed" })).items).toEqual([]),
   "outbox.get": (r) => expect(r.outbox.get("x.0")).rejects.toMatchObject(nothingThere),
   "outbox.retry": (r) => expect(r.outbox.retry("x.0")).rejects.toMatchObject(nothingThere),
   "outbox.drop": (r) => expect(r.outbox.drop("x.0")).rejects.toMatchObject(nothingThere),
@@ -94,14 +94,14 @@ const METHODS: Readonly<Record<string, Case>> = {
     expect((await r.mailbox(n).list()).items).toEqual([]);
   },
   "schedule.add": async (r, n) => expect((await r.schedule.add({ name: n, ...JOB })).name).toBe(n),
-  "schedule.list": async (r) => expect((await r.schedule.list()).length).toBeGreaterThan(0),
+  "schedule.list": async (r) => expect((await r.schedule.list()).items.length).toBeGreaterThan(0),
   "schedule.get": async (r, n) => expect((await r.schedule.get((await job(r, n)).id)).name).toBe(n),
   "schedule.update": async (r, n) => {
     const { id } = await job(r, n);
     expect(await r.schedule.update(id, { description: "changed" })).toMatchObject({ description: "changed" });
   },
   "schedule.run": async (r, n) => expect((await r.schedule.run((await job(r, n)).id)).slot).toBeTruthy(),
-  "schedule.runs": async (r, n) => expect((await r.schedule.runs((await job(r, n)).id)).runs).toHaveLength(1),
+  "schedule.runs": async (r, n) => expect((await r.schedule.runs((await job(r, n)).id)).items).toHaveLength(1),
   "schedule.remove": async (r, n) => r.schedule.remove((await job(r, n)).id),
   spawn: async (r, n) => expect((await (await r.spawn(n, "count")).wait({ timeoutMs: 30_000 })).status).toBe("ended"),
   permanent: async (r, n) => {
@@ -117,7 +117,7 @@ const METHODS: Readonly<Record<string, Case>> = {
     expect(await r.swarm.create(swarm)).toMatchObject({ ...swarm, memory: false });
     await expect(r.swarm.create(swarm)).rejects.toMatchObject({ code: "conflict" });
   },
-  "swarm.list": async (r) => expect((await r.swarm.list()).length).toBeGreaterThan(0),
+  "swarm.list": async (r) => expect((await r.swarm.list()).items.length).toBeGreaterThan(0),
   "swarm.get": async (r, n) => expect((await r.swarm.get(`desk-${n}`)).contacts).toEqual([]),
   "swarm.remove": async (r, n) => r.swarm.remove(`desk-${n}`),
   "people.add": async (r, n) => {
@@ -138,7 +138,7 @@ const METHODS: Readonly<Record<string, Case>> = {
     await r.people.remove(n);
     await expect(r.people.get(n)).rejects.toMatchObject(nothingThere);
   },
-  "budgets.list": async (r) => expect(Array.isArray(await r.budgets.list())).toBe(true),
+  "budgets.list": async (r) => expect(Array.isArray((await r.budgets.list()).items)).toBe(true),
   "budgets.lift": async (r) => expect((await r.budgets.lift("day:2026-01-05", { tokens: 7 })).scope).toBe("day"),
   usage: async (r) => expect((await r.usage()).tokens).toBeGreaterThan(0),
   events: async (r) => {
@@ -160,10 +160,10 @@ const METHODS: Readonly<Record<string, Case>> = {
 };
 
 const lastRun = async (r: RookeryClient, n: string): Promise<string> =>
-  (await r.runs.list(`agent:main:api:dm:${n}`))[0]?.id ?? "";
+  (await r.runs.list(`agent:main:api:dm:${n}`)).items[0]?.id ?? "";
 
 async function job(r: RookeryClient, n: string) {
-  const found = (await r.schedule.list({ all: true })).find(({ name }) => name === n);
+  const found = (await r.schedule.list({ all: true })).items.find(({ name }) => name === n);
   if (!found) throw new TypeError(`there is no job ${n}`);
   return found;
 }

@@ -39,7 +39,7 @@ describe.each(Object.entries(clients))("connectRookery over %s", (name, connect)
     const receipt = await agent.send("again", { mailbox: true, queue: { mode: "queue" } });
     expect(await receipt.result()).toMatchObject({ outcome: "ok", text: "answer to again" });
     expect((await rookery.mailbox(`ann of ${name}`).list({ wait: 5 })).items).toHaveLength(1);
-    expect((await agent.history()).entries.length).toBeGreaterThan(4);
+    expect((await agent.history()).items.length).toBeGreaterThan(4);
   });
 });
 
@@ -66,7 +66,7 @@ describe("a client whose connection is lost", () => {
     for await (const event of agent.stream("streamed")) if (event.type === "delta") text += event.text;
     expect(text).toBe("answer to streamed");
     await using other = connectRookery({ home: kit.home });
-    const { entries } = await other.agent("lost").history();
+    const { items: entries } = await other.agent("lost").history();
     expect(entries.filter(({ entry }) => entry?.role === "assistant")).toHaveLength(2);
   });
 

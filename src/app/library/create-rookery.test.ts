@@ -43,7 +43,7 @@ describe("an agent of createRookery", () => {
     const answer = await receipt.result();
     expect(answer).toMatchObject({ outcome: "ok", seq: receipt.seq, text: "answer to hello" });
     expect(await receipt.runId()).toBe(answer.runId);
-    expect((await rookery.agents.list()).agents.map(({ sessionKey }) => sessionKey)).toContain("agent:main:api:dm:ann");
+    expect((await rookery.agents.list()).items.map(({ sessionKey }) => sessionKey)).toContain("agent:main:api:dm:ann");
     expect(await rookery.agent("agent:main:api:dm:ann").ask("by key")).toBe("answer to by key");
     // By its id the owner writes into the conversation, and the model reads who speaks.
     expect(await rookery.agent(receipt.agentId).ask("by id")).toMatch(/<speaker id="owner" .*\nby id$/);
@@ -52,7 +52,7 @@ describe("an agent of createRookery", () => {
   it("keeps two users apart whose names need escaping in a key", async () => {
     await rookery.agent("a:b").ask("one");
     await rookery.agent("a").ask("two");
-    const texts = JSON.stringify((await rookery.agent("a:b").history()).entries);
+    const texts = JSON.stringify((await rookery.agent("a:b").history()).items);
     expect(texts).toContain("answer to one");
     expect(texts).not.toContain("answer to two");
   });
@@ -79,7 +79,7 @@ describe("an agent of createRookery", () => {
     says("I do not know", '{"city": 1}', '```json\n{"city":"Rome"}\n```');
     const output = z.object({ city: z.string() });
     expect(await rookery.agent("object").ask("Where?", { output })).toEqual({ city: "Rome" });
-    const texts = JSON.stringify((await rookery.agent("object").history()).entries);
+    const texts = JSON.stringify((await rookery.agent("object").history()).items);
     expect(texts).toContain("JSON Schema");
     expect(texts).toContain("it is not JSON.");
     expect(texts).toContain("city: ");
@@ -104,7 +104,7 @@ describe("an agent of createRookery", () => {
     const after = events.find((event) => event.type === "end" || event.type === "delta")?.id;
     const rest = await all(agent.stream("hello there", { id: "s1", after }));
     expect(rest.at(-1)).toMatchObject({ type: "end", outcome: "ok" });
-    expect((await agent.history()).entries.filter(({ entry }) => entry?.role === "assistant")).toHaveLength(1);
+    expect((await agent.history()).items.filter(({ entry }) => entry?.role === "assistant")).toHaveLength(1);
   });
 
   it("streams the whole text of a run that ended before the stream was opened", async () => {
@@ -121,7 +121,7 @@ describe("an agent of createRookery", () => {
     await agent.ask("one");
     await (await agent.patch({ label: "Life" })).result();
     expect((await agent.state()).label).toBe("Life");
-    const [newest] = (await agent.history({ limit: 1 })).entries;
+    const [newest] = (await agent.history({ limit: 1 })).items;
     await agent.branch(String(newest?.entry?.id));
     await (await agent.reset()).result();
     await (await agent.stop()).result();
@@ -155,7 +155,7 @@ describe("a rookery", () => {
     expect(two.runId).toBe(one.runId);
     expect((await one.wait({ timeoutMs: 30_000 })).status).toBe("ended");
     await rookery.settled();
-    expect(JSON.stringify((await rookery.agent("parent").history()).entries)).toContain("counter");
+    expect(JSON.stringify((await rookery.agent("parent").history()).items)).toContain("counter");
     await expect(rookery.spawn(parent, "x", { agentId: "no-such" })).rejects.toMatchObject({ code: "denied" });
   });
 
@@ -169,9 +169,9 @@ describe("a rookery", () => {
     expect((await rookery.schedule.add(job, { id: "j1" })).id).toBe(added.id);
     expect((await rookery.schedule.run(added.id)).slot).toBeTruthy();
     await rookery.settled();
-    expect((await rookery.schedule.runs(added.id)).runs.length).toBeGreaterThan(0);
+    expect((await rookery.schedule.runs(added.id)).items.length).toBeGreaterThan(0);
     await rookery.schedule.remove(added.id);
-    expect(await rookery.schedule.list()).toEqual([]);
+    expect(await rookery.schedule.list()).toEqual({ items: [], next: null });
   });
 
   it("calls back for events, until it is told to stop", async () => {
@@ -196,9 +196,9 @@ describe("a rookery", () => {
 
   it("lists usage, budgets, swarms and the outbox", async () => {
     expect((await rookery.usage()).tokens).toBeGreaterThan(0);
-    expect(Array.isArray(await rookery.budgets.list())).toBe(true);
-    expect(await rookery.swarm.list()).toEqual([]);
-    expect(Array.isArray((await rookery.outbox.list()).deliveries)).toBe(true);
+    expect(Array.isArray((await rookery.budgets.list()).items)).toBe(true);
+    expect(await rookery.swarm.list()).toEqual({ items: [], next: null });
+    expect(Array.isArray((await rookery.outbox.list()).items)).toBe(true);
     expect(await rookery.approvals.list()).toEqual({ items: [], next: null });
     await expect(rookery.approvals.yes("kmtb")).rejects.toThrow("There is no approval kmtb");
     expect((await rookery.agents.tree()).roots.length).toBeGreaterThan(0);

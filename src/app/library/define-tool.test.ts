@@ -179,8 +179,8 @@ describe("tools and connectors of createRookery", () => {
     await host?.accept({ ...message, messageId: "2", text: "lost" });
     await rookery.settled();
     expect(sent).toEqual(["answer to hello"]);
-    const { deliveries } = await rookery.outbox.list({ state: "unconfirmed" });
-    expect(deliveries.map(({ reason }) => reason)).toEqual([expect.stringContaining("the line is dead")]);
+    const { items } = await rookery.outbox.list({ state: "unconfirmed" });
+    expect(items.map(({ reason }) => reason)).toEqual([expect.stringContaining("the line is dead")]);
   });
 
   it("refuses a connector that cannot keep its word", () => {

@@ -60,6 +60,16 @@ export type SettableField = keyof typeof SETTABLE;
 /** `null` clears a field; a field that is left out does not change. */
 export type StatePatch = { readonly [Field in SettableField]?: AgentState[Field] | null };
 
+/** The same as a schema, for documents. */
+export const statePatchSchema = z.strictObject(
+  Object.fromEntries(
+    Object.entries(SETTABLE).map(([field, { schema, expected }]) => [
+      field,
+      schema.nullable().optional().describe(expected),
+    ]),
+  ),
+);
+
 /**
  * The state with the patch applied. Throws `InvalidInputError` and changes nothing if a field is wrong. Keeps all other
  * fields, also those this program does not know.

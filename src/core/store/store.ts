@@ -76,7 +76,7 @@ export interface StoreReader {
 
   run(id: RunId): Promise<RunRecord | undefined>;
   /** Newest first. */
-  runs(agentId: AgentId, page: Page): Promise<readonly RunRecord[]>;
+  runs(agentId: AgentId, page: Page & { readonly before?: RunId }): Promise<readonly RunRecord[]>;
 
   delivery(id: DeliveryId): Promise<Delivery | undefined>;
   /** The oldest `pending` or `sending` delivery to this target (a `targetKey`): the next to be sent (M17). */

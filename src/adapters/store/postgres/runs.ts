@@ -15,7 +15,8 @@ const SELECT: Statement = {
 };
 const SELECT_OF_AGENT: Statement = {
   name: "select-runs",
-  text: `SELECT ${COLUMNS} FROM runs WHERE agent = $1 ORDER BY n DESC LIMIT $2`,
+  text: `SELECT ${COLUMNS} FROM runs WHERE agent = $1
+  AND ($3::text IS NULL OR n < (SELECT n FROM runs WHERE id = $3)) ORDER BY n DESC LIMIT $2`,
 };
 const SELECT_USAGE: Statement = {
   name: "select-usage-since",
@@ -28,7 +29,8 @@ export const runReads = (connections: Connections): Pick<StoreReader, "run" | "r
     const row = await connections.one<RunRow>(SELECT, id);
     return row && runOf(row);
   },
-  runs: async (agentId, { limit }) => (await connections.all<RunRow>(SELECT_OF_AGENT, agentId, limit)).map(runOf),
+  runs: async (agentId, { limit, before }) =>
+    (await connections.all<RunRow>(SELECT_OF_AGENT, agentId, limit, before ?? null)).map(runOf),
   usageSince: async (at) => (await connections.all<UsageRow>(SELECT_USAGE, at)).map(usageOf),
 });
 

@@ -14,6 +14,7 @@ const SELECT = `SELECT ${COLUMNS}
 FROM runs JOIN agents ON agents.no = runs.agent WHERE runs.id = ?`;
 const SELECT_OF_AGENT = `SELECT ${COLUMNS}
 FROM runs JOIN agents ON agents.no = runs.agent WHERE runs.agent = (SELECT no FROM agents WHERE id = ?)
+  AND runs.n < coalesce((SELECT n FROM runs WHERE id = ?), 9223372036854775807)
 ORDER BY runs.n DESC LIMIT ?`;
 const SELECT_GUARD = "SELECT state, step, abort FROM runs WHERE id = ?";
 const SELECT_AGENT = "SELECT agent FROM runs WHERE id = ?";
@@ -44,7 +45,8 @@ export const runReads = (db: Database): Pick<StoreReader, "run" | "runs" | "usag
     const row = runRow(db, id);
     return row && runOf(row);
   },
-  runs: async (agentId, { limit }) => db.all<RunRow>(SELECT_OF_AGENT, agentId, limit).map(runOf),
+  runs: async (agentId, { limit, before }) =>
+    db.all<RunRow>(SELECT_OF_AGENT, agentId, before ?? null, limit).map(runOf),
   usageSince: async (at) => db.all<UsageRow>(SELECT_USAGE, at).map(usageOf),
 });
 

@@ -1,10 +1,12 @@
 /** Commands to an agent: reset, stop, compact, branch, change its state, stop or start its tree, remove it. */
 import { z } from "zod";
-import type { StatePatch } from "../../../core/agent/patch-state.ts";
+import { type StatePatch, statePatchSchema } from "../../../core/agent/patch-state.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { EntryId } from "../../../core/ids.ts";
 import { branchMessage } from "../../../engine/agents/sessions/session-control.ts";
 import { accepted, acceptOnce } from "../messages/accept-once.ts";
+import { readCompaction } from "../messages/read-compaction.ts";
+import { settledWithin } from "../messages/settled-within.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { addressOf, agentParams, requireAgent } from "./params.ts";
 
@@ -48,14 +50,31 @@ const compactRoute = defineRoute({
   tag: "agents",
   summary: "Replace the conversation so far with a summary and continue from it",
   params: agentParams,
-  body: z.strictObject({ instructions: z.string().trim().min(1).optional() }),
+  example: { instructions: "Keep the names of the files.", waitSeconds: 60 },
+  body: z.strictObject({
+    instructions: z.string().trim().min(1).optional(),
+    /** Waits this long for the result, which then comes with a 200. */
+    waitSeconds: z.number().min(0).max(600).optional(),
+  }),
   bodyOptional: true,
   accepts: true,
-  answers: { status: 202, holds: `${ACCEPTED}; it waits its turn in the inbox` },
+  answers: {
+    status: 202,
+    holds: `${ACCEPTED}; it waits its turn in the inbox. 200 with \`compaction: { ok, compacted, reason, result }\` if it ended within \`waitSeconds\``,
+  },
   async handle(call) {
-    const body = { kind: "compact", instructions: call.body.instructions } as const;
-    const message = async () => ({ to: await addressOf(call, call.params.agent), body });
-    return accepted(await acceptOnce(call, message));
+    const { instructions, waitSeconds } = call.body;
+    const message = async () => ({
+      to: await addressOf(call, call.params.agent),
+      body: { kind: "compact", instructions } as const,
+    });
+    const posted = await acceptOnce(call, message);
+    const reply = accepted(posted);
+    if (!waitSeconds) return reply;
+    const { agentId, seq } = posted;
+    await settledWithin(call.context, agentId, seq, waitSeconds * 1_000);
+    const compaction = await readCompaction(call.context.ports.store, agentId, seq);
+    return { status: compaction ? 200 : 202, json: { ...reply.json, compaction: compaction ?? null } };
   },
 });
 
@@ -67,6 +86,7 @@ const branchRoute = defineRoute({
   tag: "agents",
   summary: "Go back to an entry of the current session; the next message continues from there",
   params: agentParams,
+  example: { entryId: "9f2c1b7a", summary: "We tried the other way first." },
   body: z.strictObject({
     entryId: z.string().min(1).max(100),
     /** A summary of the entries that are left behind, for the agent. */
@@ -101,6 +121,8 @@ const patchStateRoute = defineRoute({
   tag: "agents",
   summary: "Override an agent's settings: model, thinking, queue, label and others; null removes an override",
   params: agentParams,
+  example: { modelOverride: "anthropic/claude-sonnet-5", thinkingLevel: "low", label: null },
+  describes: statePatchSchema,
   body: z.record(z.string().max(64), z.unknown()),
   answers: { status: 202, holds: `${ACCEPTED}; it waits its turn in the inbox` },
   async handle({ context, principal, params, body }) {

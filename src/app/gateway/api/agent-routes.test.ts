@@ -44,7 +44,7 @@ const send = (user: string, content: string) =>
 describe("a child agent over HTTP", () => {
   it("is inspected, messaged, waited for, stopped and released", async () => {
     await send("ann", "start");
-    const { runs } = (await kit.ask({ path: "/api/subagents" })).json as { runs: { runId: string }[] };
+    const { items: runs } = (await kit.ask({ path: "/api/subagents" })).json as { items: { runId: string }[] };
     expect(runs).toHaveLength(1);
     const path = `/api/subagents/${runs[0]?.runId}`;
     const shown = (await kit.ask({ path })).json;
@@ -95,5 +95,20 @@ describe("a conversation over HTTP", () => {
       message: { body: { kind: "compact", instructions: "keep names" }, state: "answered" },
       answer: { outcome: "ok", text: "" },
     });
+  });
+
+  it("is compacted while the caller waits, who gets the result, and the same result again with the same key", async () => {
+    const request = {
+      method: "POST",
+      path: "/api/agents/agent:main:api:dm:bob/compact",
+      body: { waitSeconds: 30 },
+      headers: { "idempotency-key": "compact-once" },
+    };
+    const asked = await kit.ask(request);
+    expect([asked.status, asked.json.compaction]).toEqual([
+      200,
+      { ok: true, compacted: false, reason: expect.any(String) },
+    ]);
+    expect((await kit.ask(request)).json).toEqual(asked.json);
   });
 });

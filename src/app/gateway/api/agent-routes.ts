@@ -5,6 +5,7 @@ import { labelOf } from "../../../core/agent/descriptor.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
+import { listOf } from "../../../core/list.ts";
 import type { PutPermanent } from "../../../engine/agents/put-permanent.ts";
 import { auditOp } from "../../../engine/people/audit-entry.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
@@ -12,7 +13,7 @@ import { seesAgent } from "../auth/judge-request.ts";
 import { behalfOf } from "../auth/speaker.ts";
 import { profilesOf } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentParams, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
+import { agentParams, LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
 /** An agent as lists show it. */
 export function agentSummary(agent: AgentRecord) {
@@ -46,11 +47,16 @@ const listRoute = defineRoute({
   tag: "agents",
   summary: "List agents in the order of their creation",
   query: z.object({ after: agentIdSchema.optional(), limit: limitQuery(500, 100) }),
-  answers: { status: 200, holds: "`{ agents: [...], next }`; send `next` as `after`" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, principal, query: { after, limit } }) {
     const agents = await context.ports.store.agents({ limit, after });
     const seen = agents.filter((agent) => seesAgent(principal, agent));
-    return { json: { agents: seen.map(agentSummary), next: nextOf(agents, limit, ({ id }) => id) } };
+    return {
+      json: listOf(
+        seen.map(agentSummary),
+        nextOf(agents, limit, ({ id }) => id),
+      ),
+    };
   },
 });
 
@@ -81,7 +87,7 @@ const historyRoute = defineRoute({
   summary: "A page of an agent's history, newest entries first",
   params: agentParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(500, 50) }),
-  answers: { status: 200, holds: "`{ entries: [{ position, entry }], next }`; send `next` as `before`" },
+  answers: { status: 200, holds: "`{ items: [{ position, entry }], next }`; send `next` as `before`", list: true },
   async handle({ context, principal, params, query: { before, limit } }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
     const lines = await context.ports.store.linesBack(id, { limit, before });
@@ -89,7 +95,12 @@ const historyRoute = defineRoute({
       const read = readEntry(line);
       return read.kind === "broken" ? { position, broken: read.reason, line } : { position, entry: JSON.parse(line) };
     });
-    return { json: { entries, next: nextOf(lines, limit, ({ position }) => position) } };
+    return {
+      json: listOf(
+        entries,
+        nextOf(lines, limit, ({ position }) => position),
+      ),
+    };
   },
 });
 
@@ -100,6 +111,7 @@ const putRoute = defineRoute({
   action: "create_permanent_agent",
   tag: "agents",
   summary: "Make a permanent agent, or change the description and prompt of the one with that name",
+  example: { name: "archivist", description: "Keeps the notes.", systemPrompt: "You file what you are sent." },
   body: z.strictObject({
     name: z.string().trim().min(1).max(200),
     description: z.string().trim().min(1).max(2_000),

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import { APPROVAL_STATES, type Approval, OPEN_APPROVALS, parseApprovalId } from "../../../core/rights/approval.ts";
 import { isOwners } from "../auth/actor.ts";
@@ -11,7 +12,7 @@ import { seesPerson } from "../auth/judge-request.ts";
 import type { Principal } from "../auth/principal.ts";
 import { speakerOf } from "../auth/speaker.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
+import { LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
 const approvalParams = z.object({ approval: z.string().min(1).max(64) });
 const user = z.string().trim().min(1).max(256).optional();
@@ -37,7 +38,7 @@ const listRoute = defineRoute({
     before: numberQuery(),
     limit: limitQuery(500, 100),
   }),
-  answers: { status: 200, holds: "`{ items: [...], next }`; send `next` as `before`" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
   async handle(call) {
     const { context, principal, query } = call;
     const { state, agent, user: named, before, limit } = query;
@@ -47,10 +48,15 @@ const listRoute = defineRoute({
     const viewer = viewerOf(principal, named);
     const { store } = context.ports;
     // The page is cut before it is filtered, so that `next` reaches every row.
-    const page = await store.approvals(filter);
-    const items = viewer === undefined ? page : await context.agents.approvals.visible(page, viewer);
+    const found = await store.approvals(filter);
+    const items = viewer === undefined ? found : await context.agents.approvals.visible(found, viewer);
     const seen = viewer === undefined ? items.filter((one) => isSeen(principal, one)) : items;
-    return { json: { items: seen, next: nextOf(page, limit, ({ n }) => n) } };
+    return {
+      json: listOf(
+        seen,
+        nextOf(found, limit, ({ n }) => n),
+      ),
+    };
   },
 });
 
@@ -97,6 +103,7 @@ const decideRoute = defineRoute({
   tag: "approvals",
   summary: "Answer a question about a tool call: the first answer counts",
   params: approvalParams,
+  example: { answer: "no", reason: "Not on a Friday." },
   body: z.strictObject({
     answer: z.enum(["yes", "no"]),
     /** Also allows the same from now on, by a grant on the person's record. */

@@ -1,9 +1,10 @@
 /** The audit log, newest rows first. Only the owner reads it. */
 import { z } from "zod";
+import { listOf } from "../../../core/list.ts";
 import { VERDICTS } from "../../../core/people/grant.ts";
 import { assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { limitQuery, nextOf, numberQuery } from "./params.ts";
+import { LIST, limitQuery, nextOf, numberQuery } from "./params.ts";
 
 const name = z.string().trim().min(1).max(512).optional();
 
@@ -23,12 +24,17 @@ const auditRoute = defineRoute({
     before: numberQuery(),
     limit: limitQuery(1_000, 100),
   }),
-  answers: { status: 200, holds: "`{ items: [...], next }`; send `next` as `before`, `since` in milliseconds" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\`, \`since\` in milliseconds`, list: true },
   async handle({ context, principal, query: { person, agent, action, decision, since, before, limit } }) {
     assertOwner(principal);
     const filter = { limit, person, agentId: agent, action, decision, since, beforeN: before };
     const items = await context.ports.store.audit(filter);
-    return { json: { items, next: nextOf(items, limit, ({ n }) => n) } };
+    return {
+      json: listOf(
+        items,
+        nextOf(items, limit, ({ n }) => n),
+      ),
+    };
   },
 });
 

@@ -1,6 +1,9 @@
 /** Health: probes without a token, metrics, the state of this node and of the others, the OpenAPI document. */
+
 import { RookeryError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { LIST } from "./params.ts";
 
 const healthzRoute = defineRoute({
   method: "GET",
@@ -106,8 +109,8 @@ const nodesRoute = defineRoute({
   action: "manage.health",
   tag: "health",
   summary: "The nodes that share this store",
-  answers: { status: 200, holds: "`{ nodes: [...] }`" },
-  handle: async ({ context }) => ({ json: { nodes: await context.ports.store.nodes() } }),
+  answers: { status: 200, holds: LIST, list: true },
+  handle: async ({ context }) => ({ json: listOf(await context.ports.store.nodes()) }),
 });
 
 const openApiRoute = defineRoute({

@@ -44,11 +44,11 @@ test("a message posted without waiting is answered into the mailbox, a request t
     const path = "/api/agents/agent:main:api:dm:ann/messages";
     expect((await kit.ask({ method: "POST", path, body: { text: "wait", waitSeconds: 20 } })).status).toBe(200);
     await kit.node.agents.settled();
-    expect((await kit.ask({ path: "/api/outbox" })).json).toEqual({ deliveries: [], next: null });
+    expect((await kit.ask({ path: "/api/outbox" })).json).toEqual({ items: [], next: null });
     expect((await kit.ask({ method: "POST", path, body: { text: "do not wait" } })).status).toBe(202);
     await kit.node.agents.settled();
     const listed = (await kit.ask({ path: "/api/outbox?state=waiting-reader" })).json;
-    expect(listed.deliveries).toMatchObject([{ state: "waiting-reader", target: apiMailbox("ann") }]);
+    expect(listed.items).toMatchObject([{ state: "waiting-reader", target: apiMailbox("ann") }]);
     const { items } = await kit.node.agents.deliveries.mailboxes.page([apiMailbox("ann")]);
     expect(items.map(({ payload }) => payload.text)).toEqual(["answer 5"]);
     expect((await kit.ask({ path: "/metrics" })).text).toContain("deliveries_waiting_reader 1");

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { defined } from "../../../core/defined.ts";
 import { NotFoundError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { isSettled, type Message, messageStateSchema } from "../../../core/message/message.ts";
 import { queueSettingsSchema } from "../../../core/message/queue.ts";
 import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
@@ -16,7 +17,7 @@ import { chatBody } from "../messages/chat-body.ts";
 import { settledWithin } from "../messages/settled-within.ts";
 import { speakingIn } from "../messages/speaking-in.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { type Asking, agentParams, findAgent, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
+import { type Asking, agentParams, findAgent, LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
 const inboxRoute = defineRoute({
   method: "GET",
@@ -44,12 +45,17 @@ const messagesRoute = defineRoute({
   summary: "An agent's messages, newest first, and how each ended",
   params: agentParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(500, 50), state: messageStateSchema.optional() }),
-  answers: { status: 200, holds: "`{ messages: [...], next }`; send `next` as `before`" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
   async handle({ context, principal, params, query: { before, limit, state } }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
     const page = { limit, beforeSeq: before, states: state && [state] };
     const messages = await context.ports.store.messages(id, page);
-    return { json: { messages, next: nextOf(messages, limit, ({ seq }) => seq) } };
+    return {
+      json: listOf(
+        messages,
+        nextOf(messages, limit, ({ seq }) => seq),
+      ),
+    };
   },
 });
 
@@ -133,6 +139,7 @@ const sendRoute = defineRoute({
   summary:
     "Send a message to an agent; it is durable when the answer is 202. The first message to `agent:{profile}:api:dm:{user}` creates that conversation",
   params: agentParams,
+  example: { text: "hello", waitSeconds: 30 },
   body: z.strictObject({
     text: z.string().trim().min(1),
     sender: z.strictObject({ id: z.string().min(1).max(256), name: z.string().max(256).optional() }).optional(),

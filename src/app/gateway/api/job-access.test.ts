@@ -43,7 +43,7 @@ it("makes a person's job, which runs for that person in that person's conversati
   });
   expect((await add("ann", jobOf({}, { to: "telegram:77" }))).status).toBe(201);
   const listed = await kit.ask({ path: "/api/cron", token: tokens.ann });
-  expect(listed.json.jobs).toHaveLength(2);
+  expect(listed.json.items).toHaveLength(2);
 });
 
 it.each([

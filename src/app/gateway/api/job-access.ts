@@ -4,6 +4,7 @@
  */
 import { makerOf, notAFile, ofThisProfile, withoutCommands } from "../../../adapters/tools/schedules/cron-access.ts";
 import { NotFoundError } from "../../../core/errors.ts";
+import { type List, listOf } from "../../../core/list.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
@@ -38,19 +39,21 @@ interface Wanted {
 }
 
 /** The jobs that the request reaches, in the order of their ids. */
-export async function listJobs({ context, principal }: Asking, wanted: Wanted): Promise<readonly JobView[]> {
+export async function listJobs({ context, principal }: Asking, wanted: Wanted): Promise<List<JobView, string>> {
   const { cron } = context.triggers;
-  if (!isConfined(principal)) return cron.list(wanted);
   const { includeDisabled, limit } = wanted;
+  const isSeen = (job: JobView): boolean =>
+    (includeDisabled || job.enabled) && (!isConfined(principal) || seesJob(principal, job));
   const seen: JobView[] = [];
   let { after } = wanted;
-  for (let read = 0; read < MOST && seen.length < limit; read += PAGE) {
+  for (let read = 0; read < MOST; read += PAGE) {
     const page = await cron.list({ includeDisabled: true, limit: PAGE, after });
-    seen.push(...page.filter((job) => (includeDisabled || job.enabled) && seesJob(principal, job)));
+    seen.push(...page.filter(isSeen));
+    if (seen.length > limit) return listOf(seen.slice(0, limit), seen[limit - 1]?.id ?? null);
+    if (page.length === 0) return listOf(seen);
     after = page.at(-1)?.id;
-    if (page.length === 0) break;
   }
-  return seen.slice(0, limit);
+  return listOf(seen, after ?? null);
 }
 
 /** Who makes a job. A person's job belongs to the conversation that the person wrote to last, as if its agent had made it. */

@@ -1,6 +1,7 @@
 /** Logins: inviting a person, listing and ending what invitations opened. */
 import { z } from "zod";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { submit } from "../../../engine/commit/submit.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import { addPerson } from "../../../engine/people/change-people.ts";
@@ -81,11 +82,15 @@ const listRoute = defineRoute({
   tag: "people",
   summary: "List the logins that invitations opened: all for the owner, otherwise the person's own",
   query: z.object({ person: z.string().max(64).optional() }),
-  answers: { status: 200, holds: "`{ items: [{ id, person, createdAt, expiresAt, browser }], next: null }`" },
+  answers: {
+    status: 200,
+    holds: "`{ items: [{ id, person, createdAt, expiresAt, browser }], next: null }`",
+    list: true,
+  },
   async handle({ context, principal, query }) {
     const own = isOwners(principal) ? query.person : (principal.person ?? "");
     const items = own === "" ? [] : await context.logins.list(own);
-    return { json: { items, next: null } };
+    return { json: listOf(items) };
   },
 });
 

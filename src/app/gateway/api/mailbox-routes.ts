@@ -1,6 +1,7 @@
 /** The mailbox of a person: read what waits, follow it, acknowledge it. */
 import { z } from "zod";
 import type { DeliveryId } from "../../../core/ids.ts";
+import { listOf } from "../../../core/list.ts";
 import { MAX_ACKNOWLEDGED, MAX_PAGE, type Mailbox, type MailboxPage } from "../../../engine/outbox/mailboxes.ts";
 import type { CloseReason } from "../events/event-stream-writer.ts";
 import { readerView, streamMailbox } from "../events/mailbox-stream.ts";
@@ -9,7 +10,7 @@ import { HttpError } from "../http/http-error.ts";
 import { ANSWERED } from "../http/send-reply.ts";
 import { mailboxOf } from "../messages/mailbox-of.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { limitQuery, numberQuery } from "./params.ts";
+import { LIST, limitQuery, numberQuery } from "./params.ts";
 
 const name = z.string().trim().min(1).max(256).optional();
 const reader = { user: name, terminal: name };
@@ -29,12 +30,12 @@ const deliveriesRoute = defineRoute({
     limit: limitQuery(MAX_PAGE, 100),
     wait: numberQuery(MAX_WAIT_SECONDS),
   }),
-  answers: { status: 200, holds: "`{ items: [...], next }`; send `next` as `after` for the rest of this pass" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\` for the rest of this pass`, list: true },
   async handle(call) {
     const { query, principal } = call;
     const mailbox = mailboxOf(principal, query);
     const { items, next } = await pageOf(call, mailbox);
-    return { json: { items: items.map(readerView), next } };
+    return { json: listOf(items.map(readerView), next) };
   },
 });
 
@@ -106,6 +107,7 @@ const acknowledgeRoute = defineRoute({
   own: true,
   tag: "mailbox",
   summary: "Acknowledge deliveries by their ids, in any order; they leave the mailbox",
+  example: { ids: ["v3n7k2"] },
   body: z.strictObject({ ids: z.array(z.string().min(1).max(256)).min(1).max(MAX_ACKNOWLEDGED), ...reader }),
   answers: { status: 200, holds: "`{ acknowledged: [...] }`: the ids that are acknowledged, now or before" },
   async handle({ context, principal, body }) {

@@ -3,9 +3,10 @@ import { z } from "zod";
 import { type Delivery, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
+import { listOf } from "../../../core/list.ts";
 import { listDeliveries } from "../../../engine/outbox/dead-letters.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
+import { LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
 const deliveryParams = z.object({ delivery: z.string().min(1).max(256) });
 
@@ -22,12 +23,17 @@ const outboxRoute = defineRoute({
     after: numberQuery(),
     limit: limitQuery(500, 100),
   }),
-  answers: { status: 200, holds: "`{ deliveries: [...], next }`; send `next` as `after`" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, principal, query: { state, agent, after, limit } }) {
     const agentId = agent === undefined ? undefined : (await requireAgent({ context, principal }, agent)).id;
     const filter = { limit, afterN: after, agentId, states: state && [state] };
     const deliveries = await listDeliveries(context.ports, filter);
-    return { json: { deliveries, next: nextOf(deliveries, limit, ({ n }) => n) } };
+    return {
+      json: listOf(
+        deliveries,
+        nextOf(deliveries, limit, ({ n }) => n),
+      ),
+    };
   },
 });
 

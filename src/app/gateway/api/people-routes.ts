@@ -1,6 +1,7 @@
 /** People: list, show, add, change, remove; their accounts and grants. Only the owner changes them; a person sees their own record. */
 import { z } from "zod";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { VERDICTS, type Verdict } from "../../../core/people/grant.ts";
 import { type PersonRecord, personLimitsSchema } from "../../../core/people/person.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
@@ -22,7 +23,7 @@ import { actorOf, assertOwner, isOwners } from "../auth/actor.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { loginsChanged, peopleChanged } from "./logins-changed.ts";
-import { limitQuery, nextOf } from "./params.ts";
+import { LIST, limitQuery, nextOf } from "./params.ts";
 
 export const personParams = z.object({ person: z.string().min(1).max(64) });
 const account = z.string().trim().min(3).max(512);
@@ -37,15 +38,20 @@ const listRoute = defineRoute({
   tag: "people",
   summary: "List people by id: all for the owner, otherwise the token's own person",
   query: z.object({ after: z.string().max(64).optional(), limit: limitQuery(500, 100) }),
-  answers: { status: 200, holds: "`{ items: [...], next }`; send `next` as `after`" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, principal, query: { after, limit } }) {
     const { store } = context.ports;
     if (!isOwners(principal)) {
       const own = principal.person === undefined ? undefined : await store.person(principal.person);
-      return { json: { items: own ? [own] : [], next: null } };
+      return { json: listOf(own ? [own] : []) };
     }
     const items = await store.people({ limit, after });
-    return { json: { items, next: nextOf(items, limit, ({ id }) => id) } };
+    return {
+      json: listOf(
+        items,
+        nextOf(items, limit, ({ id }) => id),
+      ),
+    };
   },
 });
 
@@ -74,6 +80,7 @@ const addRoute = defineRoute({
   action: "manage.people",
   tag: "people",
   summary: "Add a person; a guest unless `role` says otherwise",
+  example: { id: "ann", name: "Ann", accounts: ["telegram:42"], timeZone: "Europe/Rome" },
   body: z.strictObject({
     id: z.string().trim().min(1).max(64),
     name: z.string().max(200).optional(),
@@ -114,6 +121,7 @@ const patchRoute = defineRoute({
   tag: "people",
   summary: "Change a person's name, role, time zone, language or limits; null removes one",
   params: personParams,
+  example: { name: "Ann B.", timeZone: null },
   body: z.strictObject({
     name: z.string().max(200).nullable().optional(),
     role: role.optional(),
@@ -164,6 +172,7 @@ const linkRoute = defineRoute({
   tag: "people",
   summary: "Link an account on a channel, such as telegram:42, to a person",
   params: personParams,
+  example: { account: "telegram:42" },
   body: z.strictObject({ account }),
   answers: { status: 200, holds: "the record" },
   handle: (call) => change(call, { action: "person.link", args: call.body, change: linked(call.body.account) }),
@@ -190,6 +199,7 @@ const grantRoute = defineRoute({
   tag: "people",
   summary: "Grant something to a person, or ask for it or deny it; replaces the grant with the same subject",
   params: personParams,
+  example: { subject: "read(notes/**)", verdict: "allow", note: "for the report" },
   body: z.strictObject({
     subject,
     verdict: z.enum(VERDICTS).default("allow"),

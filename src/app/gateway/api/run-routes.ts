@@ -1,6 +1,7 @@
 /** Runs: the latest of an agent, one run, waiting for its end, aborting it, steering it, and streams of events. */
 import { z } from "zod";
 import type { RunId } from "../../../core/ids.ts";
+import { listOf } from "../../../core/list.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { streamAgent } from "../events/agent-stream.ts";
 import { parseEventId } from "../events/event-id.ts";
@@ -14,7 +15,9 @@ import { defineRoute, type Route } from "../routing/route.ts";
 import {
   agentParams,
   assertOwnRun,
+  LIST,
   limitQuery,
+  nextOf,
   requireAgent,
   requireRun,
   runNotFound,
@@ -31,11 +34,17 @@ const agentRunsRoute = defineRoute({
   tag: "runs",
   summary: "An agent's latest runs, newest first",
   params: agentParams,
-  query: z.object({ limit: limitQuery(200, 20) }),
-  answers: { status: 200, holds: "`{ runs: [...] }`" },
-  async handle({ context, principal, params, query: { limit } }) {
+  query: z.object({ before: runParams.shape.run.optional(), limit: limitQuery(200, 20) }),
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
+  async handle({ context, principal, params, query: { before, limit } }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
-    return { json: { runs: await context.ports.store.runs(id, { limit }) } };
+    const runs = await context.ports.store.runs(id, { limit, before: before as RunId | undefined });
+    return {
+      json: listOf(
+        runs,
+        nextOf(runs, limit, (run) => run.id),
+      ),
+    };
   },
 });
 
@@ -108,6 +117,7 @@ const steerRoute = defineRoute({
   tag: "runs",
   summary: "Add a message to a run; the run takes it at its next step",
   params: runParams,
+  example: { text: "Only the orders of today." },
   body: z.strictObject({ text: z.string().trim().min(1) }),
   accepts: true,
   answers: { status: 202, holds: "`{ steered: true }`" },

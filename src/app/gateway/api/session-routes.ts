@@ -3,9 +3,10 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { AGENT_KINDS } from "../../../core/agent/descriptor.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
+import { listOf } from "../../../core/list.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { limitQuery, nextOf, requireAgent } from "./params.ts";
+import { LIST, limitQuery, nextOf, requireAgent } from "./params.ts";
 
 function sessionSummary({
   id,
@@ -51,12 +52,17 @@ const sessionsRoute = defineRoute({
     after: agentIdSchema.optional(),
     limit: limitQuery(500, 100),
   }),
-  answers: { status: 200, holds: "`{ sessions: [...], next }`; send `next` as `after`" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, principal, query: { kind, after, limit } }) {
     const { store } = context.ports;
     const agents = kind ? await store.agentsOfKind(kind, { limit, after }) : await store.agents({ limit, after });
     const seen = agents.filter((agent) => seesAgent(principal, agent));
-    return { json: { sessions: seen.map(sessionSummary), next: nextOf(agents, limit, ({ id }) => id) } };
+    return {
+      json: listOf(
+        seen.map(sessionSummary),
+        nextOf(agents, limit, ({ id }) => id),
+      ),
+    };
   },
 });
 

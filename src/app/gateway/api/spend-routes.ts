@@ -3,11 +3,12 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { limitsOf, microsOf } from "../../../core/budget/budget.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { liftBudget, listBudgets, spentSince } from "../../../engine/budgets/budget-book.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { numberQuery } from "./params.ts";
+import { LIST, numberQuery } from "./params.ts";
 
 const DAY_MS = 24 * 3600_000;
 
@@ -38,9 +39,9 @@ const budgetsRoute = defineRoute({
   action: "manage.budgets",
   tag: "usage",
   summary: "Budgets and what is spent of them: agents, trees, profiles, people, tokens, messages and the day",
-  answers: { status: 200, holds: "`{ budgets: [...] }`" },
+  answers: { status: 200, holds: LIST, list: true },
   handle: async ({ context }) => ({
-    json: { budgets: await listBudgets(context.ports, limitsOf(context.config().budgets)) },
+    json: listOf(await listBudgets(context.ports, limitsOf(context.config().budgets))),
   }),
 });
 
@@ -52,6 +53,7 @@ const liftRoute = defineRoute({
   tag: "usage",
   summary: "Raise a budget: by its own size, or by `tokens` and `dollars`, or by `messages`",
   params: z.object({ key: z.string().min(1).max(512) }),
+  example: { tokens: 100_000 },
   body: z.strictObject({
     tokens: z.int().positive().optional(),
     dollars: z.number().positive().lt(1e9).optional(),

@@ -1,11 +1,12 @@
 /** Subagent runs: list, inspect, wait, message the child, stop it, forget one that has ended. */
 import { z } from "zod";
 import { DeniedError, InvalidInputError, InvariantError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { accepted, acceptOnce } from "../messages/accept-once.ts";
 import { mailboxFor } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentSummary } from "./agent-routes.ts";
-import { agentParams, requireAgent, runParams, waitQuery } from "./params.ts";
+import { agentParams, LIST, requireAgent, runParams, waitQuery } from "./params.ts";
 
 const subagentsRoute = defineRoute({
   method: "GET",
@@ -15,10 +16,10 @@ const subagentsRoute = defineRoute({
   tag: "agents",
   summary: "Subagent runs that have not ended, or all of one requester",
   query: z.object({ requester: z.string().min(1).max(512).optional() }),
-  answers: { status: 200, holds: "`{ runs: [...] }`" },
+  answers: { status: 200, holds: LIST, list: true },
   async handle({ context, query: { requester } }) {
     const filter = requester === undefined ? { open: true as const } : { requesterSessionKey: requester };
-    return { json: { runs: await context.ports.store.subagentRuns(filter) } };
+    return { json: listOf(await context.ports.store.subagentRuns(filter)) };
   },
 });
 
@@ -63,6 +64,7 @@ const messageSubagentRoute = defineRoute({
   tag: "agents",
   summary: "Send a message to a child: into its current run, or as its next message",
   params: runParams,
+  example: { text: "Also look at last week." },
   body: z.strictObject({ text: z.string().trim().min(1) }),
   accepts: true,
   answers: { status: 202, holds: "`{ agentId, seq, messageId }`" },
@@ -117,6 +119,7 @@ const spawnRoute = defineRoute({
   tag: "agents",
   summary: "Start a subagent of an agent, which gets its report; the subagent is durable when the answer is 202",
   params: agentParams,
+  example: { task: "Count the open orders.", label: "counter", runTimeoutSeconds: 300 },
   body: z.strictObject({
     task: z.string().trim().min(1),
     label: z.string().max(200).optional(),

@@ -3,12 +3,13 @@ import { z } from "zod";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { nametagSchema, type SwarmRecord } from "../../../core/agent/swarm.ts";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import { submit } from "../../../engine/commit/submit.ts";
 import { auditOp } from "../../../engine/people/audit-entry.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { findAgent, limitQuery } from "./params.ts";
+import { findAgent, LIST, limitQuery, nextOf } from "./params.ts";
 
 const nametag = z.object({ nametag: z.string().min(1).max(80) });
 
@@ -20,9 +21,15 @@ const swarmsRoute = defineRoute({
   tag: "agents",
   summary: "List swarms by name",
   query: z.object({ limit: limitQuery(500, 100), after: z.string().max(80).optional() }),
-  answers: { status: 200, holds: "`{ swarms: [...] }`" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, query: { limit, after } }) {
-    return { json: { swarms: await context.ports.store.swarms({ limit, after: after || undefined }) } };
+    const swarms = await context.ports.store.swarms({ limit, after: after || undefined });
+    return {
+      json: listOf(
+        swarms,
+        nextOf(swarms, limit, ({ nametag: name }) => name),
+      ),
+    };
   },
 });
 
@@ -53,6 +60,7 @@ const publishRoute = defineRoute({
   action: "create_swarm",
   tag: "agents",
   summary: "Publish a swarm under a name; each contact gets an agent of its own behind it",
+  example: { nametag: "helpdesk", firstName: "Helpdesk", systemPrompt: "You answer questions about orders." },
   body: z.strictObject({
     nametag: nametagSchema,
     firstName: text(200),

@@ -26,6 +26,7 @@ const sendRoute = defineRoute({
   action: "manage.terminal",
   tag: "inbox",
   summary: "Send a text as a person at the terminal; commands such as /reset are carried out",
+  example: { user: "ann", text: "hello" },
   body: z.strictObject({
     user: z.string().trim().min(1).max(256),
     text: z.string().trim().min(1),

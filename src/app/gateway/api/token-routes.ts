@@ -1,6 +1,7 @@
 /** Tokens: list, mint, revoke. A token can grant at most its own scopes. */
 import { z } from "zod";
 import { errorText } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { SCOPES } from "../../../core/rights/scope.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { submit } from "../../../engine/commit/submit.ts";
@@ -10,6 +11,7 @@ import { alreadyMinted } from "../auth/token-service.ts";
 import { errorBody } from "../http/http-error.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { LIST } from "./params.ts";
 
 const tokensRoute = defineRoute({
   method: "GET",
@@ -18,8 +20,8 @@ const tokensRoute = defineRoute({
   action: "tokens",
   tag: "tokens",
   summary: "List tokens: all for an admin, otherwise this one and those minted with it",
-  answers: { status: 200, holds: "`{ tokens: [...] }`, without the secrets" },
-  handle: ({ context, principal }) => ({ json: { tokens: context.tokens.list(principal) } }),
+  answers: { status: 200, holds: `${LIST}, without the secrets`, list: true },
+  handle: ({ context, principal }) => ({ json: listOf(context.tokens.list(principal)) }),
 });
 
 /** After the change: tokens are stored in a file, beside the store. Must not reject: the token is minted or revoked. */
@@ -58,6 +60,7 @@ const mintRoute = defineRoute({
   action: "tokens",
   tag: "tokens",
   summary: "Mint a token with at most the scopes of the calling one; the answer is the only place that shows it",
+  example: { name: "dashboard", scopes: ["read", "chat"], expiresInDays: 30 },
   body: mintSchema,
   answers: {
     status: 201,

@@ -24,14 +24,14 @@ describe("cron jobs over HTTP", () => {
     expect([added.status, added.json.when]).toEqual([201, "At 09:00 on Monday to Friday (UTC)"]);
     expect(added.json.nextTimes).toHaveLength(3);
     const path = `/api/cron/${String(added.json.id)}`;
-    expect((await kit.ask({ path: "/api/cron" })).json.jobs).toHaveLength(1);
+    expect((await kit.ask({ path: "/api/cron" })).json.items).toHaveLength(1);
     expect((await kit.ask({ method: "PATCH", path, body: { enabled: false } })).json.enabled).toBe(false);
-    expect((await kit.ask({ path: "/api/cron" })).json.jobs).toEqual([]);
-    expect((await kit.ask({ path: "/api/cron?all=true" })).json.jobs).toHaveLength(1);
+    expect((await kit.ask({ path: "/api/cron" })).json.items).toEqual([]);
+    expect((await kit.ask({ path: "/api/cron?all=true" })).json.items).toHaveLength(1);
     const run = await kit.ask({ method: "POST", path: `${path}/run` });
     expect(run.status).toBe(202);
     await kit.node.agents.settled();
-    expect((await kit.ask({ path: `${path}/runs` })).json.runs).toMatchObject([
+    expect((await kit.ask({ path: `${path}/runs` })).json.items).toMatchObject([
       { slot: run.json.slot, status: "fired", end: { status: "ok" } },
     ]);
     expect((await kit.ask({ method: "DELETE", path })).json).toEqual({ removed: added.json.id });
@@ -46,9 +46,7 @@ describe("cron jobs over HTTP", () => {
   });
 
   it("come with the state of the heartbeat", async () => {
-    expect((await kit.ask({ path: "/api/heartbeat" })).json.heartbeats).toMatchObject([
-      { profile: "main", every: "30m" },
-    ]);
+    expect((await kit.ask({ path: "/api/heartbeat" })).json.items).toMatchObject([{ profile: "main", every: "30m" }]);
   });
 });
 
@@ -62,8 +60,8 @@ describe("the main conversation", () => {
     expect([again.status, again.json, again.headers["idempotent-replayed"]]).toEqual([202, first.json, "true"]);
     expect((await wake({ text: "x", mode: "now" }, "w2")).json.agentId).toBe(first.json.agentId);
     await kit.node.agents.settled();
-    const { messages } = (await kit.ask({ path: "/api/agents/agent:main:main/messages" })).json as {
-      messages: { body: { origin?: string } }[];
+    const { items: messages } = (await kit.ask({ path: "/api/agents/agent:main:main/messages" })).json as {
+      items: { body: { origin?: string } }[];
     };
     expect(messages.filter(({ body }) => body.origin === undefined || body.origin === "cron:wake")).toMatchObject([
       { body: { text: "x" }, state: "answered" },
@@ -77,7 +75,7 @@ describe("the main conversation", () => {
     expect((await ask({})).json).toEqual({ asked: ["main"] });
     expect((await ask({ profile: "unknown" })).status).toBe(404);
     const ticks = async () =>
-      ((await kit.ask({ path: "/api/heartbeat" })).json.heartbeats as { ticks: unknown[] }[])[0]?.ticks;
+      ((await kit.ask({ path: "/api/heartbeat" })).json.items as { ticks: unknown[] }[])[0]?.ticks;
     await expect.poll(ticks).toHaveLength(1);
   });
 });

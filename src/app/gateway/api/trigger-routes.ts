@@ -2,8 +2,10 @@
 import { z } from "zod";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
 import { mainAddress } from "../../../engine/triggers/cron/job-message.ts";
+import { cronJobCreateSchema, cronJobPatchSchema } from "../../../engine/triggers/cron/normalize-job.ts";
 import { HttpError } from "../http/http-error.ts";
 import { decodeUtf8 } from "../http/read-request.ts";
 import { REPLAYED } from "../http/send-reply.ts";
@@ -11,7 +13,7 @@ import { accepted, acceptOnce, limitedBehalf, postingOf } from "../messages/acce
 import { profilesOf } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { assertMayChange, assertReachesJob, listJobs, makerFor, requireJob } from "./job-access.ts";
-import { limitQuery, nextOf, numberQuery } from "./params.ts";
+import { LIST, limitQuery, nextOf, numberQuery } from "./params.ts";
 
 const jobParams = z.object({ job: z.string().min(1).max(256) });
 const jobBody = z.looseObject({});
@@ -29,10 +31,14 @@ const jobsRoute = defineRoute({
     after: z.string().max(256).optional(),
     limit: limitQuery(1_000, 200),
   }),
-  answers: { status: 200, holds: "`{ jobs: [...] }`, each with `when` in words and `nextTimes`" },
+  answers: {
+    status: 200,
+    holds: `${LIST}, each with \`when\` in words and \`nextTimes\`; send \`next\` as \`after\``,
+    list: true,
+  },
   async handle(call) {
     const { all, after, limit } = call.query;
-    return { json: { jobs: await listJobs(call, { includeDisabled: all === "true", after, limit }) } };
+    return { json: await listJobs(call, { includeDisabled: all === "true", after, limit }) };
   },
 });
 
@@ -57,6 +63,12 @@ const addJobRoute = defineRoute({
   action: "cron_add",
   tag: "triggers",
   summary: "Add a cron job",
+  example: {
+    name: "nightly report",
+    schedule: { kind: "cron", expr: "0 3 * * *", tz: "Europe/Rome" },
+    payload: { kind: "agentTurn", message: "Report on the orders of the last day.", deliver: true },
+  },
+  describes: cronJobCreateSchema,
   body: jobBody,
   answers: { status: 201, holds: "the job" },
   async handle(call) {
@@ -75,6 +87,8 @@ const changeJobRoute = defineRoute({
   tag: "triggers",
   summary: "Change a cron job, or turn it off or on",
   params: jobParams,
+  example: { enabled: false, schedule: { kind: "every", everyMs: 3_600_000 } },
+  describes: cronJobPatchSchema,
   body: jobBody,
   answers: { status: 200, holds: "the job as it is now" },
   async handle(call) {
@@ -131,13 +145,18 @@ const jobRunsRoute = defineRoute({
   summary: "The outcome of a job's due times, newest first",
   params: jobParams,
   query: z.object({ before: numberQuery(), limit: limitQuery(1_000, 100) }),
-  answers: { status: 200, holds: "`{ runs: [...], next }`; send `next` as `before`" },
+  answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
   async handle(call) {
     const { job } = call.params;
     const { before, limit } = call.query;
     await assertReachesJob(call, job);
     const runs = await call.context.triggers.cron.runs(job, { limit, beforeN: before });
-    return { json: { runs, next: nextOf(runs, limit, ({ n }) => n) } };
+    return {
+      json: listOf(
+        runs,
+        nextOf(runs, limit, ({ n }) => n),
+      ),
+    };
   },
 });
 
@@ -148,8 +167,8 @@ const heartbeatRoute = defineRoute({
   action: "heartbeat_list",
   tag: "triggers",
   summary: "The heartbeat settings and the outcome of the last ticks",
-  answers: { status: 200, holds: "`{ heartbeats: [...] }`" },
-  handle: async ({ context }) => ({ json: { heartbeats: await context.triggers.heartbeat.status() } }),
+  answers: { status: 200, holds: LIST, list: true },
+  handle: async ({ context }) => ({ json: listOf(await context.triggers.heartbeat.status()) }),
 });
 
 const runHeartbeatRoute = defineRoute({
@@ -159,6 +178,7 @@ const runHeartbeatRoute = defineRoute({
   action: "heartbeat_run",
   tag: "triggers",
   summary: "Request a tick soon, of one profile or of all that have a heartbeat; several requests become one tick",
+  example: { profile: "main" },
   body: z.strictObject({ profile: z.string().min(1).max(100).optional() }),
   bodyOptional: true,
   answers: { status: 202, holds: "`{ asked: [profile, …] }`; GET /api/heartbeat shows the outcome" },
@@ -183,6 +203,7 @@ const wakeRoute = defineRoute({
   action: "manage.agent",
   tag: "triggers",
   summary: "Send a text to a profile's main conversation: now, or with its next heartbeat",
+  example: { text: "The build is red.", mode: "now" },
   body: z.strictObject({
     text: z.string().trim().min(1),
     mode: z.enum(["now", "next-heartbeat"]).default("next-heartbeat"),

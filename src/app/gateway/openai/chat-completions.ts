@@ -24,6 +24,7 @@ export const chatCompletionsRoute = defineRoute({
   own: true,
   tag: "openai",
   summary: "Send a message to a profile or an agent, in the format of the OpenAI Chat Completions API",
+  example: { model: "main", user: "ann", messages: [{ role: "user", content: "hello" }] },
   body: chatSchema,
   accepts: true,
   answers: { status: 200, holds: "a chat completion, or its chunks as server-sent events if `stream` is true" },

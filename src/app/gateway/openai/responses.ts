@@ -31,6 +31,7 @@ export const responsesRoute = defineRoute({
   own: true,
   tag: "openai",
   summary: "Send a message to a profile or an agent, in the format of the OpenAI Responses API",
+  example: { model: "main", user: "ann", input: "hello" },
   body: responseSchema,
   accepts: true,
   answers: { status: 200, holds: "a response, or its events as server-sent events if `stream` is true" },

@@ -6,7 +6,9 @@ interface Operation {
   readonly "x-access": string;
   readonly security: readonly object[];
   readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
-  readonly requestBody?: object;
+  readonly requestBody?: {
+    readonly content: Record<string, { readonly schema: { readonly properties?: object }; readonly example?: object }>;
+  };
   readonly responses: Readonly<Record<string, object>>;
   readonly operationId: string;
 }
@@ -45,6 +47,17 @@ describe("the OpenAPI document", () => {
     }
     expect(ids.size).toBe(ROUTES.length);
   });
+
+  it.each(ROUTES.filter(({ body }) => body))(
+    "has an example of the body of $method $path, which it accepts",
+    (route) => {
+      const path = route.path.replace(/:(\w+)/g, "{$1}");
+      const content = paths[path]?.[route.method.toLowerCase()]?.requestBody?.content["application/json"];
+      expect(content?.example).toBeDefined();
+      expect(Object.keys(content?.schema.properties ?? {}), "the schema names no field").not.toEqual([]);
+      for (const schema of [route.body, route.describes]) schema?.parse(content?.example);
+    },
+  );
 
   it("is served by a router that decodes path parameters", async () => {
     const key = encodeURIComponent("agent:main:api:dm:ann b");

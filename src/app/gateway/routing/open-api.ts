@@ -21,6 +21,14 @@ export function openApiOf(routes: readonly Route[], version: string): object {
     components: {
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
       schemas: {
+        List: {
+          type: "object",
+          required: ["items", "next"],
+          properties: {
+            items: { type: "array" },
+            next: { type: ["string", "number", "null"], description: "for the next page; null at the end" },
+          },
+        },
         Error: {
           type: "object",
           required: ["error"],
@@ -65,10 +73,10 @@ function operationOf(route: Route): object {
     ],
     requestBody: route.body && {
       required: !route.bodyOptional,
-      content: { "application/json": { schema: schemaOf(route.body) } },
+      content: { "application/json": { schema: schemaOf(route.describes ?? route.body), example: route.example } },
     },
     responses: {
-      [status]: { description: holds, content: { [type]: {} } },
+      [status]: { description: holds, content: { [type]: answers.list ? LIST : {} } },
       default: {
         description: "What is wrong and what to do",
         content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
@@ -76,6 +84,8 @@ function operationOf(route: Route): object {
     },
   };
 }
+
+const LIST = { schema: { $ref: "#/components/schemas/List" } } as const;
 
 const scopesOf = (access: Access): readonly string[] => (access === "any" || access === "hook" ? [] : [access]);
 

@@ -61,10 +61,14 @@ export interface Route<
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  /** A body that the route accepts, for the OpenAPI document and for tests. */
+  readonly example?: object;
+  /** What the body is, where `body` itself accepts more forms of it. */
+  readonly describes?: z.ZodType;
   /** An empty body counts as `{}`. */
   readonly bodyOptional?: boolean;
-  /** The status of a successful answer, its content in one line, and its media type if it is not JSON. */
-  readonly answers: { readonly status: number; readonly holds: string; readonly type?: string };
+  /** The status of a successful answer, its content in one line, its media type if it is not JSON, and whether it is `{ items, next }`. */
+  readonly answers: { readonly status: number; readonly holds: string; readonly type?: string; readonly list?: true };
   /** The route posts a message, and commits the `Idempotency-Key` with it. */
   readonly accepts?: boolean;
   handle(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply> | Reply;

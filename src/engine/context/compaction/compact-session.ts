@@ -31,10 +31,16 @@ export async function compactSession(
   const body = { kind: "compact", instructions: customInstructions || undefined } as const;
   try {
     const { result } = await agents.postAndAwait({ to: { agentId }, body }, { timeoutMs });
-    const reason = result?.meta.error?.message ?? `the run ended ${result?.outcome ?? "unseen"}`;
-    return result?.meta.compaction ?? { ok: false, compacted: false, reason };
+    return result?.meta.compaction ?? notMade(result);
   } catch (error) {
     if (error instanceof TimeoutError) return { ok: false, compacted: false, reason: error.message };
     throw error;
   }
 }
+
+/** What a run that was asked to compact and has no result of it says. */
+export const notMade = (result: RunResult | undefined): CompactResult => ({
+  ok: false,
+  compacted: false,
+  reason: result?.meta.error?.message ?? `the run ended ${result?.outcome ?? "unseen"}`,
+});

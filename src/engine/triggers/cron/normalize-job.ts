@@ -43,22 +43,22 @@ const fields = {
 /** Of all texts of a job. Its message is posted at every due time. */
 export const MAX_JOB_CHARACTERS = 100_000;
 
-const createSchema = z.object(fields);
-export type CronJobCreate = z.infer<typeof createSchema>;
-const patchSchema = z.object({ ...fields, payload: z.unknown().optional() }).partial();
-export type CronJobPatch = Omit<z.infer<typeof patchSchema>, "payload"> & { payload?: CronPayload };
+export const cronJobCreateSchema = z.object(fields);
+export type CronJobCreate = z.infer<typeof cronJobCreateSchema>;
+export const cronJobPatchSchema = z.object({ ...fields, payload: z.unknown().optional() }).partial();
+export type CronJobPatch = Omit<z.infer<typeof cronJobPatchSchema>, "payload"> & { payload?: CronPayload };
 
 /** The input for a new job. Throws `InvalidInputError`. */
 export function normalizeCronJobCreate(raw: unknown, now?: number): CronJobCreate {
   const input = coerce(unwrap(raw), now);
   if (typeof input.name !== "string" || input.name.trim() === "")
     throw new InvalidInputError("cron job name is required");
-  return parse(createSchema, input);
+  return parse(cronJobCreateSchema, input);
 }
 
 /** The input for a change. A payload may be partial; its kind stays unless another is given. */
 export function normalizeCronJobPatch(raw: unknown, job: CronJob): CronJobPatch {
-  const { payload, ...patch } = parse(patchSchema, coerce(unwrap(raw)));
+  const { payload, ...patch } = parse(cronJobPatchSchema, coerce(unwrap(raw)));
   return payload === undefined ? patch : { ...patch, payload: patchPayload(payload, job.payload) };
 }
 
