@@ -17,8 +17,8 @@ export const PEOPLE_SCENARIOS: readonly NamedChanges[] = [
       nodes: [1, 2],
       crashes: [1, 5],
       workload: {
-        messages: [40, 46],
-        conversations: [3, 4],
+        messages: [50, 56],
+        conversations: [5, 6],
         resets: [3, 6],
         directives: { "tool:web": 0.3, spawn: 0.1, "tool:tell": 0.2, "tool:whisper": 0.1, "tool:job": 0.1, chain: 0.3 },
       },
