@@ -3,10 +3,12 @@
 export type { AgentHandle } from "./app/client/agent-handle.ts";
 export { type Answer, OutputInvalidError, type Receipt, RunFailedError } from "./app/client/answer.ts";
 export { ApiError } from "./app/client/api.ts";
+export type { FileInfo, GivenFile } from "./app/client/files-resource.ts";
 export type { AnswerEvent } from "./app/client/stream-answer.ts";
 export { createRookery, type Rookery } from "./app/library/create-rookery.ts";
 export { type ConnectorDefinition, defineConnector } from "./app/library/define-connector.ts";
 export { defineTool, type ToolDefinition } from "./app/library/define-tool.ts";
+export { fileFromPath } from "./app/library/file-from-path.ts";
 export type { RookeryOptions } from "./app/library/rookery-options.ts";
 export { HomeInUseError, RookeryError } from "./core/errors.ts";
 export type { Clock } from "./core/ports/clock.ts";

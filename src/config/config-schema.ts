@@ -7,6 +7,7 @@ import { budgetsSchema } from "./sections/budgets.ts";
 import { commandDefaults, commandsSchema } from "./sections/commands.ts";
 import { compactionDefaults, compactionSchema } from "./sections/compaction.ts";
 import { cronDefaults, cronSchema } from "./sections/cron.ts";
+import { fileDefaults, filesSchema } from "./sections/files.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
 import { heartbeatDefaults, heartbeatSchema } from "./sections/heartbeat.ts";
 import { hooksSchema } from "./sections/hooks.ts";
@@ -62,6 +63,7 @@ export const configSchema = section({
   store: storeSchema,
   retention: retentionSchema,
   log: logSchema,
+  files: filesSchema,
   network: networkSchema,
   workspaces: workspacesSchema,
   telemetry: telemetrySchema,
@@ -94,6 +96,7 @@ export const configDefaults = {
   store: storeDefaults,
   retention: retentionDefaults,
   log: logDefaults,
+  files: fileDefaults,
   network: networkDefaults,
   workspaces: workspaceDefaults,
   telemetry: telemetryDefaults,

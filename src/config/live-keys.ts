@@ -40,6 +40,7 @@ export const LIVE_KEYS: readonly string[] = [
   "outbox",
   "mailbox",
   "approvals",
+  "files",
   "network",
   "workspaces",
   "retention",

@@ -3,6 +3,8 @@
 const UNKNOWN = "application/octet-stream";
 /** How much of a text is read to tell what it is. */
 const HEAD = 4_096;
+/** A longer text is not parsed only to tell that it is JSON (L14). */
+const MAX_PARSED = 100_000;
 
 export async function mediaTypeOf(data: Uint8Array): Promise<string> {
   const text = textOf(data);
@@ -43,6 +45,7 @@ function textType(text: string): string {
 }
 
 function isJson(text: string): boolean {
+  if (text.length > MAX_PARSED) return false;
   try {
     JSON.parse(text);
     return true;

@@ -6,12 +6,15 @@ import type { QueueSettings } from "../../core/message/queue.ts";
 import { type Answer, answeredText, type Receipt } from "./answer.ts";
 import { askObject } from "./ask-object.ts";
 import { type EngineApi, newKey, pathOf } from "./engine-api.ts";
+import { type GivenFile, storeGiven } from "./files-resource.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import { type AnswerEvent, answerEvents } from "./stream-answer.ts";
 
 export interface SendOptions {
   /** The same id again is the same message: it is accepted and answered once. Default: a new one. */
   readonly id?: string;
+  /** Stored first, for the user who sends the message. Bytes, a `Blob`, or a file of `rookery.files`; a path is never a file. */
+  readonly files?: readonly GivenFile[];
   /** How the queue treats it while the agent is busy. */
   readonly queue?: Partial<QueueSettings>;
   readonly signal?: AbortSignal;
@@ -151,8 +154,10 @@ export class AgentHandle {
     return answeredText(accepted.answer ?? (await this.#result(accepted, options.signal)));
   }
 
-  #post(body: object, { id, signal }: SendOptions): Promise<Accepted> {
-    return this.#api.post(this.#path("messages"), { ...body, sender: this.#sender }, { id: id ?? newKey(), signal });
+  async #post(body: object, { id, signal, files: given }: SendOptions): Promise<Accepted> {
+    const files = await storeGiven(this.#api, given, { user: this.#sender?.id, signal });
+    const message = { ...body, files, sender: this.#sender };
+    return this.#api.post(this.#path("messages"), message, { id: id ?? newKey(), signal });
   }
 
   async #command(name: string, options: { readonly id?: string } = {}, body?: object): Promise<Receipt> {

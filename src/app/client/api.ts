@@ -11,6 +11,8 @@ export interface ApiRequest {
   /** With every part encoded. */
   readonly path: string;
   readonly body?: unknown;
+  /** Sent instead of `body`. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   /** The `Idempotency-Key`: a repeated request with the same key changes nothing more. */
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -52,15 +54,15 @@ const MAX_ANSWER = 256 * 1024 * 1024;
 
 /** Throws `ApiError` for an answer of 400 and above, `ConnectionLostError` if there is no whole answer or `signal` aborts. */
 export async function askApi(transport: Transport, request: ApiRequest, signal?: AbortSignal): Promise<ApiAnswer> {
-  const { method, path, body, key, headers } = request;
-  const content = body === undefined ? undefined : JSON.stringify(body);
+  const { method, path, body, bytes, key, headers } = request;
+  const content = bytes ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await transport({
     method,
     path,
     body: content,
     signal,
     headers: defined({
-      "content-type": content === undefined ? undefined : "application/json",
+      "content-type": content === undefined ? undefined : bytes ? "application/octet-stream" : "application/json",
       "idempotency-key": key,
       ...headers,
     }) as Record<string, string>,
@@ -68,6 +70,17 @@ export async function askApi(transport: Transport, request: ApiRequest, signal?:
   const json = parsed(await textOf(response.body));
   if (response.status < 400) return { status: response.status, json };
   throw apiErrorOf(response.status, json);
+}
+
+/** As `askApi`, for an answer that is the bytes of a file. */
+export async function askBytes(
+  transport: Transport,
+  path: string,
+  signal?: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await transport({ method: "GET", path, headers: {}, signal });
+  if (response.status < 400) return response.bytes();
+  throw apiErrorOf(response.status, parsed(await textOf(response.body)));
 }
 
 /** The error that an answer of 400 and above reports. */

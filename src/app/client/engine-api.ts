@@ -2,7 +2,7 @@
  * Requests to an engine that may restart in between. Each change carries a key, so a request whose answer was lost is sent
  * again and changes nothing twice.
  */
-import { ApiError, askApi, ConnectionLostError } from "./api.ts";
+import { ApiError, askApi, askBytes, ConnectionLostError } from "./api.ts";
 import { readEvents, type ServerEvent, type StreamOptions } from "./event-stream.ts";
 import type { Transport } from "./transport.ts";
 
@@ -46,6 +46,23 @@ export class EngineApi {
     return this.#send<T>("DELETE", path + queryOf(query), undefined, {});
   }
 
+  /** Stores bytes. The same bytes again change nothing, so it needs no key. */
+  upload<T>(
+    path: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    query: Readonly<Record<string, QueryValue>>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    return this.#repeat(signal, async (until) => {
+      const request = { method: "POST", path: path + queryOf(query), bytes } as const;
+      return (await askApi(this.#transport, request, until)).json as T;
+    });
+  }
+
+  bytes(path: string, query: Readonly<Record<string, QueryValue>> = {}): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#repeat(undefined, (until) => askBytes(this.#transport, path + queryOf(query), until));
+  }
+
   events(path: string, options?: StreamOptions): AsyncGenerator<ServerEvent> {
     return readEvents(this.#transport, path, { ...options, signal: this.#until(options?.signal) });
   }
@@ -54,19 +71,25 @@ export class EngineApi {
     return signal && this.#closed ? AbortSignal.any([signal, this.#closed]) : (signal ?? this.#closed);
   }
 
-  async #send<T>(
+  #send<T>(
     method: "GET" | "POST" | "PATCH" | "DELETE",
     path: string,
     body: object | undefined,
-    { id, signal: given }: ChangeOptions,
+    { id, signal }: ChangeOptions,
   ): Promise<T> {
+    const ask = async (until: AbortSignal | undefined): Promise<T> =>
+      (await askApi(this.#transport, { method, path, body, key: id }, until)).json as T;
+    // A removal whose answer was lost would find nothing the second time.
+    return method === "DELETE" ? ask(this.#until(signal)) : this.#repeat(signal, ask);
+  }
+
+  async #repeat<T>(given: AbortSignal | undefined, ask: (until: AbortSignal | undefined) => Promise<T>): Promise<T> {
     const signal = this.#until(given);
     for (let tries = 1; ; tries++) {
       try {
-        return (await askApi(this.#transport, { method, path, body, key: id }, signal)).json as T;
+        return await ask(signal);
       } catch (error) {
-        // A removal whose answer was lost would find nothing the second time.
-        if (method === "DELETE" || signal?.aborted || tries >= MAX_TRIES || !mayRepeat(error)) throw error;
+        if (signal?.aborted || tries >= MAX_TRIES || !mayRepeat(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), MAX_PAUSE_MS)));
       }
     }

@@ -23,7 +23,13 @@ export function httpTransport({ url, token, fetch = globalThis.fetch }: HttpOpti
     const response = await fetch(base + path, { method, headers: authorized, body, signal }).catch((cause) => {
       throw lostConnection(cause);
     });
-    return { status: response.status, body: piecesOf(response.body) };
+    const bytes = async () => {
+      const all = await response.arrayBuffer().catch((cause) => {
+        throw lostConnection(cause);
+      });
+      return new Uint8Array(all);
+    };
+    return { status: response.status, body: piecesOf(response.body), bytes };
   };
 }
 

@@ -6,6 +6,7 @@ import { type Approvals, approvalsOf } from "./approvals-resource.ts";
 import { EngineApi } from "./engine-api.ts";
 import { eventsOf, type OnEvent, onEvent, type TreeEvent } from "./engine-events.ts";
 import type { StreamOptions } from "./event-stream.ts";
+import { type Files, filesOf } from "./files-resource.ts";
 import { type People, peopleOf } from "./people-resource.ts";
 import {
   type Agents,
@@ -61,6 +62,8 @@ export interface RookeryClient {
   /** People, their rights and invitations. */
   readonly people: People;
   readonly budgets: Budgets;
+  /** Files of people. */
+  readonly files: Files;
   /** What runs have used since a time in milliseconds; default: a day ago. */
   usage(since?: number): Promise<Usage>;
   /** The events of all agents, from the whole tree on. `after` continues behind an event. */
@@ -99,6 +102,7 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
     swarm: swarmsOf(api),
     people: peopleOf(api),
     budgets: budgetsOf(api),
+    files: filesOf(api),
     usage: (since) => api.get("/api/usage", { since }),
     events: (options) => eventsOf(api, options),
     on: onEvent(api, signal),

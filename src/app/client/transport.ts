@@ -8,8 +8,8 @@ export interface TransportRequest {
   /** With every part encoded. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
-  readonly body?: string;
+  /** JSON, or the bytes of a file. */
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly signal?: AbortSignal;
 }
 
@@ -17,6 +17,8 @@ export interface TransportResponse {
   readonly status: number;
   /** Throws if the connection ends before the answer does. A reader that stops early ends the request. */
   readonly body: AsyncIterable<string>;
+  /** The whole body as bytes, instead of `body`. */
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** Rejects with `ConnectionLostError` if there is no answer. */

@@ -189,6 +189,13 @@ const TABLE: Readonly<Record<string, Row>> = {
       return { path: "/api/deliveries/ack", body, effects: commitsAt("mailbox.read") };
     },
   },
+  "/api/files": {
+    prepare: async () => ({
+      path: "/api/files?name=note.json",
+      body: { content: "of the file" },
+      effects: async () => (await kit.store.files({ limit: 10 })).length,
+    }),
+  },
   "/api/approvals/:approval": {
     async prepare() {
       const agentId = await talked();

@@ -13,6 +13,7 @@ interface Conversation {
   key: string;
   /** An application's users make jobs through their agents only. */
   job: string;
+  file: string;
 }
 
 /** A word that only this conversation contains. */
@@ -31,7 +32,7 @@ beforeAll(async () => {
     expect(status, text).toBe(201);
     return json.token as string;
   };
-  const blank = { agentId: "", runId: "", key: "", job: "" };
+  const blank = { agentId: "", runId: "", key: "", job: "", file: "" };
   people.push(
     { whose: "the owner", token: ROOT_TOKEN, ...blank },
     { whose: "ann", token: await mint({ person: "ann" }), ...blank },
@@ -55,11 +56,14 @@ beforeAll(async () => {
     const added = await kit.ask({ method: "POST", path: "/api/cron", token: one.token, body: job });
     expect(added.status, added.text).toBe(one.user === undefined ? 201 : 409);
     one.job = String(added.json.id ?? "");
+    const whose = one.user === undefined ? "" : `?user=${one.user}`;
+    const upload = { method: "POST", path: `/api/files${whose}`, token: one.token, body: secretOf(one) };
+    one.file = String((await kit.ask(upload)).json.id);
   }
 });
 afterAll(() => kit.close());
 
-const idsIn = ({ agentId, runId, key, job }: Conversation): Readonly<Record<string, readonly string[]>> => ({
+const idsIn = ({ agentId, runId, key, job, file }: Conversation): Readonly<Record<string, readonly string[]>> => ({
   agent: [agentId, key],
   run: [runId],
   key: [key],
@@ -67,6 +71,7 @@ const idsIn = ({ agentId, runId, key, job }: Conversation): Readonly<Record<stri
   delivery: [`${runId}.0`],
   seq: ["1"],
   job: job === "" ? ["j"] : [job],
+  file: [file],
   nametag: ["n"],
   token: ["0".repeat(12)],
 });
@@ -103,7 +108,7 @@ const isStream = ({ answers }: Route): boolean => answers.type === "text/event-s
 
 describe.each(CLOSED.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", (_, route) => {
   const names =
-    /:(agent|run|key|model|job)/.test(route.path) || (route.method === "POST" && route.path.startsWith("/v1/"));
+    /:(agent|run|key|model|job|file)/.test(route.path) || (route.method === "POST" && route.path.startsWith("/v1/"));
 
   it("tells a person and an application nothing about anyone else", async () => {
     for (const as of people.filter(({ whose }) => ASKING.includes(whose))) {
@@ -117,7 +122,9 @@ describe.each(CLOSED.map((route) => [`${route.method} ${route.path}`, route] as 
           const what = `${as.whose} asks about ${other.whose}: ${path} → ${status} ${text.slice(0, 200)}`;
           if (names) expect([403, 404], what).toContain(status);
           expect(status, what).toBeLessThan(500);
-          for (const secret of [secretOf(other), other.agentId, other.runId, other.key, other.job].filter(Boolean)) {
+          for (const secret of [secretOf(other), other.agentId, other.runId, other.key, other.job, other.file].filter(
+            Boolean,
+          )) {
             if (!path.includes(encodeURIComponent(secret))) expect(text, what).not.toContain(secret);
           }
         }

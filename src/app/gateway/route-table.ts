@@ -4,6 +4,7 @@ import { agentRoutes } from "./api/agent-routes.ts";
 import { approvalRoutes } from "./api/approval-routes.ts";
 import { auditRoutes } from "./api/audit-routes.ts";
 import { configRoutes } from "./api/config-routes.ts";
+import { fileRoutes } from "./api/file-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
 import { inviteRoutes } from "./api/invite-routes.ts";
@@ -40,6 +41,7 @@ export const ROUTES: readonly Route[] = [
   ...outboxRoutes,
   ...approvalRoutes,
   ...mailboxRoutes,
+  ...fileRoutes,
   ...sessionRoutes,
   ...spendRoutes,
   ...triggerRoutes,

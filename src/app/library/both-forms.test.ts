@@ -93,6 +93,19 @@ const METHODS: Readonly<Record<string, Case>> = {
     await r.mailbox(n).ack(...items.map(({ id }) => id));
     expect((await r.mailbox(n).list()).items).toEqual([]);
   },
+  "files.put": async (r, n) =>
+    expect(await note(r, n)).toMatchObject({ name: "note.txt", size: 10 + n.length, as: "text" }),
+  "files.get": async (r, n) => {
+    const file = await r.files.get((await note(r, n)).id, { user: n });
+    expect([file.mimeType, await file.text()]).toEqual(["text/plain", `a note of ${n}`]);
+    expect(await file.bytes()).toEqual(new TextEncoder().encode(`a note of ${n}`));
+  },
+  "files.list": async (r, n) => expect((await r.files.list({ user: n })).items).toEqual([await note(r, n)]),
+  "files.remove": async (r, n) => {
+    const { id } = await note(r, n);
+    await r.files.remove(id, { user: n });
+    await expect(r.files.get(id)).rejects.toMatchObject(nothingThere);
+  },
   "schedule.add": async (r, n) => expect((await r.schedule.add({ name: n, ...JOB })).name).toBe(n),
   "schedule.list": async (r) => expect((await r.schedule.list()).items.length).toBeGreaterThan(0),
   "schedule.get": async (r, n) => expect((await r.schedule.get((await job(r, n)).id)).name).toBe(n),
@@ -194,6 +207,9 @@ function membersOf(value: object): readonly string[] {
   const own = Object.entries(value).flatMap(([name, member]) => (typeof member === "function" ? [name] : []));
   return [...methods, ...own].filter((name) => name !== "constructor");
 }
+
+const note = (r: RookeryClient, user: string) =>
+  r.files.put(new TextEncoder().encode(`a note of ${user}`), { name: "note.txt", user });
 
 describe("a token with the scope chat", () => {
   const post = (path: string, token: string, body: object) =>

@@ -28,7 +28,7 @@ const DAY_MS = 24 * HOUR_MS;
 export interface EngineParts
   extends Pick<
     AgentSystemOptions,
-    "nodeName" | "leaseMs" | "trialAfterMs" | "watchdog" | "remoteNodes" | "hooks" | "commands"
+    "nodeName" | "leaseMs" | "trialAfterMs" | "watchdog" | "remoteNodes" | "hooks" | "commands" | "files"
   > {
   readonly config: Config;
   readonly subagents: SubagentSettings;

@@ -43,6 +43,7 @@ import { commandParts } from "./command-parts.ts";
 import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
 import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
 import { type LiveConfig, liveConfigOf } from "./live-config.ts";
+import { openFiles } from "./open-files.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
 import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
 import type { WatchdogDeps } from "./open-watchdog.ts";
@@ -146,7 +147,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const { ports, system, triggers, models } = parts;
     closing.defer(() => system.drain());
     closing.defer(() => triggers.stop());
-    closing.defer(startRetention(ports, () => retentionLimits(config)));
+    closing.defer(startRetention(ports, () => retentionLimits(config), system.files));
     connect(base, parts, live);
     await start(base, parts);
     let closed: Promise<void> | undefined;
@@ -212,6 +213,7 @@ function createParts(base: Base): Parts {
     files: opened.files,
     connectors: connectorsOf(base, { clock, ids }),
   };
+  const files = openFiles({ ports: ownPorts, blobs: opened.files, config, paths, env });
   const systemAgents = () => systemAgentsOf(config);
   const subagents = subagentOptions(config, paths);
   const modelGiven = options.model !== undefined;
@@ -220,6 +222,7 @@ function createParts(base: Base): Parts {
     engineOptions({
       config,
       nodeName: opened.nodeName,
+      files,
       watchdog,
       leaseMs,
       trialAfterMs: options.trialAfterMs,

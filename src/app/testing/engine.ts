@@ -2,9 +2,11 @@
  * A whole engine inside one test: an `AgentSystem` on a store in memory, with a virtual clock, seeded ids, a scripted
  * model, recording tools and channels. A restart drops the system as a kill would and builds a new one on the same store.
  */
+import { fileInspector } from "../../adapters/files/inspect-file.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import { createSessionsSpawnTool, startBackgroundAgentTool } from "../../adapters/tools/subagents/spawn-tools.ts";
 import { subagentsTool } from "../../adapters/tools/subagents/subagents-tool.ts";
+import { fileDefaults } from "../../config/sections/files.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { type DeliveryContext, deliveryStateSchema } from "../../core/delivery/delivery.ts";
 import type { Block } from "../../core/history/entry.ts";
@@ -19,7 +21,9 @@ import type { Store } from "../../core/store/store.ts";
 import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import type { AgentSystemOptions } from "../../engine/agents/agent-system-options.ts";
 import type { PostRequest } from "../../engine/agents/message-ingress.ts";
+import { FileService } from "../../engine/files/file-service.ts";
 import type { AcceptResult } from "../../engine/inbox/accept.ts";
+import { memoryBlobs } from "./blobs.ts";
 import { type Channel, channel, connectorTo } from "./channel.ts";
 import { virtualClock } from "./clock.ts";
 import { seededIds } from "./ids.ts";
@@ -54,6 +58,8 @@ export class TestEngine {
   readonly executions: Execution[] = [];
   readonly commits: Change[] = [];
   readonly written = new Map<string, string>();
+  /** The bytes of files, which outlive processes. */
+  readonly blobs = memoryBlobs();
   readonly log: LogLine[] = [];
   readonly channels: ReadonlyMap<string, Channel>;
   script: Script;
@@ -91,9 +97,16 @@ export class TestEngine {
   make(options: Partial<AgentSystemOptions> = {}): void {
     const process = { alive: true, name: `life${++this.#lives}` };
     this.#process = process;
-    this.system = new AgentSystem(this.ports(process), {
+    const ports = this.ports(process);
+    this.system = new AgentSystem(ports, {
       nodeName: process.name,
       resolveModel: () => ({ model: "scripted", system: "You are under test." }),
+      files: new FileService({
+        ports,
+        blobs: this.blobs,
+        inspector: fileInspector(() => fileDefaults),
+        limits: () => ({ ...fileDefaults, unusedMs: fileDefaults.unusedHours * 3600_000 }),
+      }),
       ...this.options.system,
       ...options,
     });

@@ -11,8 +11,13 @@ export const fileReferenceSchema = z
     as: z.enum(["image", "text", "reference"]).optional(),
     /** How long the text is that the model is shown. */
     characters: z.number().int().nonnegative().optional(),
+    /** Why the model is shown nothing of it, if more could have been shown. */
+    why: z.string().max(1_000).optional(),
     /** Only in messages of earlier versions. */
     path: z.string().min(1).optional(),
   })
   .readonly();
 export type FileReference = z.infer<typeof fileReferenceSchema>;
+
+/** Whether the file is one of the file store. Messages of earlier versions name files that are not. */
+export const isStored = ({ as }: Pick<FileReference, "as">): boolean => as !== undefined;

@@ -48,5 +48,6 @@ export const blobsOf = ({ blob, shown }: StoredFile): readonly string[] =>
 /** A file as messages, entries and deliveries name it. */
 export function referenceTo({ id, name, mimeType, size, shown }: StoredFile): FileReference {
   const characters = shown.as === "text" ? shown.characters : undefined;
-  return { id, name, mimeType, size, as: shown.as, characters };
+  const why = shown.as === "reference" ? shown.why : undefined;
+  return { id, name, mimeType, size, as: shown.as, characters, why };
 }

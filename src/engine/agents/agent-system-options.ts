@@ -8,6 +8,7 @@ import type { Budgets } from "../../core/budget/budget.ts";
 import type { TextLimits } from "../../core/text-limits.ts";
 import type { ApprovalSettings } from "../approvals/approval-port.ts";
 import type { CommandParts } from "../commands/chat-command.ts";
+import type { FileService } from "../files/file-service.ts";
 import type { OutboxOptions, OutboxPorts } from "../outbox/outbox.ts";
 import type { WaitingOptions } from "../outbox/waiting-sweep.ts";
 import type { RightsSettings } from "../rights/gate.ts";
@@ -67,6 +68,8 @@ export interface AgentSystemOptions {
   /** What happens with messages that arrive while a run is active. Default: one run each, in order. */
   readonly queue?: Config["queue"];
   readonly subagents?: Partial<SubagentSettings>;
+  /** Files of people. Absent: no file can come in, and models are shown none. */
+  readonly files?: FileService;
   readonly remoteNodes?: AwaitEnds;
   /** What triggers add at certain points of a run; see `RunPorts`. */
   readonly hooks?: Pick<RunPorts, "opsOnRunEnd" | "opsOnSettle" | "onToolOps" | "replyOf" | "sessionFor"> &

@@ -15,6 +15,7 @@ import type { Posted } from "../../core/store/change.ts";
 import { Approvals } from "../approvals/approvals.ts";
 import { Membership } from "../cluster/membership.ts";
 import type { Emit, EngineEvent } from "../engine-event.ts";
+import type { FileService } from "../files/file-service.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { type QueuePolicy, queuePolicyOf } from "../inbox/queue-settings.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
@@ -115,6 +116,10 @@ export class AgentSystem {
     this.sessions = new SessionControl(ports.store, ingress, this.#answers);
   }
 
+  /** Files of people, if this system stores any. */
+  get files(): FileService | undefined {
+    return this.#options.files;
+  }
   get node(): number {
     return this.#membership.node;
   }

@@ -9,6 +9,7 @@ import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
+import { isStored } from "../../core/message/file-reference.ts";
 import type { MessageBody, NewMessage, Source } from "../../core/message/message.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
 import { OWNER } from "../../core/people/person.ts";
@@ -134,7 +135,12 @@ export class MessageIngress {
       request: request.request,
       first: request.first,
       maxCharacters: this.#options.textLimits?.messageCharacters,
-      also: [...withdrawal(message.body, to), ...(request.also ?? []), ...(asking?.begin(to) ?? [])],
+      also: [
+        ...withdrawal(message.body, to),
+        ...holdsOf(message, to),
+        ...(request.also ?? []),
+        ...(asking?.begin(to) ?? []),
+      ],
       owner: asking?.owner,
     }).catch((error) => {
       // The commit may have been applied and may have claimed the agent for this node.
@@ -194,6 +200,13 @@ export class MessageIngress {
     const person = await this.#host.people.personOfNew(made, behalf);
     return recipientOf(await seedFor(this.#ports, { ...made, person }, this.#options.inheritsParent));
   }
+}
+
+/** The agent refers to the files of its message from the commit that accepts it: no sweep removes them. They are its person's. */
+function holdsOf({ body, behalf }: NewMessage, by: Recipient): readonly Op[] {
+  const stored = body.kind === "user" ? (body.files ?? []).filter(isStored) : [];
+  if (stored.length === 0) return [];
+  return [{ op: "file.hold", files: stored.map(({ id }) => id), by, person: behalf?.person }];
 }
 
 /** A person who stops or resets an agent takes its open questions back, in the same commit (M31). */

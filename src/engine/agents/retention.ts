@@ -7,6 +7,7 @@ import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Prunable } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
+import type { FileService } from "../files/file-service.ts";
 
 export interface RetentionLimits {
   readonly messagesMs: number;
@@ -25,6 +26,8 @@ export function startRetention(
   ports: Pick<Ports, "store" | "ids" | "clock" | "log">,
   /** Called for each round: the limits may change. */
   limits: () => RetentionLimits,
+  /** Files that nothing refers to any more are removed in the same rounds. */
+  files?: Pick<FileService, "sweep">,
 ): () => void {
   let stopped = false;
   let cancel = (): void => {};
@@ -38,6 +41,8 @@ export function startRetention(
       if (stopped) return;
       try {
         await pruneRound(ports, limits(), () => pause(PAUSE_MS));
+        // Afterwards: a delivery that was pruned holds its files no longer.
+        await files?.sweep(() => pause(PAUSE_MS));
       } catch (error) {
         ports.log.warn("pruning failed and will be tried again", { error: errorText(error) });
       }

@@ -75,6 +75,21 @@ export class FileService {
     throw new InvariantError("The file was not stored: its bytes were removed again and again.");
   }
 
+  /** The same file as one of another person: its bytes are not stored again. */
+  async share(file: StoredFile, behalf: Behalf): Promise<StoredFile> {
+    const { store, clock } = this.#deps.ports;
+    if (file.behalf.person === behalf.person) return file;
+    const id = fileId(behalf.person, file.sha, file.name);
+    for (let tries = 0; tries < TRIES; tries++) {
+      const known = await store.file(id);
+      if (known) return known;
+      const from = await this.get(file.id);
+      const own = { ...from, id, behalf, createdAt: clock.now() };
+      if (await this.#commit(own)) return own;
+    }
+    throw noFile(file.id);
+  }
+
   /** False if its bytes are gone, or if the same file was stored at the same moment: look again. */
   async #commit(file: StoredFile): Promise<boolean> {
     const result = await submit(this.#deps.ports, "file.put", [

@@ -9,11 +9,20 @@ import { queueSettingsSchema } from "../../../core/message/queue.ts";
 import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
 import { streamMessage } from "../events/message-stream.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
+import { HttpError } from "../http/http-error.ts";
 import { ANSWERED } from "../http/send-reply.ts";
-import { type AcceptedMessage, type AcceptingCall, accepted, acceptOnce, postingOf } from "../messages/accept-once.ts";
+import {
+  type AcceptedMessage,
+  type AcceptingCall,
+  accepted,
+  acceptOnce,
+  limitedBehalf,
+  postingOf,
+} from "../messages/accept-once.ts";
 import { conversationByKey, mailboxFor } from "../messages/address.ts";
 import { answerOfResult, readAnswer } from "../messages/answer.ts";
 import { chatBody } from "../messages/chat-body.ts";
+import { MAX_FILES, messageFiles } from "../messages/message-files.ts";
 import { settledWithin } from "../messages/settled-within.ts";
 import { speakingIn } from "../messages/speaking-in.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
@@ -141,7 +150,10 @@ const sendRoute = defineRoute({
   params: agentParams,
   example: { text: "hello", waitSeconds: 30 },
   body: z.strictObject({
-    text: z.string().trim().min(1),
+    /** May be empty if there are files. */
+    text: z.string().trim(),
+    /** The ids of uploaded files. */
+    files: z.array(z.string().min(1).max(128)).max(MAX_FILES).optional(),
     sender: z.strictObject({ id: z.string().min(1).max(256), name: z.string().max(256).optional() }).optional(),
     queue: queueSettingsSchema.partial().optional(),
     /** Waits this long for the answer, which then comes with a 200. */
@@ -158,6 +170,8 @@ const sendRoute = defineRoute({
   async handle(call) {
     const { context, params, body } = call;
     const { text, sender, queue, waitSeconds, answerTo = waitSeconds ? "caller" : "mailbox" } = body;
+    if (text === "" && !body.files?.length)
+      throw new HttpError(400, "invalid_input", "text: is empty", { param: "text" });
     const message = async (): Promise<AcceptedMessage> => {
       const agent = await findAgent(call, params.agent);
       const fresh = agent ? undefined : conversationByKey(context.config(), call.principal, params.agent);
@@ -165,7 +179,9 @@ const sendRoute = defineRoute({
       const to = fresh ?? { agentId: (known as AgentRecord).id };
       const delivery = answerTo === "mailbox" ? mailboxFor(call.principal, known) : undefined;
       const { sender: named, behalf, speaker } = speakingIn(call.principal, known, sender);
-      const [content, lead] = chatBody(context.config(), { kind: "user", text, sender: named, queue });
+      const whose = { behalf: behalf ?? limitedBehalf(call, speaker), user: sender?.id };
+      const files = await messageFiles(call, body.files, whose);
+      const [content, lead] = chatBody(context.config(), { kind: "user", text, files, sender: named, queue });
       if (lead) await postLead(call, { to, body: lead, behalf });
       const conversation = agent?.id ?? fresh?.sessionKey;
       return { to, body: content, delivery, conversation, speaker, ...defined({ behalf }) };

@@ -1,4 +1,5 @@
 /** Requests to the engine of a home over its control socket: one connection each. */
+import type { IncomingMessage } from "node:http";
 import { lostConnection } from "../../client/api.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../../client/transport.ts";
 import { CONTROL_HOST } from "../auth/control-headers.ts";
@@ -25,8 +26,8 @@ function exchange(
         headers: { host: CONTROL_HOST, connection: "close", ...length, ...headers },
       },
       (response) => {
-        response.setEncoding("utf8");
-        resolve({ status: response.statusCode ?? 0, body: piecesOf(response) });
+        const body = piecesOf(() => response.setEncoding("utf8"));
+        resolve({ status: response.statusCode ?? 0, body, bytes: () => bytesOf(response) });
       },
     );
     sent.on("error", lost);
@@ -34,11 +35,24 @@ function exchange(
   });
 }
 
-async function* piecesOf(response: AsyncIterable<string> & { readonly complete: boolean }): AsyncGenerator<string> {
+/** `open` is called with the first read: until then the answer may still be read as bytes. */
+async function* piecesOf(open: () => IncomingMessage): AsyncGenerator<string> {
+  const response = open();
   try {
     yield* response;
   } catch (cause) {
     throw lostConnection(cause);
   }
   if (!response.complete) throw lostConnection();
+}
+
+async function bytesOf(response: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+  } catch (cause) {
+    throw lostConnection(cause);
+  }
+  if (!response.complete) throw lostConnection();
+  return Uint8Array.from(Buffer.concat(chunks));
 }

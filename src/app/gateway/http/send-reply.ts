@@ -4,10 +4,11 @@ import { errorText, RookeryError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import { errorBody, HttpError, statusOf } from "./http-error.ts";
 
-/** What a handler returns: a JSON document, a text, or `ANSWERED` if it wrote the response itself. */
+/** What a handler returns: a JSON document, a text, bytes, or `ANSWERED` if it wrote the response itself. */
 export type Reply =
   | { readonly status?: number; readonly json: unknown; readonly headers?: Headers }
   | { readonly status?: number; readonly text: string; readonly type: string; readonly headers?: Headers }
+  | { readonly status?: number; readonly bytes: Uint8Array; readonly type: string; readonly headers?: Headers }
   | { readonly answered: true };
 
 /** Headers without a value are not sent. */
@@ -26,11 +27,10 @@ const SAFE_HEADERS = {
 
 export function sendReply(outgoing: ServerResponse, reply: Reply): void {
   if ("answered" in reply || outgoing.headersSent || outgoing.destroyed) return;
-  const isText = "text" in reply;
-  const body = isText ? reply.text : JSON.stringify(reply.json);
+  const body = "text" in reply ? reply.text : "bytes" in reply ? reply.bytes : JSON.stringify(reply.json);
   const headers = {
     ...SAFE_HEADERS,
-    "content-type": isText ? reply.type : "application/json; charset=utf-8",
+    "content-type": "json" in reply ? "application/json; charset=utf-8" : reply.type,
     "content-length": Buffer.byteLength(body),
     ...reply.headers,
   };

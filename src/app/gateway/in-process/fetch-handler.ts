@@ -20,14 +20,16 @@ export type FetchHandler = (request: Request, env?: FetchEnvironment) => Promise
 export function ownerTransport(context: GatewayContext, router: LazyRouter): Transport {
   const policy = controlPolicy(context.config());
   const listener = requestListener({ context, surface: "control", router, policy: () => policy, onRequestEnd() {} });
-  return ({ method, path, headers, body, signal }) =>
-    exchangeLocally(listener, {
+  return async ({ method, path, headers, body, signal }) => {
+    const { status, body: answer } = await exchangeLocally(listener, {
       method,
       url: path,
       headers: { host: CONTROL_HOST, ...headers },
-      body: body === undefined ? undefined : oneChunk(Buffer.from(body)),
+      body: body === undefined ? undefined : oneChunk(Buffer.from(body as string)),
       signal,
     });
+    return { status, body: decoded(answer), bytes: () => bytesOf(answer) };
+  };
 }
 
 /** Every request needs a token; its Host must be this machine's or one of `gateway.allowedHosts`. */
@@ -71,7 +73,18 @@ function responseOf({ status, headers, body }: LocalResponse): Response {
   return new Response(hasBody ? ReadableStream.from(encoded(body)) : null, { status, headers: sent });
 }
 
-async function* encoded(body: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+async function* encoded(body: LocalResponse["body"]): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  for await (const piece of body) yield encoder.encode(piece);
+  for await (const piece of body) yield typeof piece === "string" ? encoder.encode(piece) : piece;
+}
+
+async function* decoded(body: LocalResponse["body"]): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  for await (const piece of body) yield typeof piece === "string" ? piece : decoder.decode(piece, { stream: true });
+}
+
+async function bytesOf(body: LocalResponse["body"]): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  for await (const piece of encoded(body)) chunks.push(piece);
+  return Uint8Array.from(Buffer.concat(chunks));
 }

@@ -23,12 +23,12 @@ export interface LocalResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Throws if the response is cut. A reader that stops early ends the request. */
-  readonly body: AsyncIterable<string>;
+  readonly body: AsyncIterable<string | Uint8Array>;
 }
 
 export type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-/** Characters of a response that no one has read yet. */
+/** Characters and bytes of a response that no one has read yet. */
 const MAX_HELD = 65_536;
 
 /** Rejects with `ConnectionLostError` if the response is cut before it has begun, or the signal aborts. */
@@ -101,7 +101,7 @@ class LocalOutgoing extends Writable {
   readonly socket = null;
   readonly #headers: Record<string, string> = {};
   readonly #head = Promise.withResolvers<LocalResponse>();
-  #pieces: string[] = [];
+  #pieces: (string | Uint8Array)[] = [];
   #held = 0;
   /** Continues the writer, which waits for the reader. */
   #taken: (() => void) | undefined;
@@ -138,7 +138,7 @@ class LocalOutgoing extends Writable {
 
   override _write(chunk: string | Buffer, _encoding: BufferEncoding, taken: () => void): void {
     this.flushHeaders();
-    this.#pieces.push(String(chunk));
+    this.#pieces.push(chunk);
     this.#held += chunk.length;
     this.#wake?.();
     if (this.#held <= MAX_HELD) taken();
@@ -158,7 +158,7 @@ class LocalOutgoing extends Writable {
     done(error);
   }
 
-  async *#read(): AsyncGenerator<string> {
+  async *#read(): AsyncGenerator<string | Uint8Array> {
     try {
       for (;;) {
         const pieces = this.#pieces;

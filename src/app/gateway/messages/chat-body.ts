@@ -18,7 +18,8 @@ export function chatBody(
   if (input.kind === "message") return [{ ...said, text: input.text, queue: input.queue ?? said.queue }];
   const { name, text, inTurn, message } = input;
   const command = commandBody(name, text, inTurn);
-  return message === undefined ? [command] : [{ ...said, text: message }, command];
+  if (message === undefined && !said.files?.length) return [command];
+  return [{ ...said, text: message ?? "" }, command];
 }
 
 function commandBody(name: string, text: string, inTurn: true | undefined): MessageBody {

@@ -71,10 +71,7 @@ function operationOf(route: Route): object {
         ? [{ name: "Last-Event-ID", in: "header", required: false, schema: { type: "string" } }]
         : []),
     ],
-    requestBody: route.body && {
-      required: !route.bodyOptional,
-      content: { "application/json": { schema: schemaOf(route.describes ?? route.body), example: route.example } },
-    },
+    requestBody: bodyOf(route),
     responses: {
       [status]: { description: holds, content: { [type]: answers.list ? LIST : {} } },
       default: {
@@ -86,6 +83,13 @@ function operationOf(route: Route): object {
 }
 
 const LIST = { schema: { $ref: "#/components/schemas/List" } } as const;
+
+function bodyOf(route: Route): object | undefined {
+  const { body, bodyType, describes = body, example } = route;
+  if (bodyType !== undefined) return { required: true, content: { [bodyType]: {} } };
+  if (!describes) return undefined;
+  return { required: !route.bodyOptional, content: { "application/json": { schema: schemaOf(describes), example } } };
+}
 
 const scopesOf = (access: Access): readonly string[] => (access === "any" || access === "hook" ? [] : [access]);
 

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
+import type { Config } from "../../../config/config-schema.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { KeyedEntry } from "../../../core/store/request.ts";
@@ -65,6 +66,10 @@ export interface Route<
   readonly example?: object;
   /** What the body is, where `body` itself accepts more forms of it. */
   readonly describes?: z.ZodType;
+  /** The largest body, if that is not `gateway.limits.bodyBytes`. */
+  readonly maxBody?: (config: Config) => number;
+  /** The media type of a body that is not JSON. It is in `raw`. */
+  readonly bodyType?: string;
   /** An empty body counts as `{}`. */
   readonly bodyOptional?: boolean;
   /** The status of a successful answer, its content in one line, its media type if it is not JSON, and whether it is `{ items, next }`. */

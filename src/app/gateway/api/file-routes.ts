@@ -1,0 +1,150 @@
+/** Files of people: upload, list, read and remove. A file is answered so that no browser ever executes it. */
+import { z } from "zod";
+import type { Config } from "../../../config/config-schema.ts";
+import type { StoredFile } from "../../../core/message/stored-file.ts";
+import { noFile } from "../../../engine/files/file-service.ts";
+import { HttpError } from "../http/http-error.ts";
+import { readMultipart, type UploadedFile } from "../http/multipart.ts";
+import type { Reply } from "../http/send-reply.ts";
+import { filesOf, personOfFiles, requireFile } from "../messages/message-files.ts";
+import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { limitQuery, nextOf } from "./params.ts";
+
+const user = z.string().trim().min(1).max(256).optional();
+const fileParams = z.object({ file: z.string().min(1).max(128) });
+const ofUser = z.object({ user });
+/** Boundaries and headers around the file. */
+const MULTIPART_BYTES = 65_536;
+
+const common = { access: "chat", action: "message", own: true, tag: "files" } as const;
+
+/** A file as the API shows it. */
+export const fileView = ({ id, name, mimeType, size, sha, createdAt, shown }: StoredFile) => ({
+  id,
+  name,
+  mimeType,
+  size,
+  sha256: sha,
+  createdAt,
+  as: shown.as,
+  characters: shown.as === "text" ? shown.characters : undefined,
+  why: shown.as === "reference" ? shown.why : undefined,
+});
+
+const uploadRoute = defineRoute({
+  ...common,
+  method: "POST",
+  path: "/api/files",
+  summary:
+    "Store a file: its bytes, or multipart/form-data with a part named `file`. The same content under the same name is the same file. It is removed after a day unless a message refers to it",
+  query: z.object({ user, name: z.string().max(1_000).optional() }),
+  bodyType: "application/octet-stream",
+  maxBody: ({ files }: Config) => files.maxBytes + MULTIPART_BYTES,
+  answers: { status: 201, holds: "`{ id, name, mimeType, size, sha256, createdAt, as }`" },
+  async handle(call) {
+    const { principal, query } = call;
+    const person = personOfFiles(principal, query.user);
+    const { data, name } = uploaded(call);
+    if (data.length === 0) {
+      throw new HttpError(400, "invalid_input", "The file is empty.", { hint: "Send its bytes as the body." });
+    }
+    const file = await filesOf(call).put({ data, name: query.name ?? name, behalf: { person } });
+    return { status: 201, json: fileView(file) };
+  },
+});
+
+function uploaded({ raw, header }: Pick<Call, "raw" | "header">): UploadedFile {
+  const type = header("content-type") ?? "";
+  if (/^multipart\/form-data\b/i.test(type)) return readMultipart(type, raw);
+  return { data: raw, name: undefined };
+}
+
+const listRoute = defineRoute({
+  ...common,
+  method: "GET",
+  path: "/api/files",
+  summary: "The files of a person, by id, and how much of the quota they use",
+  query: z.object({ user, after: z.string().max(128).optional(), limit: limitQuery(500, 100) }),
+  answers: { status: 200, holds: "`{ items: [...], next, usedBytes, quotaBytes }`; send `next` as `after`" },
+  async handle(call) {
+    const { principal, query } = call;
+    const person = personOfFiles(principal, query.user);
+    const files = filesOf(call);
+    const items = await files.list({ person, after: query.after, limit: query.limit });
+    const next = nextOf(items, query.limit, ({ id }) => id);
+    const usedBytes = await files.used(person);
+    return { json: { items: items.map(fileView), next, usedBytes, quotaBytes: files.limits.quotaBytes } };
+  },
+});
+
+const fileRoute = defineRoute({
+  ...common,
+  method: "GET",
+  path: "/api/files/:file",
+  summary: "What is known about a file",
+  params: fileParams,
+  query: ofUser,
+  answers: { status: 200, holds: "`{ id, name, mimeType, size, sha256, createdAt, as }`" },
+  handle: async (call) => ({ json: fileView(await requireFile(call, call.params.file, call.query.user)) }),
+});
+
+const contentRoute = defineRoute({
+  ...common,
+  method: "GET",
+  path: "/api/files/:file/content",
+  summary: "The bytes of a file, as a download",
+  params: fileParams,
+  query: ofUser,
+  answers: { status: 200, holds: "the bytes", type: "application/octet-stream" },
+  handle: async (call) => contentOf(call, await requireFile(call, call.params.file, call.query.user)),
+});
+
+/** What no browser executes, whatever the bytes are. Everything else is sent without its type. */
+const HARMLESS =
+  /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp|tiff)|audio\/[\w.+-]+|video\/[\w.+-]+|application\/(?:pdf|zip|json)|text\/plain)$/;
+
+/** Always a download, in a sandbox without scripts, also where a browser ignores one of the headers. */
+export async function contentOf(call: Pick<Call, "context">, file: StoredFile): Promise<Reply> {
+  const bytes = await filesOf(call).read(file);
+  if (!bytes) throw noFile(file.id);
+  const isText = file.mimeType === "text/plain";
+  return {
+    bytes,
+    type: HARMLESS.test(file.mimeType)
+      ? `${file.mimeType}${isText ? "; charset=utf-8" : ""}`
+      : "application/octet-stream",
+    headers: {
+      "content-disposition": dispositionOf(file.name),
+      "content-security-policy": "sandbox; default-src 'none'",
+      "cross-origin-resource-policy": "same-origin",
+      etag: `"${file.sha}"`,
+    },
+  };
+}
+
+/** The name in plain ASCII for old clients, and whole as RFC 8187 writes it. */
+function dispositionOf(name: string): string {
+  const plain = name.replace(/[^\w. -]/g, "_");
+  const whole = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*!]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16)}`,
+  );
+  return `attachment; filename="${plain}"; filename*=UTF-8''${whole}`;
+}
+
+const removeRoute = defineRoute({
+  ...common,
+  method: "DELETE",
+  path: "/api/files/:file",
+  summary: "Remove a file. Where a message refers to it, its place is kept and says that it is gone",
+  params: fileParams,
+  query: ofUser,
+  answers: { status: 200, holds: "`{ removed }`" },
+  async handle(call) {
+    const file = await requireFile(call, call.params.file, call.query.user);
+    await filesOf(call).remove(file.id, file.behalf.person);
+    return { json: { removed: file.id } };
+  },
+});
+
+export const fileRoutes: readonly Route[] = [uploadRoute, listRoute, fileRoute, contentRoute, removeRoute];

@@ -1,0 +1,58 @@
+/**
+ * Whose files a request uses. A person reaches the own ones; a token that may operate reaches all. A file that may not be reached
+ * and one that does not exist get the same answer.
+ */
+import type { FileReference } from "../../../core/message/file-reference.ts";
+import { referenceTo, type StoredFile } from "../../../core/message/stored-file.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
+import type { PersonId } from "../../../core/people/person.ts";
+import { holds } from "../../../core/rights/scope.ts";
+import { type FileService, noFile } from "../../../engine/files/file-service.ts";
+import { seesPerson } from "../auth/judge-request.ts";
+import { isConfined, type Principal } from "../auth/principal.ts";
+import { behalfOf, speakerOf } from "../auth/speaker.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { Call } from "../routing/route.ts";
+
+type Asking = Pick<Call, "context" | "principal">;
+
+/** Of one message. */
+export const MAX_FILES = 20;
+
+/** Throws a 503 if this process only carries out a command and stores no files. */
+export function filesOf({ context }: Pick<Call, "context">): FileService {
+  const { files } = context.agents;
+  if (files) return files;
+  throw new HttpError(503, "no_files", "Files need a running engine.", { hint: "Start it with `rookery serve`." });
+}
+
+/** The person whose files a request names: the user, the token's person, or the account of the token itself. */
+export const personOfFiles = (principal: Principal, user: string | undefined): PersonId =>
+  speakerOf(principal, user)?.person ?? behalfOf(principal).person;
+
+/** Throws a 404, also if the request may not use the file. */
+export async function requireFile(call: Asking, id: string, user?: string): Promise<StoredFile> {
+  const file = await filesOf(call).get(id);
+  if (mayUse(call.principal, file.behalf.person, user)) return file;
+  throw noFile(id);
+}
+
+function mayUse(principal: Principal, person: PersonId, user: string | undefined): boolean {
+  if (person === personOfFiles(principal, user)) return true;
+  return isConfined(principal) ? seesPerson(principal, person) : holds(principal.scopes, "operate");
+}
+
+/** The files of a message. One of another person becomes one of the message's person too, and counts for both. */
+export async function messageFiles(
+  call: Asking,
+  ids: readonly string[] | undefined,
+  { behalf, user }: { readonly behalf: Behalf; readonly user?: string },
+): Promise<FileReference[] | undefined> {
+  if (!ids || ids.length === 0) return undefined;
+  const files: FileReference[] = [];
+  for (const id of new Set(ids)) {
+    const file = await requireFile(call, id, user);
+    files.push(referenceTo(await filesOf(call).share(file, { person: behalf.person })));
+  }
+  return files;
+}

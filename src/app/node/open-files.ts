@@ -1,0 +1,42 @@
+/** Builds the file service of a node: where bytes are kept, what models are shown of them, and the limits of people. */
+import { fileInspector, type InspectorSettings } from "../../adapters/files/inspect-file.ts";
+import type { Config } from "../../config/config-schema.ts";
+import { secretDeps } from "../../config/load-config.ts";
+import type { HomePaths } from "../../config/paths.ts";
+import type { BlobStore, Ports } from "../../core/ports/ports.ts";
+import { FileService } from "../../engine/files/file-service.ts";
+
+export interface FilesDeps {
+  readonly ports: Pick<Ports, "store" | "ids" | "clock">;
+  readonly blobs: BlobStore;
+  /** The live view of the configuration. */
+  readonly config: Config;
+  readonly paths: Pick<HomePaths, "home">;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+const HOUR_MS = 3600_000;
+
+export function openFiles({ ports, blobs, config, paths, env = {} }: FilesDeps): FileService {
+  return new FileService({
+    ports,
+    blobs,
+    inspector: fileInspector(() => inspectorSettings(config, paths, env)),
+    limits: () => {
+      const { maxBytes, quotaBytes, unusedHours } = config.files;
+      return { maxBytes, quotaBytes, unusedMs: unusedHours * HOUR_MS };
+    },
+  });
+}
+
+function inspectorSettings(
+  { files }: Config,
+  { home }: Pick<HomePaths, "home">,
+  env: Readonly<Record<string, string | undefined>>,
+): InspectorSettings {
+  const { textCharacters, imagePixels, transcriber } = files;
+  if (!transcriber) return { textCharacters, imagePixels };
+  const { url, model, apiKey } = transcriber;
+  const key = apiKey && (() => apiKey.reveal(secretDeps(home, env)));
+  return { textCharacters, imagePixels, transcriber: { url, model, key } };
+}

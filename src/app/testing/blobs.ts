@@ -1,0 +1,21 @@
+/** The bytes of files in memory. */
+import type { BlobStore } from "../../core/ports/ports.ts";
+
+export interface MemoryBlobs extends BlobStore {
+  /** By name. */
+  readonly kept: Map<string, Uint8Array>;
+}
+
+export function memoryBlobs(): MemoryBlobs {
+  const kept = new Map<string, Uint8Array>();
+  return {
+    kept,
+    pathOf: (name) => name,
+    async write(name, content) {
+      kept.set(name, typeof content === "string" ? new TextEncoder().encode(content) : content);
+      return name;
+    },
+    read: async (path) => kept.get(path),
+    remove: async (path) => void kept.delete(path),
+  };
+}
