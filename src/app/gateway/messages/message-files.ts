@@ -12,15 +12,18 @@ import { seesPerson } from "../auth/judge-request.ts";
 import { isConfined, type Principal } from "../auth/principal.ts";
 import { behalfOf, speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
-import type { Call } from "../routing/route.ts";
 
-type Asking = Pick<Call, "context" | "principal">;
+/** The part of a call that says which files it may use. */
+export interface WithFiles {
+  readonly context: { readonly agents: { readonly files: FileService | undefined } };
+}
+type Asking = WithFiles & { readonly principal: Principal };
 
 /** Of one message. */
 export const MAX_FILES = 20;
 
 /** Throws a 503 if this process only carries out a command and stores no files. */
-export function filesOf({ context }: Pick<Call, "context">): FileService {
+export function filesOf({ context }: WithFiles): FileService {
   const { files } = context.agents;
   if (files) return files;
   throw new HttpError(503, "no_files", "Files need a running engine.", { hint: "Start it with `rookery serve`." });
