@@ -65,7 +65,11 @@ const listRoute = defineRoute({
   path: "/api/files",
   summary: "The files of a person, by id, and how much of the quota they use",
   query: z.object({ user, after: z.string().max(128).optional(), limit: limitQuery(500, 100) }),
-  answers: { status: 200, holds: "`{ items: [...], next, usedBytes, quotaBytes }`; send `next` as `after`" },
+  answers: {
+    status: 200,
+    holds: "`{ items: [...], next, usedBytes, quotaBytes }`; send `next` as `after`",
+    list: true,
+  },
   async handle(call) {
     const { principal, query } = call;
     const person = personOfFiles(principal, query.user);
