@@ -44,9 +44,9 @@ export interface Files {
   list(options?: FileOwner & { readonly after?: string; readonly limit?: number }): Promise<{
     readonly items: readonly FileInfo[];
     readonly next: string | null;
-    readonly usedBytes: number;
-    readonly quotaBytes: number;
   }>;
+  /** How much of the quota the files use. */
+  usage(options?: FileOwner): Promise<{ readonly usedBytes: number; readonly quotaBytes: number }>;
   /** Where a message refers to it, the model reads that it is gone. Durable when it resolves. */
   remove(id: string, options?: FileOwner): Promise<void>;
 }
@@ -59,6 +59,7 @@ export const filesOf = (api: EngineApi): Files => ({
     return { ...info, bytes, text: async () => new TextDecoder().decode(await bytes()) };
   },
   list: (options) => api.get("/api/files", { ...options }),
+  usage: (options) => api.get("/api/files/usage", { ...options }),
   async remove(id, { user } = {}) {
     await api.delete(pathOf("api", "files", id), { user });
   },

@@ -101,6 +101,7 @@ const METHODS: Readonly<Record<string, Case>> = {
     expect(await file.bytes()).toEqual(new TextEncoder().encode(`a note of ${n}`));
   },
   "files.list": async (r, n) => expect((await r.files.list({ user: n })).items).toEqual([await note(r, n)]),
+  "files.usage": async (r, n) => expect((await r.files.usage({ user: n })).usedBytes).toBe(10 + n.length),
   "files.remove": async (r, n) => {
     const { id } = await note(r, n);
     await r.files.remove(id, { user: n });

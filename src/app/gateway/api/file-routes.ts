@@ -63,11 +63,11 @@ const listRoute = defineRoute({
   ...common,
   method: "GET",
   path: "/api/files",
-  summary: "The files of a person, by id, and how much of the quota they use",
+  summary: "The files of a person, by id",
   query: z.object({ user, after: z.string().max(128).optional(), limit: limitQuery(500, 100) }),
   answers: {
     status: 200,
-    holds: "`{ items: [...], next, usedBytes, quotaBytes }`; send `next` as `after`",
+    holds: "`{ items: [...], next }`; send `next` as `after`",
     list: true,
   },
   async handle(call) {
@@ -76,8 +76,21 @@ const listRoute = defineRoute({
     const files = filesOf(call);
     const items = await files.list({ person, after: query.after, limit: query.limit });
     const next = nextOf(items, query.limit, ({ id }) => id);
-    const usedBytes = await files.used(person);
-    return { json: { items: items.map(fileView), next, usedBytes, quotaBytes: files.limits.quotaBytes } };
+    return { json: { items: items.map(fileView), next } };
+  },
+});
+
+const usageRoute = defineRoute({
+  ...common,
+  method: "GET",
+  path: "/api/files/usage",
+  summary: "How much the files of a person use of the quota",
+  query: ofUser,
+  answers: { status: 200, holds: "`{ usedBytes, quotaBytes }`" },
+  async handle(call) {
+    const files = filesOf(call);
+    const usedBytes = await files.used(personOfFiles(call.principal, call.query.user));
+    return { json: { usedBytes, quotaBytes: files.limits.quotaBytes } };
   },
 });
 
@@ -151,4 +164,4 @@ const removeRoute = defineRoute({
   },
 });
 
-export const fileRoutes: readonly Route[] = [uploadRoute, listRoute, fileRoute, contentRoute, removeRoute];
+export const fileRoutes: readonly Route[] = [uploadRoute, listRoute, usageRoute, fileRoute, contentRoute, removeRoute];
