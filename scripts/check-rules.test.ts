@@ -27,7 +27,7 @@ describe("imports", () => {
       'import { step } from "../step.ts";\nimport type { Id } from "../../../core/ids.ts";',
     ],
     ["src/adapters/connectors/telegram/start.ts", 'import { accept } from "../../../engine/inbox/accept.ts";'],
-    ["src/app/cli/commands/serve.ts", 'const { serve } = await import("../../gateway/serve.ts");'],
+    ["src/app/cli/commands/serve.ts", 'const { serve } = await import("../../library/serve.ts");'],
     ["src/main.ts", 'await import("./app/cli/router.ts");'],
     ["src/core/ids.ts", 'import { z } from "zod";'],
     ["src/core/ids.ts", '// import { x } from "../engine/runs/loop.ts"'],

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { connect, type PeerCertificate } from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ReloadReport } from "../../src/app/gateway/routing/gateway-context.ts";
-import { type Serving, serve } from "../../src/app/gateway/serve.ts";
+import { type Serving, serve } from "../../src/app/library/serve.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
 import { echo, type FakeModel, fakeModel, type ModelCall, TOKEN } from "./serving.ts";

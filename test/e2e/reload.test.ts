@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ReloadReport } from "../../src/app/gateway/routing/gateway-context.ts";
-import { type Serving, serve } from "../../src/app/gateway/serve.ts";
+import { type Serving, serve } from "../../src/app/library/serve.ts";
 import { retentionLimits } from "../../src/app/node/engine-options.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { isLive, isUnder } from "../../src/config/live-keys.ts";

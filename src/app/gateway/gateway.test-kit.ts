@@ -11,9 +11,27 @@ import { silentLog } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
 import type { Scope } from "../../core/rights/scope.ts";
 import { openNode, type RookeryNode } from "../node/open-node.ts";
-import { type Gateway, openGateway } from "./gateway.ts";
+import { openControl } from "./control/open-control.ts";
+import { type HereOptions, serveHere } from "./in-process/serve-here.ts";
+import type { Port } from "./open-port.ts";
 
 export const ROOT_TOKEN = "root-token-of-the-tests";
+
+export interface GatewayOptions extends Omit<HereOptions, "rootToken" | "paths"> {
+  readonly tokenFile: string;
+  /** Binds the control socket of this home too. */
+  readonly control?: string;
+}
+
+/** The HTTP port of an engine, and its control socket. */
+export async function openGateway({ tokenFile, control, ...options }: GatewayOptions): Promise<Port> {
+  const rootToken = () => ROOT_TOKEN;
+  const served = serveHere({ version: "0.0.0", ...options, paths: { tokens: tokenFile }, rootToken });
+  const port = await served.listen({ port: 0 });
+  const socket = control === undefined ? undefined : await openControl(control, options.node.ports, served.server);
+  const close = async (): Promise<void> => void (await Promise.all([socket?.close(), served.close()]));
+  return { ...port, close };
+}
 
 export interface TestResponse {
   readonly status: number;
@@ -33,7 +51,7 @@ export interface TestRequest {
 }
 
 export interface TestGateway {
-  readonly gateway: Gateway;
+  readonly gateway: Port;
   readonly node: RookeryNode;
   readonly home: string;
   config: Config;
@@ -59,10 +77,8 @@ export async function openTestGateway(
     config: () => kit.config,
     reload: async () => ({ changed: [], reloaded: [], needsRestart: [] }),
     tokenFile: paths.tokens,
-    rootToken: ROOT_TOKEN,
-    port: 0,
-    control: { home, store: options.store },
-    version: "0.0.0",
+    control: home,
+    store: options.store,
   });
   const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
   return Object.assign(kit, {

@@ -7,9 +7,9 @@ import { isUnder, LIVE_KEYS, START_KEYS } from "../../config/live-keys.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths } from "../../config/paths.ts";
 import { keyPaths, schemaTree } from "../../config/schema-tree.ts";
+import { type Serving, serve } from "../library/serve.ts";
 import { askHttp, ROOT_TOKEN } from "./gateway.test-kit.ts";
 import { compareConfigs, liveConfig } from "./reload.ts";
-import { type Serving, serve } from "./serve.ts";
 
 const parse = (text: string): Config => parseConfig({ text, file: "x", env: {} }).config;
 

@@ -14,8 +14,8 @@ import type { Scope } from "../../core/rights/scope.ts";
 import type { Change } from "../../core/store/change.ts";
 import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
 import { TriggerTestEngine } from "../../engine/triggers/triggers.test-kit.ts";
-import { askHttp, ROOT_TOKEN, type TestRequest, type TestResponse } from "./gateway.test-kit.ts";
-import { type Gateway, openGateway } from "./gateway.ts";
+import { askHttp, openGateway, ROOT_TOKEN, type TestRequest, type TestResponse } from "./gateway.test-kit.ts";
+import type { Port } from "./open-port.ts";
 
 /** "start" starts a child, which works until it is stopped. "stall" works until it is aborted. The rest is repeated. */
 const script: Script = (call) => {
@@ -32,7 +32,7 @@ export class RestartingGateway {
   readonly home = mkdtempSync(join(tmpdir(), "rookery-restarting-"));
   /** How often the configuration was read again. */
   reloads = 0;
-  gateway!: Gateway;
+  gateway!: Port;
   #life: TestProcess = { alive: true, name: "gateway" };
   #lives = 0;
 
@@ -77,9 +77,6 @@ export class RestartingGateway {
         return { changed: [], reloaded: [], needsRestart: [] };
       },
       tokenFile: join(this.home, "tokens.json"),
-      rootToken: ROOT_TOKEN,
-      port: 0,
-      version: "0.0.0",
     });
   }
 

@@ -21,7 +21,7 @@ export const serveCommand = defineAction({
     const stop = Promise.withResolvers<void>();
     process.once("SIGTERM", stop.resolve);
     process.once("SIGINT", stop.resolve);
-    const { serve } = await import("../../gateway/serve.ts");
+    const { serve } = await import("../../library/serve.ts");
     const starting = serve({
       paths: { ...paths, mirror: flags.mirror },
       config,

@@ -1,13 +1,15 @@
 /**
- * The gateway of a node inside its own process, opened when it is first needed: most processes are never asked. Requests of
- * this process and of the control socket come from the owner; those to `fetch` need a token, as on the HTTP port.
+ * The gateway of a node in its own process: one context under every surface. Requests of this process and of the control socket
+ * come from the owner; those to `fetch` and to the HTTP port need a token. Each part is opened when it is first needed: most
+ * processes are never asked.
  */
-import type { Config } from "../../../config/config-schema.ts";
 import type { HomePaths } from "../../../config/paths.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Transport } from "../../client/transport.ts";
-import type { ServedNode } from "../create-context.ts";
+import type { ContextOptions } from "../create-context.ts";
 import type { HttpServer } from "../http/server.ts";
+import type { Port, PortOptions } from "../open-port.ts";
+import type { Reload } from "../routing/gateway-context.ts";
 import type { FetchHandler } from "./fetch-handler.ts";
 
 export interface ServedHere {
@@ -16,30 +18,39 @@ export interface ServedHere {
   /** Requests of this process. */
   readonly transport: Transport;
   readonly fetch: FetchHandler;
+  /** Opens the HTTP port. `close` closes it. Rejects with `ConfigError` if the address cannot be used. */
+  listen(options?: PortOptions): Promise<Port>;
+  /** Answers waiting requests with 503, closes the streams and the port. Accepted messages stay accepted. */
   close(): Promise<void>;
 }
 
-export interface HereOptions {
-  readonly node: ServedNode;
-  readonly config: () => Config;
-  readonly paths: HomePaths;
+export interface HereOptions extends Pick<ContextOptions, "node" | "config" | "routes"> {
+  readonly paths: Pick<HomePaths, "tokens">;
   /** The address of the shared store, if the node uses one. */
   readonly store?: string;
-  /** The token of the owner, for `fetch`. Read with the first request. */
+  /** The token of the owner, for `fetch` and the HTTP port. Read with the first request. */
   readonly rootToken?: () => string;
+  /** Default: this process cannot reload its configuration. */
+  readonly reload?: Reload;
+  /** Default: that of the package. */
+  readonly version?: string;
 }
+
+/** Which surface is asked first decides which routes are loaded first. A request for any other route loads the rest. */
+type Asker = "program" | "network";
 
 export function serveHere(options: HereOptions): ServedHere {
   const stopping = new AbortController();
   let opening: ReturnType<typeof open> | undefined;
-  const opened = () => {
-    opening ??= open(options, stopping.signal);
+  const opened = (first: Asker) => {
+    opening ??= open(options, stopping.signal, first);
     return opening;
   };
   return {
-    server: async () => (await opened()).server(),
-    transport: async (request) => (await opened()).transport(request),
-    fetch: async (request, env) => (await opened()).fetch(request, env),
+    server: async () => (await opened("program")).server(),
+    transport: async (request) => (await opened("program")).transport(request),
+    fetch: async (request, env) => (await opened("network")).fetch(request, env),
+    listen: async (port) => (await opened("network")).listen(port),
     async close() {
       stopping.abort();
       await (await opening)?.close();
@@ -47,33 +58,62 @@ export function serveHere(options: HereOptions): ServedHere {
   };
 }
 
-async function open({ node, config, paths, store, rootToken }: HereOptions, stopping: AbortSignal) {
-  const [{ closeContext, createContext, loadRoutes }, { inboxRoutes }, { lazyRouter }, { readVersion }, here] =
-    await Promise.all([
+async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
+  const { node, config, paths, store, rootToken, reload = cannotReload, routes } = options;
+  const [{ closeContext, createContext, loadRoutes }, early, { lazyRouter }, { readVersion }, here] = await Promise.all(
+    [
       import("../create-context.ts"),
-      // Most programs send messages first. A request for any other route loads the rest.
-      import("../api/inbox-routes.ts"),
+      routes ?? earlyRoutes(first),
       import("../routing/router.ts"),
       import("../../../adapters/system/version.ts"),
       import("./fetch-handler.ts"),
-    ]);
-  const reload = () =>
-    Promise.reject(new InvalidInputError("This process cannot reload its configuration.", { hint: "Start it again." }));
-  const about = { node, config, reload, tokenFile: paths.tokens, rootToken: rootToken?.(), version: readVersion() };
+    ],
+  );
+  const { version = readVersion() } = options;
+  const about = { node, config, reload, tokenFile: paths.tokens, rootToken: rootToken?.(), version, routes };
   const context = await createContext(about, stopping);
-  const router = lazyRouter(inboxRoutes, () => loadRoutes({}));
+  const router = lazyRouter(early, () => loadRoutes(options));
   let server: HttpServer | undefined;
+  let port: Port | undefined;
+  let stopFollowing: (() => void) | undefined;
+  const follow = async (): Promise<void> => {
+    const { followTokens } = await import("../follow-tokens.ts");
+    stopFollowing ??= followTokens(context);
+  };
+  const fetch = here.fetchHandler(context, router);
   return {
     async server() {
       const { controlServer } = await import("../control/control-server.ts");
+      const { limitServer } = await import("../http/server.ts");
       server ??= controlServer(context, router, store);
+      limitServer(server, config().gateway.limits);
       return server;
     },
     transport: here.ownerTransport(context, router),
-    fetch: here.fetchHandler(context, router),
+    async fetch(...request: Parameters<FetchHandler>) {
+      if (!stopFollowing) await follow();
+      return fetch(...request);
+    },
+    async listen(at: PortOptions = {}) {
+      const { openPort } = await import("../open-port.ts");
+      port = await openPort(context, router, at);
+      await follow();
+      return port;
+    },
     async close() {
+      stopFollowing?.();
       context.streams.closeAll("shutdown");
+      await port?.close();
       await closeContext(context);
     },
   };
 }
+
+async function earlyRoutes(first: Asker) {
+  if (first === "network") return (await import("../eager-routes.ts")).EAGER_ROUTES;
+  // Most programs send messages first.
+  return (await import("../api/inbox-routes.ts")).inboxRoutes;
+}
+
+const cannotReload: Reload = () =>
+  Promise.reject(new InvalidInputError("This process cannot reload its configuration.", { hint: "Start it again." }));

@@ -1,8 +1,6 @@
-/** Assembles a serving process: the node, the gateway, and the reload of the configuration file while it runs. */
+/** A serving process: the engine, its HTTP port, and the reload of the configuration file while it runs. */
 import { existsSync, readFileSync, watch } from "node:fs";
 import { basename } from "node:path";
-import { sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
-import { readVersion } from "../../adapters/system/version.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
@@ -11,13 +9,14 @@ import { OWNER } from "../../core/people/person.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import { submit } from "../../engine/commit/submit.ts";
 import { type Actor, auditOp } from "../../engine/people/audit-entry.ts";
-import { openNode, type RookeryNode } from "../node/open-node.ts";
-import { assertSecureBind, isLoopback } from "./auth/request-policy.ts";
-import { MIN_ROOT, type RootToken, rootToken } from "./auth/root-token.ts";
-import { type Gateway, openGateway } from "./gateway.ts";
-import type { Certificate } from "./http/server.ts";
-import { compareConfigs, liveConfig } from "./reload.ts";
-import type { Reload, ReloadReport } from "./routing/gateway-context.ts";
+import { assertSecureBind, isLoopback } from "../gateway/auth/request-policy.ts";
+import { MIN_ROOT, type RootToken, rootToken } from "../gateway/auth/root-token.ts";
+import type { Certificate } from "../gateway/http/server.ts";
+import type { Port } from "../gateway/open-port.ts";
+import { compareConfigs, liveConfig } from "../gateway/reload.ts";
+import type { Reload, ReloadReport } from "../gateway/routing/gateway-context.ts";
+import type { RookeryNode } from "../node/open-node.ts";
+import { openEngine } from "./open-engine.ts";
 
 export interface ServeOptions {
   readonly paths: HomePaths;
@@ -36,7 +35,7 @@ export interface ServeOptions {
 }
 
 export interface Serving {
-  readonly gateway: Gateway;
+  readonly gateway: Port;
   readonly node: RookeryNode;
   readonly token: RootToken;
   /** Reads the configuration file again. Rejects with `ConfigError` if the file is invalid; then nothing changes. */
@@ -54,47 +53,47 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const tls = readTls(config, paths);
   // Checked before the node opens the store.
   assertSecureBind(host, tls !== undefined, config.gateway.trustedProxies);
-  const more = { errors, onFatal, onConfigRead, watchdog };
-  const node = await openNode({ paths, config, env, connectors, stays: true, ...more });
-  let gateway: Gateway | undefined;
+  // Made with the home, when the engine opens it.
+  let made: RootToken | undefined;
+  const token = (): RootToken => {
+    made ??= rootToken(paths.token, env);
+    return made;
+  };
+  let reload: Reload | undefined;
+  const engine = await openEngine({
+    ...{ paths, config, env, connectors, errors, onFatal, onConfigRead, watchdog },
+    stays: true,
+    rootToken: () => token().text,
+    reload: (by) => reload?.(by) ?? Promise.reject(starting()),
+  });
+  const { node, served } = engine;
   try {
-    const token = rootToken(paths.token, env);
-    if (token.text.length < MIN_ROOT) warnOrRefuseShortToken(host, node);
-    const reload = reloader({ paths, env, host, started: config, tls, node, renew: (next) => gateway?.renew(next) });
-    gateway = await openGateway({
-      node,
-      config: () => node.config,
-      reload,
-      tokenFile: paths.tokens,
-      rootToken: token.text,
-      port: options.port,
-      host: options.host,
-      tls,
-      control: { home: paths.home, store: sharedStoreUrl(paths, config, env) },
-      version: readVersion(),
-    });
-    const opened = gateway;
+    if (token().text.length < MIN_ROOT) warnOrRefuseShortToken(host, node);
+    const gateway = await served.listen({ port: options.port, host: options.host, tls });
+    const reloadNow = reloader({ paths, env, host, started: config, tls, node, renew: gateway.renew });
+    reload = reloadNow;
     // After the gateway, so that it listens as early as possible.
     await node.startTriggers();
-    const stopWatching = watchConfig(paths, node, reload);
+    const stopWatching = watchConfig(paths, node, reloadNow);
     return {
-      gateway: opened,
+      gateway,
       node,
-      token,
-      reload,
+      token: token(),
+      reload: reloadNow,
       async close() {
         node.limitStop();
         stopWatching();
-        await opened.close();
-        await node.close();
+        await engine.close();
       },
     };
   } catch (error) {
-    await gateway?.close();
-    await node.close();
+    await engine.close();
     throw error;
   }
 }
+
+const starting = (): ConfigError =>
+  new ConfigError("The engine is still starting.", { hint: "Reload it in a moment." });
 
 interface ReloaderParts {
   readonly paths: HomePaths;
