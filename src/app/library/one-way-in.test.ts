@@ -18,6 +18,9 @@ it("an engine is opened in one place, and its gateway in one place", () => {
     "app/library/serve.ts",
   ]);
   // A command without a running engine serves the same routes on an engine that does no work.
-  expect(callers(/(?<!function )\bserveHere\(/)).toEqual(["app/cli/client/open-local.ts", "app/library/open-engine.ts"]);
+  expect(callers(/(?<!function )\bserveHere\(/)).toEqual([
+    "app/cli/client/open-local.ts",
+    "app/library/open-engine.ts",
+  ]);
   expect(callers(/(?<!function )\bcreateContext\(/)).toEqual(["app/gateway/in-process/serve-here.ts"]);
 });
