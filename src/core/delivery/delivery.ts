@@ -27,7 +27,7 @@ export const payloadSchema = z
     isError: z.boolean().optional(),
     /** The trigger's slot that gets the result. Not sent to a channel. */
     slot: z.object({ jobId: z.string(), slot: z.string() }).readonly().optional(),
-    /** The person whom the run acted for. Not sent to a channel. Absent: an earlier version wrote it. */
+    /** The person of the run. Not sent to a channel. Absent: an earlier version wrote it. */
     person: personIdSchema.optional(),
   })
   .readonly();

@@ -153,7 +153,7 @@ export class RunControl {
     const run = here ?? (await this.#onAnotherNode(runId));
     if (!run) return false;
     const body = { kind: "user", text, queue: { mode: "steer" } } as const;
-    // Whoever speaks into a run speaks for its person, with both on the way.
+    // A person who speaks into a run speaks for its person, with both on the way.
     const of = run.body.behalf;
     const behalf = of && more.behalf ? joined(of.person, [of, more.behalf]) : (of ?? more.behalf);
     await this.#host.ingress.post({ ...more, behalf, to: { agentId: run.agentId }, body, delivery: run.body.delivery });

@@ -155,7 +155,7 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
       return { act: "record", messages: silent.map((one) => one.message) };
     }
     case "permission":
-      // A yes that came late is told to the agent; any other end is only written down.
+      // The agent gets a yes that came late; any other end is only recorded.
       return isLateYes(message.body) ? undefined : { act: "record", messages: [message] };
     case "restore":
       return { act: "settle", message, reason: "context rebuilt" };

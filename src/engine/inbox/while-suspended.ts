@@ -1,6 +1,6 @@
 /**
- * What a message does to a run that waits for a person (M31). A suspended run never blocks its conversation: whatever needs the
- * agent's turn ends the wait, commands to the engine are carried out at once, and silent messages wait for the run's end (M4).
+ * What a message does to a run that waits for a person (M31). A suspended run never blocks its conversation: a message that needs
+ * the agent's turn ends the wait, commands to the engine are carried out at once, and silent messages wait for the run's end (M4).
  */
 
 import type { RunId } from "../../core/ids.ts";

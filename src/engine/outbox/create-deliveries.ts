@@ -36,7 +36,7 @@ export interface DeliveryDraft {
   readonly ordinal: number;
   readonly at: number;
   readonly target: DeliveryContext;
-  /** Whom the run acts for. Every delivery names the person (M30). Undefined only for runs of an earlier version. */
+  /** The person of the run. Every delivery names the person (M30). Undefined only for runs of an earlier version. */
   readonly person: PersonId | undefined;
   readonly connectors: ReadonlyMap<string, Connector>;
 }

@@ -1,5 +1,5 @@
 /**
- * Who is who now: the people's records, by id and by account, as of one revision of rights. An id stands for whoever it
+ * Who is who now: the people's records, by id and by account, as of one revision of rights. An id stands for the person it
  * belongs to at this moment, so a right that was taken away is gone for everything that was accepted before (M30).
  */
 import { type IdentityLinks, linkedName } from "../../core/agent/identity-links.ts";

@@ -113,7 +113,7 @@ async function deliveriesOf(
     const target = await ports.approvals?.askAt(question.behalf, body.delivery);
     if (target) owe(target, questionText(question));
   }
-  // Someone else decides: the run's person is told why there is no answer yet.
+  // Someone else decides: the run's person reads why there is no answer yet.
   if (questions.length > 0 && person !== OWNER && body.delivery) owe(body.delivery, waitingText(questions));
   return owed;
 }

@@ -15,7 +15,7 @@ export function isDiskError(error: unknown): boolean {
 export const isFullError = (error: unknown): boolean =>
   (Number((error as { errcode?: unknown } | undefined)?.errcode ?? 0) & 0xff) === 13;
 
-/** The typed error for a disk error, and whether the process must end. `isFull`: the disk has no room, whatever the error says. */
+/** The typed error for a disk error, and whether the process must end. `isFull`: the disk has no room, even if the error says something else. */
 export function explainDiskError(error: unknown, isFull = false): { explained: RookeryError; fatal: boolean } {
   const code = Number((error as { errcode?: unknown }).errcode ?? 0);
   const text = (error as Error).message;

@@ -1,4 +1,4 @@
-/** `rookery audit`: who did what for whom, and what was decided. */
+/** `rookery audit`: who did what, for which person, and what was decided. */
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { AuditRow } from "../../../core/people/audit.ts";
 import { VERDICTS } from "../../../core/people/grant.ts";

@@ -14,7 +14,7 @@ const auditRoute = defineRoute({
   access: "operate",
   action: "manage.audit",
   tag: "audit",
-  summary: "Who did what for whom and what was decided, newest first; only the owner reads it",
+  summary: "Who did what, for which person, and what was decided, newest first; only the owner reads it",
   query: z.object({
     person: name,
     agent: name,

@@ -5,7 +5,7 @@ import type { Actor } from "../../../engine/people/audit-entry.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Principal, Surface } from "./principal.ts";
 
-/** Whether a request is the owner's: a token of one person or of an application is not, whatever its scopes are. */
+/** Whether a request is the owner's: a token of one person or of an application is not, with any scopes. */
 export const isOwners = ({ kind, scopes }: Principal): boolean => kind === "owner" && holds(scopes, "operate");
 
 /** Throws a 403. */

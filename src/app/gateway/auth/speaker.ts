@@ -35,7 +35,7 @@ export function speakerOf(token: Token, named: string | undefined): Speaker | un
   }
 }
 
-/** For whom a request acts that is no one's message: the token's person. An old token acts for an account of its own. */
+/** The person of a request that is no one's message: the token's person. An old token acts for an account of its own. */
 export const behalfOf = ({ person, id }: Pick<Principal, "person" | "id">): Behalf => ({
   person: person ?? accountOf(API_CHANNEL, id),
 });

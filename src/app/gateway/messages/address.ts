@@ -52,7 +52,7 @@ function mayName({ kind, person, user }: Principal, id: string): boolean {
 }
 
 /**
- * For whom a message is whose sender is the user of the conversation itself: for that user, not for the person of the token.
+ * The person of a message whose sender is the user of the conversation: that user, not the person of the token.
  * Undefined for any other sender.
  */
 export function speaksInOwn(

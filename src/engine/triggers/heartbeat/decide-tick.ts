@@ -161,7 +161,7 @@ function message(
       wishes: summary.model === undefined ? undefined : { model: summary.model },
     },
     delivery,
-    // Whoever gave the heartbeat a task is on its way.
+    // The person who gave the heartbeat a task is on its way.
     behalf: isMarked ? { ...behalf, untrusted: true } : behalf,
   };
 }
