@@ -39,7 +39,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "agents",
     "triggers",
   ],
-  adapters: ["system", "store", "files", "models", "tools", "workspace", "connectors"],
+  adapters: ["system", "sandbox", "store", "files", "models", "tools", "workspace", "connectors"],
   app: ["client", "node", "gateway", "library", "testing", "cli"],
   /** src/main.ts and src/index.ts. */
   "": [],

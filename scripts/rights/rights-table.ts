@@ -1,6 +1,7 @@
 /** The table of rights: for every kind of agent, role and tool, what is decided without a grant, and why not. */
 import { agentTools, olderAgentTools } from "../../src/adapters/tools/agents/agent-tools.ts";
 import { currentTimeTool } from "../../src/adapters/tools/current-time.ts";
+import { execTools } from "../../src/adapters/tools/exec/exec-tools.ts";
 import { fileTools } from "../../src/adapters/tools/files/file-tools.ts";
 import { findToolsTool } from "../../src/adapters/tools/find-tools.ts";
 import { cronTaskTools } from "../../src/adapters/tools/schedules/cron-task-tools.ts";
@@ -22,6 +23,7 @@ export const tools: readonly Tool[] = (
     ...agentTools(nothing),
     ...subagentTools(nothing, nothing),
     ...fileTools({ placesOf: nothing }),
+    ...execTools(nothing),
     ...cronTaskTools(nothing),
     ...heartbeatTools(nothing),
     cronTool(nothing),

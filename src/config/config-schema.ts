@@ -24,6 +24,7 @@ import { profilesSchema } from "./sections/profiles.ts";
 import { queueDefaults, queueSchema } from "./sections/queue.ts";
 import { retentionDefaults, retentionSchema } from "./sections/retention.ts";
 import { runDefaults, runsSchema } from "./sections/runs.ts";
+import { sandboxDefaults, sandboxSchema } from "./sections/sandbox.ts";
 import { sessionDefaults, sessionSchema } from "./sections/session.ts";
 import { storeDefaults, storeSchema } from "./sections/store.ts";
 import { subagentDefaults, subagentsSchema } from "./sections/subagents.ts";
@@ -65,6 +66,7 @@ export const configSchema = section({
   log: logSchema,
   files: filesSchema,
   network: networkSchema,
+  sandbox: sandboxSchema,
   workspaces: workspacesSchema,
   telemetry: telemetrySchema,
 });
@@ -98,6 +100,7 @@ export const configDefaults = {
   log: logDefaults,
   files: fileDefaults,
   network: networkDefaults,
+  sandbox: sandboxDefaults,
   workspaces: workspaceDefaults,
   telemetry: telemetryDefaults,
 } as const;

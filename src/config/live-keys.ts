@@ -42,6 +42,7 @@ export const LIVE_KEYS: readonly string[] = [
   "approvals",
   "files",
   "network",
+  "sandbox",
   "workspaces",
   "retention",
   "log.level",

@@ -60,6 +60,9 @@ export const homePaths = (home: string): HomePaths => ({
 /** Which people and files shared the owner's workspace before each person had an own directory. Absent: none, or checked. */
 export const sharedBeforeFile = ({ home }: Pick<HomePaths, "home">): string => join(home, "shared-before.txt");
 
+/** The files of commands that agents have started. */
+export const processDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "processes");
+
 /** The home: from the command line, else the environment, else `~/.rookery`. */
 export function resolveHome(
   said: string | undefined,

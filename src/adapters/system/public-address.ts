@@ -30,6 +30,9 @@ const SPECIAL_V6 = [
   ["3fff::", 20],
 ] as const;
 
+/** All of them, as `address/bits`. */
+export const SPECIAL_RANGES: readonly string[] = [...SPECIAL_V4, ...SPECIAL_V6].map((range) => range.join("/"));
+
 const special = new BlockList();
 for (const [address, bits] of SPECIAL_V4) special.addSubnet(address, bits, "ipv4");
 for (const [address, bits] of SPECIAL_V6) special.addSubnet(address, bits, "ipv6");

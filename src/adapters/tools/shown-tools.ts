@@ -20,6 +20,7 @@ export const SELDOM: Readonly<Record<string, readonly AgentKind[]>> = {
   heartbeat_list: ["heartbeat"],
   heartbeat_remove: ["heartbeat"],
   heartbeat_run: [],
+  process: [],
   read_message_file: ["swarm", "permanent", "subagent"],
   remove_permanent_agent: [],
   remove_swarm: [],
@@ -32,7 +33,7 @@ export const SELDOM: Readonly<Record<string, readonly AgentKind[]>> = {
 };
 
 /** Tools that a model with a small window is not sent either. */
-export const NOT_CORE: readonly string[] = ["cron", "send_agent_message", "sessions_spawn", "subagents"];
+export const NOT_CORE: readonly string[] = ["cron", "exec", "send_agent_message", "sessions_spawn", "subagents"];
 
 /** Fewer tools than this are not worth a search. */
 const LEAST_HIDDEN = 4;

@@ -39,7 +39,10 @@ describe("rookery doctor", () => {
     await home.make({ type: "user", connector: "telegram", userId: "42", channelId: "42" });
     mkdirSync(paths.workspace);
     writeFileSync(join(paths.workspace, "MEMORY.md"), "Olga likes tea.");
-    expect(await home.run("doctor")).toMatchObject({ code: 0, out: "Nothing to check.\n" });
+    expect(await home.run("doctor")).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^Commands of agents run in .*\nNothing to check\.\n$/),
+    });
     for (const _ of [1, 2]) expect(await start()).toContain("Other people's agents used the owner's workspace");
     const { code, out } = await home.run("doctor");
     expect(code).toBe(1);

@@ -4,6 +4,7 @@ import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts"
 import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
 import type { OwnerReader } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
+import { commandEnvironment } from "../../adapters/tools/exec/command-environment.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
@@ -31,6 +32,7 @@ import { personOf } from "../../engine/runtime/people.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
+import { type CommandParts, type CommandTools, commandTools } from "./command-tools.ts";
 import { listRights } from "./tool-list-rights.ts";
 
 export interface Toolkit {
@@ -38,6 +40,8 @@ export interface Toolkit {
   readonly promptOf: PromptOf;
   /** What a call depends on besides its arguments. */
   readonly surroundingsOf: SurroundingsOf;
+  /** Ends what the tools use. */
+  close?(): Promise<void>;
 }
 
 export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAgents" | "swarmNamed" | "marks"> {
@@ -50,6 +54,8 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   readonly directory?: Directory;
   /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
+  /** Tools that work with the directories of an agent. */
+  readonly commands?: (files: Pick<CommandParts, "placesOf" | "marks">) => CommandTools;
   /** Tools under former names: an agent can call them, but no list shows them. */
   readonly older?: readonly Tool[];
   /** Replaces all tools. */
@@ -72,9 +78,11 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
   const placesOf = agentPlaces(config, paths, workspacesOf(config, paths, whose("now")));
   const workspaceOf = workspacesOf(config, paths, whose("recent"));
   const rights = listRights(options.directory, settings);
+  const commands = options.commands?.({ placesOf, marks });
   const all = [
     currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
     ...fileTools({ placesOf, personOf: whose("now"), marks }),
+    ...(commands?.tools ?? []),
     ...more,
   ];
   const tools =
@@ -94,20 +102,23 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       await rights.refresh();
       return promptOf(agent, contextWindow);
     },
-    surroundingsOf: callSurroundings(workspaceOf, () => process.env),
+    surroundingsOf: callSurroundings(workspaceOf, () => commandEnvironment(process.env)),
+    close: async () => commands?.close(),
   };
 }
 
 export interface NodeToolkitParts {
   readonly config: Config;
   readonly paths: HomePaths;
-  readonly ports: Pick<Ports, "store" | "clock" | "ids" | "files">;
+  readonly ports: Pick<Ports, "store" | "clock" | "ids" | "files" | "log">;
   readonly system: AgentSystem;
   readonly systemAgents: () => ReadonlyMap<string, SystemAgent>;
   readonly subagents: SubagentSettings;
   readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
   readonly marks?: FileMarks;
   readonly tools?: ToolHost;
+  /** The environment that holds keys. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Tools in addition to those of the node. */
   readonly moreTools?: readonly Tool[];
 }
@@ -144,5 +155,9 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     swarmNamed: store.swarm,
     more: [...agentTools(deps), ...subagentTools(system, ports), ...schedules, ...moreTools],
     older: olderAgentTools(deps),
+    commands: tools
+      ? undefined
+      : (files) =>
+          commandTools({ ...files, config, paths, ports, events: parts.system.events, env: parts.env ?? process.env }),
   });
 }

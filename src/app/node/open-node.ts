@@ -20,7 +20,7 @@ import { makeWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
 import { secretDeps } from "../../config/load-config.ts";
-import { type HomePaths, sharedBeforeFile } from "../../config/paths.ts";
+import { type HomePaths, processDirectory, sharedBeforeFile } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Ids } from "../../core/ids.ts";
@@ -145,6 +145,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     const base: Base = { options, config, clock, ids, log, opened, watchdog, telemetry: await openTelemetryOf(config) };
     const parts = live.building(() => createParts(base));
     const { ports, system, triggers, models } = parts;
+    closing.defer(() => parts.toolkit.close?.());
     closing.defer(() => system.drain());
     closing.defer(() => triggers.stop());
     closing.defer(startRetention(ports, () => retentionLimits(config), system.files));
@@ -243,10 +244,10 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
   const { ports, triggers, toolkit, systemAgents, subagents, system, marks } = parts;
   toolkit.connect(async () => {
     const { createNodeToolkit } = await import("./create-toolkit.ts");
-    const { paths, tools, moreTools } = options;
+    const { paths, tools, moreTools, env } = options;
     return live.building(() =>
       createNodeToolkit({
-        ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools, marks },
+        ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools, marks, env },
         triggers: triggers.triggers,
       }),
     );
@@ -260,8 +261,9 @@ async function start(base: Base, { ports, toolkit, system }: Parts): Promise<voi
   await syncConfiguredPeople(ports, config.people.records);
   await system.load();
   await warnOfShared(base, ports);
-  // Runs that resume, of this node or of a dead one, need their tools at once.
-  if (opened.shared || (await mayResume(ports.store))) await toolkit.ready();
+  // Runs that resume, of this node or of a dead one, need their tools at once. Processes of an earlier start are looked after.
+  const hasProcesses = existsSync(processDirectory(base.options.paths));
+  if (opened.shared || hasProcesses || (await mayResume(ports.store))) await toolkit.ready();
   await system.start();
 }
 

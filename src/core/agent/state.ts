@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { CorruptDataError } from "../errors.ts";
 import { permissionsSchema } from "../message/permissions.ts";
+import { backgroundProcessSchema } from "./background-process.ts";
 import { sessionEntryFields } from "./session-entry.ts";
 
 export const STATE_VERSION = 1;
@@ -34,6 +35,8 @@ export const agentStateSchema = z.looseObject({
   inheritedTools: z.array(z.string()).optional(),
   /** Tools that it has found in this session, the last one last. */
   foundTools: z.array(z.string()).optional(),
+  /** Commands that it has started in the background (M33). They outlive the session. */
+  processes: z.array(backgroundProcessSchema).optional(),
   /** Everyone but the agent's own person whose words are in this session (M30). */
   speakers: z.array(z.string()).optional(),
   /** Text that its person did not write is in the context of this session (M32). */

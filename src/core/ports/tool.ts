@@ -4,6 +4,7 @@
  */
 import type { z } from "zod";
 import type { AgentRecord } from "../agent/agent.ts";
+import type { ProcessChange } from "../agent/background-process.ts";
 import type { DeliveryContext, NewDelivery } from "../delivery/delivery.ts";
 import type { Block, Untrusted } from "../history/entry.ts";
 import type { AgentId, RunId } from "../ids.ts";
@@ -77,6 +78,8 @@ export interface ToolOutput {
   readonly heard?: readonly Behalf[];
   /** Tools that the agent's model is sent from now on, in this session. Committed with the result. */
   readonly found?: readonly string[];
+  /** Background processes that the call has started, or that need not be listed any more. Committed with the result (M33). */
+  readonly processes?: ProcessChange;
   /** Sends that are the tool's effect, committed with its result. */
   readonly deliveries?: readonly Pick<NewDelivery, "target" | "payload">[];
 }

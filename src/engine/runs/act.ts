@@ -4,6 +4,7 @@
  */
 
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import { stateWithProcesses } from "../../core/agent/background-process.ts";
 import { stateWithFound } from "../../core/agent/found-tools.ts";
 import { cutText } from "../../core/cut-text.ts";
 import type { NewDelivery } from "../../core/delivery/delivery.ts";
@@ -188,7 +189,11 @@ async function commitResults(
     marked ?? lease.state,
     outputs.flatMap((output) => output.found ?? []),
   );
-  const state = found ?? marked;
+  const processes = stateWithProcesses(
+    found ?? marked ?? lease.state,
+    outputs.flatMap((output) => output.processes ?? []),
+  );
+  const state = processes ?? found ?? marked;
   const bodyWith = (left: readonly CallRecord[]): RunBody => ({
     ...markedBody({ ...run.body, behalf }, isMarked),
     calls: [...left],

@@ -1,5 +1,7 @@
 /** `rookery doctor`: lists what the owner should check in this home. Each check reads and changes nothing. */
 import { readFileSync } from "node:fs";
+import type { SandboxChoice } from "../../../adapters/sandbox/open-sandbox.ts";
+import type { SandboxKind } from "../../../adapters/sandbox/sandbox.ts";
 import { sharedBeforeFile } from "../../../config/paths.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 
@@ -11,7 +13,7 @@ interface Finding {
 
 type Check = (context: CommandContext) => Promise<readonly Finding[]> | readonly Finding[];
 
-const CHECKS: readonly Check[] = [sharedWorkspace, oldTokens];
+const CHECKS: readonly Check[] = [sharedWorkspace, oldTokens, missingSandbox];
 
 export const doctorCommand = defineAction({
   summary: "list what you should check in this home",
@@ -19,12 +21,34 @@ export const doctorCommand = defineAction({
   async run(context) {
     const findings = (await Promise.all(CHECKS.map((check) => check(context)))).flat();
     const { json, stdout } = context;
-    if (json) stdout.write(`${JSON.stringify({ findings })}\n`);
-    else if (findings.length === 0) stdout.write("Nothing to check.\n");
+    const sandbox = (await sandboxOf(context)).sandbox?.kind ?? null;
+    if (json) stdout.write(`${JSON.stringify({ findings, sandbox })}\n`);
+    else if (sandbox !== null) stdout.write(`${SANDBOX_TEXTS[sandbox]}\n`);
+    if (json) return findings.length === 0 ? undefined : 1;
+    if (findings.length === 0) stdout.write("Nothing to check.\n");
     else for (const { problem, advice } of findings) stdout.write(`${problem.trimEnd()}\n  ${advice}\n`);
     return findings.length === 0 ? undefined : 1;
   },
 });
+
+const SANDBOX_TEXTS: Readonly<Record<SandboxKind, string>> = {
+  srt: "Commands of agents run in the sandbox runtime; the network is limited to sandbox.domains.",
+  bwrap: "Commands of agents run in bubblewrap, without network. For sandbox.domains install socat.",
+  docker: "Commands of agents run in Docker, without network.",
+};
+
+async function sandboxOf({ loadConfig }: CommandContext): Promise<SandboxChoice> {
+  const { openSandbox } = await import("../../../adapters/sandbox/open-sandbox.ts");
+  const { kind, dockerImage } = (await loadConfig()).config.sandbox;
+  return openSandbox({ sandbox: kind, dockerImage });
+}
+
+async function missingSandbox(context: CommandContext): Promise<readonly Finding[]> {
+  const { INSTALL } = await import("../../../adapters/sandbox/open-sandbox.ts");
+  const { sandbox, problems } = await sandboxOf(context);
+  if (sandbox) return [];
+  return [{ problem: `Agents cannot run commands: there is no sandbox (${problems.join(". ")}).`, advice: INSTALL }];
+}
 
 /** Tokens that were minted before each belonged to the owner, to an application or to a person. */
 async function oldTokens({ paths }: CommandContext): Promise<readonly Finding[]> {

@@ -1,0 +1,125 @@
+/**
+ * `@anthropic-ai/sandbox-runtime`: bubblewrap with a filter of system calls, and a proxy that lets a command reach the hosts of
+ * its own list. The runtime has one instance in a process, so all nodes of a process share it.
+ */
+
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { SPECIAL_RANGES } from "../system/public-address.ts";
+import { mountsOf } from "./mounts.ts";
+import { quoteShell } from "./quote-shell.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+type Runtime = typeof import("@anthropic-ai/sandbox-runtime");
+type Manager = Runtime["SandboxManager"];
+
+/** Why the runtime cannot be used here; undefined if it can. */
+export async function srtProblem(): Promise<string | undefined> {
+  const manager = await load().catch(() => undefined);
+  if (!manager) return "the package @anthropic-ai/sandbox-runtime is not installed";
+  if (!manager.isSupportedPlatform()) return "it does not support this system";
+  const { errors } = manager.checkDependencies(await ripgrep());
+  return errors.length === 0 ? undefined : errors.join("; ");
+}
+
+export const srtSandbox = (): Sandbox => {
+  let users = 0;
+  return {
+    kind: "srt",
+    filtersNetwork: true,
+    async wrap(argv, policy, _names, signal) {
+      const manager = await started();
+      users += 1;
+      const mounts = await mountsOf(policy);
+      const of = (...modes: readonly string[]) =>
+        mounts.filter(({ mode }) => modes.includes(mode)).map(({ path }) => ({ path, literal: true as const }));
+      const socket = manager.getLinuxHttpSocketPath();
+      const own = [vendorDirectory(), ...(socket === undefined ? [] : [socket])];
+      // The id binds connections to the list of this command, so it must not be guessable.
+      const commandId = randomBytes(24).toString("base64url");
+      const command = `cd ${quoteShell([policy.cwd])} && TMPDIR=/tmp exec ${quoteShell(argv)}`;
+      const wrapped = await manager.wrapWithSandboxArgv(
+        command,
+        SHELL,
+        {
+          network: { allowedDomains: [], deniedDomains: [] },
+          mandatoryDenySearchDepth: 1,
+          filesystem: {
+            denyRead: of("hide"),
+            allowRead: [...of("read"), ...own.map((path) => ({ path, literal: true as const }))],
+            allowWrite: of("write"),
+            denyWrite: of("freeze"),
+          },
+        },
+        signal,
+        policy.cwd,
+        { commandId },
+      );
+      manager.registerCommandNetworkLists(commandId, { allowedDomains: [...policy.domains] });
+      let isReleased = false;
+      return {
+        argv: wrapped.argv,
+        release() {
+          if (isReleased) return;
+          isReleased = true;
+          manager.unregisterCommandNetworkLists(commandId);
+          manager.cleanupAfterCommand();
+        },
+      };
+    },
+    async close() {
+      if (users > 0) await reset();
+    },
+  };
+};
+
+const SHELL = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
+
+let starting: Promise<Manager> | undefined;
+
+/** Starts the runtime once. */
+function started(): Promise<Manager> {
+  starting ??= start().catch((error) => {
+    starting = undefined;
+    throw error;
+  });
+  return starting;
+}
+
+async function reset(): Promise<void> {
+  const manager = await starting?.catch(() => undefined);
+  starting = undefined;
+  await manager?.reset();
+}
+
+async function start(): Promise<Manager> {
+  const manager = await load();
+  const before = SIGNALS.map((signal) => process.listeners(signal));
+  await manager.initialize({
+    network: { allowedDomains: [], deniedDomains: [], deniedResolvedAddresses: [...SPECIAL_RANGES] },
+    filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
+    ripgrep: await ripgrep(),
+  });
+  // It adds listeners that clean up and do not exit. With one of them the process would ignore the signal.
+  SIGNALS.forEach((signal, index) => {
+    for (const listener of process.listeners(signal)) {
+      if (!before[index]?.includes(listener)) process.removeListener(signal, listener);
+    }
+  });
+  return manager;
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+const load = async (): Promise<Manager> => (await import("@anthropic-ai/sandbox-runtime")).SandboxManager;
+
+/** The program comes with a package, so no one has to install it. */
+const ripgrep = async (): Promise<{ command: string }> => ({ command: (await import("@vscode/ripgrep")).rgPath });
+
+/** Programs of the runtime that run inside the sandbox. */
+function vendorDirectory(): string {
+  const entry = createRequire(import.meta.url).resolve("@anthropic-ai/sandbox-runtime");
+  return join(dirname(entry), "..", "vendor");
+}

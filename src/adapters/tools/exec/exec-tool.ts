@@ -1,0 +1,166 @@
+/**
+ * `exec`: runs a command in the sandbox. Never repeated after a crash (L4): what it has done is not known. It ends with its
+ * group when the run ends, when its time is over, and when nobody waits for it any more.
+ */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { MAX_PROCESSES } from "../../../core/agent/background-process.ts";
+import { DeniedError, InvalidInputError, TooLargeError } from "../../../core/errors.ts";
+import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
+import type { Effect } from "../../../core/rights/decide.ts";
+import { allowedPath, type Places } from "../files/allowed-path.ts";
+import type { ExecDeps } from "./exec-deps.ts";
+import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
+import { readPart, sizeOf } from "./process-files.ts";
+import type { KnownProcess, ProcessState } from "./processes.ts";
+
+const MAX_COMMAND = 100_000;
+const MAX_ARGUMENTS = 1_000;
+
+const input = z.object({
+  command: z
+    .union([z.string().min(1).max(MAX_COMMAND), z.array(z.string().max(MAX_COMMAND)).min(1).max(MAX_ARGUMENTS)])
+    .describe("A shell line, or the program and its arguments as a list"),
+  cwd: z.string().optional().describe("Where it runs, relative to the workspace"),
+  timeoutSeconds: z.int().min(1).optional(),
+  background: z.boolean().optional().describe("Do not wait for its end; see process"),
+  secrets: z.array(z.string()).max(20).optional().describe("Names of secrets it gets as environment variables"),
+});
+type ExecInput = z.infer<typeof input>;
+
+export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
+  name: "exec",
+  description:
+    "Runs a command in a sandbox: the workspace is writable, the network is limited. Returns output and exit code.",
+  input,
+  rights: ["exec"],
+  replay: "never",
+  parallel: false,
+  maxOutput: MAX_SHOWN + 1_000,
+  effects: (given) => effectsOf(given),
+  async execute(given, context) {
+    const { agent, runId, callId, agentId, signal } = context;
+    const places = await deps.placesOf(agent);
+    const cwd = await directoryOf(deps, places, given.cwd);
+    const secrets = secretsOf(deps, given.secrets ?? []);
+    const isHost = (await deps.hostOf(agent, context)) === "host";
+    const { domains } = deps.settings();
+    const policy = isHost ? undefined : { ...(await deps.policyOf(agent, places)), cwd, domains };
+    const forgotten = given.background ? await roomFor(deps, agent) : [];
+    const started = await deps.processes.start({
+      ...{ agentId, runId, callId, cwd, policy, signal },
+      command: textOf(given.command),
+      argv: argvOf(given.command),
+      env: { ...deps.environment(), ...secrets },
+      background: given.background ?? false,
+    });
+    deps.started?.();
+    const untrusted = bringsOthersText(deps, places, isHost, domains) ? { from: "tool:exec" } : undefined;
+    if (given.background) {
+      const text = `Started process ${started.info.id}. Use process to read its output, to wait for it or to stop it.`;
+      return { content: [{ type: "text", text }], processes: { started: started.record, forgotten }, untrusted };
+    }
+    return { ...(await awaited(deps, started, given, context)), untrusted };
+  },
+});
+
+export const textOf = (command: ExecInput["command"]): string =>
+  typeof command === "string" ? command : command.join(" ");
+
+const SHELL = existsSync("/bin/bash") ? ["/bin/bash", "--noprofile", "--norc", "-c"] : ["/bin/sh", "-c"];
+
+function argvOf(command: ExecInput["command"]): readonly string[] {
+  const argv = typeof command === "string" ? [...SHELL, command] : command;
+  if (argv.some((text) => text.includes("\0")))
+    throw new InvalidInputError("A command cannot contain a zero character.");
+  return argv;
+}
+
+function effectsOf({ secrets = [] }: ExecInput): readonly Effect[] {
+  return secrets.map((name): Effect => ({ action: "exec", rights: ["exec"], target: `secret:${name}` }));
+}
+
+/** The real path of the directory. A command's directory is one that its agent may read. */
+async function directoryOf({ disk }: ExecDeps, places: Places, cwd = "."): Promise<string> {
+  const { existing, missing } = await allowedPath(disk, places, cwd, "read");
+  if (missing.length > 0) throw new InvalidInputError(`There is no directory ${cwd}.`);
+  if (!(await disk.lstat(existing)).isDirectory()) throw new InvalidInputError(`${cwd} is not a directory.`);
+  return resolve(existing);
+}
+
+function secretsOf(deps: ExecDeps, names: readonly string[]): Readonly<Record<string, string>> {
+  const known = deps.settings().secrets;
+  const other = names.find((name) => !known.includes(name));
+  if (other !== undefined) {
+    throw new DeniedError(`There is no secret ${other} for commands.`, {
+      hint: known.length === 0 ? "The owner lists them in sandbox.secrets." : `There are: ${known.join(", ")}.`,
+    });
+  }
+  return Object.fromEntries(names.map((name) => [name, deps.secret(name)]));
+}
+
+/** Whether the output can contain text that the run's person did not write (M32): from the network, or from a marked file. */
+const bringsOthersText = ({ marks }: ExecDeps, places: Places, isHost: boolean, domains: readonly string[]): boolean =>
+  isHost ||
+  domains.length > 0 ||
+  [places.workingDir, ...(places.readDirs ?? []), ...(places.writeDirs ?? [])].some((path) => marks.knows(path));
+
+/** Room for one more background process: the oldest ended ones are no longer listed. Throws if all of them run. */
+async function roomFor({ processes }: ExecDeps, { id, state }: AgentRecord): Promise<readonly string[]> {
+  const listed = state.processes ?? [];
+  const forgotten: string[] = [];
+  for (const one of listed) {
+    if (listed.length - forgotten.length < MAX_PROCESSES) break;
+    const known = await processes.find(id, one.id);
+    if (known?.state.is === "running") continue;
+    if (known) await processes.forget(known);
+    forgotten.push(one.id);
+  }
+  if (listed.length - forgotten.length < MAX_PROCESSES) return forgotten;
+  throw new TooLargeError(`${MAX_PROCESSES} processes run already.`, { hint: "Stop one of them with process." });
+}
+
+/** Waits for the end of a command and tells its output on the way. */
+async function awaited(
+  { processes, settings, hide }: ExecDeps,
+  started: KnownProcess,
+  { timeoutSeconds }: ExecInput,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  const limits = settings();
+  const seconds = Math.min(timeoutSeconds ?? limits.timeoutSeconds, limits.maxTimeoutSeconds);
+  const { clock } = processes;
+  const from = clock.monotonic();
+  const state = await processes.wait(started, seconds * 1000, context.signal, follower(started, context, hide));
+  const took = ((clock.monotonic() - from) / 1000).toFixed(1);
+  if (state.is === "running") await processes.end(started);
+  const { text, bytes, isWhole } = await shownOutput(started.files, hide);
+  const notes = [endNote(state, took, context.signal.aborted, seconds)];
+  if (isWhole) await processes.forget(started);
+  else notes.push(`${bytes} bytes of output; read more with process, action read, id ${started.info.id}`);
+  const shown = text === "" || text.endsWith("\n") ? text : `${text}\n`;
+  return { content: [{ type: "text", text: `${shown}[${notes.join("; ")}]` }], isError: state.is !== "ended" };
+}
+
+function endNote(state: ProcessState, took: string, isAborted: boolean, seconds: number): string {
+  if (state.is === "ended") return `exit code ${state.code}, ${took} s`;
+  if (state.is === "lost") return "it was killed from outside, its exit code is not known";
+  return isAborted ? "stopped with the run" : `stopped: it took more than ${seconds} s`;
+}
+
+/** Bytes of one report of progress. */
+const MAX_PROGRESS = 4_000;
+
+/** Sends what was added to the output since the last call. */
+function follower(started: KnownProcess, { progress }: ToolContext, hide: (text: string) => string) {
+  let seen = 0;
+  return async (): Promise<void> => {
+    const size = await sizeOf(started.files.output);
+    if (size <= seen) return;
+    const begin = Math.max(seen, size - MAX_PROGRESS);
+    seen = size;
+    progress(clean(hide(await readPart(started.files.output, begin, size - begin))));
+  };
+}

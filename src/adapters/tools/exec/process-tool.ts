@@ -1,0 +1,111 @@
+/**
+ * `process`: the background commands of an agent (M33). They are found by their files, also after a crash. A process without
+ * files here runs on another machine, or is lost.
+ */
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import type { Tool, ToolOutput } from "../../../core/ports/tool.ts";
+import type { ExecDeps } from "./exec-deps.ts";
+import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
+import { readPart, sizeOf } from "./process-files.ts";
+import type { KnownProcess, ProcessState } from "./processes.ts";
+
+const MAX_INPUT = 60_000;
+const MAX_WAIT_SECONDS = 600;
+
+const input = z.object({
+  action: z.enum(["list", "read", "write", "wait", "stop"]),
+  id: z.string().optional(),
+  offset: z.int().min(0).optional().describe("read: from this byte on"),
+  text: z.string().max(MAX_INPUT).optional().describe("write: the input"),
+  end: z.boolean().optional().describe("write: no more input follows"),
+  seconds: z.int().min(1).max(MAX_WAIT_SECONDS).optional().describe("wait: at most so long"),
+});
+type ProcessInput = z.infer<typeof input>;
+
+export const processTool = (deps: ExecDeps): Tool<ProcessInput> => ({
+  name: "process",
+  description: "Your background commands: list, read output, write input, wait for the end, stop.",
+  input,
+  rights: [],
+  replay: "never",
+  parallel: false,
+  untrusted: true,
+  maxOutput: MAX_SHOWN + 1_000,
+  // Input can be a command: a shell may read it.
+  effects: ({ action }) => (action === "write" ? [{ action: "process", rights: ["exec"] }] : []),
+  async execute(given, { agent, signal }) {
+    if (given.action === "list") return said(await listed(deps, agent));
+    const known = await found(deps, agent, given.id);
+    switch (given.action) {
+      case "read":
+        return said(await read(deps, known, given.offset));
+      case "write":
+        await deps.processes.write(known, given.text ?? "", given.end ?? false);
+        return said(`Wrote ${given.text?.length ?? 0} characters.`);
+      case "wait": {
+        const state = await deps.processes.wait(known, (given.seconds ?? 60) * 1000, signal);
+        return said(await read(deps, { ...known, state }));
+      }
+      case "stop": {
+        if (known.state.is === "running") await deps.processes.end(known);
+        return { ...said(`Stopped ${known.info.id}.`), processes: { forgotten: [known.info.id] } };
+      }
+    }
+  },
+});
+
+const said = (text: string): ToolOutput => ({ content: [{ type: "text", text }] });
+
+async function found({ processes }: ExecDeps, agent: AgentRecord, id: string | undefined): Promise<KnownProcess> {
+  if (id === undefined) throw new InvalidInputError("Name the process by its id.", { hint: "Use action list." });
+  const known = await processes.find(agent.id, id);
+  if (known) return known;
+  const record = agent.state.processes?.find((one) => one.id === id);
+  throw new NotFoundError(`There is no process ${id}.`, {
+    hint:
+      record && record.machine !== (await processes.machine)
+        ? "It was started on another machine."
+        : "Use action list.",
+  });
+}
+
+/** Those with files here, and those that the agent's state names and that are not here. */
+async function listed({ processes }: ExecDeps, agent: AgentRecord): Promise<string> {
+  const here = await processes.ofAgent(agent.id);
+  const machine = await processes.machine;
+  const ids = new Set(here.map(({ info }) => info.id));
+  const elsewhere = (agent.state.processes ?? []).filter(({ id }) => !ids.has(id));
+  const lines = [
+    ...here.map(({ info, state }) => `${info.id} ${stateText(state)}: ${oneLine(info.command)}`),
+    ...elsewhere.map(
+      (one) => `${one.id} ${one.machine === machine ? "lost" : "on another machine"}: ${oneLine(one.command)}`,
+    ),
+  ];
+  return lines.length === 0 ? "There are no processes." : lines.join("\n");
+}
+
+const oneLine = (command: string): string => command.replace(/\p{Cc}/gu, " ").slice(0, 200);
+
+function stateText(state: ProcessState): string {
+  switch (state.is) {
+    case "running":
+      return "running";
+    case "ended":
+      return `exit code ${state.code}`;
+    case "lost":
+      return "lost: it ended without an exit code";
+  }
+}
+
+async function read({ hide }: ExecDeps, { files, state }: KnownProcess, offset?: number): Promise<string> {
+  if (offset === undefined) {
+    const { text, bytes } = await shownOutput(files, hide);
+    return `${text}\n[${stateText(state)}; ${bytes} bytes of output]`;
+  }
+  const size = await sizeOf(files.output);
+  const text = await readPart(files.output, offset, MAX_SHOWN);
+  const next = Math.min(offset + MAX_SHOWN, size);
+  return `${clean(hide(text))}\n[${stateText(state)}; bytes ${offset} to ${next} of ${size}]`;
+}

@@ -1,0 +1,127 @@
+/** Processes after the engine that started them is gone (M33). A second instance on the same files stands for the next start. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import type { AgentId, RunId } from "../../../core/ids.ts";
+import { silentLog } from "../../../core/ports/log.ts";
+import type { RunRecord } from "../../../core/run/run.ts";
+import { bwrapSandbox } from "../../sandbox/bwrap-sandbox.ts";
+import { systemClock } from "../../system/system-clock.ts";
+import { AGENT, type CommandWorld, commandWorld } from "./exec.test-kit.ts";
+import { processesOf, startTimeOf } from "./process-identity.ts";
+import { fateOf, ProcessKeeper } from "./process-keeper.ts";
+import { type KnownProcess, Processes, type ProcessSpec } from "./processes.ts";
+
+let world: CommandWorld;
+let next: Processes;
+beforeEach(() => {
+  world = commandWorld(bwrapSandbox());
+  next = new Processes({
+    directory: `${world.home}/processes`,
+    clock: systemClock,
+    sandbox: async () => bwrapSandbox(),
+  });
+});
+afterEach(() => world.close());
+
+const spec = (command: string, more: Partial<ProcessSpec> = {}): ProcessSpec => ({
+  ...{ agentId: AGENT, runId: "run" as RunId, callId: "call", command, cwd: world.workspace, background: true },
+  argv: ["/bin/sh", "-c", command],
+  env: { PATH: process.env.PATH ?? "" },
+  signal: new AbortController().signal,
+  ...more,
+});
+const found = async (): Promise<KnownProcess> => {
+  const known = await next.find(AGENT, Processes.idOf("run", "call"));
+  if (!known) throw new TypeError("it was not found");
+  return known;
+};
+
+it("is adopted by the next start: it can be read, written to, awaited and stopped", async () => {
+  await world.processes.start(spec("read line; echo $line; sleep 600"));
+  const adopted = await found();
+  expect(adopted.state).toEqual({ is: "running" });
+  await next.write(adopted, "hello\n", false);
+  await next.end(adopted);
+  expect((await found()).state).toMatchObject({ is: "ended" });
+  expect(await processesOf(adopted.info.id)).toEqual([]);
+});
+
+it("has its exit code after a start in between", async () => {
+  await world.processes.start(spec("exit 7"));
+  const known = await found();
+  expect(await next.wait(known, 20_000, new AbortController().signal)).toEqual({ is: "ended", code: 7 });
+});
+
+it("is lost if it is gone without an exit code", async () => {
+  const { record } = await world.processes.start(spec("sleep 600"));
+  process.kill(-record.pid, "SIGKILL");
+  expect(await next.wait(await found(), 20_000, new AbortController().signal)).toEqual({ is: "lost" });
+});
+
+it("is not taken for another process that got its number", async () => {
+  const { info, files } = await world.processes.start(spec("sleep 600"));
+  const other = { info: { ...info, startTime: "1" }, files, state: { is: "running" } } as const;
+  const { writeInfo } = await import("./process-files.ts");
+  await writeInfo(files, other.info);
+  expect((await found()).state).toEqual({ is: "lost" });
+  await writeInfo(files, { ...info, machine: "another" });
+  expect((await found()).state).toEqual({ is: "lost" });
+  expect(await startTimeOf(info.pid ?? 0)).toBe(info.startTime);
+  await writeInfo(files, info);
+});
+
+it("belongs to one agent: another one does not find it, whatever it calls it", async () => {
+  const { info } = await world.processes.start(spec("sleep 600"));
+  const other = "otheragentotheragent0002" as AgentId;
+  for (const id of [info.id, `../${AGENT}/${info.id}`, "..", ""]) expect(await next.find(other, id)).toBeUndefined();
+  expect(await next.ofAgent(`../processes/${AGENT}` as AgentId)).toEqual([]);
+});
+
+it("ends what someone waited for when the engine died, and lets background processes go on", async () => {
+  await world.processes.start(spec("sleep 600"));
+  await world.processes.start(spec("sleep 600", { callId: "waited", background: false }));
+  const keeper = keeperOf(world.agent, undefined);
+  await keeper.check();
+  keeper.stop();
+  expect((await found()).state.is).toBe("running");
+  expect((await next.find(AGENT, Processes.idOf("run", "waited")))?.state.is).toBe("ended");
+});
+
+it("ends the processes of an aborted run, and removes those of an agent that is gone", async () => {
+  await world.processes.start(spec("sleep 600"));
+  const aborted = keeperOf(world.agent, { outcome: "aborted", body: {} } as RunRecord);
+  await aborted.check(AGENT);
+  expect((await found()).state.is).toBe("ended");
+  await keeperOf(undefined, undefined).check();
+  expect(await next.ofAgent(AGENT)).toEqual([]);
+});
+
+const keeperOf = (agent: AgentRecord | undefined, run: RunRecord | undefined): ProcessKeeper =>
+  new ProcessKeeper({
+    processes: next,
+    clock: systemClock,
+    log: silentLog,
+    store: { agent: async () => agent, run: async () => run },
+  });
+
+it.each([
+  ["keep", "a background process of a run that ended well", { outcome: "ok" }],
+  ["keep", "one of a run that still works", { state: "open" }],
+  [
+    "keep",
+    "one of a run that failed in a model",
+    { outcome: "error", body: { error: { kind: "model", message: "" } } },
+  ],
+  ["end", "one of an aborted run", { outcome: "aborted" }],
+  ["end", "one of a run whose time was over", { outcome: "timeout" }],
+  ["end", "one of a run without budget", { outcome: "error", body: { error: { kind: "budget", message: "" } } }],
+])("%s: %s", (fate, _what, run) => {
+  const known = { info: { background: true, startedAt: 0 }, state: { is: "running" } } as KnownProcess;
+  const whole = { body: {}, ...run } as RunRecord;
+  const agent = { state: {} } as AgentRecord;
+  expect(fateOf(known, agent, whole, false, 0)).toBe(fate);
+  expect(fateOf(known, { ...agent, stopped: { at: 0, reason: "" } } as AgentRecord, whole, true, 0)).toBe("end");
+  const ended: KnownProcess = { ...known, state: { is: "ended", code: 0 } };
+  expect(fateOf(ended, agent, whole, false, 8 * 24 * 3600_000)).toBe("remove");
+  expect(fateOf(ended, agent, whole, false, 1)).toBe("keep");
+});

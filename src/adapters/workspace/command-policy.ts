@@ -1,0 +1,41 @@
+/**
+ * What a command of an agent may touch on the disk: its person's workspace. The home with keys, database and other people's files,
+ * the other workspaces and the home directories of the machine are hidden, everything else is read-only (L13).
+ */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { Config } from "../../config/config-schema.ts";
+import { type HomePaths, resolvePath } from "../../config/paths.ts";
+import { hiddenPaths, programPaths } from "../sandbox/hidden-paths.ts";
+import type { SandboxPolicy } from "../sandbox/sandbox.ts";
+import type { Places } from "../tools/files/allowed-path.ts";
+import { guardedFilesOf } from "./guarded-workspace-files.ts";
+
+export type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
+
+export interface PolicyParts {
+  readonly config: Pick<Config, "profiles" | "sandbox">;
+  readonly paths: HomePaths;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly userHome?: string;
+}
+
+export const commandPolicy =
+  ({ config, paths, env, userHome = homedir() }: PolicyParts) =>
+  (places: Places): CommandPolicy => {
+    const { workingDir, readDirs = [], writeDirs = [], quota } = places;
+    const { roots, files, directories } = guardedFilesOf(config, paths);
+    const isOwner = quota === undefined;
+    const more = isOwner ? config.sandbox.read.map((path) => resolvePath(path, paths.home, userHome)) : [];
+    // Other people's commands write in their own directory only: elsewhere a file may be a part of a prompt.
+    const writable = isOwner ? [workingDir, ...writeDirs] : [workingDir];
+    const prompts = isOwner
+      ? [workingDir, ...roots].flatMap((root) => [...files, ...directories].map((name) => join(root, name)))
+      : [];
+    return {
+      writable,
+      readable: [...programPaths(env.PATH), ...readDirs, ...(isOwner ? [] : writeDirs), ...more],
+      hidden: [...hiddenPaths(userHome), paths.home, ...roots],
+      frozen: prompts.filter((path) => writable.some((root) => path.startsWith(`${root}/`))),
+    };
+  };

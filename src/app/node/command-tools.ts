@@ -1,0 +1,101 @@
+/** The tools for commands in a node: the sandbox of this machine, the processes of its home, and who ends them. */
+import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
+import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
+import { commandEnvironment } from "../../adapters/tools/exec/command-environment.ts";
+import type { ExecDeps } from "../../adapters/tools/exec/exec-deps.ts";
+import { execTools } from "../../adapters/tools/exec/exec-tools.ts";
+import { hidesSecrets } from "../../adapters/tools/exec/output-text.ts";
+import { ProcessKeeper } from "../../adapters/tools/exec/process-keeper.ts";
+import { Processes } from "../../adapters/tools/exec/processes.ts";
+import { realDisk } from "../../adapters/tools/files/disk.ts";
+import { commandPolicy } from "../../adapters/workspace/command-policy.ts";
+import type { Config } from "../../config/config-schema.ts";
+import { secretDeps } from "../../config/load-config.ts";
+import { type HomePaths, processDirectory } from "../../config/paths.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import type { Tool } from "../../core/ports/tool.ts";
+import type { RunEvents } from "../../engine/runtime/run-events.ts";
+
+export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks"> {
+  readonly config: Config;
+  readonly paths: HomePaths;
+  readonly ports: Pick<Ports, "store" | "clock" | "log">;
+  readonly events: Pick<RunEvents, "listenToEnds">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface CommandTools {
+  readonly tools: readonly Tool[];
+  /** Stops to look after processes. Those in the background go on. */
+  close(): Promise<void>;
+}
+
+export function commandTools({ config, paths, ports, events, env, placesOf, marks }: CommandParts): CommandTools {
+  const { clock, store, log } = ports;
+  const sandbox = sandboxOf(config);
+  const processes = new Processes({ directory: processDirectory(paths), clock, sandbox: sandbox.get });
+  const keeper = new ProcessKeeper({ processes, clock, log, store });
+  const unlisten = events.listenToEnds(({ agentId }) => void keeper.check(agentId));
+  void keeper.start();
+  const policyFor = commandPolicy({ config, paths, env });
+  const secretFrom = secretDeps(paths.home, env);
+  const secret = (name: string): string => config.sandbox.secrets[name]?.reveal(secretFrom) ?? "";
+  const tools = execTools({
+    ...{ processes, marks, placesOf, secret },
+    disk: realDisk,
+    policyOf: async (_agent, places) => policyFor(places),
+    hostOf: async () => "sandbox",
+    environment: () => commandEnvironment(env),
+    settings: () => ({ ...config.sandbox, secrets: Object.keys(config.sandbox.secrets) }),
+    hide: (text) => hidesSecrets(known(Object.keys(config.sandbox.secrets), secret))(text),
+    started: () => keeper.watch(),
+  });
+  return {
+    tools,
+    async close() {
+      unlisten();
+      keeper.stop();
+      await sandbox.close();
+    },
+  };
+}
+
+/** The values of those secrets that can be read now. */
+function known(names: readonly string[], secret: (name: string) => string): Readonly<Record<string, string>> {
+  const values: Record<string, string> = {};
+  for (const name of names) {
+    try {
+      values[name] = secret(name);
+    } catch {
+      // A secret without a value is in no output.
+    }
+  }
+  return values;
+}
+
+/** Opened with the first command, and again when the configuration names another one. */
+function sandboxOf(config: Config) {
+  let opened: { readonly key: string; readonly sandbox: Promise<Sandbox> } | undefined;
+  const close = async (): Promise<void> => {
+    const before = opened;
+    opened = undefined;
+    await (await before?.sandbox.catch(() => undefined))?.close();
+  };
+  const open = async (kind: Config["sandbox"]["kind"], dockerImage: string | undefined): Promise<Sandbox> => {
+    const choice = await openSandbox({ sandbox: kind, dockerImage });
+    if (choice.sandbox) return choice.sandbox;
+    // It may be installed while this program runs.
+    opened = undefined;
+    throw noSandbox(choice);
+  };
+  return {
+    async get(): Promise<Sandbox> {
+      const { kind, dockerImage } = config.sandbox;
+      const key = JSON.stringify([kind, dockerImage]);
+      if (opened && opened.key !== key) await close();
+      opened ??= { key, sandbox: open(kind, dockerImage) };
+      return opened.sandbox;
+    },
+    close,
+  };
+}

@@ -1,0 +1,28 @@
+/** How commands of agents run: in which sandbox, what they see besides the workspace, and how long they may take. */
+import { secretSchema } from "../secret.ts";
+import { list, named, oneOf, section, text, wholeNumber } from "../values.ts";
+
+export const sandboxDefaults = {
+  kind: "auto",
+  domains: [] as readonly string[],
+  read: [] as readonly string[],
+  timeoutSeconds: 120,
+  maxTimeoutSeconds: 3_600,
+} as const;
+
+export const sandboxSchema = section({
+  /** `auto`: the first that works on this machine. */
+  kind: oneOf(["auto", "srt", "bwrap", "docker"]).default(sandboxDefaults.kind),
+  /** The image for `docker`. It is never pulled. */
+  dockerImage: text("the name of a Docker image").optional(),
+  /** Hosts that commands may reach. */
+  domains: list(text('a host such as "example.org" or "*.example.org"')).default(sandboxDefaults.domains),
+  /** Directories that commands of the owner's agents may read although they are hidden by default. */
+  read: list(text("the path of a directory")).default(sandboxDefaults.read),
+  /** Secrets that a call may ask for, by the name of the variable. */
+  secrets: named(secretSchema).default({}),
+  /** How long a command may take if the call says nothing. */
+  timeoutSeconds: wholeNumber(1, 86_400).default(sandboxDefaults.timeoutSeconds),
+  /** The most that a call can ask for. */
+  maxTimeoutSeconds: wholeNumber(1, 86_400).default(sandboxDefaults.maxTimeoutSeconds),
+}).prefault({});
