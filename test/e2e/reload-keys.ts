@@ -111,7 +111,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       },
     },
     // The profile without settings of its own has those of the sections.
-    profiles: { main: profile, other: profile, plain: { tools: { allow: ["sessions_*"] } } },
+    profiles: { main: profile, other: profile, plain: { tools: { allow: ["sessions_*"] } }, acts: {} },
     bindings: [
       {
         profile: n === 0 ? "main" : "other",
@@ -263,6 +263,15 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       auditDays: 365 + n,
     },
     workspaces: { maxBytes: 1_000_000 + n, maxFiles: 100 + n, shared: n === 1 },
+    sandbox: {
+      kind: n === 0 ? "auto" : "bwrap",
+      dockerImage: `image${n}`,
+      domains: [`d${n}.example.org`],
+      read: [`read${n}`],
+      secrets: { [`S${n}`]: { env: `H${n}` } },
+      timeoutSeconds: 100 + n,
+      maxTimeoutSeconds: 1_000 + n,
+    },
     network: { allowPrivate: [`10.0.${n}.0/24`] },
     log: { level: n === 0 ? "info" : "debug" },
     telemetry: { enabled: n === 1 },

@@ -20,7 +20,7 @@ export interface KeeperDeps {
   };
 }
 
-const CHECK_MS = 5_000;
+const CHECK_MS = 2_000;
 const KEPT_MS = 7 * 24 * 3600_000;
 
 export type Fate = "keep" | "end" | "remove";
