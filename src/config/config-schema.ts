@@ -6,6 +6,7 @@ import { bindingsSchema } from "./sections/bindings.ts";
 import { budgetsSchema } from "./sections/budgets.ts";
 import { commandDefaults, commandsSchema } from "./sections/commands.ts";
 import { compactionDefaults, compactionSchema } from "./sections/compaction.ts";
+import { connectorDefaults, connectorsSchema } from "./sections/connectors.ts";
 import { cronDefaults, cronSchema } from "./sections/cron.ts";
 import { fileDefaults, filesSchema } from "./sections/files.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
@@ -48,6 +49,7 @@ export const configSchema = section({
   systemAgents: systemAgentsSchema,
   budgets: budgetsSchema,
   commands: commandsSchema,
+  connectors: connectorsSchema,
   compaction: compactionSchema,
   queue: queueSchema,
   subagents: subagentsSchema,
@@ -83,6 +85,8 @@ export const configDefaults = {
   session: sessionDefaults,
   agentToAgent: agentToAgentDefaults,
   commands: commandDefaults,
+  /** Of each account. */
+  connector: connectorDefaults,
   compaction: compactionDefaults,
   queue: queueDefaults,
   subagents: subagentDefaults,

@@ -26,7 +26,7 @@ describe("docs/configuration.md", () => {
   });
 
   it("states the actual defaults", () => {
-    const { provider, model, ...sections } = configDefaults;
+    const { provider, model, connector, ...sections } = configDefaults;
     const leaves = (value: unknown, path: string): readonly (readonly [string, unknown])[] =>
       typeof value === "object" && value !== null
         ? Object.entries(value).flatMap(([key, child]) => leaves(child, path === "" ? key : `${path}.${key}`))
@@ -35,6 +35,7 @@ describe("docs/configuration.md", () => {
       ...leaves(sections, ""),
       ...leaves(provider, "models.providers.<name>"),
       ...leaves(model, "models.providers.<name>.models[]"),
+      ...leaves(connector, "connectors.<name>"),
     ];
     expect(defaults.length).toBeGreaterThan(25);
     for (const [key, value] of defaults) expect(documented.get(key), key).toBe(`\`${JSON.stringify(value)}\``);

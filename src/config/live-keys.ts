@@ -24,6 +24,7 @@ export const LIVE_KEYS: readonly string[] = [
   "systemAgents",
   "budgets",
   "commands",
+  "connectors",
   "compaction",
   "queue",
   "subagents",

@@ -82,6 +82,12 @@ export class StoreUnreadableError extends RookeryError {
   readonly retryable = false;
 }
 
+/** The server of a channel cannot be reached or does not answer as it should. */
+export class ChannelUnavailableError extends RookeryError {
+  readonly code = "channel_unavailable";
+  readonly retryable = true;
+}
+
 /** The database was written by a newer version of the program. */
 export class StoreNewerError extends RookeryError {
   readonly code = "store_newer";

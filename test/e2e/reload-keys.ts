@@ -186,6 +186,20 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       byModel: { "local/m1": compaction, "local/m0": compaction },
     },
     commands: { enabled: n === 0, byChannel: { api: n === 1 } },
+    // No server has these addresses: the account fails and disturbs nothing.
+    connectors: {
+      telegram: {
+        ...{
+          kind: n === 0 ? "telegram" : undefined,
+          enabled: n === 1,
+          token: { env: `K${n}` },
+          apiRoot: `http://127.0.0.1:${n + 1}`,
+        },
+        ...{ pollSeconds: 30 + n, webhook: { url: `https://w${n}.example.org`, secret: { env: `K${n}` } } },
+        ...{ rich: n === 0 ? "auto" : "off", drafts: n === 0, reactions: n === 0, maxFileMb: 20 + n },
+        groups: { activation: n === 0 ? "mention" : "always", history: 30 + n },
+      },
+    },
     queue: { ...queueOf(n), dedupe: n === 0 ? "message-id" : "prompt", byChannel: { chat: queueOf(n) } },
     subagents: {
       maxDepth: 1 + n,

@@ -84,6 +84,10 @@ export const REGISTRY: Registry = {
     summary: "list, retry and drop deliveries",
     load: async () => (await import("./commands/outbox.ts")).outboxCommand,
   },
+  connectors: {
+    summary: "show the accounts on channels, their state and what waits for them",
+    load: async () => (await import("./commands/connectors.ts")).connectorsCommand,
+  },
   approvals: {
     summary: "list the calls that wait for your answer; say yes or no",
     load: async () => (await import("./commands/approvals.ts")).approvalsCommand,

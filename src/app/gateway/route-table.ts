@@ -4,6 +4,7 @@ import { agentRoutes } from "./api/agent-routes.ts";
 import { approvalRoutes } from "./api/approval-routes.ts";
 import { auditRoutes } from "./api/audit-routes.ts";
 import { configRoutes } from "./api/config-routes.ts";
+import { connectorRoutes } from "./api/connector-routes.ts";
 import { fileRoutes } from "./api/file-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
@@ -31,6 +32,7 @@ export const ROUTES: readonly Route[] = [
   responsesRoute,
   ...modelRoutes,
   ...healthRoutes,
+  ...connectorRoutes,
   ...agentRoutes,
   ...inboxRoutes,
   ...agentCommandRoutes,

@@ -40,6 +40,7 @@ import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { commandParts } from "./command-parts.ts";
+import { type ConfiguredConnectors, configuredConnectors } from "./configured-connectors.ts";
 import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
 import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
 import { type LiveConfig, liveConfigOf } from "./live-config.ts";
@@ -122,6 +123,7 @@ interface Parts {
   readonly subagents: SubagentSettings;
   readonly system: AgentSystem;
   readonly marks: FileMarks;
+  readonly configured: ConfiguredConnectors;
 }
 
 export async function openNode(options: NodeOptions): Promise<RookeryNode> {
@@ -172,7 +174,8 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         makeWorkspaces(next, paths);
         live.replace(next);
         await syncConfiguredPeople(ports, config.people.records);
-        system.deliveries.reloaded();
+        await parts.configured.follow((connector) => system.connectorHost(connector));
+        system.connectorsChanged();
         if (changed.some((key) => key.startsWith("models."))) models.renew();
         system.lanes.resize();
         await triggers.reloaded();
@@ -204,6 +207,7 @@ function createParts(base: Base): Parts {
   const triggers = openTriggers({ ports: ownPorts, config, paths, models, env: env ?? {}, marks, leaseMs });
   const toolkit = lazyToolkit();
   const model = options.model ?? models.model;
+  const connectors = connectorsOf(base, { clock, ids });
   const ports: Ports = {
     clock,
     ids,
@@ -212,9 +216,13 @@ function createParts(base: Base): Parts {
     model: telemetry?.model(model) ?? model,
     tools: telemetry?.tools(toolkit.tools) ?? toolkit.tools,
     files: opened.files,
-    connectors: connectorsOf(base, { clock, ids }),
+    connectors,
   };
   const files = openFiles({ ports: ownPorts, blobs: opened.files, config, paths, env });
+  const configured = configuredConnectors({
+    ...{ config, home: paths.home, env: env ?? {}, ports: ownPorts, connectors, starts: options.stays ?? false },
+    once: (connector) => opened.shared?.cluster.singleton(connector) ?? connector,
+  });
   const systemAgents = () => systemAgentsOf(config);
   const subagents = subagentOptions(config, paths);
   const modelGiven = options.model !== undefined;
@@ -236,7 +244,7 @@ function createParts(base: Base): Parts {
       commands: commandParts({ config, paths, clock, models, cron: triggers.triggers.cron, modelGiven }),
     }),
   );
-  return { ports, models, triggers, toolkit, systemAgents, subagents, system, marks };
+  return { ports, models, triggers, toolkit, systemAgents, subagents, system, marks, configured };
 }
 
 /** Ties the parts together that need each other. */
@@ -256,9 +264,10 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
   telemetry?.follow(system.events, (agentId) => system.runs.live(agentId)?.sessionId);
 }
 
-async function start(base: Base, { ports, toolkit, system }: Parts): Promise<void> {
+async function start(base: Base, { ports, toolkit, system, configured }: Parts): Promise<void> {
   const { config, opened } = base;
   await syncConfiguredPeople(ports, config.people.records);
+  await configured.add();
   await system.load();
   await warnOfShared(base, ports);
   // Runs that resume, of this node or of a dead one, need their tools at once. Processes of an earlier start are looked after.
@@ -283,10 +292,7 @@ async function warnOfShared({ options: { paths }, config, log }: Base, { store }
 }
 
 /** The given connectors, each a singleton if it must be, and the one to other shards. */
-function connectorsOf(
-  { options, config, opened }: Base,
-  ports: Pick<Ports, "clock" | "ids">,
-): ReadonlyMap<string, Connector> {
+function connectorsOf({ options, config, opened }: Base, ports: Pick<Ports, "clock" | "ids">): Map<string, Connector> {
   const { connectors, paths, env = {} } = options;
   const { shared } = opened;
   const { shard, shards } = config.store;

@@ -3,6 +3,9 @@ import type { DeliveryContext } from "../delivery/delivery.ts";
 import type { FileReference } from "./file-reference.ts";
 import type { QueueSettings } from "./queue.ts";
 
+/** `album`: a part of several files that were sent as one; its parts may come further apart. */
+export type Burst = "text" | "album";
+
 /** A person's message as a connector submits it. All ids are the channel's immutable ones. */
 export interface IncomingMessage {
   readonly connector: string;
@@ -22,6 +25,16 @@ export interface IncomingMessage {
   readonly files?: readonly FileReference[];
   readonly replyToId?: string;
   readonly senderName?: string;
+  /** Others whose words are in the text (a quote, what was said before a mention), by their ids on the channel. */
+  readonly others?: readonly string[];
+  /** Words of people whom the channel does not name are in the text, such as a forwarded message (M32). */
+  readonly untrusted?: true;
+  /** The name of the group or room, of the topic in it, and of the space that has it, as the channel shows them now. */
+  readonly subject?: string;
+  readonly groupChannel?: string;
+  readonly space?: string;
+  /** The channel splits what a person says: messages of one person that come together become one prompt. */
+  readonly burst?: Burst;
   /** Queue settings for this message only. */
   readonly queue?: Partial<QueueSettings>;
   /** Queue settings of this message unless the conversation has its own. */

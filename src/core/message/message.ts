@@ -38,6 +38,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     /** Instead of the settings of the channel and the configuration; the agent's own settings come first. */
     queueDefault: queueSettingsSchema.partial().optional(),
     wishes: runOverridesSchema.optional(),
+    /** Messages of one person that come together become one prompt. `album`: parts of several files sent as one. */
+    burst: z.enum(["text", "album"]).optional(),
     person,
   }),
   z.object({

@@ -3,9 +3,10 @@
  * has resolved, and submits ids that never change (never display names).
  */
 
+import type { Conversation } from "../agent/address.ts";
 import type { SendDecision } from "../agent/send-policy.ts";
 import type { DeliveryContext, Payload, SendingClass } from "../delivery/delivery.ts";
-import type { AgentId, DeliveryId, MessageId } from "../ids.ts";
+import type { AgentId, DeliveryId, MessageId, RunId } from "../ids.ts";
 import type { IncomingMessage } from "../message/incoming-message.ts";
 import type { QueueSettings } from "../message/queue.ts";
 
@@ -52,6 +53,12 @@ export type Accepted =
 export interface ConnectorHost {
   accept(message: IncomingMessage): Promise<Accepted>;
   command(command: IncomingCommand): Promise<Accepted>;
+  /** Ends the run of this conversation that `matches` names. Durable when it resolves; false if it has ended (M28). */
+  stopRun?(conversation: Conversation, matches: (runId: RunId) => boolean): Promise<boolean>;
+  /** Records something that needs no answer, such as a reaction. Durable when it resolves. */
+  note?(message: IncomingMessage): Promise<Accepted>;
+  /** Whether this group wants to be answered without being addressed; undefined: as the account says. */
+  groupActivation?(conversation: Conversation): Promise<"mention" | "always" | undefined>;
   /** Words that begin a new session. */
   readonly resetTriggers?: readonly string[];
   /** Whether commands are read from texts of this connector. Absent: they are. */
@@ -80,6 +87,40 @@ export type SendResult =
 export interface ConnectorHealth {
   readonly ok: boolean;
   readonly detail: string;
+  /** The last failure, also if it works again. */
+  readonly lastError?: { readonly at: number; readonly text: string };
+  /** How old the last message was when it was accepted. */
+  readonly lagMs?: number;
+}
+
+/** One account of a channel: a bot, a phone number. */
+export interface AccountStatus extends ConnectorHealth {
+  /** Its name in the configuration. */
+  readonly name: string;
+  /** As in addresses; absent for the account that is called like its kind. */
+  readonly accountId?: string;
+  /** `elsewhere`: on another node. `off`: this process does not start it. */
+  readonly state: "starting" | "running" | "failing" | "elsewhere" | "off";
+}
+
+/** A run whose work is shown while it goes on. */
+export interface ShownRun {
+  readonly runId: RunId;
+  readonly agentId: AgentId;
+  /** The message of the person that it answers, as the channel calls it. */
+  readonly replyToId?: string;
+}
+
+/**
+ * What people see of a run before its answer: typing, or a draft that vanishes by itself. It is no delivery and leaves no row
+ * (M28). No method throws or waits for the channel.
+ */
+export interface LiveView {
+  /** The text so far. */
+  text(text: string): void;
+  /** What the run does now, such as a tool it uses. */
+  status(line: string): void;
+  close(): void;
 }
 
 export interface Connector {
@@ -88,8 +129,15 @@ export interface Connector {
   readonly sendingClass: SendingClass;
   /** How long the channel may redeliver a message; dedupe keys are kept that long. Default 30 days. */
   readonly replayHorizonMs?: number;
-  /** True while it runs on another node and can send nothing here. */
-  isRemote?(): boolean;
+  /** True while it, or the account of this address, runs on another node and can send nothing here. */
+  isRemote?(target?: DeliveryContext): boolean;
+  /**
+   * How many milliseconds a send to this address must wait; 0 takes a place in the channel's rate. Asked before a delivery is
+   * marked `sending`, so that one that only waits its turn is never unconfirmed.
+   */
+  admit?(target: DeliveryContext): number;
+  /** The accounts of a channel that has several. */
+  accounts?(): readonly AccountStatus[];
   /**
    * The address of this connector that gets a delivery to another channel's address; undefined for those it leaves alone.
    * `profile`: of the agent that says it.
@@ -103,6 +151,8 @@ export interface Connector {
   health(): ConnectorHealth;
   /** Must not throw: every failure is one of the results. */
   send(delivery: OutgoingDelivery, signal: AbortSignal): Promise<SendResult>;
+  /** Begins to show that a run works on an answer for this address. */
+  view?(target: DeliveryContext, run: ShownRun): LiveView | undefined;
   /** Reconcilable channels only: did this delivery arrive? */
   lookup?(delivery: OutgoingDelivery): Promise<"arrived" | "absent" | "unknown">;
 }

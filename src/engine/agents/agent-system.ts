@@ -3,8 +3,10 @@
  * Connectors start last and stop first, so every message they submit finds the rest of the node at work.
  */
 
+import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import type { AgentFetchStrategy } from "../../core/agent/descriptor.ts";
 import type { Diagnosis } from "../../core/agent/diagnosis.ts";
+import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import { errorText, InvariantError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { withDefaults, withFields } from "../../core/live-options.ts";
@@ -30,10 +32,11 @@ import { ActorRegistry } from "./actor/actor-registry.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import { type Answer, Answers, type Waiting } from "./answers.ts";
 import { answerCommand, type CommandHost } from "./command-context.ts";
-import { hostFor } from "./connector-host.ts";
+import { type Conversations, hostFor } from "./connector-host.ts";
 import { Deliveries } from "./deliveries.ts";
 import { diagnose } from "./diagnose.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { LiveViews } from "./live-views.ts";
 import { MessageIngress, type PostRequest } from "./message-ingress.ts";
 import { NodeFates, SILENT_LEASES } from "./recovery/node-fates.ts";
 import { Trials } from "./recovery/trials.ts";
@@ -53,6 +56,7 @@ export class AgentSystem {
   readonly #trials: Trials;
   readonly #fates: NodeFates;
   readonly #degraded = new Map<AgentId, string>();
+  readonly #views: LiveViews;
   readonly events: RunEvents;
   readonly lanes: Lanes;
   /** The state of runs, and waiting for, steering and aborting them. */
@@ -112,6 +116,7 @@ export class AgentSystem {
     });
     this.tree = new LiveTree(ports, events);
     this.subagents = new Subagents(ports, { actors, events, emit, claimFor, shared, people }, options.subagents);
+    this.#views = new LiveViews({ events, connectors: ports.connectors, live: (agentId) => this.runs.live(agentId) });
     this.lifecycle = new Lifecycle(ports, { ingress, people, emit, claimFor });
     this.sessions = new SessionControl(ports.store, ingress, this.#answers);
   }
@@ -150,7 +155,14 @@ export class AgentSystem {
     this.#restoring = false;
     this.subagents.init();
     this.approvals.start();
+    this.#views.refresh();
     for (const connector of this.#ports.connectors.values()) await connector.start(this.connectorHost(connector));
+  }
+
+  /** Connectors were added or removed. */
+  connectorsChanged(): void {
+    if (this.#phase === "started") this.#views.refresh();
+    this.deliveries.reloaded();
   }
 
   /** What a connector may call. `post`: instead of posting as this system does. */
@@ -158,8 +170,14 @@ export class AgentSystem {
     connector: Pick<Connector, "name" | "replayHorizonMs">,
     post: AgentSystem["post"] = (request) => this.post(request),
   ): ConnectorHost {
-    return hostFor(connector, post, this.#options);
+    return hostFor(connector, post, withFields(this.#options, { conversations: this.#conversations }));
   }
+
+  readonly #conversations: Conversations = {
+    agentAt: async ({ sessionKey, descriptor, profile = DEFAULT_PROFILE }) =>
+      this.#ports.store.agentByKey(sessionKey ?? sessionKeyOf(descriptor, profile)),
+    abort: (runId) => this.runs.abort(runId),
+  };
 
   /** Durable when it resolves. */
   post(request: PostRequest): Promise<AcceptResult> {
@@ -219,6 +237,7 @@ export class AgentSystem {
     for (const connector of started ? connectors.values() : []) {
       await connector.stop().catch((error) => log.warn("a connector did not stop", { error: errorText(error) }));
     }
+    this.#views.stop();
     this.#membership.stop();
     this.subagents.close();
     this.approvals.stop();

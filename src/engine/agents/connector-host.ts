@@ -1,7 +1,8 @@
 /** What connectors call: posts a person's message or command to the agent of that conversation. */
 import { type Addressed, type Conversation, userDescriptor } from "../../core/agent/address.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
 import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
-import { messageId } from "../../core/ids.ts";
+import { messageId, type RunId } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Source } from "../../core/message/message.ts";
 import type { Accepted, Connector, ConnectorHost, IncomingCommand } from "../../core/ports/connector.ts";
@@ -24,6 +25,14 @@ export interface HostOptions {
   readonly resetTriggers?: readonly string[];
   readonly textLimits?: Pick<TextLimits, "messageCharacters">;
   readonly commands?: CommandParts;
+  /** What a conversation's agent is and does now. Absent: nothing is known of it. */
+  readonly conversations?: Conversations;
+}
+
+export interface Conversations {
+  agentAt(to: ReturnType<AddressOf>): Promise<AgentRecord | undefined>;
+  /** False if it has ended. */
+  abort(runId: RunId): Promise<boolean>;
 }
 
 export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";
@@ -38,7 +47,13 @@ export function hostFor(
     to: addressOf(incoming),
     delivery: incoming.delivery,
     source: sourceOf(incoming),
-    sender: { connector: incoming.connector, userId: incoming.userId },
+    sender: {
+      connector: incoming.connector,
+      userId: incoming.userId,
+      others: incoming.others,
+      untrusted: incoming.untrusted,
+    },
+    about: aboutConversation(incoming),
     replayHorizonMs: connector.replayHorizonMs,
   });
   /**
@@ -68,8 +83,19 @@ export function hostFor(
     get maxCharacters() {
       return (options.textLimits ?? DEFAULT_TEXT_LIMITS).messageCharacters;
     },
+    async stopRun(conversation, matches) {
+      const runId = (await options.conversations?.agentAt(addressOf(conversation)))?.runId;
+      return runId !== undefined && matches(runId) && (await options.conversations?.abort(runId)) === true;
+    },
+    async groupActivation(conversation) {
+      return (await options.conversations?.agentAt(addressOf(conversation)))?.state.groupActivation;
+    },
+    async note(incoming) {
+      const body = { kind: "system", text: incoming.text, silent: true } as const;
+      return acceptedAs(await post({ ...common(incoming), delivery: undefined, body }));
+    },
     async accept(incoming) {
-      const { text, files, replyToId, userId, senderName, queue, queueDefault } = incoming;
+      const { text, files, replyToId, userId, senderName, queue, queueDefault, burst } = incoming;
       return acceptedAs(
         await post({
           ...common(incoming),
@@ -81,6 +107,7 @@ export function hostFor(
             replyToId: replyToId || undefined,
             queue,
             queueDefault,
+            burst,
           },
         }),
       );
@@ -111,6 +138,13 @@ export function hostFor(
       return following(incoming, acceptedAs(reset), command.text);
     },
   };
+}
+
+/** What the channel shows of the conversation itself. */
+function aboutConversation({ subject, groupChannel, space }: Omit<IncomingMessage, "text">): PostRequest["about"] {
+  return subject === undefined && groupChannel === undefined && space === undefined
+    ? undefined
+    : { subject, groupChannel, space };
 }
 
 function acceptedAs(result: AcceptResult): Accepted {

@@ -6,12 +6,14 @@ import { z } from "zod";
 import { type AgentRecord, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../../core/agent/descriptor.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
+import type { AgentState } from "../../core/agent/state.ts";
+import { defined } from "../../core/defined.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
 import { isStored } from "../../core/message/file-reference.ts";
 import type { MessageBody, NewMessage, Source } from "../../core/message/message.ts";
-import type { Behalf } from "../../core/people/behalf.ts";
+import { type Behalf, joined } from "../../core/people/behalf.ts";
 import { OWNER } from "../../core/people/person.ts";
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -42,11 +44,22 @@ export interface PostRequest {
   /** The HTTP request that posts it, which replaces `key` (M18). */
   readonly request?: RequestEntry;
   /** Who wrote it, by the channel's id: the directory says which person that is. */
-  readonly sender?: { readonly connector: string; readonly userId: string };
+  readonly sender?: Sender;
+  /** What the channel shows of the conversation: kept in the state of an agent that is made now. */
+  readonly about?: Pick<AgentState, "subject" | "groupChannel" | "space">;
   /** Who it is for, if that is known otherwise. Without both it is for the person its agent belongs to. */
   readonly behalf?: Behalf;
   readonly first?: readonly Op[];
   readonly also?: readonly Op[];
+}
+
+export interface Sender {
+  readonly connector: string;
+  readonly userId: string;
+  /** Others whose words are in the message, by the channel's ids (M30). */
+  readonly others?: readonly string[];
+  /** It contains words of people who are not known (M32). */
+  readonly untrusted?: true;
 }
 
 /** What a run that waits for the answer commits with its message. */
@@ -101,14 +114,14 @@ export class MessageIngress {
     const { body, source, delivery } = request;
     const { behalf, to } = await this.#inOrder(request.to, async () => {
       const whose = await this.#behalfOf(request, asking);
-      return { behalf: whose, to: await this.#recipient(request.to, whose) };
+      return { behalf: whose, to: await this.#recipient(request, whose) };
     });
     const message: NewMessage = { body, source, delivery, behalf, acceptedAt: this.#ports.clock.now() };
     const result = await this.#accept(request, message, to, asking).catch((error) => {
       // The agent of a known key may have been removed: then it is created again.
       if (!(error instanceof NotFoundError) || !("sessionKey" in to) || !this.#knownKeys.delete(to.sessionKey))
         throw error;
-      return this.#recipient(request.to, behalf).then((again) => this.#accept(request, message, again, asking));
+      return this.#recipient(request, behalf).then((again) => this.#accept(request, message, again, asking));
     });
     if (result.status !== "stale") this.#host.emit({ type: "posted", posted: result });
     return result;
@@ -167,12 +180,16 @@ export class MessageIngress {
   async #behalfOf({ behalf, sender }: PostRequest, asking: Asking | undefined): Promise<Behalf | undefined> {
     if (asking?.behalf) return inherited(asking.behalf, behalf);
     if (behalf || !sender) return behalf;
-    return { person: (await this.#host.people.directory.recent()).sender(sender.connector, sender.userId) };
+    const { connector, userId, others = [], untrusted } = sender;
+    const now = await this.#host.people.directory.recent();
+    const person = now.sender(connector, userId);
+    if (others.length === 0 && !untrusted) return { person };
+    return joined(person, [{ person, untrusted }, ...others.map((id) => ({ person: now.sender(connector, id) }))]);
   }
 
-  async #recipient(to: Address, behalf: Behalf | undefined): Promise<Recipient> {
+  async #recipient({ to, about }: Pick<PostRequest, "to" | "about">, behalf: Behalf | undefined): Promise<Recipient> {
     if ("agentId" in to) return to;
-    if ("descriptor" in to) return this.#recipientOf(to, behalf);
+    if ("descriptor" in to) return this.#recipientOf(to, behalf, about);
     const agent = await this.agentFor(to.strategy);
     if (!agent) {
       throw new NotFoundError("No recent foreground agent found.", { hint: "A person must write to an agent first." });
@@ -181,7 +198,7 @@ export class MessageIngress {
   }
 
   /** Prepares a new agent only if the key is unknown. If two messages race, the commit decides which one creates it. */
-  async #recipientOf(to: Described, behalf: Behalf | undefined): Promise<Recipient> {
+  async #recipientOf(to: Described, behalf: Behalf | undefined, about: PostRequest["about"]): Promise<Recipient> {
     const { store } = this.#ports;
     assertMessageFits(to, MAX_DESCRIPTOR);
     const { descriptor, profile = DEFAULT_PROFILE, sessionKey = sessionKeyOf(descriptor, profile) } = to;
@@ -198,7 +215,8 @@ export class MessageIngress {
     }
     const made = { descriptor, profile, sessionKey };
     const person = await this.#host.people.personOfNew(made, behalf);
-    return recipientOf(await seedFor(this.#ports, { ...made, person }, this.#options.inheritsParent));
+    const seed = await seedFor(this.#ports, { ...made, person }, this.#options.inheritsParent);
+    return recipientOf(about ? { ...seed, state: { ...seed.state, ...defined(about) } } : seed);
   }
 }
 

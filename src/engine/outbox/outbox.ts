@@ -144,7 +144,7 @@ export class Outbox {
     const delivery = await this.#firstDelivery(target);
     if (!delivery) return { next: "nothing" };
     const known = this.#ports.connectors.get(delivery.target.channel ?? "");
-    const connector = known?.isRemote?.() ? undefined : known;
+    const connector = known?.isRemote?.(delivery.target) ? undefined : known;
     if (delivery.state === "sending") {
       const idempotent = connector?.sendingClass === "idempotent";
       if (await mayBeSentByOther(this.#ports, this.#options, target, delivery, idempotent)) {
@@ -160,10 +160,18 @@ export class Outbox {
     const wait = this.#retryDelay(target, delivery);
     if (wait > 0) return { next: "wait", ms: wait };
     if (!connector) return { next: "wait", ms: NO_CHANNEL_WAIT_MS };
+    const turnAfter = connector.admit?.(delivery.target) ?? 0;
+    if (turnAfter > 0) return this.#keepFirst(target, delivery, turnAfter);
     const sending = await this.#move(delivery, { to: "sending", node: this.#options.node });
     if (!sending) return { next: "wait", ms: REFUSED_WAIT_MS };
     const result = await send(this.#ports.clock, connector, sending, this.#options.sendTimeoutMs);
     return this.#finish(target, sending, connector, result);
+  }
+
+  /** A delivery that waits its turn at the channel needs no second read if this process has just added it. */
+  #keepFirst(target: Target, delivery: Delivery, ms: number): Turn {
+    if (!target.isRead) target.first = delivery;
+    return { next: "wait", ms };
   }
 
   /** Another node may have the connector. Then it tries at `nextAt`, and this node leaves it that time. */

@@ -13,7 +13,7 @@ interface Finding {
 
 type Check = (context: CommandContext) => Promise<readonly Finding[]> | readonly Finding[];
 
-const CHECKS: readonly Check[] = [sharedWorkspace, oldTokens, missingSandbox];
+const CHECKS: readonly Check[] = [sharedWorkspace, oldTokens, missingSandbox, connectors];
 
 export const doctorCommand = defineAction({
   summary: "list what you should check in this home",
@@ -64,6 +64,21 @@ async function oldTokens({ paths }: CommandContext): Promise<readonly Finding[]>
       advice: "Mint new ones (rookery tokens mint NAME --app APP, or --person ID) and revoke these.",
     },
   ];
+}
+
+/** Accounts on channels that cannot connect. */
+async function connectors(context: CommandContext): Promise<readonly Finding[]> {
+  if (Object.keys((await context.loadConfig()).config.connectors).length === 0) return [];
+  const { withApi } = await import("../client/with-api.ts");
+  const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/connectors" }))) as {
+    items: readonly { name: string; channel: string; state: string; detail: string }[];
+  };
+  return items
+    .filter(({ state }) => state === "failing")
+    .map(({ name, channel, detail }) => ({
+      problem: `The account ${name} on ${channel} does not work: ${detail}`,
+      advice: `Check connectors.${name} in the configuration, then rookery connectors.`,
+    }));
 }
 
 /** What everyone shared before each person had an own directory. */

@@ -1,0 +1,24 @@
+/** A kind of connector that the configuration can name: what its accounts have in common, and how one is opened. */
+import type { Secret } from "../../../config/secret.ts";
+import type { ConnectorAccount } from "../../../config/sections/connectors.ts";
+import type { Ids } from "../../../core/ids.ts";
+import type { Clock } from "../../../core/ports/clock.ts";
+import type { Connector } from "../../../core/ports/connector.ts";
+import type { Log } from "../../../core/ports/log.ts";
+import type { Store } from "../../../core/store/store.ts";
+import type { ChannelTraits } from "./supervise.ts";
+
+export interface AccountToOpen {
+  readonly name: string;
+  readonly accountId?: string;
+  readonly settings: ConnectorAccount;
+  /** Throws a `ConfigError` if the secret is missing. */
+  reveal(secret: Secret): string;
+  readonly ports: { readonly clock: Clock; readonly log: Log; readonly store: Store; readonly ids: Ids };
+}
+
+export interface ConnectorKindDefinition {
+  readonly traits: ChannelTraits;
+  /** Loads what it needs. It may throw; then it is tried again later. */
+  open(account: AccountToOpen): Promise<Connector>;
+}

@@ -1,0 +1,83 @@
+/**
+ * Calls of the Bot API. Every outcome is one of four: answered, refused (the server answered and did nothing), not sent (the
+ * request never left this machine), or unknown (it may have arrived). Never throws, and no outcome contains the token.
+ */
+import { Api, GrammyError, HttpError, type RawApi } from "grammy";
+
+export type BotCall<T> =
+  | { readonly status: "ok"; readonly result: T }
+  | {
+      readonly status: "refused";
+      readonly code: number;
+      readonly reason: string;
+      readonly retryAfterMs?: number;
+      readonly migrateTo?: string;
+    }
+  | { readonly status: "not-sent"; readonly reason: string }
+  | { readonly status: "unknown"; readonly reason: string };
+
+type Method = keyof RawApi;
+type Args<M extends Method> = Parameters<RawApi[M]>[0];
+type Result<M extends Method> = Awaited<ReturnType<RawApi[M]>>;
+
+export interface BotApi {
+  call<M extends Method>(method: M, args: Args<M>, signal?: AbortSignal): Promise<BotCall<Result<M>>>;
+  /** The address of a file's content. It contains the token: never log it. */
+  fileUrl(path: string): string;
+}
+
+export interface BotApiOptions {
+  readonly token: string;
+  readonly apiRoot: string;
+  /** How long one call may take. */
+  readonly timeoutSeconds: number;
+}
+
+export const DEFAULT_API_ROOT = "https://api.telegram.org";
+
+/** No answer of the API is larger: 100 updates, each far below a hundred kilobytes. */
+const MAX_ANSWER = 16 * 1024 * 1024;
+const MAX_REASON = 300;
+
+export function openBotApi({ token, apiRoot, timeoutSeconds }: BotApiOptions): BotApi {
+  const root = apiRoot.endsWith("/") ? apiRoot.slice(0, -1) : apiRoot;
+  const api = new Api(token, { apiRoot: root, timeoutSeconds, baseFetchConfig: { size: MAX_ANSWER } as object });
+  const clean = (text: string): string => text.replaceAll(token, "***").slice(0, MAX_REASON);
+  return {
+    async call(method, args, signal) {
+      try {
+        const call = api.raw[method] as unknown as (args: unknown, signal?: AbortSignal) => Promise<never>;
+        return { status: "ok", result: await call(args, signal) };
+      } catch (error) {
+        return failureOf(error, clean);
+      }
+    },
+    fileUrl: (path) => `${root}/file/bot${token}/${path}`,
+  };
+}
+
+/** The connection was never made, so the server cannot have the request. */
+const NEVER_LEFT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
+
+function failureOf(error: unknown, clean: (text: string) => string): Exclude<BotCall<never>, { status: "ok" }> {
+  if (error instanceof GrammyError) {
+    const { error_code: code, description, parameters } = error;
+    const reason = clean(`${code}: ${description}`);
+    // An error of the server itself says nothing about what it did before.
+    if (code >= 500) return { status: "unknown", reason };
+    const { retry_after: seconds, migrate_to_chat_id: moved } = parameters;
+    return {
+      status: "refused",
+      code,
+      reason,
+      retryAfterMs: typeof seconds === "number" ? Math.max(0, seconds) * 1_000 : undefined,
+      migrateTo: moved === undefined ? undefined : String(moved),
+    };
+  }
+  const cause = (error instanceof HttpError ? error.error : error) as { code?: unknown; message?: unknown };
+  const code = typeof cause?.code === "string" ? cause.code : "";
+  const reason = clean(
+    [code, typeof cause?.message === "string" ? cause.message : String(error)].filter(Boolean).join(": "),
+  );
+  return { status: NEVER_LEFT.has(code) ? "not-sent" : "unknown", reason };
+}

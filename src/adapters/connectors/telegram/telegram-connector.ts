@@ -1,0 +1,175 @@
+/**
+ * One bot of Telegram. It asks for updates itself: an update is confirmed to the server only after its commit, so a crash in between
+ * brings it again, and the engine knows it by (bot, chat, message). A send whose outcome is unknown is never repeated.
+ */
+import { targetKey } from "../../../core/delivery/delivery.ts";
+import { ChannelUnavailableError, ConfigError } from "../../../core/errors.ts";
+import type { Connector, ConnectorHost } from "../../../core/ports/connector.ts";
+import { chatCommands } from "../../../engine/commands/chat-commands.ts";
+import type { AccountToOpen } from "../accounts/connector-kind.ts";
+import { type BotApi, DEFAULT_API_ROOT, openBotApi } from "./bot-api.ts";
+import { type ChatView, draftIdOf, openView } from "./draft-view.ts";
+import { groupWindow } from "./group-window.ts";
+import { pollUpdates } from "./poll-updates.ts";
+import { type Bot, readUpdate } from "./read-update.ts";
+import { sendRates } from "./send-rates.ts";
+import { type Sender, sendText } from "./send-text.ts";
+import { type TakeIn, takeMessage, takeReaction, takeStop } from "./take-in.ts";
+import { TELEGRAM, TELEGRAM_CHANNEL } from "./telegram-kind.ts";
+
+export interface TelegramOptions extends AccountToOpen {
+  readonly token: string;
+}
+
+/** Longer than the longest poll. */
+const CALL_SECONDS = 75;
+const ACCEPTED_REACTION = "👀";
+/** Drafts and typing marks of all chats in one second. */
+const VIEWS_PER_SECOND = 10;
+
+export function telegramConnector({ name, accountId, settings, token, ports }: TelegramOptions): Connector {
+  const { clock, log } = ports;
+  const api = openBotApi({ token, apiRoot: settings.apiRoot ?? DEFAULT_API_ROOT, timeoutSeconds: CALL_SECONDS });
+  const rates = sendRates(clock);
+  const warn: Sender["warn"] = (message, fields) => log.warn(message, { account: name, ...fields });
+  const sender: Sender = { api, rates, rich: settings.rich, warn };
+  const stop = new AbortController();
+  const views = new Map<string, Set<ChatView>>();
+  const mayView = perSecond(clock.monotonic.bind(clock), VIEWS_PER_SECOND);
+  let polling: Promise<void> = Promise.resolve();
+  let problem: { at: number; text: string } | undefined;
+  let lastError: { at: number; text: string } | undefined;
+  let lagMs: number | undefined;
+  let bot: Bot | undefined;
+
+  const handle = async (takeIn: TakeIn, update: unknown): Promise<void> => {
+    const read = readUpdate(update, takeIn.bot);
+    switch (read.kind) {
+      case "message": {
+        const accepted = await takeMessage(takeIn, read);
+        if (accepted?.status !== "accepted") return;
+        lagMs = Math.max(0, clock.now() - read.sentAt);
+        if (settings.reactions) void react(api, read.chatId, read.messageId);
+        return;
+      }
+      case "stop":
+        return takeStop(takeIn, read);
+      case "reaction":
+        return takeReaction(takeIn, read);
+      case "press":
+        await api.call("answerCallbackQuery", { callback_query_id: read.pressId });
+        return;
+      case "ignored":
+        if (read.reason.startsWith("malformed"))
+          warn("an update is malformed and is skipped", { update: read.updateId, reason: read.reason });
+        return;
+    }
+  };
+  const failed = (text: string): void => {
+    problem = { at: clock.now(), text };
+    lastError = problem;
+  };
+
+  return {
+    name: TELEGRAM_CHANNEL,
+    ...TELEGRAM.traits,
+    once: true,
+    async start(host: ConnectorHost) {
+      bot = await signIn(api, stop.signal);
+      const { activation, history } = settings.groups;
+      const takeIn: TakeIn = { host, bot, accountId, activation, window: groupWindow(history) };
+      await registerCommands(api, host.commands ?? true, warn);
+      log.info("a bot of Telegram is connected", { account: name, bot: bot.username });
+      polling = pollUpdates(
+        {
+          ...{ api, clock, log, account: name, timeoutSeconds: settings.pollSeconds },
+          handle: (update) => handle(takeIn, update),
+          orderOf,
+          onProblem: failed,
+          onAnswer: () => {
+            problem = undefined;
+          },
+        },
+        stop.signal,
+      );
+    },
+    async stop() {
+      stop.abort();
+      for (const ofChat of views.values()) for (const view of ofChat) view.close();
+      await polling;
+    },
+    health: () => ({
+      ok: problem === undefined && bot !== undefined,
+      detail: problem?.text ?? (bot ? `@${bot.username}` : "not connected"),
+      lastError,
+      lagMs,
+    }),
+    admit: (target) => rates.admit(targetKey(target), target.to ?? ""),
+    async send(delivery, signal) {
+      await Promise.all([...(views.get(delivery.target.to ?? "") ?? [])].map((view) => view.quiet()));
+      return sendText(sender, delivery, signal);
+    },
+    view(target, { runId }) {
+      const chatId = target.to ?? "";
+      if (stop.signal.aborted || !/^-?\d{1,20}$/u.test(chatId)) return undefined;
+      const ofChat = views.get(chatId) ?? new Set<ChatView>();
+      views.set(chatId, ofChat);
+      const isPrivate = !chatId.startsWith("-");
+      const threadId = target.threadId === undefined ? undefined : Number(target.threadId);
+      const draftId = isPrivate && settings.drafts ? draftIdOf(runId) : undefined;
+      const view = openView({ api, clock, chatId, threadId, draftId, mayCall: mayView }, () => {
+        ofChat.delete(view);
+        if (ofChat.size === 0 && views.get(chatId) === ofChat) views.delete(chatId);
+      });
+      ofChat.add(view);
+      return view;
+    },
+  };
+}
+
+/** Who the bot is. Rejects with what to do if the token is wrong. A webhook that is set would keep updates away. */
+async function signIn(api: BotApi, signal: AbortSignal): Promise<Bot> {
+  const me = await api.call("getMe", undefined as never, signal);
+  if (me.status === "refused" && (me.code === 401 || me.code === 404)) {
+    throw new ConfigError("Telegram does not know this token.", { hint: "Copy the token of the bot from @BotFather." });
+  }
+  if (me.status !== "ok") throw new ChannelUnavailableError(`Telegram cannot be reached: ${me.reason}`);
+  const gone = await api.call("deleteWebhook", {}, signal);
+  if (gone.status !== "ok") throw new ChannelUnavailableError(`Telegram cannot be reached: ${gone.reason}`);
+  return { id: me.result.id, username: me.result.username };
+}
+
+/** The list that clients show after a slash. A failure changes nothing else. */
+async function registerCommands(api: BotApi, on: boolean, warn: Sender["warn"]): Promise<void> {
+  const commands = on ? chatCommands.map(({ name, help }) => ({ command: name, description: help.slice(0, 256) })) : [];
+  const call = await api.call("setMyCommands", { commands });
+  if (call.status !== "ok") warn("the commands could not be registered", { reason: call.reason });
+}
+
+async function react(api: BotApi, chatId: string, messageId: string): Promise<void> {
+  await api.call("setMessageReaction", {
+    chat_id: chatId,
+    message_id: Number(messageId),
+    reaction: [{ type: "emoji", emoji: ACCEPTED_REACTION }],
+  });
+}
+
+/** The updates of one chat are handled in order. */
+function orderOf(update: unknown): string {
+  const chats = Object.values(
+    (update ?? {}) as Record<string, { chat?: { id?: unknown }; message?: { chat?: { id?: unknown } } }>,
+  );
+  const chat = chats.map((one) => one?.chat?.id ?? one?.message?.chat?.id).find((id) => id !== undefined);
+  return String(chat ?? "");
+}
+
+/** True so many times in one second. */
+function perSecond(now: () => number, limit: number): () => boolean {
+  let since = Number.NEGATIVE_INFINITY;
+  let used = 0;
+  return () => {
+    if (now() - since >= 1_000) [since, used] = [now(), 0];
+    used += 1;
+    return used <= limit;
+  };
+}

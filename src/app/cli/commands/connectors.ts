@@ -1,0 +1,50 @@
+/** `rookery connectors`: shows the accounts on channels, their state, last errors, lag and what waits. Only reads. */
+import type { ConnectorItem } from "../../gateway/api/connector-routes.ts";
+import { withApi } from "../client/with-api.ts";
+import { defineAction } from "../command.ts";
+import { oneLine } from "../plain-text.ts";
+
+export const connectorsCommand = defineAction({
+  summary: "show the accounts on channels, their state and what waits for them",
+  description:
+    "`failing` accounts are tried again by themselves; the last error says why. `lag` is the age of the last message when it was accepted, `waiting` counts deliveries.",
+  async run(context) {
+    const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/connectors" }))) as {
+      items: readonly ConnectorItem[];
+    };
+    const { json, stdout } = context;
+    if (json) stdout.write(`${JSON.stringify({ items, next: null })}\n`);
+    else
+      stdout.write(
+        items.length === 0 ? "No account is configured. `rookery connect telegram` adds one.\n" : text(items),
+      );
+    return undefined;
+  },
+});
+
+function text(items: readonly ConnectorItem[]): string {
+  const head = ["channel", "account", "state", "lag", "waiting", "detail"];
+  const rows = [head, ...items.map(cells)];
+  const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  const errors = items.flatMap(({ name, lastError }) =>
+    lastError ? [`${name}: ${new Date(lastError.at).toISOString()} ${oneLine(lastError.text, 300)}`] : [],
+  );
+  return `${[...lines, ...(errors.length > 0 ? ["", "Last errors:", ...errors] : [])].join("\n")}\n`;
+}
+
+const cells = ({ channel, name, state, lagMs, waiting, detail }: ConnectorItem): string[] => [
+  ...[
+    channel,
+    name,
+    state,
+    lagMs === undefined ? "–" : `${(lagMs / 1_000).toFixed(1)} s`,
+    String(waiting),
+    oneLine(detail, 120),
+  ],
+];

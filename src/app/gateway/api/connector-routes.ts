@@ -1,0 +1,58 @@
+/** The accounts on channels: their state, their last error, and what waits for them. */
+import { accountIdOf, kindOfAccount } from "../../../config/sections/connectors.ts";
+import { type Delivery, SENDABLE_STATES } from "../../../core/delivery/delivery.ts";
+import type { AccountStatus } from "../../../core/ports/connector.ts";
+import type { GatewayContext } from "../routing/gateway-context.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+
+/** How many open deliveries are counted. */
+const MAX_COUNTED = 1_000;
+
+export interface ConnectorItem extends AccountStatus {
+  /** The channel: the kind of a configured account, or the name of a connector of the program. */
+  readonly channel: string;
+  /** Deliveries that wait to be sent, up to a thousand in all. */
+  readonly waiting: number;
+}
+
+const connectorsRoute = defineRoute({
+  method: "GET",
+  path: "/api/connectors",
+  access: "read",
+  action: "manage.health",
+  tag: "health",
+  summary: "The accounts on channels, their state and what waits for them",
+  answers: {
+    status: 200,
+    holds: "`{ items: [{ channel, name, state, ok, detail, lastError, lagMs, waiting }], next: null }`",
+  },
+  async handle({ context }) {
+    const open = await context.ports.store.deliveries({ limit: MAX_COUNTED, states: SENDABLE_STATES });
+    return {
+      json: { items: statusesOf(context).map((item) => ({ ...item, waiting: waitingFor(item, open) })), next: null },
+    };
+  },
+});
+
+type Status = Omit<ConnectorItem, "waiting">;
+
+function statusesOf({ ports, config }: Pick<GatewayContext, "ports" | "config">): readonly Status[] {
+  const running = [...ports.connectors].flatMap(([channel, connector]): readonly Status[] => {
+    const accounts = connector.accounts?.();
+    if (accounts) return accounts.map((account) => ({ channel, ...account }));
+    const health = connector.health();
+    return [{ channel, name: channel, state: health.ok ? "running" : "failing", ...health }];
+  });
+  const configured = Object.entries(config().connectors).flatMap(([name, account]): readonly Status[] => {
+    const channel = kindOfAccount(name, account);
+    if (channel === undefined || running.some((one) => one.name === name && one.channel === channel)) return [];
+    const detail = account.enabled ? "no engine runs here" : "turned off in the configuration";
+    return [{ channel, name, accountId: accountIdOf(name, channel), state: "off", ok: true, detail }];
+  });
+  return [...running, ...configured];
+}
+
+const waitingFor = ({ channel, accountId }: Status, open: readonly Delivery[]): number =>
+  open.filter(({ target }) => target.channel === channel && target.accountId === accountId).length;
+
+export const connectorRoutes: readonly Route[] = [connectorsRoute];

@@ -1,0 +1,120 @@
+/**
+ * The connectors of the configuration: one channel per kind, one account per entry of `connectors`. They are put among the
+ * engine's connectors when the node starts, and follow the configuration while it runs.
+ */
+import { createHash } from "node:crypto";
+import {
+  type AccountsConnector,
+  accountsConnector,
+  type ChannelAccount,
+} from "../../adapters/connectors/accounts/accounts-connector.ts";
+import type { ConnectorKindDefinition } from "../../adapters/connectors/accounts/connector-kind.ts";
+import { TELEGRAM } from "../../adapters/connectors/telegram/telegram-kind.ts";
+import type { Config } from "../../config/config-schema.ts";
+import { secretDeps } from "../../config/load-config.ts";
+import { Secret } from "../../config/secret.ts";
+import {
+  accountIdOf,
+  CONNECTOR_KINDS,
+  type ConnectorAccount,
+  type ConnectorKind,
+  kindOfAccount,
+} from "../../config/sections/connectors.ts";
+import type { Ids } from "../../core/ids.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
+import type { Log } from "../../core/ports/log.ts";
+import type { Store } from "../../core/store/store.ts";
+
+const KINDS: Readonly<Record<ConnectorKind, ConnectorKindDefinition>> = { telegram: TELEGRAM };
+
+export interface ConfiguredDeps {
+  /** The live view. */
+  readonly config: Config;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly ports: { readonly clock: Clock; readonly log: Log; readonly store: Store; readonly ids: Ids };
+  once(connector: Connector): Connector;
+  /** Whether this process keeps running: only then it connects. */
+  readonly starts: boolean;
+  /** The engine's connectors. Those of the configuration are added and removed here. */
+  readonly connectors: Map<string, Connector>;
+}
+
+export interface ConfiguredConnectors {
+  /** Before the engine starts its connectors. */
+  add(): Promise<void>;
+  /** After a reload: starts, replaces and stops accounts. */
+  follow(hostOf: (connector: Connector) => ConnectorHost): Promise<void>;
+}
+
+export function configuredConnectors(deps: ConfiguredDeps): ConfiguredConnectors {
+  const { connectors, ports, once, starts } = deps;
+  const channels = new Map<ConnectorKind, AccountsConnector>();
+  const replace = async (hostOf?: (connector: Connector) => ConnectorHost): Promise<void> => {
+    for (const kind of CONNECTOR_KINDS) {
+      const accounts = accountsOf(deps, kind);
+      let channel = channels.get(kind);
+      if (!channel && accounts.length === 0) continue;
+      if (!channel && connectors.has(kind)) {
+        ports.log.warn("a connector of the program has the name of a channel in the configuration, which is not used", {
+          kind,
+        });
+        continue;
+      }
+      const isNew = channel === undefined;
+      channel ??= accountsConnector(kind, KINDS[kind].traits, { ...ports, once, starts });
+      await channel.replace(accounts);
+      if (accounts.length === 0) {
+        channels.delete(kind);
+        connectors.delete(kind);
+        await channel.stop();
+        continue;
+      }
+      channels.set(kind, channel);
+      connectors.set(kind, channel);
+      if (isNew && hostOf) await channel.start(hostOf(channel));
+    }
+  };
+  return { add: () => replace(), follow: (hostOf) => replace(hostOf) };
+}
+
+function accountsOf({ config, home, env, ports }: ConfiguredDeps, kind: ConnectorKind): readonly ChannelAccount[] {
+  const reveal = (secret: Secret): string => secret.reveal(secretDeps(home, env));
+  return Object.entries(config.connectors).flatMap(([name, live]): readonly ChannelAccount[] => {
+    const settings = plain(live) as ConnectorAccount;
+    if (kindOfAccount(name, settings) !== kind || !settings.enabled) return [];
+    const accountId = accountIdOf(name, kind);
+    return [
+      {
+        ...{ name, accountId },
+        fingerprint: fingerprintOf(settings, reveal),
+        open: () => KINDS[kind].open({ name, accountId, settings, reveal, ports }),
+      },
+    ];
+  });
+}
+
+/** A copy of a section of the live view: an account keeps the settings it was opened with. */
+function plain(value: unknown): unknown {
+  if (value instanceof Secret || typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, plain(child)]));
+}
+
+/** Settings with the same text are the same. A secret counts with its value, as a hash. */
+function fingerprintOf(settings: ConnectorAccount, reveal: (secret: Secret) => string): string {
+  const text = JSON.stringify(Object.entries(settings).map(([key, value]) => [key, secretsHashed(value, reveal)]));
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function secretsHashed(value: unknown, reveal: (secret: Secret) => string): unknown {
+  if (value instanceof Secret) {
+    try {
+      return createHash("sha256").update(reveal(value)).digest("hex");
+    } catch {
+      return value.describe();
+    }
+  }
+  if (typeof value !== "object" || value === null) return value;
+  return Object.entries(value).map(([key, child]) => [key, secretsHashed(child, reveal)]);
+}
