@@ -117,6 +117,7 @@ const lines = (): readonly Line[] => [
 
 /** Commands that do not depend on whether an engine runs, and those that need the home for themselves. */
 const LOCAL: Readonly<Record<string, string>> = {
+  chat: "needs a terminal: chat.test.ts",
   serve: "is the engine",
   "store copy": "needs both stores for itself",
   repair: "needs the home for itself",

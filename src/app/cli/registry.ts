@@ -12,6 +12,10 @@ export interface Registration {
 export type Registry = Readonly<Record<string, Registration>>;
 
 export const REGISTRY: Registry = {
+  chat: {
+    summary: "talk with an agent in the terminal",
+    load: async () => (await import("./commands/chat.ts")).chatCommand,
+  },
   run: {
     summary: "answer the text you pipe in, then exit",
     load: async () => (await import("./commands/run.ts")).runCommand,

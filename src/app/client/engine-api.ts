@@ -21,11 +21,13 @@ const MAX_PAUSE_MS = 5_000;
 export class EngineApi {
   readonly #transport: Transport;
   readonly #closed: AbortSignal | undefined;
+  readonly #maxTries: number;
 
   /** `closed`: aborted when the client is closed. Then nothing is tried again. */
-  constructor(transport: Transport, closed?: AbortSignal) {
+  constructor(transport: Transport, closed?: AbortSignal, maxTries = MAX_TRIES) {
     this.#transport = transport;
     this.#closed = closed;
+    this.#maxTries = maxTries;
   }
 
   /** The JSON of the answer. Changes nothing. */
@@ -89,7 +91,7 @@ export class EngineApi {
       try {
         return await ask(signal);
       } catch (error) {
-        if (signal?.aborted || tries >= MAX_TRIES || !mayRepeat(error)) throw error;
+        if (signal?.aborted || tries >= this.#maxTries || !mayRepeat(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), MAX_PAUSE_MS)));
       }
     }

@@ -13,10 +13,16 @@ export interface StreamOptions {
   /** The id of the last event the reader has. */
   readonly after?: string;
   readonly signal?: AbortSignal;
+  /** Called when the stream is open, and when its connection is lost. */
+  readonly onConnection?: (state: "open" | "lost") => void;
+  /** Never gives up: a server that is away for long is waited for. */
+  readonly keepTrying?: boolean;
 }
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5_000;
+/** A person watches. */
+const KEPT_PAUSE_MS = 500;
 /** Times in a row that the stream may fail without one event. */
 const MAX_FAILURES = 8;
 
@@ -24,13 +30,13 @@ const MAX_FAILURES = 8;
 export async function* readEvents(
   transport: Transport,
   path: string,
-  { after, signal }: StreamOptions = {},
+  { after, signal, onConnection, keepTrying = false }: StreamOptions = {},
 ): AsyncGenerator<ServerEvent> {
   let last = after;
   let failures = 0;
   for (;;) {
     try {
-      for await (const event of connectOnce(transport, path, last, signal)) {
+      for await (const event of connectOnce(transport, path, last, { signal, onConnection })) {
         failures = 0;
         last = event.id ?? last;
         yield event;
@@ -38,8 +44,10 @@ export async function* readEvents(
       return;
     } catch (error) {
       failures += 1;
-      if (signal?.aborted || failures > MAX_FAILURES || !mayContinue(error)) throw error;
-      const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), MAX_PAUSE_MS);
+      if (signal?.aborted || (failures > MAX_FAILURES && !keepTrying) || !mayContinue(error)) throw error;
+      onConnection?.("lost");
+      const longest = keepTrying ? KEPT_PAUSE_MS : MAX_PAUSE_MS;
+      const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10), longest);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
@@ -53,12 +61,13 @@ async function* connectOnce(
   transport: Transport,
   path: string,
   after: string | undefined,
-  signal: AbortSignal | undefined,
+  { signal, onConnection }: Pick<StreamOptions, "signal" | "onConnection">,
 ): AsyncGenerator<ServerEvent> {
   const headers: Record<string, string> = { accept: "text/event-stream" };
   if (after !== undefined) headers["last-event-id"] = after;
   const { status, body } = await transport({ method: "GET", path, headers, signal });
   if (status >= 400) throw apiErrorOf(status, parsed(await textOf(body)));
+  onConnection?.("open");
   yield* parseEvents(body);
 }
 

@@ -14,7 +14,7 @@ export const connectRookery = (options: ConnectOptions): ConnectedRookery =>
   connectedBy("home" in options ? homeTransport(resolve(options.home)) : httpTransport(options));
 
 /** Looks for the engine at each request: it may have been started again elsewhere. */
-const homeTransport =
+export const homeTransport =
   (home: string): Transport =>
   async (request) => {
     const engine = await findEngine(home);

@@ -34,6 +34,7 @@ import { type Answer, Answers, type Waiting } from "./answers.ts";
 import { answerCommand, type CommandHost } from "./command-context.ts";
 import { type Conversations, hostFor } from "./connector-host.ts";
 import { Deliveries } from "./deliveries.ts";
+import { type ConversationName, type DescribedConversation, describeConversation } from "./describe-conversation.ts";
 import { diagnose } from "./diagnose.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { LiveViews } from "./live-views.ts";
@@ -205,6 +206,11 @@ export class AgentSystem {
   /** The messages that wait at an agent, what each will do, and what was dropped. */
   whatWaits(agentId: AgentId): Promise<WhatWaits> {
     return whatWaits(this.#ports, this.#actors.get(agentId), this.#queue, agentId);
+  }
+
+  /** What a status line shows of a conversation. `agent`: undefined before its first message. */
+  describe(conversation: ConversationName): Promise<DescribedConversation> {
+    return describeConversation(this.#ports, this.#options, this.#queue, conversation);
   }
 
   /** Active and stuck work. */

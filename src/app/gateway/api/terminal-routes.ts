@@ -3,6 +3,8 @@
  * answers, so its messages have no address for a delivery: the replies are read from the message and its run.
  */
 import { z } from "zod";
+import { commandsOn } from "../../../config/sections/commands.ts";
+import { addressFor } from "../../../core/agent/address.ts";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
 import { submitText } from "../../../engine/commands/read-chat-command.ts";
@@ -13,11 +15,47 @@ import { type AcceptedOnce, accepted, postingOf, staleError } from "../messages/
 import { settledWithin } from "../messages/settled-within.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentParams, numberQuery, requireAgent } from "./params.ts";
+import { addressOf, agentParams, numberQuery, requireAgent } from "./params.ts";
 
 /** The channel of `rookery run`. Its senders are the owner, so only an admin may send as one. */
 const TERMINAL = "terminal";
 const MAX_WAIT_SECONDS = 60;
+
+const user = z.string().trim().min(1).max(256);
+/** Which conversation: an agent by its name, or a thread of the person. Default: where a person at the terminal speaks. */
+const conversation = {
+  agent: z.string().trim().min(1).max(512).optional(),
+  thread: z.string().trim().min(1).max(64).optional(),
+};
+
+const terminalRoute = defineRoute({
+  method: "GET",
+  path: "/api/terminal",
+  access: "admin",
+  action: "manage.terminal",
+  tag: "inbox",
+  summary: "Where a person at the terminal speaks: the conversation, its model, context and settings, today's cost",
+  query: z.object({ user, ...conversation }),
+  answers: {
+    status: 200,
+    holds:
+      "`{ version, startedAt, agentId, sessionKey, commands, model, why, thinking, verbose, reasoning, queueMode, context, today }`; `agentId` is null before the first message",
+  },
+  async handle({ context, principal, query }) {
+    const { version, startedAt } = context;
+    const address = addressIn(context, query);
+    const agent = query.agent
+      ? await requireAgent({ context, principal }, query.agent)
+      : await context.ports.store.agentByKey(address.sessionKey);
+    const { profile, sessionKey } = agent ?? address;
+    const described = await context.agents.describe({ agent, profile, channel: TERMINAL });
+    const commands = commandsOn(context.config().commands, TERMINAL);
+    return { json: { version, startedAt, agentId: agent?.id ?? null, sessionKey, commands, ...described } };
+  },
+});
+
+const addressIn = (context: GatewayContext, { user, thread }: { user: string; thread?: string }) =>
+  addressFor({ connector: TERMINAL, userId: user, channelId: user, threadId: thread }, context.config());
 
 const sendRoute = defineRoute({
   method: "POST",
@@ -28,7 +66,8 @@ const sendRoute = defineRoute({
   summary: "Send a text as a person at the terminal; commands such as /reset are carried out",
   example: { user: "ann", text: "hello" },
   body: z.strictObject({
-    user: z.string().trim().min(1).max(256),
+    user,
+    ...conversation,
     text: z.string().trim().min(1),
     /** The text is one line of several: each is answered on its own. */
     line: z.boolean().optional(),
@@ -39,11 +78,13 @@ const sendRoute = defineRoute({
   },
   async handle(call) {
     const { context, principal, keyed } = call;
-    const { user, text, line } = call.body;
+    const { user, text, line, thread } = call.body;
+    const named = call.body.agent === undefined ? undefined : await addressOf(call, call.body.agent);
     const source = { connector: TERMINAL, accountId: principal.id, channelId: user };
     const { behalf } = await postingOf(call);
     const posts: AcceptedOnce[] = [];
-    const host = context.agents.connectorHost({ name: TERMINAL }, async ({ to, body, sender }) => {
+    const host = context.agents.connectorHost({ name: TERMINAL }, async ({ to: usual, body, sender }) => {
+      const to = named ?? usual;
       // Each message has its own commit, and in it its own row under the key.
       const request = keyed && { ...keyed, key: `${keyed.key}#${posts.length}` };
       const posted = await context.agents.post({ to, body, source, sender, request, behalf }).catch((error) => {
@@ -57,6 +98,7 @@ const sendRoute = defineRoute({
       connector: TERMINAL,
       userId: user,
       channelId: user,
+      threadId: thread,
       messageId: context.ports.ids.uuid(),
       text,
       queueDefault: line ? { mode: "queue" } : undefined,
@@ -123,4 +165,4 @@ function whyUnanswered({ state, reason }: Message): { readonly reason: string; r
   return { reason: reason ? `${state} (${reason})` : state, failed: true };
 }
 
-export const terminalRoutes: readonly Route[] = [sendRoute, repliesRoute];
+export const terminalRoutes: readonly Route[] = [terminalRoute, sendRoute, repliesRoute];

@@ -1,0 +1,66 @@
+/** The questions that wait for the person, oldest first, without those put off. */
+
+import { ApiError } from "../../client/api.ts";
+import { type EngineApi, pathOf } from "../../client/engine-api.ts";
+import type { ApprovalAnswer, AskedApproval } from "./approval-panel.ts";
+
+export class ApprovalQueue {
+  readonly #api: EngineApi;
+  readonly #onChange: () => void;
+  readonly #later = new Set<string>();
+  #items: readonly AskedApproval[] = [];
+  #refreshing: Promise<void> | undefined;
+  #again = false;
+
+  constructor(api: EngineApi, onChange: () => void) {
+    this.#api = api;
+    this.#onChange = onChange;
+  }
+
+  /** All that wait, also those put off. */
+  get count(): number {
+    return this.#items.length;
+  }
+
+  get open(): readonly AskedApproval[] {
+    return this.#items.filter(({ id }) => !this.#later.has(id));
+  }
+
+  /** Calls that come while it reads lead to one more reading. */
+  refresh(): Promise<void> {
+    if (this.#refreshing) this.#again = true;
+    this.#refreshing ??= this.#read().finally(() => {
+      this.#refreshing = undefined;
+      if (!this.#again) return;
+      this.#again = false;
+      void this.refresh();
+    });
+    return this.#refreshing;
+  }
+
+  async #read(): Promise<void> {
+    const list = await this.#api
+      .get<{ items: readonly AskedApproval[] }>("/api/approvals", { state: "pending", limit: 20 })
+      .catch(() => undefined);
+    if (!list) return;
+    this.#items = [...list.items].reverse();
+    this.#onChange();
+  }
+
+  /** Durable when it resolves. An answer that another surface gave first counts. */
+  async answer({ id, digest }: AskedApproval, answer: ApprovalAnswer): Promise<void> {
+    this.#later.add(id);
+    if (answer !== "later") {
+      const body = answer === "no" ? { answer: "no", digest } : { answer: "yes", digest, always: answer === "always" };
+      try {
+        await this.#api.post(pathOf("api", "approvals", id), body);
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 409)) {
+          this.#later.delete(id);
+          throw error;
+        }
+      }
+    }
+    await this.refresh();
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * What agents say to the person on their own: shown, then acknowledged. What a killed chat has not acknowledged is shown by the
+ * next one. An answer that stands in the open conversation is not shown a second time (L12).
+ */
+import { type EngineApi, pathOf } from "../../client/engine-api.ts";
+import type { ChatSession } from "./chat-session.ts";
+import { withDelivery } from "./chat-state.ts";
+
+interface Delivered {
+  readonly id: string;
+  readonly agentId: string;
+  readonly runId?: string;
+  readonly text?: string;
+  readonly isError?: boolean;
+}
+
+export interface MailboxOptions {
+  readonly api: EngineApi;
+  readonly user: string;
+  readonly session: () => ChatSession;
+  /** How an agent is called on the screen. */
+  readonly nameOf: (agentId: string) => Promise<string | undefined>;
+  readonly onDelivery: () => void;
+  readonly signal: AbortSignal;
+}
+
+const HISTORY = 60;
+
+/** Ends with the signal. A delivery that cannot be handled now comes again with the next stream. */
+export async function followMailbox(options: MailboxOptions): Promise<void> {
+  const { api, user, signal } = options;
+  const path = `/api/deliveries/events?terminal=${encodeURIComponent(user)}`;
+  const shown = new Set<string>();
+  try {
+    for await (const { data } of api.events(path, { signal, keepTrying: true })) {
+      const item = data as unknown as Delivered;
+      if (!shown.has(item.id)) await show(options, item);
+      shown.add(item.id);
+      await api.post("/api/deliveries/ack", { ids: [item.id], terminal: user }).catch(() => shown.delete(item.id));
+      options.onDelivery();
+    }
+  } catch {
+    // The chat is closed, or this token has no such mailbox.
+  }
+}
+
+async function show({ api, session, nameOf }: MailboxOptions, item: Delivered): Promise<void> {
+  const open = session();
+  const isHere = item.agentId === open.agentId;
+  // The delivery is committed with the answer, so the answer is in the history by now, if it is one.
+  if (isHere && (await isInHistory(api, item).catch(() => false))) return;
+  const name = isHere ? undefined : ((await nameOf(item.agentId)) ?? "another agent");
+  open.update((state) => withDelivery(state, item, name));
+}
+
+interface Page {
+  readonly items: readonly {
+    readonly entry?: { role?: string; runId?: string; content?: readonly { text?: string }[] };
+  }[];
+}
+
+async function isInHistory(api: EngineApi, { agentId, runId, text = "" }: Delivered): Promise<boolean> {
+  if (runId === undefined) return false;
+  const { items } = await api.get<Page>(pathOf("api", "agents", agentId, "history"), { limit: HISTORY });
+  const said = items
+    .filter(({ entry }) => entry?.role === "assistant" && entry.runId === runId)
+    .flatMap(({ entry }) => entry?.content ?? [])
+    .map((block) => block.text ?? "");
+  return said.some((one) => one.trim() !== "" && (text.includes(one.trim()) || one.includes(text.trim())));
+}

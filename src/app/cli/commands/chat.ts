@@ -1,0 +1,72 @@
+/** `rookery chat`: a conversation in the terminal, with the engine that runs on the home or with one of its own. */
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { UsageError } from "../../../core/errors.ts";
+import { type CommandContext, defineAction, type Options } from "../command.ts";
+
+const OPTIONS = {
+  inline: { type: "boolean", description: "use the normal screen, so that the terminal keeps what scrolls away" },
+} as const satisfies Options;
+
+export const chatCommand = defineAction({
+  summary: "talk with an agent in the terminal",
+  usage: "[conversation]",
+  arguments: { min: 0, max: 1 },
+  description:
+    "Opens the main conversation, or the one you name: a name of your own, or an agent's id or session key. It uses the engine that runs on the home; without one it runs an engine until you leave.",
+  options: OPTIONS,
+  async run(context) {
+    if (!context.stdin().isTTY || !process.stdout.isTTY) {
+      throw new UsageError("`rookery chat` needs a terminal.", {
+        hint: 'Pipe text into `rookery run`, or use `rookery send "…"`.',
+      });
+    }
+    const [{ ChatApp }, { reachEngine }, { ProcessTerminal }, { readVersion }] = await Promise.all([
+      import("../chat/chat-app.ts"),
+      import("../chat/reach-engine.ts"),
+      import("@earendil-works/pi-tui"),
+      import("../../../adapters/system/version.ts"),
+    ]);
+    const isNew = !existsSync(context.paths.home);
+    let fatal: unknown;
+    const engine = await reachEngine(context, (error) => {
+      fatal = error;
+      app.leave();
+    });
+    const app = new ChatApp({
+      ...{
+        terminal: new ProcessTerminal(),
+        env: context.env,
+        transport: engine.transport,
+        isAttached: engine.isAttached,
+      },
+      ...{ user: "owner", conversation: conversationOf(context.args[0]), isInline: context.flags.inline ?? false },
+      ...{ version: readVersion(), place: shortHome(context), isNew, command: commandName(context) },
+    });
+    const onSignal = (): void => app.leave();
+    for (const signal of SIGNALS) process.once(signal, onSignal);
+    try {
+      await app.run();
+    } finally {
+      for (const signal of SIGNALS) process.off(signal, onSignal);
+      await engine.close();
+    }
+    if (fatal !== undefined) throw fatal;
+    return 0;
+  },
+});
+
+const SIGNALS = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
+
+/** A session key or an id names an agent, `main` the main conversation, any other name a conversation of the person. */
+function conversationOf(name: string | undefined) {
+  if (name === undefined || name === "main") return {};
+  return name.includes(":") || /^[a-z][a-z0-9]{23}$/u.test(name) ? { agent: name } : { thread: name };
+}
+
+const shortHome = ({ home }: CommandContext): string =>
+  home.startsWith(`${homedir()}/`) ? `~${home.slice(homedir().length)}` : home;
+
+/** How the person calls this program. */
+const commandName = ({ env }: CommandContext): string =>
+  env.npm_lifecycle_event === "start" ? "npm start --" : "rookery";
