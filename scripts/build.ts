@@ -1,7 +1,8 @@
-/** `npm run build`: builds the published package in `dist/`: JavaScript and types from tsc, and the SQL files beside them. */
+/** `npm run build`: builds the published package in `dist/`: JavaScript and types from tsc, the SQL files beside them, and the control room. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { buildWeb } from "./build-web.ts";
 
 const root = join(import.meta.dirname, "..");
 const source = join(root, "src");
@@ -30,5 +31,6 @@ function copySql(): number {
 rmSync(target, { recursive: true, force: true });
 compile();
 const copied = copySql();
+await buildWeb(join(target, "web"));
 for (const file of ["bin.js", "main.js"]) chmodSync(join(target, file), 0o755);
-console.log(`built dist/ with ${copied} SQL files`);
+console.log(`built dist/ with ${copied} SQL files and the control room`);

@@ -24,6 +24,10 @@ export const REGISTRY: Registry = {
     summary: "run the agents and serve the HTTP gateway",
     load: async () => (await import("./commands/serve.ts")).serveCommand,
   },
+  open: {
+    summary: "open the control room in a browser",
+    load: async () => (await import("./commands/open.ts")).openCommand,
+  },
   tokens: {
     summary: "list, mint and revoke tokens for the gateway",
     load: async () => (await import("./commands/tokens.ts")).tokensCommand,

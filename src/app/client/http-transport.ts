@@ -6,7 +6,8 @@ import type { Transport } from "./transport.ts";
 export interface HttpOptions {
   /** The address of the gateway, such as `http://127.0.0.1:18789`, or where another server has mounted it. */
   readonly url: string;
-  readonly token: string;
+  /** Absent in a page of the gateway itself: the browser sends its login. */
+  readonly token?: string;
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch;
 }
@@ -19,7 +20,7 @@ export function httpTransport({ url, token, fetch = globalThis.fetch }: HttpOpti
   }
   const base = url.endsWith("/") ? url.slice(0, -1) : url;
   return async ({ method, path, headers, body, signal }) => {
-    const authorized = { ...headers, authorization: `Bearer ${token}` };
+    const authorized = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
     const response = await fetch(base + path, { method, headers: authorized, body, signal }).catch((cause) => {
       throw lostConnection(cause);
     });

@@ -77,6 +77,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     version,
     startedAt: clock.now(),
     stopping,
+    address: {},
     openApi: () => {
       openApi ??= Promise.all([import("./routing/open-api.ts"), loadRoutes(options)]).then(([{ openApiOf }, routes]) =>
         openApiOf(routes, version),

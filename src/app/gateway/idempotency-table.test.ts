@@ -277,6 +277,19 @@ const TABLE: Readonly<Record<string, Row>> = {
       return { path, body: { nonce: "n".repeat(32) }, effects: auditRows("login.begin") };
     },
   },
+  "/api/logins/codes": {
+    once: "already_made",
+    prepare: async () => ({ path: "/api/logins/codes", effects: auditRows("login.code") }),
+  },
+  "/api/logins": {
+    elsewhere: "single use",
+    async prepare() {
+      const { json } = await kit.ask({ method: "POST", path: "/api/logins/codes", body: {} });
+      const code = new URL(String(json.url)).hash.slice("#code=".length);
+      const headers = { origin: "https://rookery.test" };
+      return { path: "/api/logins", body: { code, nonce: "n".repeat(32) }, headers, effects: auditRows("login.begin") };
+    },
+  },
   "/api/tokens": {
     once: "already_minted",
     elsewhere: "token record",

@@ -41,8 +41,10 @@ export async function openPort(context: GatewayContext, router: LazyRouter, opti
   });
   const server = createServer({ tls, limits: gateway.limits, onRequest });
   const port = await listen(server, options.port ?? gateway.port, host);
+  const url = `${isSecure ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  context.address.url = url;
   return {
-    url: `${isSecure ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    url,
     port,
     context,
     renew(next) {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 /** Each folder may import itself and the folders before it; files directly in the gateway may import all but the last. */
-const ORDER = ["http", "auth", "events", "messages", "routing", "openai", "api", "control", "", "in-process"];
+const ORDER = ["http", "auth", "events", "messages", "routing", "page", "openai", "api", "control", "", "in-process"];
 const ROOT = fileURLToPath(new URL(".", import.meta.url));
 const folderOf = (file: string): string => (file.includes("/") ? (file.split("/")[0] ?? "") : "");
 

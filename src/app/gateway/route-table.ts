@@ -5,6 +5,7 @@ import { approvalRoutes } from "./api/approval-routes.ts";
 import { auditRoutes } from "./api/audit-routes.ts";
 import { configRoutes } from "./api/config-routes.ts";
 import { connectorRoutes } from "./api/connector-routes.ts";
+import { conversationRoutes } from "./api/conversation-routes.ts";
 import { fileRoutes } from "./api/file-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
@@ -15,6 +16,7 @@ import { outboxRoutes } from "./api/outbox-routes.ts";
 import { peopleRoutes } from "./api/people-routes.ts";
 import { runRoutes } from "./api/run-routes.ts";
 import { sessionRoutes } from "./api/session-routes.ts";
+import { signInRoutes } from "./api/sign-in-routes.ts";
 import { spendRoutes } from "./api/spend-routes.ts";
 import { subagentRoutes } from "./api/subagent-routes.ts";
 import { swarmRoutes } from "./api/swarm-routes.ts";
@@ -25,6 +27,7 @@ import { triggerRoutes } from "./api/trigger-routes.ts";
 import { EAGER_ROUTES } from "./eager-routes.ts";
 import { modelRoutes } from "./openai/models.ts";
 import { responsesRoute } from "./openai/responses.ts";
+import { pageRoutes } from "./page/page-routes.ts";
 import type { Route } from "./routing/route.ts";
 
 export const ROUTES: readonly Route[] = [
@@ -45,6 +48,7 @@ export const ROUTES: readonly Route[] = [
   ...mailboxRoutes,
   ...fileRoutes,
   ...sessionRoutes,
+  ...conversationRoutes,
   ...spendRoutes,
   ...triggerRoutes,
   ...configRoutes,
@@ -54,4 +58,6 @@ export const ROUTES: readonly Route[] = [
   ...inviteRoutes,
   ...auditRoutes,
   ...terminalRoutes,
+  ...signInRoutes,
+  ...pageRoutes,
 ];

@@ -46,8 +46,10 @@ export interface StoreReader {
   agent(id: AgentId): Promise<AgentRecord | undefined>;
   agentByKey(key: SessionKey): Promise<AgentRecord | undefined>;
   agentFor(strategy: AgentFetchStrategy): Promise<AgentRecord | undefined>;
-  /** The conversations that people wrote to, of all people, the latest first. */
-  recentForeground(page: Page): Promise<readonly AgentRecord[]>;
+  /** The conversations that people wrote to, of all people, the latest first; `before`: behind this one, as it was read. */
+  recentForeground(
+    page: Page & { readonly before?: { readonly at: number; readonly agentId: AgentId } },
+  ): Promise<readonly AgentRecord[]>;
   /** Agents in the order of creation, for listings; `newest`: reversed. */
   agents(page: Page & { readonly after?: AgentId; readonly newest?: boolean }): Promise<readonly AgentRecord[]>;
   /** Agents without a parent, the newest first. */

@@ -57,6 +57,13 @@ const SELECT_MOST_RECENT_FOREGROUND: Statement = {
   text: `${SELECT_FROM}
 WHERE kind = 'user' AND last_human_at IS NOT NULL ORDER BY last_human_at DESC, no DESC LIMIT $1`,
 };
+const SELECT_RECENT_BEFORE: Statement = {
+  name: "select-recent-before",
+  text: `${SELECT_FROM}
+WHERE kind = 'user' AND last_human_at IS NOT NULL
+  AND (last_human_at, no) < ($1::bigint, coalesce((SELECT earlier.no FROM agents AS earlier WHERE earlier.id = $2), 0))
+ORDER BY last_human_at DESC, no DESC LIMIT $3`,
+};
 const SELECT_MOST_RECENT_HEARTBEAT: Statement = {
   name: "select-most-recent-heartbeat",
   text: `${SELECT_FROM} WHERE kind = 'heartbeat' AND NOT removed ORDER BY no DESC LIMIT $1`,
@@ -89,7 +96,10 @@ export function agentReads(connections: Connections): Pick<StoreReader, AgentRea
     agentsOfKind: (kind, { after, limit }) => page(SELECT_OF_KIND, limit, kind, after ?? null),
     busyAgents: ({ after, limit }) => page(SELECT_BUSY, limit, after ?? null),
     children: (agentId, { after, limit }) => page(SELECT_CHILDREN, limit, agentId, after ?? null),
-    recentForeground: ({ limit }) => page(SELECT_MOST_RECENT_FOREGROUND, limit),
+    recentForeground: ({ limit, before }) =>
+      before
+        ? page(SELECT_RECENT_BEFORE, limit, String(before.at), before.agentId)
+        : page(SELECT_MOST_RECENT_FOREGROUND, limit),
     roots: ({ after, limit }) => page(SELECT_ROOTS, limit, after ?? null),
   };
 }

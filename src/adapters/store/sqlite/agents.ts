@@ -36,6 +36,10 @@ FROM agents WHERE kind = ? AND no > coalesce((SELECT no FROM agents WHERE id = ?
 ORDER BY no LIMIT ?`;
 const SELECT_MOST_RECENT_FOREGROUND = `SELECT ${COLUMNS}
 FROM agents WHERE kind = 'user' AND last_human_at IS NOT NULL ORDER BY last_human_at DESC, no DESC LIMIT ?`;
+const SELECT_RECENT_BEFORE = `SELECT ${COLUMNS}
+FROM agents WHERE kind = 'user' AND last_human_at IS NOT NULL
+  AND (last_human_at, no) < (CAST(? AS INTEGER), coalesce((SELECT no FROM agents WHERE id = ?), 0))
+ORDER BY last_human_at DESC, no DESC LIMIT ?`;
 const SELECT_MOST_RECENT_HEARTBEAT = `SELECT ${COLUMNS}
 FROM agents WHERE kind = 'heartbeat' AND ${NOT_REMOVED} ORDER BY no DESC LIMIT ?`;
 const INSERT = `INSERT INTO agents (id, session_key, profile, person, kind, parent, descriptor, created_at, session_id, next_seq, cursor,
@@ -76,7 +80,10 @@ export function agentReads(db: Database): Pick<StoreReader, AgentReads> {
     agentsOfKind: (kind, { after, limit }) => page(SELECT_OF_KIND, limit, kind, after ?? null),
     busyAgents: ({ after, limit }) => page(SELECT_BUSY, limit, after ?? null),
     children: (agentId, { after, limit }) => page(SELECT_CHILDREN, limit, agentId, after ?? null),
-    recentForeground: ({ limit }) => page(SELECT_MOST_RECENT_FOREGROUND, limit),
+    recentForeground: ({ limit, before }) =>
+      before
+        ? page(SELECT_RECENT_BEFORE, limit, String(before.at), before.agentId)
+        : page(SELECT_MOST_RECENT_FOREGROUND, limit),
     roots: ({ after, limit }) => page(SELECT_ROOTS, limit, after ?? null),
   };
 }

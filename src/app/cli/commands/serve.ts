@@ -1,6 +1,7 @@
 /** `rookery serve`: runs the agents and the HTTP gateway until a signal stops it. */
 import { flushCompileCache } from "node:module";
 import { errorText, HomeLockedError, UsageError } from "../../../core/errors.ts";
+import { OWNER } from "../../../core/people/person.ts";
 import { defineAction } from "../command.ts";
 
 const KEEP_COMPILED_MS = 5_000;
@@ -21,7 +22,10 @@ export const serveCommand = defineAction({
     const stop = Promise.withResolvers<void>();
     process.once("SIGTERM", stop.resolve);
     process.once("SIGINT", stop.resolve);
-    const { serve } = await import("../../library/serve.ts");
+    const [{ serve }, { signInUrl }] = await Promise.all([
+      import("../../library/serve.ts"),
+      import("../../gateway/api/sign-in-url.ts"),
+    ]);
     const starting = serve({
       paths: { ...paths, mirror: flags.mirror },
       config,
@@ -41,12 +45,17 @@ export const serveCommand = defineAction({
     // Saves the compile cache now: a killed process cannot do it at its end.
     setTimeout(flushCompileCache, KEEP_COMPILED_MS).unref();
     const { gateway, node, token } = serving;
+    const open = await signInUrl(gateway.context, { person: OWNER, surface: "cli" });
     const where = "env" in token.from ? token.from.env : token.from.file;
     if (json)
-      stdout.write(`${JSON.stringify({ url: gateway.url, port: gateway.port, pid: process.pid, token: where })}\n`);
+      stdout.write(
+        `${JSON.stringify({ url: gateway.url, port: gateway.port, pid: process.pid, token: where, open: open.url })}\n`,
+      );
     else {
       const made = "made" in token.from && token.from.made ? " (just made)" : "";
-      stdout.write(`Rookery listens on ${gateway.url}\nThe token is in ${where}${made}.\n`);
+      stdout.write(
+        `Rookery listens on ${gateway.url}\nThe token is in ${where}${made}.\nOpen ${open.url}\nThis link works once, within a minute. Later: rookery open\n`,
+      );
     }
     if (node.rebuilt)
       stderr.write(`The database was missing and was rebuilt from the plain files. ${node.rebuilt.gap ?? ""}\n`);

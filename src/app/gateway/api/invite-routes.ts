@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { cookieIn, cookieName } from "../auth/ambient-identity.ts";
+import { cookieIn, cookieName, loginCookie } from "../auth/ambient-identity.ts";
 import { countFailure } from "../auth/authorise.ts";
 import { HttpError } from "../http/http-error.ts";
 import { decodeUtf8, parseJsonBody } from "../http/read-request.ts";
@@ -52,7 +52,7 @@ const useRoute = defineRoute({
   params,
   answers: {
     status: 303,
-    holds: "a cookie and the way back to the page; with a JSON body 200 and `{ person, expiresAt }`",
+    holds: "a cookie and the way to the control room; with a JSON body 200 and `{ person, expiresAt }`",
   },
   async handle(call) {
     const { context, incoming, caller } = call;
@@ -64,17 +64,11 @@ const useRoute = defineRoute({
     context.remoteNodes?.notifyChanged("tokens");
     const { person, expiresAt } = used.login;
     const seconds = Math.max(0, Math.floor((expiresAt - context.ports.clock.now()) / 1_000));
-    const secure = caller.isSecure();
-    const cookie = `${cookieName(secure)}=${used.secret}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
+    const cookie = loginCookie(used.secret, caller.isSecure(), seconds);
     const headers = { "set-cookie": cookie, "idempotent-replayed": used.isRepeated ? "true" : undefined };
     if (isJson) return { json: { person, expiresAt }, headers };
-    // Relative to /invite/…, so that a prefix in the public address is kept.
-    return {
-      status: 303,
-      text: "",
-      type: "text/plain",
-      headers: { ...headers, location: encodeURIComponent(invitation) },
-    };
+    // The control room, relative to /invite/…, so that a prefix in the public address is kept.
+    return { status: 303, text: "", type: "text/plain", headers: { ...headers, location: "../" } };
   },
 });
 

@@ -20,6 +20,10 @@ export interface AmbientContext {
 /** `__Host-`: no other host, and no page without TLS, can set it. */
 export const cookieName = (secure: boolean): string => (secure ? "__Host-rookery" : "rookery");
 
+/** `SameSite=Strict`: no page of another site makes the browser send it. */
+export const loginCookie = (secret: string, secure: boolean, seconds: number): string =>
+  `${cookieName(secure)}=${secret}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`;
+
 const PROXY = "proxy";
 const MAX_IDENTITY = 256;
 

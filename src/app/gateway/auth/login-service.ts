@@ -1,9 +1,9 @@
 /**
- * Invitations and the logins they become. A change is one commit with its row of the audit log; an invitation is used once, also
+ * Invitations, the sign-in codes of the owner, and the logins they become. A change is one commit with its row of the audit log; an invitation is used once, also
  * by two requests at the same moment and with a kill in between. Nodes that share a store read the records again.
  */
 import { ConflictError, errorText } from "../../../core/errors.ts";
-import type { PersonId } from "../../../core/people/person.ts";
+import { OWNER as OWNER_ID, type PersonId } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { submit } from "../../../engine/commit/submit.ts";
@@ -35,6 +35,8 @@ export interface LoginOptions {
 
 const HOUR_MS = 3_600_000;
 const INVITATION_MS = 24 * HOUR_MS;
+/** How long a sign-in code of the owner works. */
+const CODE_MS = 60_000;
 /** How long a browser that lost the answer may send its form again. */
 const REPEAT_MS = 10 * 60_000;
 const MAX_TRIES = 20;
@@ -58,13 +60,10 @@ export class LoginService {
 
   /** The principal of a login's secret; undefined if it is unknown, ended or expired. */
   async find(secret: string): Promise<Principal | undefined> {
-    const { store } = this.#options.ports;
     if (!findLogin(this.#records, secret)) await this.#refresh();
     const login = findLogin(this.#records, secret);
     if (!login || !this.#isCurrent(login)) return undefined;
-    // A person who is gone, or no longer a guest, has no login.
-    const person = await store.person(login.person);
-    return person?.role === "guest" ? principalOf(login) : undefined;
+    return (await this.#mayLogIn(login.person)) ? principalOf(login) : undefined;
   }
 
   /** Whether the login of a principal is still there. True for principals without a login. */
@@ -85,21 +84,37 @@ export class LoginService {
     return { secret, expiresAt, ops: [put, row] };
   }
 
-  /** Who a secret invites; undefined if it was used or has expired. */
+  /** Makes a code that signs the owner in once, within a minute. Durable when it resolves; `also` is committed with it. */
+  async code(by: Actor, also: readonly Op[] = []): Promise<{ code: string; expiresAt: number }> {
+    for (let tries = 1; tries <= MAX_TRIES; tries++) {
+      const now = this.#options.ports.clock.now();
+      const { id, text: code, hash } = freshInvitation();
+      const expiresAt = now + CODE_MS;
+      const invitation = { id, hash, person: OWNER_ID, createdAt: now, expiresAt };
+      const put = await this.#putOp((records) => withInvitation(records, invitation, now));
+      const row = auditOp(by, now, { action: "login.code", target: OWNER_ID });
+      if (await this.#commit("login.code", [put, row, ...also])) return { code, expiresAt };
+    }
+    throw crowded();
+  }
+
+  /** Who a secret invites; undefined if it was used or has expired. A code of the owner is no invitation. */
   async invited(secret: string): Promise<string | undefined> {
     await this.reload();
     const invitation = findInvitation(this.#records, secret);
-    return invitation && invitation.expiresAt > this.#options.ports.clock.now() ? invitation.person : undefined;
+    if (!invitation || invitation.person === OWNER_ID) return undefined;
+    return invitation.expiresAt > this.#options.ports.clock.now() ? invitation.person : undefined;
   }
 
   /**
-   * Uses an invitation: durable when it resolves. Undefined if it was used with another nonce, has expired, or its person is
-   * gone. `isRepeated`: it was used with this nonce a moment ago, and the same login is returned.
+   * Uses an invitation, or a code of the owner: durable when it resolves. Undefined if it was used with another nonce, has
+   * expired, is of the other kind, or its person is gone. `isRepeated`: it was used with this nonce a moment ago, and the same login is returned.
    */
   async exchange(
     invitation: string,
     nonce: string,
     browser: string | undefined,
+    kind: "invite" | "code" = "invite",
   ): Promise<{ secret: string; login: ShownLogin; isRepeated: boolean } | undefined> {
     const { ports, loginMs } = this.#options;
     const { id, text: secret, hash } = loginSecret(invitation, nonce);
@@ -113,9 +128,9 @@ export class LoginService {
         const isLate = login === undefined || now - login.createdAt > REPEAT_MS || !this.#isCurrent(login);
         return isLate ? undefined : { secret, login: shown(login), isRepeated: true };
       }
-      if ((await ports.store.person(used.person))?.role !== "guest") return undefined;
+      if ((used.person === OWNER_ID) !== (kind === "code") || !(await this.#mayLogIn(used.person))) return undefined;
       const login = { id, hash, person: used.person, createdAt: now, expiresAt: now + loginMs(), browser };
-      const by = { person: used.person, surface: "invite", token: LOGIN_PREFIX + id };
+      const by = { person: used.person, surface: kind, token: LOGIN_PREFIX + id };
       const done = await this.#commit("login.begin", [
         putOf(exchanged(records, used, login, now), before),
         auditOp(by, now, { action: "login.begin", target: used.person }),
@@ -173,6 +188,11 @@ export class LoginService {
     }
   }
 
+  /** A person who is gone, or no longer a guest, has no login. */
+  async #mayLogIn(person: string): Promise<boolean> {
+    return person === OWNER_ID || (await this.#options.ports.store.person(person))?.role === "guest";
+  }
+
   /** Another node may just have made a login. */
   async #refresh(): Promise<void> {
     const { isShared, ports } = this.#options;
@@ -205,9 +225,9 @@ const putOf = (records: LoginRecords, before: string | undefined): Op => ({
 const principalOf = ({ id, person }: Login): Principal => ({
   id: LOGIN_PREFIX + id,
   name: `a login of ${person}`,
-  kind: "person",
+  kind: person === OWNER_ID ? "owner" : "person",
   person: person as PersonId,
-  scopes: ["chat"],
+  scopes: [person === OWNER_ID ? "admin" : "chat"],
 });
 
 const shown = ({ hash: _, ...rest }: Login): ShownLogin => rest;

@@ -139,16 +139,16 @@ function originRefusal(incoming: IncomingMessage, policy: RequestPolicy): Refusa
     // Browsers send Sec-Fetch-Site also on requests without an Origin.
     const site = incoming.headers["sec-fetch-site"];
     if (site !== "cross-site" && site !== "same-site") return undefined;
-    return opensInvitation(incoming) ? undefined : foreignOrigin();
+    return opensPage(incoming) ? undefined : foreignOrigin();
   }
   if (isSameOrigin(incoming, policy) || policy.allowedOrigins.includes(origin)) return undefined;
   return foreignOrigin();
 }
 
-/** A person follows the link of an invitation, in a mail or a chat on another site. The page changes nothing by itself. */
-function opensInvitation({ method, url = "", headers }: IncomingMessage): boolean {
+/** A person follows a link to the control room or to an invitation, on another site. The page changes nothing by itself. */
+function opensPage({ method, url = "", headers }: IncomingMessage): boolean {
   const isPage = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
-  return method === "GET" && isPage && url.startsWith(INVITE_PATH);
+  return method === "GET" && isPage && (url === "/" || url.startsWith(INVITE_PATH));
 }
 
 /** Where invitations lead to. */

@@ -19,7 +19,7 @@ const MAX_KEPT = 1_000;
 /** How long the subscription at other nodes outlives the last reader, which may reconnect. */
 const LINGER_MS = 30_000;
 /** Text and tool events are only for readers of one agent. */
-const LOGGED: readonly RunEvent["type"][] = ["start", "restart", "step", "end", "error"];
+const LOGGED: readonly RunEvent["type"][] = ["start", "restart", "step", "approval", "end", "error"];
 
 export class TreeEventLog {
   /** Part of every id: numbers of an earlier process are not valid here. */

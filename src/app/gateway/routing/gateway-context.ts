@@ -44,6 +44,8 @@ export interface GatewayContext {
   /** Aborts when the gateway stops. A handler that waits then answers 503, and the caller asks again. */
   readonly stopping: AbortSignal;
   readonly openApi: () => Promise<unknown>;
+  /** Where browsers reach the gateway; set when it listens on a port. */
+  readonly address: { url?: string };
 }
 
 export type Reload = (by?: Actor) => Promise<ReloadReport>;

@@ -1,0 +1,18 @@
+/** The address that signs the owner in to the control room. The code is in the fragment, which browsers do not send. */
+import type { Op } from "../../../core/store/change.ts";
+import type { Actor } from "../../../engine/people/audit-entry.ts";
+import type { GatewayContext } from "../routing/gateway-context.ts";
+
+/** Durable when it resolves: the code works once, within a minute. */
+export async function signInUrl(
+  { logins, config, address }: Pick<GatewayContext, "logins" | "config" | "address">,
+  by: Actor,
+  also?: readonly Op[],
+): Promise<{ url: string; expiresAt: number }> {
+  const { code, expiresAt } = await logins.code(by, also);
+  const base = (config().gateway.publicUrl ?? reachable(address.url ?? "")).replace(/\/$/, "");
+  return { url: `${base}/#code=${code}`, expiresAt };
+}
+
+/** No browser opens the address that stands for all addresses of the machine. */
+const reachable = (url: string): string => url.replace("://0.0.0.0:", "://127.0.0.1:").replace("://[::]:", "://[::1]:");

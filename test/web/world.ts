@@ -1,0 +1,141 @@
+/** A served installation with something in every view, made through the API and by real runs of a scripted model. */
+import { api, type FakeModel, fakeModel, type ModelCall, type Served, serve, TOKEN } from "../e2e/serving.ts";
+
+export interface World {
+  readonly model: FakeModel;
+  served: Served;
+  /** Lets the answers that wait go on. */
+  readonly release: () => void;
+  close(): Promise<void>;
+}
+
+const MORE = {
+  people: { records: { ann: { name: "Ann", role: "guest", grants: [{ ask: "write" }], accounts: ["telegram:42"] } } },
+  budgets: { day: { dollars: 25 }, person: { tokens: 200_000 } },
+};
+
+export const ANSWER = `The build is **green** again.
+
+| step | time |
+| --- | --- |
+| tests | 3 min |
+| package | 20 s |
+
+1. The flaky test waited for a clock; it now uses a virtual one.
+2. \`npm run check\` is clean.
+
+![tracker](https://evil.example/pixel.png)
+`;
+
+/** Prompts choose what the model does. */
+export function script(waiting: Set<() => void>): (call: ModelCall) => void {
+  return (call) => {
+    const last = call.body.messages.at(-1);
+    if (last?.role === "tool") return answer(call, "Done. I have written it down.");
+    if (call.prompt.includes("write a note"))
+      return callTool(call, "write", { path: "notes.md", content: "- water the plants" });
+    if (call.prompt.includes("what time")) return callTool(call, "current_time", {});
+    if (call.prompt.includes("slowly")) {
+      call.say("I am looking into it");
+      waiting.add(() => answer(call, ", and here is the rest."));
+      return;
+    }
+    answer(call, call.prompt.includes("build") ? ANSWER : `You said: ${call.prompt.slice(0, 200)}`);
+  };
+}
+
+function answer(call: ModelCall, text: string): void {
+  for (const piece of text.split(/(?<= )/)) call.say(piece);
+  call.end();
+}
+
+let calls = 0;
+export function callTool(call: ModelCall, name: string, args: object): void {
+  const id = `call_${++calls}`;
+  const delta = {
+    tool_calls: [{ index: 0, id, type: "function", function: { name, arguments: JSON.stringify(args) } }],
+  };
+  const chunk = (choice: object, more: object = {}): void => {
+    call.response.write(
+      `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "fake", choices: [{ index: 0, ...choice }], ...more })}\n\n`,
+    );
+  };
+  chunk({ delta, finish_reason: null });
+  chunk(
+    { delta: {}, finish_reason: "tool_calls" },
+    { usage: { prompt_tokens: 1_250, completion_tokens: 40, total_tokens: 1_290 } },
+  );
+  call.response.end("data: [DONE]\n\n");
+}
+
+export async function startWorld(): Promise<World> {
+  const model = await fakeModel();
+  const waiting = new Set<() => void>();
+  model.script = script(waiting);
+  const world: World = {
+    model,
+    served: await serve(model, { more: MORE }),
+    release() {
+      for (const go of waiting) go();
+      waiting.clear();
+    },
+    async close() {
+      world.release();
+      await world.served.stop();
+      await model.close();
+    },
+  };
+  await fill(world);
+  return world;
+}
+
+export const send = (served: Pick<Served, "url">, user: string, text: string, more: object = {}) =>
+  api(served, `/api/agents/${encodeURIComponent(`agent:main:api:dm:${user}`)}/messages`, {
+    method: "POST",
+    body: { text, sender: { id: user }, ...more },
+  });
+
+/** The owner's own text, in the main conversation. */
+export const sendMain = async (served: Pick<Served, "url">, text: string) => {
+  const { messages } = (await api(served, "/api/terminal/messages", {
+    method: "POST",
+    body: { user: "control-room", text },
+  })) as {
+    messages: { agentId: string; seq: number }[];
+  };
+  const [{ agentId, seq } = { agentId: "", seq: 0 }] = messages;
+  return (await api(served, `/api/agents/${agentId}/messages/${seq}?waitSeconds=20`)) as {
+    message: { agentId: string; runId?: string };
+  };
+};
+
+/** A message of the guest, with the guest's own token. */
+export async function sendAsAnn(served: Pick<Served, "url">, text: string, waitSeconds?: number): Promise<void> {
+  const minted = (await api(served, "/api/tokens", {
+    method: "POST",
+    body: { name: "ann", scopes: ["chat"], person: "ann" },
+  })) as { token: string };
+  await fetch(`${served.url}/api/agents/${encodeURIComponent("agent:main:api:dm:ann")}/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${minted.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ text, waitSeconds }),
+  });
+}
+
+async function fill({ served }: World): Promise<void> {
+  await sendMain(served, "Is the build green?");
+  await sendMain(served, "what time is it?");
+  for (const user of ["bob", "carla", "dora"]) await send(served, user, `Hello, this is ${user}.`, { waitSeconds: 20 });
+  const job = {
+    name: "Morning news",
+    schedule: { kind: "cron", expr: "0 7 * * 1-5" },
+    payload: { message: "What is new?" },
+  };
+  await api(served, "/api/cron", { method: "POST", body: job });
+  await api(served, "/api/agents", {
+    method: "POST",
+    body: { name: "clerk", description: "Files things.", systemPrompt: "You file things." },
+  });
+}
+
+export { TOKEN };

@@ -1,0 +1,72 @@
+/** The whole page: the sign-in, or the frame with the current view. Views are loaded when they are first shown. */
+import { Component, type ComponentType } from "preact";
+import { lazy, Suspense } from "preact/compat";
+import { useEffect } from "preact/hooks";
+import { useBadges } from "./badges.ts";
+import { followServer } from "./live.ts";
+import { route } from "./router.ts";
+import { session } from "./session.ts";
+import { t } from "./texts.ts";
+import { Keys } from "./ui/keys.tsx";
+import { Problem, Skeleton } from "./ui/parts.tsx";
+import { Shell, type ViewName } from "./ui/shell.tsx";
+import { Toasts } from "./ui/toast.tsx";
+import { Now } from "./views/now.tsx";
+import { SignIn } from "./views/sign-in.tsx";
+
+const VIEWS: Readonly<Record<string, ComponentType>> = {
+  now: Now,
+  conversations: lazy(async () => ({ default: (await import("./views/conversations.tsx")).Conversations })),
+};
+
+export function App() {
+  if (session.value.state !== "in") {
+    return (
+      <>
+        <SignIn />
+        <Toasts />
+      </>
+    );
+  }
+  return <SignedIn />;
+}
+
+function SignedIn() {
+  useEffect(followServer, []);
+  useBadges();
+  const { view, id } = route.value;
+  const View = VIEWS[view] ?? Now;
+  useEffect(() => {
+    document.title = `${t.nav[view as ViewName] ?? t.name} · ${t.name}`;
+    if (id === undefined) document.getElementById("main")?.scrollTo(0, 0);
+  }, [view, id]);
+  return (
+    <Shell>
+      <Keys />
+      <Guard key={view}>
+        <Suspense fallback={<Skeleton />}>
+          <View />
+        </Suspense>
+      </Guard>
+      <Toasts />
+    </Shell>
+  );
+}
+
+/** A view that fails does not take the others with it. */
+class Guard extends Component<{ children: preact.ComponentChildren }, { error?: unknown }> {
+  override state: { error?: unknown } = {};
+
+  static override getDerivedStateFromError(error: unknown) {
+    return { error };
+  }
+
+  render() {
+    const { error } = this.state;
+    return error === undefined ? (
+      this.props.children
+    ) : (
+      <Problem error={error} retry={() => this.setState({ error: undefined })} />
+    );
+  }
+}

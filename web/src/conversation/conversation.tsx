@@ -1,0 +1,193 @@
+/** One conversation, streaming. It stays at its end while the end is in sight. */
+import { useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ApiError, pathOf } from "../../../src/client-browser.ts";
+import { agentName } from "../agent-name.ts";
+import { api, isSignedOut } from "../api.ts";
+import { linkTo } from "../router.ts";
+import { isOwner, signedOut } from "../session.ts";
+import { t } from "../texts.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { MarkdownText } from "../ui/markdown-text.tsx";
+import { Badge, Button, Empty, Problem, Skeleton } from "../ui/parts.tsx";
+import { showDone } from "../ui/toast.tsx";
+import { Chat } from "./chat.ts";
+import { Composer, type Draft, ownKey } from "./composer.tsx";
+import { EntryView } from "./entries.tsx";
+import { type Entry, onPath, resultsOf, textOf } from "./entry.ts";
+import { Find } from "./find.tsx";
+import { Asks, LiveRunView } from "./live-run.tsx";
+
+export function Conversation({ id }: { id: string }) {
+  const name = id === "main" && !isOwner() ? ownKey() : id;
+  const chat = useMemo(() => new Chat(name), [name]);
+  const [problem, setProblem] = useState<unknown>();
+  useEffect(() => {
+    setProblem(undefined);
+    chat.open().catch((error) => {
+      if (isSignedOut(error)) signedOut(t.signIn.ended);
+      else setProblem(error);
+    });
+    return () => chat.close();
+  }, [chat]);
+  const isNew = id === "main" && problem instanceof ApiError && problem.status === 404;
+  if (isNew) return <NewConversation />;
+  if (problem !== undefined) return <Problem error={problem} />;
+  return <Opened chat={chat} />;
+}
+
+function NewConversation() {
+  return (
+    <div class="chat">
+      <div class="chat-scroll">
+        <Empty icon="chat" title={t.chat.emptyTitle}>
+          <p>{t.chat.emptyText}</p>
+        </Empty>
+      </div>
+      <Composer chat={undefined} name={t.chat.main} draft={NO_DRAFT} />
+    </div>
+  );
+}
+
+const NO_DRAFT: Draft = { text: "", n: 0 };
+
+function Opened({ chat }: { chat: Chat }) {
+  const agent = chat.agent.value;
+  const draft = useSignal(NO_DRAFT);
+  const branching = useSignal<Entry | undefined>(undefined);
+  const isFinding = useSignal(false);
+  if (!agent) return <Skeleton rows={6} />;
+  const branchTo = async (entryId: string): Promise<void> => {
+    await api.post(pathOf("api", "agents", agent.id, "branch"), { entryId });
+    await chat.reload();
+    showDone(t.chat.branchDone);
+  };
+  const onEdit = (entry: Entry): void => {
+    draft.value = { text: textOf(entry), n: draft.value.n + 1 };
+  };
+  const onBranch = (entry: Entry): void => {
+    branching.value = entry;
+  };
+  return (
+    <div class="chat">
+      <header class="chat-head">
+        <a class="button quiet only-icon chat-back" href={linkTo("conversations")} aria-label={t.common.back}>
+          <Icon name="back" />
+        </a>
+        <div class="chat-title">
+          <h2>{agentName(agent)}</h2>
+          <span class="muted mono">{agent.sessionKey}</span>
+        </div>
+        {chat.live.value && <Badge tone="ok">{t.chat.working.toLowerCase()}</Badge>}
+        {agent.stopped !== null && <Badge tone="bad">{t.now.stopped}</Badge>}
+        <Button
+          kind="quiet"
+          icon="search"
+          label={t.chat.find}
+          onClick={() => {
+            isFinding.value = !isFinding.value;
+          }}
+        />
+        {isOwner() && (
+          <a class="button quiet" href={linkTo("agents", agent.id)}>
+            {t.chat.details}
+          </a>
+        )}
+      </header>
+      {isFinding.value && <Find agentId={agent.id} />}
+      <Scroll chat={chat} onBranch={onBranch} onEdit={onEdit} />
+      <Composer chat={chat} name={agentName(agent)} draft={draft.value} />
+      {branching.value && (
+        <Dialog
+          title={t.chat.branchTitle}
+          action={t.chat.branchAction}
+          onAction={() => branchTo(branching.value?.id ?? "")}
+          onClose={() => {
+            branching.value = undefined;
+          }}
+        >
+          <p>{t.chat.branchText}</p>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+const NEAR_END = 80;
+
+function Scroll({
+  chat,
+  onBranch,
+  onEdit,
+}: {
+  chat: Chat;
+  onBranch: (entry: Entry) => void;
+  onEdit: (entry: Entry) => void;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const [isAtEnd, setAtEnd] = useState(true);
+  const before = useRef<number>(undefined);
+  const entries = chat.entries.value;
+  const { path, hidden } = useMemo(() => onPath(entries, chat.leaf.value), [entries, chat.leaf.value]);
+  const results = useMemo(() => resultsOf(entries), [entries]);
+  const actions = useMemo(() => ({ onBranch, onEdit }), [chat]);
+  const live = chat.live.value;
+  useLayoutEffect(() => {
+    const box = place.current;
+    if (!box) return;
+    // Earlier entries were added above: what is read stays in its place.
+    if (before.current !== undefined) {
+      box.scrollTop += box.scrollHeight - before.current;
+      before.current = undefined;
+    } else if (isAtEnd) box.scrollTop = box.scrollHeight;
+  }, [entries, live, chat.sent.value]);
+  const onScroll = (): void => {
+    const box = place.current;
+    if (box) setAtEnd(box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END);
+  };
+  const older = async (): Promise<void> => {
+    before.current = place.current?.scrollHeight;
+    await chat.readOlder();
+  };
+  return (
+    <div class="chat-scroll-box">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard */}
+      <div class="chat-scroll" ref={place} onScroll={onScroll} tabIndex={0} role="log" aria-label={t.chat.title}>
+        {chat.older.value === null ? (
+          <p class="chat-begin muted">{t.chat.beginning}</p>
+        ) : (
+          <div class="more">
+            <Button kind="quiet" onClick={older}>
+              {t.chat.older}
+            </Button>
+          </div>
+        )}
+        {hidden > 0 && <p class="chat-begin muted">{t.chat.blocked(hidden)}</p>}
+        {path.map((placed) => (
+          <EntryView key={placed.position} placed={placed} results={results} actions={actions} />
+        ))}
+        <LiveRunView chat={chat} />
+        {!live && chat.agent.value && <Asks agentId={chat.agent.value.id} />}
+        {chat.sent.value.map(({ key, text }) => (
+          <article class="chat-person sending" key={key} aria-label={t.role.user}>
+            <div class="bubble">
+              <MarkdownText text={text} />
+            </div>
+          </article>
+        ))}
+      </div>
+      {!isAtEnd && (
+        <div class="to-end">
+          <Button
+            icon="down"
+            label={t.chat.newest}
+            onClick={() => {
+              place.current?.scrollTo({ top: place.current.scrollHeight });
+            }}
+          />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,128 @@
+/**
+ * What happens on the server, as it happens. One stream tells which agents change; views then read again. After a lost connection
+ * the stream continues behind its last event. A hidden tab holds no connection and asks for nothing.
+ */
+import { signal } from "@preact/signals";
+import { api, isSignedOut } from "./api.ts";
+import { currentMe, signedOut } from "./session.ts";
+import { t } from "./texts.ts";
+
+export type Connection = "connecting" | "live" | "lost" | "paused";
+
+export const connection = signal<Connection>("connecting");
+/** Rises when something has changed. Views that show lists read again. */
+export const changes = signal(0);
+
+const BUMP_MS = 300;
+const HIDDEN_MS = 5_000;
+const RETRY_MS = 1_000;
+/** A guest has no stream of all agents and asks again instead. */
+const GUEST_POLL_MS = 4_000;
+
+let isBumping = false;
+export function bump(): void {
+  if (isBumping) return;
+  isBumping = true;
+  setTimeout(() => {
+    isBumping = false;
+    changes.value += 1;
+  }, BUMP_MS);
+}
+
+/** Calls `run` while the tab is visible, with a signal that aborts some seconds after it is hidden. Returns how to end it. */
+export function whileVisible(run: (signal: AbortSignal) => void, onPause?: () => void): () => void {
+  let stop: AbortController | undefined;
+  let hiding: ReturnType<typeof setTimeout> | undefined;
+  const start = (): void => {
+    clearTimeout(hiding);
+    if (stop) return;
+    stop = new AbortController();
+    run(stop.signal);
+  };
+  const end = (): void => {
+    clearTimeout(hiding);
+    stop?.abort();
+    stop = undefined;
+  };
+  const onChange = (): void => {
+    if (document.visibilityState === "visible") start();
+    else {
+      hiding = setTimeout(() => {
+        end();
+        onPause?.();
+      }, HIDDEN_MS);
+    }
+  };
+  document.addEventListener("visibilitychange", onChange);
+  if (document.visibilityState === "visible") start();
+  return () => {
+    document.removeEventListener("visibilitychange", onChange);
+    end();
+  };
+}
+
+/** Follows the server until the returned function is called. */
+export function followServer(): () => void {
+  let last: string | undefined;
+  const onPause = (): void => {
+    connection.value = "paused";
+  };
+  if (!currentMe().isOwner && !currentMe().scopes.includes("read")) return whileVisible(pollAsGuest, onPause);
+  return whileVisible((signal) => {
+    void followEvents("/api/events", {
+      signal,
+      after: () => last,
+      onEvent: ({ id }) => {
+        last = id ?? last;
+        bump();
+      },
+    });
+    // What has happened since the tab was hidden.
+    bump();
+  }, onPause);
+}
+
+function pollAsGuest(signal: AbortSignal): void {
+  const ask = async (): Promise<void> => {
+    try {
+      await api.get("/api/me", {}, signal);
+      connection.value = "live";
+      bump();
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isSignedOut(error)) return signedOut(t.signIn.ended);
+      connection.value = "lost";
+    }
+    const timer = setTimeout(ask, GUEST_POLL_MS);
+    signal.addEventListener("abort", () => clearTimeout(timer));
+  };
+  void ask();
+}
+
+export interface Following {
+  readonly signal: AbortSignal;
+  /** The id of the last event. */
+  after(): string | undefined;
+  onEvent(event: { id: string | undefined; type: string; data: Readonly<Record<string, unknown>> }): void;
+  /** The server has ended the stream or the connection is lost: it is opened again. */
+  onBreak?(): void;
+}
+
+/** Reads a stream until the signal aborts, across restarts of the server. Must not reject. */
+export async function followEvents(path: string, { signal, after, onEvent, onBreak }: Following): Promise<void> {
+  const onConnection = (state: "open" | "lost"): void => {
+    connection.value = state === "open" ? "live" : "lost";
+    if (state === "lost") onBreak?.();
+  };
+  while (!signal.aborted) {
+    try {
+      for await (const event of api.events(path, { after: after(), signal, onConnection })) onEvent(event);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isSignedOut(error)) return signedOut(t.signIn.ended);
+    }
+    if (signal.aborted) return;
+    onConnection("lost");
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}

@@ -1,0 +1,17 @@
+/** Starts the control room. */
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { signIn } from "./session.ts";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/parts.css";
+import "./styles/chat.css";
+import "./styles/views.css";
+
+const place = document.getElementById("app");
+if (place) render(<App />, place);
+void signIn();
+// A second link of `rookery open`, in a tab that is already open.
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#code=")) void signIn();
+});

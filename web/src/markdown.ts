@@ -1,0 +1,53 @@
+/**
+ * Markdown of agents and people as HTML. Everything that is not on the list below is removed: no styles, no forms, no frames, no
+ * images of other servers, which would tell them that someone reads (and what a prompt injection put into their addresses).
+ */
+import DOMPurify from "dompurify";
+import { Marked } from "marked";
+import { BASE } from "./api.ts";
+import { plainText } from "./format.ts";
+
+const TAGS = [
+  ..."p br hr h1 h2 h3 h4 h5 h6 strong em b i del s code pre blockquote ul ol li a img".split(" "),
+  ..."table thead tbody tr th td sup sub kbd input".split(" "),
+];
+const ATTRIBUTES = ["href", "src", "alt", "title", "type", "checked", "disabled", "start", "align"];
+
+const marked = new Marked({ gfm: true, breaks: true, async: false });
+const purify = DOMPurify(window);
+
+purify.addHook("afterSanitizeAttributes", (node) => {
+  if (node.tagName === "A") {
+    node.setAttribute("target", "_blank");
+    node.setAttribute("rel", "noopener noreferrer nofollow");
+  }
+  if (node.tagName === "IMG") keepOwnImage(node);
+  if (node.tagName === "INPUT" && node.getAttribute("type") !== "checkbox") node.remove();
+  if (node.tagName === "INPUT") node.setAttribute("aria-label", "task");
+});
+
+/** An image of another server becomes a link that says so. */
+function keepOwnImage(image: Element): void {
+  const source = image.getAttribute("src") ?? "";
+  const url = URL.canParse(source, BASE) ? new URL(source, `${BASE}/`) : undefined;
+  if (url?.href.startsWith(`${BASE}/api/files/`)) return;
+  const text = image.ownerDocument.createElement("span");
+  text.className = "blocked-image";
+  text.textContent = `[image: ${image.getAttribute("alt") || url?.hostname || "unknown"}]`;
+  image.replaceWith(text);
+}
+
+/** Longer texts are shown plain: a browser takes too long to lay them out. */
+export const MAX_MARKDOWN = 40_000;
+
+export function renderMarkdown(text: string): DocumentFragment {
+  const html = marked.parse(plainText(text)) as string;
+  return purify.sanitize(html, {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|\.?\/|#)/i,
+    RETURN_DOM_FRAGMENT: true,
+  });
+}

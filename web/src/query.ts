@@ -1,0 +1,103 @@
+/** Hooks that read from the API and read again when something changes. What was read stays on the screen meanwhile. */
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { isSignedOut, type Page } from "./api.ts";
+import { changes, whileVisible } from "./live.ts";
+import { signedOut } from "./session.ts";
+import { t } from "./texts.ts";
+
+export interface Query<T> {
+  readonly data: T | undefined;
+  readonly error: unknown;
+  readonly isLoading: boolean;
+  reload(): void;
+}
+
+export interface QueryOptions {
+  /** What it depends on: another value forgets the data and reads again. */
+  readonly key: string;
+  /** Also reads again after this time while the tab is visible, for what no event tells. */
+  readonly pollMs?: number;
+  /** Default true. */
+  readonly isLive?: boolean;
+}
+
+export function useQuery<T>(read: (signal: AbortSignal) => Promise<T>, options: QueryOptions): Query<T> {
+  const { key, pollMs, isLive = true } = options;
+  const [state, setState] = useState<{ key: string; data?: T; error?: unknown; isLoading: boolean }>({
+    key,
+    isLoading: true,
+  });
+  const [asked, setAsked] = useState(0);
+  const reading = useRef(read);
+  reading.current = read;
+  const version = isLive ? changes.value : 0;
+  useEffect(() => {
+    const stop = new AbortController();
+    setState((before) => (before.key === key ? before : { key, isLoading: true }));
+    reading.current(stop.signal).then(
+      (data) => stop.signal.aborted || setState({ key, data, isLoading: false }),
+      (error) => {
+        if (stop.signal.aborted) return;
+        if (isSignedOut(error)) return signedOut(t.signIn.ended);
+        setState((before) => ({ ...before, key, error, isLoading: false }));
+      },
+    );
+    return () => stop.abort();
+  }, [key, asked, version]);
+  const reload = useCallback(() => setAsked((n) => n + 1), []);
+  usePoll(pollMs, reload);
+  const isCurrent = state.key === key;
+  return {
+    data: isCurrent ? state.data : undefined,
+    error: isCurrent ? state.error : undefined,
+    isLoading: !isCurrent || state.isLoading,
+    reload,
+  };
+}
+
+function usePoll(ms: number | undefined, reload: () => void): void {
+  useEffect(() => {
+    if (ms === undefined) return undefined;
+    return whileVisible((signal) => {
+      const timer = setInterval(reload, ms);
+      signal.addEventListener("abort", () => clearInterval(timer));
+    });
+  }, [ms, reload]);
+}
+
+export interface Paged<T> extends Query<readonly T[]> {
+  readonly hasMore: boolean;
+  more(): void;
+}
+
+const PAGE = 50;
+/** More are not read again at once: the rest stays as it was read. */
+const MOST_LIVE = 200;
+
+/** A list that grows by pages; all of it is read again when something changes. */
+export function usePaged<T>(
+  read: (limit: number, cursor: string | number | undefined, signal: AbortSignal) => Promise<Page<T>>,
+  options: QueryOptions,
+): Paged<T> {
+  const [size, setSize] = useState({ key: options.key, limit: PAGE });
+  const limit = size.key === options.key ? size.limit : PAGE;
+  const query = useQuery(
+    async (signal) => {
+      const items: T[] = [];
+      let cursor: string | number | undefined;
+      for (;;) {
+        const page = await read(Math.min(limit - items.length, MOST_LIVE), cursor, signal);
+        items.push(...page.items);
+        if (page.next === null || items.length >= limit) return { items, next: page.next };
+        cursor = page.next;
+      }
+    },
+    { ...options, key: options.key },
+  );
+  const { data, reload } = query;
+  const more = useCallback(() => {
+    setSize({ key: options.key, limit: limit + PAGE });
+    reload();
+  }, [options.key, limit, reload]);
+  return { ...query, data: data?.items, hasMore: data !== undefined && data.next !== null, more };
+}

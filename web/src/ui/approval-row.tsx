@@ -1,0 +1,94 @@
+/** A question about a tool call, with its answer buttons. The digest binds the answer to the call that is shown. */
+
+import { useState } from "preact/hooks";
+import { ApiError } from "../../../src/client-browser.ts";
+import type { Approval } from "../../../src/core/rights/approval.ts";
+import { api } from "../api.ts";
+import { linkTo } from "../router.ts";
+import { isOwner } from "../session.ts";
+import { t } from "../texts.ts";
+import { Dialog } from "./dialog.tsx";
+import { Badge, Button, Details, Field, inputValue, Row, Time, type Tone } from "./parts.tsx";
+import { showDone, showProblem } from "./toast.tsx";
+
+const TONES: Readonly<Record<string, Tone>> = { pending: "warn", approved: "info", used: "ok", denied: "bad" };
+
+export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDecided: () => void }) {
+  const { id, tool, prompt, state, agentId, runId, behalf, askedAt, dueAt, decidedBy, reason, digest } = approval;
+  const [isRefusing, setRefusing] = useState(false);
+  const answer = async (body: object): Promise<void> => {
+    try {
+      await api.post(`/api/approvals/${id}`, { ...body, digest });
+      showDone(t.approvals.answered);
+    } catch (error) {
+      // Another tab or another person was first: the list shows the answer that counts.
+      if (error instanceof ApiError && error.status === 409) showProblem(t.approvals.otherFirst);
+      else throw error;
+    } finally {
+      onDecided();
+    }
+  };
+  return (
+    <Row
+      title={tool}
+      href={linkTo("approvals", id)}
+      side={<Badge tone={TONES[state] ?? "neutral"}>{t.approvals.states[state]}</Badge>}
+      meta={
+        <>
+          <a href={linkTo("conversations", agentId)}>{t.approvals.conversation}</a>
+          <a href={linkTo("runs", runId)}>{t.chat.runLink}</a>
+          <span>{t.approvals.forPerson(behalf.person)}</span>
+          <span>
+            {t.approvals.asked} <Time at={askedAt} />
+          </span>
+          {state === "pending" && (
+            <span>
+              {t.approvals.expires} <Time at={dueAt} />
+            </span>
+          )}
+          {decidedBy && <span>{t.approvals.by(decidedBy)}</span>}
+        </>
+      }
+    >
+      <p class="row-text">{prompt}</p>
+      {reason && <p class="row-note">{reason}</p>}
+      <Details summary={t.chat.arguments}>
+        <pre class="code">{JSON.stringify(approval.arguments, null, 2)}</pre>
+      </Details>
+      {state === "pending" && (
+        <div class="row-buttons">
+          <Button kind="primary" icon="check" onClick={() => answer({ answer: "yes" })}>
+            {t.approvals.yes}
+          </Button>
+          {isOwner() && <Button onClick={() => answer({ answer: "yes", always: true })}>{t.approvals.always}</Button>}
+          <Button kind="danger" icon="x" onClick={() => setRefusing(true)}>
+            {t.approvals.no}
+          </Button>
+        </div>
+      )}
+      {isRefusing && (
+        <Refuse
+          onClose={() => setRefusing(false)}
+          onRefuse={(why) => answer({ answer: "no", reason: why || undefined })}
+        />
+      )}
+    </Row>
+  );
+}
+
+function Refuse({ onClose, onRefuse }: { onClose: () => void; onRefuse: (reason: string) => Promise<void> }) {
+  const [reason, setReason] = useState("");
+  return (
+    <Dialog
+      title={t.approvals.noTitle}
+      action={t.approvals.no}
+      isDanger
+      onClose={onClose}
+      onAction={() => onRefuse(reason.trim())}
+    >
+      <Field label={t.approvals.reason} hint={t.approvals.reasonHint}>
+        <textarea rows={3} maxLength={500} value={reason} onInput={(event) => setReason(inputValue(event))} />
+      </Field>
+    </Dialog>
+  );
+}

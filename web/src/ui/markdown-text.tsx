@@ -1,0 +1,33 @@
+/** A text of an agent or a person. Long ones are shown plain and in part, so that no text makes the page slow. */
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { count, plainText } from "../format.ts";
+import { MAX_MARKDOWN, renderMarkdown } from "../markdown.ts";
+import { t } from "../texts.ts";
+
+const PART = 20_000;
+
+export function MarkdownText({ text }: { text: string }) {
+  return text.length > MAX_MARKDOWN ? <LongText text={text} /> : <Rendered text={text} />;
+}
+
+function Rendered({ text }: { text: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    place.current?.replaceChildren(renderMarkdown(text));
+  }, [text]);
+  return <div class="markdown" ref={place} />;
+}
+
+export function LongText({ text }: { text: string }) {
+  const [shown, setShown] = useState(PART);
+  return (
+    <div>
+      <pre class="plain-text">{plainText(text.slice(0, shown))}</pre>
+      {shown < text.length && (
+        <button type="button" class="button quiet" onClick={() => setShown(shown + PART)}>
+          {t.common.moreText(count(text.length - shown))}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+/** What a browser sees that is not signed in: what to type, and nothing of the installation. */
+import { session } from "../session.ts";
+import { t } from "../texts.ts";
+import { Icon } from "../ui/icons.tsx";
+import { Mark } from "../ui/shell.tsx";
+
+export function SignIn() {
+  const now = session.value;
+  if (now.state === "loading") {
+    return (
+      <main class="sign-in" aria-busy="true">
+        <Mark />
+        <p class="muted">{t.signIn.loading}</p>
+      </main>
+    );
+  }
+  const problem = now.state === "out" ? now.problem : undefined;
+  return (
+    <main class="sign-in">
+      <div class="sign-in-card">
+        <Mark />
+        <h1>{t.signIn.title}</h1>
+        {problem === undefined ? (
+          <p>{t.signIn.lead}</p>
+        ) : (
+          <p class="problem-text" role="alert">
+            <Icon name="alert" /> {problem}
+          </p>
+        )}
+        <p>{t.signIn.how}</p>
+        <pre class="command">{t.signIn.command}</pre>
+        <p class="muted">{t.signIn.fromClone}</p>
+        <p>{t.signIn.afterwards}</p>
+        <p class="muted">{t.signIn.guest}</p>
+      </div>
+    </main>
+  );
+}
