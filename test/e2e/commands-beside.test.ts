@@ -119,6 +119,7 @@ const lines = (): readonly Line[] => [
 const LOCAL: Readonly<Record<string, string>> = {
   chat: "needs a terminal: chat.test.ts",
   serve: "is the engine",
+  open: "needs the gateway of a running engine; test/web uses it",
   "store copy": "needs both stores for itself",
   repair: "needs the home for itself",
   nodes: "reads a shared store",
