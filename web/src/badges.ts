@@ -13,17 +13,9 @@ export function useBadges(): void {
     async (signal) => {
       const open = await api.get<Page<unknown>>("/api/approvals", { state: "pending", limit: MOST }, signal);
       if (!isOwner()) return { approvals: open.items.length };
-      const failed = await api.get<{ deliveries: readonly unknown[] }>(
-        "/api/outbox",
-        { state: "failed", limit: MOST },
-        signal,
-      );
-      const unsure = await api.get<{ deliveries: readonly unknown[] }>(
-        "/api/outbox",
-        { state: "unconfirmed", limit: MOST },
-        signal,
-      );
-      return { approvals: open.items.length, outbox: failed.deliveries.length + unsure.deliveries.length };
+      const failed = await api.get<Page<unknown>>("/api/outbox", { state: "failed", limit: MOST }, signal);
+      const unsure = await api.get<Page<unknown>>("/api/outbox", { state: "unconfirmed", limit: MOST }, signal);
+      return { approvals: open.items.length, outbox: failed.items.length + unsure.items.length };
     },
     { key: "badges", pollMs: POLL_MS },
   );

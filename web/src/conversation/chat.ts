@@ -48,7 +48,7 @@ export interface Sent {
 }
 
 interface HistoryPage {
-  readonly entries: readonly { readonly position: number; readonly entry?: Entry }[];
+  readonly items: readonly { readonly position: number; readonly entry?: Entry }[];
   readonly next: number | null;
 }
 
@@ -130,11 +130,11 @@ export class Chat {
       this.live.value = agent.runId === null ? undefined : fresh(agent.runId);
       this.#settle(this.entries.value);
     });
-    const newest = page.entries[0]?.position;
+    const newest = page.items[0]?.position;
     this.#last = newest === undefined ? undefined : `-.0.0.0.${newest}`;
     const leaf = placed(page).at(-1)?.entry.id;
     // An entry may have been added between the two requests.
-    if (agent.leaf !== undefined && !page.entries.some(({ entry }) => entry?.id === agent.leaf)) this.leaf.value = leaf;
+    if (agent.leaf !== undefined && !page.items.some(({ entry }) => entry?.id === agent.leaf)) this.leaf.value = leaf;
   }
 
   #history(before: number | undefined, id = this.agent.peek()?.id ?? this.#name): Promise<HistoryPage> {
@@ -247,5 +247,5 @@ const toolOf = (live: LiveRun, callId: string): LiveTool =>
   live.tools.get(callId) ?? { name: "", text: "", isDone: false, isError: false };
 
 /** Oldest first. */
-const placed = ({ entries }: HistoryPage): readonly Placed[] =>
-  entries.flatMap(({ position, entry }) => (entry ? [{ position, entry }] : [])).reverse();
+const placed = ({ items }: HistoryPage): readonly Placed[] =>
+  items.flatMap(({ position, entry }) => (entry ? [{ position, entry }] : [])).reverse();

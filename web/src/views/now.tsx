@@ -39,7 +39,7 @@ export function Now() {
     pollMs: POLL_MS,
   });
   const usage = useQuery((signal) => api.get<Usage>("/api/usage", { since: midnight() }, signal), { key: "usage" });
-  const jobs = useQuery((signal) => api.get<{ jobs: readonly Job[] }>("/api/cron", {}, signal), { key: "jobs" });
+  const jobs = useQuery((signal) => api.get<Page<Job>>("/api/cron", {}, signal), { key: "jobs" });
   return (
     <div class="view">
       <ViewHead title={t.now.title} text={t.now.text} />
@@ -59,9 +59,11 @@ export function Now() {
 
 /** A guest sees the own agents only. */
 async function ownDiagnosis(signal: AbortSignal): Promise<Diagnosis> {
-  const { agents } = await api.get<{
-    agents: readonly (BusyAgent & { id: string; runId: string | null; updatedAt: number })[];
-  }>("/api/agents", { limit: 500 }, signal);
+  const { items: agents } = await api.get<Page<BusyAgent & { id: string; runId: string | null; updatedAt: number }>>(
+    "/api/agents",
+    { limit: 500 },
+    signal,
+  );
   const at = Date.now();
   const busy = agents
     .filter(({ runId, waiting }) => runId !== null || waiting > 0)
@@ -248,11 +250,11 @@ function NeedsYou({ diagnosis, approvals }: Omit<StatsProps, "usage">) {
   );
 }
 
-function NextJobs({ jobs }: { jobs: Query<{ jobs: readonly Job[] }> }) {
+function NextJobs({ jobs }: { jobs: Query<Page<Job>> }) {
   return (
     <Section title={t.now.next}>
       <Loaded query={jobs} rows={2}>
-        {({ jobs: all }) => {
+        {({ items: all }) => {
           const due = all
             .filter(({ state }) => state.nextRunAtMs !== undefined)
             .sort((a, b) => (a.state.nextRunAtMs ?? 0) - (b.state.nextRunAtMs ?? 0));
