@@ -77,6 +77,7 @@ export class FakeTelegram {
     this.token = options.token ?? "123456:fake-token";
     this.username = options.username ?? "rook_bot";
     this.#server.on("connection", (socket) => {
+      socket.setMaxListeners(0);
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
     });
@@ -178,7 +179,15 @@ export class FakeTelegram {
   async until(holds: () => boolean, ms = 10_000): Promise<void> {
     if (holds()) return;
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("the fake waited too long")), ms);
+      const timer = setTimeout(
+        () =>
+          reject(
+            new Error(
+              `the fake waited too long; sent: ${JSON.stringify(this.sent.slice(-6).map(({ chat, text }) => [chat, text]))}`,
+            ),
+          ),
+        ms,
+      );
       const watch = (): void => {
         if (!holds()) {
           this.#watchers.push(watch);

@@ -36,6 +36,10 @@ export const REGISTRY: Registry = {
     summary: "list, add, invite and remove people; link accounts, grant rights, set limits",
     load: async () => (await import("./commands/people.ts")).peopleCommand,
   },
+  pair: {
+    summary: "let people and groups in who write to your bots",
+    load: async () => (await import("./commands/pair.ts")).pairCommand,
+  },
   audit: {
     summary: "show the audit log: who did what, for which person, and what was decided",
     load: async () => (await import("./commands/audit.ts")).auditCommand,

@@ -13,6 +13,7 @@ import { inviteRoutes } from "./api/invite-routes.ts";
 import { loginRoutes } from "./api/login-routes.ts";
 import { mailboxRoutes } from "./api/mailbox-routes.ts";
 import { outboxRoutes } from "./api/outbox-routes.ts";
+import { pairingRoutes } from "./api/pairing-routes.ts";
 import { peopleRoutes } from "./api/people-routes.ts";
 import { runRoutes } from "./api/run-routes.ts";
 import { sessionRoutes } from "./api/session-routes.ts";
@@ -54,6 +55,7 @@ export const ROUTES: readonly Route[] = [
   ...configRoutes,
   ...tokenRoutes,
   ...peopleRoutes,
+  ...pairingRoutes,
   ...loginRoutes,
   ...inviteRoutes,
   ...auditRoutes,

@@ -28,7 +28,15 @@ const DAY_MS = 24 * HOUR_MS;
 export interface EngineParts
   extends Pick<
     AgentSystemOptions,
-    "nodeName" | "leaseMs" | "trialAfterMs" | "watchdog" | "remoteNodes" | "hooks" | "commands" | "files"
+    | "nodeName"
+    | "leaseMs"
+    | "trialAfterMs"
+    | "watchdog"
+    | "remoteNodes"
+    | "hooks"
+    | "commands"
+    | "accountsChanged"
+    | "files"
   > {
   readonly config: Config;
   readonly subagents: SubagentSettings;

@@ -43,6 +43,7 @@ import { commandParts } from "./command-parts.ts";
 import { type ConfiguredConnectors, configuredConnectors } from "./configured-connectors.ts";
 import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
 import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
+import { type LinkedAccounts, linkedAccounts } from "./linked-accounts.ts";
 import { type LiveConfig, liveConfigOf } from "./live-config.ts";
 import { openFiles } from "./open-files.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
@@ -129,6 +130,7 @@ interface Parts {
 export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   const { paths, errors } = options;
   const live = liveConfigOf(options.config, options.onConfigRead);
+  const linked = linkedAccounts(live, options.config);
   const { config } = live;
   await createHome(paths);
   makeWorkspaces(config, paths);
@@ -145,13 +147,16 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
     closing.defer(() => opened.close());
     watchdog = options.watchdog ? await watchdogOf({ ...options, config, opened, clock, ids, log }) : undefined;
     const base: Base = { options, config, clock, ids, log, opened, watchdog, telemetry: await openTelemetryOf(config) };
-    const parts = live.building(() => createParts(base));
+    const parts = live.building(() => createParts(base, linked));
     const { ports, system, triggers, models } = parts;
     closing.defer(() => parts.toolkit.close?.());
     closing.defer(() => system.drain());
     closing.defer(() => triggers.stop());
     closing.defer(startRetention(ports, () => retentionLimits(config), system.files));
     connect(base, parts, live);
+    await linked.read(ports);
+    // Another node may have linked accounts.
+    closing.defer(linked.follow(ports, system.directory));
     await start(base, parts);
     let closed: Promise<void> | undefined;
     return {
@@ -172,7 +177,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       config,
       async reload(next, changed) {
         makeWorkspaces(next, paths);
-        live.replace(next);
+        linked.replace(next);
         await syncConfiguredPeople(ports, config.people.records);
         await parts.configured.follow((connector) => system.connectorHost(connector));
         system.connectorsChanged();
@@ -195,7 +200,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
 }
 
 /** Builds every part. Nothing runs yet. */
-function createParts(base: Base): Parts {
+function createParts(base: Base, linked: LinkedAccounts): Parts {
   const { options, config, clock, ids, log, opened, telemetry, watchdog } = base;
   const { paths, env } = options;
   const models = openModels({ config, paths, clock, log, env });
@@ -241,6 +246,7 @@ function createParts(base: Base): Parts {
       toolkit,
       models,
       modelGiven,
+      accountsChanged: () => linked.read(ports),
       commands: commandParts({ config, paths, clock, models, cron: triggers.triggers.cron, modelGiven }),
     }),
   );

@@ -16,6 +16,8 @@ export interface Channel {
   sending: Sending;
   lookup: (delivery: OutgoingDelivery) => Promise<"arrived" | "absent" | "unknown">;
   maxTextLength?: number;
+  /** How long a send must wait for its turn. */
+  admit?: () => number;
 }
 
 export function channel(name: string, sendingClass: SendingClass = "idempotent"): Channel {
@@ -52,6 +54,7 @@ export function connectorTo(
     start: async (host) => deps.onStart(host),
     stop: async () => {},
     health: () => ({ ok: true, detail: "" }),
+    admit: () => channel.admit?.() ?? 0,
     send: (delivery, signal) =>
       whileAlive(process, async () => {
         deps.activity.count += 1;

@@ -16,6 +16,8 @@ export interface ConnectorCapabilities {
   readonly reactions?: boolean;
   readonly typing?: boolean;
   readonly edits?: boolean;
+  /** Strangers can write there: each is let in by the owner first. */
+  readonly strangers?: boolean;
   /** A longer text is split, and each part is a separate delivery. Absent: no limit. */
   readonly maxTextLength?: number;
   /** Instructions to the model on how to write for this channel. */
@@ -44,10 +46,14 @@ export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
       };
 };
 
-/** The result of accepting. `stale`: older than the channel's replay horizon, refused with a trace (M5). */
+/**
+ * The result of accepting. `stale`: older than the channel's replay horizon, refused with a trace (M5). `refused`: its sender is not
+ * known here; nothing is stored, the channel is told that the message is done with, and its sender is told `say`, if it is there.
+ */
 export type Accepted =
   | { readonly status: "accepted" | "duplicate"; readonly agentId: AgentId; readonly messageId: MessageId }
-  | { readonly status: "stale" };
+  | { readonly status: "stale" }
+  | { readonly status: "refused"; readonly say?: string };
 
 /** What a connector may call. Both calls are durable when they resolve. After a rejection the connector must not acknowledge. */
 export interface ConnectorHost {

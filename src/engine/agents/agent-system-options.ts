@@ -52,6 +52,8 @@ export interface AgentSystemOptions {
   readonly people?: PeopleSettings;
   /** Limits for deliveries that no connector sends. Read again for every check. */
   readonly waiting?: Partial<WaitingOptions>;
+  /** People have linked accounts: what the configuration says about accounts is to be renewed. */
+  readonly accountsChanged?: () => Promise<void>;
   /** What commands in chats show and change outside of the engine. */
   readonly commands?: CommandParts;
   /** Words that begin a new session. */

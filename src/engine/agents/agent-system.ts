@@ -11,7 +11,7 @@ import { errorText, InvariantError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { withDefaults, withFields } from "../../core/live-options.ts";
 import type { Message } from "../../core/message/message.ts";
-import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
+import type { ConnectorHost } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Posted } from "../../core/store/change.ts";
 import { Approvals } from "../approvals/approvals.ts";
@@ -22,6 +22,7 @@ import type { AcceptResult } from "../inbox/accept.ts";
 import { type QueuePolicy, queuePolicyOf } from "../inbox/queue-settings.ts";
 import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { type Directory, directoryOf } from "../people/directory.ts";
+import { Pairing } from "../people/pairing.ts";
 import { Lanes } from "../runs/lanes.ts";
 import { type People, peopleOf } from "../runtime/people.ts";
 import { RunEvents } from "../runtime/run-events.ts";
@@ -68,6 +69,8 @@ export class AgentSystem {
   readonly people: People;
   /** Who has which rights now. */
   readonly directory: Directory;
+  /** Who waits to be let in. */
+  readonly pairing: Pairing;
   /** Which agent started which. */
   readonly tree: LiveTree;
   /** The children that agents have started. */
@@ -103,6 +106,7 @@ export class AgentSystem {
     const claimFor = (): number | undefined => (this.#phase === "started" && this.#host ? this.node : undefined);
     const settings = options.people ?? { isOwner: options.isOwner };
     this.directory = directoryOf(ports, settings);
+    this.pairing = new Pairing(ports, this.directory, options.accountsChanged);
     this.people = peopleOf(ports.store, settings, this.directory);
     const { people } = this;
     const ingress = new MessageIngress(ports, options, { emit, claimFor, people });
@@ -168,10 +172,14 @@ export class AgentSystem {
 
   /** What a connector may call. `post`: instead of posting as this system does. */
   connectorHost(
-    connector: Pick<Connector, "name" | "replayHorizonMs">,
+    connector: Parameters<typeof hostFor>[0],
     post: AgentSystem["post"] = (request) => this.post(request),
   ): ConnectorHost {
-    return hostFor(connector, post, withFields(this.#options, { conversations: this.#conversations }));
+    return hostFor(
+      connector,
+      post,
+      withFields(this.#options, { conversations: this.#conversations, pairing: this.pairing }),
+    );
   }
 
   readonly #conversations: Conversations = {
@@ -360,8 +368,15 @@ export class AgentSystem {
   }
 
   #commandHost(): CommandHost {
-    const { directory, people, approvals } = this;
-    return { directory, people, approvals, queue: this.#queue, whatWaits: (agentId) => this.whatWaits(agentId) };
+    const { directory, people, approvals, pairing } = this;
+    return {
+      directory,
+      people,
+      approvals,
+      pairing,
+      queue: this.#queue,
+      whatWaits: (agentId) => this.whatWaits(agentId),
+    };
   }
 
   async #scanOutbox(): Promise<void> {

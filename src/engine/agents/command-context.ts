@@ -22,6 +22,7 @@ export interface CommandHost {
   readonly people: Pick<People, "personOf">;
   readonly approvals: Pick<Approvals, "list" | "get" | "decide">;
   readonly queue: QueuePolicy;
+  readonly pairing?: CommandContext["pairing"];
   whatWaits(agentId: AgentRecord["id"]): Promise<WhatWaits>;
 }
 
@@ -50,6 +51,7 @@ export async function answerCommand(
   const context: CommandContext = {
     ...{ agent: { ...agent, person: own && now.personOf(own) }, person, now: ports.clock.now() },
     parts: options.commands ?? {},
+    pairing: host.pairing,
     decide: (effect) =>
       options.rights ? decide({ ...effect, of: effect.of && now.personOf(effect.of) }, situation) : ALLOWED,
     queue: () => host.queue.settingsFor(message, agent.state),

@@ -9,6 +9,7 @@ import type { Accepted, Connector, ConnectorHost, IncomingCommand } from "../../
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../core/text-limits.ts";
 import type { CommandParts } from "../commands/chat-command.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
+import type { Pairing } from "../people/pairing.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
 type Post = (request: PostRequest) => Promise<AcceptResult>;
@@ -27,6 +28,8 @@ export interface HostOptions {
   readonly commands?: CommandParts;
   /** What a conversation's agent is and does now. Absent: nothing is known of it. */
   readonly conversations?: Conversations;
+  /** Who may write. Absent: everyone. */
+  readonly pairing?: Pick<Pairing, "entry">;
 }
 
 export interface Conversations {
@@ -38,7 +41,7 @@ export interface Conversations {
 export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";
 
 export function hostFor(
-  connector: Pick<Connector, "name" | "replayHorizonMs">,
+  connector: Pick<Connector, "name" | "replayHorizonMs"> & Partial<Pick<Connector, "capabilities">>,
   post: Post,
   options: HostOptions = {},
 ): ConnectorHost {
@@ -72,6 +75,12 @@ export function hostFor(
     const body = { kind: "user", text, sender: { id: userId }, queue, queueDefault } as const;
     return acceptedAs(await post({ ...first, source, body }));
   };
+  /** Undefined if the message may go on. */
+  const refusal = async (incoming: Omit<IncomingMessage, "text">, text?: string): Promise<Accepted | undefined> => {
+    if (!connector.capabilities?.strangers || !options.pairing) return undefined;
+    const entry = await options.pairing.entry(incoming, text);
+    return entry.let === "in" ? undefined : { status: "refused", say: entry.say };
+  };
   return {
     get commands() {
       return options.commands?.isOn?.(connector.name) ?? true;
@@ -91,11 +100,15 @@ export function hostFor(
       return (await options.conversations?.agentAt(addressOf(conversation)))?.state.groupActivation;
     },
     async note(incoming) {
+      const refused = await refusal(incoming);
+      if (refused) return refused;
       const body = { kind: "system", text: incoming.text, silent: true } as const;
       return acceptedAs(await post({ ...common(incoming), delivery: undefined, body }));
     },
     async accept(incoming) {
       const { text, files, replyToId, userId, senderName, queue, queueDefault, burst } = incoming;
+      const refused = await refusal(incoming, text);
+      if (refused) return refused;
       return acceptedAs(
         await post({
           ...common(incoming),
@@ -114,6 +127,8 @@ export function hostFor(
     },
     async command(incoming) {
       const { command } = incoming;
+      const refused = await refusal(incoming);
+      if (refused) return refused;
       if (command.name === "stop") return acceptedAs(await post({ ...common(incoming), body: { kind: "stop" } }));
       if (command.name === "compact") {
         const body = { kind: "compact", instructions: command.instructions || undefined } as const;

@@ -10,6 +10,7 @@ import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
 import type { Decision, Effect } from "../../core/rights/decide.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { Op } from "../../core/store/change.ts";
+import type { Pairing } from "../people/pairing.ts";
 
 /** The answer to a command, and what is committed with it. */
 export interface CommandReply {
@@ -76,6 +77,8 @@ export interface CommandContext {
   spentSince(at: number): Promise<{ readonly tokens: number; readonly dollars: number }>;
   /** The run, and what waits besides this command. */
   waits(): Promise<{ readonly run?: string; readonly waiting: readonly WaitingLine[] }>;
+  /** Absent: no channel here is open to strangers. */
+  readonly pairing?: PairingAccess;
   readonly approvals: {
     /** Open questions that this person may see. */
     pending(): Promise<readonly Approval[]>;
@@ -84,6 +87,9 @@ export interface CommandContext {
     get(id: ApprovalId): Promise<Approval>;
   };
 }
+
+/** Letting people in, as the commands use it. */
+export type PairingAccess = Pick<Pairing, "list" | "approve" | "deny" | "block" | "forget" | "linkCode">;
 
 export interface ChatCommand {
   readonly name: string;

@@ -5,6 +5,7 @@ import { cronCommand } from "./cron-command.ts";
 import { levelCommands, sendCommand } from "./level-commands.ts";
 import { memoryCommand } from "./memory-command.ts";
 import { modelCommand } from "./model-command.ts";
+import { pairCommands } from "./pair-commands.ts";
 import { queueCommand } from "./queue-command.ts";
 import { statusCommand } from "./status-command.ts";
 import { anything, nothing, oneWord, reply } from "./words.ts";
@@ -48,6 +49,7 @@ export const chatCommands: readonly ChatCommand[] = [
   queueCommand,
   sendCommand,
   ...approvalCommands,
+  ...pairCommands,
   cronCommand,
   {
     ...{ name: "subagents", usage: "[list|stop|log|send|info]", help: "the agents that work for this conversation" },

@@ -304,6 +304,23 @@ describe("order", () => {
   });
 });
 
+describe("a channel with a rate", () => {
+  it("waits its turn before the delivery is marked as being sent, and sends all that were added meanwhile, in order", async () => {
+    const one = channel("test", "ambiguous");
+    let free = 0;
+    one.admit = () => Math.max(0, free - engine.clock.now());
+    const engine = await engineWith(one);
+    free = engine.clock.now() + 5_000;
+    await engine.tell("one");
+    await engine.tell("two");
+    expect(await state(engine)).toEqual(["pending", "pending"]);
+    expect(one.calls).toHaveLength(0);
+    await engine.advance(5_000);
+    expect(await state(engine)).toEqual(["sent", "sent"]);
+    expect(one.calls.map(({ payload }) => payload.text)).toEqual(["answer to one", "answer to two"]);
+  });
+});
+
 describe("giving up", () => {
   it("a delivery older than the limit fails, names its last reason, and frees its target", async () => {
     const one = channel("test");

@@ -161,17 +161,12 @@ export class Outbox {
     if (wait > 0) return { next: "wait", ms: wait };
     if (!connector) return { next: "wait", ms: NO_CHANNEL_WAIT_MS };
     const turnAfter = connector.admit?.(delivery.target) ?? 0;
-    if (turnAfter > 0) return this.#keepFirst(target, delivery, turnAfter);
+    // The next turn reads the store: others may have been added for this target by then.
+    if (turnAfter > 0) return { next: "wait", ms: turnAfter };
     const sending = await this.#move(delivery, { to: "sending", node: this.#options.node });
     if (!sending) return { next: "wait", ms: REFUSED_WAIT_MS };
     const result = await send(this.#ports.clock, connector, sending, this.#options.sendTimeoutMs);
     return this.#finish(target, sending, connector, result);
-  }
-
-  /** A delivery that waits its turn at the channel needs no second read if this process has just added it. */
-  #keepFirst(target: Target, delivery: Delivery, ms: number): Turn {
-    if (!target.isRead) target.first = delivery;
-    return { next: "wait", ms };
   }
 
   /** Another node may have the connector. Then it tries at `nextAt`, and this node leaves it that time. */

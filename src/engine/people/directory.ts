@@ -53,6 +53,8 @@ export interface Directory {
   recent(): Promise<PeopleNow>;
   /** Records were changed by this process: the next `recent` looks again. */
   forget(): void;
+  /** Called with the records of every new revision that this process reads. Returns how to stop. */
+  onChanged(listener: (people: readonly PersonRecord[]) => void): () => void;
 }
 
 const PAGE = 500;
@@ -74,6 +76,7 @@ export function directoryOf(
   /** Counts `forget`: a read that began before it is not recent. */
   let changes = 0;
   let loading: Promise<Records> | undefined;
+  const listeners = new Set<(people: readonly PersonRecord[]) => void>();
   const load = async (): Promise<Records> => {
     const at = clock.now();
     const known = changes;
@@ -82,12 +85,17 @@ export function directoryOf(
     if (!cached || cached.revision < revision) {
       const read = await readRecords(store, revision);
       if (!cached || cached.revision <= read.revision) cached = read;
+      for (const listener of listeners) listener([...read.byId.values()]);
     } else if (cached.revision > revision) cached = await readRecords(store, revision);
     if (known === changes) checkedAt = at;
     return cached;
   };
   return {
     now: async () => viewOf(await load(), settings),
+    onChanged(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     forget() {
       changes++;
       checkedAt = Number.NEGATIVE_INFINITY;

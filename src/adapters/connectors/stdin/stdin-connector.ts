@@ -82,7 +82,7 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
       // Each line gets its own answer, unless the conversation or the line says otherwise.
       const queueDefault = options.lines ? LINE_BY_LINE : undefined;
       const line = await submitText(host, { ...target, messageId, text, queueDefault });
-      if (line.status !== "stale") open.push({ n: count, line });
+      if ("agentId" in line) open.push({ n: count, line });
       accepted += 1;
     }
     return accepted;

@@ -62,6 +62,8 @@ export async function takeMessage(deps: TakeIn, message: ReadMessage): Promise<A
     burst: message.album === undefined ? "text" : "album",
     delivery: deliveryOf(accountId, message),
   };
+  // What a client sends when a person opens the chat of the bot. Not a command of ours, and a code may follow it.
+  if (/^\/start(?:@\w{1,64})?(?:\s|$)/iu.test(text)) return host.accept(incoming);
   return submitText(host, incoming, [bot.username]);
 }
 

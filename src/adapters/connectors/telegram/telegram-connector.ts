@@ -47,6 +47,8 @@ export function telegramConnector({ name, accountId, settings, token, ports }: T
     switch (read.kind) {
       case "message": {
         const accepted = await takeMessage(takeIn, read);
+        if (accepted?.status === "refused" && accepted.say !== undefined)
+          void tell(read.chatId, read.threadId, accepted.say);
         if (accepted?.status !== "accepted") return;
         lagMs = Math.max(0, clock.now() - read.sentAt);
         if (settings.reactions) void react(api, read.chatId, read.messageId);
@@ -64,6 +66,12 @@ export function telegramConnector({ name, accountId, settings, token, ports }: T
           warn("an update is malformed and is skipped", { update: read.updateId, reason: read.reason });
         return;
     }
+  };
+  /** One line to someone who is not known. Best effort: it is no delivery, and is never repeated. */
+  const tell = async (chatId: string, threadId: number | undefined, text: string): Promise<void> => {
+    await rates.pass(chatId, stop.signal);
+    const call = await api.call("sendMessage", { chat_id: chatId, message_thread_id: threadId, text }, stop.signal);
+    if (call.status !== "ok") warn("a stranger could not be told how to be let in", { reason: call.reason });
   };
   const failed = (text: string): void => {
     problem = { at: clock.now(), text };

@@ -16,6 +16,7 @@ export const TELEGRAM: ConnectorKindDefinition = {
       reactions: true,
       typing: true,
       edits: true,
+      strangers: true,
       maxTextLength: MAX_TEXT,
       formatPrompt:
         "Write Markdown for a chat: short paragraphs, lists, **bold**, `code`. Tables are shown; keep them narrow. Do not write HTML.",

@@ -17,6 +17,9 @@ export async function speakersOf(
   return (message) => {
     if (!isOther(message) || !message.behalf) return undefined;
     const standing = now.standing(message.behalf.person);
-    return standing.person === now.personOf(own) ? undefined : speakerLine(standing, now.record(standing.person)?.name);
+    if (standing.person === now.personOf(own)) return undefined;
+    // The name that the channel shows is chosen by its person; a record's name is the owner's word.
+    const shown = message.body.kind === "user" ? message.body.sender?.name : undefined;
+    return speakerLine(standing, now.record(standing.person)?.name ?? shown);
   };
 }

@@ -1,0 +1,239 @@
+/**
+ * Lets people in. Someone who is not known reaches no agent and costs no model call: the answer is one line with a code, which the
+ * owner confirms on any surface. A group is let in as a group: the right to write directly is not the right to use a group (L13).
+ */
+import { createHash } from "node:crypto";
+import type { Conversation } from "../../core/agent/address.ts";
+import { ConflictError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
+import { accountOf, groupOf, isRecordId, OWNER, type PersonId, type PersonRecord } from "../../core/people/person.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+import { type Actor, auditOp } from "./audit-entry.ts";
+import { addPerson, changePerson, linked } from "./change-people.ts";
+import type { Directory } from "./directory.ts";
+import { addOwnerAccount } from "./owner-accounts.ts";
+import { linkUntil, PairingBook, type PairingPages, type PairingRequest } from "./pairing-book.ts";
+
+export type PairingPorts = Pick<Ports, "store" | "ids" | "clock">;
+
+/** Whether a message may go on. `say`: what its sender is told instead, at most once in a while. */
+export type Entry = { readonly let: "in" } | { readonly let: "out"; readonly say?: string };
+
+export type Arriving = Conversation & { readonly senderName?: string; readonly subject?: string };
+
+const IN: Entry = { let: "in" };
+const OUT: Entry = { let: "out" };
+/** How often someone who keeps writing is told the code again. */
+const TELL_AGAIN_MS = 6 * 3600_000;
+/** Of all strangers together in one minute: a crowd cannot make the engine write without end. */
+const NEW_PER_MINUTE = 60;
+const LETTERS = "bcdfghjkmnpqrstvwxz23456789";
+const MAX_NAME = 80;
+
+export class Pairing {
+  readonly #ports: PairingPorts;
+  readonly #directory: Directory;
+  readonly #book: PairingBook;
+  readonly #changed: () => Promise<void>;
+  #minute = { began: Number.NEGATIVE_INFINITY, count: 0 };
+
+  /** `changed`: called after accounts were linked, before anyone is told. */
+  constructor(ports: PairingPorts, directory: Directory, changed: () => Promise<void> = async () => {}) {
+    this.#changed = changed;
+    this.#ports = ports;
+    this.#directory = directory;
+    this.#book = new PairingBook(ports);
+  }
+
+  /** Asked for every message of a channel that strangers can reach. Durable before it says a code. */
+  async entry(arriving: Arriving, text = ""): Promise<Entry> {
+    const { connector, userId, channelId, peerKind = "dm" } = arriving;
+    const sender = accountOf(connector, userId);
+    const asked = peerKind === "dm" ? sender : groupOf(connector, peerKind, channelId);
+    const pages = await this.#book.recent();
+    if (pages.blocked.includes(sender) || pages.blocked.includes(asked)) return OUT;
+    const now = await this.#directory.recent();
+    const whose = peerKind === "dm" ? now.sender(connector, userId) : asked;
+    if (now.standing(whose).role !== "stranger") return IN;
+    if (peerKind === "dm" && (await this.#useLink(sender, text, pages))) {
+      return { let: "out", say: "This account is linked. Write again, and you are known here." };
+    }
+    return this.#ask(asked, arriving, pages);
+  }
+
+  async #ask(account: PersonId, { connector, senderName, subject }: Arriving, pages: PairingPages): Promise<Entry> {
+    const { clock, ids } = this.#ports;
+    const known = pages.requests.find((one) => one.account === account);
+    if (known && clock.now() - known.toldAt < TELL_AGAIN_MS) return OUT;
+    if (!this.#hasRoom()) return OUT;
+    const code = known?.code ?? codeOf(ids.uuid(), 6);
+    const name = (subject ?? senderName)?.slice(0, MAX_NAME);
+    await this.#book.change((now, at) => {
+      const others = now.requests.filter((one) => one.account !== account);
+      const request: PairingRequest = { code, account, channel: connector, name, at: known?.at ?? at, toldAt: at };
+      return { ...now, requests: [...others, request] };
+    });
+    return { let: "out", say: `Hello. I do not know you yet. If you know my owner, send them this code: ${code}` };
+  }
+
+  #hasRoom(): boolean {
+    const now = this.#ports.clock.monotonic();
+    if (now - this.#minute.began >= 60_000) this.#minute = { began: now, count: 0 };
+    this.#minute.count += 1;
+    return this.#minute.count <= NEW_PER_MINUTE;
+  }
+
+  async list(): Promise<readonly PairingRequest[]> {
+    return (await this.#book.now()).requests;
+  }
+
+  async blocked(): Promise<readonly string[]> {
+    return (await this.#book.now()).blocked;
+  }
+
+  /** Durable when it resolves. `as`: an existing or new person; absent: a new one, named after the account. */
+  async approve(given: string, by: Actor, as?: string): Promise<{ person: string; account: string }> {
+    const request = await this.#requestOf(given);
+    const { account, name } = request;
+    const id = as?.trim() || freeId(account);
+    if (id === OWNER) await addOwnerAccount(this.#ports, by, account);
+    else await this.#addTo(id, account, name, by);
+    await this.#book.change((pages) => without(pages, account));
+    await this.#linked();
+    return { person: id, account };
+  }
+
+  async #addTo(id: string, account: string, name: string | undefined, by: Actor): Promise<PersonRecord> {
+    if (!isRecordId(id)) {
+      throw new InvalidInputError(`"${id.slice(0, 64)}" is not the id of a person.`, {
+        hint: "Use 1 to 64 lower-case letters, digits, dots, dashes or underscores.",
+      });
+    }
+    if (!(await this.#ports.store.person(id))) {
+      try {
+        return await addPerson(this.#ports, by, { id, name, accounts: [account] });
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+      }
+    }
+    return changePerson(this.#ports, by, id, { action: "person.link", args: { account }, change: linked(account) });
+  }
+
+  /** The request ends; the person may ask again. */
+  async deny(given: string, by: Actor): Promise<PairingRequest> {
+    const request = await this.#requestOf(given);
+    await this.#book.change(
+      (pages) => without(pages, request.account),
+      [this.#audit(by, "pairing.deny", request.account)],
+    );
+    return request;
+  }
+
+  /** Nothing of this account, or in this group, is read any more. `given`: a code or an account. */
+  async block(given: string, by: Actor): Promise<string> {
+    const account = (await this.#find(given))?.account ?? accountIn(given);
+    const also = [this.#audit(by, "pairing.block", account)];
+    await this.#book.change((pages) => {
+      const left = without(pages, account);
+      return { ...left, blocked: [...left.blocked.filter((one) => one !== account), account] };
+    }, also);
+    return account;
+  }
+
+  /** As if the account had never written: no request, and not blocked. */
+  async forget(given: string, by: Actor): Promise<string> {
+    const account = (await this.#find(given))?.account ?? accountIn(given);
+    const also = [this.#audit(by, "pairing.forget", account)];
+    await this.#book.change((pages) => {
+      const left = without(pages, account);
+      return { ...left, blocked: left.blocked.filter((one) => one !== account) };
+    }, also);
+    return account;
+  }
+
+  /** A code with which this person makes another account their own. It works once, for some minutes. */
+  async linkCode(person: PersonId): Promise<string> {
+    const code = codeOf(`${this.#ports.ids.uuid()}${this.#ports.ids.uuid()}`, 10);
+    await this.#book.change((pages, now) => ({
+      ...pages,
+      links: [...pages.links.filter((one) => one.person !== person), { code, person, until: linkUntil(now) }],
+    }));
+    return code;
+  }
+
+  async #useLink(account: PersonId, text: string, pages: PairingPages): Promise<boolean> {
+    const code = /^\/(?:link|start)(?:@\w{1,64})?\s+([a-z0-9]{10})$/iu
+      .exec(text.trim().slice(0, 128))?.[1]
+      ?.toLowerCase();
+    const found = code === undefined ? undefined : (await this.#book.now()).links.find((one) => one.code === code);
+    if (!found || found.until <= this.#ports.clock.now() || pages.blocked.includes(account)) return false;
+    const by: Actor = { person: found.person, surface: "chat" };
+    // Used up first: of two accounts with the same code one wins.
+    await this.#book.change((now) => {
+      if (!now.links.some((one) => one.code === code)) throw new ConflictError("The code has been used.");
+      return { ...without(now, account), links: now.links.filter((one) => one.code !== code) };
+    });
+    if (found.person === OWNER) await addOwnerAccount(this.#ports, by, account);
+    else {
+      const change = { action: "person.link", args: { account }, change: linked(account) };
+      await changePerson(this.#ports, by, found.person, change);
+    }
+    await this.#linked();
+    return true;
+  }
+
+  /** An account of the owner without a request: the command line knows it. Durable when it resolves. */
+  async linkOwner(given: string, by: Actor): Promise<string> {
+    const account = accountIn(given);
+    await addOwnerAccount(this.#ports, by, account);
+    await this.#book.change((pages) => without(pages, account));
+    await this.#linked();
+    return account;
+  }
+
+  async #linked(): Promise<void> {
+    this.#directory.forget();
+    await this.#changed();
+  }
+
+  #audit(by: Actor, action: string, target: string) {
+    return auditOp(by, this.#ports.clock.now(), { action, target });
+  }
+
+  async #find(given: string): Promise<PairingRequest | undefined> {
+    const code = given.trim().toLowerCase();
+    return (await this.#book.now()).requests.find((one) => one.code === code || one.account === given.trim());
+  }
+
+  async #requestOf(given: string): Promise<PairingRequest> {
+    const found = await this.#find(given);
+    if (found) return found;
+    throw new NotFoundError(`No one waits with the code ${given.slice(0, 32)}.`, {
+      hint: "`rookery pair` lists who waits. A code is valid for a week.",
+    });
+  }
+}
+
+const without = (pages: PairingPages, account: string): PairingPages => ({
+  ...pages,
+  requests: pages.requests.filter((one) => one.account !== account),
+});
+
+function accountIn(given: string): string {
+  const account = given.trim();
+  if (/^[^\s:]+:\S.{0,500}$/u.test(account)) return account;
+  throw new InvalidInputError(`"${account.slice(0, 64)}" is neither a code nor an account.`, {
+    hint: "An account is CHANNEL:ID, such as telegram:42.",
+  });
+}
+
+/** An id of a person that reads like the account: `telegram-42`, `telegram-group-100`. */
+const freeId = (account: string): string =>
+  account
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/gu, "-")
+    .slice(0, 64);
+
+function codeOf(seed: string, length: number): string {
+  const bytes = createHash("sha256").update(seed).digest();
+  return Array.from({ length }, (_, at) => LETTERS[(bytes[at] ?? 0) % LETTERS.length]).join("");
+}
