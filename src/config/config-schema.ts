@@ -21,6 +21,7 @@ import { networkDefaults, networkSchema } from "./sections/network.ts";
 import { outboxDefaults, outboxSchema } from "./sections/outbox.ts";
 import { ownerSchema } from "./sections/owner.ts";
 import { peopleDefaults, peopleSchema } from "./sections/people.ts";
+import { permissionsSchema } from "./sections/permissions.ts";
 import { profilesSchema } from "./sections/profiles.ts";
 import { queueDefaults, queueSchema } from "./sections/queue.ts";
 import { retentionDefaults, retentionSchema } from "./sections/retention.ts";
@@ -44,6 +45,7 @@ export const configSchema = section({
   bindings: bindingsSchema,
   owner: ownerSchema,
   people: peopleSchema,
+  permissions: permissionsSchema.prefault({}),
   session: sessionSchema,
   agentToAgent: agentToAgentSchema,
   systemAgents: systemAgentsSchema,

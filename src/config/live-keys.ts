@@ -19,6 +19,7 @@ export const LIVE_KEYS: readonly string[] = [
   "bindings",
   "owner",
   "people",
+  "permissions",
   "session",
   "agentToAgent",
   "systemAgents",

@@ -16,13 +16,16 @@ import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
 import { callSurroundings, type SurroundingsOf } from "../../adapters/workspace/call-surroundings.ts";
 import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
+import { rulePlaces } from "../../adapters/workspace/rule-places.ts";
 import { type PersonOf, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
+import type { Place } from "../../core/rights/match-rule.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { permanentAgentsOf } from "../../engine/agents/permanent-agents.ts";
@@ -34,6 +37,7 @@ import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { type CommandParts, type CommandTools, commandTools } from "./command-tools.ts";
 import { listRights } from "./tool-list-rights.ts";
+import { toolPolicies } from "./tool-policies.ts";
 
 export interface Toolkit {
   readonly tools: ToolHost;
@@ -42,6 +46,8 @@ export interface Toolkit {
   readonly surroundingsOf: SurroundingsOf;
   /** Ends what the tools use. */
   close?(): Promise<void>;
+  /** The directories that paths in rules are relative to. */
+  placeOf(agent: AgentRecord): Promise<Place>;
 }
 
 export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAgents" | "swarmNamed" | "marks"> {
@@ -92,7 +98,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       older,
       search: true,
       nesting: () => config.subagents.maxDepth > 1,
-      policyOf: (profile) => config.profiles[profile]?.tools,
+      policyOf: toolPolicies(config),
       standingOf: rights.standingOf,
     });
   const promptOf = agentPrompts({ ...options, marks, workspaceOf });
@@ -104,6 +110,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     },
     surroundingsOf: callSurroundings(workspaceOf, () => commandEnvironment(process.env)),
     close: async () => commands?.close(),
+    placeOf: rulePlaces(workspacesOf(config, paths, whose("now"))),
   };
 }
 

@@ -12,11 +12,13 @@ import { addressFor } from "../../core/agent/address.ts";
 import { isStale, resetPolicyFor } from "../../core/agent/session-freshness.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
 import { inheritsParent } from "../../core/agent/thread-settings.ts";
+import { OWNER } from "../../core/people/person.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystemOptions } from "../../engine/agents/agent-system-options.ts";
 import type { RetentionLimits } from "../../engine/agents/retention.ts";
 import { systemAgentsOf } from "../../engine/agents/system-agents.ts";
 import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
+import { configuredRules } from "../../engine/rights/configured-rules.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { RunLimits } from "../../engine/runtime/run-ports.ts";
 import { type SubagentSettings, subagentSettings } from "../../engine/subagents/settings.ts";
@@ -40,7 +42,7 @@ export interface EngineParts
   > {
   readonly config: Config;
   readonly subagents: SubagentSettings;
-  readonly toolkit: Pick<Toolkit, "promptOf" | "surroundingsOf">;
+  readonly toolkit: Pick<Toolkit, "promptOf" | "surroundingsOf" | "placeOf">;
   readonly models: OpenModels;
   /** The caller of `openNode` provides the model: none is detected. */
   readonly modelGiven: boolean;
@@ -59,6 +61,8 @@ export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: 
     rights: {
       policyOf: (profile) => config.profiles[profile]?.tools,
       nesting: () => config.subagents.maxDepth > 1,
+      rules: configuredRules(config),
+      placeOf: (agent) => toolkit.placeOf(agent),
     },
     get waiting() {
       return waitingLimits(config);
@@ -148,11 +152,13 @@ const sessionOptions = (config: Config) =>
   }) satisfies Partial<AgentSystemOptions>;
 
 export function subagentOptions(config: Config, paths: Pick<HomePaths, "home">): SubagentSettings {
+  const rules = configuredRules(config);
   return subagentSettings(config, {
     checkModel: (model, profile) =>
       chooseModel(config, profile, { modelOverride: model }).warnings.length > 0
         ? `invalid model: ${model}`
         : undefined,
+    execOf: (agent) => rules.execPolicyOf(agent, [OWNER]),
     transcriptOf: (agentId) => join(paths.home, "agents", agentId, "history.jsonl"),
   });
 }

@@ -19,10 +19,10 @@ export function lazyToolkit(): LazyToolkit {
   const notLoaded = (): never => {
     throw new InvariantError("A run asked for its tools before they were loaded.");
   };
-  const become = ({ tools, promptOf, surroundingsOf, close }: Toolkit): void => {
+  const become = ({ tools, promptOf, surroundingsOf, placeOf, close }: Toolkit): void => {
     const { list, find, known } = tools;
     Object.assign(toolkit.tools, { list: list.bind(tools), find: find.bind(tools), known: known?.bind(tools) });
-    Object.assign(toolkit, { promptOf, surroundingsOf, close });
+    Object.assign(toolkit, { promptOf, surroundingsOf, placeOf, close });
   };
   const toolkit: LazyToolkit = {
     connect(how) {
@@ -41,6 +41,10 @@ export function lazyToolkit(): LazyToolkit {
     async surroundingsOf(agent, call, rights) {
       await toolkit.ready();
       return toolkit.surroundingsOf(agent, call, rights);
+    },
+    async placeOf(agent) {
+      await toolkit.ready();
+      return toolkit.placeOf(agent);
     },
   };
   return toolkit;

@@ -1,8 +1,16 @@
 /** Profiles: model, prompt, tools and limits of agents. The profile `main` always exists. */
+import {
+  ELEVATED_LEVELS,
+  EXEC_ASK,
+  EXEC_HOSTS,
+  EXEC_SECURITY,
+  WORKSPACE_ACCESS,
+} from "../../core/agent/exec-fields.ts";
 import { normalizeAgentId } from "../../core/agent/session-key.ts";
-import { list, named, section, text, wholeNumber } from "../values.ts";
+import { list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 import { profileHeartbeatSchema } from "./heartbeat.ts";
 import { modelNameSchema, thinkingSchema } from "./models.ts";
+import { permissionsSchema } from "./permissions.ts";
 import { profileSubagentsSchema } from "./subagents.ts";
 
 const tools = () => list(text('the name of a tool, or a beginning with "*" behind it'));
@@ -20,6 +28,15 @@ const limitsSchema = section({
   maxIterations: wholeNumber(1, 1_000_000).optional(),
 });
 
+const execSchema = section({
+  host: oneOf(EXEC_HOSTS).optional(),
+  /** The name of a node of the cluster, for `host: "node"`. */
+  node: text("the name of a node").optional(),
+  security: oneOf(EXEC_SECURITY).optional(),
+  ask: oneOf(EXEC_ASK).optional(),
+  elevated: oneOf(ELEVATED_LEVELS).optional(),
+});
+
 const profileSchema = section({
   model: modelNameSchema().optional(),
   fallbacks: list(modelNameSchema()).optional(),
@@ -28,6 +45,12 @@ const profileSchema = section({
   prompt: text("the text of a prompt").optional(),
   workspace: text("the path of a directory").optional(),
   tools: toolsSchema.optional(),
+  /** Rules in addition to `permissions`. */
+  permissions: permissionsSchema.optional(),
+  /** Where commands run and when they ask, in runs for the owner. A setting of an agent replaces these. */
+  exec: execSchema.optional(),
+  /** What its agents may do in their workspace. Default: `rw`. */
+  workspaceAccess: oneOf(WORKSPACE_ACCESS).optional(),
   limits: limitsSchema.optional(),
   subagents: profileSubagentsSchema.optional(),
   /** With this section the profile has a separate heartbeat. Missing fields are as in `heartbeat`. */

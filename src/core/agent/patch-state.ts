@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../errors.ts";
 import { queueDropPolicySchema, queueModeSchema } from "../message/queue.ts";
+import { ELEVATED_LEVELS, EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "./exec-fields.ts";
 import type { AgentState } from "./state.ts";
 
 export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
@@ -35,10 +36,10 @@ export const SETTABLE = {
   thinkingLevel: words(THINKING_LEVELS),
   verboseLevel: words(["off", "on", "full"]),
   reasoningLevel: words(["off", "on", "reasoning"]),
-  elevatedLevel: words(["off", "on", "ask", "full"]),
-  execHost: line("where commands are executed"),
-  execSecurity: line("how commands are secured"),
-  execAsk: line("when commands are asked about"),
+  elevatedLevel: words(ELEVATED_LEVELS),
+  execHost: words(EXEC_HOSTS),
+  execSecurity: words(EXEC_SECURITY),
+  execAsk: words(EXEC_ASK),
   execNode: line("the node commands are executed on"),
   providerOverride: line("the name of a provider"),
   modelOverride: line("a model"),

@@ -5,7 +5,9 @@
 import { z } from "zod";
 import { CorruptDataError } from "../errors.ts";
 import { permissionsSchema } from "../message/permissions.ts";
+import { grantsSchema } from "../people/grant.ts";
 import { backgroundProcessSchema } from "./background-process.ts";
+import { inheritedExecSchema } from "./exec-fields.ts";
 import { sessionEntryFields } from "./session-entry.ts";
 
 export const STATE_VERSION = 1;
@@ -33,6 +35,12 @@ export const agentStateSchema = z.looseObject({
   permissions: permissionsSchema.optional(),
   /** The most tools an agent may have: those of its parent, if it runs under another profile. */
   inheritedTools: z.array(z.string()).optional(),
+  /** How the commands of the agent that started it are judged: its own need that consent too. */
+  inheritedExec: inheritedExecSchema.optional(),
+  /** The profiles of the agents it was started by, if they differ: their rules count too. */
+  inheritedProfiles: z.array(z.string()).optional(),
+  /** Rules for this agent, in addition to those of the configuration. */
+  rules: grantsSchema.optional(),
   /** Tools that it has found in this session, the last one last. */
   foundTools: z.array(z.string()).optional(),
   /** Commands that it has started in the background (M33). They outlive the session. */

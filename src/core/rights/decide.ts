@@ -3,15 +3,18 @@
  * a verdict, and so do the agent's kind, its profile and the token of a request. The strictest wins.
  */
 import type { AgentKind } from "../agent/descriptor.ts";
-import { covers, type Grant, parseSubject, strictest, type Verdict, verdictOf } from "../people/grant.ts";
+import { type Grant, parseSubject, strictest, type Verdict, verdictOf } from "../people/grant.ts";
 import type { PersonId, Role } from "../people/person.ts";
 import type { EffectDetail } from "./effect-detail.ts";
 import { denialByKind, denialByProfile, type ToolPolicy, type ToolUser } from "./kind-rules.ts";
+import { coversEffect } from "./match-rule.ts";
 import type { Right } from "./right.ts";
 import { roleVerdict } from "./role-rules.ts";
+import { type ParsedRule, parseRule, type Rule } from "./rule.ts";
+import { decideByRules, type OwnRules, type RulesParty } from "./rules-party.ts";
 import type { Scope } from "./scope.ts";
 import { type Asked, denialByToken, type TokenParty } from "./token-rules.ts";
-import { needsQuestion, UNTRUSTED_REASON } from "./untrusted-rules.ts";
+import { allowsUntrusted, needsQuestion, UNTRUSTED_REASON } from "./untrusted-rules.ts";
 
 /** What is about to happen. */
 export interface Effect {
@@ -48,6 +51,8 @@ export interface Situation extends ToolUser {
   readonly untrusted?: boolean;
   /** No person waits for this run (a schedule, a hook): a question would have no answer. */
   readonly headless?: boolean;
+  /** The rules of the configuration, of the profile and of the agent; one party for each profile that bounds it. */
+  readonly rules?: readonly RulesParty[];
   /** The token of the request that asks for it: one more party, which only narrows. Absent: a run asks for it. */
   readonly token?: TokenParty;
 }
@@ -60,6 +65,8 @@ export interface Decision {
   readonly person?: PersonId;
   /** The scope that the token lacks. */
   readonly scope?: Scope;
+  /** The rule that decided. */
+  readonly rule?: Rule;
 }
 
 export const ALLOWED: Decision = { verdict: "allow", reason: "" };
@@ -72,7 +79,7 @@ export function decide(effect: Effect, situation: Situation): Decision {
   const byToken = situation.token && effect.asked && denialByToken(effect.asked, situation.token);
   if (byToken) return { verdict: "deny", ...byToken };
   if (people.length === 0) return { verdict: "deny", reason: "it acts for no one" };
-  const decision = people.map((one) => judge(effect, one, untrusted)).reduce(stricter);
+  const decision = people.map((one) => judge(effect, one, untrusted, situation.rules)).reduce(stricter);
   if (decision.verdict === "ask" && headless) {
     return { ...decision, verdict: "deny", reason: `${decision.reason}, and no one is there to ask` };
   }
@@ -83,62 +90,100 @@ export function decide(effect: Effect, situation: Situation): Decision {
 export const stricter = (a: Decision, b: Decision): Decision => (strictest(a.verdict, b.verdict) === a.verdict ? a : b);
 
 /**
- * What the rights of one person say. A grant that matches replaces the rule of the role; deny wins over ask, ask over allow. With
- * untrusted text in context, some effects need a question although they are allowed, unless a grant is made for that case.
+ * What the rights of one person and the rules say. A grant that matches replaces the rule of the role; deny wins over ask, ask over
+ * allow. Each party of rules narrows that further. With untrusted text in context, some effects need a question although they are
+ * allowed, unless a grant or a rule is made for that case.
  */
-export function judge(effect: Effect, standing: Standing, untrusted = false): Decision {
-  const decision = byRights(effect, standing, untrusted);
-  if (!effect.needsYes || decision.verdict !== "allow" || isNamed(effect, standing.grants)) return decision;
+export function judge(
+  effect: Effect,
+  standing: Standing,
+  untrusted = false,
+  parties: readonly RulesParty[] = [],
+): Decision {
+  const decision = byRights(effect, standing, untrusted, parties);
+  if (!effect.needsYes || decision.verdict !== "allow" || isNamed(effect, standing, decision.rule)) return decision;
   return { verdict: "ask", reason: `${effect.action} asks before each call`, person: standing.person };
 }
 
-/** A grant for everything, or for tools by the beginning of their names, is no yes to this one. */
-const isNamed = (effect: Effect, grants: readonly Grant[]): boolean =>
+/** A grant or rule for everything, or for tools by the beginning of their names, is no yes to this one. */
+const isNamed = (effect: Effect, { person, grants }: Standing, rule: Rule | undefined): boolean =>
+  (rule?.verdict === "allow" && parseSubject(rule.text)?.action === effect.action) ||
   grantedBy(
     effect,
+    person,
     grants.filter((grant) => parseSubject(verdictOf(grant).subject)?.action === effect.action),
-  ) === "allow";
+  )?.verdict === "allow";
 
-function byRights(whole: Effect, standing: Standing, untrusted: boolean): Decision {
+function byRights(whole: Effect, standing: Standing, untrusted: boolean, parties: readonly RulesParty[]): Decision {
   const { person, role, grants } = standing;
   if (role === "stranger") return { verdict: "deny", reason: `${person} is not known here`, person };
   const effect = whole.of === person ? { ...whole, target: undefined } : whole;
   const always = byGrants(effect, standing, grants.filter(countsAlways));
-  if (!untrusted) return always;
-  const more = grantedBy(
-    effect,
-    grants.filter((grant) => !countsAlways(grant)),
-  );
-  const decision = more === undefined ? always : stricter(always, ofGrant(more, person));
-  if (decision.verdict !== "allow" || !needsQuestion(effect)) return decision;
+  const more = untrusted
+    ? grantedBy(
+        effect,
+        person,
+        grants.filter((grant) => !countsAlways(grant)),
+      )
+    : undefined;
+  const byPerson = more === undefined ? always : stricter(always, ofGrant(more, person));
+  const own = ownRules(effect, standing, untrusted);
+  const decision = parties.map((party) => decideByRules(effect, party, own, untrusted)).reduce(stricter, byPerson);
+  if (decision.verdict !== "allow" || !untrusted || !needsQuestion(effect)) return decision;
   const beforehand = grants.filter(({ when }) => when !== undefined);
-  return grantedBy(effect, beforehand) === "allow" ? decision : { verdict: "ask", reason: UNTRUSTED_REASON, person };
+  if (grantedBy(effect, person, beforehand)?.verdict === "allow") return decision;
+  const isRelaxed = parties.length > 0 && parties.every((party) => allowsUntrusted(effect, party));
+  return isRelaxed ? decision : { verdict: "ask", reason: UNTRUSTED_REASON, person };
 }
 
 /** A question or a denial for untrusted text counts only with such text, and only adds to what is decided without it. */
 const countsAlways = (grant: Grant): boolean => grant.when === undefined || "allow" in grant;
 
+/** The grants of a person are rules too: they allow what the defaults of rules would ask about. */
+const ownRules = (effect: Effect, { person, grants }: Standing, untrusted: boolean): OwnRules => ({
+  granted: grantedBy(effect, person, untrusted ? grants : grants.filter(countsAlways)),
+  limits: grants.some((grant) => !("allow" in grant) && limitsCommands(verdictOf(grant).subject)),
+});
+
+function limitsCommands(subject: string): boolean {
+  const parsed = parsedRule(subject);
+  return !("subject" in parsed) || parsed.subject.command !== undefined;
+}
+
 function byGrants(effect: Effect, { person, role }: Standing, grants: readonly Grant[]): Decision {
-  const granted = grantedBy(effect, grants);
+  const granted = grantedBy(effect, person, grants);
   return granted === undefined ? { ...roleVerdict(role, effect), person } : ofGrant(granted, person);
 }
 
-function ofGrant(verdict: Verdict, person: PersonId): Decision {
-  if (verdict === "allow") return ALLOWED;
+function ofGrant(rule: Rule, person: PersonId): Decision {
+  const { verdict } = rule;
+  if (verdict === "allow") return { ...ALLOWED, rule };
   const reason = verdict === "ask" ? `a grant of ${person} says to ask first` : `a grant of ${person} denies it`;
-  return { verdict, reason, person };
+  return { verdict, reason, person, rule };
 }
 
-/** The strictest verdict of the grants about this effect; undefined if none is. */
-function grantedBy(effect: Effect, grants: readonly Grant[]): Verdict | undefined {
-  let granted: Verdict | undefined;
+/** The strictest of the grants about this effect; undefined if none is. */
+function grantedBy(effect: Effect, person: PersonId, grants: readonly Grant[]): Rule | undefined {
+  let found: Rule | undefined;
   for (const grant of grants) {
-    const { verdict, subject } = verdictOf(grant);
-    const parsed = parseSubject(subject);
-    // A denial of an action covers every target of it.
-    const target = verdict === "deny" && parsed?.target === undefined ? undefined : effect.target;
-    if (!parsed || !covers(parsed, effect.action, target)) continue;
-    granted = granted === undefined ? verdict : strictest(granted, verdict);
+    const { verdict, subject: text } = verdictOf(grant);
+    if (found && strictest(found.verdict, verdict) === found.verdict) continue;
+    const parsed = parsedRule(text);
+    const covers = "subject" in parsed ? coversEffect(parsed.subject, verdict, effect) : verdict === "deny";
+    if (covers) found = { verdict, text, source: person, because: grant.note, when: grant.when };
   }
-  return granted;
+  return found;
+}
+
+/** Grants are read again and again: the last ones are kept as they were read. */
+const parsed = new Map<string, ParsedRule>();
+const MAX_PARSED = 4_096;
+
+function parsedRule(text: string): ParsedRule {
+  const known = parsed.get(text);
+  if (known) return known;
+  const fresh = parseRule(text);
+  if (parsed.size >= MAX_PARSED) parsed.clear();
+  parsed.set(text, fresh);
+  return fresh;
 }

@@ -73,6 +73,18 @@ test.each([
   expect(isFlushDue({ tools }, lease, measured)).toBe(due);
 });
 
+test.each([
+  [true, true],
+  [false, false],
+  [undefined, true],
+])("with an agent that may write in its workspace: %s, the flush is due: %s", (may, due) => {
+  const lease = { record: { descriptor: { type: "user" }, state: {} } } as unknown as AgentLease;
+  const tools = { list: () => [{ rights: ["write"] }] } as unknown as ToolHost;
+  const measured = { limits, thresholds: thresholdsOf(limits), tokens: 700, overhead: 0 };
+  const writesWorkspace = may === undefined ? undefined : () => may;
+  expect(isFlushDue({ tools, writesWorkspace }, lease, measured)).toBe(due);
+});
+
 describe("the memory flush", () => {
   it("is a silent turn before the compaction, with its own prompts and tools", async () => {
     const engine = await open(({ request }) => (request.messages.at(-1)?.role === "user" ? calling : said("NO_REPLY")));

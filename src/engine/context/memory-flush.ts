@@ -25,10 +25,15 @@ const NO_REPLY_HINT = `If nothing needs to be written down, respond with ${NO_RE
 /** Notes of these kinds are not read again: their work ends with their report. */
 const SHORT_LIVED: ReadonlySet<AgentKind> = new Set(["heartbeat", "cron", "subagent"]);
 
-/** Whether the turn is due now. An agent without a tool that writes gets none. */
-export function isFlushDue(ports: Pick<RunPorts, "tools">, { record }: AgentLease, measured: MeasuredContext): boolean {
+/** Whether the turn is due now. An agent without a tool that writes, or that may not write in its workspace, gets none. */
+export function isFlushDue(
+  ports: Pick<RunPorts, "tools" | "writesWorkspace">,
+  { record }: AgentLease,
+  measured: MeasuredContext,
+): boolean {
   const { limits, thresholds, tokens } = measured;
   const { state, descriptor } = record;
+  if (ports.writesWorkspace?.(record) === false) return false;
   if (!limits.enabled || !limits.memoryFlush.enabled || SHORT_LIVED.has(descriptor.type)) return false;
   if (tokens < thresholds.flush || tokens >= thresholds.emergency) return false;
   if (state.memoryFlushCompactionCount === (state.compactionCount ?? 0)) return false;

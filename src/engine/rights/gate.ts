@@ -9,15 +9,23 @@ import type { Gate, JudgedCall, JudgedRun, Judgement } from "../../core/ports/ga
 import type { EffectContext, Tool, ToolHost } from "../../core/ports/tool.ts";
 import { ALLOWED, decide, type Effect, type Situation, type Standing, stricter } from "../../core/rights/decide.ts";
 import type { ToolPolicy } from "../../core/rights/kind-rules.ts";
+import type { Place } from "../../core/rights/match-rule.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import { workedFor } from "../budgets/spender.ts";
 import type { Directory } from "../people/directory.ts";
+import type { Around, ConfiguredRules } from "./configured-rules.ts";
 
 /** What the configuration decides about rights. Read at each use. */
 export interface RightsSettings {
   policyOf?(profile: string): ToolPolicy | undefined;
   /** Whether children may have children of their own. */
   nesting?(): boolean;
+  /** The rules that count for an agent. Absent: there are no rules, and only people's rights decide. */
+  readonly rules?: Pick<ConfiguredRules, "partiesOf" | "usesNodes" | "workspaceAccessOf">;
+  /** The directories that the paths in rules are relative to. */
+  placeOf?(agent: AgentRecord): Promise<Place>;
+  /** The names of the nodes of the cluster. */
+  nodeNames?(): Promise<readonly string[]>;
 }
 
 export interface GateParts extends RightsSettings {
@@ -32,14 +40,29 @@ export const gateOf = (parts: GateParts): Gate => ({
     // Everything that takes time comes first: the rights are read last.
     const found = await Promise.all(asked.map((call) => effectsOf(parts.tools, agent, run, call)));
     const people = await peopleOn(parts, agent, run.body);
+    const around = await aroundOf(parts, agent, found);
     const { revision, standing, personOf } = await parts.directory.now();
-    const situation = situationOf(parts, agent, run.body, people.map(standing));
+    const situation = situationOf(parts, agent, run.body, people.map(standing), around);
     const owned = (effect: Effect): Effect => (effect.of ? { ...effect, of: personOf(effect.of) } : effect);
     const [person = NO_ONE] = situation.people.map((one) => one.person);
     const calls = found.map(({ call, effects }) => judged(call, effects.map(owned), { ...situation, person }));
     return { revision, calls };
   },
 });
+
+/** Only what the effects need is read. */
+async function aroundOf(
+  { rules, placeOf, nodeNames }: RightsSettings,
+  agent: AgentRecord,
+  found: readonly { readonly effects: readonly Effect[] }[],
+): Promise<Around> {
+  const details = found.flatMap(({ effects }) => effects.flatMap(({ detail }) => detail?.kind ?? []));
+  if (!rules || details.length === 0) return {};
+  return {
+    place: details.includes("path") ? await placeOf?.(agent) : undefined,
+    nodes: rules.usesNodes(agent) ? await nodeNames?.() : undefined,
+  };
+}
 
 /** In the audit log, for a run that acts for no one. */
 export const NO_ONE = "no one";
@@ -71,11 +94,13 @@ async function peopleOn(
 }
 
 export function situationOf(
-  { policyOf, nesting }: RightsSettings,
-  { descriptor, profile, state }: AgentRecord,
+  { policyOf, nesting, rules }: RightsSettings,
+  agent: AgentRecord,
   { trigger, behalf }: Pick<RunBody, "trigger" | "behalf">,
   people: readonly Standing[],
+  around?: Around,
 ): Situation {
+  const { descriptor, profile, state } = agent;
   const { type: kind } = descriptor;
   return {
     people,
@@ -86,6 +111,11 @@ export function situationOf(
     inherited: state.inheritedTools,
     untrusted: (behalf !== undefined && isUntrusted(behalf)) || (state.untrusted ?? state.madeUntrusted ?? false),
     headless: trigger !== undefined || kind === "cron" || kind === "heartbeat",
+    rules: rules?.partiesOf(
+      agent,
+      people.map(({ person }) => person),
+      around,
+    ),
   };
 }
 
@@ -110,7 +140,11 @@ async function toolEffects(
   const context: EffectContext = { ...about, ...workedFor(agent, body) };
   const named = (await tool.effects?.(input.data, context)) ?? [];
   const needsYes = await needsYesOf(tool, input.data, context);
-  return [{ ...own, needsYes }, ...named.map((effect) => ({ ...effect, tool: own.action }))];
+  const effects = named.map((effect) => ({ ...effect, tool: own.action }));
+  // An effect that says exactly what it touches is judged with its right in place of the whole tool.
+  const exact = effects.flatMap((effect) => (effect.detail && effect.action === own.action ? effect.rights : []));
+  const rest = rights.filter((right) => !exact.includes(right));
+  return [{ ...own, rights: rest, needsYes }, ...effects];
 }
 
 async function needsYesOf(tool: Tool, input: unknown, context: EffectContext): Promise<true | undefined> {

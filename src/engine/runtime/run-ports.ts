@@ -99,6 +99,8 @@ export interface RunPorts extends Ports {
   stopChildren?(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }>;
   /** The answer to a person's command about an agent's children, and the ops it needs. */
   aboutChildren?(agent: AgentRecord, command: string): Promise<{ readonly text: string; readonly ops: readonly Op[] }>;
+  /** Whether its profile lets an agent write in its workspace. Absent: it may. */
+  writesWorkspace?(agent: AgentRecord): boolean;
   /** The answer to a person's command in a chat, and what is committed with it. */
   answerCommand?(agent: AgentRecord, message: Message): Promise<AnsweredCommand>;
   /** Changes a run's answer before its deliveries are created; undefined leaves it unchanged. */

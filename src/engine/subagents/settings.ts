@@ -1,8 +1,9 @@
 /** The settings of subagents: depth, number, allowed profiles, model and thinking. */
 import type { Config } from "../../config/config-schema.ts";
-import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
+import { type AgentRecord, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { THINKING_LEVELS } from "../../core/agent/patch-state.ts";
 import { normalizeAgentId } from "../../core/agent/session-key.ts";
+import type { ExecPolicy } from "../../core/rights/exec-settings.ts";
 import type { ReportSettings } from "./report.ts";
 
 export interface SubagentSettings extends ReportSettings {
@@ -21,6 +22,8 @@ export interface SubagentSettings extends ReportSettings {
   /** Why a model cannot be used, or undefined. Texts with `invalid model` or `model not allowed` are a warning only. */
   checkModel(model: string, profile: string): string | undefined;
   thinkingLevels(model: string | undefined, profile: string): readonly string[];
+  /** Where commands of an agent run at most. Absent: nothing is known about commands. */
+  execOf?(agent: AgentRecord): ExecPolicy;
 }
 
 export const DEFAULT_SUBAGENT_SETTINGS: SubagentSettings = {

@@ -99,7 +99,7 @@ export async function spawnSubagent(
     extraSystemPrompt: buildSubagentSystemPrompt({ ...about, requesterSessionKey: parent.sessionKey }),
     modelOverride: model?.applied,
     thinkingLevel: thinking.level,
-    ...rightsOf(ports, request, profile),
+    ...rightsOf(ports, settings, request, profile),
   };
   const timeoutSeconds = Math.floor(request.runTimeoutSeconds ?? 0);
   const wishes = timeoutSeconds > 0 ? { timeoutSeconds } : undefined;
@@ -191,17 +191,30 @@ function thinkingFor(
   return level ? { level } : { error: `Invalid thinking level "${raw}". Use one of: ${levels.join(", ")}.` };
 }
 
-/** At most the rights of the parent: its permissions or fewer, and under another profile only tools the parent has. */
+/**
+ * At most the rights of the parent: its permissions or fewer, its rules, commands only where the parent's may run, and under another
+ * profile only tools that the parent has.
+ */
 function rightsOf(
   { tools }: SpawnPorts,
+  { execOf }: SubagentSettings,
   { requester, permissions }: SpawnRequest,
   profile: string,
-): Pick<AgentState, "permissions" | "inheritedTools"> {
+): Pick<AgentState, "permissions" | "inheritedTools" | "inheritedExec" | "inheritedProfiles" | "rules"> {
   const { state } = requester;
   const given = permissions ?? state.permissions;
   const bound = state.inheritedTools !== undefined || profile !== normalizeAgentId(requester.profile);
   const inheritedTools = bound ? tools.list(requester).map(({ name }) => name) : undefined;
-  return { permissions: given, inheritedTools };
+  const { bound: _, refused: __, ...inheritedExec } = execOf?.(requester) ?? {};
+  const profiles = [...new Set([requester.profile, ...(state.inheritedProfiles ?? [])])];
+  const inheritedProfiles = profiles.filter((name) => normalizeAgentId(name) !== profile);
+  return {
+    permissions: given,
+    inheritedTools,
+    inheritedExec: execOf ? (inheritedExec as AgentState["inheritedExec"]) : undefined,
+    inheritedProfiles: inheritedProfiles.length === 0 ? undefined : inheritedProfiles,
+    rules: state.rules,
+  };
 }
 
 /** The short name of a profile's main conversation; other keys as they are. */

@@ -95,6 +95,10 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     personOf: people.personOf,
     directory,
     limits: options.limits,
+    writesWorkspace: ({ profile, state }) =>
+      [profile, ...(state.inheritedProfiles ?? [])].every(
+        (name) => (options.rights?.rules?.workspaceAccessOf(name) ?? "rw") === "rw",
+      ),
     contextLimits: options.contextLimits,
     // Read for each call: budgets change while the program runs.
     get budgets() {
@@ -124,6 +128,9 @@ function gateFor(ports: Ports, options: AgentSystemOptions, directory: Directory
   return gateOf({
     policyOf: (profile) => rights?.policyOf?.(profile),
     nesting: () => rights?.nesting?.() ?? false,
+    rules: rights?.rules,
+    placeOf: rights?.placeOf && ((agent) => rights.placeOf?.(agent) ?? Promise.resolve({})),
+    nodeNames: async () => (await ports.store.nodes()).map(({ name }) => name),
     tools: ports.tools,
     directory,
     // A swarm's agent has the rights of its contact, and its kind limits it to talking.

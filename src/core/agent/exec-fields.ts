@@ -1,0 +1,27 @@
+/** The ancestors' settings about commands: `execHost`, `execSecurity`, `execAsk`, `elevatedLevel`, `workspaceAccess`. */
+import { z } from "zod";
+
+export const EXEC_HOSTS = ["sandbox", "gateway", "node"] as const;
+export const EXEC_SECURITY = ["deny", "allowlist", "full"] as const;
+export const EXEC_ASK = ["off", "on-miss", "always"] as const;
+export const ELEVATED_LEVELS = ["off", "on", "ask", "full"] as const;
+export const WORKSPACE_ACCESS = ["none", "ro", "rw"] as const;
+
+export type ExecHost = (typeof EXEC_HOSTS)[number];
+export type ExecSecurity = (typeof EXEC_SECURITY)[number];
+export type ExecAsk = (typeof EXEC_ASK)[number];
+export type ElevatedLevel = (typeof ELEVATED_LEVELS)[number];
+/** What an agent may do in its workspace. */
+export type WorkspaceAccess = (typeof WORKSPACE_ACCESS)[number];
+
+/** Only the owner sets these fields of an agent. */
+export const OWNERS_FIELDS: readonly string[] = ["elevatedLevel", "execHost", "execSecurity", "execAsk", "execNode"];
+
+/** What a child keeps of its parent's settings. */
+export const inheritedExecSchema = z.object({
+  host: z.enum(EXEC_HOSTS),
+  node: z.string().optional(),
+  security: z.enum(EXEC_SECURITY),
+  ask: z.enum(EXEC_ASK),
+  elevated: z.enum(ELEVATED_LEVELS),
+});

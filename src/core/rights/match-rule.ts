@@ -1,0 +1,107 @@
+/**
+ * Whether a rule is about an effect. An allowance is read narrowly: the exact words, the exact file, the named target. A question
+ * or a denial is read widely: options in between, another case, the full path of a program do not get around it (L13).
+ */
+import { matchesEnding, type Verdict } from "../people/grant.ts";
+import type { Effect } from "./decide.ts";
+import type { EffectDetail } from "./effect-detail.ts";
+import {
+  type CommandPattern,
+  type HostPattern,
+  namesOf,
+  type PathPattern,
+  plainHost,
+  type RuleSubject,
+} from "./rule.ts";
+import { matchesPath, matchesWildcard } from "./wildcard.ts";
+
+/** The directories that patterns of paths are relative to. */
+export interface Place {
+  readonly workspace?: string;
+  readonly home?: string;
+}
+
+export function coversEffect(
+  subject: RuleSubject,
+  verdict: Verdict,
+  effect: Pick<Effect, "action" | "target" | "detail">,
+  place: Place = {},
+): boolean {
+  const { action, target, detail } = effect;
+  if (!subject.actions.some((one) => matchesEnding(one, action))) return false;
+  const isWide = verdict !== "allow";
+  // A denial of an action covers every target of it.
+  if (subject.target === undefined) return verdict === "deny" || target === undefined;
+  if (target !== undefined && matchesEnding(subject.target, target)) return true;
+  // What belongs to another person is allowed by its name only.
+  if (target !== undefined && !isWide) return false;
+  return detail !== undefined && coversDetail(subject, detail, isWide, place);
+}
+
+function coversDetail(subject: RuleSubject, detail: EffectDetail, isWide: boolean, place: Place): boolean {
+  switch (detail.kind) {
+    case "command":
+      return subject.command !== undefined && coversCommand(subject.command, detail.argv, isWide);
+    case "unparsed":
+      // It may hold anything: a rule about one command never allows it, and `rule-set` lets it ask.
+      return !isWide && subject.command?.words.length === 0;
+    case "path":
+      return subject.path !== undefined && coversPath(subject.path, detail.path, isWide, place);
+    case "host":
+      return subject.host !== undefined && coversHost(subject.host, detail.host, detail.port);
+  }
+}
+
+const folded = (text: string): string => text.normalize("NFC").toLowerCase();
+
+const coversWord = (alternatives: readonly string[], word: string): boolean =>
+  alternatives.some((one) => matchesWildcard(one, word));
+
+export function coversCommand({ words, open }: CommandPattern, argv: readonly string[], isWide: boolean): boolean {
+  if (!isWide) {
+    if (open ? argv.length < words.length : argv.length !== words.length) return false;
+    return words.every((alternatives, at) => coversWord(alternatives, argv[at] ?? ""));
+  }
+  const [program = "", ...rest] = argv.map(folded);
+  const [first = ["*"], ...others] = words.map((alternatives) => alternatives.map(folded));
+  const base = program.slice(program.lastIndexOf("/") + 1);
+  if (!coversWord(first, program) && !coversWord(first, base)) return false;
+  let at = 0;
+  for (const alternatives of others) {
+    while (!coversWord(alternatives, rest[at] ?? "")) {
+      // An option and its value may stand in between.
+      const skip = rest[at]?.startsWith("-") ? stepOver(rest, at, alternatives) : 0;
+      if (skip === 0) return false;
+      at += skip;
+    }
+    at += 1;
+  }
+  return true;
+}
+
+/** How many words an option takes: two if the word behind it is a value that the rule does not wait for. */
+function stepOver(rest: readonly string[], at: number, wanted: readonly string[]): number {
+  const next = rest[at + 1];
+  if (next === undefined) return 0;
+  return next.startsWith("-") || coversWord(wanted, next) || rest[at]?.includes("=") ? 1 : 2;
+}
+
+function coversPath({ names, from }: PathPattern, path: string, isWide: boolean, place: Place): boolean {
+  const fold = isWide ? folded : (text: string): string => text;
+  const given = namesOf(fold(path));
+  const pattern = names.map(fold);
+  const base = from === "root" ? "/" : from === "home" ? place.home : place.workspace;
+  // A question or denial that begins with ** holds in every directory.
+  if (isWide && (base === undefined || pattern[0] === "**")) return matchesPath(["**", ...pattern], given);
+  if (base === undefined) return false;
+  const root = namesOf(fold(base));
+  if (root.length > given.length || root.some((name, at) => name !== given[at])) return false;
+  const inside = given.slice(root.length);
+  return matchesPath(pattern, inside) || (isWide && matchesPath([...pattern, "**"], inside));
+}
+
+function coversHost({ domain, port }: HostPattern, host: string, used: number | undefined): boolean {
+  if (port !== undefined && port !== used) return false;
+  const plain = plainHost(host);
+  return domain === "*" || plain === domain || plain.endsWith(`.${domain}`);
+}

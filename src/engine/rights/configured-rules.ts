@@ -1,0 +1,89 @@
+/**
+ * The rules that count for an agent: of the configuration, of its profile, and of the agent itself, as one party of the gate. A child
+ * under another profile is bound by the rules of its parents' profiles too, each as a party of its own (L13).
+ */
+import type { Config } from "../../config/config-schema.ts";
+import type { Permissions } from "../../config/sections/permissions.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { WorkspaceAccess } from "../../core/agent/exec-fields.ts";
+import { normalizeAgentId } from "../../core/agent/session-key.ts";
+import { type Grant, VERDICTS, verdictOf } from "../../core/people/grant.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import { type ExecPolicy, execPolicyFor } from "../../core/rights/exec-settings.ts";
+import type { Place } from "../../core/rights/match-rule.ts";
+import type { Rule } from "../../core/rights/rule.ts";
+import { NO_RULES, type RuleSet, ruleSet, unionOf } from "../../core/rights/rule-set.ts";
+import type { RulesParty } from "../../core/rights/rules-party.ts";
+
+type RulesConfig = Pick<Config, "permissions" | "profiles">;
+
+export interface ConfiguredRules {
+  /** One party for each profile that bounds the agent. `people`: everyone on the way of its run. `nodes`: see `usesNodes`. */
+  partiesOf(agent: AgentRecord, people: readonly PersonId[], around?: Around): readonly RulesParty[];
+  /** Where the agent's commands run. */
+  execPolicyOf(agent: AgentRecord, people: readonly PersonId[], nodes?: readonly string[]): ExecPolicy;
+  /** Whether its commands may run on another node: then the names of the nodes are needed to decide. */
+  usesNodes(agent: AgentRecord): boolean;
+  workspaceAccessOf(profile: string): WorkspaceAccess;
+}
+
+/** What is known at the moment of a decision. */
+export interface Around {
+  readonly place?: Place;
+  readonly nodes?: readonly string[];
+}
+
+export function configuredRules(config: RulesConfig): ConfiguredRules {
+  const ofConfig = remembered((permissions: Permissions) => ruleSet(rulesIn(permissions, "permissions")));
+  const ofAgent = remembered((grants: readonly Grant[]) => ruleSet(grants.map((grant) => ruleOf(grant, "agent"))));
+  const ofProfile = remembered((permissions: Permissions) => ruleSet(rulesIn(permissions, "profile")));
+  const profileOf = (name: string) =>
+    config.profiles[name] ??
+    Object.entries(config.profiles).find(([spelled]) => normalizeAgentId(spelled) === normalizeAgentId(name))?.[1];
+  const execPolicyOf: ConfiguredRules["execPolicyOf"] = (agent, people, nodes) =>
+    execPolicyFor(agent, people, { ...profileOf(agent.profile)?.exec, nodes });
+  return {
+    execPolicyOf,
+    usesNodes: ({ profile, state }) => (state.execHost ?? profileOf(profile)?.exec?.host) === "node",
+    workspaceAccessOf: (profile) => profileOf(profile)?.workspaceAccess ?? "rw",
+    partiesOf(agent, people, { place, nodes } = {}) {
+      const { rules = [], inheritedProfiles = [] } = agent.state;
+      const exec = execPolicyOf(agent, people, nodes);
+      return [...new Set([agent.profile, ...inheritedProfiles])].map((name): RulesParty => {
+        const profile = profileOf(name);
+        const own = rules.length === 0 ? NO_RULES : ofAgent(rules);
+        const sets = [ofConfig(config.permissions), profile?.permissions && ofProfile(profile.permissions), own];
+        return {
+          rules: unionOf(sets.filter((set): set is RuleSet => set !== undefined)),
+          place,
+          exec,
+          access: profile?.workspaceAccess,
+          untrusted: profile?.permissions?.untrusted ?? config.permissions.untrusted,
+        };
+      });
+    },
+  };
+}
+
+/** A value is compiled once, until the configuration gives another. */
+function remembered<Key extends object>(compile: (key: Key) => RuleSet): (key: Key) => RuleSet {
+  const known = new WeakMap<Key, RuleSet>();
+  return (key) => {
+    const found = known.get(key) ?? compile(key);
+    known.set(key, found);
+    return found;
+  };
+}
+
+export const rulesIn = (permissions: Permissions, source: string): readonly Rule[] =>
+  VERDICTS.flatMap((verdict) =>
+    (permissions[verdict] ?? []).map((one): Rule => {
+      if (typeof one === "string") return { verdict, text: one, source };
+      return { verdict, text: one.rule, source, because: one.because, when: one.when };
+    }),
+  );
+
+export function ruleOf(grant: Grant, source: string): Rule {
+  const { verdict, subject: text } = verdictOf(grant);
+  return { verdict, text, source, because: grant.note, when: grant.when };
+}
