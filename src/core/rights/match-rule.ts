@@ -27,8 +27,8 @@ export function coversEffect(
   effect: Pick<Effect, "action" | "target" | "detail">,
   place: Place = {},
 ): boolean {
-  const { action, target, detail } = effect;
-  if (!subject.actions.some((one) => matchesEnding(one, action))) return false;
+  const { target, detail } = effect;
+  if (!actionsOf(effect).some((used) => subject.actions.some((one) => matchesEnding(one, used)))) return false;
   const isWide = verdict !== "allow";
   // A denial of an action covers every target of it.
   if (subject.target === undefined) return verdict === "deny" || target === undefined;
@@ -37,6 +37,10 @@ export function coversEffect(
   if (target !== undefined && !isWide) return false;
   return detail !== undefined && coversDetail(subject, detail, isWide, place);
 }
+
+/** A file is read or written, whatever tool does it: a redirect of a command is a write too. */
+export const actionsOf = ({ action, detail }: Pick<Effect, "action" | "detail">): readonly string[] =>
+  detail?.kind === "path" && action !== detail.access ? [action, detail.access] : [action];
 
 function coversDetail(subject: RuleSubject, detail: EffectDetail, isWide: boolean, place: Place): boolean {
   switch (detail.kind) {

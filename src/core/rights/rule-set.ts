@@ -4,7 +4,7 @@
  */
 import { VERDICTS } from "../people/grant.ts";
 import type { Effect } from "./decide.ts";
-import { coversEffect, type Place } from "./match-rule.ts";
+import { actionsOf, coversEffect, type Place } from "./match-rule.ts";
 import { parseRule, type Rule, type RuleSubject } from "./rule.ts";
 
 type Judged = Pick<Effect, "action" | "target" | "detail">;
@@ -46,7 +46,7 @@ export function ruleSet(rules: readonly Rule[]): RuleSet {
     else for (const action of one.subject.actions) put(byAction, action, one);
   }
   const candidates = ({ action, detail }: Judged): readonly (readonly Compiled[])[] => [
-    byAction.get(action) ?? NONE,
+    ...actionsOf({ action, detail }).map((used) => byAction.get(used) ?? NONE),
     detail?.kind === "command" ? (byProgram.get(baseName(detail.argv[0] ?? "")) ?? NONE) : NONE,
     loose,
   ];

@@ -10,6 +10,7 @@ import type { Place } from "./match-rule.ts";
 import { READS, type Rule, WRITES } from "./rule.ts";
 import type { RuleSet } from "./rule-set.ts";
 import { isSafeCommand } from "./safe-commands.ts";
+import { whyWrapper } from "./shell-line.ts";
 
 /** The rules of one profile, with the settings that belong to it. */
 export interface RulesParty {
@@ -29,7 +30,8 @@ export interface OwnRules {
   readonly limits: boolean;
 }
 
-export function decideByRules(effect: Effect, party: RulesParty, own: OwnRules, untrusted: boolean): Decision {
+export function decideByRules(given: Effect, party: RulesParty, own: OwnRules, untrusted: boolean): Decision {
+  const effect = withoutWrappers(given);
   const refused = byAccess(effect, party.access ?? "rw");
   if (refused !== undefined) return { verdict: "deny", reason: refused };
   const found = party.rules.find(effect, party.place, untrusted);
@@ -40,6 +42,14 @@ export function decideByRules(effect: Effect, party: RulesParty, own: OwnRules, 
   return isMcp(effect)
     ? { verdict: "ask", reason: `no rule allows ${effect.action}` }
     : { verdict: "allow", reason: "" };
+}
+
+/** A list of words can hide a command as well as a line can: `["env", "git", "push"]`. */
+function withoutWrappers(effect: Effect): Effect {
+  const { detail } = effect;
+  const why = detail?.kind === "command" ? whyWrapper(detail.argv) : undefined;
+  if (detail?.kind !== "command" || why === undefined) return effect;
+  return { ...effect, detail: { kind: "unparsed", line: detail.argv.join(" "), cwd: detail.cwd, why } };
 }
 
 const stricterRule = (a: Rule | undefined, b: Rule | undefined): Rule | undefined =>

@@ -242,6 +242,25 @@ describe("with untrusted text in context", () => {
     expect(headless).toBe(verdict === "ask" ? "deny" : verdict);
   });
 
+  it.each([
+    ["env", "git", "push"],
+    ["sh", "-c", "git push"],
+    ["/usr/bin/sudo", "ls"],
+  ])("a list of words hides nothing: %s", (...argv) => {
+    const effect: Effect = { action: "exec", rights: ["exec"], detail: { kind: "command", argv, cwd: "/" } };
+    const { verdict, reason } = decide(effect, situation([rule("allow", "exec(*)"), rule("deny", "exec(git push)")]));
+    expect(verdict).toBe("ask");
+    expect(reason).toContain("cannot be judged");
+  });
+
+  it("a file that a command writes is judged as a file", () => {
+    const detail = { kind: "path", access: "write", path: "/home/you/work/secret/x" } as const;
+    const effect: Effect = { action: "exec", rights: ["exec"], detail };
+    for (const text of ["write(secret/**)", "write", "exec"]) {
+      expect(decide(effect, situation([rule("deny", text)])).verdict).toBe("deny");
+    }
+  });
+
   it("elevated full does not lift the question", () => {
     const exec = { host: "gateway", security: "full", ask: "off", elevated: "full" } as const;
     expect(judged("exec(make)", situation([], {}, { exec })).verdict).toBe("allow");

@@ -109,8 +109,12 @@ function whyNotPlain([command, ...rest]: readonly Word[]): string | undefined {
   if (text === "" || glob || tilde || text.startsWith("=")) return "the name of a command is not plain";
   if (ASSIGNMENT.test(text)) return "it changes the environment of a command";
   if (RESERVED.has(text)) return `it uses ${text}, which is part of the shell's language`;
-  const name = text.slice(text.lastIndexOf("/") + 1).toLowerCase();
-  const args = rest.map((word) => word.text);
+  return whyWrapper([text, ...rest.map((word) => word.text)]);
+}
+
+/** Why a command hides what it runs: it runs other commands, which stand in its arguments or come from elsewhere. */
+export function whyWrapper([program = "", ...args]: readonly string[]): string | undefined {
+  const name = program.slice(program.lastIndexOf("/") + 1).toLowerCase();
   if (WRAPPERS.has(name)) return `${name} runs or changes other commands`;
   if (SHELLS.has(name) && !/^[^-+/]|^\/(?!dev\/|proc\/)/u.test(args[0] ?? "")) return `${name} runs other commands`;
   if (name === "find" && args.some((arg) => /^-(?:exec|ok)/u.test(arg))) return "find runs other commands";
