@@ -9,6 +9,7 @@ import { FIND_TOOLS } from "./find-tools.ts";
 /** Seldom-used tools, and the kinds of agents that always see them. Tools of a program are never in this table. */
 export const SELDOM: Readonly<Record<string, readonly AgentKind[]>> = {
   agents_list: [],
+  apply_patch: [],
   create_permanent_agent: [],
   create_swarm: [],
   cron_add: [],
@@ -33,7 +34,15 @@ export const SELDOM: Readonly<Record<string, readonly AgentKind[]>> = {
 };
 
 /** Tools that a model with a small window is not sent either. */
-export const NOT_CORE: readonly string[] = ["cron", "exec", "send_agent_message", "sessions_spawn", "subagents"];
+export const NOT_CORE: readonly string[] = [
+  "cron",
+  "exec",
+  "find",
+  "grep",
+  "send_agent_message",
+  "sessions_spawn",
+  "subagents",
+];
 
 /** Fewer tools than this are not worth a search. */
 const LEAST_HIDDEN = 4;

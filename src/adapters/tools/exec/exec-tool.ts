@@ -9,8 +9,8 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { MAX_PROCESSES } from "../../../core/agent/background-process.ts";
 import { DeniedError, InvalidInputError, TooLargeError } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
-import type { Effect } from "../../../core/rights/decide.ts";
 import { allowedPath, type Places } from "../files/allowed-path.ts";
+import { commandEffects } from "./command-effects.ts";
 import type { ExecDeps } from "./exec-deps.ts";
 import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
 import { readPart, sizeOf } from "./process-files.ts";
@@ -39,7 +39,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
   replay: "never",
   parallel: false,
   maxOutput: MAX_SHOWN + 1_000,
-  effects: (given) => effectsOf(given),
+  effects: (given, { agent }) => commandEffects(deps, agent, given),
   async execute(given, context) {
     const { agent, runId, callId, agentId, signal } = context;
     const places = await deps.placesOf(agent);
@@ -76,10 +76,6 @@ function argvOf(command: ExecInput["command"]): readonly string[] {
   if (argv.some((text) => text.includes("\0")))
     throw new InvalidInputError("A command cannot contain a zero character.");
   return argv;
-}
-
-function effectsOf({ secrets = [] }: ExecInput): readonly Effect[] {
-  return secrets.map((name): Effect => ({ action: "exec", rights: ["exec"], target: `secret:${name}` }));
 }
 
 /** The real path of the directory. A command's directory is one that its agent may read. */

@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Tool, ToolOutput } from "../../../core/ports/tool.ts";
+import type { Effect } from "../../../core/rights/decide.ts";
 import type { ExecDeps } from "./exec-deps.ts";
 import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
 import { readPart, sizeOf } from "./process-files.ts";
@@ -34,7 +35,7 @@ export const processTool = (deps: ExecDeps): Tool<ProcessInput> => ({
   untrusted: true,
   maxOutput: MAX_SHOWN + 1_000,
   // Input can be a command: a shell may read it.
-  effects: ({ action }) => (action === "write" ? [{ action: "process", rights: ["exec"] }] : []),
+  effects: ({ action, text = "" }) => (action === "write" ? [inputEffect(text)] : []),
   async execute(given, { agent, signal }) {
     if (given.action === "list") return said(await listed(deps, agent));
     const known = await found(deps, agent, given.id);
@@ -54,6 +55,11 @@ export const processTool = (deps: ExecDeps): Tool<ProcessInput> => ({
       }
     }
   },
+});
+
+const inputEffect = (line: string): Effect => ({
+  ...{ action: "process", rights: ["exec"] },
+  detail: { kind: "unparsed", line, cwd: "", why: "it is input for a program that runs" },
 });
 
 const said = (text: string): ToolOutput => ({ content: [{ type: "text", text }] });

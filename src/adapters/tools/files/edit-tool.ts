@@ -26,7 +26,7 @@ export const editTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   replay: "never",
   parallel: false,
   maxOutput: 1_000,
-  effects: effectsOnFiles(deps, "edit", ["read", "write"]),
+  effects: effectsOnFiles(deps, "edit", ["read", "write"], ({ path }) => [{ access: "write", path }]),
   async execute({ path, oldText, newText, all = false }, context) {
     if (oldText === newText) throw new InvalidInputError("The old and the new text are the same.");
     const places = await deps.placesOf(context.agent);

@@ -211,7 +211,10 @@ describe("edit", () => {
       ["read", "safe"],
       ["write", "safe"],
       ["edit", "never"],
+      ["apply_patch", "never"],
       ["list", "safe"],
+      ["grep", "safe"],
+      ["find", "safe"],
     ]);
   });
 });

@@ -1,12 +1,15 @@
 /**
- * The file tools: read, write, edit and list inside the workspace. Real paths are checked on the open file, sizes are limited,
+ * The file tools: read, write, edit, patch, list, search and find inside the workspace. Real paths are checked on the open file, sizes are limited,
  * and a write is complete or does not happen.
  */
 import type { Tool } from "../../../core/ports/tool.ts";
+import { applyPatchTool } from "./apply-patch-tool.ts";
 import { type Disk, realDisk } from "./disk.ts";
 import { editTool } from "./edit-tool.ts";
 import { noMarks } from "./file-marks.ts";
 import type { FileToolDeps } from "./file-tool-deps.ts";
+import { findTool } from "./find-tool.ts";
+import { grepTool } from "./grep-tool.ts";
 import { listTool } from "./list-tool.ts";
 import { readTool } from "./read-tool.ts";
 import { writeTool } from "./write-tool.ts";
@@ -16,5 +19,13 @@ type FileToolParts = Omit<FileToolDeps, "disk" | "marks"> & Partial<Pick<FileToo
 
 export function fileTools(parts: FileToolParts, disk: Disk = realDisk): readonly Tool[] {
   const deps = { ...parts, marks: parts.marks ?? noMarks, disk };
-  return [readTool(deps), writeTool(deps), editTool(deps), listTool(deps)];
+  return [
+    readTool(deps),
+    writeTool(deps),
+    editTool(deps),
+    applyPatchTool(deps),
+    listTool(deps),
+    grepTool(deps),
+    findTool(deps),
+  ] as readonly Tool[];
 }

@@ -22,7 +22,7 @@ export const listTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   replay: "safe",
   parallel: true,
   maxOutput: 40_000,
-  effects: effectsOnFiles(deps, "list", ["read"]),
+  effects: effectsOnFiles(deps, "list", ["read"], ({ path = "." }) => [{ access: "read", path }]),
   async execute({ path = "." }, { agent }) {
     const directory = await openDirectory(deps.disk, await deps.placesOf(agent), path);
     try {

@@ -17,13 +17,22 @@ export interface TextFile {
 }
 
 export async function readText(disk: Disk, places: Places, path: string): Promise<TextFile> {
+  const { bytes, stats, real } = await readBytes(disk, places, path);
+  return { text: decode(bytes, path), stats, real };
+}
+
+export interface BytesOfFile extends Omit<TextFile, "text"> {
+  readonly bytes: Uint8Array;
+}
+
+export async function readBytes(disk: Disk, places: Places, path: string): Promise<BytesOfFile> {
   const { handle, stats, path: real } = await openFile(disk, places, path);
   try {
     const bytes = await readUpTo(handle, MAX_FILE_BYTES + 1);
     if (bytes.length > MAX_FILE_BYTES) {
       throw new InvalidInputError(`${path} is larger than ${MAX_FILE_BYTES} bytes, which is the limit.`);
     }
-    return { text: decode(bytes, path), stats, real };
+    return { bytes, stats, real };
   } finally {
     await handle.close();
   }
@@ -43,7 +52,8 @@ async function readUpTo(handle: FileHandle, limit: number): Promise<Uint8Array> 
   return Buffer.concat(chunks);
 }
 
-function decode(bytes: Uint8Array, path: string): string {
+/** Throws if the bytes are not text. */
+export function decode(bytes: Uint8Array, path: string): string {
   const notText = `${path} is not a text file.`;
   if (bytes.includes(0)) throw new InvalidInputError(notText);
   try {

@@ -1,10 +1,13 @@
-/** `read`: the lines of a text file, in parts. */
+/** `read`: the lines of a text file, in parts, or an image. */
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
+import type { Block } from "../../../core/history/entry.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
+import { mediaTypeOf } from "../../files/media-type.ts";
+import { IMAGE_TYPES, shownImage } from "../../files/show-image.ts";
 import { fromFile } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
-import { readText } from "./read-text.ts";
+import { decode, readBytes } from "./read-text.ts";
 
 export const MAX_READ_LINES = 2_000;
 export const MAX_READ_CHARACTERS = 40_000;
@@ -17,20 +20,42 @@ const input = z.object({
 
 export const readTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   name: "read",
-  description: `Reads a text file of the workspace. Shows at most ${MAX_READ_LINES} lines; use offset to go on.`,
+  description: `Reads a text file or an image of the workspace. Shows at most ${MAX_READ_LINES} lines; use offset to go on.`,
   input,
   rights: ["read"],
   replay: "safe",
   parallel: true,
   // The text is limited here and ends with a note on how to continue; the note needs room too.
   maxOutput: MAX_READ_CHARACTERS + 500,
-  effects: effectsOnFiles(deps, "read", ["read"]),
+  effects: effectsOnFiles(deps, "read", ["read"], ({ path }) => [{ access: "read", path }]),
   async execute({ path, offset = 1, limit = MAX_READ_LINES }, { agent }) {
-    const { text, real } = await readText(deps.disk, await deps.placesOf(agent), path);
+    const { bytes, real } = await readBytes(deps.disk, await deps.placesOf(agent), path);
+    const image = await imageOf(bytes, path);
+    if (image) return { content: image, untrusted: deps.marks.knows(real) ? fromFile(path) : undefined };
+    const text = decode(bytes, path);
     const untrusted = deps.marks.has(real, text) ? fromFile(path) : undefined;
     return { content: [{ type: "text", text: portion(text, path, offset, limit) }], untrusted };
   },
 });
+
+/** The longer side of an image as the model is shown it. */
+const IMAGE_SIDE = 1_568;
+
+/** The image in a file, scaled down; undefined if the file is none. */
+async function imageOf(bytes: Uint8Array, path: string): Promise<readonly Block[] | undefined> {
+  if (!bytes.includes(0)) return undefined;
+  const mimeType = await mediaTypeOf(bytes);
+  if (!IMAGE_TYPES.includes(mimeType)) return undefined;
+  const shown = await shownImage(bytes, mimeType, IMAGE_SIDE);
+  if (shown.as !== "image")
+    throw new InvalidInputError(`${path} cannot be shown: it is damaged or has too many pixels.`);
+  const data = Buffer.from(shown.data ?? bytes).toString("base64");
+  const text = `${path}: ${mimeType}, ${bytes.length} bytes`;
+  return [
+    { type: "text", text },
+    { type: "image", data, mimeType: shown.mimeType },
+  ];
+}
 
 /** The lines from `offset` on, as many as fit, and a note if there are more. */
 function portion(text: string, path: string, offset: number, limit: number): string {

@@ -74,7 +74,7 @@ async function writeNow(
 }
 
 /** The current file; undefined if there is none. Throws if it is not a regular file. */
-async function regularFile(
+export async function regularFile(
   disk: Disk,
   directory: OpenedDirectory,
   name: string,
@@ -89,7 +89,7 @@ async function regularFile(
   return stats;
 }
 
-function checkUnchanged(was: Stats, now: Stats | undefined, path: string): void {
+export function checkUnchanged(was: Stats, now: Stats | undefined, path: string): void {
   const same =
     now && now.ino === was.ino && now.dev === was.dev && now.mtimeMs === was.mtimeMs && now.size === was.size;
   if (same) return;

@@ -21,7 +21,7 @@ export const writeTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   replay: "safe",
   parallel: false,
   maxOutput: 1_000,
-  effects: effectsOnFiles(deps, "write", ["write"]),
+  effects: effectsOnFiles(deps, "write", ["write"], ({ path }) => [{ access: "write", path }]),
   async execute({ path, content }, context) {
     checkSize(content, path);
     const places = await deps.placesOf(context.agent);

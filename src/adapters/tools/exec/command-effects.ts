@@ -1,0 +1,46 @@
+/**
+ * What a command is about to do, for the gate (L13): each simple command of a line by itself, the files of its redirects, and
+ * each secret that it gets. A line that cannot be split is named whole, with the reason.
+ */
+import { resolve } from "node:path";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import type { Effect } from "../../../core/rights/decide.ts";
+import type { EffectDetail } from "../../../core/rights/effect-detail.ts";
+import { splitShellLine } from "../../../core/rights/shell-line.ts";
+import { pathDetail } from "../files/file-tool-deps.ts";
+import type { ExecDeps } from "./exec-deps.ts";
+
+export interface NamedCommand {
+  readonly command: string | readonly string[];
+  readonly cwd?: string;
+  readonly secrets?: readonly string[];
+}
+
+export async function commandEffects(
+  deps: Pick<ExecDeps, "disk" | "placesOf">,
+  agent: AgentRecord,
+  { command, cwd = ".", secrets = [] }: NamedCommand,
+): Promise<readonly Effect[]> {
+  const { path: directory } = await pathDetail(deps, agent, { access: "read", path: cwd });
+  const effect = (detail: EffectDetail): Effect => ({ action: "exec", rights: ["exec"], detail });
+  return [
+    ...(await detailsOf(deps, agent, command, directory)).map(effect),
+    ...secrets.map((name): Effect => ({ action: "exec", rights: ["exec"], target: `secret:${name}` })),
+  ];
+}
+
+async function detailsOf(
+  deps: Pick<ExecDeps, "disk" | "placesOf">,
+  agent: AgentRecord,
+  command: NamedCommand["command"],
+  cwd: string,
+): Promise<readonly EffectDetail[]> {
+  if (typeof command !== "string") return [{ kind: "command", argv: command, cwd }];
+  const split = splitShellLine(command);
+  if ("unparsed" in split) return [{ kind: "unparsed", line: command, cwd, why: split.unparsed }];
+  const commands = split.parts.map((argv): EffectDetail => ({ kind: "command", argv, cwd }));
+  const redirects = split.redirects.map(({ access, path }) =>
+    pathDetail(deps, agent, { access, path: resolve(cwd, path) }),
+  );
+  return [...commands, ...(await Promise.all(redirects))];
+}
