@@ -18,9 +18,11 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 const { runCli } = await import("./app/cli/router.ts");
+const { programOf } = await import("./app/cli/here.ts");
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   stdin: () => process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
+  program: programOf(process.env, import.meta.filename),
 });

@@ -4,8 +4,8 @@
  */
 import JSON5 from "json5";
 import type { z } from "zod";
+import { closestWord } from "../core/closest-word.ts";
 import { ConfigError } from "../core/errors.ts";
-import { closestWord } from "./closest-word.ts";
 import { type Config, configSchema } from "./config-schema.ts";
 import { tokenise } from "./json5-tokens.ts";
 import { type Locator, locateNearest, locatorFor, type Path } from "./locate.ts";

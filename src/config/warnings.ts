@@ -1,5 +1,5 @@
 /** Warnings about a configuration: unknown keys, and secrets in plain text. */
-import { closestWord } from "./closest-word.ts";
+import { closestWord } from "../core/closest-word.ts";
 import type { Path } from "./locate.ts";
 import type { SchemaTree } from "./schema-tree.ts";
 

@@ -24,3 +24,7 @@ const isLowSurrogate = (text: string, at: number): boolean => {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff;
 };
+
+/** The text, or its beginning and an ellipsis: at most `max` UTF-16 units in all. */
+export const shortened = (text: string, max: number): string =>
+  text.length <= max ? text : `${cutText(text, max - 1).trimEnd()}…`;

@@ -2,6 +2,7 @@
  * Typed errors: one class per decision a caller can take. Each has a stable code, says whether a retry makes sense, keeps its
  * cause, and tells the reader what to do next. Expected outcomes are returned, not thrown.
  */
+import { oneStop } from "./sentence.ts";
 
 export interface ErrorOptions {
   readonly cause?: unknown;
@@ -16,9 +17,9 @@ export abstract class RookeryError extends Error {
   readonly hint: string | undefined;
 
   constructor(message: string, options: ErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(oneStop(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
-    this.hint = options.hint;
+    this.hint = options.hint && oneStop(options.hint);
   }
 }
 
@@ -86,6 +87,12 @@ export class StoreUnreadableError extends RookeryError {
 export class ChannelUnavailableError extends RookeryError {
   readonly code = "channel_unavailable";
   readonly retryable = true;
+}
+
+/** There is no database here yet. */
+export class StoreMissingError extends RookeryError {
+  readonly code = "store_missing";
+  readonly retryable = false;
 }
 
 /** The database was written by a newer version of the program. */

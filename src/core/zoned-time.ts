@@ -1,4 +1,5 @@
 /** Converts between wall-clock time in a named zone and instants. Pure: the zone is an argument, the platform has its rules. */
+import { closestWord } from "./closest-word.ts";
 import { InvalidInputError } from "./errors.ts";
 
 export interface ZonedFields {
@@ -19,6 +20,18 @@ export function hostZone(): string {
   return host;
 }
 
+/** The zone that was probably meant, as the beginning of a hint. */
+function meant(zone: string): string {
+  const names = Intl.supportedValuesOf("timeZone");
+  const wanted = zone.replaceAll(" ", "_");
+  const near =
+    closestWord(wanted, names) ?? names.find((name) => name.toLowerCase().endsWith(`/${wanted.toLowerCase()}`));
+  return near === undefined ? "" : `Did you mean "${near}"? `;
+}
+
+/** Throws `InvalidInputError` with the closest name if the platform does not know the zone. */
+export const assertZone = (zone: string): void => void formatFor(zone);
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatFor(zone: string): Intl.DateTimeFormat {
@@ -35,7 +48,7 @@ function formatFor(zone: string): Intl.DateTimeFormat {
     } catch (cause) {
       throw new InvalidInputError(`Unknown time zone "${zone}".`, {
         cause,
-        hint: 'Zones have names such as "Europe/Berlin" or "UTC".',
+        hint: `${meant(zone)}Zones have names such as "Europe/Berlin" or "UTC".`,
       });
     }
     formats.set(zone, format);
@@ -74,8 +87,11 @@ function offsetAt(at: number, zone: string): number {
  * The instant at which a clock shows a full hour of a day. If the hour comes twice, the first one; if it is skipped, the
  * moment of the jump. `day` may lie outside of its month (0 is the day before the first).
  */
-export function zonedInstant(year: number, month: number, day: number, hour: number, zone: string): number {
-  const asUtc = Date.UTC(year, month - 1, day, hour);
+export const zonedInstant = (year: number, month: number, day: number, hour: number, zone: string): number =>
+  wallInstant(Date.UTC(year, month - 1, day, hour), zone);
+
+/** The instant at which a clock in the zone shows what a clock in UTC shows at `asUtc`, by the same rules. */
+export function wallInstant(asUtc: number, zone: string): number {
   const before = asUtc - offsetAt(asUtc - DAY_MS, zone);
   const after = asUtc - offsetAt(asUtc + DAY_MS, zone);
   const shows = (at: number): boolean => at + offsetAt(at, zone) === asUtc;

@@ -62,7 +62,7 @@ describe("rookery agents", () => {
       "",
     ]);
     expect((await run("agents", "list")).out).toBe(out);
-    const { agents } = JSON.parse((await run("agents", "--json")).out);
+    const { items: agents } = JSON.parse((await run("agents", "--json")).out);
     expect(agents[0]).toEqual({
       id: main.id,
       kind: "user",
@@ -77,14 +77,14 @@ describe("rookery agents", () => {
   it("lists agents in pages", async () => {
     const made = [await make(TERMINAL), await make({ type: "heartbeat" }), await make({ type: "system", tag: "t" })];
     const first = JSON.parse((await run("agents", "--json", "--limit", "2")).out);
-    expect(first.agents.map(({ id }: { id: string }) => id)).toEqual([made[0]?.id, made[1]?.id]);
+    expect(first.items.map(({ id }: { id: string }) => id)).toEqual([made[0]?.id, made[1]?.id]);
     expect(first.next).toBe(made[1]?.id);
     const rest = JSON.parse((await run("agents", "--json", "--limit", "2", "--after", first.next)).out);
-    expect(rest).toEqual({ agents: [expect.objectContaining({ id: made[2]?.id })] });
+    expect(rest).toEqual({ items: [expect.objectContaining({ id: made[2]?.id })], next: null });
     expect((await run("agents", "--limit", "1")).out).toContain(
-      `To see more, run rookery agents --after ${made[0]?.id}`,
+      `To see more, run \`rookery agents --after ${made[0]?.id} --home ${home.dir}\``,
     );
-    expect((await run("agents", "--limit", "x")).code).toBe(EXIT.failure);
+    expect((await run("agents", "--limit", "x")).code).toBe(EXIT.usage);
   });
 
   it.each(["main", "agent:main:main", "MAIN"])("shows one agent by %s", async (who) => {
@@ -170,7 +170,7 @@ describe("rookery history", () => {
 
   it("prints JSON for programs", async () => {
     await talk();
-    const all = JSON.parse((await run("history", "main", "--json")).out);
+    const { items: all } = JSON.parse((await run("history", "main", "--json")).out);
     expect(all[2]).toMatchObject({ position: 2, entry: { type: "message", id: "e2" } });
     expect(all[5]).toEqual({ position: 5, broken: "{torn" });
   });

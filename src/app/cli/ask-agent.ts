@@ -3,10 +3,11 @@
  * Invalid input is refused at once.
  */
 import { SETTABLE, type StatePatch } from "../../core/agent/patch-state.ts";
-import { InvalidInputError } from "../../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 import type { Posted } from "../../core/store/change.ts";
 import { type Api, withApi } from "./client/with-api.ts";
 import { type CommandContext, defineAction } from "./command.ts";
+import { printResult } from "./print.ts";
 
 export const setAction = defineAction({
   summary: "change the settings of an agent",
@@ -36,14 +37,9 @@ export const backAction = defineAction({
 
 /** Prints what was accepted. */
 async function post(context: CommandContext, request: Parameters<Api["ask"]>[0]): Promise<undefined> {
-  const { json, stdout } = context;
   const posted = (await withApi(context, (api) => api.ask(request))) as Pick<Posted, "agentId" | "seq">;
-  stdout.write(
-    json
-      ? `${JSON.stringify({ status: "accepted", ...posted })}\n`
-      : `Accepted. Agent ${posted.agentId} applies it when it next runs.\n`,
-  );
-  return undefined;
+  const text = `Accepted. Agent ${posted.agentId} applies it when it next runs.`;
+  return printResult(context, { status: "accepted", ...posted }, text);
 }
 
 const agentPath = ({ args }: CommandContext): string => `/api/agents/${encodeURIComponent(args[0] ?? "")}`;
@@ -54,7 +50,7 @@ function patchOf(pairs: readonly string[]): StatePatch {
   for (const pair of pairs) {
     const at = pair.indexOf("=");
     if (at < 1)
-      throw new InvalidInputError(`"${pair}" is not of the form field=value.`, {
+      throw new UsageError(`"${pair}" is not of the form field=value.`, {
         hint: "Write for example queueCap=5.",
       });
     const [field, value] = [pair.slice(0, at), pair.slice(at + 1)];

@@ -30,7 +30,7 @@ describe("rookery auth", () => {
     );
     await run(["auth", "set", "anthropic", "--profile", "work"], { input: KEY });
     const { out } = await run(["auth", "list", "--json"], { env: { OPENAI_API_KEY: KEY } });
-    const { keys } = JSON.parse(out) as { keys: { provider: string; profile: string; key?: string }[] };
+    const { items: keys } = JSON.parse(out) as { items: { provider: string; profile: string; key?: string }[] };
     expect(keys.map(({ provider, profile, key }) => [provider, profile, key])).toEqual([
       ["local", "default", undefined],
       ["anthropic", "work", "***wxyz"],
@@ -41,7 +41,7 @@ describe("rookery auth", () => {
   it("refuses an empty key and a key in place of a name", async () => {
     expect((await run(["auth", "set", "anthropic"])).code).toBe(EXIT.usage);
     const wrong = await run(["auth", "set", `=${KEY}`]);
-    expect(wrong.code).toBe(EXIT.failure);
+    expect(wrong.code).toBe(EXIT.usage);
     expect(wrong.err).not.toContain("planted");
   });
 

@@ -55,7 +55,7 @@ describe("rookery budget", () => {
     const listed = JSON.parse((await run("budget", "--json")).out);
     expect(listed).toMatchObject({
       limits: { agent: { micros: 500_000 } },
-      budgets: [{ lifted: { micros: 750_000 } }],
+      items: [{ lifted: { micros: 750_000 } }],
     });
   });
 

@@ -14,12 +14,14 @@ export interface Input extends AsyncIterable<string | Uint8Array> {
   readonly isTTY?: boolean;
 }
 
-/** What a command line runs in. `stdin` is a function because opening it keeps a process alive. */
+/** What a command line runs in. The router makes both outputs safe for a terminal. `stdin` is a function because opening it keeps a process alive. */
 export interface CliDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: () => Input;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** How the program was called, for hints. Default: `rookery`. */
+  readonly program?: string;
 }
 
 export interface Option {
@@ -52,6 +54,8 @@ export interface CommandContext<Known extends Options = Options> extends CliDeps
   readonly json: boolean;
   readonly home: string;
   readonly paths: HomePaths;
+  /** A hint with its commands as they work here. */
+  here(text: string): string;
   /** Reads the configuration once and writes its warnings to `stderr`. */
   loadConfig(): Promise<LoadedConfig>;
 }

@@ -43,9 +43,12 @@ describe("rookery cron", () => {
   });
 
   it.each([
-    [["cron", "add", "--name", "x", "--message", "m"], "A job needs exactly one schedule."],
-    [["cron", "add", "--name", "x", "--every", "often", "--message", "m"], '"often" is not a duration.'],
-    [["cron", "add", "--name", "x", "--every", "5m"], "A job needs exactly one message."],
+    [
+      ["cron", "add", "--name", "x", "--message", "m"],
+      "cron add needs --name, a schedule (--at, --every or --cron) and --message or --system-event.",
+    ],
+    [["cron", "add", "--name", "x", "--every", "often", "--message", "m"], "--every takes a duration"],
+    [["cron", "add", "--name", "x", "--every", "5m"], "cron add needs --name"],
     [["cron", "show", "missing"], "unknown cron job id: missing"],
     [["cron", "remove", "../x"], "Cron task id contains invalid characters."],
   ])("refuses %j with a hint", async (argv, message) => {

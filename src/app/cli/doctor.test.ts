@@ -49,7 +49,7 @@ describe("rookery doctor", () => {
     expect(out).toContain('- "telegram:42"');
     expect(out).toContain('- "workspace/MEMORY.md"');
     expect(out).toContain(`then delete ${sharedBeforeFile(paths)}.`);
-    expect(JSON.parse((await home.run("doctor", "--json")).out).findings).toHaveLength(1);
+    expect(JSON.parse((await home.run("doctor", "--json")).out).items).toHaveLength(1);
     expect(readFileSync(join(paths.workspace, "MEMORY.md"), "utf8")).toBe("Olga likes tea.");
     rmSync(sharedBeforeFile(paths));
     expect(await start()).not.toContain("Other people");

@@ -5,6 +5,8 @@ export const EXIT = { ok: 0, failure: 1, usage: 2, configuration: 3, store: 4 } 
 
 const CODES: Readonly<Record<string, number>> = {
   usage: EXIT.usage,
+  invalid_input: EXIT.usage,
+  too_large: EXIT.usage,
   config: EXIT.configuration,
   commit_unknown: EXIT.store,
   corrupt_data: EXIT.store,
@@ -13,6 +15,7 @@ const CODES: Readonly<Record<string, number>> = {
   store_closed: EXIT.store,
   store_full: EXIT.store,
   store_lost: EXIT.store,
+  store_missing: EXIT.store,
   store_newer: EXIT.store,
   store_unavailable: EXIT.store,
   store_unreadable: EXIT.store,

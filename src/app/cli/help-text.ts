@@ -1,11 +1,15 @@
-/** The help texts of the program, of a command and of an action. */
+/** The help texts of the program, of a command and of an action. No line is longer than 80 columns. */
 import { type Action, type Command, GLOBAL_OPTIONS, type Options } from "./command.ts";
 import type { Registry } from "./registry.ts";
 
+const WIDTH = 80;
+/** Names up to this width share the line with their description. */
+const NAME_WIDTH = 26;
+
 export function programHelp(registry: Registry): string {
   const commands = Object.entries(registry).map(([name, { summary }]) => [name, summary] as const);
-  return [
-    "Rookery runs AI agents that survive crashes: every message is answered once and in order.",
+  return page([
+    ...wrapped("Rookery runs AI agents that survive crashes: every message is answered once and in order."),
     "",
     "usage: rookery <command> [flags]",
     "",
@@ -16,8 +20,7 @@ export function programHelp(registry: Registry): string {
     ...optionLines(GLOBAL_OPTIONS),
     "",
     "Run `rookery help <command>` for the details of a command.",
-    "",
-  ].join("\n");
+  ]);
 }
 
 export function commandHelp(name: string, command: Command): string {
@@ -25,33 +28,33 @@ export function commandHelp(name: string, command: Command): string {
   const actions = Object.entries(command.actions).map(
     ([action, { usage, summary }]) => [[action, usage].filter(Boolean).join(" "), summary] as const,
   );
-  return [
-    `rookery ${name}: ${command.summary}`,
-    ...(command.description ? ["", command.description] : []),
+  return page([
+    ...wrapped(`rookery ${name}: ${command.summary}`),
+    ...(command.description ? ["", ...wrapped(command.description)] : []),
     "",
     `usage: rookery ${name} <action> [flags]`,
     "",
     "actions:",
     ...table(actions),
     "",
-    `Run \`rookery ${name} <action> --help\` for the details of an action.`,
-    "",
-  ].join("\n");
+    ...wrapped(`Run \`rookery ${name} <action> --help\` for the details of an action.`),
+  ]);
 }
 
 export function actionHelp(name: string, action: Action): string {
   const options = action.options ?? {};
-  return [
-    `rookery ${name}: ${action.summary}`,
-    ...(action.description ? ["", action.description] : []),
+  return page([
+    ...wrapped(`rookery ${name}: ${action.summary}`),
+    ...(action.description ? ["", ...wrapped(action.description)] : []),
     "",
-    `usage: ${["rookery", name, action.usage, "[flags]"].filter(Boolean).join(" ")}`,
+    ...wrapped(`usage: ${["rookery", name, action.usage, "[flags]"].filter(Boolean).join(" ")}`, "", "         "),
     "",
     "flags:",
     ...optionLines({ ...options, ...GLOBAL_OPTIONS }),
-    "",
-  ].join("\n");
+  ]);
 }
+
+const page = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
 
 const optionLines = (options: Options): readonly string[] =>
   table(
@@ -62,6 +65,28 @@ const optionLines = (options: Options): readonly string[] =>
   );
 
 function table(rows: readonly (readonly [string, string])[]): readonly string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+  const width = Math.max(...rows.map(([left]) => left.length).filter((length) => length <= NAME_WIDTH), 0);
+  const indent = " ".repeat(width + 4);
+  return rows.flatMap(([left, right]) =>
+    left.length <= width
+      ? wrapped(right, `  ${left.padEnd(width)}  `, indent)
+      : [...wrapped(left, "  ", "    "), ...wrapped(right, indent, indent)],
+  );
+}
+
+/** The words of a text in lines of the width. A word that is longer stays whole. */
+function wrapped(text: string, first = "", rest = ""): readonly string[] {
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of text.split(" ")) {
+    if (!isEmpty && line.length + 1 + word.length > WIDTH) {
+      lines.push(line);
+      line = rest;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line];
 }

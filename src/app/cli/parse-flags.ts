@@ -1,6 +1,6 @@
 /** Parses a command line with `util.parseArgs`, and suggests the flag that was probably meant. */
 import { parseArgs } from "node:util";
-import { closestWord } from "../../config/closest-word.ts";
+import { closestWord } from "../../core/closest-word.ts";
 import { defined } from "../../core/defined.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Flags, Options } from "./command.ts";

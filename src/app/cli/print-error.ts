@@ -1,12 +1,22 @@
 /** Prints an error: what happened and what to do about it. `ROOKERY_DEBUG` adds the stack. */
 import { inspect } from "node:util";
 import { RookeryError } from "../../core/errors.ts";
+import { printableJson } from "../../core/printable.ts";
+import { sentence } from "../../core/sentence.ts";
 import type { CliDeps } from "./command.ts";
 
-export function printError(error: unknown, { stderr, env }: CliDeps, json: boolean): void {
-  if (json) stderr.write(`${JSON.stringify({ error: describe(error) })}\n`);
+export interface Printing {
+  readonly json: boolean;
+  /** A hint with its commands as they work here. */
+  here(text: string): string;
+}
+
+export function printError(error: unknown, { stderr, env }: CliDeps, { json, here }: Printing): void {
+  const described = describe(error);
+  const message = sentence(here(described.message));
+  const hint = described.hint && here(described.hint);
+  if (json) stderr.write(`${printableJson(JSON.stringify({ error: { ...described, message, hint } }))}\n`);
   else {
-    const { message, hint } = describe(error);
     stderr.write(`rookery: ${message}\n${hint ? `  ${hint}\n` : ""}`);
   }
   if (env.ROOKERY_DEBUG) stderr.write(`${inspect(error)}\n`);

@@ -1,28 +1,55 @@
 /**
  * Reads the store beside a running node: the shared database if one is named, else the database of the home, through a
- * read-only connection and without its lock.
+ * read-only connection and without its lock. A database that is missing or cannot be read is an error that says what to do.
  */
 import { existsSync } from "node:fs";
 import { openDatabase } from "../../adapters/store/sqlite/database.ts";
 import { readerOf } from "../../adapters/store/sqlite/reader.ts";
 import type { HomePaths } from "../../config/paths.ts";
-import { NotFoundError } from "../../core/errors.ts";
+import { StoreMissingError, StoreUnreadableError } from "../../core/errors.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
 export async function readHome<T>(paths: HomePaths, read: (store: StoreReader) => Promise<T>): Promise<T> {
   const shared = await sharedStoreOf(paths);
   if (shared !== undefined) return readShared(shared, read);
-  if (!existsSync(paths.database)) {
-    throw new NotFoundError(`There is no database in ${paths.home}.`, {
-      hint: "Send a first message with `echo hi | rookery`, or choose another directory with --home.",
-    });
-  }
-  const db = openDatabase(paths.database, { readOnly: true });
+  await requireDatabase(paths);
   try {
-    return await read(readerOf(db));
-  } finally {
-    db.close();
+    const db = openDatabase(paths.database, { readOnly: true });
+    try {
+      return await read(readerOf(db));
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw await explained(paths, error);
   }
+}
+
+/** Throws if the home has no database. A command that only reads must not make one. */
+export async function requireDatabase({ home, database }: HomePaths): Promise<void> {
+  if (existsSync(database)) return;
+  const { rebuildNeeded, refuseUnreadable } = await import("../../adapters/store/files/inspect.ts");
+  refuseUnreadable(database);
+  throw new StoreMissingError(`There is no database in ${home}.`, {
+    hint: rebuildNeeded(home, database)
+      ? "Start `rookery serve`: it rebuilds the database from the plain files."
+      : "Send a first message with `rookery run hello`, or choose another directory with --home.",
+  });
+}
+
+/** An error of SQLite as what it means for the database; any other error as it is. */
+async function explained({ database }: HomePaths, error: unknown): Promise<unknown> {
+  if (typeof (error as { errcode?: unknown } | undefined)?.errcode !== "number") return error;
+  const { refuseUnreadable } = await import("../../adapters/store/files/inspect.ts");
+  try {
+    refuseUnreadable(database);
+  } catch (problem) {
+    return problem;
+  }
+  return new StoreUnreadableError(`${database} cannot be read: ${(error as Error).message}.`, {
+    cause: error,
+    hint: "If it is from an older version, start `rookery serve` once. Else run `rookery repair`: it keeps the broken file.",
+  });
 }
 
 /** The URL of the shared database, if one is named. */

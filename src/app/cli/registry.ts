@@ -17,7 +17,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/chat.ts")).chatCommand,
   },
   run: {
-    summary: "answer the text you pipe in, then exit",
+    summary: "answer the text you name or pipe in, then exit",
     load: async () => (await import("./commands/run.ts")).runCommand,
   },
   serve: {

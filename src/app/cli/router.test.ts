@@ -226,7 +226,7 @@ describe("rookery config", () => {
   it("init never changes an existing file", async () => {
     writeFileSync(file(), "{ mine: true }");
     const { code, err } = await config("init");
-    expect(code).toBe(EXIT.failure);
+    expect(code).toBe(EXIT.configuration);
     expect(err).toContain("already exists and was not changed");
     expect(readFileSync(file(), "utf8")).toBe("{ mine: true }");
   });

@@ -1,7 +1,8 @@
 /** Finds and loads the command of a command line, checks its flags, runs it and returns the exit code. Never throws. */
-import { closestWord } from "../../config/closest-word.ts";
+
 import type { LoadedConfig } from "../../config/load-config.ts";
 import { homePaths, resolveHome } from "../../config/paths.ts";
+import { closestWord } from "../../core/closest-word.ts";
 import { defined } from "../../core/defined.ts";
 import { UsageError } from "../../core/errors.ts";
 import {
@@ -13,17 +14,30 @@ import {
   type Options,
 } from "./command.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
+import { here, type Invocation } from "./here.ts";
 import { type CommandLine, firstArgument, parseFlags } from "./parse-flags.ts";
 import { printError } from "./print-error.ts";
 import { REGISTRY, type Registry, WITHOUT_ARGUMENTS } from "./registry.ts";
+import { safeOutput } from "./safe-output.ts";
 
-export async function runCli(argv: readonly string[], deps: CliDeps, registry: Registry = REGISTRY): Promise<number> {
+export async function runCli(argv: readonly string[], given: CliDeps, registry: Registry = REGISTRY): Promise<number> {
+  const deps = { ...given, stdout: safeOutput(given.stdout), stderr: safeOutput(given.stderr) };
   try {
     return (await dispatch(argv, deps, registry)) ?? EXIT.ok;
   } catch (error) {
-    printError(error, deps, argv.includes("--json"));
+    const flags = namedHome(argv);
+    printError(error, deps, { json: argv.includes("--json"), here: (text) => here(text, invocationOf(deps, flags)) });
     return exitCodeOf(error);
   }
+}
+
+const invocationOf = ({ program = "rookery" }: CliDeps, home: string | undefined): Invocation => ({ program, home });
+
+/** The value of `--home`, also on a command line that cannot be understood. */
+function namedHome(argv: readonly string[]): string | undefined {
+  const at = argv.findLastIndex((arg) => arg === "--home" || arg.startsWith("--home="));
+  const value = argv[at]?.startsWith("--home=") ? argv[at].slice("--home=".length) : argv[at + 1];
+  return at === -1 || !value || value.startsWith("-") ? undefined : value;
 }
 
 async function dispatch(argv: readonly string[], deps: CliDeps, registry: Registry): Promise<number | undefined> {
@@ -115,6 +129,7 @@ function contextFor(deps: CliDeps, { flags, args }: CommandLine): CommandContext
     args,
     flags,
     json: flags.json === true,
+    here: (text) => here(text, invocationOf(deps, typeof flags.home === "string" ? flags.home : undefined)),
     home,
     paths,
     loadConfig: () => {

@@ -34,7 +34,10 @@ const { run, inStore, commit } = cliHome({
 describe("rookery subagents", () => {
   it("lists all subagents, and those of one agent", async () => {
     expect((await run("subagents")).out).toMatch(/^1 at work, 0 ended\.\n1\. digger: waiting \(.*\), run 0190.*\n$/u);
-    expect(JSON.parse((await run("subagents", "list", parent.id, "--json")).out)).toEqual([record()]);
+    expect(JSON.parse((await run("subagents", "list", parent.id, "--json")).out)).toEqual({
+      items: [record()],
+      next: null,
+    });
     expect((await run("subagents", "list", child.id)).out).toBe("No children.\n");
   });
 

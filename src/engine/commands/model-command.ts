@@ -1,5 +1,5 @@
 /** `/model`: alone it lists the models of this conversation; with a name it sets one. */
-import { closestWord } from "../../config/closest-word.ts";
+import { closestWord } from "../../core/closest-word.ts";
 import type { ChatCommand } from "./chat-command.ts";
 import { isResetWord, oneWord, reply } from "./words.ts";
 

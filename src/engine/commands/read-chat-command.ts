@@ -2,8 +2,9 @@
  * Reads what a person typed on the connector's side: a message, or a command of the table. The engine itself never looks for
  * commands in text.
  */
-import { closestWord } from "../../config/closest-word.ts";
+
 import { DEFAULT_RESET_TRIGGERS } from "../../core/agent/session-freshness.ts";
+import { closestWord } from "../../core/closest-word.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
 import type { Accepted, ConnectorHost } from "../../core/ports/connector.ts";

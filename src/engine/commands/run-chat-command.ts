@@ -1,6 +1,6 @@
 /** Carries out a command that a person typed: asks for the right to it, runs it, and returns the answer and its changes. */
 
-import { closestWord } from "../../config/closest-word.ts";
+import { closestWord } from "../../core/closest-word.ts";
 import { cutText } from "../../core/cut-text.ts";
 import { actionOf, type ChatCommand, type CommandContext, type CommandReply } from "./chat-command.ts";
 import { commandNamed, commandNames } from "./chat-commands.ts";

@@ -2,7 +2,7 @@
  * One engine per home (M7, M29): a lock of the operating system that ends with the process. Node has no API for one, so an
  * empty SQLite file is held in an exclusive transaction. The pid file beside it is information for people only.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { HomeLockedError, StoreFullError } from "../../../core/errors.ts";
@@ -24,6 +24,9 @@ export function lockHome(home: string): HomeLock {
   const pidFile = join(home, "rookery.pid");
   let lock: DatabaseSync | undefined;
   try {
+    // SQLite makes files that others may read.
+    closeSync(openSync(join(home, LOCK_FILE), "a", 0o600));
+    chmodSync(join(home, LOCK_FILE), 0o600);
     lock = openDatabaseSync(join(home, LOCK_FILE), { timeout: PROBE_MS });
     lock.exec("PRAGMA locking_mode = EXCLUSIVE");
     lock.exec("BEGIN EXCLUSIVE");

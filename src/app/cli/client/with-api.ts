@@ -20,6 +20,14 @@ export interface Api {
 const STARTING_MS = 5_000;
 const RETRY_MS = 50;
 
+type Opener = (context: CommandContext) => Promise<Reached>;
+
+export interface ApiOptions {
+  readonly startingMs?: number;
+  /** The command only reads. */
+  readonly reads?: boolean;
+}
+
 interface Reached {
   readonly transport: Transport;
   close?(): Promise<void>;
@@ -28,9 +36,10 @@ interface Reached {
 export async function withApi<T>(
   context: CommandContext,
   use: (api: Api) => Promise<T>,
-  { startingMs = STARTING_MS }: { readonly startingMs?: number } = {},
+  { startingMs = STARTING_MS, reads = false }: ApiOptions = {},
 ): Promise<T> {
-  let reached = await reach(context, startingMs);
+  const open = reads ? openExisting : openLocally;
+  let reached = await reach(context, startingMs, open);
   try {
     return await use({
       async ask(request) {
@@ -43,7 +52,7 @@ export async function withApi<T>(
             const isOther = error instanceof ApiError && error.code === "other_store";
             const mayRepeat = error instanceof ConnectionLostError && REPEATABLE.has(request.method);
             if (repeated || (!isOther && !mayRepeat)) throw error;
-            reached = isOther ? await openLocally(context) : await reach(context, startingMs);
+            reached = isOther ? await open(context) : await reach(context, startingMs, open);
           }
         }
       },
@@ -57,14 +66,14 @@ export async function withApi<T>(
 const REPEATABLE: ReadonlySet<string> = new Set(["GET", "POST", "PATCH"]);
 
 /** The running engine. If there is none, the store. If it is held by a process that does not answer yet, tries again. */
-async function reach(context: CommandContext, startingMs: number): Promise<Reached> {
+async function reach(context: CommandContext, startingMs: number, open: Opener): Promise<Reached> {
   const until = performance.now() + startingMs;
   for (;;) {
     const transport = await findEngine(context.home);
     if (transport) return { transport };
     const isLate = performance.now() >= until;
     try {
-      if (isLate || !(await isStarting(context))) return await openLocally(context);
+      if (isLate || !(await isStarting(context))) return await open(context);
     } catch (error) {
       if (!(error instanceof HomeLockedError)) throw error;
       if (isLate) throw silentHolder(error);
@@ -78,6 +87,13 @@ const silentHolder = (cause: HomeLockedError): HomeLockedError =>
     cause,
     hint: "If it is starting or doing something long, try again later. Else stop it, or use another home with --home.",
   });
+
+/** For a command that only reads: it makes no database. */
+async function openExisting(context: CommandContext): Promise<Reached> {
+  const { requireDatabase, sharedStoreOf } = await import("../read-home.ts");
+  if ((await sharedStoreOf(context.paths)) === undefined) await requireDatabase(context.paths);
+  return openLocally(context);
+}
 
 const openLocally = async (context: CommandContext): Promise<Reached> =>
   (await import("./open-local.ts")).openLocal(context);

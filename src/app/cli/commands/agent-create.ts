@@ -2,6 +2,7 @@
 import { UsageError } from "../../../core/errors.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
+import { printResult } from "../print.ts";
 
 export const createAgentAction = defineAction({
   summary: "make a permanent agent, or change the one of that name",
@@ -14,15 +15,14 @@ export const createAgentAction = defineAction({
     profile: { type: "string", value: "NAME", description: "the profile it speaks as (default: main)" },
   },
   async run(context) {
-    const { args, flags, json, stdout } = context;
+    const { args, flags } = context;
     const { description, prompt, username, profile } = flags;
     if (!description || !prompt) throw new UsageError("--description and --prompt are required.");
     const body = { name: args[0], description, systemPrompt: prompt, username, profile };
     const put = await withApi(context, (api) => api.ask({ method: "POST", path: "/api/agents", body }));
     const { sessionKey, created } = put as { readonly sessionKey: string; readonly created: boolean };
     const done = created ? "is made" : "changes when it next runs";
-    stdout.write(json ? `${JSON.stringify(put)}\n` : `${sessionKey} ${done}.\n`);
-    return undefined;
+    return printResult(context, put, `${sessionKey} ${done}.`);
   },
 });
 
@@ -38,13 +38,12 @@ export const createSwarmAction = defineAction({
     memory: { type: "boolean", description: "let its agents see what the profile remembers" },
   },
   async run(context) {
-    const { args, flags, json, stdout } = context;
+    const { args, flags } = context;
     if (!flags.prompt) throw new UsageError("--prompt is required.");
     const nametag = (args[0] ?? "").trim().replace(/^@/u, "").toLowerCase();
     const { prompt: systemPrompt, bio, about, memory } = flags;
     const body = { nametag, firstName: flags["first-name"] ?? nametag, systemPrompt, bio, about, memory };
     const swarm = await withApi(context, (api) => api.ask({ method: "POST", path: "/api/swarms", body }));
-    stdout.write(json ? `${JSON.stringify({ swarm })}\n` : `@${nametag} is published.\n`);
-    return undefined;
+    return printResult(context, { swarm }, `@${nametag} is published.`);
   },
 });

@@ -1,6 +1,7 @@
 /** `rookery agents stop|start|remove`: marks an agent. The engine that runs applies the mark at once, else the next one. */
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction } from "../command.ts";
+import { printResult } from "../print.ts";
 
 type Act = (context: CommandContext, agent: string) => Promise<unknown>;
 
@@ -10,11 +11,9 @@ const action = (summary: string, done: string, act: Act) =>
     usage: "<agent id or session key>",
     arguments: { min: 1, max: 1 },
     async run(context) {
-      const { args, json, stdout } = context;
-      const answer = await act(context, encodeURIComponent(args[0] ?? ""));
+      const answer = await act(context, encodeURIComponent(context.args[0] ?? ""));
       const [id] = Object.values(answer as Record<string, string>);
-      stdout.write(json ? `${JSON.stringify({ id })}\n` : `Agent ${id} ${done}.\n`);
-      return undefined;
+      return printResult(context, { id }, `Agent ${id} ${done}.`);
     },
   });
 

@@ -2,13 +2,15 @@
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { labelOf } from "../../../core/agent/descriptor.ts";
 import { type SessionPhase, sessionPhaseOf } from "../../../core/agent/session-phase.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
+import { listOf } from "../../../core/list.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import { backAction, setAction } from "../ask-agent.ts";
 import { defineAction, type Group } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
-import { oneLine, timeText, wholeNumberFlag } from "../plain-text.ts";
+import { limitFlag } from "../number-flag.ts";
+import { oneLine, timeText } from "../plain-text.ts";
+import { printResult } from "../print.ts";
 import { readHome } from "../read-home.ts";
 import { createAgentAction } from "./agent-create.ts";
 import { removeAction, startAction, stopAction } from "./agent-stops.ts";
@@ -22,22 +24,17 @@ const list = defineAction({
     limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
     after: { type: "string", value: "ID", description: "start after this agent" },
   },
-  async run({ flags, paths, json, stdout }) {
-    const limit = wholeNumberFlag(flags.limit, LIMIT, MAX);
-    if (limit === undefined) throw new InvalidInputError(`--limit takes a whole number from 1 to ${MAX}.`);
+  async run(context) {
+    const { flags, paths } = context;
+    const limit = limitFlag(flags.limit, LIMIT, MAX);
     const after = flags.after as AgentId | undefined;
     const agents = await readHome(paths, (store) => store.agents({ limit: limit + 1, after: after || undefined }));
     const shown = agents.slice(0, limit);
     const isMore = agents.length > limit;
-    if (json) {
-      const next = isMore ? shown.at(-1)?.id : undefined;
-      stdout.write(`${JSON.stringify({ agents: shown.map(summaryOf), next })}\n`);
-    } else if (shown.length === 0) stdout.write("No agents.\n");
-    else {
-      stdout.write(table(shown.map(summaryOf)));
-      if (isMore) stdout.write(`To see more, run rookery agents --after ${shown.at(-1)?.id}\n`);
-    }
-    return undefined;
+    const next = isMore ? (shown.at(-1)?.id ?? null) : null;
+    const items = shown.map(summaryOf);
+    const more = isMore ? context.here(`\nTo see more, run \`rookery agents --after ${next}\``) : "";
+    return printResult(context, listOf(items, next), items.length === 0 ? "No agents." : `${table(items)}${more}`);
   },
 });
 
@@ -45,13 +42,16 @@ const show = defineAction({
   summary: "show one agent in detail",
   usage: "<agent id or session key>",
   arguments: { min: 1, max: 1 },
-  async run({ args: [who = ""], paths, json, stdout, loadConfig }) {
-    const { config } = await loadConfig();
+  async run(context) {
+    const {
+      args: [who = ""],
+      paths,
+    } = context;
+    const { config } = await context.loadConfig();
     const agent = await readHome(paths, (store) => findAgent(store, who, config.session.mainKey));
     const zone = config.session.timeZone ?? hostZone();
     const phase = sessionPhaseOf(agent, config.session.reset, Date.now(), zone);
-    stdout.write(json ? `${JSON.stringify({ ...agent, phase })}\n` : details(agent, phase));
-    return undefined;
+    return printResult(context, { ...agent, phase }, details(agent, phase));
   },
 });
 
@@ -87,7 +87,7 @@ function table(rows: readonly Summary[]): string {
   const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? [];
   const line = (row: readonly string[]): string =>
     row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
-  return `${all.map((row) => line(row).trimEnd()).join("\n")}\n`;
+  return all.map((row) => line(row).trimEnd()).join("\n");
 }
 
 function details(agent: AgentRecord, phase: SessionPhase): string {
@@ -116,7 +116,7 @@ function details(agent: AgentRecord, phase: SessionPhase): string {
       .map(([field, value]) => [field, typeof value === "string" ? value : JSON.stringify(value)] as const),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
-  return `${rows.map(([name, value]) => `${name.padEnd(width)}  ${oneLine(value, 400)}`).join("\n")}\n`;
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${oneLine(value, 400)}`).join("\n");
 }
 
 export const agentsCommand: Group = {

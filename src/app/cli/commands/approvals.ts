@@ -3,8 +3,11 @@ import type { Approval } from "../../../core/rights/approval.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { oneLine, printable, timeText } from "../plain-text.ts";
+import { printList, printResult } from "../print.ts";
 
 const pathOf = (id: string): string => `/api/approvals/${encodeURIComponent(id)}`;
+
+const READS = { reads: true } as const;
 
 interface Page {
   readonly items: readonly Approval[];
@@ -15,24 +18,24 @@ const list = defineAction({
   summary: "list the calls that wait for an answer",
   options: { all: { type: "boolean", description: "also those that were answered or have ended" } },
   async run(context) {
-    const { flags, json, stdout } = context;
-    const state = flags.all ? "all" : "open";
-    const approvals = await withApi(context, async (api) => {
-      const all: Approval[] = [];
-      for (let before = ""; ; ) {
-        const page = (await api.ask({
-          method: "GET",
-          path: `/api/approvals?state=${state}&limit=500${before}`,
-        })) as Page;
-        all.push(...page.items);
-        if (page.next === null) return all;
-        before = `&before=${page.next}`;
-      }
-    });
-    if (json) stdout.write(`${JSON.stringify(approvals)}\n`);
-    else
-      stdout.write(approvals.length === 0 ? "Nothing waits for an answer.\n" : `${approvals.map(line).join("\n")}\n`);
-    return undefined;
+    const state = context.flags.all ? "all" : "open";
+    const approvals = await withApi(
+      context,
+      async (api) => {
+        const all: Approval[] = [];
+        for (let before = ""; ; ) {
+          const page = (await api.ask({
+            method: "GET",
+            path: `/api/approvals?state=${state}&limit=500${before}`,
+          })) as Page;
+          all.push(...page.items);
+          if (page.next === null) return all;
+          before = `&before=${page.next}`;
+        }
+      },
+      READS,
+    );
+    return printList(context, { items: approvals, line, empty: "Nothing waits for an answer." });
   },
 });
 
@@ -41,11 +44,12 @@ const show = defineAction({
   usage: "<id>",
   arguments: { min: 1, max: 1 },
   async run(context) {
-    const approval = (await withApi(context, (api) =>
-      api.ask({ method: "GET", path: pathOf(context.args[0] ?? "") }),
+    const approval = (await withApi(
+      context,
+      (api) => api.ask({ method: "GET", path: pathOf(context.args[0] ?? "") }),
+      READS,
     )) as Approval;
-    context.stdout.write(context.json ? `${JSON.stringify(approval)}\n` : `${details(approval)}\n`);
-    return undefined;
+    return printResult(context, approval, details(approval));
   },
 });
 
@@ -68,8 +72,7 @@ const no = defineAction({
 async function answer(context: CommandContext, body: object): Promise<undefined> {
   const path = pathOf(context.args[0] ?? "");
   const decided = (await withApi(context, (api) => api.ask({ method: "POST", path, body }))) as Approval;
-  context.stdout.write(context.json ? `${JSON.stringify(decided)}\n` : `${decided.id} is ${decided.state}.\n`);
-  return undefined;
+  return printResult(context, decided, `${decided.id} is ${decided.state}.`);
 }
 
 export const approvalsCommand: Group = {

@@ -1,10 +1,13 @@
 /** `rookery audit`: who did what, for which person, and what was decided. */
-import { InvalidInputError } from "../../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import type { AuditRow } from "../../../core/people/audit.ts";
 import { VERDICTS } from "../../../core/people/grant.ts";
+import { printableJson } from "../../../core/printable.ts";
 import { type Api, withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
-import { oneLine, timeText, wholeNumberFlag } from "../plain-text.ts";
+import { limitFlag, numberFlag } from "../number-flag.ts";
+import { oneLine, timeText } from "../plain-text.ts";
+import { printList } from "../print.ts";
 import { sinceFlag } from "../since-flag.ts";
 
 interface Page {
@@ -25,33 +28,37 @@ export const auditCommand = defineAction({
     action: { type: "string", value: "NAME", description: "only this tool or action" },
     decision: { type: "string", value: "DECISION", description: "allow, ask or deny" },
     since: { type: "string", value: "TIME", description: "not older than 30m, 2h, 7d or a date" },
+    before: { type: "string", value: "N", description: "only rows before this number" },
     limit: { type: "string", value: "N", description: "how many rows at most (default: 50)" },
     export: { type: "boolean", description: "print JSON lines, all rows unless --limit says otherwise" },
   },
   async run(context) {
-    const { flags, json, stdout } = context;
+    const { flags, stdout } = context;
     const { person, agent, action, decision } = flags;
-    const limit = wholeNumberFlag(flags.limit, flags.export ? MAX_LIMIT : 50, MAX_LIMIT);
-    if (limit === undefined) throw new InvalidInputError(`--limit takes a whole number from 1 to ${MAX_LIMIT}.`);
+    const limit = limitFlag(flags.limit, flags.export ? MAX_LIMIT : 50, MAX_LIMIT);
     if (decision !== undefined && !VERDICTS.some((one) => one === decision)) {
-      throw new InvalidInputError(`"${decision}" is not a decision.`, { hint: `Decisions: ${VERDICTS.join(", ")}.` });
+      throw new UsageError(`"${decision}" is not a decision.`, { hint: `Decisions: ${VERDICTS.join(", ")}.` });
     }
+    const before = numberFlag(flags.before, "--before");
     const since = sinceFlag(flags.since, Date.now());
     const filter = new URLSearchParams();
-    for (const [name, value] of Object.entries({ person, agent, action, decision, since })) {
+    for (const [name, value] of Object.entries({ person, agent, action, decision, since, before })) {
       if (value !== undefined) filter.set(name, String(value));
     }
     const rows: AuditRow[] = [];
-    await withApi(context, async (api) => {
-      for await (const row of rowsOf(api, filter, limit)) {
-        if (flags.export) stdout.write(`${JSON.stringify(row)}\n`);
-        else rows.push(row);
-      }
-    });
+    await withApi(
+      context,
+      async (api) => {
+        for await (const row of rowsOf(api, filter, limit)) {
+          if (flags.export) stdout.write(`${printableJson(JSON.stringify(row))}\n`);
+          else rows.push(row);
+        }
+      },
+      { reads: true },
+    );
     if (flags.export) return undefined;
-    if (json) stdout.write(`${JSON.stringify(rows)}\n`);
-    else stdout.write(rows.length === 0 ? "No rows.\n" : `${rows.map(line).join("\n")}\n`);
-    return undefined;
+    const next = rows.length < limit ? null : (rows.at(-1)?.n ?? null);
+    return printList(context, { items: rows, next, line, empty: "No rows." });
   },
 });
 

@@ -1,8 +1,9 @@
 /** `rookery auth`: manages keys of model providers. A key is read from standard input, never from the command line. */
 import { KNOWN_PROVIDERS } from "../../../config/known-providers.ts";
 import { MASK } from "../../../config/secret.ts";
-import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { NotFoundError, UsageError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
+import { printList, printResult } from "../print.ts";
 import { readSecret } from "../read-secret.ts";
 
 const PROFILE = { type: "string", value: "NAME", description: "the auth profile (default: default)" } as const;
@@ -16,7 +17,7 @@ const set = defineAction({
   arguments: { min: 1, max: 1 },
   options: { profile: PROFILE },
   async run(context) {
-    const { args, flags, stdin, stderr, stdout, json, paths } = context;
+    const { args, flags, stdin, stderr, paths } = context;
     const provider = named(args[0] ?? "", "provider");
     const profile = named(flags.profile ?? "default", "profile");
     const { config } = await context.loadConfig();
@@ -26,24 +27,17 @@ const set = defineAction({
     const key = await readSecret(stdin(), stderr, `Key for ${provider} (not shown): `);
     const { writeKey } = await import("../../../adapters/models/auth-file.ts");
     writeKey(paths.auth, provider, profile, key);
-    stdout.write(json ? `${JSON.stringify({ provider, profile, file: paths.auth })}\n` : `Stored in ${paths.auth}\n`);
-    return undefined;
+    return printResult(context, { provider, profile, file: paths.auth }, `Stored in ${paths.auth}`);
   },
 });
 
 const list = defineAction({
   summary: "list the keys and where each comes from; keys are masked",
   async run(context) {
-    const { json, stdout } = context;
-    const keys = await foundKeys(context);
-    if (json) stdout.write(`${JSON.stringify({ keys })}\n`);
-    else if (keys.length === 0) stdout.write("There are no keys. Run `rookery auth set <provider>` to store one.\n");
-    else {
-      for (const { provider, profile, where, key } of keys) {
-        stdout.write(`${provider}  ${profile}  ${key ?? "(not set)"}  ${where}\n`);
-      }
-    }
-    return undefined;
+    const empty = "There are no keys. Run `rookery auth set <provider>` to store one.";
+    const line = ({ provider, profile, where, key }: FoundKey): string =>
+      `${provider}  ${profile}  ${key ?? "(not set)"}  ${where}`;
+    return printList(context, { items: await foundKeys(context), line, empty });
   },
 });
 
@@ -52,7 +46,8 @@ const remove = defineAction({
   usage: "<provider>",
   arguments: { min: 1, max: 1 },
   options: { profile: PROFILE },
-  async run({ args, flags, stdout, json, paths }) {
+  async run(context) {
+    const { args, flags, paths } = context;
     const provider = named(args[0] ?? "", "provider");
     const profile = named(flags.profile ?? "default", "profile");
     const { readAuthFile, writeKey } = await import("../../../adapters/models/auth-file.ts");
@@ -62,8 +57,7 @@ const remove = defineAction({
       });
     }
     writeKey(paths.auth, provider, profile, undefined);
-    stdout.write(json ? `${JSON.stringify({ provider, profile, removed: true })}\n` : "Removed.\n");
-    return undefined;
+    return printResult(context, { provider, profile, removed: true }, "Removed.");
   },
 });
 
@@ -102,7 +96,7 @@ const masked = (key: string): string => (key.length >= SHOWN_FROM ? `${MASK}${ke
 
 function named(word: string, what: string): string {
   if (NAME.test(word)) return word;
-  throw new InvalidInputError(`This is not the name of a ${what}.`, {
+  throw new UsageError(`This is not the name of a ${what}.`, {
     hint: "Do not write a key on the command line: pipe it in, or type it when asked.",
   });
 }

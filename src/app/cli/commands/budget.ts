@@ -1,16 +1,18 @@
 /** `rookery budget`: shows what each budget has spent, and allows more. */
 
 import { type Limit, type Limits, limitsOf, type Spend } from "../../../core/budget/budget.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
 import type { ListedBudget } from "../../../engine/budgets/budget-book.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
+import { numberFlag } from "../number-flag.ts";
+import { printList, printResult } from "../print.ts";
 import { readHome } from "../read-home.ts";
 
 const list = defineAction({
   summary: "list what each budget has spent, and the total since midnight",
-  async run({ paths, json, stdout, loadConfig }) {
-    const { config } = await loadConfig();
+  async run(context) {
+    const { paths } = context;
+    const { config } = await context.loadConfig();
     const { listBudgets, spentSince } = await import("../../../engine/budgets/budget-book.ts");
     const { startOfDay } = await import("../../../engine/budgets/budget-settings.ts");
     const { hostZone } = await import("../../../core/zoned-time.ts");
@@ -21,9 +23,15 @@ const list = defineAction({
       budgets: await listBudgets({ store }, limits),
       today: await spentSince({ store }, since),
     }));
-    if (json) stdout.write(`${JSON.stringify({ limits, budgets, today })}\n`);
-    else stdout.write(`${[...limitLines(limits), ...budgets.map(line), todayLine(today)].join("\n")}\n`);
-    return undefined;
+    const more = { limits, today };
+    return printList(context, {
+      items: budgets,
+      more,
+      line,
+      empty: "",
+      before: limitLines(limits),
+      after: [todayLine(today)],
+    });
   },
 });
 
@@ -37,16 +45,15 @@ const lift = defineAction({
     messages: { type: "string", value: "N", description: "how many more messages" },
   },
   async run(context) {
-    const { args, flags, json, stdout } = context;
+    const { args, flags } = context;
     const body = {
-      tokens: flags.tokens === undefined ? undefined : amountOf(flags.tokens, "--tokens"),
-      dollars: flags.dollars === undefined ? undefined : amountOf(flags.dollars, "--dollars"),
-      messages: flags.messages === undefined ? undefined : amountOf(flags.messages, "--messages"),
+      tokens: numberFlag(flags.tokens, "--tokens"),
+      dollars: numberFlag(flags.dollars, "--dollars", { min: 0.000_001, fraction: true }),
+      messages: numberFlag(flags.messages, "--messages"),
     };
     const path = `/api/budgets/${encodeURIComponent(args[0] ?? "")}/lift`;
     const lifted = (await withApi(context, (api) => api.ask({ method: "POST", path, body }))) as ListedBudget;
-    stdout.write(json ? `${JSON.stringify(lifted)}\n` : `${line(lifted)}\n`);
-    return undefined;
+    return printResult(context, lifted, line(lifted));
   },
 });
 
@@ -56,13 +63,6 @@ export const budgetCommand: Group = {
   actions: { list, lift },
   fallback: "list",
 };
-
-function amountOf(text: string, flag: "--tokens" | "--dollars" | "--messages"): number {
-  const amount = Number(text);
-  const fits = flag === "--dollars" ? Number.isFinite(amount) && amount < 1e9 : Number.isSafeInteger(amount);
-  if (text.trim() !== "" && fits && amount > 0) return amount;
-  throw new InvalidInputError(`${flag} takes ${flag === "--dollars" ? "an amount" : "a whole number"} above 0.`);
-}
 
 function limitLines(limits: Limits): readonly string[] {
   const lines = Object.entries(limits).map(([scope, limit]) => `limit per ${scope}: ${amounts(limit)}`);

@@ -18,7 +18,7 @@ export const chatCommand = defineAction({
   async run(context) {
     if (!context.stdin().isTTY || !process.stdout.isTTY) {
       throw new UsageError("`rookery chat` needs a terminal.", {
-        hint: 'Pipe text into `rookery run`, or use `rookery send "…"`.',
+        hint: 'Use `rookery run "…"`, or pipe the text into `rookery run`.',
       });
     }
     const [{ ChatApp }, { reachEngine }, { ProcessTerminal }, { readVersion }] = await Promise.all([

@@ -4,44 +4,46 @@ import { writeFile } from "node:fs/promises";
 import { createHome } from "../../../config/create-home.ts";
 import { FILE_MODE } from "../../../config/paths.ts";
 import { STARTER_CONFIG } from "../../../config/starter-config.ts";
-import { ConfigError, InvalidInputError } from "../../../core/errors.ts";
+import { ConfigError } from "../../../core/errors.ts";
+import { printableJson } from "../../../core/printable.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
+import { printResult } from "../print.ts";
 
 const path = defineAction({
   summary: "print the path of the configuration file",
-  run({ paths, json, stdout }) {
+  run(context) {
+    const { paths } = context;
     const file = paths.config;
-    stdout.write(json ? `${JSON.stringify({ file, exists: existsSync(file) })}\n` : `${file}\n`);
-    return undefined;
+    return printResult(context, { file, exists: existsSync(file) }, file);
   },
 });
 
 const check = defineAction({
   summary: "check the configuration and list its errors and warnings",
   description: "Exits with 3 if the configuration has errors. Warnings do not change the exit code.",
-  async run({ paths, env, json, stdout }) {
+  async run(context) {
+    const { paths, env } = context;
     const { inspectConfig } = await import("../../../config/load-config.ts");
     const { formatNote } = await import("../../../config/parse-config.ts");
     const { exists, errors, warnings } = await inspectConfig(paths, env);
     const ok = errors.length === 0;
-    if (json) stdout.write(`${JSON.stringify({ file: paths.config, exists, ok, errors, warnings })}\n`);
-    else {
-      for (const note of errors) stdout.write(`error: ${formatNote(note)}\n`);
-      for (const note of warnings) stdout.write(`warning: ${formatNote(note)}\n`);
-      if (!exists) stdout.write(`${paths.config} does not exist. Every setting has its default.\n`);
-      else if (ok) stdout.write(`${paths.config} is valid.\n`);
-    }
+    const lines = [
+      ...errors.map((note) => `error: ${formatNote(note)}`),
+      ...warnings.map((note) => `warning: ${formatNote(note)}`),
+      ...(exists ? [] : [`${paths.config} does not exist. Every setting has its default.`]),
+      ...(exists && ok ? [`${paths.config} is valid.`] : []),
+    ];
+    printResult(context, { file: paths.config, exists, ok, errors, warnings }, lines.join("\n"));
     return ok ? EXIT.ok : EXIT.configuration;
   },
 });
 
 const show = defineAction({
   summary: "print the configuration with all defaults, secrets masked",
-  async run({ loadConfig, json, stdout }) {
-    const { config } = await loadConfig();
-    stdout.write(`${JSON.stringify(config, null, json ? undefined : 2)}\n`);
-    return undefined;
+  async run(context) {
+    const { config } = await context.loadConfig();
+    return printResult(context, config, printableJson(JSON.stringify(config, null, 2)));
   },
 });
 
@@ -55,8 +57,7 @@ const init = defineAction({
     }
     await writeStarter(context);
     const file = context.paths.config;
-    context.stdout.write(context.json ? `${JSON.stringify({ file, created: true })}\n` : `Wrote ${file}\n`);
-    return undefined;
+    return printResult(context, { file, created: true }, `Wrote ${file}`);
   },
 });
 
@@ -70,7 +71,7 @@ async function writeStarter({ paths }: CommandContext): Promise<void> {
         hint: "Make the directory writable for this user, or choose another with --home.",
       });
     }
-    throw new InvalidInputError(`${paths.config} already exists and was not changed.`, {
+    throw new ConfigError(`${paths.config} already exists and was not changed.`, {
       cause,
       hint: "Edit the file, or move it away and run this again.",
     });

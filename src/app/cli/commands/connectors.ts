@@ -1,24 +1,23 @@
 /** `rookery connectors`: shows the accounts on channels, their state, last errors, lag and what waits. Only reads. */
+import { listOf } from "../../../core/list.ts";
 import type { ConnectorItem } from "../../gateway/api/connector-routes.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { oneLine } from "../plain-text.ts";
+import { printResult } from "../print.ts";
 
 export const connectorsCommand = defineAction({
   summary: "show the accounts on channels, their state and what waits for them",
   description:
     "`failing` accounts are tried again by themselves; the last error says why. `lag` is the age of the last message when it was accepted, `waiting` counts deliveries.",
   async run(context) {
-    const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/connectors" }))) as {
+    const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/connectors" }), {
+      reads: true,
+    })) as {
       items: readonly ConnectorItem[];
     };
-    const { json, stdout } = context;
-    if (json) stdout.write(`${JSON.stringify({ items, next: null })}\n`);
-    else
-      stdout.write(
-        items.length === 0 ? "No account is configured. `rookery connect telegram` adds one.\n" : text(items),
-      );
-    return undefined;
+    const empty = "No account is configured. Add one under `connectors` in the configuration.";
+    return printResult(context, listOf(items), items.length === 0 ? empty : text(items));
   },
 });
 
@@ -35,7 +34,7 @@ function text(items: readonly ConnectorItem[]): string {
   const errors = items.flatMap(({ name, lastError }) =>
     lastError ? [`${name}: ${new Date(lastError.at).toISOString()} ${oneLine(lastError.text, 300)}`] : [],
   );
-  return `${[...lines, ...(errors.length > 0 ? ["", "Last errors:", ...errors] : [])].join("\n")}\n`;
+  return `${[...lines, ...(errors.length > 0 ? ["", "Last errors:", ...errors] : [])].join("\n")}`;
 }
 
 const cells = ({ channel, name, state, lagMs, waiting, detail }: ConnectorItem): string[] => [

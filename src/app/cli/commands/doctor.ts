@@ -4,6 +4,7 @@ import type { SandboxChoice } from "../../../adapters/sandbox/open-sandbox.ts";
 import type { SandboxKind } from "../../../adapters/sandbox/sandbox.ts";
 import { sharedBeforeFile } from "../../../config/paths.ts";
 import { type CommandContext, defineAction } from "../command.ts";
+import { printList } from "../print.ts";
 
 interface Finding {
   readonly problem: string;
@@ -20,13 +21,10 @@ export const doctorCommand = defineAction({
   description: "Reads and changes nothing. Exits with 1 if there is something to check.",
   async run(context) {
     const findings = (await Promise.all(CHECKS.map((check) => check(context)))).flat();
-    const { json, stdout } = context;
     const sandbox = (await sandboxOf(context)).sandbox?.kind ?? null;
-    if (json) stdout.write(`${JSON.stringify({ findings, sandbox })}\n`);
-    else if (sandbox !== null) stdout.write(`${SANDBOX_TEXTS[sandbox]}\n`);
-    if (json) return findings.length === 0 ? undefined : 1;
-    if (findings.length === 0) stdout.write("Nothing to check.\n");
-    else for (const { problem, advice } of findings) stdout.write(`${problem.trimEnd()}\n  ${advice}\n`);
+    const line = ({ problem, advice }: Finding): string => `${problem.trimEnd()}\n  ${advice}`;
+    const before = sandbox === null ? [] : [SANDBOX_TEXTS[sandbox]];
+    printList(context, { items: findings, more: { sandbox }, line, before, empty: "Nothing to check." });
     return findings.length === 0 ? undefined : 1;
   },
 });

@@ -1,37 +1,42 @@
 /** `rookery help [command [action]]`: lists the commands, or describes one. */
-import { closestWord } from "../../../config/closest-word.ts";
+import { closestWord } from "../../../core/closest-word.ts";
 import { UsageError } from "../../../core/errors.ts";
-import { defineAction } from "../command.ts";
+import { listOf } from "../../../core/list.ts";
+import { type Action, defineAction, GLOBAL_OPTIONS } from "../command.ts";
 import { actionHelp, commandHelp, programHelp } from "../help-text.ts";
+import { printResult } from "../print.ts";
 import { REGISTRY } from "../registry.ts";
 
 export const helpCommand = defineAction({
   summary: "show help for the program or a command",
   usage: "[command [action]]",
   arguments: { min: 0, max: 2 },
-  async run({ args: [name, actionName], stdout, json }) {
+  async run(context) {
+    const [name, actionName] = context.args;
     if (name === undefined) {
       const commands = Object.entries(REGISTRY).map(([command, { summary }]) => ({ name: command, summary }));
-      stdout.write(json ? `${JSON.stringify({ commands })}\n` : programHelp(REGISTRY));
-      return undefined;
+      return printResult(context, listOf(commands), programHelp(REGISTRY).trimEnd());
     }
     const registration = Object.hasOwn(REGISTRY, name) ? REGISTRY[name] : undefined;
     if (!registration) throw noHelp(name, Object.keys(REGISTRY));
     const command = await registration.load();
-    if (actionName === undefined) stdout.write(commandHelp(name, command));
-    else {
-      const actions = "actions" in command ? command.actions : {};
-      const action = Object.hasOwn(actions, actionName) ? actions[actionName] : undefined;
-      if (!action)
-        throw noHelp(
-          `${name} ${actionName}`,
-          Object.keys(actions).map((known) => `${name} ${known}`),
-        );
-      stdout.write(actionHelp(`${name} ${actionName}`, action));
+    const actions = "actions" in command ? command.actions : {};
+    if (actionName === undefined) {
+      const { summary, description } = command;
+      const own = "actions" in command ? { actions: Object.keys(actions) } : aboutAction(command);
+      return printResult(context, { name, summary, description, ...own }, commandHelp(name, command).trimEnd());
     }
-    return undefined;
+    const action = Object.hasOwn(actions, actionName) ? actions[actionName] : undefined;
+    const whole = `${name} ${actionName}`;
+    const known = Object.keys(actions).map((one) => `${name} ${one}`);
+    if (!action) throw noHelp(whole, known);
+    const { summary, description } = action;
+    const about = { name: whole, summary, description, ...aboutAction(action) };
+    return printResult(context, about, actionHelp(whole, action).trimEnd());
   },
 });
+
+const aboutAction = ({ usage, options = {} }: Action): object => ({ usage, flags: { ...options, ...GLOBAL_OPTIONS } });
 
 function noHelp(name: string, known: readonly string[]): UsageError {
   const meant = closestWord(name, known);

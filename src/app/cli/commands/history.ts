@@ -1,15 +1,19 @@
 /** `rookery history`: shows the last entries of a conversation, or exports a session as a file. Only reads the store. */
 import { dirname, join } from "node:path";
-import { InvalidInputError } from "../../../core/errors.ts";
+import { InvalidInputError, UsageError } from "../../../core/errors.ts";
 import { type Block, readEntry } from "../../../core/history/entry.ts";
 import type { SessionId } from "../../../core/ids.ts";
+import { listOf } from "../../../core/list.ts";
+import { printableJson } from "../../../core/printable.ts";
 import type { Line } from "../../../core/store/store.ts";
 import { describeCompaction } from "../../../engine/context/compaction/describe-compaction.ts";
 import { exportSession } from "../../../engine/context/transcript/export-session.ts";
 import { archiveSession } from "../archive-session.ts";
 import { defineAction } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
-import { oneLine, printable, timeText, wholeNumberFlag } from "../plain-text.ts";
+import { limitFlag, numberFlag } from "../number-flag.ts";
+import { oneLine, printable, timeText } from "../plain-text.ts";
+import { printResult } from "../print.ts";
 import { readHome } from "../read-home.ts";
 
 const LIMIT = 20;
@@ -23,6 +27,7 @@ export const historyCommand = defineAction({
     "Shows the last entries, oldest first. Long texts are cut; --full shows them whole. --transcript prints one session as a session file, and --export writes it into a directory; an existing file is never overwritten.",
   arguments: { min: 1, max: 1 },
   options: {
+    before: { type: "string", value: "N", description: "only entries before this position" },
     limit: { type: "string", value: "N", description: `how many entries at most (default: ${LIMIT})` },
     full: { type: "boolean", description: "do not cut long texts" },
     transcript: {
@@ -38,12 +43,20 @@ export const historyCommand = defineAction({
       description: "write the session from its last compaction on into this directory, and the whole session as .bak",
     },
   },
-  async run({ args: [who = ""], flags, paths, json, stdout, stderr, loadConfig }) {
-    const limit = wholeNumberFlag(flags.limit, LIMIT, MAX);
-    if (limit === undefined) throw new InvalidInputError(`--limit takes a whole number from 1 to ${MAX}.`);
+  async run(context) {
+    const {
+      args: [who = ""],
+      flags,
+      paths,
+      stdout,
+      stderr,
+      loadConfig,
+    } = context;
+    const limit = limitFlag(flags.limit, LIMIT, MAX);
+    const before = numberFlag(flags.before, "--before");
     const version = versionOf(flags.transcript) ?? (flags.export === undefined ? undefined : 2);
     if (flags.session !== undefined && version === undefined)
-      throw new InvalidInputError("--session needs --transcript or --export.");
+      throw new UsageError("--session needs --transcript or --export.");
     const { config } = await loadConfig();
     await readHome(paths, async (store) => {
       const agent = await findAgent(store, who, config.session.mainKey);
@@ -58,25 +71,20 @@ export const historyCommand = defineAction({
             });
           const { file, backup, left } = archived;
           const done = `Wrote ${file}; ${left} older entries are only in ${backup}.`;
-          stdout.write(json ? `${JSON.stringify(archived)}\n` : `${done}\n`);
-          return;
+          return printResult(context, archived, done);
         }
         for (const { line, reason } of skipped) stderr.write(`rookery: warning: skipped line ${line}: ${reason}\n`);
-        if (flags.export === undefined) return void stdout.write(text);
+        if (flags.export === undefined) return void stdout.write(printableJson(text));
         const file = join(flags.export, name);
         await writeNew(file, text);
-        stdout.write(json ? `${JSON.stringify({ file })}\n` : `${file}\n`);
-        return;
+        return printResult(context, { file }, file);
       }
-      const lines = [...(await store.linesBack(agent.id, { limit }))].reverse();
-      if (json)
-        stdout.write(`${JSON.stringify(lines.map(({ position, line }) => ({ position, ...recordOf(line) })))}\n`);
-      else
-        stdout.write(
-          lines.length === 0
-            ? "This conversation is empty.\n"
-            : `${lines.map((line) => entryText(line, flags.full ?? false)).join("\n")}\n`,
-        );
+      const lines = [...(await store.linesBack(agent.id, { limit, before }))].reverse();
+      const items = lines.map(({ position, line }) => ({ position, ...recordOf(line) }));
+      const next = lines.length < limit ? null : (lines[0]?.position ?? null);
+      const shown = lines.map((line) => entryText(line, flags.full ?? false));
+      const text = shown.length === 0 ? "This conversation is empty." : shown.join("\n");
+      return printResult(context, listOf(items, next), text);
     });
     return undefined;
   },
@@ -86,7 +94,7 @@ function versionOf(text: string | undefined): 2 | 3 | undefined {
   if (text === undefined) return undefined;
   if (text === "2") return 2;
   if (text === "3") return 3;
-  throw new InvalidInputError("--transcript takes 2 or 3.");
+  throw new UsageError("--transcript takes 2 or 3.");
 }
 
 /** Creates a file that only this user can read. Never overwrites one. */

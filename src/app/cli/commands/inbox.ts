@@ -1,9 +1,12 @@
 /** `rookery inbox`: lists the messages of an agent and their outcomes. */
 
-import { InvalidInputError } from "../../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import { type Message, type MessageState, messageStateSchema } from "../../../core/message/message.ts";
 import { defineAction } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
+import { limitFlag, numberFlag } from "../number-flag.ts";
+import { oneLine } from "../plain-text.ts";
+import { printList } from "../print.ts";
 import { readHome } from "../read-home.ts";
 
 const LIMIT = 50;
@@ -15,33 +18,38 @@ export const inboxCommand = defineAction({
   arguments: { min: 1, max: 1 },
   options: {
     state: { type: "string", value: "STATE", multiple: true, description: "only messages in this state" },
+    before: { type: "string", value: "N", description: "only messages before this number" },
     limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
   },
-  async run({ args: [who = ""], flags, paths, json, stdout }) {
+  async run(context) {
+    const {
+      flags,
+      paths,
+      args: [who = ""],
+    } = context;
     const states = (flags.state ?? []).map(stateOf);
-    const limit = Number(flags.limit ?? LIMIT);
-    if (!Number.isInteger(limit) || limit < 1) throw new InvalidInputError("--limit takes a whole number above 0.");
+    const limit = limitFlag(flags.limit, LIMIT);
+    const before = numberFlag(flags.before, "--before");
     const messages = await readHome(paths, async (store) => {
       const { id } = await findAgent(store, who);
-      return store.messages(id, { limit, states: states.length > 0 ? states : undefined });
+      return store.messages(id, { limit, beforeSeq: before, states: states.length > 0 ? states : undefined });
     });
-    if (json) stdout.write(`${JSON.stringify(messages)}\n`);
-    else stdout.write(messages.length === 0 ? "No messages.\n" : `${messages.map(line).join("\n")}\n`);
-    return undefined;
+    const next = messages.length < limit ? null : (messages.at(-1)?.seq ?? null);
+    return printList(context, { items: messages, next, line, empty: "No messages." });
   },
 });
 
 function stateOf(text: string): MessageState {
   const parsed = messageStateSchema.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new InvalidInputError(`"${text}" is not a message state.`, {
+  throw new UsageError(`"${text}" is not a message state.`, {
     hint: `States: ${messageStateSchema.options.join(", ")}.`,
   });
 }
 
 function line({ seq, state, acceptedAt, body, reason, runId }: Message): string {
   const text = "text" in body ? (body.text ?? "") : "";
-  const short = text.replaceAll(/\s+/g, " ").slice(0, 60);
+  const short = oneLine(text, 60);
   const why = reason ? ` (${reason})` : "";
   return `${String(seq).padStart(5)}  ${new Date(acceptedAt).toISOString()}  ${state.padEnd(9)} ${body.kind.padEnd(7)} ${short}${why}${runId ? `  run ${runId}` : ""}`;
 }

@@ -1,18 +1,20 @@
 /** `rookery nodes`: shows the nodes of a shared store, their agents and their lag. Only reads. */
 
 import type { ClusterReport, NodeReport } from "../../../adapters/store/postgres/node-report.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import { defineAction } from "../command.ts";
+import { printResult } from "../print.ts";
 import { sharedStoreOf } from "../read-home.ts";
 
 export const nodesCommand = defineAction({
   summary: "show the nodes of a shared store, their agents and their lag",
   description:
     "Needs a shared store. A node is `silent` when its lease has ended: other nodes take its agents over. The lag is the age of the oldest message that waits for one of the node's agents.",
-  async run({ paths, json, stdout }) {
-    const url = await sharedStoreOf(paths);
+  async run(context) {
+    const url = await sharedStoreOf(context.paths);
     if (url === undefined) {
-      throw new InvalidInputError("This home has no shared store, so it has no nodes to list.", {
+      throw new UsageError("This home has no shared store, so it has no nodes to list.", {
         hint: "Name a shared store with --store postgres://… or ROOKERY_STORE.",
       });
     }
@@ -21,7 +23,8 @@ export const nodesCommand = defineAction({
     const reader = await openPostgresReader({ url });
     try {
       const report = await clusterReport(reader.connections);
-      stdout.write(json ? `${JSON.stringify(report)}\n` : text(report));
+      const { nodes, unheld } = report;
+      printResult(context, { ...listOf(nodes), unheld }, text(report).trimEnd());
     } finally {
       await reader.close();
     }

@@ -1,8 +1,11 @@
 /** `rookery outbox`: lists deliveries, retries one that failed, and drops one that waits. */
 import { type Delivery, type DeliveryState, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
+import { limitFlag, numberFlag } from "../number-flag.ts";
+import { oneLine } from "../plain-text.ts";
+import { printList, printResult } from "../print.ts";
 import { readHome } from "../read-home.ts";
 
 const LIMIT = 100;
@@ -11,18 +14,19 @@ const list = defineAction({
   summary: "list open deliveries, or those in a state",
   options: {
     state: { type: "string", value: "STATE", multiple: true, description: "only deliveries in this state" },
+    after: { type: "string", value: "N", description: "only deliveries after this number" },
     limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
   },
-  async run({ flags, paths, json, stdout }) {
+  async run(context) {
+    const { flags, paths } = context;
     const states = (flags.state ?? []).map(stateOf);
-    const limit = Number(flags.limit ?? LIMIT);
-    if (!Number.isInteger(limit) || limit < 1) throw new InvalidInputError("--limit takes a whole number above 0.");
+    const limit = limitFlag(flags.limit, LIMIT);
+    const after = numberFlag(flags.after, "--after");
     const deliveries = await readHome(paths, (store) =>
-      store.deliveries({ limit, states: states.length > 0 ? states : undefined }),
+      store.deliveries({ limit, afterN: after, states: states.length > 0 ? states : undefined }),
     );
-    if (json) stdout.write(`${JSON.stringify(deliveries)}\n`);
-    else stdout.write(deliveries.length === 0 ? "No deliveries.\n" : `${deliveries.map(line).join("\n")}\n`);
-    return undefined;
+    const next = deliveries.length < limit ? null : (deliveries.at(-1)?.n ?? null);
+    return printList(context, { items: deliveries, next, line, empty: "No deliveries." });
   },
 });
 
@@ -32,11 +36,9 @@ const change = (summary: string, what: "retry" | "drop") =>
     usage: "<delivery id>",
     arguments: { min: 1, max: 1 },
     async run(context) {
-      const { args, json, stdout } = context;
-      const path = `/api/outbox/${encodeURIComponent(args[0] ?? "")}/${what}`;
+      const path = `/api/outbox/${encodeURIComponent(context.args[0] ?? "")}/${what}`;
       const delivery = (await withApi(context, (api) => api.ask({ method: "POST", path }))) as Delivery;
-      stdout.write(json ? `${JSON.stringify(delivery)}\n` : `${delivery.id} is ${delivery.state}.\n`);
-      return undefined;
+      return printResult(context, delivery, `${delivery.id} is ${delivery.state}.`);
     },
   });
 
@@ -54,13 +56,13 @@ export const outboxCommand: Group = {
 function stateOf(text: string): DeliveryState {
   const parsed = deliveryStateSchema.safeParse(text);
   if (parsed.success) return parsed.data;
-  throw new InvalidInputError(`"${text}" is not a delivery state.`, {
+  throw new UsageError(`"${text}" is not a delivery state.`, {
     hint: `States: ${deliveryStateSchema.options.join(", ")}.`,
   });
 }
 
 function line({ id, state, target, attempts, payload, reason }: Delivery): string {
   const where = [target.channel, target.to, target.threadId].filter((part) => part !== undefined).join(":");
-  const short = (payload.text ?? "").replaceAll(/\s+/g, " ").slice(0, 60);
+  const short = oneLine(payload.text ?? "", 60);
   return `${id}  ${state.padEnd(14)} to ${where}  tries ${attempts}  ${short}${reason ? ` (${reason})` : ""}`;
 }

@@ -2,6 +2,7 @@
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
+import { printList, printResult } from "../print.ts";
 
 interface Invited {
   readonly person: string;
@@ -24,12 +25,9 @@ export const invite = defineAction({
   async run(context) {
     const path = `/api/people/${encodeURIComponent(context.args[0] ?? "")}/invitations`;
     const invited = (await withApi(context, (api) => api.ask({ method: "POST", path, body: {} }))) as Invited;
-    if (context.json) context.stdout.write(`${JSON.stringify(invited)}\n`);
-    else {
-      context.stdout.write(`${invited.link}\n`);
-      context.stderr.write(`Send it to ${invited.person} only. It works once, until ${timeText(invited.expiresAt)}.\n`);
-    }
-    return undefined;
+    const until = timeText(invited.expiresAt);
+    if (!context.json) context.stderr.write(`Send it to ${invited.person} only. It works once, until ${until}.\n`);
+    return printResult(context, invited, invited.link);
   },
 });
 
@@ -40,10 +38,10 @@ export const sessions = defineAction({
   async run(context) {
     const [id] = context.args;
     const path = `/api/logins${id === undefined ? "" : `?person=${encodeURIComponent(id)}`}`;
-    const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path }))) as { items: Login[] };
-    if (context.json) context.stdout.write(`${JSON.stringify(items)}\n`);
-    else context.stdout.write(items.length === 0 ? "No one is signed in.\n" : `${items.map(line).join("\n")}\n`);
-    return undefined;
+    const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path }), { reads: true })) as {
+      items: Login[];
+    };
+    return printList(context, { items, line, empty: "No one is signed in." });
   },
 });
 
@@ -57,7 +55,6 @@ export const signOut = defineAction({
   async run(context) {
     const path = `/api/logins/${encodeURIComponent(context.args[0] ?? "")}`;
     const ended = (await withApi(context, (api) => api.ask({ method: "DELETE", path }))) as { person: string };
-    context.stdout.write(context.json ? `${JSON.stringify(ended)}\n` : `${ended.person} is signed out there.\n`);
-    return undefined;
+    return printResult(context, ended, `${ended.person} is signed out there.`);
   },
 });

@@ -1,14 +1,18 @@
 /** `rookery people`: the people an installation knows, their accounts, grants and limits. */
-import { InvalidInputError } from "../../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import { type Grant, verdictOf } from "../../../core/people/grant.ts";
 import type { PersonLimits, PersonRecord } from "../../../core/people/person.ts";
 import type { ApiRequest } from "../../client/api.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
+import { numberFlag } from "../number-flag.ts";
 import { oneLine, timeText } from "../plain-text.ts";
+import { printList, printResult } from "../print.ts";
 import { invite, sessions, signOut } from "./people-logins.ts";
 
 const pathOf = (id: string, below = ""): string => `/api/people/${encodeURIComponent(id)}${below}`;
+
+const READS = { reads: true } as const;
 
 interface Page {
   readonly items: readonly PersonRecord[];
@@ -18,21 +22,22 @@ interface Page {
 const list = defineAction({
   summary: "list people, their roles and accounts",
   async run(context) {
-    const people = await withApi(context, async (api) => {
-      const all: PersonRecord[] = [];
-      for (let after = ""; ; ) {
-        const query = after === "" ? "" : `&after=${encodeURIComponent(after)}`;
-        const page = (await api.ask({ method: "GET", path: `/api/people?limit=500${query}` })) as Page;
-        all.push(...page.items);
-        if (page.next === null) return all;
-        after = page.next;
-      }
-    });
-    if (context.json) context.stdout.write(`${JSON.stringify(people)}\n`);
-    else if (people.length === 0)
-      context.stdout.write("No one is known but the owner. Run `rookery people add <id>` to let someone in.\n");
-    else context.stdout.write(`${people.map(line).join("\n")}\n`);
-    return undefined;
+    const people = await withApi(
+      context,
+      async (api) => {
+        const all: PersonRecord[] = [];
+        for (let after = ""; ; ) {
+          const query = after === "" ? "" : `&after=${encodeURIComponent(after)}`;
+          const page = (await api.ask({ method: "GET", path: `/api/people?limit=500${query}` })) as Page;
+          all.push(...page.items);
+          if (page.next === null) return all;
+          after = page.next;
+        }
+      },
+      READS,
+    );
+    const empty = "No one is known but the owner. Run `rookery people add <id>` to let someone in.";
+    return printList(context, { items: people, line, empty });
   },
 });
 
@@ -73,7 +78,7 @@ const set = defineAction({
   run(context) {
     const { name, role, tz, language } = context.flags;
     if ([name, role, tz, language].every((value) => value === undefined)) {
-      throw new InvalidInputError("Nothing is to be changed.", {
+      throw new UsageError("Nothing is to be changed.", {
         hint: "Use --name, --role, --tz or --language.",
       });
     }
@@ -117,7 +122,7 @@ const grant = defineAction({
   run(context) {
     const [id = "", subject] = context.args;
     const { ask, deny, note } = context.flags;
-    if (ask && deny) throw new InvalidInputError("A grant has one verdict.", { hint: "Use --ask or --deny." });
+    if (ask && deny) throw new UsageError("A grant has one verdict.", { hint: "Use --ask or --deny." });
     const verdict = deny ? "deny" : ask ? "ask" : "allow";
     return shown(context, { method: "POST", path: pathOf(id, "/grants"), body: { subject, verdict, note } });
   },
@@ -145,9 +150,9 @@ const limits = defineAction({
   run(context) {
     const { messages, tokens, dollars } = context.flags;
     const given = {
-      messagesPerDay: amountOf(messages, "--messages"),
-      tokensPerDay: amountOf(tokens, "--tokens"),
-      dollarsPerDay: amountOf(dollars, "--dollars", true),
+      messagesPerDay: numberFlag(messages, "--messages", { min: 0 }),
+      tokensPerDay: numberFlag(tokens, "--tokens", { min: 0 }),
+      dollarsPerDay: numberFlag(dollars, "--dollars", { min: 0, fraction: true }),
     };
     const isEmpty = Object.values(given).every((value) => value === undefined);
     const body = { limits: isEmpty ? null : given };
@@ -162,8 +167,7 @@ const remove = defineAction({
   async run(context) {
     const [id = ""] = context.args;
     await withApi(context, (api) => api.ask({ method: "DELETE", path: pathOf(id) }));
-    context.stdout.write(context.json ? `${JSON.stringify({ removed: id })}\n` : `${id} is removed.\n`);
-    return undefined;
+    return printResult(context, { removed: id }, `${id} is removed.`);
   },
 });
 
@@ -175,18 +179,9 @@ export const peopleCommand: Group = {
 };
 
 async function shown(context: CommandContext, request: Omit<ApiRequest, "key" | "headers">): Promise<undefined> {
-  const person = (await withApi(context, (api) => api.ask(request))) as PersonRecord;
-  context.stdout.write(context.json ? `${JSON.stringify(person)}\n` : `${details(person)}\n`);
-  return undefined;
-}
-
-function amountOf(text: string | undefined, flag: string, fraction = false): number | undefined {
-  if (text === undefined) return undefined;
-  const amount = Number(text);
-  if (text.trim() !== "" && amount >= 0 && (fraction ? Number.isFinite(amount) : Number.isSafeInteger(amount))) {
-    return amount;
-  }
-  throw new InvalidInputError(`${flag} takes ${fraction ? "an amount" : "a whole number"} of 0 or more.`);
+  const reads = request.method === "GET";
+  const person = (await withApi(context, (api) => api.ask(request), { reads })) as PersonRecord;
+  return printResult(context, person, details(person));
 }
 
 const grantText = (one: Grant): string => {

@@ -4,6 +4,7 @@ import type { RepairReport } from "../../../adapters/store/files/repair.ts";
 import type { RestoreProblem } from "../../../adapters/store/files/restore-context.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction } from "../command.ts";
+import { printResult } from "../print.ts";
 
 export const repairCommand = defineAction({
   summary: "rebuild an unreadable database and keep the broken one, or adopt an agent",
@@ -13,12 +14,11 @@ export const repairCommand = defineAction({
     adopt: { type: "string", value: "DIR", description: "take in the agent of this directory, which stays unchanged" },
   },
   async run(context) {
-    const { home, paths, json, stdout, flags } = context;
+    const { home, paths, flags } = context;
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
     const { systemIds } = await import("../../../adapters/system/system-ids.ts");
     const options = { home, databasePath: paths.database, ids: systemIds(), now: systemClock.now() };
-    const write = (report: object, lines: readonly string[]): void =>
-      void stdout.write(json ? `${JSON.stringify(report)}\n` : `${lines.join("\n")}\n`);
+    const write = (report: object, lines: readonly string[]): void => printResult(context, report, lines.join("\n"));
     if (flags.adopt === undefined) {
       const { repair } = await import("../../../adapters/store/files/repair.ts");
       const report = repair(options);

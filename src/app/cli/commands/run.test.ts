@@ -145,7 +145,7 @@ describe("rookery run", () => {
     });
     const serving = await rookeryWith("serve", "--port", "0").ended;
     expect([serving.status, serving.stdout]).toEqual([4, ""]);
-    expect(serving.stderr).toContain("When it has ended, start `rookery serve`.");
+    expect(serving.stderr).toContain("When it has ended, start `node src/main.ts serve`.");
     // Its input is still open: the signal alone must end it.
     first.child.kill("SIGTERM");
     expect((await first.ended).status).toBe(0);

@@ -3,9 +3,11 @@
  * that runs on the home; without one it is the engine, and other commands use it.
  */
 import { HomeLockedError, TimeoutError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
 import type { Transport } from "../../client/transport.ts";
 import { findEngine, hasSocket } from "../../gateway/control/find-engine.ts";
 import { type CommandContext, defineAction, type Flags, type Options } from "../command.ts";
+import { printResult } from "../print.ts";
 
 const OPTIONS = {
   lines: { type: "boolean", description: "send each line as its own message" },
@@ -22,24 +24,45 @@ const STOPPED_MS = 10_000;
 const RETRY_MS = 100;
 
 export const runCommand = defineAction({
-  summary: "answer the text you pipe in, then exit",
+  summary: "answer the text you name or pipe in, then exit",
+  usage: "[text]",
+  arguments: { min: 0, max: 1_000 },
   description:
-    "The piped text is one message, and the answer goes to standard output. With --lines each line is a message, answered in order; a command such as `/reset` or `/new` waits until the lines before it are answered. A line without an answer is reported on standard error. While `rookery serve` runs, it answers; else this process does, and completes the unfinished work of an earlier one first.",
+    "The text is one message, and the answer goes to standard output. With --lines each line is a message, answered in order; a command such as `/reset` or `/new` waits until the lines before it are answered. A line without an answer is reported on standard error. While `rookery serve` runs, it answers; else this process does, and completes the unfinished work of an earlier one first.",
   options: OPTIONS,
-  async run(context) {
-    const until = performance.now() + STARTING_MS;
-    for (;;) {
-      const transport = await findEngine(context.home);
-      if (transport) return runBeside(context, transport);
-      try {
-        return await runAlone(context);
-      } catch (error) {
-        if (!(error instanceof HomeLockedError) || performance.now() >= until) throw error;
-        await pause();
-      }
-    }
+  async run(given) {
+    const replies: { readonly text: string }[] = [];
+    const collected = { write: (text: string) => replies.push({ text: text.replace(/\n$/u, "") }) };
+    const context = { ...withText(given), stdout: given.json ? collected : given.stdout };
+    const code = await answered(context);
+    if (given.json) printResult(given, listOf(replies), "");
+    return code;
   },
 });
+
+async function answered(context: RunContext): Promise<number> {
+  const until = performance.now() + STARTING_MS;
+  for (;;) {
+    const transport = await findEngine(context.home);
+    if (transport) return runBeside(context, transport);
+    try {
+      return await runAlone(context);
+    } catch (error) {
+      if (!(error instanceof HomeLockedError) || performance.now() >= until) throw error;
+      await pause();
+    }
+  }
+}
+
+/** Text on the command line takes the place of standard input, which is not read then. */
+function withText(context: RunContext): RunContext {
+  const text = context.args.join(" ");
+  if (text.trim() === "") return context;
+  async function* input(): AsyncGenerator<string> {
+    yield text;
+  }
+  return { ...context, stdin: input };
+}
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, RETRY_MS));
 

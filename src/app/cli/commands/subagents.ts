@@ -3,6 +3,8 @@
 import type { SubagentRunRecord } from "../../../core/agent/subagent-run.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
+import { listOf } from "../../../core/list.ts";
+import { printableJson } from "../../../core/printable.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { describeSubagentRuns, stateOf } from "../../../engine/subagents/describe.ts";
@@ -11,6 +13,7 @@ import { historyLog } from "../../../engine/subagents/history-log.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
+import { printResult } from "../print.ts";
 import { readHome } from "../read-home.ts";
 
 const LOG_LINES = 20;
@@ -25,8 +28,12 @@ const list = defineAction({
   summary: "list all subagents, or those of one agent",
   usage: "[agent id or session key]",
   arguments: { min: 0, max: 1 },
-  async run({ args: [who], paths, json, stdout, loadConfig }) {
-    const { config } = await loadConfig();
+  async run(context) {
+    const {
+      args: [who],
+      paths,
+    } = context;
+    const { config } = await context.loadConfig();
     await readHome(paths, async (store) => {
       const requester =
         who === undefined ? undefined : (await findAgent(store, who, config.session.mainKey)).sessionKey;
@@ -37,9 +44,7 @@ const list = defineAction({
         if (run) runs.set(runId, run);
       }
       const { systemClock } = await import("../../../adapters/system/system-clock.ts");
-      stdout.write(
-        json ? `${JSON.stringify(records)}\n` : `${describeSubagentRuns(records, runs, systemClock.now())}\n`,
-      );
+      printResult(context, listOf(records), describeSubagentRuns(records, runs, systemClock.now()));
     });
     return undefined;
   },
@@ -51,11 +56,18 @@ const info = defineAction({
   summary: "show one subagent in detail",
   usage: CHILD,
   arguments: { min: 1, max: 1 },
-  async run({ args: [who = ""], paths, stdout }) {
+  async run(context) {
+    const {
+      args: [who = ""],
+      paths,
+      json,
+      stdout,
+    } = context;
     await readHome(paths, async (store) => {
       const record = findSubagentRun(await recordsOf(store), who);
       const run = await store.run(record.runId as RunId);
-      stdout.write(`${JSON.stringify({ ...record, state: stateOf(record, run) }, null, 2)}\n`);
+      const text = JSON.stringify({ ...record, state: stateOf(record, run) }, null, json ? undefined : 2);
+      stdout.write(`${printableJson(text)}\n`);
     });
     return undefined;
   },
@@ -65,10 +77,14 @@ const log = defineAction({
   summary: "show the conversation of a subagent",
   usage: CHILD,
   arguments: { min: 1, max: 1 },
-  async run({ args: [who = ""], paths, json, stdout }) {
+  async run(context) {
+    const {
+      args: [who = ""],
+      paths,
+    } = context;
     await readHome(paths, async (store) => {
       const text = await historyLog(store, childId(findSubagentRun(await recordsOf(store), who)), LOG_LINES);
-      stdout.write(json ? `${JSON.stringify({ log: text.split("\n") })}\n` : `${text}\n`);
+      printResult(context, listOf(text.split("\n")), text);
     });
     return undefined;
   },
@@ -86,14 +102,13 @@ const change = (summary: string, { done, method, below = "" }: Change, takesText
     usage: takesText ? `${CHILD} <text>` : CHILD,
     arguments: takesText ? { min: 2, max: 99 } : { min: 1, max: 1 },
     async run(context) {
-      const { args, paths, json, stdout } = context;
+      const { args, paths } = context;
       const [who = "", ...words] = args;
       const { runId } = await readHome(paths, async (store) => findSubagentRun(await recordsOf(store), who));
       const path = `/api/subagents/${encodeURIComponent(runId)}${below}`;
       const body = takesText ? { text: words.join(" ") } : undefined;
       await withApi(context, (api) => api.ask({ method, path, body }));
-      stdout.write(json ? `${JSON.stringify({ runId })}\n` : `Subagent run ${runId} ${done}.\n`);
-      return undefined;
+      return printResult(context, { runId }, `Subagent run ${runId} ${done}.`);
     },
   });
 

@@ -5,6 +5,7 @@ import { NotFoundError } from "../../../core/errors.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
+import { printList, printResult } from "../print.ts";
 import { readHome } from "../read-home.ts";
 import { createSwarmAction } from "./agent-create.ts";
 
@@ -13,12 +14,10 @@ const CONTACTS = 50;
 
 const list = defineAction({
   summary: "list swarms by name",
-  async run({ paths, json, stdout }) {
-    const swarms = await readHome(paths, (store) => store.swarms({ limit: MAX_COUNT }));
-    if (json) stdout.write(`${JSON.stringify({ swarms })}\n`);
-    else if (swarms.length === 0) stdout.write("No swarms.\n");
-    else for (const swarm of swarms) stdout.write(`${lineOf(swarm)}\n`);
-    return undefined;
+  async run(context) {
+    const items = await readHome(context.paths, (store) => store.swarms({ limit: MAX_COUNT }));
+    const next = items.length < MAX_COUNT ? null : (items.at(-1)?.nametag ?? null);
+    return printList(context, { items, next, line: lineOf, empty: "No swarms." });
   },
 });
 
@@ -26,7 +25,11 @@ const show = defineAction({
   summary: "show one swarm and its contacts",
   usage: "<name>",
   arguments: { min: 1, max: 1 },
-  async run({ args: [written = ""], paths, json, stdout }) {
+  async run(context) {
+    const {
+      args: [written = ""],
+      paths,
+    } = context;
     const { swarm, contacts } = await readHome(paths, async (store) => {
       const found = await store.swarm(nameOf(written));
       if (!found)
@@ -35,10 +38,8 @@ const show = defineAction({
         });
       return { swarm: found, contacts: await store.swarmContacts(found.nametag, { limit: CONTACTS }) };
     });
-    if (json) stdout.write(`${JSON.stringify({ swarm, contacts })}\n`);
-    else
-      stdout.write(`${[lineOf(swarm), oneLine(swarm.systemPrompt, 400), ...contacts.map(contactLine)].join("\n")}\n`);
-    return undefined;
+    const lines = [lineOf(swarm), oneLine(swarm.systemPrompt, 400), ...contacts.map(contactLine)];
+    return printResult(context, { swarm, contacts }, lines.join("\n"));
   },
 });
 
@@ -47,14 +48,10 @@ const remove = defineAction({
   usage: "<name>",
   arguments: { min: 1, max: 1 },
   async run(context) {
-    const { args, json, stdout } = context;
-    const nametag = nameOf(args[0] ?? "");
+    const nametag = nameOf(context.args[0] ?? "");
     const path = `/api/swarms/${encodeURIComponent(nametag)}`;
     await withApi(context, (api) => api.ask({ method: "DELETE", path }));
-    stdout.write(
-      json ? `${JSON.stringify({ nametag })}\n` : `@${nametag} is removed. Its agents are removed when they rest.\n`,
-    );
-    return undefined;
+    return printResult(context, { nametag }, `@${nametag} is removed. Its agents are removed when they rest.`);
   },
 });
 

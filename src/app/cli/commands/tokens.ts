@@ -3,28 +3,23 @@
  * the API, which writes them to the audit log; a running gateway applies them at once.
  */
 import { createHome } from "../../../config/create-home.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import { holds, SCOPES, type Scope } from "../../../core/rights/scope.ts";
 import { OWNER } from "../../gateway/auth/principal.ts";
 import type { ShownToken } from "../../gateway/auth/token-service.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
+import { numberFlag } from "../number-flag.ts";
+import { oneLine, timeText } from "../plain-text.ts";
+import { printList, printResult } from "../print.ts";
 import { withTokens } from "../with-tokens.ts";
 
 const list = defineAction({
   summary: "list tokens and their scopes, without the secrets",
   async run(context) {
     const tokens = await withTokens(context.paths, (service) => service.list(OWNER));
-    if (context.json) context.stdout.write(`${JSON.stringify(tokens)}\n`);
-    else if (tokens.length === 0)
-      context.stdout.write("The home has only its own token. Run `rookery tokens mint <name>` to make another.\n");
-    for (const token of context.json ? [] : tokens) {
-      const until = token.expiresAt === undefined ? "" : `  until ${new Date(token.expiresAt).toISOString()}`;
-      context.stdout.write(
-        `${token.id}  ${token.scopes.join(",").padEnd(12)}  ${token.name}  ${whose(token)}${until}\n`,
-      );
-    }
-    return undefined;
+    const empty = "The home has only its own token. Run `rookery tokens mint <name>` to make another.";
+    return printList(context, { items: tokens, line, empty });
   },
 });
 
@@ -55,8 +50,6 @@ const mint = defineAction({
     const {
       args: [name = ""],
       flags,
-      json,
-      stdout,
       paths,
     } = context;
     await createHome(paths);
@@ -76,8 +69,7 @@ const mint = defineAction({
     };
     const asked = withApi(context, (api) => api.ask({ method: "POST", path: "/api/tokens", body }));
     const made = (await asked) as { readonly token: string };
-    stdout.write(json ? `${JSON.stringify(made)}\n` : `${made.token}\n`);
-    return undefined;
+    return printResult(context, made, made.token);
   },
 });
 
@@ -90,8 +82,7 @@ const revoke = defineAction({
     const path = `/api/tokens/${encodeURIComponent(id)}`;
     const asked = withApi(context, (api) => api.ask({ method: "DELETE", path }));
     const { revoked } = (await asked) as { readonly revoked: readonly string[] };
-    context.stdout.write(context.json ? `${JSON.stringify({ revoked })}\n` : `Revoked ${revoked.join(", ")}.\n`);
-    return undefined;
+    return printResult(context, { revoked }, `Revoked ${revoked.join(", ")}.`);
   },
 });
 
@@ -114,12 +105,13 @@ function whose({ kind, person, app, scopes }: ShownToken): string {
 function scopeOf(text: string): Scope {
   const scope = SCOPES.find((known) => known === text);
   if (scope) return scope;
-  throw new InvalidInputError(`"${text}" is not a scope.`, { hint: `Scopes: ${SCOPES.join(", ")}.` });
+  throw new UsageError(`"${text}" is not a scope.`, { hint: `Scopes: ${SCOPES.join(", ")}.` });
 }
 
-function numberOf(text: string | undefined, flag: string): number | undefined {
-  if (text === undefined) return undefined;
-  const number = Number(text);
-  if (text.trim() !== "" && Number.isFinite(number) && number > 0) return number;
-  throw new InvalidInputError(`${flag} takes a number above 0.`);
+const numberOf = (text: string | undefined, flag: string): number | undefined =>
+  numberFlag(text, flag, { min: 0.000_001, fraction: true });
+
+function line(token: ShownToken): string {
+  const until = token.expiresAt === undefined ? "" : `  until ${timeText(token.expiresAt)}`;
+  return `${token.id}  ${token.scopes.join(",").padEnd(12)}  ${oneLine(token.name, 60)}  ${whose(token)}${until}`;
 }

@@ -1,11 +1,12 @@
 /** `rookery tree`: shows which agent started which, with their state and usage. Only reads, also beside a running node. */
 
 import type { TreeNode } from "../../../core/agent/agent-tree.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
 import { DEFAULT_DEPTH, DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT, readTree } from "../../../engine/subagents/live-tree.ts";
 import { defineAction } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
-import { oneLine, wholeNumberFlag } from "../plain-text.ts";
+import { limitFlag, numberFlag } from "../number-flag.ts";
+import { oneLine } from "../plain-text.ts";
+import { printResult } from "../print.ts";
 import { readHome } from "../read-home.ts";
 
 export const treeCommand = defineAction({
@@ -18,23 +19,23 @@ export const treeCommand = defineAction({
     depth: { type: "string", value: "N", description: `how many levels to show (default: ${DEFAULT_DEPTH})` },
     limit: { type: "string", value: "N", description: `how many agents at most (default: ${DEFAULT_LIMIT})` },
   },
-  async run({ args: [who], flags, paths, json, stdout, loadConfig }) {
-    const depth = wholeNumberFlag(flags.depth, DEFAULT_DEPTH, MAX_DEPTH);
-    if (depth === undefined) throw new InvalidInputError(`--depth takes a whole number from 1 to ${MAX_DEPTH}.`);
-    const limit = wholeNumberFlag(flags.limit, DEFAULT_LIMIT, MAX_LIMIT);
-    if (limit === undefined) throw new InvalidInputError(`--limit takes a whole number from 1 to ${MAX_LIMIT}.`);
+  async run(context) {
+    const {
+      args: [who],
+      flags,
+      paths,
+      loadConfig,
+    } = context;
+    const depth = numberFlag(flags.depth ?? String(DEFAULT_DEPTH), "--depth", { max: MAX_DEPTH });
+    const limit = limitFlag(flags.limit, DEFAULT_LIMIT, MAX_LIMIT);
     const { config } = await loadConfig();
     const tree = await readHome(paths, async (store) => {
       const root = who === undefined ? undefined : (await findAgent(store, who, config.session.mainKey)).id;
       return readTree(store, Date.now(), { depth, limit, root });
     });
-    if (json) stdout.write(`${JSON.stringify(tree)}\n`);
-    else if (tree.roots.length === 0) stdout.write("No agents.\n");
-    else {
-      for (const root of tree.roots) for (const line of drawn(root, "", "")) stdout.write(`${line}\n`);
-      if (tree.more) stdout.write("There are more agents. Raise --limit to see them.\n");
-    }
-    return undefined;
+    const more = tree.more ? ["There are more agents. Raise --limit to see them."] : [];
+    const lines = tree.roots.flatMap((root) => drawn(root, "", ""));
+    return printResult(context, tree, lines.length === 0 ? "No agents." : [...lines, ...more].join("\n"));
   },
 });
 

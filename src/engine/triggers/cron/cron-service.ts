@@ -141,7 +141,7 @@ export class CronService {
     const { ids } = this.#ports;
     const changed = addedJob(
       more.id ?? ids.uuid(),
-      normalizeCronJobCreate(raw, this.#ports.clock.now()),
+      normalizeCronJobCreate(raw, { now: this.#ports.clock.now(), zone: this.#zone }),
       by,
       this.#moment,
     );
@@ -151,7 +151,11 @@ export class CronService {
 
   async updateOps(id: string, raw: unknown): Promise<ChangedJob> {
     const job = await this.#job(id);
-    return editedJob(job, normalizeCronJobPatch(raw, job), this.#moment);
+    return editedJob(
+      job,
+      normalizeCronJobPatch(raw, job, { now: this.#ports.clock.now(), zone: this.#zone }),
+      this.#moment,
+    );
   }
 
   async removeOps(id: string): Promise<readonly Op[]> {

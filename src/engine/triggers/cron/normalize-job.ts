@@ -19,6 +19,9 @@ import {
   overlapPolicySchema,
 } from "../../../core/schedule/job.ts";
 import { textSize } from "../../../core/text-limits.ts";
+import { wallInstant } from "../../../core/zoned-time.ts";
+
+const MIN_EVERY_MS = 1_000;
 
 const flag = z.preprocess((value) => (value === "true" ? true : value === "false" ? false : value), z.boolean());
 
@@ -28,7 +31,9 @@ const fields = {
   agentId: z.string().trim().min(1).optional(),
   enabled: flag.optional(),
   deleteAfterRun: flag.optional(),
-  schedule: cronScheduleSchema,
+  schedule: cronScheduleSchema.refine((one) => one.kind !== "every" || one.everyMs >= MIN_EVERY_MS, {
+    error: `everyMs must be at least ${MIN_EVERY_MS} (one second)`,
+  }),
   sessionTarget: cronSessionTargetSchema.optional(),
   wakeMode: cronWakeModeSchema.optional(),
   payload: cronPayloadSchema,
@@ -40,6 +45,13 @@ const fields = {
   gate: gateSchema.optional(),
 };
 
+/** What times in the input are relative to. */
+export interface Moment {
+  readonly now?: number;
+  /** Of times without a zone. Default: UTC. */
+  readonly zone?: string;
+}
+
 /** Of all texts of a job. Its message is posted at every due time. */
 export const MAX_JOB_CHARACTERS = 100_000;
 
@@ -49,16 +61,16 @@ export const cronJobPatchSchema = z.object({ ...fields, payload: z.unknown().opt
 export type CronJobPatch = Omit<z.infer<typeof cronJobPatchSchema>, "payload"> & { payload?: CronPayload };
 
 /** The input for a new job. Throws `InvalidInputError`. */
-export function normalizeCronJobCreate(raw: unknown, now?: number): CronJobCreate {
-  const input = coerce(unwrap(raw), now);
+export function normalizeCronJobCreate(raw: unknown, moment: Moment = {}): CronJobCreate {
+  const input = coerce(unwrap(raw), moment);
   if (typeof input.name !== "string" || input.name.trim() === "")
     throw new InvalidInputError("cron job name is required");
   return parse(cronJobCreateSchema, input);
 }
 
 /** The input for a change. A payload may be partial; its kind stays unless another is given. */
-export function normalizeCronJobPatch(raw: unknown, job: CronJob): CronJobPatch {
-  const { payload, ...patch } = parse(cronJobPatchSchema, coerce(unwrap(raw)));
+export function normalizeCronJobPatch(raw: unknown, job: CronJob, moment: Moment = {}): CronJobPatch {
+  const { payload, ...patch } = parse(cronJobPatchSchema, coerce(unwrap(raw), moment));
   return payload === undefined ? patch : { ...patch, payload: patchPayload(payload, job.payload) };
 }
 
@@ -105,40 +117,47 @@ function unwrap(raw: unknown): Loose {
   return outer;
 }
 
-function coerce(input: Loose, now?: number): Loose {
+function coerce(input: Loose, moment: Moment): Loose {
   return {
     ...input,
     ...defined({
-      schedule: input.schedule === undefined ? undefined : coerceSchedule(input.schedule, now),
+      schedule: input.schedule === undefined ? undefined : coerceSchedule(input.schedule, moment),
       payload: input.payload === undefined ? undefined : coercePayload(record(input.payload)),
     }),
   };
 }
 
 /** Accepts `at` as text, a missing kind, and an expression as a string. */
-function coerceSchedule(raw: unknown, now?: number): unknown {
+function coerceSchedule(raw: unknown, { now, zone }: Moment): unknown {
   if (typeof raw === "string") return { kind: "cron", expr: raw };
   const given = record(raw);
   const fromNow = typeof given.inMs === "number" && now !== undefined ? now + given.inMs : undefined;
   const at = given.atMs ?? given.at ?? fromNow;
-  if (given.kind === "at" || (given.kind === undefined && at !== undefined)) return { kind: "at", atMs: timeOf(at) };
-  if (given.kind === undefined && given.everyMs !== undefined) return { ...given, kind: "every" };
+  if (given.kind === "at" || (given.kind === undefined && at !== undefined))
+    return { kind: "at", atMs: timeOf(at, zone) };
+  if (given.kind === "every" || (given.kind === undefined && given.everyMs !== undefined)) {
+    const { anchor, ...every } = given;
+    return { ...every, ...defined({ anchorMs: given.anchorMs ?? timeOf(anchor, zone) }), kind: "every" };
+  }
   if (given.kind === undefined && given.expr !== undefined) return { ...given, kind: "cron" };
   if (given.kind === "cron" && given.expr === undefined && given.cron !== undefined)
     return { ...given, expr: given.cron };
   return given;
 }
 
-/** Milliseconds, or a time as ISO text; without a zone it is UTC. */
-export function timeOf(value: unknown): unknown {
+/** Milliseconds, or a time as ISO text. A time without a zone is one of this zone. */
+export function timeOf(value: unknown, zone = "UTC"): unknown {
   if (typeof value !== "string") return value;
   const text = value.trim();
   if (/^\d+$/u.test(text)) return Number(text);
-  const zoned = /(?:z|[+-]\d{2}:?\d{2})$/iu.test(text) ? text : text.includes("T") ? `${text}Z` : `${text}T00:00:00Z`;
-  const at = Date.parse(zoned);
+  const hasZone = /\d(?:z|[+-]\d{2}:?\d{2})$/iu.test(text) && /^\d{4}-\d{2}-\d{2}[T ]/iu.test(text);
+  const dated = /^\d{4}-\d{2}-\d{2}$/u.test(text) ? `${text}T00:00` : text.replace(/^(\d{4}-\d{2}-\d{2}) /u, "$1T");
+  const at = Date.parse(hasZone ? text : `${dated}Z`);
   if (Number.isNaN(at))
-    throw new InvalidInputError(`"${value}" is not a time.`, { hint: "Write it as 2026-01-31T09:00:00Z." });
-  return at;
+    throw new InvalidInputError(`"${value}" is not a time.`, {
+      hint: `Write it as 2026-01-31T09:00 (in ${zone}) or 2026-01-31T09:00:00Z.`,
+    });
+  return hasZone ? at : wallInstant(at, zone);
 }
 
 /** `provider` is the old name of `channel`. */
