@@ -22,7 +22,7 @@ afterEach(() => {
 const rookery = (...argv: readonly string[]) => rookeryWith("run", ...argv);
 
 function rookeryWith(...argv: readonly string[]) {
-  const env = { ...process.env, ROOKERY_HOME: home };
+  const env = { ...process.env, ROOKERY_HOME: home, npm_command: "", npm_lifecycle_event: "" };
   const child = spawn(process.execPath, ["src/main.ts", ...argv], { env, stdio: "pipe" });
   children.push(child);
   const out = { stdout: "", stderr: "" };
