@@ -117,6 +117,7 @@ const lines = (): readonly Line[] => [
 
 /** Commands that do not depend on whether an engine runs, and those that need the home for themselves. */
 const LOCAL: Readonly<Record<string, string>> = {
+  connectors: "shows what the running engine is connected to",
   chat: "needs a terminal: chat.test.ts",
   serve: "is the engine",
   open: "needs the gateway of a running engine; test/web uses it",

@@ -39,6 +39,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "src/adapters/models/router-errors.ts#keysRejected": ERRORS,
   "src/adapters/models/thinking.ts#checkThinking": CONFIGURED,
   "src/adapters/store/copy/postgres-end.ts#postgresEnd": NETWORK,
+  "src/adapters/connectors/accounts/supervise.ts#supervise": CONFIGURED,
   "src/adapters/system/fast-imports.ts#ownFile": CONFIGURED,
   "src/adapters/system/thread-code.ts#threadCode": CONFIGURED,
   "src/app/client/ask-object.ts#askObject": "hands the text to an agent and reads nothing of it",

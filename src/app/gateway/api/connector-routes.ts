@@ -25,6 +25,7 @@ const connectorsRoute = defineRoute({
   answers: {
     status: 200,
     holds: "`{ items: [{ channel, name, state, ok, detail, lastError, lagMs, waiting }], next: null }`",
+    list: true,
   },
   async handle({ context }) {
     const open = await context.ports.store.deliveries({ limit: MAX_COUNTED, states: SENDABLE_STATES });
