@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction } from "../command.ts";
+import { printResult } from "../print.ts";
 
 interface SignIn {
   readonly url: string;
@@ -14,9 +15,9 @@ export const openCommand = defineAction({
     "Needs a running `rookery serve`. Prints a link that signs you in once, within a minute, and opens it if there is a desktop.",
   options: { print: { type: "boolean", description: "only print the link" } },
   async run(context) {
-    const { flags, json, stdout, stderr } = context;
+    const { flags, json, stderr } = context;
     const made = (await withApi(context, (api) => api.ask({ method: "POST", path: "/api/logins/codes" }))) as SignIn;
-    stdout.write(json ? `${JSON.stringify(made)}\n` : `${made.url}\n`);
+    printResult(context, made, made.url);
     if (json || flags.print || !openInBrowser(context, made.url)) {
       stderr.write("The link works once, within a minute. Open it in a browser on this machine.\n");
     }
