@@ -243,6 +243,16 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       },
     },
     approvals: { expiryMinutes: 100 + n },
+    files: {
+      ...{
+        maxBytes: 1e6 + n,
+        quotaBytes: 1e8 + n,
+        unusedHours: 24 + n,
+        textCharacters: 10_000 + n,
+        imagePixels: 800 + n,
+      },
+      transcriber: { url: `http://127.0.0.1:1/${n}`, model: `ears${n}`, apiKey: { env: `K${n}` } },
+    },
     mailbox: {
       maxWaiting: 1_000 + n,
       retentionDays: 30 + n,
