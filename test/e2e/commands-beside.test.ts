@@ -124,7 +124,6 @@ const lines = (): readonly Line[] => [
 const LOCAL: Readonly<Record<string, string>> = {
   connectors: "shows what the running engine is connected to",
   chat: "needs a terminal: chat.test.ts",
-  connectors: "shows what a running engine has connected",
   serve: "is the engine",
   open: "needs the gateway of a running engine; test/web uses it",
   "store copy": "needs both stores for itself",

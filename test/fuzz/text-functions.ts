@@ -117,6 +117,7 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/adapters/models/offline-phrases.ts#phraseIn": [["read", "cron", "start_background_agent", "write"]],
   "src/adapters/models/overflow.ts#saysTooLong": ["openai"],
   "src/adapters/models/redact-keys.ts#redactKeys": ["sk-secret"],
+  "src/adapters/tools/files/apply-hunks.ts#patched": [[{ before: ["a", "b"], now: ["c"] }], "note.txt"],
   "src/adapters/tools/agents/long-text.ts#isMarkedName": ["agent:main:main"],
   "src/adapters/tools/schedules/job-effects.ts#effectOnJob": [
     { id: "j" },
@@ -136,6 +137,7 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/core/cut-text.ts#shortened": [2_000],
   "src/engine/triggers/cron/job-rights.ts#effectsOfJob": [{ payload: { kind: "systemEvent", text: "x" } }],
   "src/engine/triggers/webhooks/check-signature.ts#sameText": ["other"],
+  "src/core/rights/call-text.ts#commandEffects": [{ workspace: "/workspace", home: "/home/you" }],
   "src/core/trim-chars.ts#trimChars": ["-/ "],
   "src/core/trim-chars.ts#trimCharsEnd": ["-/ "],
   "src/core/people/person.ts#accountOf": ["id"],
