@@ -41,7 +41,14 @@ export function taskFileSync(
       const workspace = workspaceOf(profile);
       if (seen.has(workspace)) continue;
       seen.add(workspace);
-      const sync = { ...ports, keepsMissing: shared, zone: timeZone() };
+      const sync = {
+        ...ports,
+        keepsMissing: shared,
+        // Read late: without files no zone is needed, and the first use of zones loads their tables.
+        get zone() {
+          return timeZone();
+        },
+      };
       const problems = await syncTaskFiles(sync, profile, await cronTaskFiles(workspace, marks));
       for (const { path, reason } of problems) report(path, reason);
     }

@@ -60,19 +60,12 @@ export function serveHere(options: HereOptions): ServedHere {
 
 async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
   const { node, config, paths, store, rootToken, reload = cannotReload, routes } = options;
-  const [{ closeContext, createContext, loadRoutes }, early, { lazyRouter }, { readVersion }, here] = await Promise.all(
-    [
-      import("../create-context.ts"),
-      routes ?? earlyRoutes(first),
-      import("../routing/router.ts"),
-      import("../../../adapters/system/version.ts"),
-      import("./fetch-handler.ts"),
-    ],
-  );
+  const [{ closeContext, createContext, loadRoutes }, early, { lazyRouter }, { readVersion }, here] =
+    await loadGateway(first);
   const { version = readVersion() } = options;
   const about = { node, config, reload, tokenFile: paths.tokens, rootToken: rootToken?.(), version, routes };
   const context = await createContext(about, stopping);
-  const router = lazyRouter(early, () => loadRoutes(options));
+  const router = lazyRouter(routes ?? early, () => loadRoutes(options));
   let server: HttpServer | undefined;
   let port: Port | undefined;
   let stopFollowing: (() => void) | undefined;
@@ -108,6 +101,16 @@ async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
     },
   };
 }
+
+/** The modules. A program that will send messages loads them while its store is opened. */
+export const loadGateway = (first: Asker) =>
+  Promise.all([
+    import("../create-context.ts"),
+    earlyRoutes(first),
+    import("../routing/router.ts"),
+    import("../../../adapters/system/version.ts"),
+    import("./fetch-handler.ts"),
+  ]);
 
 async function earlyRoutes(first: Asker) {
   if (first === "network") return (await import("../eager-routes.ts")).EAGER_ROUTES;
