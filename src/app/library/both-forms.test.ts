@@ -1,5 +1,9 @@
-/** Every method of an engine, in the process and over a connection: the same table for both forms. */
+/** Every method of an engine, in the process, over the control socket and over HTTP: the same table for every form. */
+
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -9,6 +13,7 @@ import type { ConnectedRookery } from "../client/connect-url.ts";
 import type { RookeryClient } from "../client/rookery-client.ts";
 import { connectRookery } from "./connect-rookery.ts";
 import { createRookery, type Rookery } from "./create-rookery.ts";
+import { toNode } from "./mounts.test-kit.ts";
 
 const model: Model = {
   async call(request, _signal, onEvent) {
@@ -21,13 +26,25 @@ const model: Model = {
 const home = mkdtempSync(join(tmpdir(), "rookery-both-"));
 let engine: Rookery;
 let connected: ConnectedRookery;
+let overHttp: ConnectedRookery;
+let server: Server;
 beforeAll(async () => {
   const config = { gateway: { publicUrl: "http://127.0.0.1:7717" } };
   engine = await createRookery({ home, model, config, env: {} });
   connected = connectRookery({ home });
+  // `fetch` mounted in a plain server of Node: the requests of the third form come over real HTTP.
+  server = createServer(toNode(engine.fetch)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // Minted by the first request with a token.
+  await engine.fetch(new Request("http://localhost/v1/models"));
+  const token = readFileSync(join(home, "token"), "utf8").trim();
+  overHttp = connectRookery({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token });
 });
 afterAll(async () => {
   await connected.close();
+  await overHttp.close();
+  server.closeAllConnections();
+  server.close();
   await engine.close();
   rmSync(home, { recursive: true, force: true });
 });
@@ -184,7 +201,8 @@ async function job(r: RookeryClient, n: string) {
 
 describe.each([
   ["createRookery", "here", (): RookeryClient => engine],
-  ["connectRookery", "there", (): RookeryClient => connected],
+  ["connectRookery over the control socket", "there", (): RookeryClient => connected],
+  ["connectRookery over HTTP", "far", (): RookeryClient => overHttp],
 ] as const)("%s", (_, n, form) => {
   it.each(Object.entries(METHODS))("%s", async (_name, use) => {
     await use(form(), n);
