@@ -16,3 +16,4 @@ export type { Connector } from "./core/ports/connector.ts";
 export { type Log, silentLog } from "./core/ports/log.ts";
 export type { Model, ModelRequest, ModelResult } from "./core/ports/model.ts";
 export type { Tool, ToolContext, ToolOutput } from "./core/ports/tool.ts";
+export type { Store } from "./core/store/store.ts";

@@ -2,6 +2,8 @@
 
 export { type Channel, channel } from "./app/testing/channel.ts";
 export { type ConnectorTrial, checkConnector } from "./app/testing/check-connector.ts";
+export { checkStore, type StoreTrial } from "./app/testing/check-store.ts";
+export { checkTool, type ToolTrial } from "./app/testing/check-tool.ts";
 export { type VirtualClock, virtualClock } from "./app/testing/clock.ts";
 export { crashTool, type ToolCrash } from "./app/testing/crash-tool.ts";
 export { TestEngine, type TestEngineOptions } from "./app/testing/engine.ts";
@@ -16,4 +18,4 @@ export {
   stall,
 } from "./app/testing/model.ts";
 export { scripted } from "./app/testing/scripted.ts";
-export { type CommitOutcome, dieAt, faultyStore, type OnCommit } from "./app/testing/store.ts";
+export { type CommitOutcome, dieAt, faultyStore, memoryStore, type OnCommit } from "./app/testing/store.ts";

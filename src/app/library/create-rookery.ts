@@ -51,6 +51,7 @@ async function openOn(options: RookeryOptions, paths: Parameters<typeof configOf
   const engine = await openEngine({
     ...{ paths, config, connectors, clock, log, env },
     model: await modelOf(options),
+    store: typeof options.store === "object" ? options.store : undefined,
     moreTools: toolsOf(tools),
     stays: true,
     control: !isTemporary,

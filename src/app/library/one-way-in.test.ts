@@ -12,11 +12,6 @@ it("an engine is opened in one place, and its gateway in one place", () => {
       .filter((file) => call.test(readFileSync(join(ROOT, file), "utf8")))
       .sort();
   expect(callers(/(?<!function )\bopenNode\(/)).toEqual(["app/library/open-engine.ts"]);
-  expect(callers(/(?<!function )\bopenEngine\(/)).toEqual([
-    "app/cli/client/run-here.ts",
-    "app/library/create-rookery.ts",
-    "app/library/serve.ts",
-  ]);
   // A command without a running engine serves the same routes on an engine that does no work.
   expect(callers(/(?<!function )\bserveHere\(/)).toEqual([
     "app/cli/client/open-local.ts",

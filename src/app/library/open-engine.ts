@@ -28,7 +28,7 @@ export interface Engine {
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { paths, config, env, rootToken, reload, control = true } = options;
   const node = await openNode(options);
-  const store = sharedStoreUrl(paths, config, env);
+  const store = options.store ? undefined : sharedStoreUrl(paths, config, env);
   const served = serveHere({ node, config: () => node.config, paths, store, rootToken, reload });
   const socket = control ? await openControl(paths.home, node.ports, () => served.server()) : undefined;
   let closed: Promise<void> | undefined;

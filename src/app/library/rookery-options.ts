@@ -16,13 +16,17 @@ import type { Connector } from "../../core/ports/connector.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
+import type { Store } from "../../core/store/store.ts";
 import { type AiSdkTool, toolOf } from "./ai-sdk-tool.ts";
 
 export interface RookeryOptions {
   /** The directory that holds everything. `memory`: a temporary one that `close` and the end of the process remove. */
   readonly home: string;
-  /** The address of a PostgreSQL database that several engines share: `postgres://user@host/database`. */
-  readonly store?: string;
+  /**
+   * The address of a PostgreSQL database that several engines share: `postgres://user@host/database`. Or a store of your own, which
+   * one engine uses at a time and you close. Default: SQLite in the home.
+   */
+  readonly store?: string | Store;
   /**
    * A model by its name, such as `anthropic/claude-sonnet-5`, a model of the AI SDK, or your own. Default: `models` of the
    * configuration.
@@ -56,7 +60,7 @@ export function openHome({ home, store }: Pick<RookeryOptions, "home" | "store">
       hint: 'Name a directory, such as "./data", or "memory" for a test.',
     });
   }
-  const sharedStore = store === undefined ? undefined : postgresUrl(store);
+  const sharedStore = typeof store === "string" ? postgresUrl(store) : undefined;
   if (home !== MEMORY) return { paths: { ...homePaths(resolve(home)), sharedStore }, remove() {} };
   const directory = mkdtempSync(join(tmpdir(), "rookery-memory-"));
   const remove = (): void => {

@@ -30,6 +30,7 @@ import type { Log, LogLevel } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
+import type { Store } from "../../core/store/store.ts";
 import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { startRetention } from "../../engine/agents/retention.ts";
 import { type SystemAgent, systemAgentsOf } from "../../engine/agents/system-agents.ts";
@@ -62,6 +63,8 @@ export interface NodeOptions {
   readonly tools?: ToolHost;
   /** Tools in addition to those of the node. */
   readonly moreTools?: readonly Tool[];
+  /** A store of the program, which closes it. Default: that of the home, or the shared one that is configured. */
+  readonly store?: Store;
   readonly clock?: Clock;
   readonly log?: Log;
   /** Also receives warnings. */

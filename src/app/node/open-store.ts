@@ -37,16 +37,32 @@ export interface NodeStoreOptions {
   readonly log: Log;
   readonly onFatal: (error: unknown) => void;
   readonly stays?: boolean;
+  /** A store of the program. The program closes it. */
+  readonly store?: Store;
 }
 
 export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
   const { paths, config, clock, env = process.env } = options;
   const nodeName = `${hostname()} pid ${process.pid}`;
+  if (options.store) return { nodeName, ...(await useGiven(options.store, options)) };
   const url = sharedStoreUrl(paths, config, env);
   if (url !== undefined) return { nodeName, ...(await openSharedWithCluster(url, options)) };
   const { synchronous } = config.store;
   const { store, rebuilt, close } = await openEmbeddedStore({ ...options, synchronous, now: clock.now() });
   return { nodeName, store, rebuilt, files: diskFileStore(paths.files), close };
+}
+
+/**
+ * One engine uses a store of the program at a time. A node that is still there belongs to a process that died; if it lives, it is
+ * fenced: its commits are refused.
+ */
+async function useGiven(store: Store, { paths, clock, ids }: NodeStoreOptions) {
+  const lock = lockHome(paths.home);
+  for (const { node, left } of await store.nodes()) {
+    if (left) continue;
+    await store.commit({ id: ids.change(), site: "node.leave", at: clock.now(), ops: [{ op: "node.leave", node }] });
+  }
+  return { store, files: diskFileStore(paths.files), close: async () => lock.release() };
 }
 
 /** Loads its modules only here: a node alone on its store does not need them. */

@@ -30,7 +30,7 @@ import { seededIds } from "./ids.ts";
 import { type LogLine, recordingLog } from "./log.ts";
 import { echo, type Script, scriptedModel } from "./model.ts";
 import type { Activity, TestProcess } from "./process.ts";
-import { faultyStore, type OnCommit } from "./store.ts";
+import { type OnCommit, storeOf } from "./store.ts";
 import { type Execution, recordingTool, type ToolSpec, toolHost } from "./tools.ts";
 
 export interface TestEngineOptions {
@@ -269,7 +269,7 @@ export class TestEngine {
       },
       ids: seededIds(process.name),
       log: recordingLog(this.log),
-      store: faultyStore(this.store, process, { activity, commits, onCommit }),
+      store: storeOf(this.store, process, { activity, commits, onCommit }),
       model: scriptedModel(process, {
         activity,
         requests,

@@ -1,4 +1,5 @@
 /** A store whose commits can fail or end the process, at the site and count a test chooses. */
+import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import { CommitUnknownError, StoreFullError } from "../../core/errors.ts";
 import type { Change, CommitResult } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
@@ -23,8 +24,18 @@ export interface FaultyStoreDeps {
   readonly onCommit: OnCommit;
 }
 
+/** An empty store in memory, which outlives the engines that use it. */
+export const memoryStore = (): Store => openMemoryStore();
+
+/**
+ * A store with faults, for `createRookery({ store })`. After `die-before` and `die-after` it answers nothing more, as a killed
+ * process sees it: start another engine on the store under it.
+ */
+export const faultyStore = (store: Store, onCommit: OnCommit): Store =>
+  storeOf(store, { alive: true, name: "faulty" }, { activity: { inFlight: 0, count: 0 }, commits: [], onCommit });
+
 /** The store as one process sees it. */
-export function faultyStore(store: Store, process: TestProcess, deps: FaultyStoreDeps): Store {
+export function storeOf(store: Store, process: TestProcess, deps: FaultyStoreDeps): Store {
   // Each method is looked up at each call, so that a test can replace it.
   const methods = store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
   const reads: Record<string, unknown> = {};
