@@ -14,6 +14,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   front: async () => (await import("./front.ts")).frontBench,
   context: async () => (await import("./context.ts")).contextBench,
   restore: async () => (await import("./restore.ts")).restoreBench,
+  library: async () => (await import("./library.ts")).libraryBench,
   scale: async () => (await import("./scale.ts")).scaleBench,
 };
 

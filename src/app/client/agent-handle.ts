@@ -55,6 +55,7 @@ interface MessageView {
 
 const WAIT_SECONDS = 50;
 
+/** An agent, as `rookery.agent(name)` and `rookery.permanent(name)` return it. It does nothing until a method is called. */
 export class AgentHandle {
   /** As the API names it: a session key or an id. */
   readonly name: string;

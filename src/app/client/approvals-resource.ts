@@ -4,19 +4,21 @@ import type { Approval } from "../../core/rights/approval.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 export interface Approvals {
-  /** The open ones, newest first, or those in a state (`all` for every one). Send `next` as `before` for the next page. */
+  /** The open ones, newest first, or those in a state (`all` for every one). Send `next` as `before` for the next page. Changes nothing. */
   list(filter?: {
     readonly state?: string;
     readonly agent?: string;
     readonly before?: number;
     readonly limit?: number;
   }): Promise<List<Approval, number>>;
+  /** One question: the exact call. Changes nothing. */
   get(approval: string): Promise<Approval>;
   /**
    * Lets the call happen once; `always`: also from now on, by a grant for its person. With the `digest` that the person was shown it
    * counts for that very call only. Durable when it resolves; rejects if another answer was first.
    */
   yes(approval: string, more?: { readonly always?: boolean; readonly digest?: string }): Promise<Approval>;
+  /** Refuses the call; the agent reads the reason. Durable when it resolves. */
   no(approval: string, more?: { readonly reason?: string; readonly digest?: string }): Promise<Approval>;
 }
 

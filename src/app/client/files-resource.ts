@@ -39,13 +39,14 @@ export interface Files {
    * removed after a day unless a message does.
    */
   put(content: FileContent, options?: FileOwner & { readonly name?: string }): Promise<FileInfo>;
+  /** The content of a file. Changes nothing. */
   get(id: string, options?: FileOwner): Promise<StoredFile>;
-  /** By id. Send `next` as `after` for the next page. */
+  /** By id. Send `next` as `after` for the next page. Changes nothing. */
   list(options?: FileOwner & { readonly after?: string; readonly limit?: number }): Promise<{
     readonly items: readonly FileInfo[];
     readonly next: string | null;
   }>;
-  /** How much of the quota the files use. */
+  /** How much of the quota the files use. Changes nothing. */
   usage(options?: FileOwner): Promise<{ readonly usedBytes: number; readonly quotaBytes: number }>;
   /** Where a message refers to it, the model reads that it is gone. Durable when it resolves. */
   remove(id: string, options?: FileOwner): Promise<void>;

@@ -21,8 +21,9 @@ export interface Invitation {
 }
 
 export interface People {
-  /** By id. Send `next` as `after` for the next page. */
+  /** By id. Send `next` as `after` for the next page. Changes nothing. */
   list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<PersonRecord, string>>;
+  /** One person, with accounts and grants. Changes nothing. */
   get(person: string): Promise<PersonRecord>;
   /** A guest unless `role` says otherwise. Durable when it resolves; rejects if there is a record with that id. */
   add(person: NewPerson, options?: { readonly id?: string }): Promise<PersonRecord>;

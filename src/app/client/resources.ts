@@ -20,10 +20,11 @@ export interface AgentSummary {
 }
 
 export interface Agents {
-  /** In the order of their creation. Send `next` as `after` for the next page. */
+  /** In the order of their creation. Send `next` as `after` for the next page. Changes nothing. */
   list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<AgentSummary, string>>;
+  /** One agent, by its session key or id. Changes nothing. */
   get(name: string): Promise<AgentSummary>;
-  /** With states, waiting messages and usage. */
+  /** With states, waiting messages and usage. Changes nothing. */
   tree(options?: { readonly root?: string; readonly depth?: number; readonly limit?: number }): Promise<AgentTree>;
 }
 
@@ -38,12 +39,13 @@ export type RunWait =
   | { readonly status: "timeout" | "unknown" };
 
 export interface Runs {
-  /** The runs of an agent, newest first. Send `next` as `before` for the next page. */
+  /** The runs of an agent, newest first. Send `next` as `before` for the next page. Changes nothing. */
   list(agent: string, page?: { readonly before?: string; readonly limit?: number }): Promise<List<RunRecord, string>>;
+  /** A run, its state and, if it has ended, its result. Changes nothing. */
   get(
     run: string,
   ): Promise<{ readonly state: string; readonly run: RunRecord | null; readonly result: RunResult | null }>;
-  /** Waits for the end of a run. A timeout is a normal answer. */
+  /** Waits for the end of a run. A timeout is a normal answer. Changes nothing. */
   wait(run: string, options?: { readonly timeoutMs?: number }): Promise<RunWait>;
   /** Durable when it resolves. False if the run had ended. */
   abort(run: string): Promise<boolean>;
@@ -64,13 +66,14 @@ export const runsOf = (api: EngineApi): Runs => ({
 });
 
 export interface Outbox {
-  /** The open deliveries, or those in a state. Send `next` as `after` for the next page. */
+  /** The open deliveries, or those in a state. Send `next` as `after` for the next page. Changes nothing. */
   list(filter?: {
     readonly state?: string;
     readonly agent?: string;
     readonly after?: number;
     readonly limit?: number;
   }): Promise<List<Delivery, number>>;
+  /** One delivery. Changes nothing. */
   get(delivery: string): Promise<Delivery>;
   /** Sends a delivery again that has ended. Durable when it resolves. */
   retry(delivery: string): Promise<Delivery>;
@@ -98,7 +101,7 @@ export interface MailboxItem {
 }
 
 export interface Mailbox {
-  /** What waits, oldest first. `wait`: seconds to wait if it is empty. */
+  /** What waits, oldest first. `wait`: seconds to wait if it is empty. Changes nothing. */
   list(options?: {
     readonly after?: number;
     readonly limit?: number;

@@ -64,7 +64,7 @@ export interface RookeryClient {
   readonly budgets: Budgets;
   /** Files of people. */
   readonly files: Files;
-  /** What runs have used since a time in milliseconds; default: a day ago. */
+  /** What runs have used since a time in milliseconds; default: a day ago. Changes nothing. */
   usage(since?: number): Promise<Usage>;
   /** The events of all agents, from the whole tree on. `after` continues behind an event. */
   events(options?: StreamOptions): AsyncGenerator<TreeEvent>;

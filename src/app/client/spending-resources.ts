@@ -12,12 +12,13 @@ export interface ScheduledJob extends CronJob {
 }
 
 export interface Schedule {
-  /** By id. Send `next` as `after` for the next page. */
+  /** By id. Send `next` as `after` for the next page. Changes nothing. */
   list(filter?: {
     readonly all?: boolean;
     readonly after?: string;
     readonly limit?: number;
   }): Promise<List<ScheduledJob, string>>;
+  /** One job. Changes nothing. */
   get(job: string): Promise<ScheduledJob>;
   /** Durable when it resolves. The fields are those of `rookery cron add`: `name`, `schedule`, `payload` and others. */
   add(job: Readonly<Record<string, unknown>>, options?: { readonly id?: string }): Promise<ScheduledJob>;
@@ -27,7 +28,7 @@ export interface Schedule {
   remove(job: string): Promise<void>;
   /** Runs a job now, outside of its schedule. Durable when it resolves. */
   run(job: string): Promise<{ readonly slot: string }>;
-  /** The outcome of its due times, newest first. */
+  /** The outcome of its due times, newest first. Changes nothing. */
   runs(job: string, page?: { readonly limit?: number; readonly before?: number }): Promise<List<JobSlot, number>>;
 }
 
@@ -80,7 +81,9 @@ export async function spawn(
 }
 
 export interface Swarms {
+  /** By name. Send `next` as `after` for the next page. Changes nothing. */
   list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<SwarmRecord, string>>;
+  /** A swarm and its contacts. Changes nothing. */
   get(nametag: string): Promise<{ readonly swarm: SwarmRecord; readonly contacts: readonly SwarmContact[] }>;
   /** Publishes a swarm under a name; each contact gets an agent of its own behind it. Durable when it resolves. */
   create(swarm: NewSwarm, options?: { readonly id?: string }): Promise<SwarmRecord>;
@@ -112,6 +115,7 @@ export interface BudgetView {
 }
 
 export interface Budgets {
+  /** Every budget, with what is spent of it. Changes nothing. */
   list(): Promise<List<BudgetView>>;
   /** Raises a budget by its own size, or by what is given. Durable when it resolves. */
   lift(key: string, more?: { readonly tokens?: number; readonly dollars?: number }): Promise<BudgetView>;

@@ -17,7 +17,7 @@ export interface ConnectorDefinition
 
 const OK: ConnectorHealth = { ok: true, detail: "ready" };
 
-/** Throws `InvalidInputError` if the definition cannot be used. */
+/** A channel of your own, for `createRookery({ connectors })`. Throws `InvalidInputError` if the definition cannot be used. */
 export function defineConnector(definition: ConnectorDefinition): Connector {
   const { name, sendingClass = "ambiguous", lookup } = definition;
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name)) {

@@ -50,7 +50,7 @@ export interface ToolDefinition<Input> {
   readonly maxOutput?: number;
 }
 
-/** Throws `InvalidInputError` if the definition cannot be used. */
+/** A tool of your own, for `createRookery({ tools })`. Throws `InvalidInputError` if the definition cannot be used. */
 export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
   const { name, description, input, execute, replay = "never", rights = [], parallel = false } = definition;
   const { maxOutput = DEFAULT_MAX_OUTPUT } = definition;

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import * as root from "../../index.ts";
+import * as root from "./index.ts";
 
 /** The names of an entry point: values and types. */
 function namesOf(file: string): string[] {
-  const source = readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), "utf8");
+  const source = readFileSync(fileURLToPath(new URL(`./${file}`, import.meta.url)), "utf8");
   return [...source.matchAll(/export (?:type )?\{([^}]*)\} from/g)].flatMap(([, list = ""]) =>
     list
       .split(",")
