@@ -95,6 +95,22 @@ const textIn = (events: readonly ModelEvent[], type: "text" | "thinking"): strin
   events.map((event) => (event.type === type ? event.delta : "")).join("");
 
 describe.each(ADAPTORS)("$name", ({ protocol, api }) => {
+  it.each(['{"word":"ab', '{"word"', "nonsense", '["word"]', '{"word":"a"} and'])(
+    "marks a call whose arguments are %s, so that it is never executed",
+    async (given) => {
+      const tools = [
+        { id: "c1", name: "look_up", arguments: given },
+        { id: "c2", name: "look_up", arguments: { word: "whole" } },
+      ];
+      const server = await wire(protocol, { tools });
+      const { result } = await ask(api, modelAt(server, protocol), requestOf({ tools: [TOOL] }));
+      expect(result.error).toBeUndefined();
+      const calls = result.content.filter((block) => block.type === "toolCall");
+      expect(calls.map(({ malformed = false }) => malformed)).toEqual([true, false]);
+      expect(calls[1]?.arguments).toEqual({ word: "whole" });
+    },
+  );
+
   it("streams an answer, counts it and prices it", async () => {
     const server = await wire(protocol, {
       text: "Hello there, friend.",

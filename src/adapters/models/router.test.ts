@@ -155,6 +155,17 @@ describe("fallbacks", () => {
     expect((await router.ask(WITH_SPARE)).provider).toBe("house");
   });
 
+  it("that refuse leave the resting model, which is tried last", async () => {
+    let down = true;
+    const router = testRouter(BOTH, ({ model }) =>
+      model.provider === "spare" ? { class: "auth", message: "no" } : down ? { class: "transient" } : undefined,
+    );
+    await router.ask({ ...WITH_SPARE, tries: 3 });
+    down = false;
+    expect((await router.ask(WITH_SPARE)).provider).toBe("house");
+    expect(router.asked.map((one) => one.split("/")[0])).toEqual(["house", "spare", "house"]);
+  });
+
   it("are optional: a failed model without fallbacks is called again", async () => {
     const router = testRouter(ONE, (_, n) => (n === 1 ? { class: "transient" } : undefined));
     await router.ask({ tries: 3 });

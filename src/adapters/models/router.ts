@@ -102,12 +102,12 @@ export class ModelRouter implements Model {
     return { contextWindow, maxTokens, leastTokens: thinks ? MIN_WITH_THINKING : MIN_TOKENS, cost };
   }
 
-  /** The models to try, in order, without those in their cooldown. If all are, all are tried. */
+  /** The models to try, in order; those in their cooldown last. */
   #candidates({ model, fallbacks = [] }: ModelRequest): readonly string[] {
     const all = [...new Set([model, ...fallbacks])];
     const now = this.#clock.monotonic();
-    const ready = all.filter((name) => (this.#cooldownUntil.get(name) ?? 0) <= now);
-    return ready.length > 0 ? ready : all;
+    const rests = (name: string): boolean => (this.#cooldownUntil.get(name) ?? 0) > now;
+    return [...all.filter((name) => !rests(name)), ...all.filter(rests)];
   }
 
   #judge(name: string, first: boolean, { error }: ModelResult, request: ModelRequest): "done" | "next" {

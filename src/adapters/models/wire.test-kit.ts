@@ -12,7 +12,7 @@ export interface Turn {
   readonly body?: unknown;
   readonly thinking?: string;
   readonly text?: string;
-  readonly tools?: readonly { readonly id: string; readonly name: string; readonly arguments: object }[];
+  readonly tools?: readonly { readonly id: string; readonly name: string; readonly arguments: object | string }[];
   readonly stop?: "stop" | "length";
   readonly usage?: { readonly input: number; readonly output: number; readonly cacheRead?: number };
   /** `drop`: the connection is cut. `hold`: nothing more comes. `malformed`: an event that is not JSON. */
@@ -37,6 +37,9 @@ export interface WireServer {
   more(n: number, text: string): void;
   close(): Promise<void>;
 }
+
+/** A text is sent as it is: a model may write what is not JSON. */
+const written = (given: object | string): string => (typeof given === "string" ? given : JSON.stringify(given));
 
 export type Script = (received: Received, n: number) => Turn | Promise<Turn>;
 
@@ -163,7 +166,7 @@ function anthropicEvents({ thinking, text, tools = [], stop, usage = { input: 11
   for (const tool of tools) {
     const content_block = { type: "tool_use", id: tool.id, name: tool.name, input: {} };
     end.push(sse({ type: "content_block_start", index, content_block }, "content_block_start"));
-    for (const partial_json of pieces(JSON.stringify(tool.arguments))) {
+    for (const partial_json of pieces(written(tool.arguments))) {
       const delta = { type: "input_json_delta", partial_json };
       end.push(sse({ type: "content_block_delta", index, delta }, "content_block_delta"));
     }
@@ -187,9 +190,7 @@ function completionEvents({ thinking, text, tools = [], stop, usage = { input: 1
   ];
   const calls = tools.flatMap((tool, index) => [
     chunk({ tool_calls: [{ index, id: tool.id, type: "function", function: { name: tool.name, arguments: "" } }] }),
-    ...pieces(JSON.stringify(tool.arguments)).map((part) =>
-      chunk({ tool_calls: [{ index, function: { arguments: part } }] }),
-    ),
+    ...pieces(written(tool.arguments)).map((part) => chunk({ tool_calls: [{ index, function: { arguments: part } }] })),
   ]);
   const prompt_tokens = usage.input + (usage.cacheRead ?? 0);
   const counted = {
@@ -239,7 +240,7 @@ function responseEvents({ thinking, text, tools = [], stop, usage = { input: 11,
   to = end;
   for (const tool of tools) {
     const item = { type: "function_call", id: `fc_${tool.id}`, call_id: tool.id, name: tool.name, arguments: "" };
-    const args = JSON.stringify(tool.arguments);
+    const args = written(tool.arguments);
     say({ type: "response.output_item.added", output_index, item });
     for (const delta of pieces(args)) say({ type: "response.function_call_arguments.delta", output_index, delta });
     say({ type: "response.output_item.done", output_index: output_index++, item: { ...item, arguments: args } });

@@ -48,6 +48,8 @@ export const blockSchema = z.discriminatedUnion("type", [
     id: z.string(),
     name: z.string(),
     arguments: z.record(z.string(), z.unknown()),
+    /** What the model wrote is not a complete JSON object. Such a call is never executed. */
+    malformed: z.boolean().optional(),
   }),
 ]);
 export type Block = z.infer<typeof blockSchema>;

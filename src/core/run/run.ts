@@ -48,6 +48,14 @@ export const runErrorKindSchema = z.enum([
 ]);
 export type RunErrorKind = z.infer<typeof runErrorKindSchema>;
 
+export const runErrorSchema = z.object({
+  kind: runErrorKindSchema,
+  message: z.string(),
+  /** False if a provider refused the request or its key: the same again is refused again. */
+  retryable: z.boolean().optional(),
+});
+export type RunError = z.infer<typeof runErrorSchema>;
+
 const pendingToolCallSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -102,7 +110,7 @@ export const runBodySchema = z.looseObject({
   /** A silent run in which the agent writes down what matters before its context is compacted. */
   memoryFlush: z.boolean().optional(),
   // Written with the end of the run.
-  error: z.object({ kind: runErrorKindSchema, message: z.string() }).optional(),
+  error: runErrorSchema.optional(),
   stopReason: z.string().optional(),
   /** Its answer, if that is neither its error nor its last line of history. Null: it answered nothing. */
   answer: payloadSchema.nullable().optional(),
@@ -158,7 +166,7 @@ export interface RunMeta {
   readonly agentMeta?: AgentMeta;
   /** The parts of the prompt of its last model call. */
   readonly systemPromptReport?: SystemPromptReport;
-  readonly error?: { readonly kind: RunErrorKind; readonly message: string };
+  readonly error?: RunError;
   readonly stopReason?: string;
   /** Of a run that was opened to compact. */
   readonly compaction?: CompactResult;

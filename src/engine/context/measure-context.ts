@@ -2,7 +2,12 @@
  * How large a context is and how large it may be. A run resolves its model, prompt, tools and limits once (`setupOf`); the
  * limits stay with the context, so that the checks between runs cost nothing.
  */
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS, type Thresholds } from "../../core/history/compaction-settings.ts";
+import {
+  type ContextLimits,
+  DEFAULT_COMPACTION,
+  DEFAULT_CONTEXT_LIMITS,
+  type Thresholds,
+} from "../../core/history/compaction-settings.ts";
 import type { ModelTool } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import { isMarkedPrompt, markedBody } from "../people/untrusted.ts";
@@ -122,7 +127,9 @@ export function thresholdsOf(limits: ContextLimits): Thresholds {
   const window = Math.max(1, limits.contextWindow);
   const emergency = Math.max(1, Math.min(limits.emergencyContextLimit, window));
   const wanted = Math.max(limits.reserveTokens, limits.reserveTokensFloor);
-  const reserve = Math.min(wanted, Math.floor(window * MAX_RESERVED_SHARE));
+  // A reserve above the default was asked for: it counts as long as a quarter of the window is left.
+  const isAsked = limits.reserveTokens > DEFAULT_COMPACTION.reserveTokens;
+  const reserve = Math.min(wanted, Math.floor(window * (isAsked ? 1 - MAX_RESERVED_SHARE : MAX_RESERVED_SHARE)));
   const share = Math.floor(emergency * WARNING_SHARE);
   const byShare = Math.max(share + 1, Math.floor(emergency * CRITICAL_SHARE));
   const critical = Math.max(1, Math.min(byShare, window - reserve, emergency));
@@ -134,6 +141,6 @@ export function thresholdsOf(limits: ContextLimits): Thresholds {
     warning,
     flush: Math.max(0, Math.min(window - reserve, warning) - soft),
     reserve,
-    keepRecent: Math.min(limits.keepRecentTokens, Math.floor(emergency * MAX_RESERVED_SHARE)),
+    keepRecent: Math.min(limits.keepRecentTokens, Math.floor(emergency * MAX_RESERVED_SHARE), Math.floor(critical / 2)),
   };
 }

@@ -6,7 +6,7 @@
 import type { AgentState } from "../../core/agent/state.ts";
 import type { DeliveryContext, NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { CompactResult } from "../../core/run/compact-result.ts";
-import type { CallRecord, RunBody, RunErrorKind, RunOutcome, RunResult } from "../../core/run/run.ts";
+import type { CallRecord, RunBody, RunError, RunOutcome, RunResult } from "../../core/run/run.ts";
 import { runResult } from "../../core/run/run.ts";
 import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
@@ -40,7 +40,7 @@ export interface Ending {
   readonly payload?: Payload;
   /** What the model thought before its answer. */
   readonly reasoning?: string;
-  readonly error?: { readonly kind: RunErrorKind; readonly message: string };
+  readonly error?: RunError;
   /** Committed with this end only, not with another that replaces it. */
   readonly also?: readonly Op[];
   readonly stopReason?: string;

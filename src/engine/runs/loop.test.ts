@@ -225,6 +225,28 @@ describe("tool calls", () => {
     expect(engine.shown()).toEqual(["done"]);
   });
 
+  it("with malformed arguments are never executed; the others are, and the model continues", async () => {
+    const engine = await TestEngine.open({
+      script: ({ n }) =>
+        n === 1
+          ? {
+              stopReason: "tool_calls",
+              content: [
+                { type: "toolCall", id: "c1", name: "work", arguments: {}, malformed: true },
+                { type: "toolCall", id: "c2", name: "work", arguments: {} },
+              ],
+            }
+          : "done",
+      tools: { work: {} },
+    });
+    await engine.tell("go");
+    expect(engine.executions).toHaveLength(1);
+    expect((await engine.transcript()).join("\n")).toContain(
+      "tool: Not executed: the arguments are not a complete JSON",
+    );
+    expect(engine.shown()).toEqual(["done"]);
+  });
+
   it("that are cut off three times in a row end the run, and one that is whole in between begins the count again", async () => {
     const cut = {
       stopReason: "length",

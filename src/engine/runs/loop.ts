@@ -6,7 +6,7 @@
 import { errorText } from "../../core/errors.ts";
 import type { ModelError, ModelResult } from "../../core/ports/model.ts";
 import type { CompactResult } from "../../core/run/compact-result.ts";
-import type { CallRecord, RunBody, RunErrorKind } from "../../core/run/run.ts";
+import type { CallRecord, RunBody, RunError } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { ReachedBudget } from "../budgets/budget-gate.ts";
 import { afterRefusal, CommitRefused } from "../commit/commit-refused.ts";
@@ -32,6 +32,8 @@ export const OVERFLOW_TEXT =
   "Context overflow: prompt too large for the model. Try again with less input or a larger-context model.";
 export const ROLE_ORDER_TEXT =
   "The model refused the order of the messages; begin a new session with /new, or try another model.";
+const MALFORMED_TEXT =
+  "Not executed: the arguments are not a complete JSON object. Make the call again with all of them.";
 const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, so the arguments may be incomplete.";
 
 const CUT_OFF_AGAIN_TEXT =
@@ -66,12 +68,8 @@ export async function runLoop(
 }
 
 /** Ends a run that cannot be resumed, with an error, unless an abort mark ends it first. */
-export const failRun = (
-  ports: RunPorts,
-  lease: AgentLease,
-  run: LiveRun,
-  error: { kind: RunErrorKind; message: string },
-): Promise<RunExit> => withAbortHandling(ports, lease, run, () => failed(ports, lease, run, error));
+export const failRun = (ports: RunPorts, lease: AgentLease, run: LiveRun, error: RunError): Promise<RunExit> =>
+  withAbortHandling(ports, lease, run, () => failed(ports, lease, run, error));
 
 /** A mark that came between two steps refuses the next commit: the run ends as the mark says (M9). */
 async function withAbortHandling(
@@ -155,15 +153,16 @@ async function commitThought(ports: RunPorts, lease: AgentLease, run: LiveRun, r
   const agent = lease.record;
   const cutOff = result.stopReason === "length";
   const content = uniqueCalls(result.content, await usedCallIds(ports, lease, run), lease.nextPos);
-  const calls = content.flatMap((block): CallRecord[] => {
-    if (block.type !== "toolCall") return [];
-    const { id: callId, name, arguments: given } = block;
-    const replay = ports.tools.find(agent, name)?.replay ?? "safe";
-    return [{ callId, name, arguments: given, replay, state: "asked" }];
-  });
+  const calls: CallRecord[] = [];
   const entries = [assistantEntry({ ...result, content }, at, run.id)];
-  if (cutOff) {
-    for (const call of calls) entries.push(toolEntry(resultOf(call, textOutput(CUT_OFF_TEXT, true)), at, run.id));
+  for (const block of content) {
+    if (block.type !== "toolCall") continue;
+    const { id: callId, name, arguments: given, malformed } = block;
+    const replay = ports.tools.find(agent, name)?.replay ?? "safe";
+    const call = { callId, name, arguments: given, replay, state: "asked" } as const;
+    const why = cutOff ? CUT_OFF_TEXT : malformed ? MALFORMED_TEXT : undefined;
+    if (why === undefined) calls.push(call);
+    else entries.push(toolEntry(resultOf(call, textOutput(why, true)), at, run.id));
   }
   const bodyWith = (open: readonly CallRecord[]): RunBody => ({
     ...run.body,
@@ -172,7 +171,7 @@ async function commitThought(ports: RunPorts, lease: AgentLease, run: LiveRun, r
     cutOffs: cutOff ? (run.body.cutOffs ?? 0) + 1 : undefined,
     usage: addUsage(run.body.usage, result.usage),
   });
-  const intent = await commitIntent(ports, lease, run, cutOff ? [] : calls, (judged) => ({
+  const intent = await commitIntent(ports, lease, run, calls, (judged) => ({
     site: "think",
     ops: [...judged.ops, { op: "run.step", runId: run.id, body: bodyWith(judged.calls) }],
     append: chain(ports.ids, lease, [...entries, ...judged.denials]),
@@ -266,7 +265,7 @@ async function failed(
   ports: RunPorts,
   lease: AgentLease,
   run: LiveRun,
-  error: { kind: RunErrorKind; message: string },
+  error: RunError,
   result?: ModelResult,
   { quiet = false, also = [] }: { readonly quiet?: boolean; readonly also?: readonly Op[] } = {},
 ): Promise<RunExit> {
@@ -291,12 +290,13 @@ async function ended(ports: RunPorts, lease: AgentLease, run: LiveRun, ending: E
   return { kind: "ended", result };
 }
 
-const tooLarge = ({ kind, reason }: Extract<Room, { fits: false }>): { kind: RunErrorKind; message: string } => ({
+const tooLarge = ({ kind, reason }: Extract<Room, { fits: false }>): RunError => ({
   kind,
   message: kind === "context_overflow" ? OVERFLOW_TEXT : `${OVERFLOW_TEXT} ${COMPACTION_FAILED_TEXT}: ${reason}`,
 });
 
-function explain(error: ModelError): { kind: RunErrorKind; message: string } {
+function explain(error: ModelError): RunError {
   if (isRoleOrderError(error)) return { kind: "role_ordering", message: `${ROLE_ORDER_TEXT} ${error.message}` };
-  return { kind: "model", message: `Inference failed. ${errorText(error.message)}` };
+  const retryable = error.class === "request" || error.class === "auth" ? false : undefined;
+  return { kind: "model", message: `Inference failed. ${errorText(error.message)}`, retryable };
 }

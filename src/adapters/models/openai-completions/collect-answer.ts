@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { RookeryError, TooLargeError } from "../../../core/errors.ts";
 import type { Block, StopReason, Usage } from "../../../core/history/entry.ts";
 import type { ModelEvent } from "../../../core/ports/model.ts";
+import { argumentsIn } from "../call-arguments.ts";
 import { errorInJson, type ProviderError, parse } from "../provider-error.ts";
 import type { Cost } from "../provider-model.ts";
 import type { Answer } from "../run-provider-call.ts";
@@ -150,15 +151,10 @@ export class AnswerCollector {
     return call;
   }
 
-  /** Throws if the stream ended before the answer did, or if the arguments of a call are malformed. */
+  /** Throws if the stream ended before the answer did. */
   finish(): void {
     if (this.error) return;
     if (this.#finish === undefined && !this.#ended) throw new BrokenAnswer("The stream ended before the answer did.");
-    if (this.#stopReason() === "length") return;
-    for (const { text } of this.#calls) {
-      if (argumentsIn(text) === undefined)
-        throw new BrokenAnswer("The arguments of a tool call are not a JSON object.");
-    }
   }
 
   /** The rest of the answer is not read. */
@@ -174,7 +170,8 @@ export class AnswerCollector {
     }
     if (this.#text !== "") content.push({ type: "text", text: this.#text });
     for (const { id, name, text } of this.#calls) {
-      content.push({ type: "toolCall", id, name, arguments: argumentsIn(text) ?? {} });
+      const given = argumentsIn(text);
+      content.push({ type: "toolCall", id, name, arguments: given ?? {}, malformed: given ? undefined : true });
     }
     return { content, stopReason: this.#stopReason(), usage: this.#usage, cut: this.#cut || undefined };
   }
@@ -194,13 +191,6 @@ const STOPS: Readonly<Record<string, StopReason>> = {
   tool_calls: "tool_calls",
   function_call: "tool_calls",
 };
-
-function argumentsIn(text: string): Record<string, unknown> | undefined {
-  if (text.trim() === "") return {};
-  const value = parse(text);
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : undefined;
-}
 
 function usageOf(counted: Counted, price: Cost): Usage {
   const cacheRead = counted.prompt_tokens_details?.cached_tokens ?? 0;

@@ -1,10 +1,15 @@
 /** Translates the library's answers into ours: keeps signatures, drops the library's scratch fields. */
 import type { AssistantMessage, StopReason as PiStopReason } from "@earendil-works/pi-ai";
 import type { Block, StopReason, Usage } from "../../../core/history/entry.ts";
+import { argumentsIn } from "../call-arguments.ts";
 
-export const blocksOf = (content: AssistantMessage["content"]): readonly Block[] => content.map(blockOf);
+/** `written`: the arguments of calls as the model wrote them, by their place. A provider that sends them parsed writes none. */
+export const blocksOf = (
+  content: AssistantMessage["content"],
+  written: ReadonlyMap<number, string> = new Map(),
+): readonly Block[] => content.map((block, index) => blockOf(block, written.get(index)));
 
-function blockOf(block: AssistantMessage["content"][number]): Block {
+function blockOf(block: AssistantMessage["content"][number], written: string | undefined): Block {
   switch (block.type) {
     case "text":
       return { type: "text", text: block.text, textSignature: block.textSignature || undefined };
@@ -21,6 +26,7 @@ function blockOf(block: AssistantMessage["content"][number]): Block {
         id: block.id,
         name: block.name,
         arguments: block.arguments,
+        malformed: written !== undefined && argumentsIn(written) === undefined ? true : undefined,
         thoughtSignature: block.thoughtSignature || undefined,
       };
   }

@@ -34,12 +34,13 @@ async function stream(
   { exchange, draft, abandon, forward }: CallContext,
 ): Promise<ReportedFailure | undefined> {
   let parsed = 0;
-  const lengths = new Map<number, number>();
+  /** The arguments as the model wrote them: the library completes what is cut off. */
+  const written = new Map<number, string>();
   for await (const event of api.stream(piModel(call.model), piContext(call.request), options)) {
     exchange.received();
     switch (event.type) {
       case "start":
-        watch(draft, event.partial);
+        watch(draft, event.partial, written);
         break;
       case "text_delta":
         forward({ type: "text", delta: event.delta });
@@ -49,11 +50,11 @@ async function stream(
         break;
       case "toolcall_delta": {
         forward({ type: "arguments", delta: event.delta });
-        const length = (lengths.get(event.contentIndex) ?? 0) + event.delta.length;
-        lengths.set(event.contentIndex, length);
-        parsed += length;
+        const text = `${written.get(event.contentIndex) ?? ""}${event.delta}`;
+        written.set(event.contentIndex, text);
+        parsed += text.length;
         if (parsed <= MAX_PARSED) break;
-        watch(draft, event.partial, true);
+        watch(draft, event.partial, written, true);
         abandon();
         return undefined;
       }
@@ -63,10 +64,10 @@ async function stream(
         break;
       }
       case "done":
-        watch(draft, event.message);
+        watch(draft, event.message, written);
         return undefined;
       case "error":
-        watch(draft, event.error);
+        watch(draft, event.error, written);
         return reportedBy(event.error, exchange);
       default:
         break;
@@ -76,9 +77,9 @@ async function stream(
 }
 
 /** Makes the draft read the library's own message, which grows during the call. */
-function watch(draft: AnswerDraft, message: AssistantMessage, cut = false): void {
+function watch(draft: AnswerDraft, message: AssistantMessage, written: ReadonlyMap<number, string>, cut = false): void {
   draft.read = () => ({
-    content: blocksOf(message.content),
+    content: blocksOf(message.content, written),
     stopReason: cut ? "length" : stopReasonOf(message.stopReason),
     cut: cut || undefined,
     usage: usageOf(message.usage),

@@ -26,12 +26,12 @@ export class HttpError extends RookeryError {
     status: number,
     code: string,
     message: string,
-    more: { hint?: string; param?: string; retryAfterMs?: number; cause?: unknown } = {},
+    more: { hint?: string; param?: string; retryAfterMs?: number; retryable?: boolean; cause?: unknown } = {},
   ) {
     super(message, { hint: more.hint, cause: more.cause });
     this.status = status;
     this.code = code;
-    this.retryable = status === 408 || status === 429 || status >= 500;
+    this.retryable = more.retryable ?? (status === 408 || status === 429 || status >= 500);
     this.param = more.param;
     this.retryAfterMs = more.retryAfterMs;
   }

@@ -14,7 +14,7 @@ export interface Answer {
   readonly runId: RunId | undefined;
   readonly outcome: RunOutcome | "dropped" | "discarded" | "removed" | "recorded" | "pruned";
   readonly text: string;
-  readonly error?: { readonly kind: RunErrorKind | "queue"; readonly message: string };
+  readonly error?: { readonly kind: RunErrorKind | "queue"; readonly message: string; readonly retryable?: boolean };
   readonly stopReason?: string;
   readonly usage?: Pick<Usage, "input" | "output" | "cacheRead" | "cacheWrite" | "totalTokens">;
 }

@@ -43,6 +43,6 @@ function errorOfRun({ error }: Answer): HttpError {
     case "budget":
       return new HttpError(429, "insufficient_quota", message);
     default:
-      return new HttpError(502, `run_${error?.kind ?? "failed"}`, message);
+      return new HttpError(502, `run_${error?.kind ?? "failed"}`, message, { retryable: error?.retryable });
   }
 }

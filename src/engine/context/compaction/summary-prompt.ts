@@ -102,20 +102,31 @@ const HEADINGS: Readonly<Record<SummaryAsk["part"], readonly string[]>> = {
   history: ["Goal", "Constraints", "Progress", "Key Decisions", "Next Steps", "Critical Context"],
   prefix: ["Original Request", "Early Progress", "Context for Suffix"],
 };
-const HEADING = /^#{1,4}\s*\**(\w[\w ]{0,40})/gmu;
+const ALL_HEADINGS = Object.values(HEADINGS).flat();
+const HEADING = /^#{1,4}[ \t]*\**([\p{L}\p{N}_][\p{L}\p{M}\p{N}_ ]{0,40})/gmu;
+const BEGINNING = /^\s*#{1,4}[ \t]*\**[\p{L}\p{N}]/u;
 const ENOUGH = 2;
+/** Headings in another language. */
+const ENOUGH_OTHERS = { history: 4, prefix: 3 } as const;
 /** A text with more is not a summary. */
 const MAX_HEADINGS = 1_000;
 
-/** Whether an answer is a summary in the form asked for, and not the next turn of the conversation. */
+/**
+ * Whether an answer is a summary in the form asked for, and not the next turn of the conversation. A model may write it in the
+ * language of the conversation: then it begins with a heading and has as many as a summary has at least.
+ */
 export function isSummary(text: string, part: SummaryAsk["part"]): boolean {
   const found = new Set<string>();
+  const others = new Set<string>();
+  const begins = BEGINNING.test(text);
   let read = 0;
   for (const [, words = ""] of text.matchAll(HEADING)) {
     if (++read > MAX_HEADINGS) return false;
-    const heading = HEADINGS[part].find((one) => words.toLowerCase().startsWith(one.toLowerCase()));
-    if (heading !== undefined) found.add(heading);
+    const known = ALL_HEADINGS.find((one) => words.toLowerCase().startsWith(one.toLowerCase()));
+    if (known === undefined) others.add(words);
+    else if (HEADINGS[part].includes(known)) found.add(known);
     if (found.size >= ENOUGH) return true;
+    if (begins && found.size + others.size >= ENOUGH_OTHERS[part]) return true;
   }
   return false;
 }

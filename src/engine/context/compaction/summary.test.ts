@@ -89,6 +89,12 @@ test.each([
   ["## Goal only", "history", false],
   ["## Original Request\na\n## Early Progress\nb", "prefix", true],
   ["## Goal\na\n## Progress\nb", "prefix", false],
+  ["## Ziel\na\n## Vorgaben\nb\n## Stand\nc\n## Nächste Schritte\nd", "history", true],
+  ["## 目标\na\n## 约束\nb\n## 进展\nc\n## 下一步\nd", "history", true],
+  ["## هدف\na\n## پیشرفت\nb\n## تصمیم\nc\n## بعد\nd", "history", true],
+  ["## 元の依頼\na\n## 進捗\nb\n## 残り\nc", "prefix", true],
+  ["Klar, mache ich.\n## Flug\na\n## Hotel\nb\n## Zug\nc\n## Bus\nd", "history", false],
+  ["## Flug\ngebucht", "history", false],
 ] as const)("%j as %s is a summary: %s", (text, part, is) => {
   expect(isSummary(text, part)).toBe(is);
 });
