@@ -129,6 +129,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     results,
   );
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
+  ports.onAddedOps?.(also);
   return result;
 }
 

@@ -95,6 +95,8 @@ export interface RunPorts extends Ports {
   ): Promise<readonly Op[]>;
   /** The same for messages that are settled without a run. */
   opsOnSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
+  /** Called with the ops of these two, after the commit that has them. A timer that is set earlier may read a store without them. */
+  onAddedOps?(ops: readonly Op[]): void;
   /** The ops that stop an agent's children, and how many children that are. */
   stopChildren?(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }>;
   /** The answer to a person's command about an agent's children, and the ops it needs. */

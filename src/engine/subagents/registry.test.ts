@@ -62,7 +62,11 @@ describe("the registry of children", () => {
       record("a", { label: "digger", requesterSessionKey: "agent:main:test:dm:ann" }),
     );
     for (let times = 0; times < 2; times++) {
-      const sweep = initSubagentRegistry(ports, { archiveAfterMinutes: 60 }, { emit: () => {}, shared: false });
+      const sweep = initSubagentRegistry(
+        ports,
+        { archiveAfterMinutes: 60 },
+        { emit: () => {}, shared: false, committed: () => {} },
+      );
       await engine.settle();
       await engine.advance(31_000);
       sweep.stop();

@@ -38,25 +38,29 @@ export async function releaseSubagentRun(ports: CommitPorts, runId: string): Pro
   return (await submit(ports, "subagent.release", [{ op: "subagent.remove", runId }])).ok;
 }
 
+export interface RegistryHost {
+  readonly emit: Emit;
+  /** Whether other nodes end children too. */
+  readonly shared: boolean;
+  /** Called after a commit that has ended records. */
+  committed(ops: readonly Op[]): void;
+}
+
 /**
  * Starts the registry: reports children whose work ended without a report (their run was lost with the database), and starts
  * the timer that archives children.
  */
-export function initSubagentRegistry(
-  ports: RegistryPorts,
-  settings: ReportSettings,
-  { emit, shared }: { readonly emit: Emit; readonly shared: boolean },
-): DueSweep {
-  reportLost(ports, settings, emit).catch((error) =>
+export function initSubagentRegistry(ports: RegistryPorts, settings: ReportSettings, host: RegistryHost): DueSweep {
+  reportLost(ports, settings, host).catch((error) =>
     ports.log.warn("lost children will be reported at the next start", { error: errorText(error) }),
   );
-  return startSweep(ports, settings, shared);
+  return startSweep(ports, settings, host.shared);
 }
 
-async function reportLost(ports: RegistryPorts, settings: ReportSettings, emit: Emit): Promise<void> {
+async function reportLost(ports: RegistryPorts, settings: ReportSettings, host: RegistryHost): Promise<void> {
   const { store } = ports;
   for (const { runId } of await store.subagentRuns({ open: true })) {
-    if (await isOver(store, runId)) await reportNow(ports, settings, runId, LOST, emit);
+    if (await isOver(store, runId)) await reportNow(ports, settings, runId, LOST, host);
   }
 }
 
@@ -67,11 +71,11 @@ export async function reportGivenUp(
   ports: RegistryPorts,
   settings: ReportSettings,
   { agentId, reason }: { readonly agentId: AgentId; readonly reason: string },
-  emit: Emit,
+  host: RegistryHost,
 ): Promise<void> {
   const end: SubagentEnd = { outcome: { status: "error", error: reason }, reason: "its agent cannot be restored" };
   for (const { runId, childAgentId } of await ports.store.subagentRuns({ open: true })) {
-    if (childAgentId === agentId) await reportNow(ports, settings, runId, end, emit);
+    if (childAgentId === agentId) await reportNow(ports, settings, runId, end, host);
   }
 }
 
@@ -81,7 +85,7 @@ async function reportNow(
   settings: ReportSettings,
   runId: string,
   end: SubagentEnd,
-  emit: Emit,
+  { emit, committed }: RegistryHost,
 ): Promise<void> {
   const { store } = ports;
   // Read again: a run that ended normally has ended its record in the same commit.
@@ -89,7 +93,9 @@ async function reportNow(
   if (record?.endedAt !== undefined || !record) return;
   const ops = await runSubagentAnnounceFlow(ports, settings, record, undefined, end);
   const done = await submit(ports, "subagent.lost", ops);
-  if (done.ok) emitPosted(emit, done.results);
+  if (!done.ok) return;
+  emitPosted(emit, done.results);
+  committed(ops);
 }
 
 /** Whether a run can bring no more result: it has ended, or neither it nor its message exists. */

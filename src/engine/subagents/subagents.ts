@@ -27,7 +27,13 @@ import { type Emit, emitPosted } from "../engine-event.ts";
 import { Waits } from "../runs/waits.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
-import { initSubagentRegistry, listSubagentRunsForRequester, releaseSubagentRun, reportGivenUp } from "./registry.ts";
+import {
+  initSubagentRegistry,
+  listSubagentRunsForRequester,
+  type RegistryHost,
+  releaseSubagentRun,
+  reportGivenUp,
+} from "./registry.ts";
 import { endOfRun, endWithoutRun } from "./report.ts";
 import type { ReportPeople } from "./report-target.ts";
 import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
@@ -95,8 +101,13 @@ export class Subagents {
     this.#waits = new Waits(ports.clock);
   }
 
+  get #registryHost(): RegistryHost {
+    const { emit, shared } = this.#host;
+    return { emit, shared, committed: (ops) => this.committed(ops) };
+  }
+
   init(): void {
-    this.#sweep ??= initSubagentRegistry(this.#ports, this.settings, this.#host);
+    this.#sweep ??= initSubagentRegistry(this.#ports, this.settings, this.#registryHost);
   }
 
   /** Suspends the waits of runs. They resume after the restart. */
@@ -109,7 +120,7 @@ export class Subagents {
 
   /** An agent cannot be restored. If it is a child, its requester gets the report. */
   givenUp(agentId: AgentId, reason: string): void {
-    reportGivenUp(this.#ports, this.settings, { agentId, reason }, this.#host.emit).catch((error) =>
+    reportGivenUp(this.#ports, this.settings, { agentId, reason }, this.#registryHost).catch((error) =>
       this.#ports.log.warn("a lost child will be reported at the next start", { error: errorText(error) }),
     );
   }
@@ -117,24 +128,23 @@ export class Subagents {
   // For the engine's own commits.
 
   async opsOnRunEnd(agent: AgentRecord, run: LiveRun, result: RunResult): Promise<readonly Op[]> {
-    return this.#noteDue(await endOfRun(this.#ports, this.settings, agent, run, result));
+    return endOfRun(this.#ports, this.settings, agent, run, result);
   }
 
   async opsOnSettle(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]> {
-    return this.#noteDue(await endWithoutRun(this.#ports, this.settings, agent, messages, reason));
+    return endWithoutRun(this.#ports, this.settings, agent, messages, reason);
   }
 
   stopChildren(agent: AgentRecord): Promise<{ readonly ops: readonly Op[]; readonly stopped: number }> {
     return stopChildrenOps(this.#ports.store, agent, this.#ports.clock.now());
   }
 
-  /** Sets the archive timer for records that these ops end. */
-  #noteDue(ops: readonly Op[]): readonly Op[] {
+  /** Sets the archive timer for records that these committed ops have ended. */
+  committed(ops: readonly Op[]): void {
     for (const op of ops) {
       if (op.op === "subagent.put" && op.record.archiveAtMs !== undefined)
         this.#sweep?.due(op.record.archiveAtMs + 1_000);
     }
-    return ops;
   }
 
   // For tools and people.

@@ -81,6 +81,41 @@ describe("a child with cleanup: delete", () => {
     expect(engine.shown()).toEqual(["started", "told"]);
   });
 
+  it("is removed although the commit that ends it takes until after an earlier sweep", async () => {
+    const [answer, slow] = [gate<string>(), gate<void>()];
+    const engine = await openFamily({
+      spawn: { cleanup: "delete" },
+      child: (_, task) => (task === "b" ? answer.promise : "found a"),
+    });
+    const { commit } = engine.store;
+    let held = 0;
+    engine.store.commit = async (change) => {
+      const endsB = change.ops.some(
+        (op) => op.op === "subagent.put" && op.record.task === "task b" && op.record.endedAt,
+      );
+      if (endsB) {
+        held += 1;
+        await slow.promise;
+      }
+      return commit(change);
+    };
+    await engine.tell("spawn b");
+    await engine.tell("spawn a");
+    await engine.advance(900);
+    answer.open("found b");
+    // The engine is not idle while the commit is held, so the clock cannot wait for that.
+    const turns = async (): Promise<void> => {
+      for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    await engine.clock.advance(2_000, turns);
+    expect(held).toBe(1);
+    expect((await records(engine)).map(({ task }) => task)).toEqual(["task b"]);
+    slow.open();
+    await engine.advance(5_000);
+    expect(await records(engine)).toEqual([]);
+    expect(await childrenOf(engine)).toEqual([]);
+  });
+
   it("stays while one of its own children works", async () => {
     const ready = gate<string>();
     const engine = await openFamily(

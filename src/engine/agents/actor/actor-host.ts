@@ -113,6 +113,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
       ...(isChild(agent) ? await subagents.opsOnSettle(agent, messages, reason) : []),
       ...((await hooks?.opsOnSettle?.(agent, messages, reason)) ?? []),
     ],
+    onAddedOps: (ops) => subagents.committed(ops),
     stopChildren: (agent) => subagents.stopChildren(agent),
     aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),
     answerCommand: parts.answerCommand,

@@ -48,6 +48,7 @@ export async function settle(
   const ops: Op[] = [{ op: "message.settle", settlements }, ...claimedFor(also, lease.node)];
   const { results } = await lease.commit({ site, ops });
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
+  ports.onAddedOps?.(also);
 }
 
 /** Writes silent messages to history. They wake no agent. */
