@@ -124,6 +124,11 @@ const lines = (): readonly Line[] => [
 const LOCAL: Readonly<Record<string, string>> = {
   connectors: "shows what the running engine is connected to",
   chat: "needs a terminal: chat.test.ts",
+  send: "answers with the engine: send.test.ts",
+  status: "says whether an engine runs: send.test.ts",
+  "remote list": "reads a file",
+  "remote add": "writes a file",
+  "remote remove": "writes a file",
   serve: "is the engine",
   open: "needs the gateway of a running engine; test/web uses it",
   "store copy": "needs both stores for itself",

@@ -38,6 +38,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "src/adapters/models/router-errors.ts#limitReached": ERRORS,
   "src/adapters/models/router-errors.ts#keysRejected": ERRORS,
   "src/adapters/models/thinking.ts#checkThinking": CONFIGURED,
+  "src/app/cli/chat/attachments.ts#attachmentsOf": COMMAND,
   "src/adapters/store/copy/postgres-end.ts#postgresEnd": NETWORK,
   "src/adapters/connectors/accounts/supervise.ts#supervise": CONFIGURED,
   "src/config/sections/connectors.ts#kindOfAccount": CONFIGURED,

@@ -58,6 +58,11 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 /** A command line for every action; `isList`: it prints `{ items, next }`. An action that is not here fails the test. */
 const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; readonly isList?: true }>> = {
   chat: { argv: () => [] },
+  send: { argv: () => ["hello"] },
+  status: { argv: () => [] },
+  "remote list": { argv: () => [], isList: true },
+  "remote add": { argv: () => ["server", "http://127.0.0.1:1"] },
+  "remote remove": { argv: () => ["server"] },
   open: { argv: () => ["--print"] },
   run: { argv: () => ["hello"], isList: true },
   serve: { argv: () => ["--port", "x"] },

@@ -16,6 +16,18 @@ export const REGISTRY: Registry = {
     summary: "talk with an agent in the terminal",
     load: async () => (await import("./commands/chat.ts")).chatCommand,
   },
+  send: {
+    summary: "send one message and print the answer",
+    load: async () => (await import("./commands/send.ts")).sendCommand,
+  },
+  status: {
+    summary: "show what an engine does: model, cost today, what works and what waits",
+    load: async () => (await import("./commands/status.ts")).statusCommand,
+  },
+  remote: {
+    summary: "save, list and remove engines elsewhere",
+    load: async () => (await import("./commands/remote.ts")).remoteCommand,
+  },
   run: {
     summary: "answer the text you name or pipe in, then exit",
     load: async () => (await import("./commands/run.ts")).runCommand,

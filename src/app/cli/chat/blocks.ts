@@ -13,6 +13,8 @@ export type Block = Keyed &
     | {
         readonly kind: "user";
         readonly text: CleanText;
+        /** The names of the files it came with. */
+        readonly files?: readonly CleanText[];
         /** Where the entry is in the tree of the history: to go back before it. */
         readonly entryId?: string;
         readonly parentId?: string | null;
@@ -146,11 +148,23 @@ function userBlocks(entry: RawEntry, key: string): readonly Block[] {
   return partsOf(text).map((part, n): Block => {
     const id = `${key}/${n}`;
     const system = SYSTEM.exec(part);
-    if (!system) return { kind: "user", key: id, text: clean(part), entryId, parentId };
+    if (!system) return { kind: "user", key: id, ...withoutFiles(part), entryId, parentId };
     const inside = part.slice(system[0].length, part.endsWith(END) ? -END.length : undefined).trim();
     const [first = "", ...rest] = inside.split("\n");
     return { kind: "event", key: id, title: cleanLine(first, 400), text: clean(rest.join("\n").trim()) };
   });
+}
+
+const FILE_LINE = "File received: ";
+
+/** The engine adds a line for each file of a message. */
+function withoutFiles(part: string): { readonly text: CleanText; readonly files?: readonly CleanText[] } {
+  const lines = part.split("\n");
+  const from = lines.findLastIndex((line) => !line.startsWith(FILE_LINE) && line.trim() !== "") + 1;
+  const files = lines.slice(from).filter((line) => line.startsWith(FILE_LINE));
+  if (files.length === 0) return { text: clean(part) };
+  const text = clean(lines.slice(0, from).join("\n"));
+  return { text, files: files.map((line) => cleanLine(line.slice(FILE_LINE.length), 120)) };
 }
 
 /** A prompt of several messages that waited together is shown as those messages. */

@@ -1,16 +1,28 @@
-/** The chat: a session, a screen, and what keys and typed commands do. Resolves when the person leaves. */
-import { matchesKey, type OverlayHandle, type Terminal } from "@earendil-works/pi-tui";
-import { pathOf } from "../../client/engine-api.ts";
+/** The chat: a session, a screen, and what keys and typed commands do. */
+import { matchesKey, type OverlayHandle, type SelectItem, type Terminal } from "@earendil-works/pi-tui";
+import { chatCommands } from "../../../engine/commands/chat-commands.ts";
+import { EngineApi, pathOf } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
 import { ApprovalPanel } from "./approval-panel.ts";
 import { ApprovalQueue } from "./approval-queue.ts";
+import { attachmentsOf } from "./attachments.ts";
 import { ChatScreen } from "./chat-screen.ts";
-import { ChatSession, type Conversation } from "./chat-session.ts";
+import { ChatSession } from "./chat-session.ts";
+import { agentChoices, earlierMessages } from "./choices.ts";
 import { type CleanText, cleanLine } from "./clean-text.ts";
-import { firstScreen, isOffline } from "./first-screen.ts";
+import { completionOf } from "./completion.ts";
+import { conversationNamed } from "./conversation-name.ts";
+import { doublePress } from "./double-press.ts";
+import { firstScreen } from "./first-screen.ts";
+import type { InputHistory } from "./input-history.ts";
+import { type ChatActions, LOCAL_COMMANDS, localCommand } from "./local-commands.ts";
 import { followMailbox } from "./mailbox.ts";
+import { OtherAgents } from "./other-agents.ts";
+import { Picker } from "./picker.ts";
 import type { RenderSettings, Verbose } from "./render-block.ts";
+import { statusFacts } from "./status-facts.ts";
 import type { StatusFacts } from "./status-line.ts";
+import type { Conversation } from "./terminal-info.ts";
 import { type Theme, themeOf } from "./theme.ts";
 
 export interface ChatOptions {
@@ -25,9 +37,12 @@ export interface ChatOptions {
   readonly isNew: boolean;
   readonly isAttached: boolean;
   readonly command: string;
+  readonly cwd: string;
+  readonly history: InputHistory;
 }
 
 const TWICE_MS = 1_500;
+const LEAVE_MS = 2_000;
 
 export class ChatApp {
   readonly #options: ChatOptions;
@@ -36,23 +51,33 @@ export class ChatApp {
   readonly #closing = new AbortController();
   readonly #left = Promise.withResolvers<void>();
   readonly #approvals: ApprovalQueue;
+  readonly #others: OtherAgents;
+  readonly #api: EngineApi;
   #session: ChatSession;
   #panel: OverlayHandle | undefined;
   #hint: { readonly text: CleanText; readonly until: number } | undefined;
-  #pressed = { key: "", at: 0 };
+  readonly #isTwice = doublePress(TWICE_MS);
 
   constructor(options: ChatOptions) {
     this.#options = options;
     this.#theme = themeOf(options.env);
     const settings: RenderSettings = { theme: this.#theme, verbose: "off", showThinking: false };
+    this.#api = new EngineApi(options.transport, this.#closing.signal, 1);
     this.#session = this.#newSession(options.conversation);
     this.#screen = new ChatScreen({
       ...{ terminal: options.terminal, theme: this.#theme, settings, isInline: options.isInline },
       facts: () => ({ bottom: this.#bottomFacts(), status: this.#statusFacts() }),
       beforeFrame: () => this.#beforeFrame(),
     });
-    this.#approvals = new ApprovalQueue(this.#session.api, () => this.#ask());
+    this.#approvals = new ApprovalQueue(this.#api, () => this.#ask());
+    this.#others = new OtherAgents({
+      ...{ api: this.#api, openAgent: () => this.#session.agentId, signal: this.#closing.signal },
+      onChange: () => this.#screen.draw(),
+    });
     const { editor, tui, log } = this.#screen;
+    const commands = [...chatCommands, ...LOCAL_COMMANDS].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    editor.setAutocompleteProvider(completionOf({ commands, cwd: options.cwd }));
+    for (const entry of options.history.entries) editor.addToHistory(entry);
     editor.onSubmit = (text) => this.#submit(text);
     tui.addInputListener((data) => this.#onKey(data));
     log.introduce((width) =>
@@ -60,21 +85,24 @@ export class ChatApp {
     );
   }
 
-  async run(): Promise<void> {
+  /** Resolves when the person leaves, with the messages that no engine has accepted. */
+  async run(): Promise<readonly string[]> {
     this.#screen.start();
     this.#screen.draw();
     void this.#session.attempt(() => this.#session.open());
     void this.#approvals.refresh();
     void followMailbox({
-      ...{ api: this.#session.api, user: this.#options.user, session: () => this.#session },
+      ...{ api: this.#api, user: this.#options.user, session: () => this.#session },
       ...{ nameOf: (agentId) => this.#nameOf(agentId), onDelivery: () => this.#approvals.refresh() },
       signal: this.#closing.signal,
     });
+    void this.#others.follow();
     await this.#left.promise;
+    const unsent = await this.#session.leave(LEAVE_MS);
     this.#closing.abort();
-    this.#session.close();
     this.#screen.stop();
     await this.#options.terminal.drainInput(200);
+    return unsent;
   }
 
   leave(): void {
@@ -127,9 +155,73 @@ export class ChatApp {
     const typed = text.trim();
     if (typed === "") return;
     this.#screen.editor.addToHistory(typed);
+    this.#options.history.add(typed);
     this.#screen.scroll.scrollToEnd();
-    if (typed === "/quit" || typed === "/exit") this.leave();
-    else this.#session.send(typed);
+    const session = this.#session;
+    const local = localCommand(typed);
+    if (local) void session.attempt(async () => local(this.#actions()));
+    else session.send(typed, () => attachmentsOf(typed, this.#options.cwd));
+  }
+
+  #actions(): ChatActions {
+    return {
+      ...{ session: this.#session, cwd: this.#options.cwd },
+      pickAgent: () => this.#pickAgent(),
+      open: (name) => this.#open(conversationNamed(name)),
+      goBack: () => this.#goBack(),
+      search: () => this.#screen.search(),
+      leave: () => this.leave(),
+    };
+  }
+
+  /** Another conversation on the same screen. */
+  #open(conversation: Conversation): void {
+    void this.#session.leave();
+    this.#session = this.#newSession(conversation);
+    const session = this.#session;
+    void session.attempt(async () => {
+      await session.open();
+      if (session.agentId !== undefined) this.#others.opened(session.agentId);
+      this.#screen.scroll.scrollToEnd();
+    });
+    this.#screen.draw();
+  }
+
+  async #pickAgent(): Promise<void> {
+    const { items, conversationOf } = await agentChoices(this.#others);
+    this.#pick("conversations and agents", items, "There are none yet.", (id) => {
+      const conversation = conversationOf(id);
+      if (conversation) this.#open(conversation);
+    });
+  }
+
+  /** Chooses an earlier message of this session: the conversation continues before it, and its text is in the input. */
+  #goBack(): void {
+    const earlier = earlierMessages(this.#session.state);
+    const items = earlier.map(({ key, text }) => ({ value: key, label: cleanLine(text, 120) }));
+    this.#pick("go back to", items, "There is nothing to go back to.", (key) => {
+      const message = earlier.find((one) => one.key === key);
+      if (!message) return;
+      this.#screen.editor.setText(message.text);
+      void this.#session.branch(message.before);
+    });
+  }
+
+  #pick(title: string, items: readonly SelectItem[], empty: string, done: (value: string) => void): void {
+    const { tui } = this.#screen;
+    const rows = Math.min(10, tui.terminal.rows - 8);
+    const handle = tui.showOverlay(
+      new Picker({
+        ...{ title, items, empty, rows, theme: this.#theme },
+        onPick: (value) => {
+          handle.hide();
+          if (value !== undefined) done(value);
+          this.#screen.draw();
+        },
+      }),
+      { anchor: "bottom-center", width: "100%", maxHeight: "80%", offsetY: -4 },
+    );
+    this.#screen.draw();
   }
 
   #onKey(data: string): { consume: true } | undefined {
@@ -141,6 +233,10 @@ export class ChatApp {
       return { consume: true };
     }
     if (matchesKey(data, "escape")) return this.#escape();
+    if (matchesKey(data, "ctrl+t")) {
+      void this.#session.attempt(() => this.#pickAgent());
+      return { consume: true };
+    }
     return undefined;
   }
 
@@ -154,18 +250,12 @@ export class ChatApp {
   }
 
   #escape(): { consume: true } {
-    if (this.#session.state.live) {
+    if (this.#isTwice("escape")) this.#goBack();
+    else if (this.#session.state.live) {
       void this.#session.abort();
-      this.#showHint("Stopping." as CleanText);
-    }
+      this.#showHint("Stopping. Esc again goes back to an earlier message." as CleanText);
+    } else if (this.#hasMessages()) this.#showHint("Esc again goes back to an earlier message." as CleanText);
     return { consume: true };
-  }
-
-  #isTwice(key: string): boolean {
-    const now = performance.now();
-    const isTwice = this.#pressed.key === key && now - this.#pressed.at < TWICE_MS;
-    this.#pressed = { key, at: now };
-    return isTwice;
   }
 
   #showHint(text: CleanText): void {
@@ -192,9 +282,7 @@ export class ChatApp {
   }
 
   async #nameOf(agentId: string): Promise<string | undefined> {
-    const agent = await this.#session.api
-      .get<{ label?: string }>(pathOf("api", "agents", agentId))
-      .catch(() => undefined);
+    const agent = await this.#api.get<{ label?: string }>(pathOf("api", "agents", agentId)).catch(() => undefined);
     return agent?.label;
   }
 
@@ -206,27 +294,9 @@ export class ChatApp {
   }
 
   #statusFacts(): StatusFacts {
-    const { info, connection, state, waiting, conversation } = this.#session;
-    const { used, window } = info?.context ?? { used: null, window: null };
-    return {
-      agent: cleanLine(conversation.thread ?? conversation.agent ?? "main", 24),
-      model: info?.model ? cleanLine(shortModel(info.model), 30) : undefined,
-      isOffline: isOffline(info?.model),
-      context: used !== null && window !== null ? { used, window } : undefined,
-      dollars: info?.today.dollars ?? 0,
-      tokens: info?.today.tokens ?? 0,
-      queueMode: info ? cleanLine(info.queueMode, 16) : undefined,
-      waiting,
-      approvals: this.#approvals.open.length,
-      background: 0,
-      unread: 0,
-      connection,
-      isBusy: state.live !== undefined,
-    };
+    const { working: background, unread } = this.#others;
+    return statusFacts(this.#session, { background, unread, approvals: this.#approvals.count });
   }
 }
-
-/** Without the provider. */
-const shortModel = (model: string): string => model.slice(model.indexOf("/") + 1);
 
 const verboseOf = (level: string | null | undefined): Verbose => (level === "on" || level === "full" ? level : "off");

@@ -87,6 +87,11 @@ export class ChatScreen {
     this.tui.stop();
   }
 
+  /** Opens the search of the library. It has no method for it, so its key is pressed. */
+  search(): void {
+    (this.tui as unknown as { handleTerminalInput(data: string): void }).handleTerminalInput("\u0006");
+  }
+
   /** Draws soon. Keys are drawn at once by the library. */
   draw(): void {
     if (this.#frame) return;

@@ -3,10 +3,9 @@
  * on when the engine dies and returns. A message has a key, so it is sent again until it is accepted, and accepted once (L1).
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { errorText, RookeryError } from "../../../core/errors.ts";
-import { ConnectionLostError } from "../../client/api.ts";
 import { EngineApi, newKey, pathOf } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
+import { type Attachment, storeFiles } from "./attachments.ts";
 import type { Block } from "./blocks.ts";
 import {
   type AgentEvent,
@@ -21,27 +20,11 @@ import {
   withSettled,
 } from "./chat-state.ts";
 import { clean, cleanLine } from "./clean-text.ts";
+import { errorLine, insist } from "./insist.ts";
+import { joinDeltas } from "./join-deltas.ts";
 import { type Older, readNewest, readOlder } from "./read-history.ts";
 import { splitText } from "./split-markdown.ts";
-
-/** As `GET /api/terminal` answers. */
-export interface TerminalInfo {
-  readonly version: string;
-  readonly agentId: string | null;
-  readonly sessionKey: string;
-  readonly commands: boolean;
-  readonly model: string | null;
-  readonly why: string | null;
-  readonly thinking: string | null;
-  readonly verbose: string | null;
-  readonly reasoning: string | null;
-  readonly queueMode: string;
-  readonly context: { readonly used: number | null; readonly window: number | null };
-  readonly today: { readonly tokens: number; readonly dollars: number };
-}
-
-/** Which conversation: the main one, a thread of the person, or an agent by its id or session key. */
-export type Conversation = { readonly agent?: string; readonly thread?: string };
+import type { Conversation, TerminalInfo } from "./terminal-info.ts";
 
 export type Connection = "connecting" | "connected" | "lost";
 
@@ -60,8 +43,10 @@ export interface ChatSessionOptions {
   readonly onEvent?: (type: string) => void;
 }
 
+/** It says nothing to a person. */
+const RUN_ID = /\brun [0-9a-f-]{36}/u;
 const SETTLE_SECONDS = 30;
-const RETRY_MS = 300;
+const LEAVE_MS = 60_000;
 
 export class ChatSession {
   readonly api: EngineApi;
@@ -77,6 +62,7 @@ export class ChatSession {
   #sending: Promise<void> = Promise.resolve();
   #deltas: AgentEvent[] = [];
   #stream: AbortController | undefined;
+  #isLeft = false;
   readonly #closing = new AbortController();
   readonly #options: ChatSessionOptions;
 
@@ -104,15 +90,20 @@ export class ChatSession {
     this.#options.onChange();
   }
 
-  close(): void {
+  /** Stops to follow. What was typed is still sent. Returns what could not be sent in time. */
+  async leave(withinMs = LEAVE_MS): Promise<readonly string[]> {
+    this.#isLeft = true;
+    this.#stream?.abort();
+    await Promise.race([this.#sending, pause(withinMs, undefined, { ref: false })]);
     this.#closing.abort();
+    return this.state.pending.filter(({ state }) => state !== "accepted").map(({ text }) => text);
   }
 
   /** Sends a text: in order, again until it is accepted. */
-  send(text: string, extra: object = {}): void {
+  send(text: string, files: () => Promise<readonly Attachment[]> = async () => []): void {
     const key = newKey();
     this.#set(withPending(this.state, { key, text: clean(text), state: "sending" }));
-    this.#sending = this.#sending.then(() => this.#deliver(key, text, extra));
+    this.#sending = this.#sending.then(() => this.#deliver(key, text, files));
   }
 
   /** Ends the current run. */
@@ -171,9 +162,7 @@ export class ChatSession {
     try {
       return await work();
     } catch (error) {
-      if (this.#closing.signal.aborted) return undefined;
-      const hint = error instanceof RookeryError && error.hint ? ` ${error.hint}` : "";
-      this.notice(`${error instanceof Error ? error.message : errorText(error)}${hint}`, { isError: true });
+      if (!this.#closing.signal.aborted) this.notice(errorLine(error), { isError: true });
       return undefined;
     }
   }
@@ -190,11 +179,12 @@ export class ChatSession {
     const deltas = this.#deltas;
     if (deltas.length === 0) return;
     this.#deltas = [];
-    for (const event of joined(deltas)) this.state = applyEvent(this.state, event, Date.now());
+    for (const event of joinDeltas(deltas)) this.state = applyEvent(this.state, event, Date.now());
   }
 
   #readInfo(): Promise<TerminalInfo> {
-    return this.api.get<TerminalInfo>("/api/terminal", { user: this.user, ...this.conversation });
+    const { agent, thread } = this.conversation;
+    return this.api.get<TerminalInfo>("/api/terminal", { user: this.user, agent, thread });
   }
 
   async #follow(agentId: string): Promise<void> {
@@ -261,15 +251,19 @@ export class ChatSession {
     let { state } = this;
     for (const { seq, will } of waits.waiting) {
       const found = state.pending.find((one) => one.seq === seq);
-      if (found) state = patchPending(state, found.key, { will: cleanLine(readable(will)) });
+      if (found) state = patchPending(state, found.key, { will: cleanLine(will.replace(RUN_ID, "the run")) });
     }
     if (state.live && waits.run?.id !== state.live.runId) state = { ...state, live: undefined };
     this.#set(state);
   }
 
-  async #deliver(key: string, text: string, extra: object): Promise<void> {
-    const body = { user: this.user, ...this.conversation, text, ...extra };
-    const post = () => this.api.post<{ messages: readonly Sent[] }>("/api/terminal/messages", body, { id: key });
+  async #deliver(key: string, text: string, attached: () => Promise<readonly Attachment[]>): Promise<void> {
+    const { agent, thread } = this.conversation;
+    const post = async () => {
+      const files = await storeFiles(this.api, await attached());
+      const body = { user: this.user, agent, thread, text, files };
+      return this.api.post<{ messages: readonly Sent[] }>("/api/terminal/messages", body, { id: key });
+    };
     const hold = (): void => this.#set(patchPending(this.state, key, { state: "held" }));
     const answer = await this.attempt(() => this.#insist(post, hold));
     const sent = answer?.messages.at(-1);
@@ -278,6 +272,7 @@ export class ChatSession {
       return;
     }
     this.#set(patchPending(this.state, key, { state: "accepted", seq: sent.seq }));
+    if (this.#isLeft) return;
     if (this.#agentId === undefined) await this.attempt(() => this.#follow(sent.agentId));
     void this.#refreshWaits();
     void this.#settle(key, sent);
@@ -298,22 +293,13 @@ export class ChatSession {
     }
   }
 
-  /** Tries until the engine answers. Rejects if it refuses, or the chat is closed. */
-  async #insist<T>(ask: () => Promise<T>, onLost?: () => void): Promise<T> {
-    for (;;) {
-      try {
-        return await ask();
-      } catch (error) {
-        const mayRetry = error instanceof ConnectionLostError || (error instanceof RookeryError && error.retryable);
-        if (this.#closing.signal.aborted || !mayRetry) throw error;
-        onLost?.();
-        if (this.connection !== "lost") {
-          this.connection = "lost";
-          this.#options.onChange();
-        }
-        await pause(RETRY_MS);
-      }
-    }
+  #insist<T>(ask: () => Promise<T>, onLost?: () => void): Promise<T> {
+    return insist(ask, this.#closing.signal, () => {
+      onLost?.();
+      if (this.connection === "lost") return;
+      this.connection = "lost";
+      this.#options.onChange();
+    });
   }
 
   #set(state: ChatState): void {
@@ -325,19 +311,4 @@ export class ChatSession {
 interface Sent {
   readonly agentId: string;
   readonly seq: number;
-}
-
-/** Ids of runs say nothing to a person. */
-const readable = (will: string): string => will.replace(/\brun [0-9a-f-]{36}/u, "the run");
-
-/** Deltas of one kind that follow each other, as one. */
-function joined(deltas: readonly AgentEvent[]): readonly AgentEvent[] {
-  const groups: { first: AgentEvent; texts: string[] }[] = [];
-  for (const event of deltas) {
-    const last = groups.at(-1);
-    const isSame = last?.first.data.stream === event.data.stream && last?.first.data.runId === event.data.runId;
-    if (last && isSame) last.texts.push(String(event.data.text));
-    else groups.push({ first: event, texts: [String(event.data.text)] });
-  }
-  return groups.map(({ first, texts }) => ({ ...first, data: { ...first.data, text: texts.join("") } }));
 }

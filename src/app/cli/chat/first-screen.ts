@@ -1,8 +1,8 @@
 /** What the chat says before the first message: what was found, that the offline model is not an LLM, and what to type next. */
 import { visibleWidth } from "@earendil-works/pi-tui";
-import type { TerminalInfo } from "./chat-session.ts";
 import { type CleanText, cleanLine } from "./clean-text.ts";
 import { fitted, type Lines, wrapped } from "./render-block.ts";
+import type { TerminalInfo } from "./terminal-info.ts";
 import type { Theme } from "./theme.ts";
 
 export interface FirstFacts {

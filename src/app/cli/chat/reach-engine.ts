@@ -1,14 +1,17 @@
-/** The engine a chat talks to: the one that runs on the home, or one of its own that ends with the chat. */
+/** The engine a command talks to: one elsewhere, the one that runs on the home, or one of its own that ends with the command. */
 import { setTimeout as pause } from "node:timers/promises";
 import { HomeLockedError } from "../../../core/errors.ts";
 import type { Transport } from "../../client/transport.ts";
 import { findEngine } from "../../gateway/control/find-engine.ts";
 import { homeTransport } from "../../library/connect-rookery.ts";
 import type { CommandContext } from "../command.ts";
+import { type REMOTE_OPTIONS, remoteOf } from "../remotes.ts";
 
 export interface ReachedEngine {
   readonly transport: Transport;
   readonly isAttached: boolean;
+  /** Its address, if it is elsewhere. */
+  readonly url?: string;
   /** Ends an engine of its own: everything accepted is durable and goes on at the next start. */
   close(): Promise<void>;
 }
@@ -17,15 +20,26 @@ export interface ReachedEngine {
 const STARTING_MS = 5_000;
 const RETRY_MS = 100;
 
-export async function reachEngine(context: CommandContext, onFatal: (error: unknown) => void): Promise<ReachedEngine> {
+export interface ReachOptions {
+  /** False: without a running engine the store is opened, and nothing works on it. */
+  readonly work?: boolean;
+}
+
+export async function reachEngine(
+  context: CommandContext<typeof REMOTE_OPTIONS>,
+  onFatal: (error: unknown) => void,
+  { work = true }: ReachOptions = {},
+): Promise<ReachedEngine> {
   const { home } = context;
+  const remote = remoteOf(context);
+  if (remote) return { ...remote, isAttached: true, close: async () => {} };
   const until = performance.now() + STARTING_MS;
   for (;;) {
     if (await findEngine(home)) {
       return { transport: homeTransport(home), isAttached: true, close: async () => {} };
     }
     try {
-      return await ownEngine(context, onFatal);
+      return await (work ? ownEngine(context, onFatal) : idleEngine(context));
     } catch (error) {
       if (!(error instanceof HomeLockedError) || performance.now() >= until) throw error;
       await pause(RETRY_MS);
@@ -42,4 +56,9 @@ async function ownEngine(
   const engine = await openEngine({ paths, config, env, connectors: [], stays: true, onFatal });
   await engine.node.startTriggers();
   return { transport: engine.served.transport, isAttached: false, close: () => engine.close() };
+}
+
+async function idleEngine(context: CommandContext): Promise<ReachedEngine> {
+  const { openLocal } = await import("../client/open-local.ts");
+  return { ...(await openLocal(context)), isAttached: false };
 }

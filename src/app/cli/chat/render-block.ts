@@ -69,7 +69,10 @@ export class BlockRenderer {
     const { theme, showThinking } = this.#settings;
     switch (block.kind) {
       case "user":
-        return personLines(block.text, width, theme);
+        return [
+          ...wrapped(block.text, width, theme.bold, theme.person("❯ ")),
+          ...(block.files ?? []).flatMap((file) => wrapped(file, width, theme.dim, `${INDENT}${theme.accent("+")} `)),
+        ];
       case "answer":
         return [...this.pieces(block.pieces, width), ...(block.isCut ? [INDENT + theme.dim("(cut off here)")] : [])];
       case "thinking":
@@ -129,10 +132,6 @@ function codeLines({ text, language, isFirst }: Extract<Piece, { kind: "code" }>
     .split("\n")
     .flatMap((line) => (visibleWidth(line) <= room ? [line] : wrapTextWithAnsi(line, room)));
   return [...label, ...lines.map((line) => fitted(CODE_INDENT + line, width))];
-}
-
-function personLines(text: CleanText, width: number, theme: Theme): Lines {
-  return wrapped(text, width, theme.bold, theme.person("❯ "));
 }
 
 function toolLines(block: ToolBlock, width: number, { theme, verbose }: RenderSettings): Lines {

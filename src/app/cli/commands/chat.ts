@@ -1,10 +1,14 @@
 /** `rookery chat`: a conversation in the terminal, with the engine that runs on the home or with one of its own. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { UsageError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction, type Options } from "../command.ts";
+import { oneLine } from "../plain-text.ts";
+import { REMOTE_OPTIONS } from "../remotes.ts";
 
 const OPTIONS = {
+  ...REMOTE_OPTIONS,
   inline: { type: "boolean", description: "use the normal screen, so that the terminal keeps what scrolls away" },
 } as const satisfies Options;
 
@@ -18,16 +22,25 @@ export const chatCommand = defineAction({
   async run(context) {
     if (!context.stdin().isTTY || !process.stdout.isTTY) {
       throw new UsageError("`rookery chat` needs a terminal.", {
-        hint: 'Use `rookery run "…"`, or pipe the text into `rookery run`.',
+        hint: 'Use `rookery send "…"`, or pipe the text into `rookery run`.',
       });
     }
-    const [{ ChatApp }, { reachEngine }, { ProcessTerminal }, { readVersion }] = await Promise.all([
+    const [
+      { ChatApp },
+      { conversationNamed },
+      { InputHistory },
+      { reachEngine },
+      { ProcessTerminal },
+      { readVersion },
+    ] = await Promise.all([
       import("../chat/chat-app.ts"),
+      import("../chat/conversation-name.ts"),
+      import("../chat/input-history.ts"),
       import("../chat/reach-engine.ts"),
       import("@earendil-works/pi-tui"),
       import("../../../adapters/system/version.ts"),
     ]);
-    const isNew = !existsSync(context.paths.home);
+    const isNew = context.flags.url === undefined && !existsSync(context.paths.home);
     let fatal: unknown;
     const engine = await reachEngine(context, (error) => {
       fatal = error;
@@ -40,13 +53,15 @@ export const chatCommand = defineAction({
         transport: engine.transport,
         isAttached: engine.isAttached,
       },
-      ...{ user: "owner", conversation: conversationOf(context.args[0]), isInline: context.flags.inline ?? false },
-      ...{ version: readVersion(), place: shortHome(context), isNew, command: commandName(context) },
+      ...{ user: "owner", conversation: conversationNamed(context.args[0]), isInline: context.flags.inline ?? false },
+      ...{ cwd: process.cwd(), history: new InputHistory(join(context.home, "chat-history.jsonl")) },
+      ...{ version: readVersion(), place: engine.url ?? shortHome(context), isNew, command: commandName(context) },
     });
     const onSignal = (): void => app.leave();
     for (const signal of SIGNALS) process.once(signal, onSignal);
     try {
-      await app.run();
+      const unsent = await app.run();
+      for (const text of unsent) context.stderr.write(`Not sent, no engine accepted it: ${oneLine(text, 200)}\n`);
     } finally {
       for (const signal of SIGNALS) process.off(signal, onSignal);
       await engine.close();
@@ -58,15 +73,8 @@ export const chatCommand = defineAction({
 
 const SIGNALS = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
 
-/** A session key or an id names an agent, `main` the main conversation, any other name a conversation of the person. */
-function conversationOf(name: string | undefined) {
-  if (name === undefined || name === "main") return {};
-  return name.includes(":") || /^[a-z][a-z0-9]{23}$/u.test(name) ? { agent: name } : { thread: name };
-}
-
 const shortHome = ({ home }: CommandContext): string =>
   home.startsWith(`${homedir()}/`) ? `~${home.slice(homedir().length)}` : home;
 
 /** How the person calls this program. */
-const commandName = ({ env }: CommandContext): string =>
-  env.npm_lifecycle_event === "start" ? "npm start --" : "rookery";
+const commandName = ({ here }: CommandContext): string => here("`rookery`").slice(1, -1);

@@ -1,11 +1,9 @@
 /** `rookery tree`: shows which agent started which, with their state and usage. Only reads, also beside a running node. */
-
-import type { TreeNode } from "../../../core/agent/agent-tree.ts";
 import { DEFAULT_DEPTH, DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT, readTree } from "../../../engine/subagents/live-tree.ts";
 import { defineAction } from "../command.ts";
+import { drawTree } from "../draw-tree.ts";
 import { findAgent } from "../find-agent.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
-import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { readHome } from "../read-home.ts";
 
@@ -34,27 +32,7 @@ export const treeCommand = defineAction({
       return readTree(store, Date.now(), { depth, limit, root });
     });
     const more = tree.more ? ["There are more agents. Raise --limit to see them."] : [];
-    const lines = tree.roots.flatMap((root) => drawn(root, "", ""));
+    const lines = drawTree(tree);
     return printResult(context, tree, lines.length === 0 ? "No agents." : [...lines, ...more].join("\n"));
   },
 });
-
-/** A tree node and all below it, one line each. */
-function drawn(node: TreeNode, first: string, rest: string): readonly string[] {
-  const children = node.children.flatMap((child, index) => {
-    const last = index === node.children.length - 1 && !node.more;
-    return drawn(child, `${rest}${last ? "└─ " : "├─ "}`, `${rest}${last ? "   " : "│  "}`);
-  });
-  return [`${first}${about(node)}`, ...children, ...(node.more ? [`${rest}└─ … more: rookery tree ${node.id}`] : [])];
-}
-
-function about({ label, kind, state, waiting, waitsFor, tokens, treeSpent, sessionKey }: TreeNode): string {
-  const facts = [
-    state,
-    ...(waiting > 0 ? [`${waiting} waiting`] : []),
-    ...(waitsFor ? [`waits for ${waitsFor.join(", ")}`] : []),
-    ...(tokens > 0 ? [`${tokens} tokens`] : []),
-    ...(treeSpent ? [`tree: ${treeSpent.tokens} tokens, $${(treeSpent.micros / 1_000_000).toFixed(4)}`] : []),
-  ];
-  return `${oneLine(label, 40)} [${kind}] ${facts.join(", ")}  ${oneLine(sessionKey, 100)}`;
-}

@@ -7,11 +7,13 @@ import { commandsOn } from "../../../config/sections/commands.ts";
 import { addressFor } from "../../../core/agent/address.ts";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
+import { OWNER } from "../../../core/people/person.ts";
 import { submitText } from "../../../engine/commands/read-chat-command.ts";
 import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { keyReused } from "../http/http-error.ts";
 import { type AcceptedOnce, accepted, postingOf, staleError } from "../messages/accept-once.ts";
+import { MAX_FILES, messageFiles } from "../messages/message-files.ts";
 import { settledWithin } from "../messages/settled-within.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
@@ -69,6 +71,8 @@ const sendRoute = defineRoute({
     user,
     ...conversation,
     text: z.string().trim().min(1),
+    /** The ids of uploaded files. */
+    files: z.array(z.string().min(1).max(128)).max(MAX_FILES).optional(),
     /** The text is one line of several: each is answered on its own. */
     line: z.boolean().optional(),
   }),
@@ -82,6 +86,7 @@ const sendRoute = defineRoute({
     const named = call.body.agent === undefined ? undefined : await addressOf(call, call.body.agent);
     const source = { connector: TERMINAL, accountId: principal.id, channelId: user };
     const { behalf } = await postingOf(call);
+    const files = await messageFiles(call, call.body.files, { behalf: behalf ?? { person: OWNER } });
     const posts: AcceptedOnce[] = [];
     const host = context.agents.connectorHost({ name: TERMINAL }, async ({ to: usual, body, sender }) => {
       const to = named ?? usual;
@@ -99,6 +104,7 @@ const sendRoute = defineRoute({
       userId: user,
       channelId: user,
       threadId: thread,
+      files,
       messageId: context.ports.ids.uuid(),
       text,
       queueDefault: line ? { mode: "queue" } : undefined,

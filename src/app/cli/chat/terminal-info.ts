@@ -1,0 +1,25 @@
+/** What the engine says about the conversation that is open, and how a conversation is named. */
+
+/** As `GET /api/terminal` answers. */
+export interface TerminalInfo {
+  readonly version: string;
+  readonly agentId: string | null;
+  readonly sessionKey: string;
+  readonly commands: boolean;
+  readonly model: string | null;
+  readonly why: string | null;
+  readonly thinking: string | null;
+  readonly verbose: string | null;
+  readonly reasoning: string | null;
+  readonly queueMode: string;
+  readonly context: { readonly used: number | null; readonly window: number | null };
+  readonly today: { readonly tokens: number; readonly dollars: number };
+}
+
+/** Which conversation: the main one, a thread of the person, or an agent by its id or session key. */
+export interface Conversation {
+  readonly agent?: string;
+  readonly thread?: string;
+  /** How it is called on the screen. */
+  readonly name?: string;
+}
