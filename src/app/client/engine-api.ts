@@ -2,7 +2,7 @@
  * Requests to an engine that may restart in between. Each change carries a key, so a request whose answer was lost is sent
  * again and changes nothing twice.
  */
-import { ApiError, askApi, askBytes, ConnectionLostError } from "./api.ts";
+import { ApiError, type ApiRequest, askApi, askBytes, ConnectionLostError } from "./api.ts";
 import { readEvents, type ServerEvent, type StreamOptions } from "./event-stream.ts";
 import type { Transport } from "./transport.ts";
 
@@ -28,6 +28,11 @@ export class EngineApi {
     this.#transport = transport;
     this.#closed = closed;
     this.#maxTries = maxTries;
+  }
+
+  /** Any request; the JSON of the answer. What the route changes is durable when this resolves. */
+  request({ method, path, body }: Pick<ApiRequest, "method" | "path" | "body">): Promise<unknown> {
+    return this.#send(method, path, body as object | undefined, { id: method === "POST" ? newKey() : undefined });
   }
 
   /** The JSON of the answer. Changes nothing. */

@@ -1,11 +1,12 @@
 /**
- * Gives a command the gateway's API: that of the engine that runs on its home, else the same API in this process on the store.
- * A command is written once, against the API. If the engine is killed before it has answered, a request that may be repeated
- * is sent again, with its key, to the engine that is there then.
+ * Gives a command the gateway's API, by the client of `connectRookery`: that of the engine that runs on its home, else the same API
+ * in this process on the store. A command is written once, against the API. If the engine is killed before it has answered, the
+ * client sends a request that may be repeated again, with its key, to the engine that is there then.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { HomeLockedError } from "../../../core/errors.ts";
-import { ApiError, type ApiRequest, askApi, ConnectionLostError } from "../../client/api.ts";
+import { type ApiRequest, textOf } from "../../client/api.ts";
+import { EngineApi } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
 import { STORE_HEADER } from "../../gateway/auth/control-headers.ts";
 import { findEngine } from "../../gateway/control/find-engine.ts";
@@ -13,7 +14,7 @@ import type { CommandContext } from "../command.ts";
 
 export interface Api {
   /** Resolves with the JSON of the answer. */
-  ask(request: Omit<ApiRequest, "key" | "headers">): Promise<unknown>;
+  ask(request: Pick<ApiRequest, "method" | "path" | "body">): Promise<unknown>;
 }
 
 /** How long a command waits for an engine that holds the home and does not answer yet. */
@@ -38,32 +39,33 @@ export async function withApi<T>(
   use: (api: Api) => Promise<T>,
   { startingMs = STARTING_MS, reads = false }: ApiOptions = {},
 ): Promise<T> {
-  const open = reads ? openExisting : openLocally;
-  let reached = await reach(context, startingMs, open);
+  const { transport, close } = reaching(context, startingMs, reads ? openExisting : openLocally);
+  const api = new EngineApi(transport);
   try {
-    return await use({
-      async ask(request) {
-        const key = request.method === "GET" ? undefined : randomUUID();
-        const sent = { ...request, key, headers: storeHeaders(context) };
-        for (let repeated = false; ; repeated = true) {
-          try {
-            return (await askApi(reached.transport, sent)).json;
-          } catch (error) {
-            const isOther = error instanceof ApiError && error.code === "other_store";
-            const mayRepeat = error instanceof ConnectionLostError && REPEATABLE.has(request.method);
-            if (repeated || (!isOther && !mayRepeat)) throw error;
-            reached = isOther ? await open(context) : await reach(context, startingMs, open);
-          }
-        }
-      },
-    });
+    return await use({ ask: (request) => api.request(request) });
   } finally {
-    await reached.close?.();
+    await close();
   }
 }
 
-/** A `POST` carries a key, the others have the same effect twice as once. */
-const REPEATABLE: ReadonlySet<string> = new Set(["GET", "POST", "PATCH"]);
+/** The engine of the control socket uses another store than the command names. */
+const OTHER_STORE = 421;
+
+/** Looks for the engine at each request, until it has opened the store itself. */
+function reaching(context: CommandContext, startingMs: number, open: Opener) {
+  let local: Reached | undefined;
+  const transport: Transport = async (request) => {
+    const sent = { ...request, headers: { ...request.headers, ...storeHeaders(context) } };
+    const reached = local ?? (await reach(context, startingMs, open));
+    if (reached.close) local = reached;
+    const response = await reached.transport(sent);
+    if (response.status !== OTHER_STORE || local) return response;
+    await textOf(response.body);
+    local = await open(context);
+    return local.transport(sent);
+  };
+  return { transport, close: async () => local?.close?.() };
+}
 
 /** The running engine. If there is none, the store. If it is held by a process that does not answer yet, tries again. */
 async function reach(context: CommandContext, startingMs: number, open: Opener): Promise<Reached> {
