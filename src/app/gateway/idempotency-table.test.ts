@@ -76,6 +76,13 @@ const TABLE: Readonly<Record<string, Row>> = {
       effects: () => prompts("hi there"),
     }),
   },
+  "/api/chat": {
+    prepare: async () => ({
+      path: "/api/chat",
+      body: { id: "eve", messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "hi there" }] }] },
+      effects: () => prompts("hi there"),
+    }),
+  },
   "/v1/responses": {
     prepare: async () => ({
       path: "/v1/responses",

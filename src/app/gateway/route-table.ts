@@ -28,12 +28,14 @@ import { triggerRoutes } from "./api/trigger-routes.ts";
 import { EAGER_ROUTES } from "./eager-routes.ts";
 import { modelRoutes } from "./openai/models.ts";
 import { responsesRoute } from "./openai/responses.ts";
+import { uiStreamRoutes } from "./openai/ui-stream.ts";
 import { pageRoutes } from "./page/page-routes.ts";
 import type { Route } from "./routing/route.ts";
 
 export const ROUTES: readonly Route[] = [
   ...EAGER_ROUTES,
   responsesRoute,
+  ...uiStreamRoutes,
   ...modelRoutes,
   ...healthRoutes,
   ...connectorRoutes,

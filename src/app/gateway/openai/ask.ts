@@ -65,6 +65,18 @@ export async function ask(call: Call, { conversation, text, system }: Question):
   };
 }
 
+/** A question that an earlier request has posted. */
+export async function joinQuestion(call: Call, agentId: AgentId, seq: number): Promise<PostedQuestion> {
+  const { clock, store } = call.context.ports;
+  return {
+    agentId,
+    seq,
+    isRepeated: true,
+    acceptedAt: (await store.message(agentId, seq))?.acceptedAt ?? clock.now(),
+    answer: (onEvent) => waitForAnswer(call, agentId, seq, onEvent),
+  };
+}
+
 async function waitForAnswer(
   { context }: Call,
   agentId: AgentId,

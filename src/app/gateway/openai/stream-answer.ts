@@ -1,8 +1,9 @@
 /** Streams the text of a run while the model produces it, in the frames of one protocol, and ends with the answer. */
+import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 import type { Frame } from "../events/event-stream-writer.ts";
 import { openEventStream } from "../events/open-event-stream.ts";
 import { type ErrorBody, errorBody, HttpError } from "../http/http-error.ts";
-import { ANSWERED, type Reply } from "../http/send-reply.ts";
+import { ANSWERED, REPLAYED, type Reply } from "../http/send-reply.ts";
 import type { Answer } from "../messages/answer.ts";
 import type { Call } from "../routing/route.ts";
 import { errorOfAnswer } from "./answer-error.ts";
@@ -12,12 +13,16 @@ import { type NextText, StreamedText } from "./streamed-text.ts";
 /** The frames of one streamed answer. Exactly one of `end` and `failure` comes last. */
 export interface AnswerFrames {
   start(): readonly Frame[];
-  text(piece: string): Frame;
+  text(piece: string): Frame | readonly Frame[];
+  /** What a protocol shows of other events, before their text. */
+  event?(event: RunEvent): readonly Frame[];
   end(answer: Answer): readonly Frame[];
   failure(error: ErrorBody): readonly Frame[];
 }
 
 export async function streamAnswer(call: Call, question: PostedQuestion, frames: AnswerFrames): Promise<Reply> {
+  const about = question.isRepeated ? Object.entries(REPLAYED) : [];
+  for (const [name, value = ""] of about) call.outgoing.setHeader(name, value);
   const writer = openEventStream(call);
   const write = (all: readonly Frame[]): void => {
     for (const frame of all) writer.write(frame);
@@ -26,11 +31,14 @@ export async function streamAnswer(call: Call, question: PostedQuestion, frames:
   let isVoid = false;
   const send = (next: NextText): void => {
     if ("void" in next) isVoid = true;
-    else if (next.send !== "" && !isVoid) writer.write(frames.text(next.send));
+    else if (next.send !== "" && !isVoid) write([frames.text(next.send)].flat());
   };
   write(frames.start());
   try {
-    const answer = await question.answer((event) => send(streamed.onEvent(event)));
+    const answer = await question.answer((event) => {
+      if (frames.event) write(frames.event(event));
+      send(streamed.onEvent(event));
+    });
     const error = errorOfAnswer(answer);
     if (error) throw error;
     send(streamed.onEnd(answer.text));
