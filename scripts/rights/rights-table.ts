@@ -8,6 +8,7 @@ import { cronTaskTools } from "../../src/adapters/tools/schedules/cron-task-tool
 import { cronTool } from "../../src/adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../src/adapters/tools/schedules/heartbeat-tools.ts";
 import { subagentTools } from "../../src/adapters/tools/subagents/subagent-tools.ts";
+import { webTools } from "../../src/adapters/tools/web/web-tools.ts";
 import { AGENT_KINDS, type AgentKind } from "../../src/core/agent/descriptor.ts";
 import { OWNER, type PersonId, ROLES, type Role } from "../../src/core/people/person.ts";
 import type { Tool } from "../../src/core/ports/tool.ts";
@@ -24,6 +25,7 @@ export const tools: readonly Tool[] = (
     ...subagentTools(nothing, nothing),
     ...fileTools({ placesOf: nothing }),
     ...execTools(nothing),
+    ...webTools(nothing),
     ...cronTaskTools(nothing),
     ...heartbeatTools(nothing),
     cronTool(nothing),

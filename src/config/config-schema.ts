@@ -33,6 +33,7 @@ import { subagentDefaults, subagentsSchema } from "./sections/subagents.ts";
 import { systemAgentsSchema } from "./sections/system-agents.ts";
 import { telemetryDefaults, telemetrySchema } from "./sections/telemetry.ts";
 import { watchdogDefaults, watchdogSchema } from "./sections/watchdog.ts";
+import { webSchema } from "./sections/web.ts";
 import { workspaceDefaults, workspacesSchema } from "./sections/workspaces.ts";
 import { section, text } from "./values.ts";
 
@@ -71,6 +72,7 @@ export const configSchema = section({
   files: filesSchema,
   network: networkSchema,
   sandbox: sandboxSchema,
+  web: webSchema,
   workspaces: workspacesSchema,
   telemetry: telemetrySchema,
 });

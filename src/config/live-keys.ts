@@ -45,6 +45,7 @@ export const LIVE_KEYS: readonly string[] = [
   "files",
   "network",
   "sandbox",
+  "web",
   "workspaces",
   "retention",
   "log.level",

@@ -287,6 +287,13 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       auditDays: 365 + n,
     },
     workspaces: { maxBytes: 1_000_000 + n, maxFiles: 100 + n, shared: n === 1 },
+    web: {
+      search: {
+        provider: n === 0 ? "searxng" : "tavily",
+        url: `http://127.0.0.1:1/search${n}`,
+        apiKey: { env: `K${n}` },
+      },
+    },
     sandbox: {
       kind: n === 0 ? "auto" : "bwrap",
       dockerImage: `image${n}`,

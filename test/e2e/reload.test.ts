@@ -110,6 +110,7 @@ async function exercise(n: 0 | 1): Promise<void> {
     for (const profile of ["main", "plain"]) await say(`call sessions_spawn ${JSON.stringify(child)}`, "ann", profile);
   }
   await say(`call exec ${JSON.stringify({ command: "true", secrets: [`S${n}`] })}`, "", "acts");
+  await say('call web_search {"query":"x"}', "", "acts");
   await say("call current_time {}");
   for (const place of [
     { userId: `owner${n}` },

@@ -42,6 +42,8 @@ export const NOT_CORE: readonly string[] = [
   "send_agent_message",
   "sessions_spawn",
   "subagents",
+  "web_fetch",
+  "web_search",
 ];
 
 /** Fewer tools than this are not worth a search. */

@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
+import type { WorkspaceAccess } from "../../core/agent/exec-fields.ts";
 import { hiddenPaths, programPaths } from "../sandbox/hidden-paths.ts";
 import type { SandboxPolicy } from "../sandbox/sandbox.ts";
 import type { Places } from "../tools/files/allowed-path.ts";
@@ -22,19 +23,21 @@ export interface PolicyParts {
 
 export const commandPolicy =
   ({ config, paths, env, userHome = homedir() }: PolicyParts) =>
-  (places: Places): CommandPolicy => {
+  (places: Places, access: WorkspaceAccess = "rw"): CommandPolicy => {
     const { workingDir, readDirs = [], writeDirs = [], quota } = places;
     const { roots, files, directories } = guardedFilesOf(config, paths);
     const isOwner = quota === undefined;
     const more = isOwner ? config.sandbox.read.map((path) => resolvePath(path, paths.home, userHome)) : [];
     // Other people's commands write in their own directory only: elsewhere a file may be a part of a prompt.
-    const writable = isOwner ? [workingDir, ...writeDirs] : [workingDir];
+    const granted = isOwner ? [workingDir, ...writeDirs] : [workingDir];
+    const writable = access === "rw" ? granted : [];
+    const shown = access === "none" ? [] : [...granted, ...readDirs, ...(isOwner ? [] : writeDirs)];
     const prompts = isOwner
       ? [workingDir, ...roots].flatMap((root) => [...files, ...directories].map((name) => join(root, name)))
       : [];
     return {
       writable,
-      readable: [...programPaths(env.PATH), ...readDirs, ...(isOwner ? [] : writeDirs), ...more],
+      readable: [...programPaths(env.PATH), ...shown, ...more],
       hidden: [...hiddenPaths(userHome), paths.home, ...roots],
       frozen: prompts.filter((path) => writable.some((root) => path.startsWith(`${root}/`))),
     };

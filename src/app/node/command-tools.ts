@@ -1,7 +1,7 @@
 /** The tools for commands in a node: the sandbox of this machine, the processes of its home, and who ends them. */
 import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
-import { commandEnvironment } from "../../adapters/tools/exec/command-environment.ts";
+import { commandEnvironment } from "../../adapters/system/command-environment.ts";
 import type { ExecDeps } from "../../adapters/tools/exec/exec-deps.ts";
 import { execTools } from "../../adapters/tools/exec/exec-tools.ts";
 import { hidesSecrets } from "../../adapters/tools/exec/output-text.ts";
@@ -12,8 +12,12 @@ import { commandPolicy } from "../../adapters/workspace/command-policy.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { type HomePaths, processDirectory } from "../../config/paths.ts";
+import { DeniedError } from "../../core/errors.ts";
+import { everyone } from "../../core/people/behalf.ts";
+import type { PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool } from "../../core/ports/tool.ts";
+import { type ConfiguredRules, configuredRules } from "../../engine/rights/configured-rules.ts";
 import type { RunEvents } from "../../engine/runtime/run-events.ts";
 
 export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks"> {
@@ -21,6 +25,9 @@ export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks"> {
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "store" | "clock" | "log">;
   readonly events: Pick<RunEvents, "listenToEnds">;
+  /** The people that these are now: an account belongs to a person. */
+  people(ids: readonly PersonId[]): Promise<readonly PersonId[]>;
+  readonly nodeName: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -30,21 +37,23 @@ export interface CommandTools {
   close(): Promise<void>;
 }
 
-export function commandTools({ config, paths, ports, events, env, placesOf, marks }: CommandParts): CommandTools {
+export function commandTools(parts: CommandParts): CommandTools {
+  const { config, paths, ports, events, env, placesOf, marks, people, nodeName } = parts;
   const { clock, store, log } = ports;
   const sandbox = sandboxOf(config);
   const processes = new Processes({ directory: processDirectory(paths), clock, sandbox: sandbox.get });
   const keeper = new ProcessKeeper({ processes, clock, log, store });
   const unlisten = events.listenToEnds(({ agentId }) => void keeper.check(agentId));
   void keeper.start();
+  const rules = configuredRules(config);
   const policyFor = commandPolicy({ config, paths, env });
   const secretFrom = secretDeps(paths.home, env);
   const secret = (name: string): string => config.sandbox.secrets[name]?.reveal(secretFrom) ?? "";
   const tools = execTools({
     ...{ processes, marks, placesOf, secret },
     disk: realDisk,
-    policyOf: async (_agent, places) => policyFor(places),
-    hostOf: async () => "sandbox",
+    policyOf: async ({ profile }, places) => policyFor(places, rules.workspaceAccessOf(profile)),
+    hostOf: hostOf(rules, people, nodeName),
     environment: () => commandEnvironment(env),
     settings: () => ({ ...config.sandbox, secrets: Object.keys(config.sandbox.secrets) }),
     hide: (text) => hidesSecrets(known(Object.keys(config.sandbox.secrets), secret))(text),
@@ -59,6 +68,23 @@ export function commandTools({ config, paths, ports, events, env, placesOf, mark
     },
   };
 }
+
+/** Where a command runs, as the settings of its agent say in a run for these people. */
+const hostOf =
+  (
+    { execPolicyOf }: Pick<ConfiguredRules, "execPolicyOf">,
+    people: CommandParts["people"],
+    nodeName: string,
+  ): ExecDeps["hostOf"] =>
+  async (agent, { behalf }) => {
+    const way = await people(behalf ? everyone(behalf) : []);
+    const { host, node } = execPolicyOf(agent, way);
+    if (host === "sandbox") return "sandbox";
+    if (host === "gateway" || node === nodeName) return "host";
+    throw new DeniedError(`This agent works on the node ${nodeName}, and its commands run on ${node} only.`, {
+      hint: "Set execNode to this node, or execHost to sandbox.",
+    });
+  };
 
 /** The values of those secrets that can be read now. */
 function known(names: readonly string[], secret: (name: string) => string): Readonly<Record<string, string>> {

@@ -41,6 +41,7 @@ const open = (): Promise<RookeryNode> =>
     config: configSchema.parse({
       owner: { accounts: ["test:olga"] },
       sandbox: { kind: "bwrap" },
+      profiles: { main: { exec: { security: "full" } } },
       people: { records: { ann: { accounts: ["test:ann"] } } },
     }),
     connectors: [],

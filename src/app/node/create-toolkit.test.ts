@@ -46,20 +46,41 @@ const open = (text = "{}", rest: Partial<ToolkitOptions> = {}) => {
 describe("the toolkit of a node", () => {
   it("lists the tools of an agent", async () => {
     const tools = open().tools.list(await make(user));
-    expect(tools.map(({ name }) => name)).toEqual(["current_time", "edit", "find_tools", "list", "read", "write"]);
+    expect(tools.map(({ name }) => name)).toEqual([
+      "apply_patch",
+      "current_time",
+      "edit",
+      "find",
+      "find_tools",
+      "grep",
+      "list",
+      "read",
+      "write",
+    ]);
   });
 
   it("applies the tool lists of the profile and the kind of agent", async () => {
     const toolkit = open(`{ profiles: { main: { tools: { deny: ["write"], subagents: { deny: ["edit"] } } } } }`);
     const [mine, childs] = [await make(user), await make(child)];
     expect(toolkit.tools.list(mine).map(({ name }) => name)).toEqual([
+      "apply_patch",
       "current_time",
       "edit",
+      "find",
       "find_tools",
+      "grep",
       "list",
       "read",
     ]);
-    expect(toolkit.tools.list(childs).map(({ name }) => name)).toEqual(["current_time", "find_tools", "list", "read"]);
+    expect(toolkit.tools.list(childs).map(({ name }) => name)).toEqual([
+      "apply_patch",
+      "current_time",
+      "find",
+      "find_tools",
+      "grep",
+      "list",
+      "read",
+    ]);
   });
 
   it("works in the workspace of the home, of the profile, or of the permanent agent", async () => {

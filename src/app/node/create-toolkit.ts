@@ -1,10 +1,10 @@
 /** Builds the toolkit of a node: the tools of each agent, and its system prompt. Loaded with the first run. */
 
+import { commandEnvironment } from "../../adapters/system/command-environment.ts";
 import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts";
 import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
 import type { OwnerReader } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
-import { commandEnvironment } from "../../adapters/tools/exec/command-environment.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
@@ -36,6 +36,7 @@ import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { type CommandParts, type CommandTools, commandTools } from "./command-tools.ts";
+import { nodeWebTools } from "./node-web-tools.ts";
 import { listRights } from "./tool-list-rights.ts";
 import { toolPolicies } from "./tool-policies.ts";
 
@@ -60,6 +61,8 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   readonly directory?: Directory;
   /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
+  /** Tools for the web. */
+  readonly web?: readonly Tool[];
   /** Tools that work with the directories of an agent. */
   readonly commands?: (files: Pick<CommandParts, "placesOf" | "marks">) => CommandTools;
   /** Tools under former names: an agent can call them, but no list shows them. */
@@ -89,6 +92,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
     ...fileTools({ placesOf, personOf: whose("now"), marks }),
     ...(commands?.tools ?? []),
+    ...(options.web ?? []),
     ...more,
   ];
   const tools =
@@ -124,6 +128,7 @@ export interface NodeToolkitParts {
   readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
   readonly marks?: FileMarks;
   readonly tools?: ToolHost;
+  readonly nodeName?: string;
   /** The environment that holds keys. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Tools in addition to those of the node. */
@@ -162,9 +167,17 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     swarmNamed: store.swarm,
     more: [...agentTools(deps), ...subagentTools(system, ports), ...schedules, ...moreTools],
     older: olderAgentTools(deps),
+    web: nodeWebTools({ config, paths, clock, env: parts.env ?? process.env }),
     commands: tools
       ? undefined
       : (files) =>
-          commandTools({ ...files, config, paths, ports, events: parts.system.events, env: parts.env ?? process.env }),
+          commandTools({
+            ...{ ...files, config, paths, ports, events: parts.system.events, env: parts.env ?? process.env },
+            nodeName: parts.nodeName ?? "",
+            async people(ids) {
+              const now = await parts.system.directory.now();
+              return ids.map((id) => now.standing(id).person);
+            },
+          }),
   });
 }

@@ -194,13 +194,15 @@ describe.each(OWNERS)("%s", (_, owner) => {
   });
 });
 
+const FILE_TOOLS = ["apply_patch", "edit", "find", "grep", "list", "read", "write"];
+
 describe("the tools of schedules", () => {
   it("are listed as far as a guest may use them, and a call by name gets the reason", async () => {
     const names = (agent: AgentRecord) => toolkit.tools.list(agent).map(({ name }) => name);
     const [guest, olga] = [await make(person("ann")), await make(person("olga"))];
     expect(names(olga)).toEqual(expect.arrayContaining(schedules.map(({ name }) => name)));
     const cron = schedules.flatMap(({ name }) => (name.startsWith("cron") ? [name] : []));
-    expect(names(guest)).toEqual([...cron, "current_time", "edit", "find_tools", "list", "read", "write"].sort());
+    expect(names(guest)).toEqual([...cron, ...FILE_TOOLS, "current_time", "find_tools"].sort());
     expect(toolkit.tools.shown?.(guest, 200_000).some(({ name }) => name.startsWith("heartbeat_"))).toBe(false);
     await expect(call(guest, "heartbeat_run", {})).rejects.toThrow("the heartbeat belongs to the owner");
   });

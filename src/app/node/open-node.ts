@@ -265,6 +265,7 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
     return live.building(() =>
       createNodeToolkit({
         ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools, marks, env },
+        nodeName: opened.nodeName,
         triggers: triggers.triggers,
       }),
     );

@@ -73,6 +73,16 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
     expect(existsSync("/etc/rookery-was-here") || existsSync(join(homedir(), "rookery-was-here"))).toBe(false);
   });
 
+  it("writes nothing in a workspace that is read-only, and sees nothing in one that is closed", async () => {
+    writeFileSync(join(world.workspace, "note.txt"), "a note");
+    world.access = "ro";
+    expect((await sh("cat note.txt; echo x > note.txt")).text).toMatch(/^a note.*Read-only file system/s);
+    world.access = "none";
+    expect((await sh("ls -A; echo x > note.txt")).text).not.toContain("a note");
+    world.access = "rw";
+    expect(readFileSync(join(world.workspace, "note.txt"), "utf8")).toBe("a note");
+  });
+
   it("keeps prompt files read-only", async () => {
     await sh("echo evil > SOUL.md; rm -f SOUL.md; mv SOUL.md x; ln -sf x SOUL.md; cp /dev/null SOUL.md");
     expect(readFileSync(join(world.workspace, "SOUL.md"), "utf8")).toBe("kind");

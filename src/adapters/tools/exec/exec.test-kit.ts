@@ -5,16 +5,17 @@ import { configSchema } from "../../../config/config-schema.ts";
 import { homePaths, processDirectory } from "../../../config/paths.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { stateWithProcesses } from "../../../core/agent/background-process.ts";
+import type { WorkspaceAccess } from "../../../core/agent/exec-fields.ts";
 import { freshState } from "../../../core/agent/state.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { commandEnvironment } from "../../system/command-environment.ts";
 import { systemClock } from "../../system/system-clock.ts";
 import { commandPolicy } from "../../workspace/command-policy.ts";
 import type { Places } from "../files/allowed-path.ts";
 import { realDisk } from "../files/disk.ts";
 import { noMarks } from "../files/file-marks.ts";
-import { commandEnvironment } from "./command-environment.ts";
 import type { ExecDeps, ExecSettings } from "./exec-deps.ts";
 import { execTools } from "./exec-tools.ts";
 import { hidesSecrets } from "./output-text.ts";
@@ -31,6 +32,7 @@ export interface CommandWorld {
   agent: AgentRecord;
   settings: Partial<ExecSettings>;
   places: Places;
+  access: WorkspaceAccess;
   /** Calls a tool and commits what it says about processes to the agent. */
   call(name: string, input: unknown, more?: Partial<ToolContext>): Promise<ToolOutput & { readonly text: string }>;
   close(): Promise<void>;
@@ -68,12 +70,13 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
     agent: { id: AGENT, profile: "main", state } as unknown as AgentRecord,
     settings: {},
     places: { workingDir: paths.workspace },
+    access: "rw",
     deps: {
       processes,
       disk: realDisk,
       marks: noMarks,
       placesOf: async () => world.places,
-      policyOf: async (_agent, places) => policyFor(places),
+      policyOf: async (_agent, places) => policyFor(places, world.access),
       hostOf: async () => "sandbox",
       environment: () => commandEnvironment({ ...process.env, API_KEY: SECRET }),
       settings: () => ({
