@@ -1,4 +1,5 @@
 /** Standard Schema (standardschema.dev): the part of zod, valibot, arktype and others that validates a value and describes it. */
+import { valibotJsonSchema } from "./valibot-schema.ts";
 
 export interface StandardSchema<Output = unknown> {
   readonly "~standard": {
@@ -25,7 +26,9 @@ export interface StandardIssue {
 /** What a schema accepts, as JSON Schema. Undefined if the schema cannot say it. */
 export function jsonSchemaOf(schema: StandardSchema): Readonly<Record<string, unknown>> | undefined {
   try {
-    return schema["~standard"].jsonSchema?.input({ target: "draft-2020-12" });
+    const { jsonSchema, vendor } = schema["~standard"];
+    if (!jsonSchema && vendor === "valibot") return valibotJsonSchema(schema);
+    return jsonSchema?.input({ target: "draft-2020-12" });
   } catch {
     // A part of the schema has no form in JSON Schema.
     return undefined;

@@ -1,3 +1,5 @@
+import { type } from "arktype";
+import * as v from "valibot";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { lastText, modelResult, type Reply } from "../../../test/kit/model.ts";
@@ -42,6 +44,49 @@ describe("defineTool", () => {
     const tool = defineTool({ ...about, input, execute: ({ days }) => `${days + 1}` });
     expect(await textOf(tool, { days: "2" })).toBe("3");
     expect(tool.parameters).toMatchObject({ type: "object", properties: { days: { type: "string" } } });
+  });
+
+  it.each([
+    ["zod", z.object({ city: z.string(), days: z.number().optional() })],
+    ["arktype", type({ city: "string", "days?": "number" })],
+    ["valibot", v.object({ city: v.string(), days: v.optional(v.number()) })],
+  ])("takes a schema of %s as it is, and shows the model the same", async (_, input) => {
+    const tool = defineTool({
+      ...about,
+      input: input as StandardSchema<{ city: string }>,
+      execute: ({ city }) => city,
+    });
+    expect(tool.parameters).toMatchObject({
+      type: "object",
+      properties: { city: { type: "string" }, days: { type: "number" } },
+      required: ["city"],
+    });
+    expect(await textOf(tool, { city: "Rome" })).toBe("Rome");
+    expect((await tool.input.safeParseAsync({ city: 1 })).error?.issues[0]?.path).toEqual(["city"]);
+  });
+
+  it("shows the model what a schema of valibot says about its parts", () => {
+    const input = v.strictObject({
+      name: v.pipe(v.string(), v.minLength(2), v.maxLength(9), v.description("Who")),
+      kind: v.picklist(["a", "b"]),
+      size: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))),
+      tags: v.array(v.union([v.literal("x"), v.boolean()])),
+      more: v.optional(v.record(v.string(), v.unknown())),
+    });
+    expect(defineTool({ ...about, input, execute: () => "" }).parameters).toEqual({
+      type: "object",
+      properties: {
+        name: { type: "string", minLength: 2, maxLength: 9, description: "Who" },
+        kind: { enum: ["a", "b"] },
+        size: { anyOf: [{ type: "integer", minimum: 1, maximum: 5 }, { type: "null" }] },
+        tags: { type: "array", items: { anyOf: [{ const: "x" }, { type: "boolean" }] } },
+        more: { type: "object", additionalProperties: {} },
+      },
+      required: ["name", "kind", "size", "tags"],
+      additionalProperties: false,
+    });
+    const date = v.object({ at: v.date() });
+    expect(() => defineTool({ ...about, input: date, execute: () => "" })).toThrow(/has no JSON Schema/);
   });
 
   it("takes any Standard Schema, and reports its issues with their paths", async () => {

@@ -94,7 +94,7 @@ function parametersOf({
   throw new InvalidInputError(
     `${name}: the schema of the input ${found ? "is not an object" : "has no JSON Schema"}.`,
     {
-      hint: "Give `parameters` as JSON Schema. For valibot, wrap the schema with toStandardJsonSchema of @valibot/to-json-schema.",
+      hint: "Give `parameters` as JSON Schema.",
     },
   );
 }
@@ -111,7 +111,8 @@ function zodOf(name: string, schema: StandardSchema): z.ZodType {
     const checked = await standard.validate(value);
     if (!checked.issues) return checked.value;
     for (const { message, path = [] } of checked.issues) {
-      const keys = path.map((part) => (typeof part === "object" ? part.key : part));
+      // Of arktype it is an array with more in it.
+      const keys = Array.from(path, (part) => (typeof part === "object" ? part.key : part));
       context.addIssue({ code: "custom", message, path: keys });
     }
     return z.NEVER;

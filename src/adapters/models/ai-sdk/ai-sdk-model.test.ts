@@ -3,11 +3,13 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { LoadAPIKeyError } from "@ai-sdk/provider";
 import { LLMock } from "@copilotkit/aimock";
 import { convertArrayToReadableStream, MockLanguageModelV3, MockLanguageModelV4 } from "ai/test";
+import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { virtualClock } from "../../../../test/kit/clock.ts";
 import { createRookery } from "../../../app/library/create-rookery.ts";
 import { defineTool } from "../../../app/library/define-tool.ts";
+import { blockSchema } from "../../../core/history/entry.ts";
 import type { ModelErrorClass, ModelEvent, ModelMessage, ModelRequest } from "../../../core/ports/model.ts";
 import { systemClock } from "../../system/system-clock.ts";
 import { type Script, startWire, type Turn, type WireServer } from "../wire.test-kit.ts";
@@ -276,6 +278,44 @@ describe.each([
       usage: counted,
     });
     expect(answer.content).toHaveLength(3);
+  });
+});
+
+describe("any stream of parts", () => {
+  const id = fc.constantFrom("0", "1");
+  const delta = fc.string({ maxLength: 5 });
+  const part = fc.oneof(
+    fc.record({ type: fc.constantFrom("text-start", "text-end", "reasoning-start", "reasoning-end"), id }),
+    fc.record({ type: fc.constantFrom("text-delta", "reasoning-delta", "tool-input-delta"), id, delta }),
+    fc.record({
+      type: fc.constant("tool-call"),
+      toolCallId: id,
+      toolName: fc.constant("t"),
+      input: fc.constantFrom("{}", "", "[1", "7", '{"a":1}'),
+    }),
+    fc.record({
+      type: fc.constant("finish"),
+      finishReason: fc.constantFrom("stop", "length", "error"),
+      usage: fc.constant({}),
+    }),
+    fc.record({ type: fc.constant("error"), error: fc.anything() }),
+    fc.anything(),
+  );
+
+  it("ends in a result whose text is what was streamed, and never throws", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 12 }), async (parts) => {
+        const doStream = async () => ({ stream: convertArrayToReadableStream(parts as object[]) });
+        const { result, events } = await ask({ specificationVersion: "v2", provider: "p", modelId: "m", doStream });
+        const said = events.map((event) => (event.type === "text" ? event.delta : "")).join("");
+        const kept = result.content.map((block) => (block.type === "text" ? block.text : "")).join("");
+        // Parts of two ids may be mixed: then the order of their blocks counts.
+        expect([...kept].sort()).toEqual([...said].sort());
+        expect(result.error === undefined || result.stopReason === "error").toBe(true);
+        expect(result.content.every((block) => blockSchema.safeParse(block).success)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
   });
 });
 

@@ -97,6 +97,36 @@ describe("useChat", () => {
     expect(await transportOf().reconnectToStream({ chatId: "never" })).toBeNull();
   });
 
+  it("shows another person or application nothing of a chat with the same name", async () => {
+    await kit.ask({ method: "POST", path: "/api/people", body: { id: "eve" } });
+    const mint = async (more: object): Promise<string> => {
+      const body = { name: "t", scopes: ["chat"], ...more };
+      return String((await kit.ask({ method: "POST", path: "/api/tokens", body })).json.token);
+    };
+    const [app, person] = [await mint({ app: "shop" }), await mint({ person: "eve" })];
+    held = Promise.withResolvers();
+    const stream = await send("c6", user("a secret"));
+    const reader = stream.getReader();
+    while ((await reader.read()).value?.type !== "text-delta");
+    for (const token of [app, person]) {
+      expect(await transportOf(token).reconnectToStream({ chatId: "c6" })).toBeNull();
+      const model = "agent:main:api:dm:c6";
+      expect((await kit.ask({ path: `/api/chat/c6/stream?model=${model}`, token })).status).toBe(403);
+    }
+    held.resolve();
+    held = undefined;
+    await reader.cancel();
+    for (const token of [app, person]) {
+      const own = await transportOf(token).sendMessages({
+        ...{ chatId: "c6", messages: [user("mine")], messageId: undefined, abortSignal: undefined },
+        trigger: "submit-message",
+      });
+      expect(textOf(await last(own))).toBe("You said mine");
+    }
+    const { text } = await kit.ask({ path: "/api/agents/agent:main:api:dm:c6/history" });
+    expect(text).not.toContain("mine");
+  });
+
   it("reports a run that failed", async () => {
     const chunks: UIMessageChunk[] = [];
     for await (const chunk of await send("c4", user("fail"))) chunks.push(chunk);
