@@ -39,7 +39,7 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
     model: "openrouter/auto",
   },
   ollama: {
-    api: "openai-completions",
+    api: "ollama",
     baseUrl: "http://127.0.0.1:11434/v1",
     env: [],
     keyless: true,

@@ -12,6 +12,7 @@ export async function apiFor({ api, baseUrl }: ProviderModel): Promise<ProviderA
     completions ??= await import("./openai-completions/completions-call.ts");
     if (completions.speaksPlainly(baseUrl)) return completions.callCompletions;
   }
+  if (api === "ollama") return (await import("./ollama/ollama-call.ts")).callOllama;
   if (!isPiApi(api)) return undefined;
   piAi ??= await import("./pi-ai/pi-ai-call.ts");
   return piAi.callPiAi;

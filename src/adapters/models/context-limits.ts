@@ -10,7 +10,9 @@ import type { Detected } from "./detect.ts";
 import type { OpenModels } from "./open-models.ts";
 
 type Models = Pick<OpenModels, "choose" | "detect"> & {
-  readonly providers: { model(name: string): Promise<{ readonly contextWindow: number } | undefined> };
+  readonly providers: {
+    model(name: string): Promise<{ readonly contextWindow: number; readonly api?: string } | undefined>;
+  };
 };
 
 /** The window of a model is resolved once, and again after the providers or the detected model have changed. */
@@ -30,8 +32,11 @@ export function contextLimitsOf(config: Pick<Config, "compaction">, models: Mode
     const model = detected?.model ?? chosen;
     let contextWindow = detected ? detections.get(detected) : names.get(chosen);
     if (contextWindow === undefined) {
-      contextWindow = (await providers.model(model))?.contextWindow ?? DEFAULT_CONTEXT_WINDOW;
-      if (detected) detections.set(detected, contextWindow);
+      const found = await providers.model(model);
+      contextWindow = found?.contextWindow ?? DEFAULT_CONTEXT_WINDOW;
+      // Providers keep what Ollama says, and ask again if it was not there.
+      if (found?.api === "ollama") byName.delete(chosen);
+      else if (detected) detections.set(detected, contextWindow);
       else names.set(chosen, contextWindow);
     }
     const { byModel, ...general } = config.compaction;

@@ -36,7 +36,7 @@ type ToolCall = Extract<Block, { type: "toolCall" }>;
 /** The tool call for the latest message, unless it was made already. Its id is unique in the conversation. */
 function toolCallFor({ messages, tools }: ModelRequest): ToolCall | undefined {
   if (messages.at(-1)?.role !== "user") return undefined;
-  const names = tools.map(({ name }) => name);
+  const names = namesOf(tools);
   const found = phraseIn(lastWords(messages), names);
   return (
     found && { type: "toolCall", id: `offline_${messages.length}`, name: found.phrase.tool, arguments: found.given }
@@ -73,9 +73,18 @@ function replyTo(words: string, { tools, messages }: ModelRequest): string {
   return `You said: ${words}`;
 }
 
+/** Tools that an agent finds by a search can be called as well. */
+function namesOf(tools: ModelRequest["tools"]): readonly string[] {
+  const names = tools.map(({ name }) => name);
+  return names.includes("find_tools") ? [...names, ...SEARCHED] : names;
+}
+
+const SEARCHED: readonly string[] = ["sessions_send", "start_background_agent"];
+
 /** Examples of requests that the agent has tools for. */
 function able(tools: ModelRequest["tools"]): string {
-  const examples = OFFLINE_PHRASES.filter(({ tool }) => tools.some(({ name }) => name === tool));
+  const names = namesOf(tools);
+  const examples = OFFLINE_PHRASES.filter(({ tool }) => names.includes(tool));
   return examples.length === 0 ? "" : ` Try: ${examples.map(({ example }) => `"${example}"`).join(", ")}.`;
 }
 

@@ -100,9 +100,9 @@ function routerOf(options: ModelsOptions) {
   const { config, paths, clock, log, env } = options;
   const storedKeys = storedKeysIn(paths.auth, (error) => log.warn(errorText(error)));
   const secrets = secretDeps(paths.home, env ?? {});
-  const providers = new Providers(config.models, { clock, secrets, storedKeys });
   // The global fetch is read at each call, so that a program may replace it.
   const fetchNow: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
+  const providers = new Providers(config.models, { clock, secrets, storedKeys, fetch: fetchNow });
   const detect = detection(options, fetchNow, storedKeys, providers);
   const post = options.fetch ? undefined : directPost(fetchNow);
   const router = new ModelRouter({

@@ -20,6 +20,8 @@ export interface ProviderModel {
   /** The supported levels, lowest first. */
   readonly thinking: readonly ThinkingLevel[];
   readonly images: boolean;
+  /** False if the model cannot call tools. */
+  readonly tools?: boolean;
   /** The library's own description, passed back to it unchanged. */
   readonly catalogue?: object;
 }

@@ -12,6 +12,7 @@ import { inCatalogue } from "./catalogue.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { DetectedServer } from "./detect.ts";
 import { KeyRotation, type KeySource } from "./key-rotation.ts";
+import { OllamaModels } from "./ollama/ollama-show.ts";
 import { type ProviderModel, splitModelName } from "./provider-model.ts";
 
 type ProviderConfig = Config["models"]["providers"][string];
@@ -33,6 +34,8 @@ export interface ProvidersDeps {
   readonly clock: Clock;
   readonly secrets: SecretDeps;
   readonly storedKeys: StoredKeys;
+  /** Default: the global one. */
+  readonly fetch?: typeof fetch;
 }
 
 export const DEFAULT_AUTH_PROFILE = "default";
@@ -41,11 +44,16 @@ export class Providers {
   readonly #config: Config["models"];
   readonly #deps: ProvidersDeps;
   readonly #known = new Map<string, Provider>();
+  readonly #ollama: OllamaModels;
   readonly #learned = new Map<string, DetectedServer>();
 
   constructor(config: Config["models"], deps: ProvidersDeps) {
     this.#config = config;
     this.#deps = deps;
+    this.#ollama = new OllamaModels({
+      fetch: (input, init) => (deps.fetch ?? fetch)(input, init),
+      monotonic: () => deps.clock.monotonic(),
+    });
   }
 
   /** Remembers a detected server and what it reported about its model. */
@@ -123,20 +131,23 @@ export class Providers {
     if (api === undefined || baseUrl === undefined) return undefined;
     const catalogued = config?.api === undefined ? await inCatalogue(provider, id) : undefined;
     if (catalogued) return { ...catalogued, ...defined({ baseUrl: config?.baseUrl, ...configured(listed) }) };
+    const shown = api === "ollama" ? await this.#ollama.show(baseUrl, id) : undefined;
     return {
       provider,
       id,
       api,
       baseUrl,
       contextWindow:
-        listed?.contextWindow ??
+        (shown && listed?.contextWindow === modelDefaults.contextWindow ? undefined : listed?.contextWindow) ??
+        shown?.contextWindow ??
         this.#learned.get(provider)?.contextWindow ??
         known?.contextWindow ??
         modelDefaults.contextWindow,
       maxTokens: listed?.maxTokens ?? modelDefaults.maxTokens,
       cost: listed?.cost ?? modelDefaults.cost,
-      thinking: listed?.thinking ?? ["off"],
-      images: listed?.images ?? false,
+      thinking: listed?.thinking ?? shown?.thinking ?? ["off"],
+      images: listed?.images ?? shown?.images ?? false,
+      tools: shown?.tools,
     };
   }
 

@@ -72,6 +72,7 @@ export function openTelemetry(): Telemetry {
     model: (model) => tracedModel(tracer, model, (sessionId) => inside(ofSession(sessionId))),
     tools: (host) => ({
       list: (agent) => host.list(agent),
+      shown: (agent, contextWindow) => host.shown?.(agent, contextWindow) ?? host.list(agent),
       find: (agent, name) => {
         const tool = host.find(agent, name);
         return tool && traced(tool);

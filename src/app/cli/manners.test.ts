@@ -126,6 +126,11 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "outbox retry": { argv: () => ["unknown"] },
   "outbox drop": { argv: () => ["unknown"] },
   connectors: { argv: () => [], isList: true },
+  "pair list": { argv: () => [], isList: true },
+  "pair yes": { argv: () => ["unknown"] },
+  "pair no": { argv: () => ["unknown"] },
+  "pair block": { argv: () => ["unknown"] },
+  "pair forget": { argv: () => ["unknown"] },
   "approvals list": { argv: () => [], isList: true },
   "approvals show": { argv: () => ["unknown"] },
   "approvals yes": { argv: () => ["unknown"] },
@@ -222,7 +227,16 @@ const required = (call: string): readonly string[] =>
 const READERS = [
   ...["agents list", "agents show", "subagents list", "subagents info", "subagents log", "swarms list", "swarms show"],
   ...["tree", "history", "inbox", "cron list", "cron show", "cron runs", "heartbeat", "outbox list", "budget list"],
-  ...["people list", "people show", "people sessions", "connectors", "approvals list", "approvals show", "audit"],
+  ...[
+    "people list",
+    "people show",
+    "people sessions",
+    "connectors",
+    "pair list",
+    "approvals list",
+    "approvals show",
+    "audit",
+  ],
 ];
 
 describe("a command that only reads", () => {

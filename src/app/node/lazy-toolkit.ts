@@ -20,8 +20,14 @@ export function lazyToolkit(): LazyToolkit {
     throw new InvariantError("A run asked for its tools before they were loaded.");
   };
   const become = ({ tools, promptOf, surroundingsOf, placeOf, close }: Toolkit): void => {
-    const { list, find, known } = tools;
-    Object.assign(toolkit.tools, { list: list.bind(tools), find: find.bind(tools), known: known?.bind(tools) });
+    const { list, shown, find, known } = tools;
+    const bound = {
+      list: list.bind(tools),
+      shown: shown?.bind(tools),
+      find: find.bind(tools),
+      known: known?.bind(tools),
+    };
+    Object.assign(toolkit.tools, bound);
     Object.assign(toolkit, { promptOf, surroundingsOf, placeOf, close });
   };
   const toolkit: LazyToolkit = {
@@ -34,9 +40,9 @@ export function lazyToolkit(): LazyToolkit {
       return loading;
     },
     tools: { list: notLoaded, find: notLoaded },
-    async promptOf(agent) {
+    async promptOf(agent, contextWindow) {
       await toolkit.ready();
-      return toolkit.promptOf(agent);
+      return toolkit.promptOf(agent, contextWindow);
     },
     async surroundingsOf(agent, call, rights) {
       await toolkit.ready();

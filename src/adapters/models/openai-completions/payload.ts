@@ -35,7 +35,8 @@ export function payloadText({ model, request, thinking }: ProviderCall): string 
   return `${head.slice(0, -1)}${toolTexts},"messages":[${messageTexts(system, sent).join(",")}]}`;
 }
 
-function answerLimit(model: ProviderModel, chars: number): number {
+/** How long the answer may be beside a prompt of so many characters. */
+export function answerLimit(model: ProviderModel, chars: number): number {
   const free = model.contextWindow - Math.ceil(chars / CHARS_PER_TOKEN) - MARGIN_TOKENS;
   return Math.min(model.maxTokens, Math.max(MIN_ANSWER_TOKENS, free));
 }

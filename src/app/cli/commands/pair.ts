@@ -2,6 +2,7 @@
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
+import { printList, printResult } from "../print.ts";
 
 interface Waiting {
   readonly code: string;
@@ -13,14 +14,12 @@ interface Waiting {
 const list = defineAction({
   summary: "list who waits to be let in",
   async run(context) {
-    const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/pairings" }))) as {
+    const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/pairings" }), {
+      reads: true,
+    })) as {
       items: readonly Waiting[];
     };
-    const { json, stdout } = context;
-    if (json) stdout.write(`${JSON.stringify({ items, next: null })}\n`);
-    else if (items.length === 0) stdout.write("No one waits to be let in.\n");
-    else for (const one of items) stdout.write(`${line(one)}\n`);
-    return undefined;
+    return printList(context, { items, line, empty: "No one waits to be let in." });
   },
 });
 
@@ -51,10 +50,8 @@ async function decide(context: CommandContext, answer: string, done: string): Pr
     account: string;
     person: string | null;
   };
-  const { json, stdout } = context;
   const person = result.person === null ? "" : ` as ${result.person}`;
-  stdout.write(json ? `${JSON.stringify(result)}\n` : `${result.account} ${done}${person}.\n`);
-  return undefined;
+  return printResult(context, result, `${result.account} ${done}${person}.`);
 }
 
 export const pairCommand: Group = {
