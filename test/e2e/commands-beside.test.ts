@@ -124,6 +124,7 @@ const lines = (): readonly Line[] => [
 const LOCAL: Readonly<Record<string, string>> = {
   connectors: "shows what the running engine is connected to",
   chat: "needs a terminal: chat.test.ts",
+  demo: "has an engine and a home of its own: demo.test.ts",
   send: "answers with the engine: send.test.ts",
   status: "says whether an engine runs: send.test.ts",
   "remote list": "reads a file",

@@ -58,6 +58,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 /** A command line for every action; `isList`: it prints `{ items, next }`. An action that is not here fails the test. */
 const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; readonly isList?: true }>> = {
   chat: { argv: () => [] },
+  demo: { argv: () => [] },
   send: { argv: () => ["hello"] },
   status: { argv: () => [] },
   "remote list": { argv: () => [], isList: true },

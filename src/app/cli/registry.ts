@@ -16,6 +16,10 @@ export const REGISTRY: Registry = {
     summary: "talk with an agent in the terminal",
     load: async () => (await import("./commands/chat.ts")).chatCommand,
   },
+  demo: {
+    summary: "show in twenty seconds what it does: work, schedules, budgets, a kill -9 and the answers after it",
+    load: async () => (await import("./commands/demo.ts")).demoCommand,
+  },
   send: {
     summary: "send one message and print the answer",
     load: async () => (await import("./commands/send.ts")).sendCommand,

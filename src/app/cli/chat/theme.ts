@@ -35,7 +35,7 @@ export function themeOf(env: Readonly<Record<string, string | undefined>>): Them
   const color = (on: number): Paint => (hasColor ? sgr(on, 39) : plain);
   return {
     dim: hasColor ? sgr(2, 22) : plain,
-    bold: sgr(1, 22),
+    bold: env.FORCE_PLAIN ? plain : sgr(1, 22),
     italic: sgr(3, 23),
     person: color(36),
     good: color(32),
