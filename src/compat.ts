@@ -118,6 +118,7 @@ export {
   UsageError,
   WaitCycleError,
 } from "./core/errors.ts";
+export type { FileReference } from "./core/file-reference.ts";
 export type { CompactionSettings, ContextLimits, MemoryFlushSettings } from "./core/history/compaction-settings.ts";
 export {
   type Block,
@@ -143,7 +144,6 @@ export {
   type SessionId,
   type SessionKey,
 } from "./core/ids.ts";
-export type { FileReference } from "./core/message/file-reference.ts";
 export type { IncomingMessage } from "./core/message/incoming-message.ts";
 export type {
   Message,

@@ -110,6 +110,11 @@ export function filesContract(open: Opener): void {
     expect(await world.refused([post, hold("none")])).toBe("missing");
     expect(await world.refused([post, hold("a", "bob")])).toBe("missing");
     expect(await world.store.agentByKey(to.sessionKey)).toBeUndefined();
+    expect(await world.refused([post, { op: "file.hold", files: ["a"], by: to, person: "bob", ifKept: true }])).toBe(
+      "missing",
+    );
+    await world.done([post, { op: "file.hold", files: ["none"], by: to, ifKept: true }]);
+    expect(await world.store.holdsFile(create.id, "none")).toBe(false);
     await world.done([post, hold("a", "ann")]);
     await world.done([hold("a", "ann")]);
     const agent = await world.store.agentByKey(to.sessionKey);

@@ -1,6 +1,7 @@
 /** Agents, runs, the outbox and mailboxes, as lists and commands. */
 import type { AgentTree } from "../../core/agent/agent-tree.ts";
 import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { FileReference } from "../../core/file-reference.ts";
 import type { List } from "../../core/list.ts";
 import type { RunRecord, RunResult } from "../../core/run/run.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
@@ -96,6 +97,8 @@ export interface MailboxItem {
   readonly runId?: string;
   readonly text?: string;
   readonly isError?: boolean;
+  /** Read one with `mailbox.file(item.id, file.id)`. */
+  readonly files?: readonly FileReference[];
   readonly createdAt: number;
   readonly [field: string]: unknown;
 }
@@ -109,6 +112,8 @@ export interface Mailbox {
   }): Promise<List<MailboxItem, number>>;
   /** What waits, then what arrives. An item comes again until it is acknowledged. */
   items(options?: { readonly signal?: AbortSignal }): AsyncGenerator<MailboxItem>;
+  /** The bytes of a file of an item. */
+  file(item: string, file: string): Promise<Uint8Array<ArrayBuffer>>;
   /** The items leave the mailbox. Durable when it resolves. */
   ack(...ids: readonly string[]): Promise<void>;
 }
@@ -121,6 +126,7 @@ export const mailboxOf = (api: EngineApi, user: string | undefined): Mailbox => 
       yield data as unknown as MailboxItem;
     }
   },
+  file: (item, file) => api.bytes(pathOf("api", "deliveries", item, "files", file), { user }),
   async ack(...ids) {
     await api.post("/api/deliveries/ack", { ids, user });
   },

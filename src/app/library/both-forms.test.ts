@@ -105,6 +105,7 @@ const METHODS: Readonly<Record<string, Case>> = {
       break;
     }
   },
+  "mailbox.file": (r, n) => expect(r.mailbox(n).file("x.0", "file_none")).rejects.toMatchObject(nothingThere),
   "mailbox.ack": async (r, n) => {
     const { items } = await r.mailbox(n).list();
     await r.mailbox(n).ack(...items.map(({ id }) => id));

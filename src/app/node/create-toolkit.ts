@@ -7,6 +7,7 @@ import type { OwnerReader } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
+import { type StoredFiles, storedFiles } from "../../adapters/tools/files/stored-files.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
@@ -59,6 +60,8 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   readonly store: OwnerReader;
   /** Whose an account is, and which tools a list leaves out. Absent: every account is a person, and no tool is left out. */
   readonly directory?: Directory;
+  /** Files that came with messages. Absent: there are none. */
+  readonly stored?: StoredFiles;
   /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
   /** Tools for the web. */
@@ -90,7 +93,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
   const commands = options.commands?.({ placesOf, marks });
   const all = [
     currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
-    ...fileTools({ placesOf, personOf: whose("now"), marks }),
+    ...fileTools({ placesOf, personOf: whose("now"), marks, stored: options.stored }),
     ...(commands?.tools ?? []),
     ...(options.web ?? []),
     ...more,
@@ -161,6 +164,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     store,
     directory: parts.system.directory,
     marks: parts.marks,
+    stored: parts.system.files && storedFiles(store, parts.system.files),
     systemAgents,
     tools,
     permanentAgents: permanentAgentsOf(store, clock).list,

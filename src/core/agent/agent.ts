@@ -63,4 +63,6 @@ export interface AgentSeed {
   readonly lines: readonly string[];
   readonly leaf: EntryId;
   readonly createdAt: number;
+  /** The files that these lines refer to, if they come from another agent's history. */
+  readonly holds?: readonly string[];
 }

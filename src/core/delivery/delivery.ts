@@ -4,6 +4,7 @@
  * what is `waiting-reader` waits in a mailbox (M27), what is `unroutable` waits for a route (M26).
  */
 import { z } from "zod";
+import { fileReferenceSchema } from "../file-reference.ts";
 import type { AgentId, DeliveryId, RunId } from "../ids.ts";
 import { personIdSchema } from "../people/person.ts";
 
@@ -23,6 +24,8 @@ export const payloadSchema = z
     text: z.string().optional(),
     mediaUrl: z.string().optional(),
     mediaUrls: z.array(z.string()).optional(),
+    /** Files of the file store. They are kept as long as the delivery exists. */
+    files: z.array(fileReferenceSchema).readonly().optional(),
     replyToId: z.string().optional(),
     isError: z.boolean().optional(),
     /** The trigger's slot that gets the result. Not sent to a channel. */

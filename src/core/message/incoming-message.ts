@@ -1,6 +1,6 @@
 /** A person's message from a channel, before it has an agent and a sequence. */
 import type { DeliveryContext } from "../delivery/delivery.ts";
-import type { FileReference } from "./file-reference.ts";
+import type { FileReference } from "../file-reference.ts";
 import type { QueueSettings } from "./queue.ts";
 
 /** `album`: a part of several files that were sent as one; its parts may come further apart. */

@@ -4,10 +4,10 @@
  */
 import { z } from "zod";
 import { deliveryContextSchema } from "../delivery/delivery.ts";
+import { fileReferenceSchema } from "../file-reference.ts";
 import { agentIdSchema } from "../id-schemas.ts";
 import type { AgentId, MessageId, RunId } from "../ids.ts";
 import { behalfSchema } from "../people/behalf.ts";
-import { fileReferenceSchema } from "./file-reference.ts";
 import { permissionsSchema } from "./permissions.ts";
 import { queueSettingsSchema } from "./queue.ts";
 import { type RunOverrides, runOverridesSchema } from "./run-overrides.ts";

@@ -3,8 +3,8 @@
  * the file store; a blob is durable before a row names it, and its name is never used again for other bytes.
  */
 import { z } from "zod";
-import { behalfSchema } from "../people/behalf.ts";
-import type { FileReference } from "./file-reference.ts";
+import type { FileReference } from "../file-reference.ts";
+import { behalfSchema, isUntrusted } from "../people/behalf.ts";
 
 /** What the model gets of a file, decided once when it is stored, so that a prompt never changes later (L11). */
 export const shownFileSchema = z.discriminatedUnion("as", [
@@ -46,8 +46,8 @@ export const blobsOf = ({ blob, shown }: StoredFile): readonly string[] =>
   shown.as === "reference" || shown.blob === blob ? [blob] : [blob, shown.blob];
 
 /** A file as messages, entries and deliveries name it. */
-export function referenceTo({ id, name, mimeType, size, shown }: StoredFile): FileReference {
+export function referenceTo({ id, name, mimeType, size, shown, behalf }: StoredFile): FileReference {
   const characters = shown.as === "text" ? shown.characters : undefined;
   const why = shown.as === "reference" ? shown.why : undefined;
-  return { id, name, mimeType, size, as: shown.as, characters, why };
+  return { id, name, mimeType, size, as: shown.as, characters, why, untrusted: isUntrusted(behalf) || undefined };
 }

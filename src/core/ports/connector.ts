@@ -6,12 +6,14 @@
 import type { Conversation } from "../agent/address.ts";
 import type { SendDecision } from "../agent/send-policy.ts";
 import type { DeliveryContext, Payload, SendingClass } from "../delivery/delivery.ts";
+import type { FileReference } from "../file-reference.ts";
 import type { AgentId, DeliveryId, MessageId, RunId } from "../ids.ts";
 import type { IncomingMessage } from "../message/incoming-message.ts";
 import type { QueueSettings } from "../message/queue.ts";
 
 export interface ConnectorCapabilities {
   readonly sendText: boolean;
+  /** Absent: a line in the text names each file instead. */
   readonly sendFiles?: { readonly modes: readonly ("document" | "photo" | "video" | "voice")[] };
   readonly reactions?: boolean;
   readonly typing?: boolean;
@@ -55,6 +57,19 @@ export type Accepted =
   | { readonly status: "stale" }
   | { readonly status: "refused"; readonly say?: string };
 
+/** The file store, as a connector uses it. */
+export interface ConnectorFiles {
+  /** Of one file. A connector need not load a larger one. */
+  readonly maxBytes: number;
+  /**
+   * Stores a file that came with a message of this user; name the result in the message's `files`. Durable when it resolves.
+   * The same content under the same name is the same file. Rejects with `TooLargeError` beyond a limit.
+   */
+  put(file: { readonly data: Uint8Array; readonly name?: string; readonly userId: string }): Promise<FileReference>;
+  /** The bytes of a file of a delivery; undefined if it was removed. */
+  read(file: Pick<FileReference, "id">): Promise<Uint8Array | undefined>;
+}
+
 /** What a connector may call. Both calls are durable when they resolve. After a rejection the connector must not acknowledge. */
 export interface ConnectorHost {
   accept(message: IncomingMessage): Promise<Accepted>;
@@ -65,6 +80,8 @@ export interface ConnectorHost {
   note?(message: IncomingMessage): Promise<Accepted>;
   /** Whether this group wants to be answered without being addressed; undefined: as the account says. */
   groupActivation?(conversation: Conversation): Promise<"mention" | "always" | undefined>;
+  /** Absent: this engine stores no files. */
+  readonly files?: ConnectorFiles;
   /** Words that begin a new session. */
   readonly resetTriggers?: readonly string[];
   /** Whether commands are read from texts of this connector. Absent: they are. */

@@ -245,9 +245,13 @@ export type Op =
    * file exists already, or if its person's files would exceed `quota` bytes; then nothing is written.
    */
   | { readonly op: "file.put"; readonly file: StoredFile; readonly quota: number }
-  /** An agent or a delivery refers to files: they are kept as long as it exists. Refused if one is not a file of `person`. */
+  /**
+   * An agent or a delivery refers to files: they are kept as long as it exists. Refused if one is not a file of `person`;
+   * with `ifKept` one that does not exist is left out instead.
+   */
   | {
       readonly op: "file.hold";
+      readonly ifKept?: true;
       readonly files: readonly string[];
       readonly by: Recipient | { readonly delivery: DeliveryId };
       readonly person?: string;

@@ -175,11 +175,9 @@ export class AgentSystem {
     connector: Parameters<typeof hostFor>[0],
     post: AgentSystem["post"] = (request) => this.post(request),
   ): ConnectorHost {
-    return hostFor(
-      connector,
-      post,
-      withFields(this.#options, { conversations: this.#conversations, pairing: this.pairing }),
-    );
+    const personOf = async (channel: string, userId: string) => (await this.directory.recent()).sender(channel, userId);
+    const [conversations, pairing] = [this.#conversations, this.pairing];
+    return hostFor(connector, post, withFields(this.#options, { conversations, pairing, personOf }));
   }
 
   readonly #conversations: Conversations = {

@@ -5,9 +5,18 @@ import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
 import { messageId, type RunId } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Source } from "../../core/message/message.ts";
-import type { Accepted, Connector, ConnectorHost, IncomingCommand } from "../../core/ports/connector.ts";
+import { referenceTo } from "../../core/message/stored-file.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type {
+  Accepted,
+  Connector,
+  ConnectorFiles,
+  ConnectorHost,
+  IncomingCommand,
+} from "../../core/ports/connector.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../core/text-limits.ts";
 import type { CommandParts } from "../commands/chat-command.ts";
+import type { FileService } from "../files/file-service.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import type { Pairing } from "../people/pairing.ts";
 import type { PostRequest } from "./message-ingress.ts";
@@ -26,6 +35,9 @@ export interface HostOptions {
   readonly resetTriggers?: readonly string[];
   readonly textLimits?: Pick<TextLimits, "messageCharacters">;
   readonly commands?: CommandParts;
+  readonly files?: FileService;
+  /** Whose account it is now. Needed to store files. */
+  readonly personOf?: (connector: string, userId: string) => Promise<PersonId>;
   /** What a conversation's agent is and does now. Absent: nothing is known of it. */
   readonly conversations?: Conversations;
   /** Who may write. Absent: everyone. */
@@ -82,6 +94,7 @@ export function hostFor(
     return entry.let === "in" ? undefined : { status: "refused", say: entry.say };
   };
   return {
+    files: filesFor(connector.name, options),
     get commands() {
       return options.commands?.isOn?.(connector.name) ?? true;
     },
@@ -160,6 +173,22 @@ function aboutConversation({ subject, groupChannel, space }: Omit<IncomingMessag
   return subject === undefined && groupChannel === undefined && space === undefined
     ? undefined
     : { subject, groupChannel, space };
+}
+
+function filesFor(connector: string, { files, personOf }: HostOptions): ConnectorFiles | undefined {
+  if (!files || !personOf) return undefined;
+  return {
+    get maxBytes() {
+      return files.limits.maxBytes;
+    },
+    async put({ data, name, userId }) {
+      return referenceTo(await files.put({ data, name, behalf: { person: await personOf(connector, userId) } }));
+    },
+    async read({ id }) {
+      const file = await files.find(id);
+      return file && files.read(file);
+    },
+  };
 }
 
 function acceptedAs(result: AcceptResult): Accepted {

@@ -10,8 +10,8 @@ import type { AgentState } from "../../core/agent/state.ts";
 import { defined } from "../../core/defined.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
+import { isStored } from "../../core/file-reference.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
-import { isStored } from "../../core/message/file-reference.ts";
 import type { MessageBody, NewMessage, Source } from "../../core/message/message.ts";
 import { type Behalf, joined } from "../../core/people/behalf.ts";
 import { OWNER } from "../../core/people/person.ts";
@@ -116,7 +116,10 @@ export class MessageIngress {
       const whose = await this.#behalfOf(request, asking);
       return { behalf: whose, to: await this.#recipient(request, whose) };
     });
-    const message: NewMessage = { body, source, delivery, behalf, acceptedAt: this.#ports.clock.now() };
+    const message: NewMessage = {
+      ...{ body, source, delivery, acceptedAt: this.#ports.clock.now() },
+      behalf: withFiles(behalf, body),
+    };
     const result = await this.#accept(request, message, to, asking).catch((error) => {
       // The agent of a known key may have been removed: then it is created again.
       if (!(error instanceof NotFoundError) || !("sessionKey" in to) || !this.#knownKeys.delete(to.sessionKey))
@@ -223,8 +226,17 @@ export class MessageIngress {
 /** The agent refers to the files of its message from the commit that accepts it: no sweep removes them. They are its person's. */
 function holdsOf({ body, behalf }: NewMessage, by: Recipient): readonly Op[] {
   const stored = body.kind === "user" ? (body.files ?? []).filter(isStored) : [];
-  if (stored.length === 0) return [];
-  return [{ op: "file.hold", files: stored.map(({ id }) => id), by, person: behalf?.person }];
+  const inherited = "create" in by ? (by.create?.holds ?? []) : [];
+  const holds: Op[] = [];
+  if (stored.length > 0) holds.push({ op: "file.hold", files: stored.map(({ id }) => id), by, person: behalf?.person });
+  if (inherited.length > 0) holds.push({ op: "file.hold", files: inherited, by, ifKept: true });
+  return holds;
+}
+
+/** A file that was made of untrusted text brings that text into the context (M32). */
+function withFiles(behalf: Behalf | undefined, body: MessageBody): Behalf | undefined {
+  const isMarked = body.kind === "user" && body.files?.some(({ untrusted }) => untrusted);
+  return behalf && isMarked ? { ...behalf, untrusted: true } : behalf;
 }
 
 /** A person who stops or resets an agent takes its open questions back, in the same commit (M31). */

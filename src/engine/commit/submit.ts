@@ -30,12 +30,25 @@ export function submit(
 /** Commits. If the answer was lost, asks the store for the outcome by the change's id (M2). */
 export async function commitKnown(store: Pick<Store, "commit" | "outcome">, change: Change): Promise<CommitResult> {
   try {
-    return await store.commit(change);
+    return await store.commit(withHolds(change));
   } catch (error) {
     const outcome = await store.outcome(change.id).catch(() => undefined);
     if (outcome) return outcome;
     throw error;
   }
+}
+
+/**
+ * A delivery refers to its files from the commit that makes it, whoever makes it: no sweep removes them before it has ended. At the
+ * end, so that the results of the other ops keep their places.
+ */
+export function withHolds(change: Change): Change {
+  const holds = change.ops.flatMap((op): Op[] => {
+    if (op.op !== "delivery.add") return [];
+    const files = op.delivery.payload.files?.map(({ id }) => id) ?? [];
+    return files.length === 0 ? [] : [{ op: "file.hold", files, by: { delivery: op.delivery.id }, ifKept: true }];
+  });
+  return holds.length === 0 ? change : { ...change, ops: [...change.ops, ...holds] };
 }
 
 /** The same changes, with posted messages claimed for a node unless they name one themselves. */

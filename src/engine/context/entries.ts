@@ -4,10 +4,11 @@
  */
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { unreachable } from "../../core/errors.ts";
+import type { FileReference } from "../../core/file-reference.ts";
 import { type Block, type Entry, entryLine, TRANSCRIPT_VERSION, type Untrusted } from "../../core/history/entry.ts";
+import { fileBlock } from "../../core/history/file-block.ts";
 import { type AgentId, type EntryId, entryId, type Ids, type RunId, type SessionId } from "../../core/ids.ts";
-import type { FileReference } from "../../core/message/file-reference.ts";
-import type { Message } from "../../core/message/message.ts";
+import type { Message, MessageBody } from "../../core/message/message.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
 import type { Standing } from "../../core/rights/decide.ts";
 import { untrustedSource } from "../people/untrusted.ts";
@@ -47,6 +48,8 @@ export function firstLines(
   return { lines: [entryLine(header), entryLine(start)], leaf };
 }
 
+type UserBody = Extract<MessageBody, { kind: "user" }>;
+
 const text = (value: string): Block[] => [{ type: "text", text: value }];
 
 /** A message of the inbox as an entry. Kinds that are commands to the engine have none. `speaker`: a line about who wrote it. */
@@ -58,7 +61,7 @@ export function messageEntry(message: Message, runId?: RunId, speaker?: string):
       return {
         type: "message",
         role: "user",
-        content: text([speaker ?? [], wrapUserMessage(body.text, body.files)].flat().join("\n")),
+        content: userContent(body, speaker),
         runId,
         ...common,
       };
@@ -90,6 +93,18 @@ export function messageEntry(message: Message, runId?: RunId, speaker?: string):
   }
 }
 
+/** The words, with a line for each file of which the model is shown no more; then a block for each other file. */
+function userContent({ text: said, files = [] }: UserBody, speaker: string | undefined): Block[] {
+  const words = [speaker ?? [], wrapUserMessage(said, files.filter(isOnlyNamed))].flat().join("\n");
+  const blocks = fileBlocks(files);
+  return words === "" && blocks.length > 0 ? blocks : [...text(words), ...blocks];
+}
+
+const isOnlyNamed = ({ as }: FileReference): boolean => as === undefined || as === "reference";
+
+const fileBlocks = (files: readonly FileReference[]): Block[] =>
+  files.filter((file) => !isOnlyNamed(file)).map((file) => fileBlock(fileLine(file), file));
+
 /** Who wrote a message, as a line before it; undefined if it is the agent's own person. */
 export type SpeakerLine = (message: Message) => string | undefined;
 
@@ -107,7 +122,9 @@ export function messageEntries(messages: readonly Message[], runId?: RunId, spea
 export function promptEntry(prompt: string, messages: readonly Message[], at: number, runId: RunId): EntryDraft {
   const seqs = messages.map((message) => message.seq);
   const untrusted = messages.map(untrustedSource).find((source) => source !== undefined);
-  return { type: "message", role: "user", content: text(prompt), timestamp: at, runId, seqs, untrusted };
+  const files = messages.flatMap(({ body }) => (body.kind === "user" ? fileBlocks(body.files ?? []) : []));
+  const content = [...text(prompt), ...files];
+  return { type: "message", role: "user", content, timestamp: at, runId, seqs, untrusted };
 }
 
 export const resetMarker = (sessionId: SessionId, at: number, message?: string): EntryDraft => ({
@@ -162,7 +179,8 @@ export function toolEntry(result: ToolResult, at: number, runId: RunId): EntryDr
 }
 
 /** Escapes everything in a text that reads like one of the engine's tags, in any case or spacing. */
-export const escapeTags = (text: string): string => text.replace(/<(?=[\s/]*(?:system_message|speaker))/giu, "&lt;");
+export const escapeTags = (text: string): string =>
+  text.replace(/<(?=[\s/]*(?:system_message|speaker|file_content))/giu, "&lt;");
 
 /** The line that says who wrote a message. Only the engine writes it. */
 export function speakerLine({ person, role }: Standing, name?: string): string {
@@ -182,8 +200,11 @@ export function wrapSystemMessage(text: string, origin?: string): string {
 /** Names and types come from outside too; a line break in one would pass for another line. */
 const onOneLine = (text: string): string => escapeTags(text.replace(/[\r\n\u2028\u2029]+/gu, " "));
 
-export const fileLine = (file: FileReference): string =>
-  `File received: ${onOneLine(file.name)} (${onOneLine(file.mimeType)}, ${file.size} bytes)`;
+export function fileLine({ id, name, mimeType, size, as, why }: FileReference): string {
+  const known = as === undefined ? "" : `, id ${id}`;
+  const reason = why === undefined ? "" : ` ${onOneLine(why)}`;
+  return `File received: ${onOneLine(name)} (${onOneLine(mimeType)}, ${size} bytes${known})${reason}`;
+}
 
 /** What a person wrote, with a line for each file. */
 export function wrapUserMessage(text: string, files: readonly FileReference[] = []): string {

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { InvariantError, NotFoundError, TooLargeError } from "../../core/errors.ts";
 import type { ShownFile, StoredFile } from "../../core/message/stored-file.ts";
-import type { Behalf } from "../../core/people/behalf.ts";
+import { type Behalf, isUntrusted } from "../../core/people/behalf.ts";
 import type { FileInspector, ShownContent } from "../../core/ports/file-inspector.ts";
 import type { BlobStore, Ports } from "../../core/ports/ports.ts";
 import { submit } from "../commit/submit.ts";
@@ -84,7 +84,9 @@ export class FileService {
       const known = await store.file(id);
       if (known) return known;
       const from = await this.get(file.id);
-      const own = { ...from, id, behalf, createdAt: clock.now() };
+      // What led to its content goes with it (M30, M32).
+      const marked: Behalf = isUntrusted(from.behalf) ? { ...behalf, untrusted: true } : behalf;
+      const own = { ...from, id, behalf: marked, createdAt: clock.now() };
       if (await this.#commit(own)) return own;
     }
     throw noFile(file.id);
@@ -128,6 +130,11 @@ export class FileService {
     await blobs.write(blob, data);
     if (shownData) await blobs.write(`${blob}-shown`, shownData);
     return { sha, mimeType, size: data.length, blob, shown: shownAs(shown, shownData ? `${blob}-shown` : blob) };
+  }
+
+  /** Undefined if there is none. */
+  find(id: string): Promise<StoredFile | undefined> {
+    return this.#deps.ports.store.file(id);
   }
 
   /** A file of this person; of anyone if none is named. Rejects with the same error if it is another's. */

@@ -66,7 +66,7 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
   const { target, waits } = routed(route);
   const connector = connectors.get(target.channel ?? "");
   const limit = route.state === "unroutable" ? UNROUTED_TEXT : connector?.capabilities.maxTextLength;
-  const { text: whole } = payload;
+  const whole = connector && !connector.capabilities.sendFiles ? withFileLines(payload) : payload.text;
   const { person } = draft;
   const parts = whole === undefined || limit === undefined ? [whole] : splitText(whole, limit);
   return parts.map((text, index) => ({
@@ -79,6 +79,13 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
     createdAt: draft.at,
     waits,
   }));
+}
+
+/** The text for a channel that cannot carry files: a line names each. */
+function withFileLines({ text, files = [] }: Payload): string | undefined {
+  if (files.length === 0) return text;
+  const lines = files.map(({ name, mimeType, size }) => `[File: ${name} (${mimeType}, ${size} bytes)]`);
+  return [text ?? [], lines].flat().join("\n");
 }
 
 /** The same ops. Deliveries among them wait for a reader or a route if no connector sends them. */
@@ -131,7 +138,8 @@ export function suppressed(draft: DeliveryDraft, payload: Payload, reason: strin
 
 function whySuppressed(target: DeliveryContext, payload: Payload, sent: AlreadySent): string | undefined {
   const text = payload.text?.trim() ?? "";
-  if (text === "" && !payload.mediaUrl && !payload.mediaUrls?.length) return "empty answer";
+  const { mediaUrl, mediaUrls = [], files = [] } = payload;
+  if (text === "" && !mediaUrl && mediaUrls.length + files.length === 0) return "empty answer";
   if (isSilentReply(text)) return "silent reply";
   const here = targetKey(target);
   const isSent = sent.targets.some((other, at) => targetKey(other) === here && sent.texts[at]?.trim() === text);

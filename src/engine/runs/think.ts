@@ -26,11 +26,13 @@ export async function think(
   shape: (messages: readonly ModelMessage[]) => readonly ModelMessage[] = (messages) => messages,
 ): Promise<Thought> {
   const { choice, system, tools } = await setupOf(ports, lease, run);
+  const history = await lease.messages();
+  const messages = (await ports.showFiles?.(lease.agentId, history)) ?? history;
   const request: ModelRequest = {
     ...choice,
     system,
     // A copy: the context grows while the request must not change.
-    messages: [...shape(await lease.messages())],
+    messages: [...shape(messages)],
     tools,
     sessionId: lease.sessionId,
   };

@@ -7,10 +7,11 @@ import type { SystemPromptReport } from "../../core/agent/system-prompt-report.t
 import type { Budgets } from "../../core/budget/budget.ts";
 import type { NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { ContextLimits } from "../../core/history/compaction-settings.ts";
+import type { AgentId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { Gate } from "../../core/ports/gate.ts";
-import type { ModelChoice } from "../../core/ports/model.ts";
+import type { ModelChoice, ModelMessage } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Watchdog } from "../../core/ports/watchdog.ts";
 import type { RunResult } from "../../core/run/run.ts";
@@ -115,6 +116,8 @@ export interface RunPorts extends Ports {
     wishes?: RunOverrides,
     chosen?: ModelChoice,
   ): ContextLimits | Promise<ContextLimits>;
+  /** Puts the files in their places, as a model is shown them. Absent: a model reads only that they exist. */
+  showFiles?(agentId: AgentId, messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]>;
   /** Who is who, for the line before a message of someone other than the agent's person. */
   readonly directory?: Directory;
   /** The person an agent belongs to. Asked only about agents that an earlier version made. */

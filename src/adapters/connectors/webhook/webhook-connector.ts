@@ -37,7 +37,8 @@ export interface WebhookDeps {
 export function webhookConnector({ clock, post, targets }: WebhookDeps): Connector {
   return {
     name: WEBHOOK_CHANNEL,
-    capabilities: { sendText: true },
+    // It names the files; the application loads them from the gateway.
+    capabilities: { sendText: true, sendFiles: { modes: ["document"] } },
     sendingClass: "idempotent",
     takesOver: (target, profile) => takenOver(targets(), target, profile),
     start: async () => {},

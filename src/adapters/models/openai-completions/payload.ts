@@ -75,7 +75,7 @@ function writtenFor(model: ProviderModel, to: string, message: ModelMessage): Wr
 const NONE: readonly Json[] = [];
 
 function sentFor(model: ProviderModel, message: ModelMessage): readonly Json[] {
-  if (message.role === "tool") return [resultOf(message)];
+  if (message.role === "tool") return [resultOf(model, message)];
   if (message.role === "user") return [{ role: "user", content: userContent(model, message.content) }];
   return assistantOf(model, message);
 }
@@ -125,7 +125,7 @@ function userContent(model: ProviderModel, content: readonly Block[]): unknown {
   return content.flatMap((block): Json[] => {
     if (block.type === "text") return [{ type: "text", text: block.text.toWellFormed() }];
     if (block.type !== "image") return [];
-    return model.images ? pictureOf(block) : [{ type: "text", text: "(an image this model cannot see)" }];
+    return model.images ? pictureOf(block) : [{ type: "text", text: UNSEEN }];
   });
 }
 
@@ -134,13 +134,15 @@ const pictureOf = (block: Block): Json[] =>
     ? [{ type: "image_url", image_url: { url: `data:${block.mimeType};base64,${block.data}` } }]
     : [];
 
-function resultOf({ content, toolCallId }: ModelMessage): Json {
+const UNSEEN = "(an image this model cannot see)";
+
+function resultOf({ images }: ProviderModel, { content, toolCallId }: ModelMessage): Json {
   const text = textOf(content);
   const pictures = content.some((block) => block.type === "image");
   return {
     role: "tool",
     tool_call_id: validId(toolCallId ?? ""),
-    content: text === "" ? (pictures ? "(images follow)" : "(nothing)") : text,
+    content: text === "" ? (pictures ? (images ? "(images follow)" : UNSEEN) : "(nothing)") : text,
   };
 }
 

@@ -105,10 +105,12 @@ export function allFiles(db: Database): { readonly file: StoredFile; readonly ho
   });
 }
 
-export function holdFiles({ db, agents, touched }: Applying, { files, by, person }: OpOf<"file.hold">): undefined {
+export function holdFiles({ db, agents, touched }: Applying, op: OpOf<"file.hold">): undefined {
+  const { files, by, person, ifKept = false } = op;
   const holder = "delivery" in by ? `delivery:${by.delivery}` : `agent:${agentOf(agents, by).id}`;
   for (const id of files) {
     const row = db.get<RecordRow>(SELECT, id);
+    if (!row && ifKept) continue;
     if (!row || (person !== undefined && recordOf(row).behalf.person !== person))
       throw new RefusedChange("missing", `There is no file ${id}.`);
     db.run(HOLD, id, holder);

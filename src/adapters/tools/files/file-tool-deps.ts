@@ -8,11 +8,14 @@ import type { EffectDetail } from "../../../core/rights/effect-detail.ts";
 import { allowedPath, type Places, pathText } from "./allowed-path.ts";
 import type { Disk } from "./disk.ts";
 import type { FileMarks } from "./file-marks.ts";
+import type { StoredFiles } from "./stored-files.ts";
 
 export interface FileToolDeps {
   readonly disk: Disk;
   readonly marks: FileMarks;
   placesOf(agent: AgentRecord): Places | Promise<Places>;
+  /** Files that came with messages. Absent: there are none. */
+  readonly stored?: StoredFiles;
   /** Whose files an agent works with. Absent: no one else's. */
   personOf?(agent: AgentRecord): Promise<string | undefined>;
 }

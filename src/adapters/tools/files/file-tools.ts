@@ -12,6 +12,7 @@ import { findTool } from "./find-tool.ts";
 import { grepTool } from "./grep-tool.ts";
 import { listTool } from "./list-tool.ts";
 import { readTool } from "./read-tool.ts";
+import { sendFileTool } from "./send-file-tool.ts";
 import { writeTool } from "./write-tool.ts";
 
 /** `marks`: default none. */
@@ -19,6 +20,7 @@ type FileToolParts = Omit<FileToolDeps, "disk" | "marks"> & Partial<Pick<FileToo
 
 export function fileTools(parts: FileToolParts, disk: Disk = realDisk): readonly Tool[] {
   const deps = { ...parts, marks: parts.marks ?? noMarks, disk };
+  const sending = deps.stored ? [sendFileTool(deps, deps.stored)] : [];
   return [
     readTool(deps),
     writeTool(deps),
@@ -27,5 +29,6 @@ export function fileTools(parts: FileToolParts, disk: Disk = realDisk): readonly
     listTool(deps),
     grepTool(deps),
     findTool(deps),
+    ...sending,
   ] as readonly Tool[];
 }

@@ -1,19 +1,24 @@
 /** `read`: the lines of a text file, in parts, or an image. */
 import { z } from "zod";
-import { InvalidInputError } from "../../../core/errors.ts";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Block } from "../../../core/history/entry.ts";
-import type { Tool } from "../../../core/ports/tool.ts";
+import { fileBlock } from "../../../core/history/file-block.ts";
+import { referenceTo } from "../../../core/message/stored-file.ts";
+import { isUntrusted } from "../../../core/people/behalf.ts";
+import type { Tool, ToolOutput } from "../../../core/ports/tool.ts";
 import { mediaTypeOf } from "../../files/media-type.ts";
 import { IMAGE_TYPES, shownImage } from "../../files/show-image.ts";
 import { fromFile } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { decode, readBytes } from "./read-text.ts";
+import { isFileId, type StoredFiles } from "./stored-files.ts";
 
 export const MAX_READ_LINES = 2_000;
 export const MAX_READ_CHARACTERS = 40_000;
 
 const input = z.object({
-  path: z.string().describe("The file, relative to the workspace"),
+  path: z.string().describe("The file, relative to the workspace, or the id of a file of this conversation"),
   offset: z.int().min(1).optional().describe("The first line to show; counts from 1"),
   limit: z.int().min(1).max(MAX_READ_LINES).optional().describe("How many lines to show"),
 });
@@ -29,6 +34,7 @@ export const readTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   maxOutput: MAX_READ_CHARACTERS + 500,
   effects: effectsOnFiles(deps, "read", ["read"], ({ path }) => [{ access: "read", path }]),
   async execute({ path, offset = 1, limit = MAX_READ_LINES }, { agent }) {
+    if (deps.stored && isFileId(path)) return readStored(deps.stored, agent, path, offset, limit);
     const { bytes, real } = await readBytes(deps.disk, await deps.placesOf(agent), path);
     const image = await imageOf(bytes, path);
     if (image) return { content: image, untrusted: deps.marks.knows(real) ? fromFile(path) : undefined };
@@ -55,6 +61,27 @@ async function imageOf(bytes: Uint8Array, path: string): Promise<readonly Block[
     { type: "text", text },
     { type: "image", data, mimeType: shown.mimeType },
   ];
+}
+
+/** A text or the text of a PDF in parts; an image as an image. */
+async function readStored(
+  stored: StoredFiles,
+  agent: AgentRecord,
+  id: string,
+  offset: number,
+  limit: number,
+): Promise<ToolOutput> {
+  const file = await stored.find(agent, id);
+  const { name, mimeType, size, behalf, shown } = file;
+  const untrusted = isUntrusted(behalf) ? fromFile(name) : undefined;
+  const named = `${name} (${mimeType}, ${size} bytes)`;
+  if (shown.as === "image") return { content: [fileBlock(named, referenceTo(file))], untrusted };
+  if (shown.as === "reference")
+    throw new InvalidInputError([`${named} is not a text.`, shown.why ?? []].flat().join(" "));
+  // The file itself if it is a text: more than a model is shown at once.
+  const bytes = await stored.read(shown.of === undefined ? file.blob : shown.blob);
+  if (!bytes) throw new NotFoundError(`The content of ${name} is no longer stored.`);
+  return { content: [{ type: "text", text: portion(decode(bytes, name), name, offset, limit) }], untrusted };
 }
 
 /** The lines from `offset` on, as many as fit, and a note if there are more. */

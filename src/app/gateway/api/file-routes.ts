@@ -1,12 +1,16 @@
 /** Files of people: upload, list, read and remove. A file is answered so that no browser ever executes it. */
 import { z } from "zod";
 import type { Config } from "../../../config/config-schema.ts";
+import { type Delivery, targetKey } from "../../../core/delivery/delivery.ts";
+import type { DeliveryId } from "../../../core/ids.ts";
 import type { StoredFile } from "../../../core/message/stored-file.ts";
 import { noFile } from "../../../engine/files/file-service.ts";
+import type { Principal } from "../auth/principal.ts";
 import { HttpError } from "../http/http-error.ts";
 import { readMultipart, type UploadedFile } from "../http/multipart.ts";
 import type { Reply } from "../http/send-reply.ts";
-import { filesOf, personOfFiles, requireFile } from "../messages/message-files.ts";
+import { mailboxOf } from "../messages/mailbox-of.ts";
+import { filesOf, mayUse, personOfFiles, requireFile } from "../messages/message-files.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { limitQuery, nextOf } from "./params.ts";
 
@@ -149,6 +153,33 @@ function dispositionOf(name: string): string {
   return `attachment; filename="${plain}"; filename*=UTF-8''${whole}`;
 }
 
+const deliveredRoute = defineRoute({
+  ...common,
+  method: "GET",
+  path: "/api/deliveries/:delivery/files/:file",
+  summary: "The bytes of a file that came with a delivery, for its reader",
+  params: z.object({ delivery: z.string().min(1).max(256), ...fileParams.shape }),
+  query: z.object({ user, terminal: user }),
+  answers: { status: 200, holds: "the bytes", type: "application/octet-stream" },
+  async handle(call) {
+    const { context, principal, params, query } = call;
+    const delivery = await context.ports.store.delivery(params.delivery as DeliveryId);
+    const named = delivery?.payload.files?.some(({ id }) => id === params.file);
+    if (!delivery || !named || !isReader(principal, delivery, query)) throw noFile(params.file);
+    return contentOf(call, await filesOf(call).get(params.file));
+  },
+});
+
+/** Whoever reads the mailbox, and whoever reaches the files of the person it is for: it may have gone to a webhook instead. */
+function isReader(
+  principal: Principal,
+  { target, payload }: Delivery,
+  named: { readonly user?: string; readonly terminal?: string },
+): boolean {
+  if (payload.person !== undefined && mayUse(principal, payload.person, named.user)) return true;
+  return mailboxOf(principal, named).some((address) => targetKey(address) === targetKey(target));
+}
+
 const removeRoute = defineRoute({
   ...common,
   method: "DELETE",
@@ -164,4 +195,12 @@ const removeRoute = defineRoute({
   },
 });
 
-export const fileRoutes: readonly Route[] = [uploadRoute, listRoute, usageRoute, fileRoute, contentRoute, removeRoute];
+export const fileRoutes: readonly Route[] = [
+  uploadRoute,
+  listRoute,
+  usageRoute,
+  fileRoute,
+  contentRoute,
+  deliveredRoute,
+  removeRoute,
+];

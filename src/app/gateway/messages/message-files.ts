@@ -2,7 +2,7 @@
  * Whose files a request uses. A person reaches the own ones; a token that may operate reaches all. A file that may not be reached
  * and one that does not exist get the same answer.
  */
-import type { FileReference } from "../../../core/message/file-reference.ts";
+import type { FileReference } from "../../../core/file-reference.ts";
 import { referenceTo, type StoredFile } from "../../../core/message/stored-file.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import type { PersonId } from "../../../core/people/person.ts";
@@ -40,7 +40,8 @@ export async function requireFile(call: Asking, id: string, user?: string): Prom
   throw noFile(id);
 }
 
-function mayUse(principal: Principal, person: PersonId, user: string | undefined): boolean {
+/** Whether the request may use the files of this person. */
+export function mayUse(principal: Principal, person: PersonId, user: string | undefined): boolean {
   if (person === personOfFiles(principal, user)) return true;
   return isConfined(principal) ? seesPerson(principal, person) : holds(principal.scopes, "operate");
 }

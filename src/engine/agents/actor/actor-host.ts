@@ -10,6 +10,7 @@ import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../../core/text-limits.
 import { approvalPortOf } from "../../approvals/approval-port.ts";
 import type { Approvals } from "../../approvals/approvals.ts";
 import { personNow } from "../../budgets/person-now.ts";
+import { ShownFiles } from "../../context/show-files.ts";
 import type { Emit } from "../../engine-event.ts";
 import type { QueuePolicy } from "../../inbox/queue-settings.ts";
 import type { Outbox } from "../../outbox/outbox.ts";
@@ -77,6 +78,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
   const { hooks, watchdog, watchdogNotes = watchdogNotesOf(ports) } = options;
   const { events, subagents, outbox, people, directory, approvals, emit } = parts;
   const whoNow = personNow(directory);
+  const shown = options.files && new ShownFiles(ports.store, options.files);
   const textLimits = (): TextLimits => options.textLimits ?? DEFAULT_TEXT_LIMITS;
   return {
     ...ports,
@@ -100,6 +102,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
         (name) => (options.rights?.rules?.workspaceAccessOf(name) ?? "rw") === "rw",
       ),
     contextLimits: options.contextLimits,
+    showFiles: shown && ((agentId, messages) => shown.show(agentId, messages)),
     // Read for each call: budgets change while the program runs.
     get budgets() {
       const { budgets } = options;

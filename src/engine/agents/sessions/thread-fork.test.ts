@@ -5,6 +5,9 @@ import { lastText, type Reply, stall } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { inheritsParent } from "../../../core/agent/thread-settings.ts";
+import type { AgentId } from "../../../core/ids.ts";
+import { referenceTo } from "../../../core/message/stored-file.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 
 const group: AgentDescriptor = { type: "user", connector: "test", userId: "ann", channelId: "g", peerKind: "group" };
 const thread = (threadId: string | number): AgentDescriptor => ({ ...group, threadId }) as AgentDescriptor;
@@ -41,6 +44,19 @@ describe("a thread's agent", () => {
     await engine.restart();
     await tell(engine, thread(7), "again");
     expect(heard(engine).slice(0, 3)).toEqual(["one", "answer to one", "in the thread"]);
+  });
+
+  it("refers to the files of its parent's conversation", async () => {
+    const engine = await TestEngine.open();
+    const behalf = { person: "test:ann" as PersonId };
+    const file = await engine.system.files?.put({ data: Buffer.from("the plan"), name: "plan.txt", behalf });
+    const files = file ? [referenceTo(file)] : [];
+    await engine.system.post({ to: { descriptor: group }, body: { kind: "user", text: "keep it", files }, behalf });
+    await engine.settle();
+    await tell(engine, thread(7), "in the thread");
+    const child = await agentOf(engine, "agent:main:test:group:g:thread:7");
+    expect(await engine.store.holdsFile(child?.id as AgentId, file?.id ?? "")).toBe(true);
+    expect(engine.sentBytes.at(-1)).toContain("the plan");
   });
 
   it("begins empty if there is no parent conversation yet, or if it does not inherit", async () => {

@@ -7,6 +7,7 @@ import type { AgentRecord, AgentSeed } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { resolveThreadParentSessionKey } from "../../../core/agent/session-key.ts";
 import { type Entry, entryLine } from "../../../core/history/entry.ts";
+import { fileOf } from "../../../core/history/file-block.ts";
 import type { SessionKey } from "../../../core/ids.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import { kindOfPerson, type PersonId } from "../../../core/people/person.ts";
@@ -49,9 +50,24 @@ export async function seedFor(
   const state = withSpeakers(person, inherits, [heardFrom(parent)]);
   return {
     ...seed,
+    holds: await filesOf(store, parent, path),
     state: state ?? inherits,
     ...forkFirstLines(ids, { descriptor, sessionId, at, parent: from }),
   };
+}
+
+/** The files of these entries that the parent itself refers to: a block that only claims to stand for a file gains nothing. */
+async function filesOf(
+  store: Pick<Ports["store"], "holdsFile">,
+  { id }: AgentRecord,
+  path: readonly Entry[],
+): Promise<readonly string[] | undefined> {
+  const named = path.flatMap((entry) =>
+    entry.type === "message" ? entry.content.flatMap((block) => fileOf(block)?.id ?? []) : [],
+  );
+  const held: string[] = [];
+  for (const file of new Set(named)) if (await store.holdsFile(id, file)) held.push(file);
+  return held.length === 0 ? undefined : held;
 }
 
 /** A group speaks through its members, who are listed. */

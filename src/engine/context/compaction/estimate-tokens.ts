@@ -2,7 +2,8 @@
  * The size of a context: the provider's count of the last turn plus an estimate of what came after it. Before the first count
  * everything is estimated, instructions and tool schemas too.
  */
-import type { Entry, Usage } from "../../../core/history/entry.ts";
+import type { Block, Entry, Usage } from "../../../core/history/entry.ts";
+import { fileOf } from "../../../core/history/file-block.ts";
 import type { ModelMessage, ModelTool } from "../../../core/ports/model.ts";
 import type { ContextSize } from "../../runtime/context-cache.ts";
 import { compactionDetails } from "./compaction-details.ts";
@@ -25,7 +26,7 @@ export function estimateMessage(message: ModelMessage): number {
   if (before !== undefined) return before;
   let chars = 0;
   for (const block of message.content) {
-    if (block.type === "text") chars += block.text.length;
+    if (block.type === "text") chars += block.text.length + fileChars(block);
     else if (block.type === "thinking") chars += block.thinking.length;
     else if (block.type === "image") chars += IMAGE_CHARS;
     else chars += block.name.length + argumentChars(block.arguments);
@@ -33,6 +34,13 @@ export function estimateMessage(message: ModelMessage): number {
   const tokens = tokensOfChars(chars);
   known.set(message, tokens);
   return tokens;
+}
+
+/** What a model is shown in the place of a block that stands for a file. */
+function fileChars(block: Block): number {
+  const file = fileOf(block);
+  if (!file) return 0;
+  return file.as === "image" ? IMAGE_CHARS : (file.characters ?? 0);
 }
 
 /** Arguments may hold an image too: its data is counted as an image's, not as text. */

@@ -4,6 +4,7 @@
  * same history always builds the same context.
  */
 import type { Block, Entry } from "../../../core/history/entry.ts";
+import { fileOf } from "../../../core/history/file-block.ts";
 import type { EntryId } from "../../../core/ids.ts";
 import type { ModelMessage } from "../../../core/ports/model.ts";
 import type { Measure } from "./compaction-details.ts";
@@ -30,9 +31,15 @@ export function applyMeasure(message: ModelMessage, measure: Measure): ModelMess
 }
 
 function measured(message: ModelMessage, block: Block, measure: Measure): Block {
-  if (measure.kind === "images") return block.type === "image" ? { type: "text", text: IMAGE_PLACEHOLDER } : block;
+  if (measure.kind === "images") return withoutImage(block);
   if (message.role !== "tool" || block.type !== "text" || block.text.length <= measure.chars) return block;
   return { ...block, text: cutText(block.text, measure.chars) };
+}
+
+function withoutImage(block: Block): Block {
+  if (block.type === "image") return { type: "text", text: IMAGE_PLACEHOLDER };
+  if (block.type !== "text" || fileOf(block)?.as !== "image") return block;
+  return { type: "text", text: `${block.text} ${IMAGE_PLACEHOLDER}` };
 }
 
 /** The measures that apply to each entry of a path: those that reach at least as far. */

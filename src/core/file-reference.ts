@@ -13,6 +13,8 @@ export const fileReferenceSchema = z
     characters: z.number().int().nonnegative().optional(),
     /** Why the model is shown nothing of it, if more could have been shown. */
     why: z.string().max(1_000).optional(),
+    /** It was made of text that its person did not write (M32). */
+    untrusted: z.literal(true).optional(),
     /** Only in messages of earlier versions. */
     path: z.string().min(1).optional(),
   })
