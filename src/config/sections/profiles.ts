@@ -52,6 +52,8 @@ const profileSchema = section({
   /** What its agents may do in their workspace. Default: `rw`. */
   workspaceAccess: oneOf(WORKSPACE_ACCESS).optional(),
   limits: limitsSchema.optional(),
+  /** Settings that a request of the OpenAI API may have. */
+  request: list(oneOf(["temperature", "response_format"])).optional(),
   subagents: profileSubagentsSchema.optional(),
   /** With this section the profile has a separate heartbeat. Missing fields are as in `heartbeat`. */
   heartbeat: profileHeartbeatSchema.optional(),

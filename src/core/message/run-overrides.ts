@@ -10,6 +10,7 @@ export const runOverridesSchema = z
     model: z.string().min(1).optional(),
     thinking: z.string().min(1).optional(),
     timeoutSeconds: z.number().positive().optional(),
+    temperature: z.number().min(0).max(2).optional(),
     /** Appended to the agent's system prompt. */
     extraSystemPrompt: z.string().min(1).optional(),
   })

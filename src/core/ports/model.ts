@@ -35,6 +35,8 @@ export interface ModelChoice {
   /** The key to use first, by its profile's name; `only`: no other key is tried. */
   readonly authProfile?: { readonly name: string; readonly only: boolean };
   readonly thinking?: string;
+  /** Absent: the provider's default. */
+  readonly temperature?: number;
 }
 
 export interface ModelRequest extends ModelChoice {

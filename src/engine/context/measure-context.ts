@@ -31,7 +31,8 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
   if (run.setup) return run.setup;
   const agent = lease.record;
   const overrides = run.body.wishes;
-  const { system, report, ...choice } = await ports.resolveModel(agent, overrides);
+  const { system, report, ...chosen } = await ports.resolveModel(agent, overrides);
+  const choice = overrides?.temperature === undefined ? chosen : { ...chosen, temperature: overrides.temperature };
   const limits = (await ports.contextLimits?.(agent, overrides, choice)) ?? DEFAULT_CONTEXT_LIMITS;
   const bounds: ContextBounds = { limits, thresholds: thresholdsOf(limits) };
   const { tools, tokens } = wireTools(toolsFor(ports, agent, limits));

@@ -30,6 +30,7 @@ export function payloadText({ model, request, thinking }: ProviderCall): string 
     stream_options: { include_usage: true },
     max_tokens: answerLimit(model, chars),
     reasoning_effort: thinking === "off" ? undefined : thinking,
+    temperature: request.temperature,
   });
   const toolTexts = tools.length > 0 ? `,"tools":[${tools.map(toolText).join(",")}]` : "";
   return `${head.slice(0, -1)}${toolTexts},"messages":[${messageTexts(system, sent).join(",")}]}`;

@@ -138,5 +138,6 @@ function optionsFor(call: ProviderCall, { exchange, signal }: CallContext, userA
     }),
     fetch: isGoogle ? undefined : exchange.fetch,
     reasoning: thinking === "off" ? undefined : thinking,
+    temperature: request.temperature,
   });
 }

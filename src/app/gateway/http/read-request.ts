@@ -65,13 +65,22 @@ function depthOf(raw: Buffer): number {
   for (let at = 0; at < raw.length; at++) {
     const byte = raw[at] as number;
     if (inText) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) inText = false;
+      // A text may be a whole file: its end is searched natively.
+      at = raw.indexOf(QUOTE, at);
+      if (at < 0) break;
+      inText = isEscaped(raw, at);
     } else if (byte === QUOTE) inText = true;
     else if (OPENING.includes(byte)) deepest = Math.max(deepest, ++depth);
     else if (CLOSING.includes(byte)) depth--;
   }
   return deepest;
+}
+
+/** Whether an odd number of backslashes stands before it. */
+function isEscaped(raw: Buffer, quote: number): boolean {
+  let before = quote - 1;
+  while (raw[before] === BACKSLASH) before--;
+  return (quote - before) % 2 === 0;
 }
 
 export function parseQuery(url: string): Readonly<Record<string, string>> {

@@ -6,7 +6,9 @@ import type { Answer } from "../messages/answer.ts";
 import type { Call } from "../routing/route.ts";
 import { errorOfAnswer } from "./answer-error.ts";
 import { ask, type PostedQuestion } from "./ask.ts";
+import { continuedConversation } from "./continued-conversation.ts";
 import { type PromptMessage, readPrompt } from "./read-prompt.ts";
+import { assertFormat, formatPrompt, type RequestSettings, readSettings } from "./request-settings.ts";
 import { resolveConversation } from "./resolve-conversation.ts";
 import { type AnswerFrames, streamAnswer } from "./stream-answer.ts";
 
@@ -21,6 +23,7 @@ interface CommonRequest {
   readonly model: string;
   readonly user?: string | null;
   readonly stream?: boolean | null;
+  readonly previous_response_id?: unknown;
 }
 
 /** How one API writes an answer. `createdAt` is in milliseconds. */
@@ -38,10 +41,18 @@ export async function answerRequest(
   const { context, principal, body } = call;
   const { store } = context.ports;
   const request = { model: body.model, user: body.user ?? undefined };
-  const conversation = await resolveConversation(context.config(), store, principal, request);
-  const { text, system } = readPrompt(prompt.messages, conversation.isNew, prompt.param);
+  const previous = body.previous_response_id;
+  const conversation =
+    typeof previous === "string"
+      ? await continuedConversation(store, principal, previous, request.user)
+      : await resolveConversation(context.config(), store, principal, request);
+  const settings = readSettings(context.config(), conversation.profile, body as unknown as Record<string, unknown>);
+  const { text, files, system } = readPrompt(prompt.messages, conversation.isNew, prompt.param);
   if (body.stream) assertStreamAllowed(call);
-  const question = await ask(call, { conversation, text, system });
+  const told = [system ?? [], formatPrompt(settings) ?? []].flat().join("\n\n");
+  const { temperature } = settings;
+  const asked = await ask(call, { conversation, text, files, temperature, system: told === "" ? undefined : told });
+  const question = withFormat(asked, settings);
   if (body.stream) return await streamAnswer(call, question, protocol.frames(question, question.acceptedAt));
   const answer = await question.answer();
   const error = errorOfAnswer(answer);
@@ -56,3 +67,13 @@ export async function answerRequest(
     },
   };
 }
+
+/** An answer that is not of the form that was asked for is an error, whole and as a stream. */
+const withFormat = (question: PostedQuestion, settings: RequestSettings): PostedQuestion => ({
+  ...question,
+  async answer(onEvent) {
+    const answer = await question.answer(onEvent);
+    if (!errorOfAnswer(answer)) await assertFormat(settings, answer.text);
+    return answer;
+  },
+});

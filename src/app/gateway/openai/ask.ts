@@ -10,11 +10,14 @@ import { HttpError } from "../http/http-error.ts";
 import { acceptOnce } from "../messages/accept-once.ts";
 import { type Answer, answerOfResult, readAnswer } from "../messages/answer.ts";
 import type { Call } from "../routing/route.ts";
+import { type PromptFile, storePromptFiles } from "./prompt-files.ts";
 import type { Conversation } from "./resolve-conversation.ts";
 
 export interface Question {
   readonly conversation: Conversation;
   readonly text: string;
+  readonly files?: readonly PromptFile[];
+  readonly temperature?: number;
   /** Added to the system prompt of this run only. */
   readonly system: string | undefined;
 }
@@ -31,26 +34,29 @@ export interface PostedQuestion {
 }
 
 /** Durable when it resolves. */
-export async function ask(call: Call, { conversation, text, system }: Question): Promise<PostedQuestion> {
+export async function ask(call: Call, question: Question): Promise<PostedQuestion> {
+  const { conversation, text, files = [], system, temperature } = question;
   const { context } = call;
   const { clock, store } = context.ports;
   const { to, person, user, name } = conversation;
   let answered = false;
   // No `delivery`: the answer goes back over this request and never through the outbox.
-  const message = {
+  const message = async () => ({
     to,
     conversation: name,
     body: {
-      kind: "user",
+      kind: "user" as const,
       text,
-      queue: { mode: "queue" },
+      files: await storePromptFiles(call, files, { person }),
+      queue: { mode: "queue" as const },
       sender: user === undefined ? undefined : { id: user },
-      wishes: system === undefined ? undefined : { extraSystemPrompt: system },
+      wishes:
+        system === undefined && temperature === undefined ? undefined : { extraSystemPrompt: system, temperature },
     },
-  } as const;
+  });
   const speaker = { person, isNamed: user !== undefined };
   const options = { speaker, isAnswered: () => answered };
-  const { agentId, seq, isRepeated, acceptedAt } = await acceptOnce(call, () => message, options);
+  const { agentId, seq, isRepeated, acceptedAt } = await acceptOnce(call, message, options);
   context.metrics.count(isRepeated ? "api_joined" : "api_accepted");
   return {
     agentId,

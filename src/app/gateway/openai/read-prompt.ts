@@ -1,6 +1,7 @@
 /** Reads the messages of an OpenAI request: the last user message, the system messages, and the conversation before. */
 import { z } from "zod";
 import { HttpError } from "../http/http-error.ts";
+import { fileOfPart, type PromptFile } from "./prompt-files.ts";
 
 const partSchema = z.looseObject({ type: z.string().max(64), text: z.string().optional() });
 export const contentSchema = z.union([z.string(), z.array(partSchema).max(1_000)]).nullish();
@@ -9,12 +10,16 @@ export const messageSchema = z.looseObject({ role: z.string().max(32), content: 
 export type PromptMessage = z.infer<typeof messageSchema>;
 
 export interface Prompt {
+  /** May be empty if there are files. */
   readonly text: string;
+  /** Of the last message; for a new agent also those of the earlier ones. */
+  readonly files: readonly PromptFile[];
   /** Added to the system prompt of this run only. */
   readonly system: string | undefined;
 }
 
 const TEXT_PARTS: readonly string[] = ["text", "input_text", "output_text"];
+const FILE_PARTS: readonly string[] = ["image_url", "input_image", "file", "input_file", "input_audio"];
 
 /**
  * The prompt is the last message of role `user`. An existing agent remembers the earlier ones; a new agent gets them in its
@@ -27,7 +32,10 @@ export function readPrompt(messages: readonly PromptMessage[], isNewAgent: boole
     throw new HttpError(400, "invalid_input", "There is no message of role user.", { param });
   }
   const text = textOf(message, `${param}[${last}].content`);
-  if (text.trim() === "") {
+  const files = messages.flatMap((one, at) =>
+    one.role === "user" && (isNewAgent ? at <= last : at === last) ? filesIn(one, `${param}[${at}].content`) : [],
+  );
+  if (text.trim() === "" && files.length === 0) {
     throw new HttpError(400, "invalid_input", "The last message of role user is empty.", {
       param: `${param}[${last}].content`,
     });
@@ -37,7 +45,7 @@ export function readPrompt(messages: readonly PromptMessage[], isNewAgent: boole
   );
   const earlier = isNewAgent ? earlierText(messages.slice(0, last), param) : [];
   const all = [...system, ...earlier].filter((part) => part.trim() !== "");
-  return { text, system: all.length === 0 ? undefined : all.join("\n\n") };
+  return { text, files, system: all.length === 0 ? undefined : all.join("\n\n") };
 }
 
 export const EARLIER_TITLE = "# The conversation so far";
@@ -55,12 +63,18 @@ function textOf({ content }: PromptMessage, param: string): string {
   if (content === null || content === undefined) return "";
   if (typeof content === "string") return content;
   return content
-    .map((part) => {
-      if (TEXT_PARTS.includes(part.type) && part.text !== undefined) return part.text;
+    .flatMap((part) => {
+      if (TEXT_PARTS.includes(part.type) && part.text !== undefined) return [part.text];
+      if (FILE_PARTS.includes(part.type)) return [];
       throw new HttpError(400, "unsupported_content", `Parts of type "${part.type}" are not supported.`, {
         param,
-        hint: "Send parts of type text.",
+        hint: `Send parts of type ${[...TEXT_PARTS.slice(0, 2), ...FILE_PARTS].join(", ")}.`,
       });
     })
     .join("\n");
+}
+
+function filesIn({ content }: PromptMessage, param: string): readonly PromptFile[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part, at) => fileOfPart(part, `${param}[${at}]`) ?? []);
 }

@@ -20,6 +20,7 @@ export interface Conversation {
   readonly user: string | undefined;
   /** Requests without a key are compared within a conversation of this name. */
   readonly name: string;
+  readonly profile: string;
   /** The request creates its own agent, which has no history. */
   readonly isNew: boolean;
 }
@@ -37,12 +38,12 @@ export async function resolveConversation(
   if (profilesOf(config).includes(model)) {
     const to = conversationOf(config, model, name);
     const isNew = user === undefined;
-    return { to, person, user, name: isNew ? `new:${model}` : to.sessionKey, isNew };
+    return { to, person, user, name: isNew ? `new:${model}` : to.sessionKey, isNew, profile: model };
   }
   const agent = await findAgent(store, model);
   if (!agent) throw modelNotFound(model);
   assertMayMessage(principal, agent);
-  return { to: { agentId: agent.id }, person, user, name: agent.id, isNew: false };
+  return { to: { agentId: agent.id }, person, user, name: agent.id, isNew: false, profile: agent.profile };
 }
 
 export const modelNotFound = (model: string): HttpError =>

@@ -1,11 +1,13 @@
 /** `POST /v1/responses`: posts the last user message to an agent and answers in the format of the Responses API. */
+
 import { z } from "zod";
 import type { Frame } from "../events/event-stream-writer.ts";
-import { HttpError } from "../http/http-error.ts";
 import type { Answer } from "../messages/answer.ts";
 import { defineRoute } from "../routing/route.ts";
 import { answerRequest, commonFields, type Protocol } from "./answer-request.ts";
 import type { PostedQuestion } from "./ask.ts";
+import { responseId } from "./continued-conversation.ts";
+import { bodyLimit } from "./prompt-files.ts";
 import { contentSchema, type PromptMessage } from "./read-prompt.ts";
 import type { AnswerFrames } from "./stream-answer.ts";
 
@@ -19,6 +21,7 @@ const responseSchema = z.looseObject({
   ...commonFields,
   input: z.union([z.string(), z.array(itemSchema).min(1).max(10_000)]),
   instructions: z.string().nullish(),
+  previous_response_id: z.string().max(256).nullish(),
   background: z.literal(false, { error: "background answers are not supported" }).nullish(),
 });
 type ResponseRequest = z.infer<typeof responseSchema>;
@@ -33,15 +36,10 @@ export const responsesRoute = defineRoute({
   summary: "Send a message to a profile or an agent, in the format of the OpenAI Responses API",
   example: { model: "main", user: "ann", input: "hello" },
   body: responseSchema,
+  maxBody: bodyLimit,
   accepts: true,
   answers: { status: 200, holds: "a response, or its events as server-sent events if `stream` is true" },
   async handle(call) {
-    if (typeof call.body.previous_response_id === "string") {
-      throw new HttpError(400, "unsupported", "previous_response_id is not supported.", {
-        param: "previous_response_id",
-        hint: "Name the conversation with `user`: its agent remembers.",
-      });
-    }
     return answerRequest(call, { messages: messagesOf(call.body), param: "input" }, responseProtocol(call.body));
   },
 });
@@ -111,7 +109,7 @@ const itemOf = (question: PostedQuestion, text: string) => ({
 function responseOf(request: ResponseRequest, question: PostedQuestion, createdAt: number, answer: Answer | undefined) {
   const isCut = answer?.stopReason === "length";
   return {
-    id: `resp_${question.agentId}_${question.seq}`,
+    id: responseId(question),
     object: "response",
     created_at: Math.floor(createdAt / 1000),
     status: answer ? (isCut ? "incomplete" : "completed") : "in_progress",
@@ -122,7 +120,7 @@ function responseOf(request: ResponseRequest, question: PostedQuestion, createdA
     model: request.model,
     output: answer ? [itemOf(question, answer.text)] : [],
     parallel_tool_calls: false,
-    previous_response_id: null,
+    previous_response_id: request.previous_response_id ?? null,
     temperature: null,
     top_p: null,
     tool_choice: "auto",
