@@ -19,6 +19,13 @@ const queueOf = (n: number): Values => ({
   drop: n === 0 ? "old" : "new",
 });
 
+const permissionsOf = (n: number): Values => ({
+  allow: [`exec(echo ${n})`],
+  ask: [`exec(date ${n})`],
+  deny: [`exec(reboot ${n})`],
+  untrusted: n === 0 ? "ask" : "rules",
+});
+
 /** `n` is 0 or 1. */
 export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key: string }): Values {
   const thinking = n === 0 ? "low" : "high";
@@ -47,6 +54,16 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
     workspace: `desk${n}`,
     tools,
     limits: { timeoutSeconds: 100 + n, maxIterations: 50 + n },
+    permissions: permissionsOf(n),
+    exec: {
+      host: n === 0 ? "sandbox" : "gateway",
+      node: `node${n}`,
+      security: n === 0 ? "allowlist" : "full",
+      ask: n === 0 ? "on-miss" : "always",
+      elevated: n === 0 ? "ask" : "off",
+    },
+    workspaceAccess: n === 0 ? "rw" : "ro",
+    request: [n === 0 ? "temperature" : "response_format"],
     subagents: { allowAgents: ["*", `p${n}`], model: `local/m${n}`, thinking },
     heartbeat,
   };
@@ -303,6 +320,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       timeoutSeconds: 100 + n,
       maxTimeoutSeconds: 1_000 + n,
     },
+    permissions: permissionsOf(n),
     network: { allowPrivate: [`10.0.${n}.0/24`] },
     log: { level: n === 0 ? "info" : "debug" },
     telemetry: { enabled: n === 1 },

@@ -84,6 +84,14 @@ const ask = async (path: string, body?: object, headers: object = {}): Promise<{
 const say = (text: string, user = "ann", profile = "main") =>
   ask("/v1/chat/completions", { model: profile, user: user || undefined, messages: [{ role: "user", content: text }] });
 
+/** A recording: it is stored, and sent to the transcriber. */
+async function upload(name: string): Promise<void> {
+  const body = Buffer.concat([Buffer.from("OggS"), Buffer.alloc(24), Buffer.from(`OpusHead${name}`), Buffer.alloc(40)]);
+  const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/octet-stream" };
+  const { status } = await fetch(`${serving.gateway.url}/api/files?name=${name}`, { method: "POST", headers, body });
+  expect(status).toBe(201);
+}
+
 let ids = 0;
 const incoming = (more: object) => ({
   connector: "chat",
@@ -99,6 +107,7 @@ const incoming = (more: object) => ({
 async function exercise(n: 0 | 1): Promise<void> {
   await say("hello");
   await say("hello again");
+  await upload(`recording${n}`);
   await say("call agents_list {}");
   await say("call sessions_list {}");
   await say("hello", "bob");

@@ -34,7 +34,7 @@ export interface Around {
 }
 
 export function configuredRules(config: RulesConfig): ConfiguredRules {
-  const ofConfig = remembered((permissions: Permissions) => ruleSet(rulesIn(permissions, "permissions")));
+  const ofConfig = rememberedLists((permissions) => ruleSet(rulesIn(permissions, "permissions")));
   const ofAgent = remembered((grants: readonly Grant[]) => ruleSet(grants.map((grant) => ruleOf(grant, "agent"))));
   const ofProfile = remembered((permissions: Permissions) => ruleSet(rulesIn(permissions, "profile")));
   const profileOf = (name: string) =>
@@ -72,6 +72,16 @@ function remembered<Key extends object>(compile: (key: Key) => RuleSet): (key: K
     const found = known.get(key) ?? compile(key);
     known.set(key, found);
     return found;
+  };
+}
+
+/** The section is a live view that stays the same object: its lists tell whether the configuration gives another one. */
+function rememberedLists(compile: (permissions: Permissions) => RuleSet): (permissions: Permissions) => RuleSet {
+  let known: { readonly lists: readonly unknown[]; readonly set: RuleSet } | undefined;
+  return (permissions) => {
+    const lists = VERDICTS.map((verdict) => permissions[verdict]);
+    if (!known || lists.some((list, at) => list !== known?.lists[at])) known = { lists, set: compile(permissions) };
+    return known.set;
   };
 }
 
