@@ -15,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   context: async () => (await import("./context.ts")).contextBench,
   restore: async () => (await import("./restore.ts")).restoreBench,
   library: async () => (await import("./library.ts")).libraryBench,
+  terminal: async () => (await import("./terminal.ts")).terminalBench,
   scale: async () => (await import("./scale.ts")).scaleBench,
 };
 

@@ -125,6 +125,7 @@ const LOCAL: Readonly<Record<string, string>> = {
   connectors: "shows what the running engine is connected to",
   chat: "needs a terminal: chat.test.ts",
   demo: "has an engine and a home of its own: demo.test.ts",
+  setup: "changes files, and tests the model of the engine: setup.test.ts",
   send: "answers with the engine: send.test.ts",
   status: "says whether an engine runs: send.test.ts",
   "remote list": "reads a file",

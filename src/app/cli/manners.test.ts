@@ -59,6 +59,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; readonly isList?: true }>> = {
   chat: { argv: () => [] },
   demo: { argv: () => [] },
+  setup: { argv: () => ["--yes", "--name", "Ann"] },
   send: { argv: () => ["hello"] },
   status: { argv: () => [] },
   "remote list": { argv: () => [], isList: true },

@@ -20,6 +20,10 @@ export const REGISTRY: Registry = {
     summary: "show in twenty seconds what it does: work, schedules, budgets, a kill -9 and the answers after it",
     load: async () => (await import("./commands/demo.ts")).demoCommand,
   },
+  setup: {
+    summary: "choose a model, your name, time zone, daily limit and a morning briefing",
+    load: async () => (await import("./commands/setup.ts")).setupCommand,
+  },
   send: {
     summary: "send one message and print the answer",
     load: async () => (await import("./commands/send.ts")).sendCommand,

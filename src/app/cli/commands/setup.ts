@@ -1,0 +1,115 @@
+/** `rookery setup`: a model, your name, your time zone, a daily limit and a morning briefing. It can be repeated. */
+import { existsSync, readFileSync } from "node:fs";
+import { createHome } from "../../../config/create-home.ts";
+import { hostZone } from "../../../core/zoned-time.ts";
+import { EngineApi } from "../../client/engine-api.ts";
+import { isOffline } from "../chat/first-screen.ts";
+import { reachEngine } from "../chat/reach-engine.ts";
+import { type CommandContext, defineAction } from "../command.ts";
+import { printResult } from "../print.ts";
+import { readSecret } from "../read-secret.ts";
+import { addBriefing, findBriefing } from "../setup/briefing.ts";
+import { answersOf, askQuestions, SETUP_OPTIONS, type SetupAnswers, type SetupDefaults } from "../setup/questions.ts";
+import { testModel } from "../setup/test-model.ts";
+import {
+  factIn,
+  NAME_LABEL,
+  readUser,
+  type Settings,
+  withSettings,
+  writePersonFiles,
+  writeWhole,
+} from "../setup/write-files.ts";
+
+type SetupContext = CommandContext<typeof SETUP_OPTIONS>;
+
+export const setupCommand = defineAction({
+  summary: "choose a model, your name, time zone, daily limit and a morning briefing",
+  description:
+    "Asks a few questions; Enter keeps what is there. Every question has a flag. Writes USER.md and SOUL.md in the workspace, which you can edit, and settings into the configuration. Run it again at any time.",
+  options: SETUP_OPTIONS,
+  async run(context) {
+    const given = answersOf(context.flags);
+    await createHome(context.paths);
+    const isAsked = context.stdin().isTTY && !context.flags.yes && !context.json;
+    const defaults = await defaultsOf(context);
+    const answers = isAsked ? await askQuestions(given, defaults) : await withPipedKey(context, given);
+    const done: string[] = [];
+    if (answers.key !== undefined && answers.provider !== undefined) {
+      const { writeKey } = await import("../../../adapters/models/auth-file.ts");
+      writeKey(context.paths.auth, answers.provider, "default", answers.key);
+      done.push(`The key of ${answers.provider} is in ${context.paths.auth}, for you only.`);
+    }
+    for (const file of writePersonFiles(context.paths, answers)) done.push(`${file} is yours to edit.`);
+    done.push(...writeSettings(context, answers));
+    const facts = await withEngine(context, answers);
+    return printResult(
+      context,
+      { ...answers, key: undefined, ...facts },
+      context.here(
+        [...done, ...facts.lines, "Ready. `rookery` opens the chat; `rookery setup` changes this."].join("\n"),
+      ),
+    );
+  },
+});
+
+async function defaultsOf(context: SetupContext): Promise<SetupDefaults> {
+  const { config } = await context.loadConfig();
+  return {
+    model: config.models.default ?? "what is found on this computer",
+    name: factIn(readUser(context.paths), NAME_LABEL),
+    timeZone: config.session.timeZone ?? hostZone(),
+    dailyLimit: config.budgets.day?.dollars,
+    hasBriefing: false,
+  };
+}
+
+/** Without a terminal a key is piped in. */
+async function withPipedKey(context: SetupContext, given: SetupAnswers): Promise<SetupAnswers> {
+  if (given.provider === undefined || context.stdin().isTTY) return given;
+  return { ...given, key: await readSecret(context.stdin(), context.stderr, "") };
+}
+
+function writeSettings({ paths }: SetupContext, { model, timeZone, dailyLimit }: SetupAnswers): readonly string[] {
+  const settings: Record<string, Settings[string]> = {};
+  if (model !== undefined) settings.models = { default: model };
+  if (timeZone !== undefined) settings.session = { timeZone };
+  if (dailyLimit !== undefined && dailyLimit > 0) settings.budgets = { day: { dollars: dailyLimit } };
+  const before = existsSync(paths.config) ? readFileSync(paths.config, "utf8") : "";
+  const { text, byHand } = withSettings(before, settings);
+  if (text !== before) writeWhole(paths.config, text);
+  const hand = Object.entries(byHand).map(
+    ([section, values]) =>
+      `Your configuration has a section "${section}". Put this into it yourself: ${JSON.stringify(values)}`,
+  );
+  return [...(text === before ? [] : [`${paths.config} has the settings.`]), ...hand];
+}
+
+/** The model is tested with one real message; the briefing is a job like any other. */
+async function withEngine(context: SetupContext, answers: SetupAnswers) {
+  // The configuration was read before it was changed.
+  const { loadConfig } = await import("../../../config/load-config.ts");
+  const fresh = { ...context, flags: {}, loadConfig: () => loadConfig(context.paths, context.env) };
+  const engine = await reachEngine(fresh, (error) => context.stderr.write(`${String(error)}\n`));
+  try {
+    const api = new EngineApi(engine.transport);
+    if (engine.isAttached) await api.post("/api/config/reload").catch(() => undefined);
+    const { model } = await api.get<{ model: string | null }>("/api/terminal", { user: "owner", thread: "setup" });
+    const tested = isOffline(model) ? undefined : await testModel(api);
+    const lines = [
+      isOffline(model)
+        ? "No model yet: the offline model answers. Run `rookery setup` again when you have a key."
+        : tested?.isOk
+          ? `${model} answers: tested, ${tested.ms} ms.`
+          : `${model} does not answer: ${tested?.problem ?? "no reply"}`,
+    ];
+    const job =
+      answers.briefing === undefined || answers.briefing === "none"
+        ? await findBriefing(api)
+        : await addBriefing(api, answers.briefing, answers.timeZone);
+    if (job) lines.push(`The morning briefing is the job ${job.id}. Remove it: \`rookery cron remove ${job.id}\``);
+    return { model, tested, briefingJob: job?.id, lines };
+  } finally {
+    await engine.close();
+  }
+}

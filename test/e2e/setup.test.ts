@@ -1,0 +1,108 @@
+/** `rookery setup`: with flags, repeated, and with its questions in a real terminal. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
+import { type FakeModel, fakeModel, writeServedConfig } from "./serving.ts";
+
+const root = mkdtempSync(join(tmpdir(), "rookery-setup-"));
+let model: FakeModel;
+beforeAll(async () => {
+  model = await fakeModel();
+});
+afterAll(async () => {
+  await model.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const setup = (home: string, ...flags: string[]) =>
+  runCommand(["setup", "--yes", "--home", home, ...flags], { env: { K: "k" } });
+const user = (home: string): string => readFileSync(join(home, "workspace", "USER.md"), "utf8");
+
+describe("setup with flags", () => {
+  it("writes what it was told, and changes only that when it is repeated", async () => {
+    const home = join(root, "one");
+    const all = [
+      "--name",
+      "Ann",
+      "--tz",
+      "Europe/Berlin",
+      "--daily-limit",
+      "5",
+      "--briefing",
+      "07:30",
+      "--model",
+      "offline",
+    ];
+    const first = await setup(home, ...all);
+    expect(first).toMatchObject({ code: 0, out: expect.stringContaining("cron remove") });
+    expect(user(home)).toContain("- Call me: Ann\n- Time zone: Europe/Berlin\n");
+    expect(existsSync(join(home, "workspace", "SOUL.md"))).toBe(true);
+    writeFileSync(join(home, "workspace", "SOUL.md"), "my own");
+    writeFileSync(join(home, "workspace", "USER.md"), `${user(home)}- Likes: tea\n`);
+    await setup(home, ...all.with(1, "Bea").with(7, "08:15"));
+    expect(user(home)).toContain("- Call me: Bea\n");
+    expect(user(home)).toContain("- Likes: tea\n");
+    expect(readFileSync(join(home, "workspace", "SOUL.md"), "utf8")).toBe("my own");
+    const { out } = await runCommand(["cron", "list", "--json", "--home", home]);
+    const { items } = JSON.parse(out) as { items: { name: string; schedule: { expr: string; tz: string } }[] };
+    expect(items).toMatchObject([{ name: "morning briefing", schedule: { expr: "15 8 * * *", tz: "Europe/Berlin" } }]);
+    const { out: shown } = await runCommand(["config", "show", "--json", "--home", home]);
+    expect(JSON.parse(shown)).toMatchObject({
+      budgets: { day: { dollars: 5 } },
+      session: { timeZone: "Europe/Berlin" },
+    });
+  });
+
+  it("tests the model, keeps comments of the configuration, and says what to write by hand", async () => {
+    const home = join(root, "two");
+    writeServedConfig(home, model);
+    const file = join(home, "rookery.json5");
+    writeFileSync(file, `// mine {\n${readFileSync(file, "utf8")}`);
+    const { out } = await setup(home, "--model", "local/other", "--daily-limit", "2");
+    expect(out).toMatch(/local\/fake answers: tested, \d+ ms/u);
+    expect(out).toContain('Your configuration has a section "models"');
+    const text = readFileSync(file, "utf8");
+    expect(text).toContain("// mine {");
+    expect(text).toContain('budgets: {"day":{"dollars":2}}');
+  });
+
+  it("refuses a bad answer before it changes anything", async () => {
+    const home = join(root, "three");
+    mkdirSync(home);
+    for (const flags of [
+      ["--tz", "Mars/Base"],
+      ["--daily-limit", "much"],
+      ["--briefing", "25:00"],
+    ]) {
+      expect((await setup(home, ...flags)).code).toBe(2);
+    }
+    expect(existsSync(join(home, "workspace", "USER.md"))).toBe(false);
+  });
+});
+
+it("asks its questions at a terminal, and a cancelled one changes nothing", async () => {
+  const home = join(root, "four");
+  const start = () => new TestTerminal({ args: [MAIN, "setup", "--home", home], env: { PATH: process.env.PATH } });
+  const cancelled = start();
+  await cancelled.until("Which model answers?");
+  cancelled.type(KEYS.ctrlC);
+  expect(await cancelled.exited).toBe(2);
+  expect(existsSync(join(home, "workspace", "USER.md"))).toBe(false);
+  const terminal = start();
+  await terminal.until("Which model answers?");
+  terminal.type(KEYS.enter);
+  await terminal.until("What shall it call you?");
+  terminal.type(`Ann${KEYS.enter}`);
+  await terminal.until("Your time zone?");
+  terminal.type(KEYS.enter);
+  await terminal.until("per day, in dollars?");
+  terminal.type(KEYS.enter);
+  await terminal.until("briefing every morning");
+  terminal.type(KEYS.enter);
+  await terminal.until("Ready.");
+  expect(user(home)).toContain("- Call me: Ann");
+  await terminal.close();
+});
