@@ -132,9 +132,10 @@ test("the command also copies minted tokens, in both directions", async () => {
     });
   run("tokens", "mint", "desk", "--home", a);
   run("store", "copy", "--from", a, "--to", url);
-  const [listed] = JSON.parse(run("tokens", "list", "--home", b, "--store", url, "--json"));
+  const { items } = JSON.parse(run("tokens", "list", "--home", b, "--store", url, "--json"));
+  const [listed] = items;
   expect(listed).toMatchObject({ name: "desk", scopes: ["chat"] });
   run("store", "copy", "--from", url, "--to", b);
-  expect(JSON.parse(run("tokens", "list", "--home", b, "--json"))).toEqual([listed]);
+  expect(JSON.parse(run("tokens", "list", "--home", b, "--json"))).toEqual({ items: [listed], next: null });
   for (const one of [a, b]) rmSync(one, { recursive: true });
 });
