@@ -1,6 +1,6 @@
 /** What a reload does to a running engine: rules hold at once, work under way continues, a bad file changes nothing. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type PeerCertificate } from "node:tls";
@@ -126,6 +126,24 @@ describe("a rule that is reloaded holds at once", () => {
     await reload({});
     await say("once more");
     expect(toolsOf(model.calls.at(-1))).toContain("write");
+  });
+
+  it.each([
+    ["for all profiles", { permissions: { deny: ["write(**)"] } }],
+    ["for one profile", { profiles: { main: { permissions: { deny: ["write(**)"] } } } }],
+  ])("a permission rule %s denies the next call, and allows it again when it is removed", async (_, rules) => {
+    await start({ permissions: { allow: ["read(**)"] }, profiles: { main: { permissions: { allow: ["read(**)"] } } } });
+    const writes = async (name: string): Promise<boolean> => {
+      model.script = callTool("write", { path: name, content: "x" });
+      await say(`write ${name}`);
+      // In the directory of its person.
+      return readdirSync(home, { recursive: true }).some((path) => path.toString().endsWith(name));
+    };
+    expect(await writes("before.txt")).toBe(true);
+    await reload(rules);
+    expect(await writes("denied.txt")).toBe(false);
+    await reload({});
+    expect(await writes("after.txt")).toBe(true);
   });
 
   it("a budget refuses the next run, and lets it run again when it is raised", async () => {

@@ -34,9 +34,9 @@ export interface Around {
 }
 
 export function configuredRules(config: RulesConfig): ConfiguredRules {
-  const ofConfig = rememberedLists((permissions) => ruleSet(rulesIn(permissions, "permissions")));
+  const ofConfig = currentRules("permissions");
   const ofAgent = remembered((grants: readonly Grant[]) => ruleSet(grants.map((grant) => ruleOf(grant, "agent"))));
-  const ofProfile = remembered((permissions: Permissions) => ruleSet(rulesIn(permissions, "profile")));
+  const ofProfile = currentRules("profile");
   const profileOf = (name: string) =>
     config.profiles[name] ??
     Object.entries(config.profiles).find(([spelled]) => normalizeAgentId(spelled) === normalizeAgentId(name))?.[1];
@@ -65,23 +65,29 @@ export function configuredRules(config: RulesConfig): ConfiguredRules {
   };
 }
 
-/** A value is compiled once, until the configuration gives another. */
+/**
+ * Compiles the rules of a section once, until a reload gives it other lists. The section itself is a view that stays the same
+ * object, so its lists are compared.
+ */
+function currentRules(source: string): (permissions: Permissions) => RuleSet {
+  const known = new WeakMap<Permissions, { readonly lists: readonly unknown[]; readonly set: RuleSet }>();
+  return (permissions) => {
+    const lists = VERDICTS.map((verdict) => permissions[verdict]);
+    const found = known.get(permissions);
+    if (found?.lists.every((list, at) => list === lists[at])) return found.set;
+    const set = ruleSet(rulesIn(permissions, source));
+    known.set(permissions, { lists, set });
+    return set;
+  };
+}
+
+/** A value is compiled once. */
 function remembered<Key extends object>(compile: (key: Key) => RuleSet): (key: Key) => RuleSet {
   const known = new WeakMap<Key, RuleSet>();
   return (key) => {
     const found = known.get(key) ?? compile(key);
     known.set(key, found);
     return found;
-  };
-}
-
-/** The section is a live view that stays the same object: its lists tell whether the configuration gives another one. */
-function rememberedLists(compile: (permissions: Permissions) => RuleSet): (permissions: Permissions) => RuleSet {
-  let known: { readonly lists: readonly unknown[]; readonly set: RuleSet } | undefined;
-  return (permissions) => {
-    const lists = VERDICTS.map((verdict) => permissions[verdict]);
-    if (!known || lists.some((list, at) => list !== known?.lists[at])) known = { lists, set: compile(permissions) };
-    return known.set;
   };
 }
 
