@@ -63,6 +63,11 @@ const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> 
     ["/deny", /No call waits for an answer\./],
     ["/deny kfmz no", /There is no approval kfmz\./],
   ],
+  pair: [
+    ["/pair", /No one waits/],
+    ["/pair kfmz", /kfmz/],
+  ],
+  link: [["/link", /./]],
   cron: [
     ["/cron", /no jobs/],
     ["/cron run nothing", /unknown cron job id: nothing/],
@@ -81,8 +86,8 @@ const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> 
 };
 
 /** What only the owner may change. */
-const OWNERS: readonly string[] = ["/elevated on", "/send inherit"];
-const REFUSED = /You may not use \/\w+ here: only the owner changes it\./;
+const OWNERS: readonly string[] = ["/elevated on", "/send inherit", "/pair", "/pair kfmz"];
+const REFUSED = /You may not use \/\w+(?: here: only the owner changes it\.|: it belongs )/;
 
 let calls: string[] = [];
 const model: Model = {

@@ -255,6 +255,24 @@ const TABLE: Readonly<Record<string, Row>> = {
     elsewhere: "same effect again",
     prepare: async () => ({ path: "/api/config/reload", effects: () => kit.reloads }),
   },
+  "/api/pairings/:code": {
+    elsewhere: "same effect again",
+    prepare: async () => ({
+      path: "/api/pairings/telegram:9",
+      body: { answer: "block" },
+      effects: async () =>
+        Number((await kit.store.audit({ limit: 100 })).some(({ target }) => target === "telegram:9")),
+    }),
+  },
+  "/api/owner/accounts": {
+    elsewhere: "same effect again",
+    prepare: async () => ({
+      path: "/api/owner/accounts",
+      body: { account: "telegram:9" },
+      effects: auditRows("person.link"),
+        Number((await kit.store.audit({ limit: 100 })).some(({ target }) => target === "telegram:9")),
+    }),
+  },
   "/api/people": {
     prepare: async () => ({ path: "/api/people", body: { id: "ann" }, effects: auditRows("person.add") }),
   },
@@ -274,7 +292,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   "/api/people/:person/invitations": {
     once: "already_invited",
-    prepare: async () => ({ path: "/api/people/ann/invitations", effects: auditRows("person.invite") }),
+    prepare: async () => (path: "/api/people/ann/invitations", effects: auditRows("person.invite") ),
   },
   "/invite/:invitation": {
     elsewhere: "single use",
@@ -286,7 +304,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
   "/api/logins/codes": {
     once: "already_made",
-    prepare: async () => ({ path: "/api/logins/codes", effects: auditRows("login.code") }),
+    prepare: async () => (path: "/api/logins/codes", effects: auditRows("login.code") ),
   },
   "/api/logins": {
     elsewhere: "single use",
@@ -300,11 +318,10 @@ const TABLE: Readonly<Record<string, Row>> = {
   "/api/tokens": {
     once: "already_minted",
     elsewhere: "token record",
-    prepare: async () => ({
+    prepare: async () => (
       path: "/api/tokens",
-      body: { name: "app", scopes: ["chat"] },
-      effects: async () => (await listTokens()).filter(({ name }) => name === "app").length,
-    }),
+      body: name: "app", scopes: ["chat"] ,
+      effects: async () => (await listTokens()).filter((name ) => name === "app").length,),
   },
 };
 

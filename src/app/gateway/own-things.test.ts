@@ -17,7 +17,7 @@ interface Conversation {
 }
 
 /** A word that only this conversation contains. */
-const secretOf = ({ whose }: Conversation): string => `secret-of-${whose.replaceAll(" ", "-")}`;
+const secretOf = ({ whose }: Conversation): string => `secret-of-${whose.replaceAll(" ", "-")}.`;
 
 const payload = { kind: "agentTurn", message: "Work." };
 
@@ -78,7 +78,7 @@ const idsIn = ({ agentId, runId, key, job, file }: Conversation): Readonly<Recor
 
 /** The paths of a route that name a conversation, or its one path if it names none. */
 function pathsOf({ path }: Route, one: Conversation): readonly string[] {
-  let paths = [path];
+  let paths = [path.endsWith("/search") ? `${path}?q=secret` : path];
   for (const [name, values] of Object.entries(idsIn(one))) {
     const word = new RegExp(`:${name}(?![a-z])`);
     paths = paths.flatMap((each) =>

@@ -33,6 +33,7 @@ const listRoute = defineRoute({
     status: 200,
     holds:
       "`{ items: [{ id, sessionKey, label, channel, waiting, runId, lastHumanAt, last, … }], next }`; send `next` as `before`",
+    list: true,
   },
   async handle(call) {
     const { q, before, limit } = call.query;
@@ -116,6 +117,7 @@ const searchRoute = defineRoute({
     status: 200,
     holds:
       "`{ items: [{ position, entryId, role, at, text }], next }`; send `next` as `before`, also after an empty page",
+    list: true,
   },
   async handle(call) {
     const { id } = await requireAgent(call, call.params.agent);
