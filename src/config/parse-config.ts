@@ -1,5 +1,5 @@
 /**
- * Parses the text of a configuration file. Pure. Bad values are errors, unknown keys are warnings; both name file, line and
+ * Parses the text of a configuration file. Pure. Bad values are errors, and so are unknown keys of limits and rights; other unknown keys are warnings. All name file, line and
  * column.
  */
 import JSON5 from "json5";
@@ -51,19 +51,22 @@ export function checkConfig({ text, file, env }: ConfigText): CheckedConfig {
   if ("error" in read) return { errors: [read.error], warnings: [] };
 
   const locate = locatorFor(text);
-  const warnings = warningsOf(schemaTree(configSchema), read.value).map((warning) => noteOf(warning, locate, file));
+  const found = warningsOf(schemaTree(configSchema), read.value);
+  const warnings = found.filter(({ isError }) => !isError).map((warning) => noteOf(warning, locate, file));
+  const refused = found.filter(({ isError }) => isError).map((warning) => noteOf(warning, locate, file));
   // Used once: compiling the schema first would take longer than the check.
   const result = configSchema.safeParse(read.value, { jitless: true });
-  if (result.success) return { config: withEnvironment(result.data, env), errors: [], warnings };
+  if (result.success && refused.length === 0)
+    return { config: withEnvironment(result.data, env), errors: [], warnings };
 
-  const errors = result.error.issues.map((issue) =>
+  const errors = (result.error?.issues ?? []).map((issue) =>
     noteOf(
       { path: issue.path, atKey: issue.code === "invalid_key", message: explain(issue, read.value) },
       locate,
       file,
     ),
   );
-  return { errors, warnings };
+  return { errors: [...refused, ...errors], warnings };
 }
 
 /** Throws a `ConfigError` that names every bad value. */

@@ -8,7 +8,16 @@ export interface Warning {
   readonly message: string;
   /** Whether the warning is about the key, not its value. */
   readonly atKey: boolean;
+  /** An unknown key that would leave a limit or a right as it is: it counts as an error. */
+  readonly isError?: true;
 }
+
+/** Where a typo must not switch a limit off or let someone in: sections, and keys at any depth. */
+const STRICT_SECTIONS: readonly string[] = ["budgets", "access", "people", "approvals", "rules", "sandbox"];
+const STRICT_KEYS: readonly string[] = ["tools", "limits", "access", "grants", "budgets"];
+
+const isStrict = (path: Path): boolean =>
+  STRICT_SECTIONS.includes(String(path[0])) || path.some((key) => STRICT_KEYS.includes(String(key)));
 
 /** Names that other systems use for sections of this configuration. */
 const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
@@ -45,6 +54,8 @@ const members = (value: unknown): readonly (readonly [string, unknown])[] =>
 
 function unknownKey(key: string, known: Iterable<string>, path: Path): Warning {
   const meant = (path.length === 0 ? OTHER_WORDS.get(key) : undefined) ?? closestWord(key, known);
-  const message = meant ? `unknown key, ignored; did you mean "${meant}"?` : "unknown key, ignored";
-  return { path: [...path, key], atKey: true, message };
+  const isError = isStrict(path) || undefined;
+  const what = isError ? "unknown key; a limit or a right with a typo would not hold" : "unknown key, ignored";
+  const message = meant ? `${what}; did you mean "${meant}"?` : what;
+  return { path: [...path, key], atKey: true, message, isError };
 }

@@ -1,4 +1,5 @@
 /** Reads a provider's error from a response body or a stream event, in the forms that the APIs use. Linear in the text. */
+import { shortened } from "../../core/cut-text.ts";
 
 export interface ProviderError {
   readonly code?: string;
@@ -72,4 +73,4 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 const record = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
 
-const cut = (words: string): string => (words.length > MAX_TEXT ? `${words.slice(0, MAX_TEXT)}…` : words);
+const cut = (words: string): string => shortened(words, MAX_TEXT);

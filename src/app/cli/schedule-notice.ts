@@ -1,5 +1,7 @@
 /** What a process that is about to exit says about schedules that wait: no process fires them after it. */
+
 import type { Config } from "../../config/config-schema.ts";
+import { shortened } from "../../core/cut-text.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import { wallTime } from "../../engine/triggers/cron/describe-schedule.ts";
 import type { RookeryNode } from "../node/open-node.ts";
@@ -22,7 +24,7 @@ export async function scheduleNotice(
   if (living && living.length > 1) return undefined;
   const count = jobs.length < LISTED ? String(jobs.length) : `${LISTED} or more`;
   const waits = jobs.length === 1 ? "1 scheduled job waits" : `${count} scheduled jobs wait`;
-  const name = next.name.length > NAME_CHARS ? `${next.name.slice(0, NAME_CHARS)}…` : next.name;
+  const name = shortened(next.name, NAME_CHARS);
   const time = wallTime(next.state.nextRunAtMs, session.timeZone ?? hostZone());
   return `${waits}; the next, ${JSON.stringify(name)}, is due at ${time}. Keep \`rookery serve\` running to have it on time; otherwise a later \`rookery run\` fires what is due by then.`;
 }

@@ -1,6 +1,7 @@
 /** The models and the default one. A model is named `provider/id`. */
 import { z } from "zod";
-import { knownProvider } from "../known-providers.ts";
+import { closestWord } from "../../core/closest-word.ts";
+import { KNOWN_PROVIDERS, knownProvider } from "../known-providers.ts";
 import { secretSchema } from "../secret.ts";
 import { amount, httpUrl, list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
@@ -40,8 +41,14 @@ const modelSchema = section({
 
 const API = 'the name of an API, such as "openai-completions"';
 
+/** The APIs that there are adaptors for; the short names stand for the newest of a vendor. */
+const APIS = [
+  ...(["openai-completions", "openai-responses", "anthropic-messages", "google-generative-ai", "ollama"] as const),
+  ...(["openai", "anthropic", "google"] as const),
+] as const;
+
 const providerSchema = section({
-  api: text(API).optional(),
+  api: oneOf(APIS).optional(),
   baseUrl: httpUrl().optional(),
   apiKey: secretSchema.optional(),
   /** More keys, each under the name of its auth profile, in the order they are used. */
@@ -68,4 +75,17 @@ export const modelsSchema = section({
   thinking: thinkingSchema().optional(),
   detect: z.boolean({ error: "expected true or false" }).optional(),
   providers: providersSchema.prefault({}),
-}).prefault({});
+})
+  .superRefine(({ default: first, fallbacks, providers }, context) => {
+    const check = (name: string, path: (string | number)[]): void => {
+      const [provider = "", ...rest] = name.split("/");
+      if (name === "offline" || rest.length === 0 || Object.hasOwn(providers, provider) || knownProvider(provider))
+        return;
+      const near = closestWord(provider, [...Object.keys(providers), ...Object.keys(KNOWN_PROVIDERS)]);
+      const hint = near === undefined ? "add it under models.providers" : `did you mean "${near}"?`;
+      context.addIssue({ code: "custom", path, message: `there is no provider "${provider}"; ${hint}` });
+    };
+    if (first !== undefined) check(first, ["default"]);
+    for (const [index, name] of fallbacks.entries()) check(name, ["fallbacks", index]);
+  })
+  .prefault({});

@@ -40,7 +40,10 @@ const ruleSchema = section({
   action: action(),
   match: section({
     channel: text("the name of a channel").optional(),
-    chatType: oneOf(["direct", "group", "room"]).optional(),
+    /** `channel` is the older name of `room`. */
+    chatType: oneOf(["direct", "group", "room", "channel"])
+      .transform((type) => (type === "channel" ? ("room" as const) : type))
+      .optional(),
     keyPrefix: text("the beginning of a session key").optional(),
   }).optional(),
 });

@@ -35,6 +35,8 @@ export interface IncomingMessage {
   readonly space?: string;
   /** The channel splits what a person says: messages of one person that come together become one prompt. */
   readonly burst?: Burst;
+  /** What the message is about, in a line: used instead of its text if it is dropped. */
+  readonly summaryLine?: string;
   /** Queue settings for this message only. */
   readonly queue?: Partial<QueueSettings>;
   /** Queue settings of this message unless the conversation has its own. */

@@ -40,6 +40,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     wishes: runOverridesSchema.optional(),
     /** Messages of one person that come together become one prompt. `album`: parts of several files sent as one. */
     burst: z.enum(["text", "album"]).optional(),
+    /** What the message is about, in a line: used instead of its text if it is dropped. */
+    summaryLine: z.string().optional(),
     person,
   }),
   z.object({

@@ -1,7 +1,9 @@
 /** What connectors call: posts a person's message or command to the agent of that conversation. */
+
 import { type Addressed, type Conversation, userDescriptor } from "../../core/agent/address.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
+import { cutText } from "../../core/cut-text.ts";
 import { messageId, type RunId } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Source } from "../../core/message/message.ts";
@@ -20,6 +22,9 @@ import type { FileService } from "../files/file-service.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import type { Pairing } from "../people/pairing.ts";
 import type { PostRequest } from "./message-ingress.ts";
+
+/** Of what a channel says a message is about. */
+const MAX_SUMMARY_LINE = 500;
 
 type Post = (request: PostRequest) => Promise<AcceptResult>;
 
@@ -119,7 +124,7 @@ export function hostFor(
       return acceptedAs(await post({ ...common(incoming), delivery: undefined, body }));
     },
     async accept(incoming) {
-      const { text, files, replyToId, userId, senderName, queue, queueDefault, burst } = incoming;
+      const { text, files, replyToId, userId, senderName, queue, queueDefault, burst, summaryLine } = incoming;
       const refused = await refusal(incoming, text);
       if (refused) return refused;
       return acceptedAs(
@@ -134,6 +139,7 @@ export function hostFor(
             queue,
             queueDefault,
             burst,
+            summaryLine: summaryLine && cutText(summaryLine, MAX_SUMMARY_LINE),
           },
         }),
       );

@@ -1,4 +1,5 @@
 /** The prompt made of messages that waited together, and the lines about dropped ones. */
+import { shortened } from "../../core/cut-text.ts";
 import { type Message, messageText } from "../../core/message/message.ts";
 
 export const COLLECT_TITLE = "[Queued messages while agent was busy]";
@@ -19,12 +20,17 @@ export function buildCollectPrompt(params: {
 export function buildQueueSummaryPrompt(dropped: readonly Message[], cap: number): string | undefined {
   if (dropped.length === 0) return undefined;
   const noun = dropped.length === 1 ? "message" : "messages";
-  const lines = dropped.slice(-cap).map((message) => `- ${summaryLine(messageText(message.body))}`);
+  const lines = dropped
+    .slice(-cap)
+    .map((message) => `- ${summaryLine(ownSummary(message) ?? messageText(message.body))}`);
   return [`[Queue overflow] Dropped ${dropped.length} ${noun} due to cap.`, "Summary:", ...lines].join("\n");
 }
 
+/** What a channel says a message is about, instead of its text. */
+const ownSummary = ({ body }: Message): string | undefined =>
+  (body.kind === "user" && body.summaryLine?.trim()) || undefined;
+
 /** A text in one line of at most 160 characters. */
 export function summaryLine(text: string): string {
-  const line = text.replaceAll(/\s+/gu, " ").trim();
-  return line.length <= SUMMARY_LINE ? line : `${line.slice(0, SUMMARY_LINE - 1).trimEnd()}…`;
+  return shortened(text.replaceAll(/\s+/gu, " ").trim(), SUMMARY_LINE);
 }

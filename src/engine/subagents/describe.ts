@@ -1,14 +1,14 @@
 /** Children as text for people and models: one line each. */
 
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
+import { shortened } from "../../core/cut-text.ts";
 import type { RunRecord } from "../../core/run/run.ts";
 import { formatDuration, statusLabel } from "./report-text.ts";
 
 const LINE = 80;
 
 const oneLine = (text: string): string => {
-  const line = text.replace(/\s+/gu, " ").trim();
-  return line.length <= LINE ? line : `${line.slice(0, LINE - 1)}…`;
+  return shortened(text.replace(/\s+/gu, " ").trim(), LINE);
 };
 
 export const nameOf = ({ label, task }: SubagentRunRecord): string => oneLine(label || task);

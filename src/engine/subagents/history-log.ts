@@ -1,4 +1,5 @@
 /** The newest entries of a history as text, oldest first: the role and its text, tools by their names. */
+import { shortened } from "../../core/cut-text.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
@@ -32,5 +33,5 @@ function lineOf(line: string): readonly string[] {
     .map((block) => (block.type === "toolCall" ? `[calls ${block.name ?? "a tool"}]` : (block.text ?? "")))
     .join(" ")
     .trim();
-  return [`${who}: ${text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text}`];
+  return [`${who}: ${shortened(text, MAX_LENGTH)}`];
 }

@@ -1,5 +1,5 @@
 /**
- * The agent that gets a report: the requester; if it was removed or stopped, its nearest living ancestor; else the agent its
+ * The agent that gets a report: the requester; if it was removed or stopped, or is a child that has reported itself, its nearest living ancestor; else the agent its
  * person wrote to last. Without any, the report is dropped and the record says so (M19). An archived requester counts as living.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
@@ -21,7 +21,7 @@ export type ReportTarget =
     }
   | { readonly dropped: string };
 
-type TargetReader = Pick<StoreReader, "agent" | "agentByKey">;
+type TargetReader = Pick<StoreReader, "agent" | "agentByKey" | "subagentRuns">;
 export type ReportPeople = Pick<People, "personOf" | "foregroundOf" | "routeOf">;
 
 export async function reportTarget(
@@ -33,6 +33,8 @@ export async function reportTarget(
   const chain = requester ? [requester, ...(await ancestorsOf(store, requester))] : [];
   const there = chain.filter(({ stopped }) => !stopped?.removed);
   for (const agent of there) {
+    // What it hears now, no one would hear from it.
+    if (await hasReported(store, agent)) continue;
     if (!(await stopOf(store, agent))) return { agentId: agent.id, delivery: deliveryFor(agent) };
   }
   // A stopped conversation sleeps until its person writes. The report belongs to that person and to no other.
@@ -43,6 +45,17 @@ export async function reportTarget(
   if (!foreground) return { dropped: "its requester was removed, and its person has no other conversation" };
   const asleep = foreground.stopped ? true : undefined;
   return { agentId: foreground.id, delivery: deliveryFor(foreground), asleep };
+}
+
+/** Whether an agent is a child whose spawns have all ended. */
+async function hasReported(store: TargetReader, { id, descriptor }: AgentRecord): Promise<boolean> {
+  if (descriptor.type !== "subagent") return false;
+  const parent = await store.agent(descriptor.parentAgentId as AgentId);
+  if (!parent) return false;
+  const own = (await store.subagentRuns({ requesterSessionKey: parent.sessionKey })).filter(
+    ({ childAgentId }) => childAgentId === id,
+  );
+  return own.length > 0 && own.every(({ endedAt }) => endedAt !== undefined);
 }
 
 async function requesterOf(store: TargetReader, record: SubagentRunRecord): Promise<AgentRecord | undefined> {

@@ -24,6 +24,32 @@ describe("a child that ends", () => {
     expect(await records(engine)).toMatchObject([{ outcome: { status: "ok" }, cleanupHandled: true, cleanup: "keep" }]);
   });
 
+  it("after its parent has reported reports to the next living ancestor, who tells the person", async () => {
+    const deep = gate();
+    const engine = await openFamily(
+      {
+        child: async ({ request }, task) => {
+          if (task === "deep") {
+            await deep.promise;
+            return "found deep";
+          }
+          if (request.messages.some(({ role }) => role === "tool")) return "started one";
+          return { call: [{ name: "sessions_spawn", with: { task: "task deep" } }] };
+        },
+      },
+      { system: { subagents: { maxDepth: 2 } } },
+    );
+    await engine.tell("spawn dig");
+    const [child] = await childrenOf(engine);
+    expect((await records(engine)).filter(({ endedAt }) => endedAt === undefined)).toHaveLength(1);
+    deep.open();
+    await engine.settle();
+    const reports = await reportsIn(engine);
+    expect(reports.map(({ agentId }) => agentId)).not.toContain(child?.id);
+    expect((await reportTexts(engine)).at(-1)).toContain("found deep");
+    expect(engine.shown().filter((text) => text === "told")).toHaveLength(2);
+  });
+
   it("does not report its later runs", async () => {
     const engine = await openFamily();
     await engine.tell("spawn dig");

@@ -3,6 +3,7 @@
  * messages fail with a reason, the agent gets a waiting message that says so, and open deliveries become `unconfirmed`. A
  * delivery in a mailbox stays: its id tells the reader whether it has read it (M27). All of it goes through the same changes as any other step, one change per agent.
  */
+import { shortened } from "../../../core/cut-text.ts";
 import { InvariantError } from "../../../core/errors.ts";
 import { readEntry, type ToolCallBlock } from "../../../core/history/entry.ts";
 import type { DeliveryId, Ids } from "../../../core/ids.ts";
@@ -177,7 +178,7 @@ function notifyOps(
 ): readonly Op[] {
   const quotes = messages.map(({ message }) => {
     const text = "text" in message.body ? (message.body.text ?? "") : `(${message.body.kind})`;
-    return `- ${text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : text}`;
+    return `- ${shortened(text, QUOTED)}`;
   });
   const text = [
     `Your last run was lost: ${why}.`,

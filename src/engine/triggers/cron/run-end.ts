@@ -2,7 +2,9 @@
  * The ops that the end of a triggered run adds to its commit: the slot's record, the job's state, a summary for the main
  * conversation, an alert to the person after repeated failures. Run and delivery count separately.
  */
+
 import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { cutText } from "../../../core/cut-text.ts";
 import { type Delivery, type DeliveryContext, deliveryId, type NewDelivery } from "../../../core/delivery/delivery.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
@@ -80,7 +82,7 @@ function runEnd(
     runId: run.id,
     startedAt: run.startedAt,
     durationMs: meta.durationMs,
-    summary: text === "" ? undefined : shortened(text, SUMMARY_CHARS),
+    summary: text === "" ? undefined : cutOff(text, SUMMARY_CHARS),
     delivery,
     deliveryIds: deliveries.length > 0 ? idsOf(run, deliveries) : undefined,
     cost: run.body.usage?.cost?.total,
@@ -114,7 +116,7 @@ const idsOf = ({ id, body }: EndedRun, deliveries: readonly NewDelivery[]): read
 
 const textOf = (result: RunResult): string => result.payloads.at(-1)?.text?.trim() ?? "";
 
-const shortened = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars)}…`);
+const cutOff = (text: string, chars: number): string => (text.length <= chars ? text : `${cutText(text, chars)}…`);
 
 /** What an isolated run leaves in the main conversation; undefined if there is nothing to say. */
 function summaryText(job: CronJob, end: JobRunEnd, result: RunResult): string | undefined {
@@ -124,7 +126,7 @@ function summaryText(job: CronJob, end: JobRunEnd, result: RunResult): string | 
   if (end.status === "ok" && said.shouldSkip) return undefined;
   const status = end.status === "ok" ? "" : ` (${end.status})`;
   const body = said.text || end.error || end.status;
-  return `${postToMainPrefix?.trim() || "Cron"}${status}: ${shortened(body, postToMainMode === "full" ? postToMainMaxChars : SUMMARY_CHARS)}`;
+  return `${postToMainPrefix?.trim() || "Cron"}${status}: ${cutOff(body, postToMainMode === "full" ? postToMainMaxChars : SUMMARY_CHARS)}`;
 }
 
 /** Silent, or a message that wakes the main conversation. A conversation that does not exist is created with it (M3). */
