@@ -50,6 +50,8 @@ export interface Files {
   usage(options?: FileOwner): Promise<{ readonly usedBytes: number; readonly quotaBytes: number }>;
   /** Where a message refers to it, the model reads that it is gone. Durable when it resolves. */
   remove(id: string, options?: FileOwner): Promise<void>;
+  /** Removes all files of a person, and returns how many. The owner may name another `person`. */
+  removeAll(options?: FileOwner & { readonly person?: string }): Promise<number>;
 }
 
 export const filesOf = (api: EngineApi): Files => ({
@@ -63,6 +65,9 @@ export const filesOf = (api: EngineApi): Files => ({
   usage: (options) => api.get("/api/files/usage", { ...options }),
   async remove(id, { user } = {}) {
     await api.delete(pathOf("api", "files", id), { user });
+  },
+  async removeAll(options) {
+    return (await api.delete<{ removed: number }>("/api/files", { ...options })).removed;
   },
 });
 

@@ -120,6 +120,11 @@ const METHODS: Readonly<Record<string, Case>> = {
   },
   "files.list": async (r, n) => expect((await r.files.list({ user: n })).items).toEqual([await note(r, n)]),
   "files.usage": async (r, n) => expect((await r.files.usage({ user: n })).usedBytes).toBe(10 + n.length),
+  "files.removeAll": async (r, n) => {
+    await note(r, n);
+    expect(await r.files.removeAll({ user: n })).toBe(1);
+    expect((await r.files.list({ user: n })).items).toEqual([]);
+  },
   "files.remove": async (r, n) => {
     const { id } = await note(r, n);
     await r.files.remove(id, { user: n });

@@ -164,6 +164,19 @@ export class FileService {
     if (!result.ok) throw noFile(id);
   }
 
+  /** Removes all files of a person, one commit each: a crash in between leaves the rest for the next try. Returns how many. */
+  async removeAll(person: string): Promise<number> {
+    let removed = 0;
+    for (;;) {
+      const page = await this.list({ person, limit: PORTION });
+      for (const { id } of page) {
+        const result = await submit(this.#deps.ports, "file.remove", [{ op: "file.remove", id }]);
+        if (result.ok) removed += 1;
+      }
+      if (page.length < PORTION) return removed;
+    }
+  }
+
   /** One pass over all files. Removes those that nothing refers to, and bytes that no row names. Returns how many files. */
   async sweep(pause: () => Promise<void> = async () => {}): Promise<number> {
     const { ports, blobs } = this.#deps;

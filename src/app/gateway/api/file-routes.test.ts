@@ -210,6 +210,17 @@ describe("a guest", () => {
     expect(Object.keys(first.json)).toEqual(Object.keys(second.json));
   });
 
+  it("removes the own files together, and no one else's", async () => {
+    await put("more of ann", "more", ann);
+    const owners = await put("of the owner", "kept");
+    expect((await ask("DELETE", "/api/files?person=owner", { token: ann })).status).toBe(403);
+    expect((await ask("DELETE", "/api/files", { token: ann })).json.removed).toBeGreaterThan(0);
+    expect((await ask("GET", "/api/files", { token: ann })).json.items).toEqual([]);
+    expect((await ask("GET", `/api/files/${owners}`)).status).toBe(200);
+    await put("again", "again", ann);
+    expect((await ask("DELETE", "/api/files?person=ann")).json.removed).toBe(1);
+  });
+
   it("cannot send a message with another's file", async () => {
     const secret = await put("of the owner", "secret");
     const send = (file: string) =>

@@ -4,6 +4,7 @@ import type { Config } from "../../../config/config-schema.ts";
 import { type Delivery, targetKey } from "../../../core/delivery/delivery.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import type { StoredFile } from "../../../core/message/stored-file.ts";
+import { personIdSchema } from "../../../core/people/person.ts";
 import { noFile } from "../../../engine/files/file-service.ts";
 import type { Principal } from "../auth/principal.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -195,6 +196,23 @@ const removeRoute = defineRoute({
   },
 });
 
+const removeAllRoute = defineRoute({
+  ...common,
+  method: "DELETE",
+  path: "/api/files",
+  summary: "Remove all files of a person; the owner names another person with `person`",
+  query: z.object({ user, person: personIdSchema.optional() }),
+  answers: { status: 200, holds: "`{ removed }`: how many" },
+  async handle(call) {
+    const { principal, query } = call;
+    const person = query.person ?? personOfFiles(principal, query.user);
+    if (!mayUse(principal, person, query.user)) {
+      throw new HttpError(403, "denied", "This token may not remove the files of another person.", { param: "person" });
+    }
+    return { json: { removed: await filesOf(call).removeAll(person) } };
+  },
+});
+
 export const fileRoutes: readonly Route[] = [
   uploadRoute,
   listRoute,
@@ -203,4 +221,5 @@ export const fileRoutes: readonly Route[] = [
   contentRoute,
   deliveredRoute,
   removeRoute,
+  removeAllRoute,
 ];
