@@ -130,6 +130,7 @@ export function hostFor(
       return acceptedAs(
         await post({
           ...common(incoming),
+          longText: "file",
           body: {
             kind: "user",
             text,

@@ -7,19 +7,21 @@ import { type AgentRecord, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../../core/agent/descriptor.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import type { AgentState } from "../../core/agent/state.ts";
+import { cutText } from "../../core/cut-text.ts";
 import { defined } from "../../core/defined.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import { isStored } from "../../core/file-reference.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
 import type { MessageBody, NewMessage, Source } from "../../core/message/message.ts";
+import { referenceTo } from "../../core/message/stored-file.ts";
 import { type Behalf, joined } from "../../core/people/behalf.ts";
 import { OWNER } from "../../core/people/person.ts";
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Recipient } from "../../core/store/change.ts";
 import type { RequestEntry } from "../../core/store/request.ts";
-import { assertMessageFits } from "../../core/text-limits.ts";
+import { assertMessageFits, DEFAULT_TEXT_LIMITS } from "../../core/text-limits.ts";
 import type { Emit } from "../engine-event.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
 import { inherited } from "../people/on-behalf.ts";
@@ -49,6 +51,8 @@ export interface PostRequest {
   readonly about?: Pick<AgentState, "subject" | "groupChannel" | "space">;
   /** Who it is for, if that is known otherwise. Without both it is for the person its agent belongs to. */
   readonly behalf?: Behalf;
+  /** What becomes of a text that is too long. Default: the message is refused. */
+  readonly longText?: "file";
   readonly first?: readonly Op[];
   readonly also?: readonly Op[];
 }
@@ -77,10 +81,12 @@ export interface MessageIngressHost {
   readonly people: Pick<People, "foregroundOf" | "directory" | "personOfNew">;
 }
 
-type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent" | "textLimits">;
+type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent" | "textLimits" | "files">;
 type Described = Extract<Address, { descriptor: unknown }>;
 
 const KNOWN_KEYS = 20_000;
+/** What a message shows of a text that is in a file. */
+const LONG_TEXT_SHOWN = 1_000;
 /** Characters of an address with its descriptor: the prompt of a permanent agent is part of one. */
 const MAX_DESCRIPTOR = 100_000;
 
@@ -111,10 +117,10 @@ export class MessageIngress {
 
   /** Durable when it resolves. */
   async post(request: PostRequest, asking?: Asking): Promise<AcceptResult> {
-    const { body, source, delivery } = request;
-    const { behalf, to } = await this.#inOrder(request.to, async () => {
+    const { source, delivery } = request;
+    const { behalf, to, body } = await this.#inOrder(request.to, async () => {
       const whose = await this.#behalfOf(request, asking);
-      return { behalf: whose, to: await this.#recipient(request, whose) };
+      return { behalf: whose, to: await this.#recipient(request, whose), body: await this.#fitting(request, whose) };
     });
     const message: NewMessage = {
       ...{ body, source, delivery, acceptedAt: this.#ports.clock.now() },
@@ -128,6 +134,17 @@ export class MessageIngress {
     });
     if (result.status !== "stale") this.#host.emit({ type: "posted", posted: result });
     return result;
+  }
+
+  /** A text from a channel that is too long becomes a file of its message: its person cannot send it in another form (M34). */
+  async #fitting({ body, longText }: PostRequest, behalf: Behalf | undefined): Promise<MessageBody> {
+    const { files, textLimits = DEFAULT_TEXT_LIMITS } = this.#options;
+    if (longText !== "file" || body.kind !== "user" || body.text.length <= textLimits.messageCharacters) return body;
+    if (!files || !behalf) return body;
+    const data = new TextEncoder().encode(body.text);
+    const whole = referenceTo(await files.put({ data, name: "message.txt", behalf: { person: behalf.person } }));
+    const text = `${cutText(body.text, LONG_TEXT_SHOWN)}\n\n[The message has ${body.text.length} characters. All of it is in message.txt.]`;
+    return { ...body, text, files: [...(body.files ?? []), whole] };
   }
 
   /** `most-recent-foreground` without a run is the owner's: no stranger's message redirects it. */

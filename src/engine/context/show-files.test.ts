@@ -89,6 +89,25 @@ describe("a model is shown", () => {
   });
 });
 
+it("a text from a channel that is too long becomes a file, and the message shows its beginning", async () => {
+  engine = await TestEngine.open({
+    system: { textLimits: { messageCharacters: 2_000, toolResultCharacters: 2_000, answerCharacters: 9_000 } },
+  });
+  const host = engine.hosts.get("test");
+  const common = { connector: "test", userId: "ann", channelId: "ann", delivery: { channel: "test", to: "ann" } };
+  await host?.accept({ ...common, messageId: "1", text: "x".repeat(3_000) });
+  await host?.accept({ ...common, messageId: "2", text: "short" });
+  await engine.settle();
+  const [first] = engine.requests;
+  const [words, file] = (first?.messages[0]?.content ?? []) as readonly { text: string }[];
+  expect(words?.text).toMatch(/^x{1000}\n\n\[The message has 3000 characters\. All of it is in message\.txt\.\]$/);
+  expect(file?.text).toContain("x".repeat(3_000));
+  expect(lastText(engine.requests.at(-1) as never)).toBe("short");
+  expect((await engine.store.files({ limit: 5 })).map(({ name, size }) => [name, size])).toEqual([
+    ["message.txt", 3_000],
+  ]);
+});
+
 describe("the same history", () => {
   it("gives the same bytes after a restart", async () => {
     await send("look", [await stored(png, "photo.png"), await stored("note", "note.txt")]);
