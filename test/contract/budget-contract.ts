@@ -252,5 +252,7 @@ export function budgetContract(open: Opener): void {
       { agentId: idOf("b"), runs: 1, tokens: 0, cost: 0 },
     ]);
     expect(await world.store.usageSince(world.now + 1)).toEqual([]);
+    expect(await world.store.usageSince(0, since)).toMatchObject([{ agentId: idOf("a"), runs: 1, tokens: 1_000 }]);
+    expect(await world.store.usageSince(since, since)).toEqual([]);
   });
 }

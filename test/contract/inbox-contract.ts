@@ -1,6 +1,6 @@
 /** The inbox: sequences, session keys, dedupe, message states, and the agent that got a message last (M3, M4, M5). */
 import { expect } from "vitest";
-import type { RunId } from "../../src/core/ids.ts";
+import type { AgentId, RunId } from "../../src/core/ids.ts";
 import type { MessageState } from "../../src/core/message/message.ts";
 import type { Posted } from "../../src/core/store/change.ts";
 import {
@@ -36,6 +36,39 @@ export function inboxContract(open: Opener): void {
       );
     }
   });
+
+  storeTest(
+    "messages without an answer are listed over all agents, the latest first, in pages",
+    open,
+    async (world) => {
+      const held = [await world.agent("a"), await world.agent("b")] as const;
+      const states = ["dropped", "failed", "aborted", "discarded"] as const;
+      for (const [n, state] of [...states, "answered" as const].entries()) {
+        const agent = held[n % 2] as (typeof held)[0];
+        const { seq } = await world.post(agent.id, userBody(state));
+        await world.done(
+          [{ op: "message.settle", settlements: [{ seq, from: "waiting", state, reason: "r" }] }],
+          agent.owner,
+        );
+      }
+      const all = await world.store.unanswered({ limit: 10, states });
+      expect(all.map(({ state }) => state).sort()).toEqual([...states].sort());
+      expect(all.map(({ settledAt = 0 }) => settledAt)).toEqual(
+        all.map(({ settledAt = 0 }) => settledAt).sort((a, b) => b - a),
+      );
+      const paged = [];
+      for (let before: { at: number; agentId: AgentId; seq: number } | undefined; ; ) {
+        const [one] = await world.store.unanswered({ limit: 1, states, before });
+        if (!one) break;
+        paged.push(one);
+        before = { at: one.settledAt ?? 0, agentId: one.agentId, seq: one.seq };
+      }
+      expect(paged).toEqual(all);
+      expect((await world.store.unanswered({ limit: 10, states: ["failed"] })).map(({ state }) => state)).toEqual([
+        "failed",
+      ]);
+    },
+  );
 
   storeTest("two first messages under one session key make one agent", open, async (world) => {
     const first = await postFirst(world, "first");

@@ -3,7 +3,7 @@
  * Never throws: on a full disk, lines of the file are lost. Secrets are masked by their type or by their form.
  */
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
-import type { Log, LogFields, LogLevel } from "../../core/ports/log.ts";
+import type { Log, LogFields, LogLevel, LogLine } from "../../core/ports/log.ts";
 
 const ORDER: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
@@ -20,6 +20,8 @@ export interface JsonLogOptions {
 
 const MAX_BYTES = 10_000_000;
 const KEEP = 4;
+/** How many of the latest lines are kept in memory, for people who look at them. */
+const KEPT = 500;
 
 /** The forms of tokens and keys, in case a foreign text contains one. */
 const SECRET_SHAPED =
@@ -28,6 +30,8 @@ const SECRET_SHAPED =
 export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP }: JsonLogOptions): Log {
   let fd: number | undefined;
   let size = 0;
+  let written = 0;
+  const kept: LogLine[] = [];
   const open = (): void => {
     try {
       fd = openSync(file, "a", 0o600);
@@ -58,6 +62,8 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
     if (ORDER.indexOf(at) < ORDER.indexOf(typeof level === "function" ? level() : level)) return;
     try {
       const line = masked(`${JSON.stringify({ at: new Date().toISOString(), level: at, message, ...fields })}\n`);
+      kept.push({ n: ++written, text: line.trimEnd() });
+      if (kept.length > 2 * KEPT) kept.splice(0, KEPT);
       if (fd !== undefined && size > 0 && size + line.length > maxBytes) rotate();
       if (fd !== undefined) size += writeSync(fd, line);
     } catch {
@@ -75,6 +81,7 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
     info: (message, fields) => write("info", message, fields),
     warn: (message, fields) => write("warn", message, fields),
     error: (message, fields) => write("error", message, fields),
+    recent: () => kept,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Every route of the gateway. A route that is not in this table does not exist. */
 import { agentCommandRoutes } from "./api/agent-command-routes.ts";
 import { agentRoutes } from "./api/agent-routes.ts";
+import { allMessagesRoutes } from "./api/all-messages-routes.ts";
 import { approvalRoutes } from "./api/approval-routes.ts";
 import { auditRoutes } from "./api/audit-routes.ts";
 import { configRoutes } from "./api/config-routes.ts";
@@ -10,12 +11,14 @@ import { fileRoutes } from "./api/file-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
 import { inviteRoutes } from "./api/invite-routes.ts";
+import { logRoutes } from "./api/log-routes.ts";
 import { loginRoutes } from "./api/login-routes.ts";
 import { mailboxRoutes } from "./api/mailbox-routes.ts";
 import { outboxRoutes } from "./api/outbox-routes.ts";
 import { pairingRoutes } from "./api/pairing-routes.ts";
 import { peopleRoutes } from "./api/people-routes.ts";
 import { runRoutes } from "./api/run-routes.ts";
+import { runTimelineRoutes } from "./api/run-timeline-routes.ts";
 import { sessionRoutes } from "./api/session-routes.ts";
 import { signInRoutes } from "./api/sign-in-routes.ts";
 import { spendRoutes } from "./api/spend-routes.ts";
@@ -38,13 +41,16 @@ export const ROUTES: readonly Route[] = [
   ...uiStreamRoutes,
   ...modelRoutes,
   ...healthRoutes,
+  ...logRoutes,
   ...connectorRoutes,
   ...agentRoutes,
   ...inboxRoutes,
+  ...allMessagesRoutes,
   ...agentCommandRoutes,
   ...subagentRoutes,
   ...swarmRoutes,
   ...runRoutes,
+  ...runTimelineRoutes,
   ...treeRoutes,
   ...outboxRoutes,
   ...approvalRoutes,

@@ -152,6 +152,10 @@ export const messageStateSchema = z.enum([
 ]);
 export type MessageState = z.infer<typeof messageStateSchema>;
 
+/** Ends without an answer, which people may want to look at. */
+export const UNANSWERED_STATES = ["dropped", "failed", "aborted", "discarded"] as const;
+export type UnansweredState = (typeof UNANSWERED_STATES)[number];
+
 export const newMessageSchema = z
   .object({
     body: messageBodySchema,

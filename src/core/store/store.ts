@@ -9,7 +9,7 @@ import type { SwarmContact, SwarmRecord } from "../agent/swarm.ts";
 import type { BudgetRecord, Reservation } from "../budget/budget.ts";
 import type { Delivery, DeliveryState, WaitingState } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "../ids.ts";
-import type { Message, MessageState } from "../message/message.ts";
+import type { Message, MessageState, UnansweredState } from "../message/message.ts";
 import type { StoredFile } from "../message/stored-file.ts";
 import type { AuditFilter, AuditRow } from "../people/audit.ts";
 import type { PersonRecord } from "../people/person.ts";
@@ -73,6 +73,14 @@ export interface StoreReader {
     page: Page & { readonly beforeSeq?: number; readonly states?: readonly MessageState[] },
   ): Promise<readonly Message[]>;
 
+  /** The messages of all agents that got no answer, in one of these states, the latest settled first. */
+  unanswered(
+    page: Page & {
+      readonly states: readonly UnansweredState[];
+      readonly before?: { readonly at: number; readonly agentId: AgentId; readonly seq: number };
+    },
+  ): Promise<readonly Message[]>;
+
   /** Lines of history with a position below `before`, newest first. */
   linesBack(agentId: AgentId, page: Page & { readonly before?: number }): Promise<readonly Line[]>;
 
@@ -116,8 +124,8 @@ export interface StoreReader {
   budgets(page: Page & { readonly after?: string }): Promise<readonly BudgetRecord[]>;
   /** Open reservations, oldest first. */
   reservations(page: Page): Promise<readonly Reservation[]>;
-  /** The usage of runs that began at or after a time, by agent and person. */
-  usageSince(at: number): Promise<readonly RunUsage[]>;
+  /** The usage of runs that began at or after a time, and before another one, by agent and person. */
+  usageSince(at: number, until?: number): Promise<readonly RunUsage[]>;
   /** Waits of open runs, of one agent or of all, by id. */
   waits(page: Page & { readonly from?: AgentId; readonly after?: string }): Promise<readonly WaitEdge[]>;
   swarm(nametag: string): Promise<SwarmRecord | undefined>;

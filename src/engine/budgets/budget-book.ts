@@ -127,15 +127,16 @@ export interface SpentSince {
   readonly by: readonly SpentBy[];
 }
 
-/** `sees`: which agents are counted; absent: all. */
+/** `sees`: which agents are counted; absent: all. `until`: only runs that began before it. */
 export async function spentSince(
   { store }: { readonly store: Pick<StoreReader, "usageSince" | "agent"> },
   at: number,
   sees?: (agent: AgentRecord | undefined) => boolean,
+  until?: number,
 ): Promise<SpentSince> {
   const roots = new Map<AgentId, AgentId>();
   const by: SpentBy[] = [];
-  for (const usage of await store.usageSince(at)) {
+  for (const usage of await store.usageSince(at, until)) {
     const { agentId } = usage;
     if (sees && !sees(await store.agent(agentId))) continue;
     const rootId = roots.get(agentId) ?? (await rootOf(store, agentId));

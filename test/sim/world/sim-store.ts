@@ -66,6 +66,7 @@ const READS = [
   "waiting",
   "message",
   "messages",
+  "unanswered",
   "linesBack",
   "run",
   "runs",

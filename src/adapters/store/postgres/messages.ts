@@ -1,4 +1,5 @@
 /** The tables `messages` and `dedupe`: the inbox. Reads, and how ops on it are sent. */
+import type { AgentId } from "../../../core/ids.ts";
 import { isFromPerson, isUrgent } from "../../../core/message/message.ts";
 import type { RequestEntry } from "../../../core/store/request.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
@@ -36,8 +37,30 @@ WHERE agent = $1 AND seq > greatest((SELECT cursor FROM agents WHERE id = $1), $
 ORDER BY seq LIMIT $3`,
 };
 
-export function messageReads(connections: Connections): Pick<StoreReader, "message" | "messages" | "waiting"> {
+const SELECT_UNANSWERED: Statement = {
+  name: "select-unanswered",
+  text: `SELECT agent AS agent_id, ${COLUMNS} FROM messages
+WHERE state IN ('dropped', 'failed', 'aborted', 'discarded') AND state = ANY ($1::text[])
+  AND (settled_at, agent, seq) < ($2::bigint, $3::text COLLATE "C", $4::bigint)
+ORDER BY settled_at DESC, agent DESC, seq DESC LIMIT $5`,
+};
+
+export function messageReads(
+  connections: Connections,
+): Pick<StoreReader, "message" | "messages" | "waiting" | "unanswered"> {
   return {
+    unanswered: async ({ limit, states, before }) => {
+      const { at = Number.MAX_SAFE_INTEGER, agentId = "", seq = 0 } = before ?? {};
+      const rows = await connections.all<MessageRow & { agent_id: AgentId }>(
+        SELECT_UNANSWERED,
+        states,
+        at,
+        agentId,
+        seq,
+        limit,
+      );
+      return rows.map((row) => messageOf(row.agent_id, row));
+    },
     message: async (agentId, seq) => {
       const row = await connections.one<MessageRow>(SELECT, agentId, seq);
       return row && messageOf(agentId, row);

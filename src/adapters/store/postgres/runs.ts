@@ -21,7 +21,7 @@ const SELECT_OF_AGENT: Statement = {
 const SELECT_USAGE: Statement = {
   name: "select-usage-since",
   text: `SELECT agent AS agent_id, person, count(*) AS runs, sum(tokens)::bigint AS tokens, sum(cost) AS cost
-FROM runs WHERE started_at >= $1 GROUP BY agent, person ORDER BY agent, person`,
+FROM runs WHERE started_at >= $1 AND started_at < $2 GROUP BY agent, person ORDER BY agent, person`,
 };
 
 export const runReads = (connections: Connections): Pick<StoreReader, "run" | "runs" | "usageSince"> => ({
@@ -31,7 +31,8 @@ export const runReads = (connections: Connections): Pick<StoreReader, "run" | "r
   },
   runs: async (agentId, { limit, before }) =>
     (await connections.all<RunRow>(SELECT_OF_AGENT, agentId, limit, before ?? null)).map(runOf),
-  usageSince: async (at) => (await connections.all<UsageRow>(SELECT_USAGE, at)).map(usageOf),
+  usageSince: async (at, until = Number.MAX_SAFE_INTEGER) =>
+    (await connections.all<UsageRow>(SELECT_USAGE, at, until)).map(usageOf),
 });
 
 /** A run's body, and the values of it that have columns of their own for sums. */

@@ -32,6 +32,12 @@ const SELECT_WAITING_URGENT = `SELECT ${COLUMNS}
 FROM messages JOIN agents ON agents.no = messages.agent
 WHERE agents.id = ? AND messages.seq > ? AND messages.urgent = 1 AND messages.state = 'waiting'
 ORDER BY messages.seq LIMIT ?`;
+const SELECT_UNANSWERED = `SELECT agents.id AS agent_id, ${COLUMNS}
+FROM messages JOIN agents ON agents.no = messages.agent
+WHERE messages.state IN ('dropped', 'failed', 'aborted', 'discarded') AND messages.state IN (SELECT value FROM json_each(?))
+  AND (messages.settled_at, messages.n) < (?, coalesce((SELECT n FROM messages AS earlier
+    WHERE earlier.agent = (SELECT no FROM agents WHERE id = ?) AND earlier.seq = ?), 0))
+ORDER BY messages.settled_at DESC, messages.n DESC LIMIT ?`;
 const SELECT_FIRST_WAITING =
   "SELECT seq FROM messages WHERE agent = ? AND seq > ? AND state = 'waiting' ORDER BY seq LIMIT 1";
 const SELECT_WAITING_RESET = `SELECT seq FROM messages
@@ -48,8 +54,20 @@ const INSERT_DEDUPE = "INSERT INTO dedupe (key, agent, seq, keep_until) VALUES (
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 
-export function messageReads(db: Database): Pick<StoreReader, "message" | "messages" | "waiting"> {
+export function messageReads(db: Database): Pick<StoreReader, "message" | "messages" | "waiting" | "unanswered"> {
   return {
+    unanswered: async ({ limit, states, before }) => {
+      const { at = Number.MAX_SAFE_INTEGER, agentId = "", seq = 0 } = before ?? {};
+      const rows = db.all<MessageRow & { agent_id: AgentId }>(
+        SELECT_UNANSWERED,
+        JSON.stringify(states),
+        at,
+        agentId,
+        seq,
+        limit,
+      );
+      return rows.map((row) => messageOf(row.agent_id, row));
+    },
     message: async (agentId, seq) => {
       const row = db.get<MessageRow>(SELECT, agentId, seq);
       return row && messageOf(agentId, row);

@@ -34,7 +34,7 @@ const SELECT_USAGE = `SELECT
   sum(coalesce(json_extract(runs.body, '$.usage.cost.total'), 0)) AS cost
 FROM runs JOIN agents ON agents.no = runs.agent
 WHERE runs.n > coalesce((SELECT n FROM runs WHERE started_at < ?1 ORDER BY n DESC LIMIT 1), 0)
-  AND runs.started_at >= ?1
+  AND runs.started_at >= ?1 AND runs.started_at < ?2
 GROUP BY agents.id, json_extract(runs.body, '$.person')
 ORDER BY agents.id, json_extract(runs.body, '$.person')`;
 
@@ -47,7 +47,7 @@ export const runReads = (db: Database): Pick<StoreReader, "run" | "runs" | "usag
   },
   runs: async (agentId, { limit, before }) =>
     db.all<RunRow>(SELECT_OF_AGENT, agentId, before ?? null, limit).map(runOf),
-  usageSince: async (at) => db.all<UsageRow>(SELECT_USAGE, at).map(usageOf),
+  usageSince: async (at, until = Number.MAX_SAFE_INTEGER) => db.all<UsageRow>(SELECT_USAGE, at, until).map(usageOf),
 });
 
 export const runRow = (db: Database, id: RunId): RunRow | undefined => db.get(SELECT, id);

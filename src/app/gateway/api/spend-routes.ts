@@ -4,11 +4,14 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { limitsOf, microsOf } from "../../../core/budget/budget.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
-import { liftBudget, listBudgets, spentSince } from "../../../engine/budgets/budget-book.ts";
+import type { Store } from "../../../core/store/store.ts";
+import { hostZone } from "../../../core/zoned-time.ts";
+import { liftBudget, listBudgets, type SpentSince, spentSince } from "../../../engine/budgets/budget-book.ts";
+import { dayIn } from "../../../engine/budgets/budget-settings.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { LIST, numberQuery } from "./params.ts";
+import { LIST, limitQuery, numberQuery } from "./params.ts";
 
 const DAY_MS = 24 * 3600_000;
 
@@ -31,6 +34,86 @@ const usageRoute = defineRoute({
     return { json: { since, ...(await spentSince({ store }, since, sees)) } };
   },
 });
+
+const MOST_DAYS = 92;
+
+const daysRoute = defineRoute({
+  method: "GET",
+  path: "/api/usage/days",
+  access: "read",
+  action: "session_status",
+  own: true,
+  tag: "usage",
+  summary:
+    "The usage of runs by day, the latest first, each by agent and person; and the tokens of their agents by model, over all time",
+  query: z.object({ days: limitQuery(MOST_DAYS, 14), timeZone: z.string().max(64).optional() }),
+  answers: {
+    status: 200,
+    holds:
+      "`{ items: [{ day, from, until, tokens, dollars, by }], next: null, agents, models }`; `agents` names the agents of `by`",
+  },
+  async handle({ context, principal, query: { days, timeZone } }) {
+    const { store, clock } = context.ports;
+    const zone = knownZone(timeZone) ?? context.config().session.timeZone ?? hostZone();
+    const sees = isConfined(principal)
+      ? (agent: AgentRecord | undefined) => agent !== undefined && seesAgent(principal, agent)
+      : undefined;
+    const items: DaySpent[] = [];
+    for (let until = clock.now() + 1; items.length < days; ) {
+      const day = dayIn(until - 1, zone);
+      const from = startOfDay(until - 1, zone);
+      items.push({ day, from, until, ...(await spentSince({ store }, from, sees, until)) });
+      until = from;
+    }
+    return { json: { ...listOf(items), ...(await agentsOf(store, items)) } };
+  },
+});
+
+interface DaySpent extends SpentSince {
+  readonly day: string;
+  readonly from: number;
+  readonly until: number;
+}
+
+function knownZone(name: string | undefined): string | undefined {
+  try {
+    return name && new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Midnight before a time. A day has 23 to 25 hours. */
+function startOfDay(at: number, zone: string): number {
+  const day = dayIn(at, zone);
+  let [low, high] = [at - 26 * 3_600_000, at];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (dayIn(middle, zone) === day) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+const MOST_AGENTS = 500;
+
+/** The names of the agents, and their tokens by model. */
+async function agentsOf(store: Pick<Store, "agent">, days: readonly DaySpent[]) {
+  const ids = [...new Set(days.flatMap(({ by }) => by.map(({ agentId }) => agentId)))].slice(0, MOST_AGENTS);
+  const found = (await Promise.all(ids.map((id) => store.agent(id)))).filter((agent) => agent !== undefined);
+  const models = new Map<string, number>();
+  for (const { state } of found) {
+    for (const [provider, own] of Object.entries(state.stats)) {
+      for (const [model, { total }] of Object.entries(own)) {
+        models.set(`${provider}/${model}`, (models.get(`${provider}/${model}`) ?? 0) + total);
+      }
+    }
+  }
+  return {
+    agents: Object.fromEntries(found.map((agent) => [agent.id, agent.sessionKey])),
+    models: [...models].map(([model, tokens]) => ({ model, tokens })).sort((a, b) => b.tokens - a.tokens),
+  };
+}
 
 const budgetsRoute = defineRoute({
   method: "GET",
@@ -76,4 +159,4 @@ const liftRoute = defineRoute({
   },
 });
 
-export const spendRoutes: readonly Route[] = [usageRoute, budgetsRoute, liftRoute];
+export const spendRoutes: readonly Route[] = [usageRoute, daysRoute, budgetsRoute, liftRoute];

@@ -1,0 +1,113 @@
+/** The inboxes of all agents together: what waits and why, what runs work on, and what got no answer. */
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import type { AgentId } from "../../../core/ids.ts";
+import { listOf } from "../../../core/list.ts";
+import { type Message, messageText, UNANSWERED_STATES } from "../../../core/message/message.ts";
+import { seesAgent } from "../auth/judge-request.ts";
+import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { agentSummary } from "./agent-routes.ts";
+import { LIST, limitQuery } from "./params.ts";
+
+const CURSOR = /^(\d{1,15})\.([a-z0-9]{2,32})\.(\d{1,15})$/;
+const TEXT = 2_000;
+/** How many agents or messages one request looks at. What is behind them is found with `next`. */
+const MOST_READ = 1_000;
+const PORTION = 100;
+const PER_AGENT = 50;
+
+const listRoute = defineRoute({
+  method: "GET",
+  path: "/api/inbox",
+  access: "read",
+  action: "sessions_history",
+  own: true,
+  tag: "inbox",
+  summary:
+    "Messages of all agents: those that wait, those a run works on, or those that got no answer, the latest first",
+  query: z.object({
+    state: z.enum(["waiting", "taken", "unanswered", ...UNANSWERED_STATES]).default("waiting"),
+    before: z.string().max(64).optional(),
+    limit: limitQuery(200, 50),
+  }),
+  answers: {
+    status: 200,
+    holds: `${LIST}: \`{ agentId, label, sessionKey, seq, kind, text, state, will, reason, acceptedAt, settledAt, runId }\`; send \`next\` as \`before\``,
+    list: true,
+  },
+  async handle(call) {
+    const { state } = call.query;
+    return state === "waiting" || state === "taken" ? open(call, state) : ended(call);
+  },
+});
+
+type InboxCall = Call<unknown, { state: string; before?: string; limit: number }>;
+
+async function open(call: InboxCall, state: "waiting" | "taken") {
+  const { context, principal, query } = call;
+  const { store } = context.ports;
+  const items: object[] = [];
+  let after = query.before as AgentId | undefined;
+  for (let read = 0; read < MOST_READ; read += PORTION) {
+    const agents = await store.busyAgents({ limit: PORTION, after });
+    for (const agent of agents) {
+      after = agent.id;
+      if (seesAgent(principal, agent)) items.push(...(await messagesOf(call, agent, state)));
+      if (items.length >= query.limit) return { json: listOf(items, after) };
+    }
+    if (agents.length < PORTION) return { json: listOf(items) };
+  }
+  return { json: listOf(items, after ?? null) };
+}
+
+async function messagesOf({ context }: InboxCall, agent: AgentRecord, state: "waiting" | "taken") {
+  const { store } = context.ports;
+  if (state === "taken") {
+    const taken = await store.messages(agent.id, { limit: PER_AGENT, states: ["taken"] });
+    return taken.map((message) => viewOf(message, agent));
+  }
+  const { waiting } = await context.agents.whatWaits(agent.id);
+  const why = new Map(waiting.map(({ seq, will }) => [seq, will]));
+  const messages = await store.waiting(agent.id, { limit: PER_AGENT });
+  return messages.map((message) => ({ ...viewOf(message, agent), will: why.get(message.seq) }));
+}
+
+async function ended({ context, principal, query }: InboxCall) {
+  const { store } = context.ports;
+  const states = UNANSWERED_STATES.filter((one) => query.state === "unanswered" || query.state === one);
+  const items: object[] = [];
+  let before = cursorOf(query.before);
+  for (let read = 0; read < MOST_READ; read += PORTION) {
+    const messages = await store.unanswered({ limit: PORTION, states, before });
+    for (const message of messages) {
+      before = { at: message.settledAt ?? 0, agentId: message.agentId, seq: message.seq };
+      const agent = await store.agent(message.agentId);
+      if (!agent || !seesAgent(principal, agent)) continue;
+      items.push(viewOf(message, agent));
+      if (items.length === query.limit) return { json: listOf(items, textOf(before)) };
+    }
+    if (messages.length < PORTION) return { json: listOf(items) };
+  }
+  return { json: listOf(items, before ? textOf(before) : null) };
+}
+
+interface Cursor {
+  readonly at: number;
+  readonly agentId: AgentId;
+  readonly seq: number;
+}
+
+function cursorOf(text: string | undefined): Cursor | undefined {
+  const [, at, id, seq] = CURSOR.exec(text ?? "") ?? [];
+  return at === undefined ? undefined : { at: Number(at), agentId: id as AgentId, seq: Number(seq) };
+}
+
+const textOf = ({ at, agentId, seq }: Cursor): string => `${at}.${agentId}.${seq}`;
+
+function viewOf({ agentId, seq, body, state, reason, acceptedAt, settledAt, runId }: Message, agent: AgentRecord) {
+  const { label, sessionKey } = agentSummary(agent);
+  const text = messageText(body).slice(0, TEXT);
+  return { agentId, label, sessionKey, seq, kind: body.kind, text, state, reason, acceptedAt, settledAt, runId };
+}
+
+export const allMessagesRoutes: readonly Route[] = [listRoute];

@@ -1,0 +1,24 @@
+/** The latest lines of this process's log. Secrets in them are masked when they are written. */
+import { z } from "zod";
+import { listOf } from "../../../core/list.ts";
+import { assertOwner } from "../auth/actor.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+import { LIST, limitQuery, numberQuery } from "./params.ts";
+
+const logRoute = defineRoute({
+  method: "GET",
+  path: "/api/logs",
+  access: "operate",
+  action: "manage.health",
+  tag: "health",
+  summary: "The latest lines of the log of this process, oldest first, or those after a number",
+  query: z.object({ after: numberQuery(), limit: limitQuery(1_000, 200) }),
+  answers: { status: 200, holds: `${LIST}: \`{ n, at, level, message, … }\``, list: true },
+  handle({ context, principal, query: { after = 0, limit } }) {
+    assertOwner(principal);
+    const lines = (context.ports.log.recent?.() ?? []).filter(({ n }) => n > after).slice(-limit);
+    return { json: listOf(lines.map(({ n, text }) => ({ n, ...(JSON.parse(text) as object) }))) };
+  },
+});
+
+export const logRoutes: readonly Route[] = [logRoute];
