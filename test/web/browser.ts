@@ -71,10 +71,15 @@ function watch(page: Page, url: string, problems: string[]): void {
   });
 }
 
+/** What `rookery open` prints, at the address of the test. */
+export async function codeUrl(served: Pick<Served, "url">): Promise<string> {
+  const { url } = (await api(served, "/api/logins/codes", { method: "POST" })) as { url: string };
+  return url.replace(/^https?:\/\/[^/]+/, served.url);
+}
+
 /** Signs in as `rookery open` does. */
 export async function signIn({ page }: Pick<Opened, "page">, served: Pick<Served, "url">, view = "now"): Promise<void> {
-  const { url } = (await api(served, "/api/logins/codes", { method: "POST" })) as { url: string };
-  await page.goto(url);
+  await page.goto(await codeUrl(served));
   await page.locator(".shell").waitFor();
   if (view !== "now") await page.goto(`${served.url}/#/${view}`);
 }

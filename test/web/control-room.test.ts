@@ -1,9 +1,11 @@
 /** The control room in a real browser, against a real process: every view and every action. One browser and one process for all. */
-import type { Browser } from "playwright-core";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { api } from "../e2e/serving.ts";
-import { type Opened, openBrowser, signIn, startBrowser } from "./browser.ts";
-import { startWorld, type World } from "./world.ts";
+import { api, TOKEN } from "../e2e/serving.ts";
+import { codeUrl, type Opened, openBrowser, openTab, signIn, startBrowser } from "./browser.ts";
+import { sendAsAnn, sendMain, startWorld, type World } from "./world.ts";
 
 let browser: Browser;
 let world: World;
@@ -18,10 +20,12 @@ afterAll(async () => {
   await world.close();
 });
 
-const show = async (view: string) => {
+const show = async (view: string): Promise<Page> => {
   await owner.page.goto(`${world.served.url}/#/${view}`);
   return owner.page;
 };
+
+const done = (page: Page, text: string) => page.locator(".toast").getByText(text).first().waitFor();
 
 describe("signing in", () => {
   it("says what to type without a code, and shows nothing else", async () => {
@@ -34,7 +38,7 @@ describe("signing in", () => {
   });
 
   it("takes the code out of the address, and works once", async () => {
-    const { url } = (await api(world.served, "/api/logins/codes", { method: "POST" })) as { url: string };
+    const url = await codeUrl(world.served);
     const first = await openBrowser(browser, world.served);
     await first.page.goto(url);
     await first.page.locator(".shell").waitFor();
@@ -43,6 +47,25 @@ describe("signing in", () => {
     await second.page.goto(url);
     await second.page.getByText("was used, or it has expired").waitFor();
     await Promise.all([first.close(), second.close()]);
+  });
+
+  it("ends at once when the session is revoked, also under an open page", async () => {
+    const other = await openBrowser(browser, world.served);
+    await signIn(other, world.served);
+    await other.page.getByText("Nothing is running").waitFor();
+    const page = await show("people");
+    const theirs = page
+      .getByRole("list", { name: "Browsers" })
+      .getByRole("listitem")
+      .filter({ hasNotText: "this browser" });
+    await theirs.first().waitFor();
+    while ((await theirs.count()) > 0) {
+      const before = await theirs.count();
+      await theirs.first().getByRole("button", { name: "End" }).click();
+      await expect.poll(() => theirs.count()).toBe(before - 1);
+    }
+    await other.page.getByText("Your session has ended").waitFor();
+    await other.close();
   });
 });
 
@@ -75,16 +98,425 @@ describe("conversations", () => {
     expect(await page.getByText("look slowly, please").count()).toBeGreaterThan(0);
   });
 
-  it("never loads an image of another server", async () => {
+  it("stops a run, and takes a message into one", async () => {
+    const page = await show("conversations/main");
+    const field = page.getByRole("textbox", { name: "Message to Main" });
+    await field.fill("look slowly again");
+    await page.keyboard.press("Enter");
+    await page.locator(".chat-agent.live").getByText("I am looking").waitFor();
+    await field.fill("and into this run");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await done(page, "Stopping the run.");
+    await page.getByText("stopped before its end").first().waitFor();
+    world.release();
+    await page.locator(".chat-agent.live").waitFor({ state: "detached" });
+    await page.getByText("and into this run").first().waitFor();
+  });
+
+  it("never loads an image of another server, and shows tool calls", async () => {
     const page = await show("conversations/main");
     await page.getByText("[image: tracker]").first().waitFor();
+    await page.locator(".tool", { hasText: "current_time" }).first().locator("summary").click();
+    await page.locator(".tool[open]").getByText("Result").waitFor();
     expect(owner.problems).toEqual([]);
   });
 
-  it("finds a conversation by its name", async () => {
+  it("attaches files by drop and by paste, and sends them", async () => {
+    const page = await show("conversations/main");
+    await page.getByRole("textbox", { name: "Message to Main" }).waitFor();
+    await page.evaluate(() => {
+      const doc = (globalThis as unknown as { document: { querySelector(q: string): EventTarget } }).document;
+      const make = (name: string, type: string, init: object) => {
+        const world = globalThis as unknown as Record<
+          string,
+          new (
+            ...args: unknown[]
+          ) => { items: { add(file: unknown): void } }
+        >;
+        const transfer = new (world.DataTransfer as never as new () => { items: { add(file: unknown): void } })();
+        transfer.items.add(
+          new (world.File as never as new (...a: unknown[]) => unknown)(["hello"], name, { type: "text/plain" }),
+        );
+        const Made = world[type] as never as new (...a: unknown[]) => Event;
+        return new Made(type === "DragEvent" ? "drop" : "paste", {
+          bubbles: true,
+          cancelable: true,
+          ...init,
+          dataTransfer: transfer,
+          clipboardData: transfer,
+        });
+      };
+      const field = doc.querySelector(".composer textarea");
+      field.dispatchEvent(make("dropped.txt", "DragEvent", {}));
+      field.dispatchEvent(make("pasted.txt", "ClipboardEvent", {}));
+    });
+    const files = page.getByRole("list", { name: "Files to send" });
+    await files.getByText("dropped.txt").waitFor();
+    await files.getByText("pasted.txt").waitFor();
+    await page.getByRole("button", { name: "Remove dropped.txt" }).click();
+    await page.getByRole("textbox", { name: "Message to Main" }).fill("here is a file");
+    await page.keyboard.press("Enter");
+    await page.getByText("You said: here is a file").first().waitFor();
+    await show("memory");
+    await page.getByRole("list", { name: "Files" }).getByText("pasted.txt").waitFor();
+  });
+
+  it("finds a conversation by its name, and a text in it", async () => {
     const page = await show("conversations");
     await page.getByRole("searchbox", { name: "Search conversations" }).fill("carl");
-    await page.getByRole("list", { name: "Conversations" }).getByRole("link", { name: "carla" }).waitFor();
-    expect(await page.getByRole("list", { name: "Conversations" }).getByRole("listitem").count()).toBe(1);
+    const list = page.getByRole("list", { name: "Conversations" });
+    await list.getByRole("link", { name: "carla" }).click();
+    expect(await list.getByRole("listitem").count()).toBe(1);
+    await page.getByRole("button", { name: "Find in this conversation" }).click();
+    await page.getByRole("searchbox", { name: "Find in this conversation" }).fill("this is carla");
+    await page.keyboard.press("Enter");
+    await page.locator(".find-results").getByText("this is carla").first().waitFor();
+  });
+
+  it("goes back to a message, and edits one to send it again", async () => {
+    const page = await show("conversations");
+    await page.getByRole("searchbox", { name: "Search conversations" }).fill("");
+    await page.getByRole("list", { name: "Conversations" }).getByRole("link", { name: "bob" }).click();
+    await page.getByRole("button", { name: "Go back to here" }).first().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Go back" }).click();
+    await done(page, "The conversation continues from there.");
+    await page.getByRole("button", { name: "Edit and send" }).first().click();
+    const field = page.getByRole("textbox", { name: "Message to bob" });
+    await expect.poll(() => field.inputValue()).toContain("Hello, this is bob.");
+    await field.fill("Hello again from bob.");
+    await page.keyboard.press("Enter");
+    await page.getByText("You said: Hello again from bob.").waitFor();
+  });
+});
+
+describe("approvals", () => {
+  it("are answered once by two tabs, and the other tab is told", async () => {
+    await sendAsAnn(world.served, "Please write a note.");
+    const [one, two] = [
+      await openTab(owner, world.served, "approvals"),
+      await openTab(owner, world.served, "approvals"),
+    ];
+    const yes = (page: Page) => page.getByRole("button", { name: "Yes, once" });
+    await Promise.all([yes(one).waitFor(), yes(two).waitFor()]);
+    await two.route("**/api/approvals?*", (route) => route.abort());
+    await yes(one).click();
+    await done(one, "Answered.");
+    await yes(two).click();
+    await done(two, "Someone else has answered first.");
+    await Promise.all([one.close(), two.close()]);
+    const page = await show("approvals?state=all");
+    await page.getByRole("list", { name: "Approvals" }).getByText("yes", { exact: true }).waitFor();
+  });
+
+  it("are refused with a reason", async () => {
+    await sendAsAnn(world.served, "Please write a note again.");
+    const page = await show("approvals");
+    await page.getByRole("button", { name: "No" }).click();
+    await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("not today");
+    await page.getByRole("dialog").getByRole("button", { name: "No" }).click();
+    await done(page, "Answered.");
+    await page.getByText("Nothing waits for an answer").waitFor();
+  });
+});
+
+describe("runs", () => {
+  it("show what the model saw by part, each step and its tools, and are replayed and forked", async () => {
+    const { message } = await sendMain(world.served, "what time is it again?");
+    const page = await show(`runs/${message.runId}`);
+    const saw = page.getByRole("list", { name: "What the model saw" });
+    await saw.getByRole("listitem").nth(1).waitFor();
+    await page.getByRole("list", { name: "Timeline" }).getByText("current_time").waitFor();
+    await page.getByText("each is one commit").waitFor();
+    await page.getByRole("button", { name: "Fork here" }).first().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Replay" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Replay" }).click();
+    await done(page, "The message was sent again.");
+    await page.getByText("Done. I have written it down.").last().waitFor();
+  });
+});
+
+describe("inbox and outbox", () => {
+  it("show a message that waits with the reason, and one that got no answer, which is sent again", async () => {
+    const page = await show("conversations/main");
+    const field = page.getByRole("textbox", { name: "Message to Main" });
+    await field.fill("look slowly at this");
+    await page.keyboard.press("Enter");
+    await page.locator(".chat-agent.live").getByText("I am looking").waitFor();
+    await page.getByRole("button", { name: "After this run" }).click();
+    await field.fill("this one waits");
+    await page.keyboard.press("Enter");
+    await page.locator(".sending").last().waitFor();
+    await show("inbox");
+    await page.getByRole("list", { name: "Inbox" }).getByText("waits for the run").waitFor();
+    await page.getByRole("button", { name: "In a run" }).click();
+    await page.getByRole("list", { name: "Inbox" }).getByText("look slowly at this").waitFor();
+    world.release();
+    await page.getByRole("button", { name: "Not answered" }).click();
+    const row = page.getByRole("list", { name: "Inbox" }).getByRole("listitem").first();
+    await row.getByRole("button", { name: "Edit and send" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill("what time is it now?");
+    await page.getByRole("dialog").getByRole("button", { name: "Send", exact: true }).click();
+    await done(page, "Sent again");
+  });
+
+  it("drop a delivery that waits, and retry one that failed", async () => {
+    const page = await show("outbox");
+    const rows = page.getByRole("list", { name: "Outbox" }).getByRole("listitem");
+    await rows.first().getByRole("button", { name: "Drop" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Drop" }).click();
+    await done(page, "Dropped.");
+    await page.getByRole("button", { name: "failed" }).click();
+    await rows.first().getByRole("button", { name: "Retry" }).click();
+    await done(page, "It is sent again.");
+  });
+});
+
+describe("agents", () => {
+  it("are shown as a tree; one is created, changed, stopped and started", async () => {
+    const page = await show("agents");
+    await page.getByRole("list", { name: "Agents" }).getByRole("link", { name: "clerk" }).waitFor();
+    await page.getByRole("button", { name: "New permanent agent" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name" }).fill("gardener");
+    await dialog.getByRole("textbox", { name: "What it is for" }).fill("Waters plants.");
+    await dialog.getByRole("textbox", { name: "System prompt" }).fill("You water plants.");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("link", { name: "gardener" }).click();
+    await page.getByRole("textbox", { name: "Label" }).fill("green thumb");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "green thumb" }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Start again" }).click();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+  });
+});
+
+describe("schedules", () => {
+  it("are created by a form, run now, turned off and removed", async () => {
+    const page = await show("schedules");
+    await page.getByRole("button", { name: "New schedule" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Tea");
+    await dialog.getByRole("textbox", { name: "What the agent is asked" }).fill("Time for tea.");
+    await dialog.getByRole("combobox").selectOption("every");
+    await dialog.getByRole("spinbutton").fill("30");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    const row = page.getByRole("list", { name: "Schedules" }).getByRole("listitem").filter({ hasText: "Tea" }).first();
+    await row.getByRole("button", { name: "Run now" }).click();
+    await done(page, "It runs now.");
+    await row.getByRole("link", { name: "Tea" }).click();
+    await page.getByRole("list", { name: "Past due times" }).getByText("ok").first().waitFor();
+    await row.getByRole("button", { name: "Turn off" }).click();
+    await row.getByRole("button", { name: "Turn on" }).waitFor();
+    await row.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await row.waitFor({ state: "detached" });
+  });
+});
+
+describe("memory, spend and health", () => {
+  it("remove a file, draw what was spent, and show the log and the configuration", async () => {
+    const page = await show("memory");
+    const file = page.getByRole("list", { name: "Files" }).getByRole("listitem").first();
+    await file.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await done(page, "Removed.");
+    await show("spend");
+    await page.locator(".chart canvas").waitFor();
+    await page.getByRole("list", { name: "By agent" }).getByText("Main").waitFor();
+    await page.getByRole("list", { name: "By model" }).getByText("local/fake").waitFor();
+    await page.getByRole("list", { name: "Limits" }).getByRole("button", { name: "Lift" }).first().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Lift" }).click();
+    await done(page, "Lifted.");
+    await show("health");
+    await page.getByText("Configuration in force").waitFor();
+    await page.getByText("Show", { exact: true }).click();
+    await page.locator("pre.code").getByText('"budgets"').waitFor();
+    expect(await page.locator("pre.code").textContent()).not.toContain(TOKEN);
+  });
+});
+
+describe("people", () => {
+  it("are added, granted rights, limited, and forgotten", async () => {
+    const page = await show("people");
+    await page.getByRole("button", { name: "Add a person" }).click();
+    await page.getByRole("dialog").getByRole("textbox", { name: "Id" }).fill("zoe");
+    await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+    await page.getByRole("list", { name: "People" }).getByRole("link", { name: "zoe" }).click();
+    await page.getByRole("textbox", { name: "Action" }).fill("cron_add");
+    await page.getByRole("button", { name: "Grant" }).click();
+    await page.getByRole("list", { name: "Rights" }).getByText("cron_add").waitFor();
+    await page.getByRole("textbox", { name: "Link an account" }).fill("telegram:4711");
+    await page.getByRole("button", { name: "Link", exact: true }).click();
+    await page.getByRole("list", { name: "Accounts" }).getByText("telegram:4711").waitFor();
+    await page.getByRole("spinbutton", { name: "Messages" }).fill("10");
+    await page.getByRole("button", { name: "Save" }).click();
+    await done(page, "Saved.");
+    await page.getByRole("button", { name: "Forget" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Forget" }).click();
+    await done(page, "Forgotten.");
+    expect(((await api(world.served, "/api/people/zoe")) as { error?: object }).error).toBeDefined();
+  });
+});
+
+describe("the connection", () => {
+  it("is shown when the engine restarts under an open page, and continues without a gap", async () => {
+    const page = await show("conversations/main");
+    await page.getByRole("textbox", { name: "Message to Main" }).waitFor();
+    const { port, home } = world.served;
+    expect([port, home].every(Boolean)).toBe(true);
+    const restarting = world.served.crash();
+    await page.getByText("The connection to the engine is lost").waitFor();
+    world.served = await restarting;
+    await sendMain(world.served, "said while the page was away");
+    await page.getByText("The connection to the engine is lost").waitFor({ state: "detached" });
+    const answer = page.getByRole("log").getByText("You said: said while the page was away");
+    await answer.waitFor();
+    expect(await answer.count()).toBe(1);
+  });
+});
+
+describe("a guest", () => {
+  it("signs in with an invitation and sees only what is the guest's", async () => {
+    const url = world.served.url;
+    const invited = await openBrowser(browser, world.served);
+    const made = await api(world.served, "/api/people/ann/invitations", { method: "POST" });
+    const link = (made as { link: string }).link;
+    await invited.page.goto(link.replace(/^https?:\/\/[^/]+/, url));
+    await invited.page.getByRole("button", { name: "Sign in" }).click();
+    await invited.page.locator(".shell").waitFor();
+    const nav = invited.page.getByRole("navigation", { name: "Views" });
+    await nav.getByRole("link", { name: "Conversations" }).click();
+    await invited.page.getByRole("list", { name: "Conversations" }).getByRole("link", { name: "ann" }).click();
+    await invited.page.getByText("Please write a note.").first().waitFor();
+    expect(await invited.page.getByRole("list", { name: "Conversations" }).getByRole("listitem").count()).toBe(1);
+    for (const view of ["Outbox", "Agents", "Health"])
+      expect(await nav.getByRole("link", { name: view }).count()).toBe(0);
+    // The same requests, with the cookie, outside of the page: the server decides, not the navigation.
+    const statuses = await invited.page.evaluate(async () => {
+      const ask = async (path: string, method = "GET") => (await fetch(path, { method })).status;
+      const denied = [
+        "/api/outbox",
+        "/api/tree",
+        "/api/logs",
+        "/api/config",
+        "/api/audit",
+        "/api/tokens?x=1",
+        "/api/budgets",
+        "/api/nodes",
+      ];
+      return {
+        denied: await Promise.all(denied.map((path) => ask(path))),
+        other: await ask("/api/agents/main"),
+        code: await ask("/api/logins/codes", "POST"),
+        own: await ask("/api/conversations"),
+      };
+    });
+    expect(statuses.denied.filter((status) => status !== 403)).toEqual([200]);
+    expect(statuses).toMatchObject({ other: 404, code: 403, own: 200 });
+    expect(invited.problems).toEqual([]);
+    await invited.close();
+  });
+});
+
+const VIEWS = [
+  "now",
+  "conversations/main",
+  "approvals?state=all",
+  "inbox",
+  "outbox",
+  "agents",
+  "schedules",
+  "memory",
+  "spend",
+  "people",
+  "people/ann",
+  "health",
+];
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+describe.each([
+  ["at 1,440 px, light", { width: 1440, height: 900 }],
+  ["at 390 px, dark", { width: 390, height: 844, dark: true }],
+] as const)("every view %s", (_, options) => {
+  it("fits, has no serious finding of axe, and keeps the policy", async () => {
+    const opened = await openBrowser(browser, world.served, options);
+    await signIn(opened, world.served);
+    for (const view of VIEWS) {
+      await opened.page.goto(`${world.served.url}/#/${view}`);
+      await opened.page.locator(".skeleton").first().waitFor({ state: "detached" });
+      await opened.page.locator("main").first().waitFor();
+      if (view === "now") await opened.page.evaluate(AXE);
+      const { width, findings } = await opened.page.evaluate(checkPage);
+      expect(width, `${view} scrolls sideways`).toBeLessThanOrEqual(options.width);
+      expect(findings, view).toEqual([]);
+    }
+    expect(opened.problems).toEqual([]);
+    await opened.close();
+  });
+});
+
+/** Runs in the page. The policy of the page forbids inline scripts; the protocol of the browser may evaluate all the same. */
+async function checkPage(): Promise<{ width: number; findings: string[] }> {
+  const page = globalThis as unknown as {
+    axe?: {
+      run(options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
+    };
+    document: { documentElement: { scrollWidth: number } };
+  };
+  const { violations = [] } = (await page.axe?.run({ resultTypes: ["violations"] })) ?? {};
+  if (!page.axe) return { width: 0, findings: ["axe is not loaded"] };
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  const findings = serious.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes
+        .map(({ html }) => html.slice(0, 200))
+        .slice(0, 3)
+        .join(" | ")}`,
+  );
+  return { width: page.document.documentElement.scrollWidth, findings };
+}
+
+describe("the keyboard", () => {
+  it("goes to views, to the search and to the list of keys", async () => {
+    const page = await show("now");
+    await page.getByRole("heading", { name: "Now" }).waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("c");
+    await page.getByRole("heading", { name: "Conversations" }).waitFor();
+    await page.keyboard.press("/");
+    await expect
+      .poll(() =>
+        page.evaluate(
+          () => (globalThis as never as { document: { activeElement: { type: string } } }).document.activeElement.type,
+        ),
+      )
+      .toBe("search");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Use the dark theme" }).click();
+    expect(
+      await page.evaluate(
+        () =>
+          (globalThis as never as { document: { documentElement: { dataset: { theme: string } } } }).document
+            .documentElement.dataset.theme,
+      ),
+    ).toBe("dark");
+    await page.getByRole("button", { name: "Use the light theme" }).click();
+    expect(owner.problems).toEqual([]);
+  });
+
+  it("signs out", async () => {
+    const page = await show("now");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("rookery open").waitFor();
+    await page.reload();
+    await page.getByText("rookery open").waitFor();
   });
 });

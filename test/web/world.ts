@@ -74,7 +74,7 @@ export async function startWorld(): Promise<World> {
   model.script = script(waiting);
   const world: World = {
     model,
-    served: await serve(model, { more: MORE }),
+    served: await serve(model, { gateway: { publicUrl: "http://localhost:1" }, more: MORE }),
     release() {
       for (const go of waiting) go();
       waiting.clear();
@@ -110,7 +110,7 @@ export const sendMain = async (served: Pick<Served, "url">, text: string) => {
 };
 
 /** A message of the guest, with the guest's own token. */
-export async function sendAsAnn(served: Pick<Served, "url">, text: string, waitSeconds?: number): Promise<void> {
+export async function sendAsAnn(served: Pick<Served, "url">, text: string): Promise<void> {
   const minted = (await api(served, "/api/tokens", {
     method: "POST",
     body: { name: "ann", scopes: ["chat"], person: "ann" },
@@ -118,7 +118,7 @@ export async function sendAsAnn(served: Pick<Served, "url">, text: string, waitS
   await fetch(`${served.url}/api/agents/${encodeURIComponent("agent:main:api:dm:ann")}/messages`, {
     method: "POST",
     headers: { authorization: `Bearer ${minted.token}`, "content-type": "application/json" },
-    body: JSON.stringify({ text, waitSeconds }),
+    body: JSON.stringify({ text }),
   });
 }
 
@@ -136,6 +136,39 @@ async function fill({ served }: World): Promise<void> {
     method: "POST",
     body: { name: "clerk", description: "Files things.", systemPrompt: "You file things." },
   });
+}
+
+/** More for pictures: an approval, a run that works, failures. Returns the views by name. */
+export async function fillForPictures(world: World): Promise<Readonly<Record<string, string>>> {
+  const { served } = world;
+  await sendAsAnn(served, "Please write a note about the plants.");
+  const { message } = await sendMain(served, "what time is it now?");
+  const { items } = (await api(served, "/api/cron")) as { items: { id: string }[] };
+  await api(served, `/api/cron/${items[0]?.id}/run`, { method: "POST" });
+  await api(served, "/api/people", { method: "POST", body: { id: "carla", name: "Carla", accounts: ["telegram:77"] } });
+  await fetch(`${served.url}/api/files?name=plan.md`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/octet-stream" },
+    body: "# Plan\n\nWater the plants on Monday.\n",
+  });
+  await send(served, "erik", "Please look slowly into the invoices.");
+  await send(served, "erik", "And the ones of last year.");
+  return {
+    now: "now",
+    conversations: `conversations/${message.agentId}`,
+    run: `runs/${message.runId}`,
+    approvals: "approvals",
+    inbox: "inbox",
+    outbox: "outbox",
+    agents: "agents",
+    agent: `agents/${message.agentId}`,
+    schedules: `schedules/${items[0]?.id}`,
+    memory: "memory",
+    spend: "spend",
+    people: "people",
+    person: "people/ann",
+    health: "health",
+  };
 }
 
 export { TOKEN };

@@ -17,6 +17,16 @@ import { SignIn } from "./views/sign-in.tsx";
 const VIEWS: Readonly<Record<string, ComponentType>> = {
   now: Now,
   conversations: lazy(async () => ({ default: (await import("./views/conversations.tsx")).Conversations })),
+  approvals: lazy(async () => ({ default: (await import("./views/approvals.tsx")).Approvals })),
+  inbox: lazy(async () => ({ default: (await import("./views/inbox.tsx")).Inbox })),
+  outbox: lazy(async () => ({ default: (await import("./views/outbox.tsx")).Outbox })),
+  agents: lazy(async () => ({ default: (await import("./views/agents.tsx")).Agents })),
+  runs: lazy(async () => ({ default: (await import("./views/run.tsx")).Run })),
+  schedules: lazy(async () => ({ default: (await import("./views/schedules.tsx")).Schedules })),
+  memory: lazy(async () => ({ default: (await import("./views/memory.tsx")).Memory })),
+  spend: lazy(async () => ({ default: (await import("./views/spend.tsx")).Spend })),
+  people: lazy(async () => ({ default: (await import("./views/people.tsx")).People })),
+  health: lazy(async () => ({ default: (await import("./views/health.tsx")).HealthView })),
 };
 
 export function App() {

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { newKey, pathOf } from "../../../src/client-browser.ts";
 import { api, messageOf } from "../api.ts";
+import { type StoredFile, upload } from "../files.ts";
 import { go } from "../router.ts";
 import { currentMe, isOwner } from "../session.ts";
 import { t } from "../texts.ts";
@@ -26,7 +27,24 @@ export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: 
   const [isInto, setInto] = useState(true);
   const [isSending, setSending] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const [files, setFiles] = useState<readonly StoredFile[]>([]);
+  const [uploading, setUploading] = useState(0);
   const isBusy = chat?.live.value !== undefined;
+  const attach = async (given: Iterable<File>): Promise<void> => {
+    for (const file of given) {
+      setUploading((n) => n + 1);
+      try {
+        const stored = await upload(file);
+        setFiles((before) => [...before.filter(({ id }) => id !== stored.id), stored]);
+      } catch (error) {
+        showProblem(messageOf(error));
+      } finally {
+        setUploading((n) => n - 1);
+      }
+    }
+  };
+  const isDropping = useDrop(attach);
   useEffect(() => {
     if (draft.n === 0) return;
     setText(draft.text);
@@ -35,15 +53,18 @@ export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: 
   useEffect(() => grow(field.current), [text]);
   const send = async (): Promise<void> => {
     const said = text.trim();
-    if (said === "" || isSending) return;
+    if ((said === "" && files.length === 0) || isSending || uploading > 0) return;
     const key = newKey();
     setSending(true);
-    chat?.add({ key, text: said, files: [] });
+    const shown = { key, text: said, files: files.map(({ name: own }) => own) };
+    chat?.add(shown);
     try {
       const mode = isBusy && isInto ? "steer" : "queue";
-      const accepted = await post(chat, said, mode, key);
+      const ids = files.map(({ id }) => id);
+      const accepted = await post(chat, { text: said, files: ids.length > 0 ? ids : undefined }, mode, key);
       setText("");
-      chat?.add({ key, text: said, files: [], seq: accepted.seq });
+      setFiles([]);
+      chat?.add({ ...shown, seq: accepted.seq });
       if (!chat) go("conversations", accepted.agentId);
     } catch (error) {
       chat?.drop(key);
@@ -65,7 +86,7 @@ export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: 
   };
   return (
     <form
-      class="composer"
+      class={`composer ${isDropping ? "dropping" : ""}`}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -81,7 +102,35 @@ export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: 
           </button>
         </fieldset>
       )}
+      {isDropping && <p class="drop-hint">{t.chat.dropHere}</p>}
+      {(files.length > 0 || uploading > 0) && (
+        <ul class="composer-files" aria-label={t.chat.attachments}>
+          {files.map(({ id, name: own }) => (
+            <li class="chip" key={id}>
+              <Icon name="file" />
+              <span>{own}</span>
+              <Button
+                kind="quiet"
+                icon="x"
+                label={t.chat.removeFile(own)}
+                onClick={() => setFiles(files.filter((one) => one.id !== id))}
+              />
+            </li>
+          ))}
+          {uploading > 0 && <li class="chip muted">{t.chat.uploading}</li>}
+        </ul>
+      )}
       <div class="composer-box">
+        <input
+          ref={picker}
+          class="visually-hidden"
+          type="file"
+          multiple
+          tabIndex={-1}
+          aria-label={t.chat.attach}
+          onChange={(event) => void attach([...(event.currentTarget.files ?? [])])}
+        />
+        <Button kind="quiet" icon="plus" label={t.chat.attach} onClick={() => picker.current?.click()} />
         <textarea
           ref={field}
           rows={1}
@@ -90,19 +139,63 @@ export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: 
           placeholder={t.chat.placeholder}
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            const pasted = [...(event.clipboardData?.files ?? [])];
+            if (pasted.length === 0) return;
+            event.preventDefault();
+            void attach(pasted);
+          }}
         />
         {isBusy && isOwner() && (
           <Button kind="danger" icon="stop" onClick={stop}>
             {t.chat.stop}
           </Button>
         )}
-        <button type="submit" class="button primary" disabled={text.trim() === "" || isSending}>
+        <button
+          type="submit"
+          aria-label={t.chat.send}
+          class="button primary"
+          disabled={(text.trim() === "" && files.length === 0) || isSending || uploading > 0}
+        >
           <Icon name="send" />
           <span>{t.chat.send}</span>
         </button>
       </div>
     </form>
   );
+}
+
+/** Files that are dropped anywhere on the page. True while some are held over it. */
+function useDrop(attach: (files: Iterable<File>) => void): boolean {
+  const [isOver, setOver] = useState(false);
+  const taking = useRef(attach);
+  taking.current = attach;
+  useEffect(() => {
+    const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") === true;
+    const onOver = (event: DragEvent): void => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      setOver(true);
+    };
+    const onLeave = (event: DragEvent): void => {
+      if (event.relatedTarget === null) setOver(false);
+    };
+    const onDrop = (event: DragEvent): void => {
+      setOver(false);
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      taking.current([...(event.dataTransfer?.files ?? [])]);
+    };
+    addEventListener("dragover", onOver);
+    addEventListener("dragleave", onLeave);
+    addEventListener("drop", onDrop);
+    return () => {
+      removeEventListener("dragover", onOver);
+      removeEventListener("dragleave", onLeave);
+      removeEventListener("drop", onDrop);
+    };
+  }, []);
+  return isOver;
 }
 
 const MOST_HEIGHT = 220;
@@ -114,15 +207,20 @@ function grow(field: HTMLTextAreaElement | null): void {
 }
 
 /** The first message of the owner makes the main conversation, that of a guest the guest's own. */
-async function post(chat: Chat | undefined, text: string, mode: string, id: string): Promise<Accepted> {
+async function post(
+  chat: Chat | undefined,
+  said: { readonly text: string; readonly files: readonly string[] | undefined },
+  mode: string,
+  id: string,
+): Promise<Accepted> {
   const agent = chat?.agent.value?.id;
   if (agent === undefined && isOwner()) {
-    const sent = { user: "control-room", text };
+    const sent = { user: "control-room", text: said.text || t.chat.attachments };
     const { messages } = await api.post<{ messages: readonly Accepted[] }>("/api/terminal/messages", sent, { id });
     return messages.at(-1) ?? { agentId: "main", seq: 0 };
   }
   const to = agent ?? ownKey();
-  return api.post(pathOf("api", "agents", to, "messages"), { text, queue: { mode }, answerTo: "caller" }, { id });
+  return api.post(pathOf("api", "agents", to, "messages"), { ...said, queue: { mode }, answerTo: "caller" }, { id });
 }
 
 /** The session key of the conversation that a guest has over the API. */

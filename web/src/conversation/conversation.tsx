@@ -169,10 +169,11 @@ function Scroll({
         ))}
         <LiveRunView chat={chat} />
         {!live && chat.agent.value && <Asks agentId={chat.agent.value.id} />}
-        {chat.sent.value.map(({ key, text }) => (
+        {chat.sent.value.map(({ key, text, files }) => (
           <article class="chat-person sending" key={key} aria-label={t.role.user}>
             <div class="bubble">
               <MarkdownText text={text} />
+              {files.length > 0 && <p class="muted">{files.join(", ")}</p>}
             </div>
           </article>
         ))}

@@ -21,9 +21,15 @@ interface EntryProps {
   readonly actions: EntryActions;
 }
 
+/** How the history marks what no person wrote: schedules, reports, other agents. */
+const SYSTEM = "<system_message";
+
 export const EntryView = memo(function EntryView({ placed: { entry }, results, actions }: EntryProps) {
   switch (entry.type) {
     case "message":
+      if (entry.role === "user" && textOf(entry).startsWith(SYSTEM)) {
+        return <Note label={t.chat.system} text={textOf(entry)} at={timeOf(entry)} />;
+      }
       if (entry.role === "user") return <Person entry={entry} actions={actions} />;
       return entry.role === "assistant" ? <Assistant entry={entry} results={results} actions={actions} /> : null;
     case "custom_message":

@@ -6,6 +6,8 @@ const HEADERS = {
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   "x-frame-options": "DENY",
   "x-robots-tag": "noindex",
+  // With `no-referrer` a browser sends the form with the Origin `null`, as a foreign page would.
+  "referrer-policy": "same-origin",
 };
 
 const STYLE =

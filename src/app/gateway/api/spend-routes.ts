@@ -11,6 +11,7 @@ import { dayIn } from "../../../engine/budgets/budget-settings.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
+import { agentSummary } from "./agent-routes.ts";
 import { LIST, limitQuery, numberQuery } from "./params.ts";
 
 const DAY_MS = 24 * 3600_000;
@@ -110,7 +111,12 @@ async function agentsOf(store: Pick<Store, "agent">, days: readonly DaySpent[]) 
     }
   }
   return {
-    agents: Object.fromEntries(found.map((agent) => [agent.id, agent.sessionKey])),
+    agents: Object.fromEntries(
+      found.map((agent) => {
+        const { label, sessionKey } = agentSummary(agent);
+        return [agent.id, { label, sessionKey }];
+      }),
+    ),
     models: [...models].map(([model, tokens]) => ({ model, tokens })).sort((a, b) => b.tokens - a.tokens),
   };
 }

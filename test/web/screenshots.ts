@@ -1,0 +1,45 @@
+/**
+ * `npm run screenshots -- [DIR] [VIEW…]`: takes pictures of the views of the control room, light and dark, and on a phone, from a real
+ * process. Default: all views, into docs/pictures.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import sharp from "sharp";
+import { openBrowser, signIn, startBrowser } from "./browser.ts";
+import { fillForPictures, startWorld } from "./world.ts";
+
+const FORMS = {
+  light: { width: 1280, height: 800 },
+  dark: { width: 1280, height: 800, dark: true },
+  phone: { width: 390, height: 844 },
+} as const;
+
+const [dir = "docs/pictures", ...wanted] = process.argv.slice(2);
+mkdirSync(dir, { recursive: true });
+const world = await startWorld();
+const browser = await startBrowser();
+const views = await fillForPictures(world);
+for (const [form, options] of Object.entries(FORMS)) {
+  const opened = await openBrowser(browser, world.served, options);
+  await opened.page.goto(world.served.url);
+  await opened.page.getByText("rookery open").waitFor();
+  if (wanted.length === 0 || wanted.includes("sign-in")) await picture("sign-in");
+  await signIn(opened, world.served);
+  for (const [name, view] of Object.entries(views)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    await opened.page.goto(`${world.served.url}/#/${view}`);
+    await opened.page.locator(".skeleton").first().waitFor({ state: "detached" });
+    await opened.page.waitForTimeout(700);
+    await picture(name);
+  }
+  if (opened.problems.length > 0) console.error(form, opened.problems);
+  await opened.close();
+
+  async function picture(name: string): Promise<void> {
+    const raw = await opened.page.screenshot();
+    const small = await sharp(raw).png({ palette: true, colours: 96, compressionLevel: 9, effort: 10 }).toBuffer();
+    writeFileSync(join(dir, `${name}-${form}.png`), small);
+  }
+}
+await browser.close();
+await world.close();

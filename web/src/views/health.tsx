@@ -1,0 +1,295 @@
+/** The process: how it is, what to check, channels, nodes, the log as it is written, and the configuration in force. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Diagnosis } from "../../../src/core/agent/diagnosis.ts";
+import { api, type Page } from "../api.ts";
+import { bytes, clockTime, count, duration } from "../format.ts";
+import { type Query, useQuery } from "../query.ts";
+import { linkTo } from "../router.ts";
+import { t } from "../texts.ts";
+import { Badge, Button, Details, Loaded, Row, Rows, Section, Stat, Tabs, Time, ViewHead } from "../ui/parts.tsx";
+import { showDone } from "../ui/toast.tsx";
+
+interface Health {
+  readonly ok: boolean;
+  readonly version: string;
+  readonly uptimeSeconds: number;
+  readonly residentBytes: number;
+  readonly agentsLoaded: number;
+  readonly streams: number;
+  readonly degraded: Readonly<Record<string, string>>;
+}
+
+interface Connector {
+  readonly channel: string;
+  readonly name: string;
+  readonly state: string;
+  readonly ok: boolean;
+  readonly detail?: string;
+  readonly lastError?: string;
+  readonly waiting?: number;
+}
+
+interface Node {
+  readonly node: number;
+  readonly name: string;
+  readonly leaseUntil: number;
+  readonly left: boolean;
+}
+
+interface Token {
+  readonly id: string;
+  readonly name: string;
+  readonly kind?: string;
+}
+
+const POLL_MS = 5_000;
+
+export function HealthView() {
+  const health = useQuery((signal) => api.get<Health>("/api/health", {}, signal), { key: "health", pollMs: POLL_MS });
+  const diagnosis = useQuery((signal) => api.get<Diagnosis>("/api/diagnosis", {}, signal), {
+    key: "diagnosis",
+    pollMs: POLL_MS,
+  });
+  const connectors = useQuery((signal) => api.get<Page<Connector>>("/api/connectors", {}, signal), {
+    key: "connectors",
+    pollMs: POLL_MS,
+  });
+  const nodes = useQuery((signal) => api.get<Page<Node>>("/api/nodes", {}, signal), { key: "nodes", pollMs: POLL_MS });
+  const tokens = useQuery((signal) => api.get<Page<Token>>("/api/tokens", {}, signal), { key: "tokens" });
+  return (
+    <div class="view">
+      <ViewHead title={t.health.title} text={t.health.text} />
+      <Loaded query={health} rows={1}>
+        {(data) => (
+          <div class="stats">
+            <Stat
+              label={t.health.version}
+              value={data.version}
+              note={data.ok ? t.health.ok : t.health.notOk}
+              tone={data.ok ? undefined : "bad"}
+            />
+            <Stat label={t.health.uptime} value={duration(data.uptimeSeconds * 1_000)} />
+            <Stat label={t.health.memory} value={bytes(data.residentBytes)} />
+            <Stat label={t.health.agents} value={count(data.agentsLoaded)} />
+            <Stat label={t.health.streams} value={count(data.streams)} />
+          </div>
+        )}
+      </Loaded>
+      <div class="columns">
+        <div>
+          <Checks diagnosis={diagnosis} tokens={tokens} connectors={connectors} />
+          <Log />
+        </div>
+        <div>
+          <Channels connectors={connectors} />
+          <Lanes diagnosis={diagnosis} />
+          <Nodes nodes={nodes} />
+        </div>
+      </div>
+      <Configuration />
+    </div>
+  );
+}
+
+interface Finding {
+  readonly problem: string;
+  readonly advice: string;
+  readonly href?: string;
+}
+
+interface ChecksProps {
+  readonly diagnosis: Query<Diagnosis>;
+  readonly tokens: Query<Page<Token>>;
+  readonly connectors: Query<Page<Connector>>;
+}
+
+function Checks({ diagnosis, tokens, connectors }: ChecksProps) {
+  const dead = diagnosis.data?.deadLetters.length ?? 0;
+  const findings: readonly Finding[] = [
+    ...(dead > 0
+      ? [
+          {
+            problem: t.health.deadLetters(dead),
+            advice: t.health.deadAdvice,
+            href: linkTo("outbox", undefined, { state: "failed" }),
+          },
+        ]
+      : []),
+    ...(diagnosis.data?.degraded ?? []).map(({ agentId, reason }) => ({
+      problem: t.now.degraded,
+      advice: reason,
+      href: linkTo("agents", agentId),
+    })),
+    ...(diagnosis.data?.failedJobs ?? []).map(({ id, name, error = "" }) => ({
+      problem: name,
+      advice: error,
+      href: linkTo("schedules", id),
+    })),
+    ...(connectors.data?.items ?? [])
+      .filter(({ ok }) => !ok)
+      .map(({ channel, detail, lastError }) => ({ problem: channel, advice: detail ?? lastError ?? "" })),
+    ...(tokens.data?.items ?? [])
+      .filter(({ kind }) => kind === "old")
+      .map(({ name }) => ({ problem: t.health.oldToken(name), advice: t.health.oldTokenAdvice })),
+  ];
+  return (
+    <Section title={t.health.checks}>
+      {findings.length === 0 ? (
+        <p class="calm">{t.health.noChecks}</p>
+      ) : (
+        <Rows label={t.health.checks}>
+          {findings.map(({ problem, advice, href }, n) => (
+            <Row key={n} title={problem} href={href} meta={advice} />
+          ))}
+        </Rows>
+      )}
+    </Section>
+  );
+}
+
+function Channels({ connectors }: { connectors: Query<Page<Connector>> }) {
+  return (
+    <Section title={t.health.connectors}>
+      <Loaded query={connectors} rows={1}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p class="calm">{t.health.noConnectors}</p>
+          ) : (
+            <Rows label={t.health.connectors}>
+              {items.map(({ channel, name, state, ok, detail, lastError }) => (
+                <Row
+                  key={`${channel} ${name}`}
+                  title={name === channel ? channel : `${channel} ${name}`}
+                  side={<Badge tone={ok ? "ok" : "bad"}>{state}</Badge>}
+                  meta={detail ?? lastError}
+                />
+              ))}
+            </Rows>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+function Lanes({ diagnosis }: { diagnosis: Query<Diagnosis> }) {
+  return (
+    <Section title={t.health.lanes}>
+      <Loaded query={diagnosis} rows={2}>
+        {({ lanes }) => (
+          <Rows label={t.health.lanes}>
+            {Object.entries(lanes).map(([name, { active, size, waiting }]) => (
+              <Row key={name} title={name} side={t.health.lane(active, size, waiting)} />
+            ))}
+          </Rows>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Nodes({ nodes }: { nodes: Query<Page<Node>> }) {
+  return (
+    <Section title={t.health.nodes}>
+      <Loaded query={nodes} rows={1}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <p class="calm">{t.health.noNodes}</p>
+          ) : (
+            <Rows label={t.health.nodes}>
+              {items.map(({ node, name, leaseUntil, left }) => (
+                <Row
+                  key={node}
+                  title={name}
+                  side={<Badge tone={left ? "neutral" : "ok"}>{left ? t.health.left : t.health.working}</Badge>}
+                  meta={left ? <Time at={leaseUntil} /> : undefined}
+                />
+              ))}
+            </Rows>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+interface Line {
+  readonly n: number;
+  readonly at: string;
+  readonly level: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+const LEVELS = ["all", "warn", "error"] as const;
+const LOG_POLL_MS = 2_000;
+
+function Log() {
+  const [level, setLevel] = useState<(typeof LEVELS)[number]>("all");
+  const place = useRef<HTMLDivElement>(null);
+  const log = useQuery((signal) => api.get<Page<Line>>("/api/logs", { limit: 300 }, signal), {
+    key: "log",
+    pollMs: LOG_POLL_MS,
+    isLive: false,
+  });
+  const lines = (log.data?.items ?? []).filter(
+    (line) => level === "all" || line.level === level || (level === "warn" && line.level === "error"),
+  );
+  const last = lines.at(-1)?.n;
+  useEffect(() => {
+    place.current?.scrollTo({ top: place.current.scrollHeight });
+  }, [last]);
+  return (
+    <Section
+      title={t.health.logs}
+      side={<Tabs label={t.health.level} value={level} tabs={LEVELS.map((one) => [one, one])} onChange={setLevel} />}
+    >
+      <Loaded query={log} rows={3}>
+        {() =>
+          lines.length === 0 ? (
+            <p class="calm">{t.health.noLogs}</p>
+          ) : (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard
+            <div class="log" ref={place} tabIndex={0} role="log" aria-label={t.health.logs}>
+              {lines.map(({ n, at, level: own, message, ...fields }) => (
+                <div key={n} class={`log-line ${own}`}>
+                  <span>{clockTime(Date.parse(at))}</span>
+                  <span class="log-level">{own}</span>
+                  <span>
+                    {message} <span class="muted">{fieldsText(fields)}</span>
+                  </span>
+                </div>
+              ))}
+            </div>
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+const fieldsText = (fields: Readonly<Record<string, unknown>>): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(" ");
+
+function Configuration() {
+  const config = useQuery((signal) => api.get<object>("/api/config", {}, signal), { key: "config", isLive: false });
+  const reload = async (): Promise<void> => {
+    await api.post("/api/config/reload");
+    showDone(t.health.reloaded);
+    config.reload();
+  };
+  return (
+    <Section title={t.health.config} side={<Button onClick={reload}>{t.health.reload}</Button>}>
+      <p class="hint">{t.health.configHint}</p>
+      <Loaded query={config} rows={2}>
+        {(data) => (
+          <Details summary={t.common.show}>
+            <pre class="code">{JSON.stringify(data, null, 2)}</pre>
+          </Details>
+        )}
+      </Loaded>
+    </Section>
+  );
+}

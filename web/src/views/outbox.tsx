@@ -1,0 +1,127 @@
+/** What agents send to channels, in every state, with what a person can do about it. */
+import { useState } from "preact/hooks";
+import { pathOf } from "../../../src/client-browser.ts";
+import type { Delivery } from "../../../src/core/delivery/delivery.ts";
+import { api, type Page } from "../api.ts";
+import { oneLine } from "../format.ts";
+import { usePaged } from "../query.ts";
+import { linkTo, route, setQuery } from "../router.ts";
+import { t } from "../texts.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Badge, Button, Empty, Loaded, More, Row, Rows, Tabs, Time, type Tone, ViewHead } from "../ui/parts.tsx";
+import { showDone } from "../ui/toast.tsx";
+
+const TONES: Readonly<Record<string, Tone>> = {
+  pending: "warn",
+  sending: "info",
+  unroutable: "warn",
+  failed: "bad",
+  unconfirmed: "warn",
+  sent: "ok",
+};
+const STATES = ["open", "failed", "unconfirmed", "unroutable", "waiting-reader", "sent", "suppressed"] as const;
+type State = (typeof STATES)[number];
+const WAITS = ["pending", "waiting-reader", "unroutable"];
+const MAY_RETRY = ["failed", "unconfirmed", "unroutable", "suppressed"];
+const POLL_MS = 4_000;
+
+export function Outbox() {
+  const state = STATES.find((one) => one === route.value.query.state) ?? "open";
+  const list = usePaged<Delivery>(
+    (limit, after, signal) =>
+      api.get<Page<Delivery>>("/api/outbox", { state: state === "open" ? undefined : state, after, limit }, signal),
+    { key: state, pollMs: POLL_MS },
+  );
+  return (
+    <div class="view">
+      <ViewHead title={t.outbox.title} text={t.outbox.text} />
+      <div class="filter">
+        <Tabs<State>
+          label={t.outbox.label}
+          value={state}
+          tabs={STATES.map((one) => [one, one === "open" ? t.outbox.open : (t.outbox.states[one] ?? one)])}
+          onChange={(next) => setQuery({ state: next })}
+        />
+      </div>
+      {state === "unconfirmed" && <p class="hint">{t.outbox.unconfirmedHint}</p>}
+      <Loaded query={list}>
+        {(items) =>
+          items.length === 0 ? (
+            <Empty icon="outbox" title={t.outbox.emptyTitle}>
+              <p>{state === "open" ? t.outbox.emptyOpen : t.outbox.emptyEnded}</p>
+            </Empty>
+          ) : (
+            <Rows label={t.outbox.title}>
+              {items.map((one) => (
+                <DeliveryRow key={one.id} delivery={one} onChanged={list.reload} />
+              ))}
+            </Rows>
+          )
+        }
+      </Loaded>
+      <More list={list} />
+    </div>
+  );
+}
+
+export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onChanged: () => void }) {
+  const [isDropping, setDropping] = useState(false);
+  const { id, agentId, runId, target, payload, state, attempts, reason, createdAt, nextAt, endedAt } = delivery;
+  const retry = async (): Promise<void> => {
+    await api.post(pathOf("api", "outbox", id, "retry"));
+    showDone(t.outbox.retried);
+    onChanged();
+  };
+  const drop = async (): Promise<void> => {
+    await api.post(pathOf("api", "outbox", id, "drop"));
+    showDone(t.outbox.dropped);
+    onChanged();
+  };
+  return (
+    <Row
+      title={`${target.channel ?? t.common.none} ${target.to ?? ""}`}
+      side={<Badge tone={TONES[state] ?? "neutral"}>{t.outbox.states[state]}</Badge>}
+      meta={
+        <>
+          <a href={linkTo("conversations", agentId)}>{t.approvals.conversation}</a>
+          {runId && <a href={linkTo("runs", runId)}>{t.chat.runLink}</a>}
+          <Time at={endedAt ?? createdAt} />
+          {attempts > 0 && <span>{t.outbox.attempts(attempts)}</span>}
+          {state === "pending" && nextAt > createdAt && (
+            <span>
+              {t.schedules.next} <Time at={nextAt} />
+            </span>
+          )}
+        </>
+      }
+      actions={
+        <>
+          {MAY_RETRY.includes(state) && (
+            <Button icon="retry" onClick={retry}>
+              {t.outbox.retry}
+            </Button>
+          )}
+          {WAITS.includes(state) && (
+            <Button kind="danger" onClick={() => setDropping(true)}>
+              {t.outbox.drop}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <p class="row-text">{oneLine(payload.text ?? t.outbox.noText, 300)}</p>
+      {reason && <p class="row-note">{reason}</p>}
+      {isDropping && (
+        <Dialog
+          title={t.outbox.dropTitle}
+          action={t.outbox.drop}
+          isDanger
+          onAction={drop}
+          onClose={() => setDropping(false)}
+        >
+          <p>{t.outbox.dropText}</p>
+        </Dialog>
+      )}
+    </Row>
+  );
+}
