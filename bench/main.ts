@@ -16,6 +16,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   restore: async () => (await import("./restore.ts")).restoreBench,
   library: async () => (await import("./library.ts")).libraryBench,
   terminal: async () => (await import("./terminal.ts")).terminalBench,
+  web: async () => (await import("./web.ts")).webBench,
   scale: async () => (await import("./scale.ts")).scaleBench,
 };
 

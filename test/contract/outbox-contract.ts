@@ -119,7 +119,8 @@ export function outboxContract(open: Opener): void {
     for (const id of ["d1", "d2", "d3"]) await world.done([add(delivery(a.id, id))], a.owner);
     await world.done([move("d1", "pending", 0, "failed", { reason: "refused for good" })]);
     expect(await order(world)).toEqual(["d2", "d3"]);
-    await world.done([move("d1", "failed", 0, "pending", { toTail: true })]);
+    await world.done([move("d1", "failed", 0, "pending", { toTail: true, payload: { text: "edited" } })]);
+    expect(await world.store.delivery("d1" as DeliveryId)).toMatchObject({ payload: { text: "edited" } });
     expect(await order(world)).toEqual(["d2", "d3", "d1"]);
     expect((await get(world, "d1"))?.endedAt).toBeUndefined();
     await world.done([add(delivery(a.id, "d4"))], a.owner);

@@ -261,15 +261,20 @@ describe("inbox and outbox", () => {
     await done(page, "Sent again");
   });
 
-  it("drop a delivery that waits, and retry one that failed", async () => {
+  it("drop a delivery that waits, and send one that failed with another text", async () => {
     const page = await show("outbox");
     const rows = page.getByRole("list", { name: "Outbox" }).getByRole("listitem");
     await rows.first().getByRole("button", { name: "Drop" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Drop" }).click();
     await done(page, "Dropped.");
     await page.getByRole("button", { name: "failed" }).click();
-    await rows.first().getByRole("button", { name: "Retry" }).click();
+    await rows.first().getByRole("button", { name: "Edit and send" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill("an edited text");
+    await page.getByRole("dialog").getByRole("button", { name: "Send" }).click();
     await done(page, "It is sent again.");
+    await rows.getByText("an edited text").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Open", exact: true }).click();
+    await rows.getByText("an edited text").waitFor();
   });
 });
 

@@ -244,7 +244,7 @@ export const t = {
     dropText: "It will not be sent. It stays in the list of failed deliveries.",
     dropped: "Dropped.",
     edit: "Edit and send",
-    editText: "The edited text is sent to the same address. This delivery stays as it is.",
+    editText: "It is sent to the same address, instead of the text before.",
     attempts: (n: number) => (n === 1 ? "1 attempt" : `${n} attempts`),
     to: "to",
     noText: "(no text)",

@@ -178,6 +178,14 @@ const TABLE: Readonly<Record<string, Row>> = {
       return { path: `/api/outbox/${delivery?.id}/retry`, effects: commitsAt("outbox.retry") };
     },
   },
+  "/api/outbox/:delivery/edit": {
+    async prepare() {
+      await talked();
+      const [delivery] = await kit.engine.deliveries();
+      const body = { text: "edited" };
+      return { path: `/api/outbox/${delivery?.id}/edit`, body, effects: commitsAt("outbox.edit") };
+    },
+  },
   "/api/outbox/:delivery/drop": {
     async prepare() {
       kit.engine.channel().sending = () => ({ status: "retry", reason: "busy" });

@@ -9,7 +9,7 @@ import type { SubagentRunRecord } from "../agent/subagent-run.ts";
 import type { SwarmRecord } from "../agent/swarm.ts";
 import type { LimitedRow, Spend } from "../budget/budget.ts";
 import type { BudgetDecision, CallCost } from "../budget/budget-decision.ts";
-import type { DeliveryContext, DeliveryState, NewDelivery } from "../delivery/delivery.ts";
+import type { DeliveryContext, DeliveryState, NewDelivery, Payload } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "../ids.ts";
 import type { MessageState, NewMessage } from "../message/message.ts";
 import type { StoredFile } from "../message/stored-file.ts";
@@ -181,6 +181,8 @@ export type Op =
       readonly toTail?: boolean;
       /** Its new address. Only together with `toTail`. */
       readonly target?: DeliveryContext;
+      /** What is sent instead: a person has edited it. Only together with `toTail`. */
+      readonly payload?: Payload;
     }
   /** The cost replaces the reservation; `unknown` charges the reserved amount. No effect if it was settled before. */
   | {

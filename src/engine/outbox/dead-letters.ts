@@ -24,15 +24,26 @@ export const listDeliveries = (
  */
 export async function retryDelivery(ports: DeadLetterPorts, id: DeliveryId, also?: AlsoMoved): Promise<Delivery> {
   const delivery = await existingDelivery(ports, id);
-  if (delivery.state === "waiting-reader") {
-    throw new InvalidInputError(`Delivery ${id} waits in a mailbox. Its reader takes it from there.`);
-  }
-  if (delivery.state === "pending" || delivery.state === "sending") {
-    throw new InvalidInputError(`Delivery ${id} is ${delivery.state}. You can send it again after it has ended.`);
-  }
+  assertMayRetry(delivery);
   const moved: Delivery = { ...delivery, state: "pending" };
   const to: DeliveryMove = { to: "pending", reason: "retried by a person", toTail: true };
   await move(ports, delivery, "outbox.retry", to, also?.(moved));
+  return moved;
+}
+
+/** Sends an ended delivery, or one without a route, with another text: what the person has edited. The rest is as in `retryDelivery`. */
+export async function editDelivery(
+  ports: DeadLetterPorts,
+  id: DeliveryId,
+  text: string,
+  also?: AlsoMoved,
+): Promise<Delivery> {
+  const delivery = await existingDelivery(ports, id);
+  assertMayRetry(delivery);
+  const payload = { ...delivery.payload, text };
+  const moved: Delivery = { ...delivery, state: "pending", payload };
+  const to: DeliveryMove = { to: "pending", reason: "edited by a person", toTail: true, payload };
+  await move(ports, delivery, "outbox.edit", to, also?.(moved));
   return moved;
 }
 
@@ -47,6 +58,15 @@ export async function dropDelivery(ports: DeadLetterPorts, id: DeliveryId, also?
   const moved: Delivery = { ...delivery, state: "failed" };
   await move(ports, delivery, "outbox.drop", { to: "failed", reason: "dropped by a person" }, also?.(moved));
   return moved;
+}
+
+function assertMayRetry({ id, state }: Delivery): void {
+  if (state === "waiting-reader") {
+    throw new InvalidInputError(`Delivery ${id} waits in a mailbox. Its reader takes it from there.`);
+  }
+  if (state === "pending" || state === "sending") {
+    throw new InvalidInputError(`Delivery ${id} is ${state}. You can send it again after it has ended.`);
+  }
 }
 
 async function existingDelivery({ store }: DeadLetterPorts, id: DeliveryId): Promise<Delivery> {

@@ -6,7 +6,7 @@ import { dieAt } from "../../../test/kit/store.ts";
 import type { SendingClass } from "../../core/delivery/delivery.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import type { SendResult } from "../../core/ports/connector.ts";
-import { dropDelivery, listDeliveries, retryDelivery } from "./dead-letters.ts";
+import { dropDelivery, editDelivery, listDeliveries, retryDelivery } from "./dead-letters.ts";
 
 const CLASSES: readonly SendingClass[] = ["idempotent", "reconcilable", "ambiguous"];
 const HOUR = 3600_000;
@@ -382,6 +382,19 @@ describe("giving up", () => {
 
 describe("what a person can do", () => {
   const ports = (engine: TestEngine) => engine.ports({ alive: true, name: "person" });
+
+  it("an ended delivery can be sent with another text; one that is on its way cannot", async () => {
+    const one = channel("test", "ambiguous");
+    one.sending = answers({ status: "unknown", reason: "?" });
+    const engine = await engineWith(one);
+    await engine.tell("one");
+    const { id } = await first(engine);
+    await expect(editDelivery(ports(engine), id, "edited")).resolves.toMatchObject({ payload: { text: "edited" } });
+    await expect(editDelivery(ports(engine), id, "again")).rejects.toMatchObject({ code: "invalid_input" });
+    await engine.advance(HOUR);
+    expect(await engine.store.delivery(id)).toMatchObject({ state: "sent", payload: { text: "edited" } });
+    expect(engine.shown()).toEqual(["answer to one", "edited"]);
+  });
 
   it("an ended delivery can be sent again; it joins the tail of its target", async () => {
     const one = channel("test", "ambiguous");

@@ -8,7 +8,21 @@ import { usePaged } from "../query.ts";
 import { linkTo, route, setQuery } from "../router.ts";
 import { t } from "../texts.ts";
 import { Dialog } from "../ui/dialog.tsx";
-import { Badge, Button, Empty, Loaded, More, Row, Rows, Tabs, Time, type Tone, ViewHead } from "../ui/parts.tsx";
+import {
+  Badge,
+  Button,
+  Empty,
+  Field,
+  inputValue,
+  Loaded,
+  More,
+  Row,
+  Rows,
+  Tabs,
+  Time,
+  type Tone,
+  ViewHead,
+} from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
 
 const TONES: Readonly<Record<string, Tone>> = {
@@ -66,6 +80,7 @@ export function Outbox() {
 
 export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onChanged: () => void }) {
   const [isDropping, setDropping] = useState(false);
+  const [isEditing, setEditing] = useState(false);
   const { id, agentId, runId, target, payload, state, attempts, reason, createdAt, nextAt, endedAt } = delivery;
   const retry = async (): Promise<void> => {
     await api.post(pathOf("api", "outbox", id, "retry"));
@@ -101,6 +116,9 @@ export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onCha
               {t.outbox.retry}
             </Button>
           )}
+          {MAY_RETRY.includes(state) && (
+            <Button kind="quiet" icon="edit" label={t.outbox.edit} onClick={() => setEditing(true)} />
+          )}
           {WAITS.includes(state) && (
             <Button kind="danger" onClick={() => setDropping(true)}>
               {t.outbox.drop}
@@ -111,6 +129,7 @@ export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onCha
     >
       <p class="row-text">{oneLine(payload.text ?? t.outbox.noText, 300)}</p>
       {reason && <p class="row-note">{reason}</p>}
+      {isEditing && <EditDialog delivery={delivery} onClose={() => setEditing(false)} onSent={onChanged} />}
       {isDropping && (
         <Dialog
           title={t.outbox.dropTitle}
@@ -123,5 +142,21 @@ export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onCha
         </Dialog>
       )}
     </Row>
+  );
+}
+
+function EditDialog({ delivery, onClose, onSent }: { delivery: Delivery; onClose: () => void; onSent: () => void }) {
+  const [text, setText] = useState(delivery.payload.text ?? "");
+  const send = async (): Promise<void> => {
+    await api.post(pathOf("api", "outbox", delivery.id, "edit"), { text: text.trim() });
+    showDone(t.outbox.retried);
+    onSent();
+  };
+  return (
+    <Dialog title={t.outbox.edit} action={t.inbox.send} onClose={onClose} onAction={send}>
+      <Field label={t.inbox.editField} hint={t.outbox.editText}>
+        <textarea required rows={6} value={text} onInput={(event) => setText(inputValue(event))} />
+      </Field>
+    </Dialog>
   );
 }

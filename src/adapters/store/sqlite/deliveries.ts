@@ -48,7 +48,7 @@ const MOVE = `UPDATE deliveries
 SET state = ?, attempts = ?, node = coalesce(?, node), next_at = ?, ended_at = ?, reason = ?, receipt = coalesce(?, receipt)
 WHERE n = ?`;
 const REQUEUE =
-  "UPDATE deliveries SET n = (SELECT max(n) + 1 FROM deliveries), created_at = ?, target = coalesce(?, target) WHERE n = ?";
+  "UPDATE deliveries SET n = (SELECT max(n) + 1 FROM deliveries), created_at = ?, target = coalesce(?, target), payload = coalesce(?, payload) WHERE n = ?";
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 
@@ -125,6 +125,9 @@ export function moveDelivery({ db, change, touched }: Applying, op: OpOf<"delive
     row.n,
   );
   // A separate statement, because a new row number rewrites the row in every index.
-  if (op.toTail) db.run(REQUEUE, change.at, op.target === undefined ? null : targetKey(op.target), row.n);
+  if (op.toTail) {
+    const target = op.target === undefined ? null : targetKey(op.target);
+    db.run(REQUEUE, change.at, target, op.payload === undefined ? null : JSON.stringify(op.payload), row.n);
+  }
   touched.add(row.agent);
 }

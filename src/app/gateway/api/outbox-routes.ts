@@ -68,6 +68,23 @@ const retryRoute = defineRoute({
   },
 });
 
+const editRoute = defineRoute({
+  method: "POST",
+  path: "/api/outbox/:delivery/edit",
+  access: "operate",
+  action: "manage.outbox",
+  tag: "outbox",
+  summary: "Send a delivery that has ended, or has no route, with another text",
+  params: deliveryParams,
+  example: { text: "The meeting is at three." },
+  body: z.strictObject({ text: z.string().trim().min(1) }),
+  answers: { status: 200, holds: "the delivery, pending again" },
+  async handle({ context, params, body, record }) {
+    const also = (json: Delivery) => record({ json });
+    return { json: await context.agents.deliveries.edit(params.delivery as DeliveryId, body.text, also) };
+  },
+});
+
 const dropRoute = defineRoute({
   method: "POST",
   path: "/api/outbox/:delivery/drop",
@@ -83,4 +100,4 @@ const dropRoute = defineRoute({
   },
 });
 
-export const outboxRoutes: readonly Route[] = [outboxRoute, deliveryRoute, retryRoute, dropRoute];
+export const outboxRoutes: readonly Route[] = [outboxRoute, deliveryRoute, retryRoute, editRoute, dropRoute];

@@ -17,6 +17,7 @@ BEGIN
     created_at = CASE WHEN p ? 'toTail' THEN p_at ELSE d.created_at END,
     ended_at = CASE WHEN p->>'to' IN ('sent', 'suppressed', 'failed', 'unconfirmed') THEN p_at END,
     target = CASE WHEN p ? 'toTail' THEN coalesce(p->>'target', d.target) ELSE d.target END,
+    payload = CASE WHEN p ? 'toTail' THEN coalesce(p->>'payload', d.payload) ELSE d.payload END,
     reason = p->>'reason',
     receipt = coalesce(p->>'receipt', d.receipt)
   WHERE d.id = p->>'id' AND d.agent = v.agent;
