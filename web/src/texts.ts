@@ -466,6 +466,11 @@ export const t = {
     forgetText:
       "The record, the logins and the rights are removed. What the person started has no rights from then on.",
     forgotten: "Forgotten.",
+    pairings: "Want to be let in",
+    pair: "Let in",
+    block: "Block",
+    paired: "Let in.",
+    blocked: "Blocked.",
     audit: "Audit log",
     noAudit: "Nothing is recorded yet.",
     you: "You",

@@ -85,8 +85,11 @@ function pathsOf({ path }: Route, one: Conversation): readonly string[] {
       word.test(each) ? values.map((value) => each.replace(word, encodeURIComponent(value))) : [each],
     );
   }
-  return paths;
+  return paths.map((each) => each + (QUERIES[path] ?? ""));
 }
+
+/** Of routes that need one. */
+const QUERIES: Readonly<Record<string, string>> = { "/api/agents/:agent/search": "?q=secret" };
 
 const bodyFor = ({ path, method }: Route, one: Conversation, as: Conversation): object | undefined => {
   if (method === "GET") return undefined;

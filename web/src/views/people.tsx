@@ -81,6 +81,7 @@ function List() {
         }
       </Loaded>
       <More list={list} />
+      {isOwner() && <Pairings onDecided={list.reload} />}
       <Sessions />
       {isOwner() && <Audit />}
       {isAdding && <AddPerson onClose={() => setAdding(false)} onAdded={list.reload} />}
@@ -105,6 +106,59 @@ function AddPerson({ onClose, onAdded }: { onClose: () => void; onAdded: () => v
         <input maxLength={200} value={name} onInput={(event) => setName(inputValue(event))} />
       </Field>
     </Dialog>
+  );
+}
+
+interface Pairing {
+  readonly code: string;
+  readonly account: string;
+  readonly name?: string;
+  readonly at: number;
+}
+
+/** Strangers who wrote on a channel and wait to be let in. */
+function Pairings({ onDecided }: { onDecided: () => void }) {
+  const waiting = useQuery((signal) => api.get<Page<Pairing>>("/api/pairings", {}, signal), {
+    key: "pairings",
+    pollMs: 10_000,
+  });
+  const items = waiting.data?.items ?? [];
+  const decide = async (code: string, answer: "yes" | "no" | "block"): Promise<void> => {
+    await api.post(pathOf("api", "pairings", code), { answer });
+    if (answer === "yes") showDone(t.people.paired);
+    if (answer === "block") showDone(t.people.blocked);
+    waiting.reload();
+    onDecided();
+  };
+  return items.length === 0 ? null : (
+    <Section title={t.people.pairings}>
+      <Rows label={t.people.pairings}>
+        {items.map(({ code, account, name, at }) => (
+          <Row
+            key={code}
+            title={name ?? account}
+            meta={
+              <>
+                <span class="mono">{account}</span>
+                <span>{code}</span>
+                <Time at={at} />
+              </>
+            }
+            actions={
+              <>
+                <Button kind="primary" onClick={() => decide(code, "yes")}>
+                  {t.people.pair}
+                </Button>
+                <Button onClick={() => decide(code, "no")}>{t.common.no}</Button>
+                <Button kind="danger" onClick={() => decide(code, "block")}>
+                  {t.people.block}
+                </Button>
+              </>
+            }
+          />
+        ))}
+      </Rows>
+    </Section>
   );
 }
 
