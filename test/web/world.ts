@@ -151,6 +151,7 @@ export async function fillForPictures(world: World): Promise<Readonly<Record<str
     headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/octet-stream" },
     body: "# Plan\n\nWater the plants on Monday.\n",
   });
+  await sendMain(served, "And now, is the build green?");
   await send(served, "erik", "Please look slowly into the invoices.");
   await send(served, "erik", "And the ones of last year.");
   return {

@@ -108,7 +108,9 @@ function ListRow({ one, current }: { one: Listed; current: boolean }) {
         </>
       }
     >
-      <p class="row-preview">{last ? oneLine(last.text, 90) : "\u00a0"}</p>
+      <p class="row-preview">
+        {last ? oneLine(last.text.replace(/<\/?system_message[^>]{0,200}>/g, ""), 90) : "\u00a0"}
+      </p>
     </Row>
   );
 }
