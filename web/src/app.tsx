@@ -14,20 +14,28 @@ import { Toasts } from "./ui/toast.tsx";
 import { Now } from "./views/now.tsx";
 import { SignIn } from "./views/sign-in.tsx";
 
+/** Loaded when they are first shown. The one that the address names is loaded while the page signs in. */
+const LOADERS: Readonly<Record<string, () => Promise<ComponentType>>> = {
+  conversations: async () => (await import("./views/conversations.tsx")).Conversations,
+  approvals: async () => (await import("./views/approvals.tsx")).Approvals,
+  inbox: async () => (await import("./views/inbox.tsx")).Inbox,
+  outbox: async () => (await import("./views/outbox.tsx")).Outbox,
+  agents: async () => (await import("./views/agents.tsx")).Agents,
+  runs: async () => (await import("./views/run.tsx")).Run,
+  schedules: async () => (await import("./views/schedules.tsx")).Schedules,
+  memory: async () => (await import("./views/memory.tsx")).Memory,
+  spend: async () => (await import("./views/spend.tsx")).Spend,
+  people: async () => (await import("./views/people.tsx")).People,
+  health: async () => (await import("./views/health.tsx")).HealthView,
+};
+
 const VIEWS: Readonly<Record<string, ComponentType>> = {
   now: Now,
-  conversations: lazy(async () => ({ default: (await import("./views/conversations.tsx")).Conversations })),
-  approvals: lazy(async () => ({ default: (await import("./views/approvals.tsx")).Approvals })),
-  inbox: lazy(async () => ({ default: (await import("./views/inbox.tsx")).Inbox })),
-  outbox: lazy(async () => ({ default: (await import("./views/outbox.tsx")).Outbox })),
-  agents: lazy(async () => ({ default: (await import("./views/agents.tsx")).Agents })),
-  runs: lazy(async () => ({ default: (await import("./views/run.tsx")).Run })),
-  schedules: lazy(async () => ({ default: (await import("./views/schedules.tsx")).Schedules })),
-  memory: lazy(async () => ({ default: (await import("./views/memory.tsx")).Memory })),
-  spend: lazy(async () => ({ default: (await import("./views/spend.tsx")).Spend })),
-  people: lazy(async () => ({ default: (await import("./views/people.tsx")).People })),
-  health: lazy(async () => ({ default: (await import("./views/health.tsx")).HealthView })),
+  ...Object.fromEntries(
+    Object.entries(LOADERS).map(([view, load]) => [view, lazy(async () => ({ default: await load() }))]),
+  ),
 };
+void LOADERS[route.peek().view]?.();
 
 export function App() {
   if (session.value.state !== "in") {

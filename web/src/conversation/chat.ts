@@ -120,8 +120,10 @@ export class Chat {
 
   async #read(): Promise<void> {
     const { signal } = this.#stop;
-    const agent = await api.get<Agent>(pathOf("api", "agents", this.#name), {}, signal);
-    const page = await this.#history(undefined, agent.id);
+    const [agent, page] = await Promise.all([
+      api.get<Agent>(pathOf("api", "agents", this.#name), {}, signal),
+      this.#history(undefined),
+    ]);
     batch(() => {
       this.agent.value = agent;
       this.leaf.value = agent.leaf;

@@ -5,6 +5,7 @@ import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { seesAgent } from "../auth/judge-request.ts";
+import { isConfined } from "../auth/principal.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentSummary } from "./agent-routes.ts";
 import { type Asking, agentParams, limitQuery, numberQuery, requireAgent } from "./params.ts";
@@ -56,15 +57,17 @@ async function conversations({ context, principal }: Asking, { q, before, limit 
   const { store } = context.ports;
   const found: AgentRecord[] = [];
   let cursor = cursorOf(before);
-  for (let read = 0; read < MOST_READ; read += PORTION) {
-    const page = await store.recentForeground({ limit: PORTION, before: cursor });
+  // Of a list that shows all, no more is read than is shown.
+  const portion = q || isConfined(principal) ? PORTION : limit;
+  for (let read = 0; read < MOST_READ; read += portion) {
+    const page = await store.recentForeground({ limit: portion, before: cursor });
     for (const agent of page) {
       cursor = { at: agent.lastHumanAt ?? 0, agentId: agent.id };
       if (!seesAgent(principal, agent) || (q && !matches(agent, q))) continue;
       found.push(agent);
       if (found.length === limit) return { found, next: textOf(cursor) };
     }
-    if (page.length < PORTION) return { found, next: null };
+    if (page.length < portion) return { found, next: null };
   }
   return { found, next: cursor ? textOf(cursor) : null };
 }
