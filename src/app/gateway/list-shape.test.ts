@@ -14,7 +14,6 @@ const NOT_A_LIST: Readonly<Record<string, string>> = {
   "GET /api/runs/:run/timeline": "one run in all its parts",
   "GET /api/usage": "sums, and what they are made of",
   "GET /api/config": "the configuration",
-  "GET /api/me": "who asks, with their scopes",
   "GET /api/health": "the state of the node",
   "GET /api/diagnosis": "the state of the node",
   "GET /api/terminal/messages/:agent/:seq": "how one message ended, with its replies",
