@@ -156,6 +156,8 @@ function userBlocks(entry: RawEntry, key: string): readonly Block[] {
 }
 
 const FILE_LINE = "File received: ";
+/** It says nothing to a person. */
+const FILE_ID = /, id [a-z0-9_]{1,64}(?=\))/u;
 
 /** The engine adds a line for each file of a message. */
 function withoutFiles(part: string): { readonly text: CleanText; readonly files?: readonly CleanText[] } {
@@ -164,7 +166,7 @@ function withoutFiles(part: string): { readonly text: CleanText; readonly files?
   const files = lines.slice(from).filter((line) => line.startsWith(FILE_LINE));
   if (files.length === 0) return { text: clean(part) };
   const text = clean(lines.slice(0, from).join("\n"));
-  return { text, files: files.map((line) => cleanLine(line.slice(FILE_LINE.length), 120)) };
+  return { text, files: files.map((line) => cleanLine(line.slice(FILE_LINE.length).replace(FILE_ID, ""), 120)) };
 }
 
 /** A prompt of several messages that waited together is shown as those messages. */

@@ -31,19 +31,22 @@ export class LogView implements Component {
     for (const [n, block] of blocks.entries()) {
       for (const line of this.#renderer.block(block, blocks[n - 1], width)) lines.push(line);
     }
-    for (const line of this.#liveLines(width)) lines.push(line);
+    for (const part of this.#liveParts(width)) for (const line of part) lines.push(line);
     return lines;
   }
 
-  #liveLines(width: number): Lines {
+  #liveParts(width: number): readonly Lines[] {
     const { live } = this.#state;
     if (!live) return [];
     const { theme, showThinking } = this.#renderer.settings;
-    const text = this.#renderer.pieces(piecesOf(live.text), width);
-    if (text.length > 0) return ["", ...text];
+    const done = this.#renderer.growing(live.text.done, width);
+    const rest = piecesOf({ ...live.text, done: [] });
+    const tail = this.#renderer.pieces(rest, width);
+    const gap = done.length > 0 && rest[0]?.gap ? [""] : [];
+    if (done.length + tail.length > 0) return [[""], done, gap, tail];
     if (!showThinking || live.thinking.trim() === "") return [];
     const thought = wrapped(clean(live.thinking.trim()), width, (line) => theme.dim(theme.italic(line)));
-    return ["", ...thought.slice(-THINKING_LINES)];
+    return [[""], thought.slice(-THINKING_LINES)];
   }
 
   invalidate(): void {

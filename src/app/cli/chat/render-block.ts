@@ -33,6 +33,9 @@ export class BlockRenderer {
   #settings: RenderSettings;
   readonly #blocks = new WeakMap<Block, Kept>();
   readonly #pieces = new WeakMap<Piece, Kept>();
+  #grown: { count: number; last: Piece | undefined; lines: string[]; width: number } = {
+    ...{ count: 0, last: undefined, lines: [], width: 0 },
+  };
 
   constructor(settings: RenderSettings) {
     this.#settings = settings;
@@ -59,10 +62,25 @@ export class BlockRenderer {
   }
 
   pieces(pieces: readonly Piece[], width: number): string[] {
-    return pieces.flatMap((piece, n) => {
-      const lines = this.#piece(piece, width);
-      return n > 0 && piece.gap ? ["", ...lines] : lines;
-    });
+    const lines: string[] = [];
+    for (const [n, piece] of pieces.entries()) this.#add(lines, piece, n, width);
+    return lines;
+  }
+
+  /** The same for an answer that grows: complete pieces only come at the end, so what was put together stays. */
+  growing(done: readonly Piece[], width: number): Lines {
+    const { count, last, lines, width: before } = this.#grown;
+    const isSame = before === width && count > 0 && count <= done.length && done[count - 1] === last;
+    const kept = isSame ? lines : [];
+    for (let n = isSame ? count : 0; n < done.length; n++) this.#add(kept, done[n], n, width);
+    this.#grown = { count: done.length, last: done.at(-1), lines: kept, width };
+    return kept;
+  }
+
+  #add(lines: string[], piece: Piece | undefined, n: number, width: number): void {
+    if (!piece) return;
+    if (n > 0 && piece.gap) lines.push("");
+    for (const line of this.#piece(piece, width)) lines.push(line);
   }
 
   #lines(block: Block, width: number): Lines {
