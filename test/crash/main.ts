@@ -1,26 +1,29 @@
 /**
- * `npm run crash -- --kills N [--seed S] [--target engine|store]`: kills a working process repeatedly and audits its
+ * `npm run crash -- --kills N [--seed S] [--target engine|store] [--channel telegram]`: kills a working process repeatedly and audits its
  * data. With the target `engine` no run may fail by these kills; then a run kills the process itself, and is found. `npm run crash -- --nodes N --minutes M [--seed S]`: the same with several nodes on one PostgreSQL.
  */
 import { parseArgs } from "node:util";
 import { engineTarget } from "./engine/target.ts";
 import { storeTarget } from "./store/target.ts";
 import type { CrashTarget } from "./target.ts";
+import { telegramTarget } from "./telegram/target.ts";
 
-const TARGETS: readonly CrashTarget[] = [engineTarget, storeTarget];
+const TARGETS: readonly CrashTarget[] = [engineTarget, storeTarget, telegramTarget];
 
 const { values } = parseArgs({
   options: {
     kills: { type: "string", default: "50" },
     seed: { type: "string", default: "1" },
     target: { type: "string", default: "engine" },
+    /** The same as a target: the channel whose connector is killed. */
+    channel: { type: "string" },
     nodes: { type: "string" },
     minutes: { type: "string", default: "5" },
   },
 });
 if (values.nodes !== undefined) process.exit(await nodes(Number(values.nodes), Number(values.minutes)));
 
-const target = TARGETS.find((one) => one.name === values.target);
+const target = TARGETS.find((one) => one.name === (values.channel ?? values.target));
 const kills = Number(values.kills);
 if (!target || !Number.isInteger(kills) || kills < 1) {
   console.error("Usage: npm run crash -- --kills N [--seed S] [--target NAME]");

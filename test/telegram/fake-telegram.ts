@@ -121,6 +121,11 @@ export class FakeTelegram {
     return this.#nextUpdate++;
   }
 
+  /** The id of the next message, for updates that a test makes itself. */
+  takeMessageId(): number {
+    return this.#nextMessage++;
+  }
+
   /** A person writes in a private chat. Returns the id of the message. */
   say(user: number, text: string, more: Json = {}): number {
     const id = this.#nextMessage++;
