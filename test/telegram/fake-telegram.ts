@@ -314,6 +314,8 @@ export class FakeTelegram {
         return this.files.has(String(args.file_id))
           ? { ok: { file_id: args.file_id, file_unique_id: "u", file_path: String(args.file_id) } }
           : { error: "file not found" };
+      case "editMessageReplyMarkup":
+        return { ok: true };
       case "deleteMessage":
         return this.#change(args, (message) => {
           message.deleted = true;

@@ -8,6 +8,7 @@ import { currentTimeTool } from "../../adapters/tools/current-time.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
 import { type StoredFiles, storedFiles } from "../../adapters/tools/files/stored-files.ts";
+import { messageTools } from "../../adapters/tools/messages/message-tools.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
@@ -22,6 +23,7 @@ import { type PersonOf, workspaceMaker, workspacesOf } from "../../adapters/work
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { RunId } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -124,7 +126,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
 export interface NodeToolkitParts {
   readonly config: Config;
   readonly paths: HomePaths;
-  readonly ports: Pick<Ports, "store" | "clock" | "ids" | "files" | "log">;
+  readonly ports: Pick<Ports, "store" | "clock" | "ids" | "files" | "log" | "connectors">;
   readonly system: AgentSystem;
   readonly systemAgents: () => ReadonlyMap<string, SystemAgent>;
   readonly subagents: SubagentSettings;
@@ -169,7 +171,17 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     tools,
     permanentAgents: permanentAgentsOf(store, clock).list,
     swarmNamed: store.swarm,
-    more: [...agentTools(deps), ...subagentTools(system, ports), ...schedules, ...moreTools],
+    more: [
+      ...messageTools({
+        personOf: async (account) => (await parts.system.directory.recent()).personOf(account),
+        answeredBy: async (runId) => (await store.run(runId as RunId))?.body.replyToId,
+        has: (channel) => parts.ports.connectors.has(channel),
+      }),
+      ...agentTools(deps),
+      ...subagentTools(system, ports),
+      ...schedules,
+      ...moreTools,
+    ],
     older: olderAgentTools(deps),
     web: nodeWebTools({ config, paths, clock, env: parts.env ?? process.env }),
     commands: tools

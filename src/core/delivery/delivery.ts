@@ -19,6 +19,16 @@ export const deliveryContextSchema = z
   .readonly();
 export type DeliveryContext = z.infer<typeof deliveryContextSchema>;
 
+/** `token`: what the channel gives back when the button is pressed, at most 64 bytes. It names something that is stored. */
+const buttonSchema = z
+  .object({
+    label: z.string().min(1).max(64),
+    token: z.string().min(1).max(64),
+    style: z.enum(["yes", "no"]).optional(),
+  })
+  .readonly();
+export type Button = z.infer<typeof buttonSchema>;
+
 export const payloadSchema = z
   .object({
     text: z.string().optional(),
@@ -28,6 +38,13 @@ export const payloadSchema = z
     files: z.array(fileReferenceSchema).readonly().optional(),
     replyToId: z.string().optional(),
     isError: z.boolean().optional(),
+    /** What is done to a message that is already there, instead of sending one. `messageId`: as the channel calls it. */
+    action: z
+      .object({ do: z.enum(["edit", "delete", "react"]), messageId: z.string().min(1), emoji: z.string().optional() })
+      .readonly()
+      .optional(),
+    /** Answers that a person can choose. A channel without buttons shows them as a list. */
+    buttons: z.array(buttonSchema).max(8).readonly().optional(),
     /** The trigger's slot that gets the result. Not sent to a channel. */
     slot: z.object({ jobId: z.string(), slot: z.string() }).readonly().optional(),
     /** The person of the run. Not sent to a channel. Absent: an earlier version wrote it. */

@@ -18,6 +18,8 @@ export interface ConnectorCapabilities {
   readonly reactions?: boolean;
   readonly typing?: boolean;
   readonly edits?: boolean;
+  /** Shows buttons under a text. Others get a list of them in the text. */
+  readonly buttons?: boolean;
   /** Strangers can write there: each is let in by the owner first. */
   readonly strangers?: boolean;
   /** A longer text is split, and each part is a separate delivery. Absent: no limit. */
@@ -69,6 +71,13 @@ export interface ConnectorFiles {
   /** The bytes of a file of a delivery; undefined if it was removed. */
   read(file: Pick<FileReference, "id">): Promise<Uint8Array | undefined>;
 }
+/** A button of a delivery, pressed by a person in a chat. */
+export type PressedButton = Conversation & {
+  readonly token: string;
+  readonly senderName?: string;
+  /** Where the button is shown. */
+  readonly delivery: DeliveryContext;
+};
 
 /** What a connector may call. Both calls are durable when they resolve. After a rejection the connector must not acknowledge. */
 export interface ConnectorHost {
@@ -76,6 +85,8 @@ export interface ConnectorHost {
   command(command: IncomingCommand): Promise<Accepted>;
   /** Ends the run of this conversation that `matches` names. Durable when it resolves; false if it has ended (M28). */
   stopRun?(conversation: Conversation, matches: (runId: RunId) => boolean): Promise<boolean>;
+  /** A person pressed a button. Durable when it resolves with what the person is told; `done`: it has no use any more. */
+  press?(press: PressedButton): Promise<{ readonly say: string; readonly done: boolean }>;
   /** Records something that needs no answer, such as a reaction. Durable when it resolves. */
   note?(message: IncomingMessage): Promise<Accepted>;
   /** Whether this group wants to be answered without being addressed; undefined: as the account says. */

@@ -31,6 +31,7 @@ export const CHILD_DENY: readonly string[] = [
   "heartbeat_run",
   "memory_search",
   "memory_get",
+  "message",
 ];
 
 /** The tools for child agents. Subagents have them only if the configuration allows nesting. */
@@ -45,7 +46,7 @@ export const CHILD_DENY_LASTING: readonly string[] = [
 ];
 
 /** Only for agents that talk to a person. */
-export const FOREGROUND_ONLY: readonly string[] = ["set_reaction", "send_file"];
+export const FOREGROUND_ONLY: readonly string[] = ["set_reaction", "send_file", "ask_user"];
 
 /** All tools of a swarm's agent: it talks to unknown contacts and must not reach anything of its owner's. */
 export const SWARM_TOOLS: readonly string[] = ["send_agent_message", "read_message_file", "current_time"];

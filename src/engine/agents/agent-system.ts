@@ -40,6 +40,7 @@ import { diagnose } from "./diagnose.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { LiveViews } from "./live-views.ts";
 import { MessageIngress, type PostRequest } from "./message-ingress.ts";
+import { pressButton } from "./press-button.ts";
 import { NodeFates, SILENT_LEASES } from "./recovery/node-fates.ts";
 import { Trials } from "./recovery/trials.ts";
 import { RunControl } from "./run-control.ts";
@@ -184,6 +185,11 @@ export class AgentSystem {
     agentAt: async ({ sessionKey, descriptor, profile = DEFAULT_PROFILE }) =>
       this.#ports.store.agentByKey(sessionKey ?? sessionKeyOf(descriptor, profile)),
     abort: (runId) => this.runs.abort(runId),
+    press: (button) => {
+      const { store } = this.#ports;
+      const [directory, approvals] = [this.directory, this.approvals];
+      return pressButton({ store, directory, approvals, post: (request) => this.post(request) }, button);
+    },
   };
 
   /** Durable when it resolves. */

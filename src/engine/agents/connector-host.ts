@@ -15,12 +15,13 @@ import type {
   ConnectorFiles,
   ConnectorHost,
   IncomingCommand,
+  PressedButton,
 } from "../../core/ports/connector.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../core/text-limits.ts";
 import type { CommandParts } from "../commands/chat-command.ts";
 import type { FileService } from "../files/file-service.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
-import type { Pairing } from "../people/pairing.ts";
+import type { Arriving, Pairing } from "../people/pairing.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
 /** Of what a channel says a message is about. */
@@ -53,6 +54,7 @@ export interface Conversations {
   agentAt(to: ReturnType<AddressOf>): Promise<AgentRecord | undefined>;
   /** False if it has ended. */
   abort(runId: RunId): Promise<boolean>;
+  press(button: PressedButton): Promise<{ readonly say: string; readonly done: boolean }>;
 }
 
 export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";
@@ -93,7 +95,7 @@ export function hostFor(
     return acceptedAs(await post({ ...first, source, body }));
   };
   /** Undefined if the message may go on. */
-  const refusal = async (incoming: Omit<IncomingMessage, "text">, text?: string): Promise<Accepted | undefined> => {
+  const refusal = async (incoming: Arriving, text?: string): Promise<Accepted | undefined> => {
     if (!connector.capabilities?.strangers || !options.pairing) return undefined;
     const entry = await options.pairing.entry(incoming, text);
     return entry.let === "in" ? undefined : { status: "refused", say: entry.say };
@@ -113,6 +115,11 @@ export function hostFor(
     async stopRun(conversation, matches) {
       const runId = (await options.conversations?.agentAt(addressOf(conversation)))?.runId;
       return runId !== undefined && matches(runId) && (await options.conversations?.abort(runId)) === true;
+    },
+    async press(button) {
+      const refused = await refusal(button);
+      if (refused || !options.conversations) return { say: "You are not known here.", done: false };
+      return options.conversations.press(button);
     },
     async groupActivation(conversation) {
       return (await options.conversations?.agentAt(addressOf(conversation)))?.state.groupActivation;

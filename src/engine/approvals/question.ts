@@ -1,6 +1,7 @@
 /** The question about a call: its row, and the text that people read. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { cutText } from "../../core/cut-text.ts";
+import type { Button } from "../../core/delivery/delivery.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { JudgedRun } from "../../core/ports/gate.ts";
 import { type ApprovalId, approvalIdOf, type NewApproval } from "../../core/rights/approval.ts";
@@ -52,6 +53,12 @@ function promptOf({ judged: { call, decision }, files, behalf }: HeldCall): stri
 /** What the person who decides reads, wherever that is. */
 export const questionText = ({ id, prompt, dueAt }: NewApproval): string =>
   `Approval ${id} is needed.\n${prompt}\nAnswer with "rookery approvals yes ${id}" or "rookery approvals no ${id}" before ${new Date(dueAt).toISOString()}.`;
+
+/** The token of a button names the question, which is stored, and the answer. */
+export const approvalButtons = ({ id }: Pick<NewApproval, "id">): readonly Button[] => [
+  { label: "Yes, once", token: `a:${id}:y`, style: "yes" },
+  { label: "No", token: `a:${id}:n`, style: "no" },
+];
 
 /** What the run's person reads if someone else decides: the run waits, and the person may say no. */
 export function waitingText(questions: readonly NewApproval[]): string {

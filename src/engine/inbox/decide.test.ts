@@ -429,3 +429,81 @@ describe("the queue's texts", () => {
     expect(summaryLine("x".repeat(160))).toBe("x".repeat(160));
   });
 });
+
+describe("a burst: what one person sends at once becomes one prompt", () => {
+  const own = "ann" as PersonId;
+  const part = (seq: number, at: number, more: Partial<Said> & { text?: string; burst?: "text" | "album" } = {}) =>
+    said({
+      seq,
+      at,
+      mode: "queue",
+      body: { kind: "user", text: more.text ?? `part ${seq}`, burst: more.burst ?? "text" },
+      ...more,
+    });
+
+  test("waits 300 ms after the last part, and joins what came", () => {
+    const parts = [part(1, 1_000), part(2, 1_200)];
+    expect(rest(parts, { own, now: 1_300 })).toEqual({ act: "wait", until: 1_500 });
+    const choice = rest(parts, { own, now: 1_500 });
+    expect(choice).toMatchObject({ act: "run", joined: true, collected: false });
+    expect(seqs(choice)).toEqual([1, 2]);
+  });
+
+  test.each([
+    ["a long part", part(1, 1_000, { text: "x".repeat(4_000) }), 2_500],
+    ["a part of an album", part(1, 1_000, { burst: "album" }), 2_500],
+    ["a short part", part(1, 1_000), 1_300],
+  ])("%s is waited for as long as the next may take", (_, one, until) => {
+    expect(rest([one], { own, now: 1_001 })).toEqual({ act: "wait", until });
+  });
+
+  test("has limits: twelve messages, 7.5 seconds, 50,000 characters", () => {
+    const many = Array.from({ length: 15 }, (_, n) => part(n + 1, 1_000 + n));
+    expect(seqs(rest(many, { own, now: 1_015 }))).toHaveLength(12);
+    const slow = Array.from({ length: 30 }, (_, n) => part(n + 1, 1_000 + n * 290)).filter(
+      ({ message }) => message.seq <= 11,
+    );
+    const steady = [...slow.slice(0, 10), part(11, 8_400)];
+    expect(rest(steady, { own, now: 8_450 })).toEqual({ act: "wait", until: 8_500 });
+    const long = [part(1, 1_000, { text: "x".repeat(30_000) }), part(2, 1_001, { text: "x".repeat(30_000) })];
+    expect(seqs(rest(long, { own, now: 1_002 }))).toEqual([1]);
+  });
+
+  test.each([
+    ["a command", said({ seq: 2, at: 1_010, body: { kind: "command", name: "status", text: "" } })],
+    ["another person", part(2, 1_010, { for: "bob" })],
+    ["another place", part(2, 1_010, { to: { channel: "c", to: "elsewhere" } })],
+    ["a message of a channel without bursts", said({ seq: 2, at: 1_010, mode: "queue" })],
+  ])("%s ends it at once and is not joined", (_, other) => {
+    const choice = rest([part(1, 1_000), other], { own, now: 1_020 });
+    expect(choice.act).toBe("run");
+    expect(seqs(choice)).toEqual([1]);
+  });
+
+  test("never joins people, and never loses or reorders a message, however they mix", () => {
+    const one = fc.record({
+      who: fc.constantFrom("ann", "bob"),
+      gap: fc.integer({ min: 0, max: 500 }),
+      burst: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(one, { minLength: 1, maxLength: 20 }), (list) => {
+        let at = 0;
+        let waiting = list.map(({ who, gap, burst }, n) => {
+          at += gap;
+          return burst ? part(n + 1, at, { for: who }) : said({ seq: n + 1, at, mode: "queue", for: who });
+        });
+        const taken: number[] = [];
+        for (let now = at + 10_000; waiting.length > 0; ) {
+          const choice = rest(waiting, { own, now });
+          if (choice.act !== "run") throw new TypeError(choice.act);
+          const people = new Set(choice.messages.map(({ behalf }) => behalf?.person));
+          expect(people.size).toBe(1);
+          taken.push(...seqs(choice));
+          waiting = waiting.filter(({ message }) => !choice.messages.includes(message));
+        }
+        expect(taken).toEqual(list.map((_, n) => n + 1));
+      }),
+    );
+  });
+});

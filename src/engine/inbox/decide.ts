@@ -44,6 +44,8 @@ export type Choice =
       readonly act: "run";
       readonly messages: readonly Message[];
       readonly collected: boolean;
+      /** Parts of what one person said at once: one prompt, as if it had been one message. */
+      readonly joined?: true;
       readonly dropped: readonly Dropped[];
       readonly summarize: readonly Message[];
       readonly cap: number;
@@ -84,10 +86,11 @@ export function choose({ own, now, waiting, urgent, busyUntil, dedupe }: Resting
   const runnable = waiting.filter(({ message }) => isRunnable(message));
   const limited = byPerson(runnable, own).map((of) => limit(of, dedupe));
   const kept = limited.flatMap((one) => one.kept).sort((a, b) => a.message.seq - b.message.seq);
-  const run = (messages: readonly Waiting[], collected: boolean): Choice => ({
+  const run = (messages: readonly Waiting[], collected: boolean, joined?: true): Choice => ({
     act: "run",
     messages: messages.map(({ message }) => message),
     collected,
+    joined,
     ...droppedBeside(limited, messages[0] as Waiting),
     cap: waiting.at(-1)?.settings.cap ?? 1,
   });
@@ -96,6 +99,12 @@ export function choose({ own, now, waiting, urgent, busyUntil, dedupe }: Resting
   if (interrupting) return run([interrupting], false);
   const next = kept[0] as Waiting;
   const waited = busyUntil !== undefined && next.message.acceptedAt <= busyUntil;
+  const burst =
+    isBurst(next) && !(waited && next.settings.mode === "collect") ? burstFrom(waiting, kept, next, own) : undefined;
+  if (burst) {
+    if (burst.readyAt > now) return { act: "wait", until: burst.readyAt };
+    if (burst.parts.length > 1) return run(burst.parts, false, true);
+  }
   switch (next.settings.mode) {
     case "collect": {
       const group = together(kept, next, own);
@@ -121,6 +130,51 @@ function together(kept: readonly Waiting[], next: Waiting, own: PersonId | undef
   const ofRoute = kept.filter((one) => isCollectable(one) && routeOf(one.message) === routeOf(next.message));
   const other = ofRoute.findIndex(({ message }) => !isFor(message, person, own));
   return other === -1 ? ofRoute : ofRoute.slice(0, other);
+}
+
+/** How long after a part another one may come, and the limits of one burst. */
+const BURST_MS = 300;
+const LONG_PART_MS = 1_500;
+const LONG_PART = 4_000;
+const BURST_MESSAGES = 12;
+const BURST_CHARACTERS = 50_000;
+const LONGEST_BURST_MS = 7_500;
+
+const isBurst = ({ message: { body } }: Waiting): boolean => body.kind === "user" && body.burst !== undefined;
+
+/**
+ * The messages that one person has sent at once, from the first one on. They are joined after they are stored, so a crash changes
+ * nothing but how many there are. Any other message ends the burst: commands and other people do not wait for it.
+ */
+function burstFrom(
+  waiting: readonly Waiting[],
+  kept: readonly Waiting[],
+  next: Waiting,
+  own: PersonId | undefined,
+): { readonly parts: readonly Waiting[]; readonly readyAt: number } {
+  const person = next.message.behalf?.person ?? own;
+  const rest = waiting.slice(waiting.indexOf(next));
+  const parts: Waiting[] = [];
+  let length = 0;
+  let ended = false;
+  for (const one of rest) {
+    length += messageText(one.message.body).length;
+    const joins =
+      isBurst(one) &&
+      kept.includes(one) &&
+      !runsAlone(one.message) &&
+      isFor(one.message, person, own) &&
+      routeOf(one.message) === routeOf(next.message);
+    ended = !joins || parts.length >= BURST_MESSAGES || (length > BURST_CHARACTERS && parts.length > 0);
+    if (ended) break;
+    parts.push(one);
+  }
+  const last = parts.at(-1);
+  if (!last || ended) return { parts: last ? parts : [next], readyAt: 0 };
+  const { body } = last.message;
+  const isLong = (body.kind === "user" && body.burst === "album") || messageText(body).length >= LONG_PART;
+  const quiet = last.message.acceptedAt + (isLong ? LONG_PART_MS : BURST_MS);
+  return { parts, readyAt: Math.min(quiet, next.message.acceptedAt + LONGEST_BURST_MS) };
 }
 
 /** Almost always one group: nothing is sorted then. */

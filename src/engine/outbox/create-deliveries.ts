@@ -4,6 +4,7 @@
  */
 
 import {
+  type Button,
   type DeliveryContext,
   deliveryId,
   type NewDelivery,
@@ -66,7 +67,9 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
   const { target, waits } = routed(route);
   const connector = connectors.get(target.channel ?? "");
   const limit = route.state === "unroutable" ? UNROUTED_TEXT : connector?.capabilities.maxTextLength;
-  const whole = connector && !connector.capabilities.sendFiles ? withFileLines(payload) : payload.text;
+  const { sendFiles, buttons } = connector?.capabilities ?? {};
+  const named = connector && !sendFiles ? withFileLines(payload) : payload.text;
+  const whole = payload.buttons && !buttons ? withChoices(named, payload.buttons) : named;
   const { person } = draft;
   const parts = whole === undefined || limit === undefined ? [whole] : splitText(whole, limit);
   return parts.map((text, index) => ({
@@ -87,6 +90,9 @@ function withFileLines({ text, files = [] }: Payload): string | undefined {
   const lines = files.map(({ name, mimeType, size }) => `[File: ${name} (${mimeType}, ${size} bytes)]`);
   return [text ?? [], lines].flat().join("\n");
 }
+/** For a channel without buttons. */
+const withChoices = (text = "", buttons: readonly Button[]): string =>
+  [text, ...buttons.map(({ label }, index) => `${index + 1}. ${label}`)].join("\n");
 
 /** The same ops. Deliveries among them wait for a reader or a route if no connector sends them. */
 export const withRoutes = (

@@ -2,13 +2,13 @@
  * Suspends a run that has only calls left which wait for a person (M31). One commit asks all questions, marks the run as
  * suspended and releases the agent: it holds no lane, no lease and no timer, and any node may take it up again.
  */
-import type { DeliveryContext, NewDelivery } from "../../core/delivery/delivery.ts";
+import type { Button, DeliveryContext, NewDelivery } from "../../core/delivery/delivery.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { NewApproval } from "../../core/rights/approval.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { DEFAULT_EXPIRY_MS } from "../approvals/approval-port.ts";
-import { questionOf, questionText, waitingText } from "../approvals/question.ts";
+import { approvalButtons, questionOf, questionText, waitingText } from "../approvals/question.ts";
 import type { HeldCall } from "../approvals/settle-asked.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { chain } from "../context/entries.ts";
@@ -104,16 +104,18 @@ async function deliveriesOf(
   const owed: NewDelivery[] = [];
   const { agentId, id: runId, body } = run;
   const person = body.behalf?.person;
-  const owe = (target: DeliveryContext, text: string): void => {
+  const owe = (target: DeliveryContext, text: string, buttons: readonly Button[]): void => {
     const ordinal = body.deliveries + owed.length;
     const draft = { agentId, profile: agent.profile, runId, ordinal, at, target, person, connectors: ports.connectors };
-    owed.push(...createDeliveries(draft, { text }));
+    // Without buttons the text says how to answer.
+    const shows = ports.connectors.get(target.channel ?? "")?.capabilities.buttons;
+    owed.push(...createDeliveries(draft, shows ? { text, buttons } : { text }));
   };
   for (const question of questions) {
     const target = await ports.approvals?.askAt(question.behalf, body.delivery);
-    if (target) owe(target, questionText(question));
+    if (target) owe(target, questionText(question), approvalButtons(question));
   }
   // Someone else decides: the run's person reads why there is no answer yet.
-  if (questions.length > 0 && person !== OWNER && body.delivery) owe(body.delivery, waitingText(questions));
+  if (questions.length > 0 && person !== OWNER && body.delivery) owe(body.delivery, waitingText(questions), []);
   return owed;
 }

@@ -40,7 +40,8 @@ const config = parseConfig({
     people: { unknown: "guest" },
     connectors: { telegram: { token: "123456:fake-token", apiRoot, pollSeconds: 2 } },
     outbox: { retryMinMs: 50, retryMaxMs: 500 },
-    // A mutation: what is found as being sent is sent again.
+    // Nothing is dropped by the queue's cap: every message is answered.
+    queue: { cap: 1_000 },
     log: { level: "warn" },
   }),
 }).config;

@@ -42,10 +42,10 @@ export async function crashTelegram({ kills, seed, say, mutation }: TelegramCras
   };
   for (let kill = 0; kill < kills; kill++) {
     const victim = await start();
-    const until = performance.now() + world.random.int(100, 1_500);
+    const until = performance.now() + world.random.int(200, 3_000);
     while (performance.now() < until) {
       act(world);
-      await sleep(world.random.int(5, 60));
+      await sleep(world.random.int(20, 150));
     }
     await victim.kill();
     world.counts.kills = kill + 1;

@@ -2,7 +2,8 @@
  * Sends one delivery. The server's refusals are answers, so a refused form may be sent in another one: rich, HTML, plain text. A
  * call whose outcome is unknown is never repeated here: the outbox lists it as unconfirmed (L12).
  */
-import type { ReplyParameters } from "grammy/types";
+import type { InlineKeyboardMarkup, ReactionTypeEmoji, ReplyParameters } from "grammy/types";
+import type { Button, Payload } from "../../../core/delivery/delivery.ts";
 import type { OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
 import type { BotApi, BotCall } from "./bot-api.ts";
 import type { SendRates } from "./send-rates.ts";
@@ -17,6 +18,7 @@ export interface Sender {
 }
 
 interface Place {
+  readonly reply_markup?: InlineKeyboardMarkup;
   readonly chat_id: string;
   readonly message_thread_id?: number;
   readonly reply_parameters?: ReplyParameters;
@@ -26,7 +28,8 @@ type Refused = Extract<BotCall<never>, { status: "refused" }>;
 type Sent = BotCall<{ message_id: number }>;
 
 export async function sendText(sender: Sender, delivery: OutgoingDelivery, signal: AbortSignal): Promise<SendResult> {
-  const { text = "" } = delivery.payload;
+  const { text = "", action } = delivery.payload;
+  if (action) return changeMessage(sender, delivery, action, signal);
   if (text.trim() === "") return { status: "refused", reason: "a message without text" };
   const place = placeOf(delivery);
   const call = await inSomeForm(sender, place, text, signal);
@@ -50,7 +53,48 @@ function placeOf({ target, payload }: OutgoingDelivery): Place {
     chat_id: chat,
     message_thread_id: Number.isSafeInteger(thread) ? thread : undefined,
     reply_parameters: answers ? { message_id: message, allow_sending_without_reply: true } : undefined,
+    reply_markup: payload.buttons && keyboardOf(payload.buttons),
   };
+}
+
+/** One button in each row: labels may be long. */
+const keyboardOf = (buttons: readonly Button[]): InlineKeyboardMarkup => ({
+  inline_keyboard: buttons.map(({ label, token, style }) => [
+    { text: label, callback_data: token, style: style && STYLES[style] },
+  ]),
+});
+
+const STYLES = { yes: "success", no: "danger" } as const;
+
+/** Changing a message twice is the same as once, so an unknown outcome is tried again. */
+async function changeMessage(
+  { api, rates }: Sender,
+  { target, payload }: OutgoingDelivery,
+  action: NonNullable<Payload["action"]>,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const place = { chat_id: target.to ?? "", message_id: Number(action.messageId) };
+  await rates.pass(place.chat_id, signal);
+  const call = await callFor();
+  if (call.status === "refused" && /not modified|to delete not found/iu.test(call.reason)) return { status: "sent" };
+  if (call.status === "ok") return { status: "sent", receipt: action.messageId };
+  const result = resultOf({ rates } as Sender, place, call);
+  return result.status === "unknown" ? { status: "retry", reason: result.reason } : result;
+
+  function callFor(): Promise<BotCall<unknown>> {
+    switch (action.do) {
+      case "edit": {
+        const text = toTelegramHtml(payload.text ?? "");
+        return api.call("editMessageText", { ...place, text, parse_mode: "HTML" }, signal);
+      }
+      case "delete":
+        return api.call("deleteMessage", place, signal);
+      case "react": {
+        const reaction = [{ type: "emoji", emoji: action.emoji ?? "👍" } as ReactionTypeEmoji];
+        return api.call("setMessageReaction", { ...place, reaction }, signal);
+      }
+    }
+  }
 }
 
 /** Rich if the text gains by it, else HTML; plain if the server cannot read our markup. */

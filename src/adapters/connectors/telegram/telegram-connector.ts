@@ -15,6 +15,7 @@ import { type Bot, readUpdate } from "./read-update.ts";
 import { sendRates } from "./send-rates.ts";
 import { type Sender, sendText } from "./send-text.ts";
 import { type TakeIn, takeMessage, takeReaction, takeStop } from "./take-in.ts";
+import { takePress } from "./take-press.ts";
 import { TELEGRAM, TELEGRAM_CHANNEL } from "./telegram-kind.ts";
 
 export interface TelegramOptions extends AccountToOpen {
@@ -59,8 +60,7 @@ export function telegramConnector({ name, accountId, settings, token, ports }: T
       case "reaction":
         return takeReaction(takeIn, read);
       case "press":
-        await api.call("answerCallbackQuery", { callback_query_id: read.pressId });
-        return;
+        return takePress(api, takeIn, read);
       case "ignored":
         if (read.reason.startsWith("malformed"))
           warn("an update is malformed and is skipped", { update: read.updateId, reason: read.reason });

@@ -17,6 +17,7 @@ export const TELEGRAM: ConnectorKindDefinition = {
       typing: true,
       edits: true,
       strangers: true,
+      buttons: true,
       maxTextLength: MAX_TEXT,
       formatPrompt:
         "Write Markdown for a chat: short paragraphs, lists, **bold**, `code`. Tables are shown; keep them narrow. Do not write HTML.",

@@ -125,6 +125,14 @@ describe("a private chat", () => {
     expect(prompts.length - before).toBe(1);
   });
 
+  it("joins what a person sends at once into one prompt, and answers it once", async () => {
+    for (const text of ["first line", "second line", "third line"]) fake.say(21, text);
+    await fake.until(() => fake.textsTo(21).length === 1);
+    await rookery.settled();
+    expect(prompts.at(-1)).toBe("first line\nsecond line\nthird line");
+    expect(fake.textsTo(21)).toHaveLength(1);
+  });
+
   it("names what it cannot show", async () => {
     fake.say(20, undefined as never, { location: { latitude: 1.5, longitude: 2.5 } });
     await fake.until(() => fake.textsTo(20).length === 1);

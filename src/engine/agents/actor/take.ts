@@ -95,7 +95,7 @@ export async function takeRun(
 }
 
 function entriesOf(
-  { messages, collected, summarize, cap }: RunChoice,
+  { messages, collected, joined, summarize, cap }: RunChoice,
   at: number,
   runId: RunId,
   speakers: SpeakerLine | undefined,
@@ -105,6 +105,16 @@ function entriesOf(
     const texts = messageEntries(messages, undefined, speakers).map(textOf);
     const title = messages.every(({ body }) => body.kind === "report") ? COLLECT_REPORTS_TITLE : COLLECT_TITLE;
     return [promptEntry(buildCollectPrompt({ title, texts, summary }), messages, at, runId)];
+  }
+  if (joined) {
+    // One person said it: the line about who speaks stands once.
+    const texts = messageEntries(
+      messages,
+      undefined,
+      speakers && ((one) => (one === messages[0] ? speakers(one) : undefined)),
+    );
+    const prompt = [summary ?? [], texts.map(textOf)].flat(2).join("\n");
+    return [promptEntry(prompt, messages, at, runId)];
   }
   // The summary is an additional entry.
   return [...(summary ? [promptEntry(summary, [], at, runId)] : []), ...messageEntries(messages, runId, speakers)];

@@ -1,0 +1,145 @@
+/** What agents do in chats with tools: messages, reactions, questions with buttons, and calls that wait for a yes. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FakeTelegram } from "../../../../test/telegram/fake-telegram.ts";
+import { createRookery, type Rookery } from "../../../app/library/create-rookery.ts";
+import { lastText, type ModelCall, type Reply } from "../../../app/testing/model.ts";
+import { scripted } from "../../../app/testing/scripted.ts";
+
+const OWNER = 7;
+let fake: FakeTelegram;
+let rookery: Rookery;
+const prompts: string[] = [];
+
+/** "call NAME JSON" makes the model call a tool; the result of a tool ends the turn. */
+function script({ request }: ModelCall): Reply {
+  const last = request.messages.at(-1);
+  if (last?.role === "tool") return `then: ${lastText(request, "tool")}`;
+  const prompt = lastText(request);
+  prompts.push(prompt);
+  const [, name, json] = /call (\w+) (\{.*\})/su.exec(prompt) ?? [];
+  return name === undefined ? `answer to ${prompt}` : { call: [{ name, with: JSON.parse(json ?? "{}") }] };
+}
+
+beforeAll(async () => {
+  fake = await new FakeTelegram().start();
+  const telegram = { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5, drafts: false, reactions: false };
+  rookery = await createRookery({
+    home: "memory",
+    model: scripted(...Array.from({ length: 200 }, () => script)),
+    config: {
+      connectors: { telegram },
+      owner: { accounts: [`telegram:${OWNER}`] },
+      people: {
+        records: {
+          ann: { accounts: ["telegram:42", "telegram:43"], grants: [{ ask: "current_time" }] },
+          bob: { accounts: ["telegram:77"] },
+        },
+      },
+    },
+  });
+});
+
+afterAll(async () => {
+  await rookery.close();
+  await fake.close();
+});
+
+interface SentButton {
+  readonly callback_data: string;
+  readonly style?: string;
+}
+
+const buttonsOf = (message: { readonly args: Record<string, unknown> } | undefined): readonly SentButton[] => {
+  const markup = message?.args.reply_markup as { inline_keyboard: readonly (readonly SentButton[])[] } | undefined;
+  return markup?.inline_keyboard.flat() ?? [];
+};
+
+const call = (name: string, input: object): string => `call ${name} ${JSON.stringify(input)}`;
+
+describe("message", () => {
+  it("sends, edits, reacts and deletes in the own chat, and the answer follows", async () => {
+    const asked = fake.say(42, call("message", { action: "send", text: "first" }));
+    await fake.until(() => fake.textsTo(42).length === 2);
+    expect(fake.textsTo(42)).toEqual(["first", "then: The message is on its way."]);
+    const id = String(fake.sent[0]?.id);
+    fake.say(42, call("message", { action: "edit", messageId: id, text: "better" }));
+    await fake.until(() => fake.textsTo(42).includes("better"), 15_000);
+    fake.say(42, call("message", { action: "react", messageId: String(asked), emoji: "🎉" }));
+    await fake.until(() => fake.reactions.some(({ message_id }) => message_id === asked), 15_000);
+    fake.say(42, call("message", { action: "delete", messageId: id }));
+    await fake.until(() => !fake.textsTo(42).includes("better"), 15_000);
+  });
+
+  it("does not repeat as the answer what it has sent", async () => {
+    fake.say(OWNER, call("message", { action: "send", text: "then: The message is on its way." }));
+    await fake.until(() => fake.textsTo(OWNER).length === 1);
+    await rookery.settled();
+    expect(fake.textsTo(OWNER)).toHaveLength(1);
+  });
+
+  it("reaches the person's own other account, and no one else without a grant", async () => {
+    fake.say(42, call("message", { action: "send", text: "to myself", to: "telegram:43" }));
+    await fake.until(() => fake.textsTo(43).length === 1, 15_000);
+    fake.say(42, call("message", { action: "send", text: "hello bob", to: "telegram:77" }));
+    await fake.until(() => fake.textsTo(42).at(-1)?.includes("belongs to another person") === true, 15_000);
+    expect(fake.textsTo(77)).toEqual([]);
+  });
+});
+
+describe("set_reaction", () => {
+  it("reacts to the message that is answered", async () => {
+    const id = fake.say(77, call("set_reaction", { emoji: "👍" }));
+    await fake.until(() => fake.reactions.some(({ message_id }) => message_id === id));
+  });
+});
+
+describe("ask_user", () => {
+  it("asks with buttons, ends the run, and takes the first choice as a message that names the question", async () => {
+    fake.say(77, call("ask_user", { question: "Tea or coffee?", choices: ["Tea", "Coffee"] }));
+    await fake.until(() => fake.textsTo(77).includes("Tea or coffee?"), 15_000);
+    await rookery.settled();
+    const question = fake.sent.find(({ text }) => text === "Tea or coffee?");
+    const [tea, coffee] = buttonsOf(question);
+    if (!tea || !coffee) throw new TypeError("no buttons");
+    for (const { callback_data } of [tea, coffee]) expect(Buffer.byteLength(callback_data)).toBeLessThanOrEqual(64);
+    // Someone else, in another chat, with the token.
+    fake.press(42, question?.id ?? 0, coffee.callback_data);
+    await fake.until(() => fake.answered.length === 1);
+    expect(fake.answered[0]?.text).toBe("This question is no longer open.");
+    fake.press(77, question?.id ?? 0, coffee.callback_data);
+    fake.press(77, question?.id ?? 0, tea.callback_data);
+    await fake.until(() => fake.answered.length === 3);
+    await fake.until(() => prompts.at(-1)?.includes("Tea or coffee?") === true);
+    expect(prompts.at(-1)).toBe('[Answer to your question "Tea or coffee?"] Coffee');
+    expect(fake.answered.map(({ text }) => text)).toEqual([
+      "This question is no longer open.",
+      "Coffee",
+      "This question is no longer open.",
+    ]);
+  });
+});
+
+describe("a call that waits for a yes", () => {
+  it("is asked with buttons in the owner's chat, and only the owner's yes counts", async () => {
+    const answers = (): number => fake.textsTo(42).filter((text) => text.startsWith("then: ")).length;
+    const answered = answers();
+    fake.say(42, call("current_time", {}));
+    await fake.until(
+      () => fake.sent.some(({ chat, args }) => chat === String(OWNER) && args.reply_markup !== undefined),
+      15_000,
+    );
+    const question = fake.sent.findLast(({ chat, args }) => chat === String(OWNER) && args.reply_markup !== undefined);
+    const [yes] = buttonsOf(question);
+    if (!yes) throw new TypeError("no buttons");
+    expect(yes.style).toBe("success");
+    const before = fake.answered.length;
+    fake.press(77, question?.id ?? 0, yes.callback_data);
+    await fake.until(() => fake.answered.length === before + 1);
+    fake.press(42, question?.id ?? 0, yes.callback_data);
+    await fake.until(() => fake.answered.length === before + 2);
+    expect(answers()).toBe(answered);
+    fake.press(OWNER, question?.id ?? 0, yes.callback_data);
+    await fake.until(() => answers() === answered + 1, 15_000);
+    expect(fake.answered.at(-1)?.text).toBe("current_time is approved.");
+  });
+});

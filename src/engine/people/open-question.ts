@@ -1,0 +1,58 @@
+/**
+ * A question that an agent has asked a person with choices. It is stored with the delivery of the question and waits without an end:
+ * the run has ended. The first answer takes it away, in the commit that posts the answer.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { type Button, deliveryContextSchema, targetKey } from "../../core/delivery/delivery.ts";
+import type { Op } from "../../core/store/change.ts";
+
+const openQuestionSchema = z.object({
+  agentId: z.string(),
+  question: z.string(),
+  choices: z.array(z.string()),
+  target: deliveryContextSchema,
+});
+export type OpenQuestion = z.infer<typeof openQuestionSchema>;
+
+const factOf = (id: string): string => `question.${id}`;
+
+/** The same for a call that is repeated after a crash. */
+export const questionIdOf = (runId: string, callId: string): string =>
+  createHash("sha256")
+    .update(JSON.stringify([runId, callId]))
+    .digest("hex")
+    .slice(0, 24);
+
+export const askOp = (id: string, question: OpenQuestion): Op => ({
+  op: "fact.put",
+  key: factOf(id),
+  value: JSON.stringify(question),
+});
+
+export const choiceButtons = (id: string, choices: readonly string[]): readonly Button[] =>
+  choices.map((choice, index) => ({ label: choice.slice(0, 64), token: `q:${id}:${index}` }));
+
+export interface StoredQuestion {
+  readonly question: OpenQuestion;
+  /** Refused if the question was answered in the meantime. */
+  readonly answered: Op;
+}
+
+/** Undefined if it was answered, or was never asked. */
+export async function openQuestion(
+  store: { fact(key: string): Promise<string | undefined> },
+  id: string,
+): Promise<StoredQuestion | undefined> {
+  const text = await store.fact(factOf(id));
+  const read = text === undefined ? undefined : openQuestionSchema.safeParse(JSON.parse(text));
+  if (!read?.success || text === undefined) return undefined;
+  return { question: read.data, answered: { op: "fact.put", key: factOf(id), value: null, expect: text } };
+}
+
+/** What the agent reads as the answer. */
+export const answerText = ({ question }: OpenQuestion, choice: string): string =>
+  `[Answer to your question "${question.replaceAll(/\s+/gu, " ").slice(0, 300)}"] ${choice}`;
+
+export const isAskedAt = ({ target }: OpenQuestion, at: OpenQuestion["target"]): boolean =>
+  targetKey({ ...target, threadId: undefined }) === targetKey({ ...at, threadId: undefined });
