@@ -5,6 +5,7 @@ export { type ConnectorTrial, checkConnector } from "./app/testing/check-connect
 export { checkStore, type StoreTrial } from "./app/testing/check-store.ts";
 export { checkTool, type ToolTrial } from "./app/testing/check-tool.ts";
 export { type VirtualClock, virtualClock } from "./app/testing/clock.ts";
+export { type ConnectorCase, type ConnectorPlatform, connectorKit } from "./app/testing/connector-kit.ts";
 export { crashTool, type ToolCrash } from "./app/testing/crash-tool.ts";
 export { TestEngine, type TestEngineOptions } from "./app/testing/engine.ts";
 export {

@@ -116,6 +116,10 @@ export const REGISTRY: Registry = {
     summary: "list, retry and drop deliveries",
     load: async () => (await import("./commands/outbox.ts")).outboxCommand,
   },
+  connect: {
+    summary: "connect a channel: rookery connect telegram",
+    load: async () => (await import("./commands/connect.ts")).connectCommand,
+  },
   connectors: {
     summary: "show the accounts on channels, their state and what waits for them",
     load: async () => (await import("./commands/connectors.ts")).connectorsCommand,

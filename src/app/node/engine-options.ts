@@ -2,6 +2,7 @@
  * Turns the sections of the configuration into the options of the engine. The configuration is a live view: a section may
  * be passed on as it is, and a value is read by a function or a getter at its use.
  */
+
 import { join } from "node:path";
 import { chooseModel } from "../../adapters/models/choose-model.ts";
 import { contextLimitsOf } from "../../adapters/models/context-limits.ts";
@@ -13,11 +14,13 @@ import { isStale, resetPolicyFor } from "../../core/agent/session-freshness.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
 import { inheritsParent } from "../../core/agent/thread-settings.ts";
 import { OWNER } from "../../core/people/person.ts";
+import type { Connector } from "../../core/ports/connector.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystemOptions } from "../../engine/agents/agent-system-options.ts";
 import type { RetentionLimits } from "../../engine/agents/retention.ts";
 import { systemAgentsOf } from "../../engine/agents/system-agents.ts";
 import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
+import { channelPrompt } from "../../engine/context/prompt/channel-prompt.ts";
 import { configuredRules } from "../../engine/rights/configured-rules.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { RunLimits } from "../../engine/runtime/run-ports.ts";
@@ -44,11 +47,20 @@ export interface EngineParts
   readonly subagents: SubagentSettings;
   readonly toolkit: Pick<Toolkit, "promptOf" | "surroundingsOf" | "placeOf">;
   readonly models: OpenModels;
+  /** The connectors of the moment. */
+  readonly connectors: ReadonlyMap<string, Connector>;
   /** The caller of `openNode` provides the model: none is detected. */
   readonly modelGiven: boolean;
 }
 
-export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: EngineParts): AgentSystemOptions {
+export function engineOptions({
+  config,
+  toolkit,
+  models,
+  modelGiven,
+  connectors,
+  ...rest
+}: EngineParts): AgentSystemOptions {
   const contextLimits = contextLimitsOf(config, modelGiven ? withoutDetection(models) : models);
   return {
     ...rest,
@@ -90,7 +102,8 @@ export function engineOptions({ config, toolkit, models, modelGiven, ...rest }: 
       const choice = models.choose(agent, overrides);
       const { contextWindow } = await contextLimits(agent, overrides, choice);
       const { text, report } = await toolkit.promptOf(agent, contextWindow);
-      const system = [text, overrides?.extraSystemPrompt ?? []].flat().join("\n\n");
+      const channel = channelPrompt(agent, connectors);
+      const system = [text, channel === "" ? [] : channel, overrides?.extraSystemPrompt ?? []].flat().join("\n\n");
       return { ...choice, system, report };
     },
     limits: ({ profile }) => runLimits(config, profile),

@@ -249,6 +249,7 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
       toolkit,
       models,
       modelGiven,
+      connectors,
       accountsChanged: () => linked.read(ports),
       commands: commandParts({ config, paths, clock, models, cron: triggers.triggers.cron, modelGiven }),
     }),

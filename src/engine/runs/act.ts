@@ -165,7 +165,9 @@ async function commitResults(
   );
   const agent = lease.record;
   const { sendPolicy } = ports;
-  const deliveries = applySendPolicy(sendPolicy, agent, owedByTools(ports, run, agent, outputs, at));
+  const said = owedByTools(ports, run, agent, outputs, at);
+  const shown = progressOf(ports, lease, run, done, { at, ordinal: run.body.deliveries + said.length });
+  const deliveries = applySendPolicy(sendPolicy, agent, [...said, ...shown]);
   const sent = outputs
     .flatMap((output) => output.deliveries ?? [])
     .filter(({ target }) => maySend(sendPolicy, agent, target));
@@ -237,6 +239,40 @@ function auditDone(
     if (!judged?.acts) return [];
     return [{ op: "audit.add", entry: auditOf(agent, run, judged, at, output.isError ? "error" : "ok") }];
   });
+}
+
+/** Of one call that is shown to the person. */
+const MAX_SHOWN_CALL = 300;
+const MAX_SHOWN_RESULT = 1_500;
+
+/** What `verboseLevel` shows of calls: `on` the call, `full` its result too. Only for runs that answer a person. */
+function progressOf(
+  ports: RunPorts,
+  { state, record }: AgentLease,
+  run: LiveRun,
+  done: readonly Executed[],
+  { at, ordinal }: { readonly at: number; readonly ordinal: number },
+): readonly NewDelivery[] {
+  const { delivery: target, trigger, behalf } = run.body;
+  const level = state.verboseLevel;
+  if (!target || trigger || (level !== "on" && level !== "full")) return [];
+  const lines = done.map(({ call, output }) => {
+    const asked = `🛠️ ${call.name} ${cutText(JSON.stringify(call.arguments), MAX_SHOWN_CALL)}`;
+    const result = output.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+    return level === "full" ? `${asked}\n${cutText(result, MAX_SHOWN_RESULT)}` : asked;
+  });
+  const { agentId, id: runId } = run;
+  const draft = {
+    agentId,
+    profile: record.profile,
+    runId,
+    ordinal,
+    at,
+    target,
+    person: behalf?.person,
+    connectors: ports.connectors,
+  };
+  return lines.length === 0 ? [] : createDeliveries(draft, { text: lines.join("\n") });
 }
 
 function owedByTools(

@@ -103,7 +103,7 @@ async function handleAll(
 /** Refused by its content: it would be refused again. */
 const FINAL: ReadonlySet<string> = new Set(["invalid_input", "too_large", "denied"]);
 /** How often an update is tried whose error has no known cause. */
-const MAX_TRIES = 8;
+const MAX_TRIES = 3;
 
 /** An update that can never be handled is logged and skipped; it must not hold up the others (L14). */
 async function handledOrSkipped(deps: PollDeps, update: unknown, tries: Map<number, number>): Promise<boolean> {

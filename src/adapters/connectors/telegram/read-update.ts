@@ -115,7 +115,7 @@ function readKnown(update: Update, updateId: number, bot: Bot): ReadUpdate {
 function readMessage(message: Message, updateId: number, bot: Bot): ReadUpdate {
   const { chat, from, sender_chat: as, message_id: messageId, date, edit_date: editedAt } = message;
   const place = placeOf(chat, message);
-  if (place === undefined || !isId(messageId) || typeof date !== "number")
+  if (place === undefined || !isId(messageId) || !isTime(date) || (editedAt !== undefined && !isTime(editedAt)))
     throw new TypeError("a message without its ids");
   // Someone who writes as a group or channel is known by that.
   const sender =
@@ -161,6 +161,8 @@ function placeOf(chat: Chat, message: Pick<Message, "message_thread_id" | "is_to
   };
 }
 
+/** Seconds; as milliseconds still a whole number. */
+const isTime = (value: unknown): value is number => isId(value) && value >= 0 && value < 1e11;
 const isId = (value: unknown): value is number => Number.isSafeInteger(value);
 
 const oneLine = (text: unknown): string =>
@@ -273,7 +275,7 @@ function readStop(stopped: NonNullable<Update["stopped_message_generation"]>, up
 
 function readReaction(reaction: NonNullable<Update["message_reaction"]>, updateId: number): ReadUpdate {
   const { chat, message_id: messageId, user, new_reaction: now, old_reaction: before, date } = reaction;
-  if (!isId(chat?.id) || !isId(messageId) || !user)
+  if (!isId(chat?.id) || !isId(messageId) || !isId(user?.id) || !isTime(date))
     return { kind: "ignored", updateId, reason: "an anonymous reaction" };
   const emojiOf = (list: typeof now): string[] => list.flatMap((one) => (one.type === "emoji" ? [one.emoji] : []));
   const added = emojiOf(now).filter((one) => !emojiOf(before).includes(one as never));

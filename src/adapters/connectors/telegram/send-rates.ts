@@ -12,7 +12,10 @@ export interface RateLimits {
   readonly perSecond: number;
 }
 
-export const TELEGRAM_RATES: RateLimits = { perChatMs: 1_050, groupPerMinute: 19, perSecond: 28 };
+export const TELEGRAM_RATES: RateLimits = { perChatMs: 1_050, groupPerMinute: 19, perSecond: 22 };
+
+/** Calls under way at once. If the network stands still for a moment, no more than these arrive together after it. */
+const AT_ONCE = 6;
 
 /** How long a place is kept for a target that does not come for it. */
 const KEPT_MS = 10_000;
@@ -23,8 +26,8 @@ const MAX_CHATS = 20_000;
 export interface SendRates {
   /** Milliseconds until this target may send; 0: it may now. A chat whose id is negative is a group. */
   admit(target: string, chat: string): number;
-  /** Resolves when a call to this chat keeps every rate, at once after `admit` in almost all cases. */
-  pass(chat: string, signal?: AbortSignal): Promise<void>;
+  /** Makes a call when it keeps every rate, at once after `admit` in almost all cases. */
+  paced<T>(chat: string, signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T>;
   /** The server asked for a pause, in this chat or in all. */
   pause(ms: number, chat?: string): void;
 }
@@ -71,6 +74,26 @@ export function sendRates(clock: Clock, limits: RateLimits = TELEGRAM_RATES): Se
     );
   };
 
+  /** 0: the call is counted and may be made now; else how long to wait. */
+  const passGate = (id: string, isAborted: boolean): number => {
+    const time = now();
+    const chat = chatOf(id);
+    const ofSecond = calls.at(-perSecond);
+    const at = Math.max(chat.called + perChatMs, ofSecond === undefined ? time : ofSecond + SECOND_MS, pauseOf(chat));
+    if (at > time && !isAborted) return Math.ceil(at - time);
+    chat.called = time;
+    chat.last = Math.max(chat.last, time);
+    calls.push(time);
+    if (calls.length > 2 * perSecond) calls.splice(0, calls.length - perSecond);
+    return 0;
+  };
+  let underWay = 0;
+  const waiting: (() => void)[] = [];
+  const leave = (): void => {
+    underWay -= 1;
+    waiting.shift()?.();
+  };
+
   return {
     admit(target, id) {
       const time = now();
@@ -93,24 +116,20 @@ export function sendRates(clock: Clock, limits: RateLimits = TELEGRAM_RATES): Se
       places.set(target, at);
       return Math.ceil(at - time);
     },
-    async pass(id, signal) {
+    async paced(id, signal, call) {
       for (;;) {
-        const time = now();
-        const chat = chatOf(id);
-        const ofSecond = calls.at(-perSecond);
-        const at = Math.max(
-          chat.called + perChatMs,
-          ofSecond === undefined ? time : ofSecond + SECOND_MS,
-          pauseOf(chat),
-        );
-        if (at <= time || signal?.aborted) {
-          chat.called = time;
-          chat.last = Math.max(chat.last, time);
-          calls.push(time);
-          if (calls.length > 2 * perSecond) calls.splice(0, calls.length - perSecond);
-          return;
-        }
-        await sleep(clock, Math.ceil(at - time), signal);
+        while (underWay >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+        underWay += 1;
+        const wait = passGate(id, signal?.aborted ?? false);
+        if (wait === 0) break;
+        // A chat that has to wait holds up no other one.
+        leave();
+        await sleep(clock, wait, signal);
+      }
+      try {
+        return await call();
+      } finally {
+        leave();
       }
     },
     pause(ms, id) {

@@ -74,8 +74,7 @@ async function changeMessage(
   signal: AbortSignal,
 ): Promise<SendResult> {
   const place = { chat_id: target.to ?? "", message_id: Number(action.messageId) };
-  await rates.pass(place.chat_id, signal);
-  const call = await callFor();
+  const call = await rates.paced(place.chat_id, signal, callFor);
   if (call.status === "refused" && /not modified|to delete not found/iu.test(call.reason)) return { status: "sent" };
   if (call.status === "ok") return { status: "sent", receipt: action.messageId };
   const result = resultOf({ rates } as Sender, place, call);
@@ -102,17 +101,16 @@ async function inSomeForm(sender: Sender, place: Place, text: string, signal: Ab
   const { api, rates } = sender;
   const rich = sender.rich === "auto" ? toRichMessage(text) : undefined;
   if (rich) {
-    await rates.pass(place.chat_id, signal);
-    const call = await api.call("sendRichMessage", { ...place, rich_message: rich }, signal);
+    const sendRich = () => api.call("sendRichMessage", { ...place, rich_message: rich }, signal);
+    const call = await rates.paced(place.chat_id, signal, sendRich);
     if (!isFormRefused(call)) return call;
     sender.warn("a rich message was refused and is sent as HTML", { reason: call.reason });
   }
-  await rates.pass(place.chat_id, signal);
-  const html = await api.call("sendMessage", { ...place, text: toTelegramHtml(text), parse_mode: "HTML" }, signal);
+  const markup = { ...place, text: toTelegramHtml(text), parse_mode: "HTML" } as const;
+  const html = await rates.paced(place.chat_id, signal, () => api.call("sendMessage", markup, signal));
   if (html.status !== "refused" || !/parse entities|entity|too long/iu.test(html.reason)) return html;
   sender.warn("a text was refused as HTML and is sent as plain text", { reason: html.reason });
-  await rates.pass(place.chat_id, signal);
-  return api.call("sendMessage", { ...place, text }, signal);
+  return rates.paced(place.chat_id, signal, () => api.call("sendMessage", { ...place, text }, signal));
 }
 
 /** The server has no such method, or does not take these blocks. A chat that is gone or blocked is another matter. */

@@ -69,8 +69,8 @@ export function telegramConnector({ name, accountId, settings, token, ports }: T
   };
   /** One line to someone who is not known. Best effort: it is no delivery, and is never repeated. */
   const tell = async (chatId: string, threadId: number | undefined, text: string): Promise<void> => {
-    await rates.pass(chatId, stop.signal);
-    const call = await api.call("sendMessage", { chat_id: chatId, message_thread_id: threadId, text }, stop.signal);
+    const args = { chat_id: chatId, message_thread_id: threadId, text };
+    const call = await rates.paced(chatId, stop.signal, () => api.call("sendMessage", args, stop.signal));
     if (call.status !== "ok") warn("a stranger could not be told how to be let in", { reason: call.reason });
   };
   const failed = (text: string): void => {
