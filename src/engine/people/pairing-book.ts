@@ -44,6 +44,7 @@ const RECENT_MS = 5_000;
 
 export class PairingBook {
   readonly #ports: BookPorts;
+  #last: Promise<unknown> = Promise.resolve();
   #recent: { readonly pages: PairingPages; readonly at: number } | undefined;
 
   constructor(ports: BookPorts) {
@@ -61,10 +62,16 @@ export class PairingBook {
     return (await this.#read()).pages;
   }
 
-  /** Durable when it resolves. `change` may be called several times. `also`: committed with it. */
-  async change(
+  /** Durable when it resolves. `change` may be called several times. `also`: committed with it. One after the other. */
+  change(change: (pages: PairingPages, now: number) => PairingPages, also: readonly Op[] = []): Promise<PairingPages> {
+    const done = this.#last.then(() => this.#change(change, also));
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #change(
     change: (pages: PairingPages, now: number) => PairingPages,
-    also: readonly Op[] = [],
+    also: readonly Op[],
   ): Promise<PairingPages> {
     for (let tries = 1; tries <= TRIES; tries++) {
       const { pages, text } = await this.#read();

@@ -1,5 +1,6 @@
 /** Turns what was read of an update into a message for the engine, and submits it. Durable when it resolves. */
 import type { Conversation } from "../../../core/agent/address.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
 import type { IncomingMessage } from "../../../core/message/incoming-message.ts";
 import type { Accepted, ConnectorHost } from "../../../core/ports/connector.ts";
 import { submitText } from "../../../engine/commands/read-chat-command.ts";
@@ -47,7 +48,7 @@ export async function takeMessage(deps: TakeIn, message: ReadMessage): Promise<A
   }
   const before = message.isGroup ? window.take(chat) : [];
   const isCommand = message.text.startsWith("/");
-  const text = isCommand ? message.text : textOf(message, before);
+  const text = built(() => (isCommand ? message.text : textOf(message, before)));
   const incoming: IncomingMessage = {
     ...conversation,
     messageId: message.messageId,
@@ -65,6 +66,15 @@ export async function takeMessage(deps: TakeIn, message: ReadMessage): Promise<A
   // What a client sends when a person opens the chat of the bot. Not a command of ours, and a code may follow it.
   if (/^\/start(?:@\w{1,64})?(?:\s|$)/iu.test(text)) return host.accept(incoming);
   return submitText(host, incoming, [bot.username]);
+}
+
+/** The parts of an update are not checked one by one: a text that cannot be made of them is malformed, now and the next time. */
+function built<T>(build: () => T): T {
+  try {
+    return build();
+  } catch (cause) {
+    throw new InvalidInputError("The update is malformed.", { cause });
+  }
 }
 
 function textOf(message: ReadMessage, before: readonly Heard[]): string {
