@@ -122,6 +122,7 @@ const lines = (): readonly Line[] => [
 
 /** Commands that do not depend on whether an engine runs, and those that need the home for themselves. */
 const LOCAL: Readonly<Record<string, string>> = {
+  "connect telegram": "asks the server of Telegram; the rest is rookery pair and the file",
   connectors: "shows what the running engine is connected to",
   chat: "needs a terminal: chat.test.ts",
   demo: "has an engine and a home of its own: demo.test.ts",

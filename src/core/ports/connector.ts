@@ -83,6 +83,10 @@ export type PressedButton = Conversation & {
 export interface ConnectorHost {
   accept(message: IncomingMessage): Promise<Accepted>;
   command(command: IncomingCommand): Promise<Accepted>;
+  /** The refusal of a message from there; undefined if it may come in. For what costs something before the message is made. */
+  entry?(
+    arriving: Conversation & { readonly senderName?: string; readonly subject?: string },
+  ): Promise<Accepted | undefined>;
   /** Ends the run of this conversation that `matches` names. Durable when it resolves; false if it has ended (M28). */
   stopRun?(conversation: Conversation, matches: (runId: RunId) => boolean): Promise<boolean>;
   /** A person pressed a button. Durable when it resolves with what the person is told; `done`: it has no use any more. */

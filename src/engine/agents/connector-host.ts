@@ -112,6 +112,7 @@ export function hostFor(
     get maxCharacters() {
       return (options.textLimits ?? DEFAULT_TEXT_LIMITS).messageCharacters;
     },
+    entry: (arriving) => refusal(arriving),
     async stopRun(conversation, matches) {
       const runId = (await options.conversations?.agentAt(addressOf(conversation)))?.runId;
       return runId !== undefined && matches(runId) && (await options.conversations?.abort(runId)) === true;

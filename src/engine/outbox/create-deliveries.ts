@@ -72,16 +72,25 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
   const whole = payload.buttons && !buttons ? withChoices(named, payload.buttons) : named;
   const { person } = draft;
   const parts = whole === undefined || limit === undefined ? [whole] : splitText(whole, limit);
-  return parts.map((text, index) => ({
+  const draftOf = (content: Payload, index: number): NewDelivery => ({
     id: deliveryId(draft.runId, draft.ordinal + index),
     agentId: draft.agentId,
     runId: draft.runId,
     target,
-    // Only the first part answers a message and carries the media.
-    payload: index === 0 ? { ...payload, text, person } : { text, isError: payload.isError, person },
+    payload: { ...content, person },
     createdAt: draft.at,
     waits,
-  }));
+  });
+  // A channel that sends files gets each as a row of its own, behind the text: a row is one send (M16).
+  const { files = [], ...rest } = payload;
+  const apart = sendFiles && files.length > 0;
+  const said = apart ? parts.filter((text) => text !== undefined && text !== "") : parts;
+  // Only the first part answers a message and carries the media.
+  const first = apart ? rest : payload;
+  return [
+    ...said.map((text, index): Payload => (index === 0 ? { ...first, text } : { text, isError: payload.isError })),
+    ...(apart ? files.map((file): Payload => ({ files: [file] })) : []),
+  ].map(draftOf);
 }
 
 /** The text for a channel that cannot carry files: a line names each. */

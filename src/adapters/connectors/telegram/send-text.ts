@@ -4,8 +4,9 @@
  */
 import type { InlineKeyboardMarkup, ReactionTypeEmoji, ReplyParameters } from "grammy/types";
 import type { Button, Payload } from "../../../core/delivery/delivery.ts";
-import type { OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
+import type { ConnectorFiles, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
 import type { BotApi, BotCall } from "./bot-api.ts";
+import { sendFile } from "./send-file.ts";
 import type { SendRates } from "./send-rates.ts";
 import { toTelegramHtml } from "./telegram-html.ts";
 import { toRichMessage } from "./telegram-rich.ts";
@@ -13,6 +14,8 @@ import { toRichMessage } from "./telegram-rich.ts";
 export interface Sender {
   readonly api: BotApi;
   readonly rates: SendRates;
+  /** Absent until the connector has started. */
+  files?: ConnectorFiles;
   readonly rich: "auto" | "off";
   warn(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
@@ -30,8 +33,16 @@ type Sent = BotCall<{ message_id: number }>;
 export async function sendText(sender: Sender, delivery: OutgoingDelivery, signal: AbortSignal): Promise<SendResult> {
   const { text = "", action } = delivery.payload;
   if (action) return changeMessage(sender, delivery, action, signal);
-  if (text.trim() === "") return { status: "refused", reason: "a message without text" };
   const place = placeOf(delivery);
+  const [file] = delivery.payload.files ?? [];
+  if (file) {
+    const { chat_id, message_thread_id } = place;
+    const sent = await sender.rates.paced(chat_id, signal, () =>
+      sendFile(sender, { chat_id, message_thread_id }, file, signal),
+    );
+    return "call" in sent ? resultOf(sender, place, sent.call) : sent;
+  }
+  if (text.trim() === "") return { status: "refused", reason: "a message without text" };
   const call = await inSomeForm(sender, place, text, signal);
   if (call.status === "refused") {
     const other = otherPlace(place, call);

@@ -4,8 +4,8 @@ import { InvalidInputError } from "../../../core/errors.ts";
 import type { IncomingMessage } from "../../../core/message/incoming-message.ts";
 import type { Accepted, ConnectorHost } from "../../../core/ports/connector.ts";
 import { submitText } from "../../../engine/commands/read-chat-command.ts";
-import { missingFileNote } from "./describe-content.ts";
 import { draftIdOf } from "./draft-view.ts";
+import { type FetchDeps, fetchFiles } from "./fetch-files.ts";
 import type { GroupWindow, Heard } from "./group-window.ts";
 import type { Bot, ReadMessage, ReadReaction, ReadStop } from "./read-update.ts";
 import { TELEGRAM_CHANNEL } from "./telegram-kind.ts";
@@ -16,6 +16,7 @@ export interface TakeIn {
   readonly accountId?: string;
   readonly activation: "mention" | "always";
   readonly window: GroupWindow;
+  readonly fetching: FetchDeps;
 }
 
 type Place = Pick<ReadMessage, "chatId" | "isGroup" | "userId"> & Partial<Pick<ReadMessage, "threadId" | "isChannel">>;
@@ -46,15 +47,21 @@ export async function takeMessage(deps: TakeIn, message: ReadMessage): Promise<A
       return undefined;
     }
   }
+  const named = { ...conversation, senderName: message.userName, subject: message.chatTitle };
+  // Nothing is fetched for someone who is not known.
+  const refused = message.files.length > 0 ? await host.entry?.(named) : undefined;
+  if (refused) return refused;
+  const fetched = await fetchFiles(deps.fetching, message.userId, message.files);
   const before = message.isGroup ? window.take(chat) : [];
   const isCommand = message.text.startsWith("/");
-  const text = built(() => (isCommand ? message.text : textOf(message, before)));
+  const text = built(() => (isCommand ? message.text : textOf(message, before, fetched.missing)));
   const incoming: IncomingMessage = {
     ...conversation,
     messageId: message.messageId,
     revision: message.revision,
     sentAt: message.revision === undefined ? message.sentAt : message.revision * 1_000,
     text,
+    files: fetched.files.length === 0 ? undefined : fetched.files,
     replyToId: message.replyTo?.messageId,
     senderName: message.userName,
     others: isCommand ? undefined : othersIn(message, before, bot),
@@ -77,8 +84,8 @@ function built<T>(build: () => T): T {
   }
 }
 
-function textOf(message: ReadMessage, before: readonly Heard[]): string {
-  const { replyTo, forwarded, revision, text, files } = message;
+function textOf(message: ReadMessage, before: readonly Heard[], missing: readonly string[]): string {
+  const { replyTo, forwarded, revision, text } = message;
   const quoted =
     replyTo && replyTo.text !== ""
       ? [`[In reply to ${replyTo.isOurs ? "you" : replyTo.userName}: ${quote(replyTo.text)}]`]
@@ -97,7 +104,7 @@ function textOf(message: ReadMessage, before: readonly Heard[]): string {
     ...(forwarded === undefined ? [] : [`[Forwarded from ${forwarded || "someone"}]`]),
     ...(revision === undefined ? [] : [`[This replaces message ${message.messageId}, which was edited]`]),
     ...(text === "" ? [] : [text]),
-    ...files.map((file) => missingFileNote(file, "files are not read here")),
+    ...missing,
   ].join("\n");
 }
 

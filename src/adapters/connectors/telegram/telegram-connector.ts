@@ -85,7 +85,9 @@ export function telegramConnector({ name, accountId, settings, token, ports }: T
     async start(host: ConnectorHost) {
       bot = await signIn(api, stop.signal);
       const { activation, history } = settings.groups;
-      const takeIn: TakeIn = { host, bot, accountId, activation, window: groupWindow(history) };
+      sender.files = host.files;
+      const fetching = { api, files: host.files, maxBytes: settings.maxFileMb * 1_000_000 };
+      const takeIn: TakeIn = { host, bot, accountId, activation, fetching, window: groupWindow(history) };
       await registerCommands(api, host.commands ?? true, warn);
       log.info("a bot of Telegram is connected", { account: name, bot: bot.username });
       polling = pollUpdates(

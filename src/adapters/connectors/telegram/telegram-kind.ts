@@ -12,6 +12,7 @@ export const TELEGRAM: ConnectorKindDefinition = {
   traits: {
     capabilities: {
       sendText: true,
+      sendFiles: { modes: ["document", "photo", "video", "voice"] },
       reactions: true,
       typing: true,
       edits: true,
