@@ -26,7 +26,7 @@ describe("rookery auth", () => {
   it("stores keys of several profiles and lists those of configuration and environment", async () => {
     writeFileSync(
       join(home.dir, "rookery.json5"),
-      '{ models: { providers: { local: { api: "x", baseUrl: "http://h", apiKey: { env: "K" } } } } }',
+      '{ models: { providers: { local: { api: "openai-completions", baseUrl: "http://h", apiKey: { env: "K" } } } } }',
     );
     await run(["auth", "set", "anthropic", "--profile", "work"], { input: KEY });
     const { out } = await run(["auth", "list", "--json"], { env: { OPENAI_API_KEY: KEY } });

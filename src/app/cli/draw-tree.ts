@@ -1,5 +1,7 @@
 /** The tree of agents as lines of text. */
+
 import type { AgentTree, TreeNode } from "../../core/agent/agent-tree.ts";
+import { costText } from "../../engine/commands/level-commands.ts";
 import { oneLine } from "./plain-text.ts";
 
 export const drawTree = ({ roots }: Pick<AgentTree, "roots">): readonly string[] =>
@@ -20,7 +22,9 @@ function about({ label, kind, state, waiting, waitsFor, tokens, treeSpent, sessi
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(waitsFor ? [`waits for ${waitsFor.join(", ")}`] : []),
     ...(tokens > 0 ? [`${tokens} tokens`] : []),
-    ...(treeSpent ? [`tree: ${treeSpent.tokens} tokens, $${(treeSpent.micros / 1_000_000).toFixed(4)}`] : []),
+    ...(treeSpent
+      ? [`tree: ${treeSpent.tokens} tokens, ${costText(treeSpent.micros / 1_000_000, treeSpent.tokens)}`]
+      : []),
   ];
   return `${oneLine(label, 40)} [${kind}] ${facts.join(", ")}  ${oneLine(sessionKey, 100)}`;
 }

@@ -2,6 +2,7 @@
 
 import { type Limit, type Limits, limitsOf, type Spend } from "../../../core/budget/budget.ts";
 import type { ListedBudget } from "../../../engine/budgets/budget-book.ts";
+import { costText } from "../../../engine/commands/level-commands.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { numberFlag } from "../number-flag.ts";
@@ -90,7 +91,7 @@ function spendLine({ key, spent, reserved, estimated, allowed, lifted }: ListedB
 }
 
 const todayLine = ({ tokens, dollars }: { readonly tokens: number; readonly dollars: number }): string =>
-  `Since midnight: ${tokens} tokens, $${dollars.toFixed(4)}, by runs that started today.`;
+  `Since midnight: ${tokens} tokens, ${costText(dollars, tokens)}, by runs that started today.`;
 
 const some = ({ tokens, micros }: Spend): boolean => tokens > 0 || micros > 0;
 

@@ -42,11 +42,15 @@ function modelsText({ using, providers }: DescribedModels): readonly string[] {
       ...keys.map(({ profile, where, found }) => `  key ${profile}: ${where}${found ? "" : ", which is not set"}`),
       ...models.map(
         ({ provider, id, contextWindow, maxTokens, cost, thinking, images }) =>
-          `  ${provider}/${id}  ${size(contextWindow)} in, ${size(maxTokens)} out, $${cost.input}/$${cost.output} per million` +
+          `  ${provider}/${id}  ${size(contextWindow)} in, ${size(maxTokens)} out, ${priceText(cost)}` +
           `${thinking.length > 1 ? `, thinking ${thinking.join(" ")}` : ""}${images ? ", accepts images" : ""}`,
       ),
     ]),
   ];
 }
+
+/** A server that is not priced, or a model whose price is not known, has zeros. */
+const priceText = ({ input, output }: { readonly input: number; readonly output: number }): string =>
+  input === 0 && output === 0 ? "price n/a" : `$${input}/$${output} per million`;
 
 const size = (tokens: number): string => (tokens >= 1_000 ? `${Math.round(tokens / 1_000)}k` : String(tokens));
