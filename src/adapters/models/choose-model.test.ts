@@ -8,8 +8,8 @@ const config = configOf(`{
   models: {
     default: "house/m", fallbacks: ["spare/s"], thinking: "low",
     providers: {
-      house: { api: "x", baseUrl: "http://h", models: [{ id: "m" }, { id: "n" }] },
-      spare: { api: "x", baseUrl: "http://s" },
+      house: { api: "openai-completions", baseUrl: "http://h", models: [{ id: "m" }, { id: "n" }] },
+      spare: { api: "openai-completions", baseUrl: "http://s" },
     },
   },
   profiles: { writer: { model: "house/n", fallbacks: ["house/m"], thinking: "high", authProfile: "work" } },
@@ -120,7 +120,7 @@ describe("the model of an agent", () => {
 
   it("is the first configured one without a default, and is detected if none is configured", () => {
     const listed = configOf(
-      `{ models: { providers: { a: { api: "x", baseUrl: "http://a" }, b: { api: "x", baseUrl: "http://b", models: [{ id: "1" }] } } } }`,
+      `{ models: { providers: { a: { api: "openai", baseUrl: "http://a" }, b: { api: "openai", baseUrl: "http://b", models: [{ id: "1" }] } } } }`,
     );
     expect(chooseModel(listed, "main", {}).model).toBe("b/1");
     expect(chooseModel(configOf("{}"), "main", {})).toEqual({ model: "auto", warnings: [] });
