@@ -17,6 +17,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   library: async () => (await import("./library.ts")).libraryBench,
   terminal: async () => (await import("./terminal.ts")).terminalBench,
   web: async () => (await import("./web.ts")).webBench,
+  tools: async () => (await import("./tools.ts")).toolsBench,
   scale: async () => (await import("./scale.ts")).scaleBench,
 };
 

@@ -56,6 +56,10 @@ export const REGISTRY: Registry = {
     summary: "list, add, invite and remove people; link accounts, grant rights, set limits",
     load: async () => (await import("./commands/people.ts")).peopleCommand,
   },
+  permissions: {
+    summary: "list, add and remove rules; try a call, explain a denial",
+    load: async () => (await import("./commands/permissions.ts")).permissionsCommand,
+  },
   pair: {
     summary: "let people and groups in who write to your bots",
     load: async () => (await import("./commands/pair.ts")).pairCommand,

@@ -8,6 +8,7 @@ import { eventsOf, type OnEvent, onEvent, type TreeEvent } from "./engine-events
 import type { StreamOptions } from "./event-stream.ts";
 import { type Files, filesOf } from "./files-resource.ts";
 import { type People, peopleOf } from "./people-resource.ts";
+import { type Permissions, permissionsOf } from "./permissions-resource.ts";
 import {
   type Agents,
   agentsOf,
@@ -61,6 +62,8 @@ export interface RookeryClient {
   readonly swarm: Swarms;
   /** People, their rights and invitations. */
   readonly people: People;
+  /** Rules: what agents may do without asking, what asks, what never happens. */
+  readonly permissions: Permissions;
   readonly budgets: Budgets;
   /** Files of people. */
   readonly files: Files;
@@ -101,6 +104,7 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
     spawn: (parent, task, options) => spawn(api, agent(parent).name, task, options),
     swarm: swarmsOf(api),
     people: peopleOf(api),
+    permissions: permissionsOf(api),
     budgets: budgetsOf(api),
     files: filesOf(api),
     usage: (since) => api.get("/api/usage", { since }),

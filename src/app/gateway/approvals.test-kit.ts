@@ -10,7 +10,17 @@ let count = 0;
 export async function putQuestion(
   store: Pick<Store, "commit">,
   at: number,
-  { agentId, id, person = "ann" }: { readonly agentId: AgentId; readonly id: string; readonly person?: string },
+  {
+    agentId,
+    id,
+    person = "ann",
+    effects = [{ action: "exec", rights: ["exec"] }],
+  }: {
+    readonly agentId: AgentId;
+    readonly id: string;
+    readonly person?: string;
+    readonly effects?: NewApproval["effects"];
+  },
 ): Promise<void> {
   const commit = async (ops: readonly Op[], owner?: Owner) => {
     const done = await store.commit({ id: `question-${++count}` as ChangeId, site: "test", at, ops, owner });
@@ -28,7 +38,7 @@ export async function putQuestion(
       prompt: "exec for ann:\n{}",
       askedAt: at,
       dueAt: at + 3600_000,
-      effects: [{ action: "exec", rights: ["exec"] }],
+      effects,
     },
   };
   await commit([{ op: "approval.ask", approval }, { op: "agent.release" }], { agentId, node, epoch });

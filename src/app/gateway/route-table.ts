@@ -17,6 +17,7 @@ import { mailboxRoutes } from "./api/mailbox-routes.ts";
 import { outboxRoutes } from "./api/outbox-routes.ts";
 import { pairingRoutes } from "./api/pairing-routes.ts";
 import { peopleRoutes } from "./api/people-routes.ts";
+import { permissionRoutes } from "./api/permission-routes.ts";
 import { runRoutes } from "./api/run-routes.ts";
 import { runTimelineRoutes } from "./api/run-timeline-routes.ts";
 import { sessionRoutes } from "./api/session-routes.ts";
@@ -63,6 +64,7 @@ export const ROUTES: readonly Route[] = [
   ...configRoutes,
   ...tokenRoutes,
   ...peopleRoutes,
+  ...permissionRoutes,
   ...pairingRoutes,
   ...loginRoutes,
   ...inviteRoutes,

@@ -15,7 +15,14 @@ export type ElevatedLevel = (typeof ELEVATED_LEVELS)[number];
 export type WorkspaceAccess = (typeof WORKSPACE_ACCESS)[number];
 
 /** Only the owner sets these fields of an agent. */
-export const OWNERS_FIELDS: readonly string[] = ["elevatedLevel", "execHost", "execSecurity", "execAsk", "execNode"];
+export const OWNERS_FIELDS: readonly string[] = [
+  "elevatedLevel",
+  "execHost",
+  "execSecurity",
+  "execAsk",
+  "execNode",
+  "rules",
+];
 
 /** What a child keeps of its parent's settings. */
 export const inheritedExecSchema = z.object({

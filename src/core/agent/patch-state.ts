@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../errors.ts";
 import { queueDropPolicySchema, queueModeSchema } from "../message/queue.ts";
+import { grantsSchema } from "../people/grant.ts";
 import { ELEVATED_LEVELS, EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "./exec-fields.ts";
 import type { AgentState } from "./state.ts";
 
@@ -54,6 +55,7 @@ export const SETTABLE = {
   label: line("a name"),
   displayName: line("a name"),
   responseUsage: words(["on", "off", "tokens", "full"]),
+  rules: { schema: grantsSchema, expected: 'a list of rules, such as [{ deny: "exec(git push *)" }]' },
   extraSystemPrompt: { schema: z.string().max(100_000), expected: "a text of up to 100000 characters" },
 } as const satisfies Readonly<Partial<Record<keyof AgentState, Settable>>>;
 

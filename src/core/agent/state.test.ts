@@ -73,6 +73,7 @@ describe("patchState", () => {
     ["label", "the nest", "the nest"],
     ["displayName", "Nest", "Nest"],
     ["responseUsage", "tokens", "tokens"],
+    ["rules", [{ deny: "exec" }], [{ deny: "exec" }]],
     ["extraSystemPrompt", "a\nb", "a\nb"],
   ];
   it.each(good)("sets %s to %j", (field, value, stored) => {

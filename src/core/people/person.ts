@@ -87,9 +87,12 @@ export type PersonLimits = z.infer<typeof personLimitsSchema>;
 
 export const personRecordSchema = z
   .strictObject({
-    id: z.string().refine(isRecordId, "a person's id has 1 to 64 lower-case letters, digits, dots or dashes"),
+    id: z
+      .string()
+      .refine((id) => RECORD_ID.test(id), "a person's id has 1 to 64 lower-case letters, digits, dots or dashes"),
     name: z.string().trim().min(1).max(200).optional(),
-    role: z.enum(["guest", "contact"]),
+    /** The owner's record only keeps rules. */
+    role: z.enum(["guest", "contact", "owner"]),
     /** The person's accounts on channels, as `channel:id`. An account belongs to one person. */
     accounts: z.array(account).max(32).readonly().default([]),
     grants: grantsSchema.default([]),
@@ -100,5 +103,9 @@ export const personRecordSchema = z
     /** Who made the record: a person's id, or `config`. */
     createdBy: z.string().max(MAX_ID),
   })
+  .refine(
+    ({ id, role, accounts }) => (id === OWNER) === (role === "owner") && (id !== OWNER || accounts.length === 0),
+    "owner is the id of the installation's owner, whose accounts stand in the configuration",
+  )
   .readonly();
 export type PersonRecord = z.infer<typeof personRecordSchema>;

@@ -128,13 +128,19 @@ function byRights(whole: Effect, standing: Standing, untrusted: boolean, parties
     : undefined;
   const byPerson = more === undefined ? always : stricter(always, ofGrant(more, person));
   const own = ownRules(effect, standing, untrusted);
-  const decision = parties.map((party) => decideByRules(effect, party, own, untrusted)).reduce(stricter, byPerson);
+  const decision = parties
+    .map((party) => decideByRules(effect, party, own, untrusted))
+    .reduce(stricterWithRule, byPerson);
   if (decision.verdict !== "allow" || !untrusted || !needsQuestion(effect)) return decision;
   const beforehand = grants.filter(({ when }) => when !== undefined);
   if (grantedBy(effect, person, beforehand)?.verdict === "allow") return decision;
   const isRelaxed = parties.length > 0 && parties.every((party) => allowsUntrusted(effect, party));
   return isRelaxed ? decision : { verdict: "ask", reason: UNTRUSTED_REASON, person };
 }
+
+/** Of two allowances the one that a rule made: people are told which. */
+const stricterWithRule = (a: Decision, b: Decision): Decision =>
+  a.verdict === "allow" && b.verdict === "allow" && b.rule ? b : stricter(a, b);
 
 /** A question or a denial for untrusted text counts only with such text, and only adds to what is decided without it. */
 const countsAlways = (grant: Grant): boolean => grant.when === undefined || "allow" in grant;

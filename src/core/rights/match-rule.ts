@@ -7,6 +7,7 @@ import type { Effect } from "./decide.ts";
 import type { EffectDetail } from "./effect-detail.ts";
 import {
   type CommandPattern,
+  folded,
   type HostPattern,
   namesOf,
   type PathPattern,
@@ -45,29 +46,62 @@ export const actionsOf = ({ action, detail }: Pick<Effect, "action" | "detail">)
 function coversDetail(subject: RuleSubject, detail: EffectDetail, isWide: boolean, place: Place): boolean {
   switch (detail.kind) {
     case "command":
-      return subject.command !== undefined && coversCommand(subject.command, detail.argv, isWide);
+      if (!subject.command) return false;
+      return isWide
+        ? coversWidely(subject.command, plainOf(detail).words)
+        : coversExactly(subject.command, detail.argv);
     case "unparsed":
-      // It may hold anything: a rule about one command never allows it, and `rule-set` lets it ask.
+      // It may hold anything: a rule about one command never allows it, and `rules-party` lets it ask.
       return !isWide && subject.command?.words.length === 0;
     case "path":
-      return subject.path !== undefined && coversPath(subject.path, detail.path, isWide, place);
+      return subject.path !== undefined && coversPath(subject.path, plainOf(detail), isWide, place);
     case "host":
-      return subject.host !== undefined && coversHost(subject.host, detail.host, detail.port);
+      return subject.host !== undefined && coversHost(subject.host, plainOf(detail).words[0] ?? "", detail.port);
   }
 }
 
-const folded = (text: string): string => text.normalize("NFC").toLowerCase();
+/** A detail in the forms that rules compare: without case, cut into names. */
+interface PlainDetail {
+  readonly words: readonly string[];
+  readonly folded: readonly string[];
+}
+
+/** Hundreds of rules look at the same detail. */
+const plain = new WeakMap<EffectDetail, PlainDetail>();
+
+function plainOf(detail: EffectDetail): PlainDetail {
+  const known = plain.get(detail);
+  if (known) return known;
+  const fresh = plainForm(detail);
+  plain.set(detail, fresh);
+  return fresh;
+}
+
+function plainForm(detail: EffectDetail): PlainDetail {
+  switch (detail.kind) {
+    case "command":
+      return { words: detail.argv.map(folded), folded: [] };
+    case "path": {
+      const words = namesOf(detail.path);
+      return { words, folded: words.map(folded) };
+    }
+    case "host":
+      return { words: [plainHost(detail.host)], folded: [] };
+    case "unparsed":
+      return { words: [], folded: [] };
+  }
+}
 
 const coversWord = (alternatives: readonly string[], word: string): boolean =>
   alternatives.some((one) => matchesWildcard(one, word));
 
-export function coversCommand({ words, open }: CommandPattern, argv: readonly string[], isWide: boolean): boolean {
-  if (!isWide) {
-    if (open ? argv.length < words.length : argv.length !== words.length) return false;
-    return words.every((alternatives, at) => coversWord(alternatives, argv[at] ?? ""));
-  }
-  const [program = "", ...rest] = argv.map(folded);
-  const [first = ["*"], ...others] = words.map((alternatives) => alternatives.map(folded));
+function coversExactly({ words, open }: CommandPattern, argv: readonly string[]): boolean {
+  if (open ? argv.length < words.length : argv.length !== words.length) return false;
+  return words.every((alternatives, at) => coversWord(alternatives, argv[at] ?? ""));
+}
+
+function coversWidely({ folded: pattern }: CommandPattern, [program = "", ...rest]: readonly string[]): boolean {
+  const [first = ["*"], ...others] = pattern;
   const base = program.slice(program.lastIndexOf("/") + 1);
   if (!coversWord(first, program) && !coversWord(first, base)) return false;
   let at = 0;
@@ -90,22 +124,25 @@ function stepOver(rest: readonly string[], at: number, wanted: readonly string[]
   return next.startsWith("-") || coversWord(wanted, next) || rest[at]?.includes("=") ? 1 : 2;
 }
 
-function coversPath({ names, from }: PathPattern, path: string, isWide: boolean, place: Place): boolean {
-  const fold = isWide ? folded : (text: string): string => text;
-  const given = namesOf(fold(path));
-  const pattern = names.map(fold);
-  const base = from === "root" ? "/" : from === "home" ? place.home : place.workspace;
+function coversPath(
+  pattern: PathPattern,
+  { words, folded: lower }: PlainDetail,
+  isWide: boolean,
+  place: Place,
+): boolean {
+  const given = isWide ? lower : words;
+  const names = isWide ? pattern.folded : pattern.names;
+  const base = pattern.from === "root" ? "/" : pattern.from === "home" ? place.home : place.workspace;
   // A question or denial that begins with ** holds in every directory.
-  if (isWide && (base === undefined || pattern[0] === "**")) return matchesPath(["**", ...pattern], given);
+  if (isWide && (base === undefined || names[0] === "**")) return matchesPath(["**", ...names], given);
   if (base === undefined) return false;
-  const root = namesOf(fold(base));
+  const root = isWide ? namesOf(base).map(folded) : namesOf(base);
   if (root.length > given.length || root.some((name, at) => name !== given[at])) return false;
   const inside = given.slice(root.length);
-  return matchesPath(pattern, inside) || (isWide && matchesPath([...pattern, "**"], inside));
+  return matchesPath(names, inside) || (isWide && matchesPath([...names, "**"], inside));
 }
 
 function coversHost({ domain, port }: HostPattern, host: string, used: number | undefined): boolean {
   if (port !== undefined && port !== used) return false;
-  const plain = plainHost(host);
-  return domain === "*" || plain === domain || plain.endsWith(`.${domain}`);
+  return domain === "*" || host === domain || host.endsWith(`.${domain}`);
 }

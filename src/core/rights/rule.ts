@@ -31,6 +31,8 @@ export interface RuleSubject {
 export interface CommandPattern {
   /** Each word with its alternatives. */
   readonly words: readonly (readonly string[])[];
+  /** The same without case, for questions and denials. */
+  readonly folded: readonly (readonly string[])[];
   /** More words may follow. */
   readonly open: boolean;
 }
@@ -38,6 +40,7 @@ export interface CommandPattern {
 export interface PathPattern {
   /** The names of the path. */
   readonly names: readonly string[];
+  readonly folded: readonly string[];
   /** What it is relative to. */
   readonly from: "root" | "home" | "workspace";
 }
@@ -118,15 +121,18 @@ function commandOf(target: string): CommandPattern | { readonly wrong: string } 
   const spelled = words.map((word) => (word ?? "").replaceAll("\u0002", "*"));
   const isOpen = spelled.at(-1) === "*";
   const fixed = isOpen ? spelled.slice(0, -1) : spelled;
-  return { words: fixed.map((word) => word.split("\u0001")), open: isOpen };
+  const alternatives = fixed.map((word) => word.split("\u0001"));
+  return { words: alternatives, folded: alternatives.map((word) => word.map(folded)), open: isOpen };
 }
 
 function pathOf(target: string): PathPattern {
-  if (target.startsWith("/")) return { names: namesOf(target), from: "root" };
-  return target.startsWith("~/")
-    ? { names: namesOf(target.slice(2)), from: "home" }
-    : { names: namesOf(target), from: "workspace" };
+  const from = target.startsWith("/") ? "root" : target.startsWith("~/") ? "home" : "workspace";
+  const names = namesOf(from === "home" ? target.slice(2) : target);
+  return { names, folded: names.map(folded), from };
 }
+
+/** Without case: some file systems make no difference. */
+export const folded = (text: string): string => text.normalize("NFC").toLowerCase();
 
 /** Without empty names and `.`; `..` takes the name before it away. */
 export function namesOf(path: string): readonly string[] {

@@ -114,7 +114,13 @@ export class AgentSystem {
     this.#ingress = ingress;
     this.#answers = new Answers(ports, ingress, actors, options.remoteNodes);
     this.runs = new RunControl(ports, { emit, events, ingress, actors, membership });
-    this.approvals = new Approvals(ports, { directory: this.directory, emit, shared, claimFor });
+    this.approvals = new Approvals(ports, {
+      directory: this.directory,
+      emit,
+      shared,
+      claimFor,
+      rules: options.rights?.rules,
+    });
     this.deliveries = new Deliveries(ports, {
       ...{ emit, people, shared, claimFor },
       opsOnDelivered: options.hooks?.opsOnDelivered,

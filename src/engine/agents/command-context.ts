@@ -5,6 +5,7 @@ import { everyone } from "../../core/people/behalf.ts";
 import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { ALLOWED, decide } from "../../core/rights/decide.ts";
+import { widthLines } from "../approvals/always-rules.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { spentSince } from "../budgets/budget-book.ts";
 import type { CommandContext } from "../commands/chat-command.ts";
@@ -20,7 +21,7 @@ import type { WhatWaits } from "./what-waits.ts";
 export interface CommandHost {
   readonly directory: Directory;
   readonly people: Pick<People, "personOf">;
-  readonly approvals: Pick<Approvals, "list" | "get" | "decide">;
+  readonly approvals: Pick<Approvals, "list" | "get" | "decide" | "widths">;
   readonly queue: QueuePolicy;
   readonly pairing?: CommandContext["pairing"];
   whatWaits(agentId: AgentRecord["id"]): Promise<WhatWaits>;
@@ -64,6 +65,7 @@ export async function answerCommand(
         return host.approvals.list(person === OWNER ? filter : { ...filter, person }, person);
       },
       get: (id) => host.approvals.get(id, person),
+      choice: async (id) => widthLines(await host.approvals.widths(await host.approvals.get(id, person))),
       decide: (id, answer) =>
         host.approvals.decide(id, answer, { person, surface: message.source?.connector ?? "chat" }),
     },

@@ -2,15 +2,19 @@
  * The questions about calls that wait for a person: lists and answers them, and ends those whose time is over (M31). Any node
  * answers for any agent: a row leaves its state by comparison, so of several answers the first wins.
  */
+import type { AgentRecord } from "../../core/agent/agent.ts";
 import { ConflictError } from "../../core/errors.ts";
+import { everyone } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Approval, ApprovalFilter, ApprovalId } from "../../core/rights/approval.ts";
+import type { RulesParty } from "../../core/rights/rules-party.ts";
 import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
 import type { DueSweep } from "../due-sweep.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import type { Directory } from "../people/directory.ts";
+import { type AlwaysWidths, type AskedUnder, alwaysWidths, isMarked } from "./always-rules.ts";
 import {
   type Answer,
   alreadyEnded,
@@ -30,6 +34,8 @@ export interface ApprovalsHost {
   /** Whether other nodes ask and answer too. */
   readonly shared: boolean;
   claimFor(): number | undefined;
+  /** The rules that the calls of an agent are judged by. Absent: there are none. */
+  readonly rules?: { partiesOf(agent: AgentRecord, people: readonly PersonId[]): readonly RulesParty[] };
 }
 
 /** Rights change seldom; an answer is decided again if they do. */
@@ -77,6 +83,18 @@ export class Approvals {
     return approval;
   }
 
+  /** The rules that a yes for always would store now, in three widths. */
+  async widths(approval: Approval): Promise<AlwaysWidths> {
+    return alwaysWidths(await this.#host.directory.now(), approval, await this.#under(approval));
+  }
+
+  async #under(approval: Approval): Promise<AskedUnder> {
+    const agent = await this.#ports.store.agent(approval.agentId);
+    const people = (await this.#host.directory.now()).personOf;
+    const way = everyone(approval.behalf).map(people);
+    return { rules: (agent && this.#host.rules?.partiesOf(agent, way)) ?? [], untrusted: isMarked(approval, agent) };
+  }
+
   /** Durable when it resolves. Throws `ConflictError` if another answer was first. `also`: ops of the result, committed with it. */
   async decide(
     id: ApprovalId,
@@ -90,7 +108,8 @@ export class Approvals {
       const approval = await store.approval(id);
       if (!approval) throw unknownApproval(id);
       const at = clock.now();
-      const ops = answerOps(people, approval, answer, decider, at);
+      const under = answer.always ? await this.#under(approval) : undefined;
+      const ops = answerOps(people, approval, answer, decider, at, under);
       const decided = decidedBy(approval, answer, decider, at);
       const claimFor = this.#host.claimFor();
       const done = await submit(this.#ports, "approval.decide", [...ops, ...also(decided)], { at, claimFor });

@@ -6,13 +6,14 @@ import { cutText } from "../../core/cut-text.ts";
 import { ConflictError, DeniedError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import type { AuditEntry } from "../../core/people/audit.ts";
 import { everyone } from "../../core/people/behalf.ts";
-import { type Grant, verdictOf } from "../../core/people/grant.ts";
-import { OWNER, type PersonId, type PersonRecord } from "../../core/people/person.ts";
+import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Approval } from "../../core/rights/approval.ts";
 import { GRANT_MS, isOnTheWay } from "../../core/rights/approval.ts";
 import { type Effect, judge } from "../../core/rights/decide.ts";
+import type { RuleWidth } from "../../core/rights/rule-widths.ts";
 import { type Op, RIGHTS_REVISION } from "../../core/store/change.ts";
 import type { PeopleNow } from "../people/directory.ts";
+import { type AskedUnder, alwaysRecords } from "./always-rules.ts";
 import { lateEndText, lateYesText } from "./question.ts";
 
 /** Who answers, and where. */
@@ -25,8 +26,8 @@ export interface Decider {
 
 export interface Answer {
   readonly approve: boolean;
-  /** Also lets the same happen from now on, by a grant on the person's record. */
-  readonly always?: boolean;
+  /** Also lets the same happen from now on, by a rule on the person's record, in one of three widths. `true`: this call. */
+  readonly always?: boolean | RuleWidth;
   readonly reason?: string;
   /** The digest that the person was shown. Absent: the question as it is stored. */
   readonly digest?: string;
@@ -58,6 +59,7 @@ export function answerOps(
   { approve, always = false, reason, digest = approval.digest }: Answer,
   { person, surface, token }: Decider,
   at: number,
+  under: AskedUnder = { rules: [], untrusted: false },
 ): readonly Op[] {
   const { id, agentId } = approval;
   const can = mayApprove(people, approval, person);
@@ -80,7 +82,7 @@ export function answerOps(
   return [
     ...(person === OWNER || always ? [] : [unchangedRights(people)]),
     { op: "approval.decide", id, agentId, digest, from: "pending", to, ...decided },
-    ...(always ? ruleOps(people, approval, person) : []),
+    ...(always ? ruleOps(people, approval, under, { width: always === true ? "call" : always, by: person, at }) : []),
     { op: "audit.add", entry: auditOf(approval, approve ? "allow" : "deny", { person, surface, token }, at, reason) },
     wakingPost(approval, { approved: approve, by: person, how: approve ? undefined : "denied", until }, at),
   ];
@@ -137,41 +139,15 @@ export function wakingPost(
   return { op: "message.post", to: { agentId }, message: { body, behalf, delivery, acceptedAt: at } };
 }
 
-/** A grant for everyone on the way whose rights say to ask. It names what was asked, no more. */
-function ruleOps(people: PeopleNow, { id, behalf, effects = [] }: Approval, by: PersonId): readonly Op[] {
-  const records = new Map<string, PersonRecord>();
-  for (const one of new Set(everyone(behalf).map(people.personOf))) {
-    for (const effect of effects) {
-      if (judge(effect, people.standing(one)).verdict !== "ask") continue;
-      const record = records.get(one) ?? people.record(one);
-      if (!record) throw noRule(`${one} has no record that could keep the rule`, one);
-      records.set(one, withRule(record, effect, `approval ${id} by ${by}`));
-    }
-  }
-  for (const [one, { role, grants }] of records) {
-    const still = effects.some((effect) => judge(effect, { person: one as PersonId, role, grants }).verdict === "ask");
-    if (still) throw noRule(`a broader grant of ${one} says to ask`, one);
-  }
-  if (records.size === 0) throw noRule("no grant of a person asked for it", behalf.person);
-  let expect: number | undefined = people.revision;
-  return [...records.values()].map((person): Op => {
-    const op: Op = { op: "person.put", person, expect };
-    expect = undefined;
-    return op;
-  });
-}
-
-const noRule = (why: string, person: string): InvalidInputError =>
-  new InvalidInputError(`No rule was stored: ${why}.`, {
-    hint: `Say yes without "always", or change the grants of ${person}. Nothing was decided.`,
-  });
-
-function withRule(record: PersonRecord, { action, target, of }: Effect, note: string): PersonRecord {
-  const subject = target === undefined || of === record.id ? action : `${action}(${target})`;
-  const kept = record.grants.filter((grant) => {
-    const { verdict, subject: granted } = verdictOf(grant);
-    return verdict !== "ask" || granted !== subject;
-  });
-  const rule: Grant = { allow: subject, note };
-  return { ...record, grants: [...kept, rule] };
+/** The ops that store the rules of a yes for always. */
+function ruleOps(
+  people: PeopleNow,
+  approval: Approval,
+  under: AskedUnder,
+  storing: Parameters<typeof alwaysRecords>[3],
+) {
+  const { records } = alwaysRecords(people, approval, under, storing);
+  return records.map(
+    (person, at): Op => ({ op: "person.put", person, expect: at === 0 ? people.revision : undefined }),
+  );
 }

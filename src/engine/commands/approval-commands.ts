@@ -2,6 +2,7 @@
 import { cutText } from "../../core/cut-text.ts";
 import { errorText, RookeryError } from "../../core/errors.ts";
 import { type Approval, parseApprovalId } from "../../core/rights/approval.ts";
+import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
 import type { ChatCommand, CommandContext, CommandReply } from "./chat-command.ts";
 import { anything, reply } from "./words.ts";
 
@@ -11,11 +12,11 @@ export const approvalCommands: readonly ChatCommand[] = [
   {
     name: "approve",
     aliases: ["yes", "allow"],
-    usage: "[ID] [always]",
+    usage: "[ID] [always [call|prefix|tool]]",
     help: "say yes to a call that waits; alone it lists them",
     example: "/approve kfmz",
     who: "own",
-    reads: (rest) => rest === "" || /^\S+(?:\s+always)?$/iu.test(rest),
+    reads: (rest) => rest === "" || /^\S+(?:\s+always(?:\s+(?:call|prefix|tool))?)?$/iu.test(rest),
     run: (rest, context) => answered(rest, context, true),
   },
   {
@@ -39,7 +40,16 @@ async function answered(rest: string, context: CommandContext, approve: boolean)
       text: reply(`"${cutText(word, 64)}" is not the id of a question. ${listText(await context.approvals.pending())}`),
     };
   }
-  const always = approve && more[0]?.toLowerCase() === "always";
+  const wantsAlways = approve && more[0]?.toLowerCase() === "always";
+  const width = RULE_WIDTHS.find((one) => one === more[1]?.toLowerCase());
+  if (wantsAlways && !width) {
+    const choice = await context.approvals.choice(id).catch(() => undefined);
+    if (choice) {
+      const lines = ["Choose what to allow from now on:", ...choice, `Answer /approve ${id} always prefix.`];
+      return { text: lines.join("\n") };
+    }
+  }
+  const always = wantsAlways ? (width ?? true) : undefined;
   const reason = approve ? undefined : more.join(" ").trim() || undefined;
   try {
     return { text: decidedText(await context.approvals.decide(id, { approve, always, reason })) };

@@ -8,6 +8,7 @@ import type { QueueSettings } from "../../core/message/queue.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
 import type { Decision, Effect } from "../../core/rights/decide.ts";
+import type { RuleWidth } from "../../core/rights/rule-widths.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { Pairing } from "../people/pairing.ts";
@@ -83,7 +84,12 @@ export interface CommandContext {
     /** Open questions that this person may see. */
     pending(): Promise<readonly Approval[]>;
     /** Durable when it resolves. Throws a typed error that says what to do. */
-    decide(id: ApprovalId, answer: { approve: boolean; always?: boolean; reason?: string }): Promise<Approval>;
+    decide(
+      id: ApprovalId,
+      answer: { approve: boolean; always?: boolean | RuleWidth; reason?: string },
+    ): Promise<Approval>;
+    /** The rules that a yes for always would store, by width, if there is a choice. */
+    choice(id: ApprovalId): Promise<readonly string[] | undefined>;
     get(id: ApprovalId): Promise<Approval>;
   };
 }

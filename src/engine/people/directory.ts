@@ -179,7 +179,7 @@ function viewOf({ revision, byId, byAccount }: Records, settings: DirectorySetti
       const person = personOf(id);
       const record = byId.get(person);
       if (person === CROWD) return { person, role: "stranger", grants: [] };
-      if (person === OWNER) return { person, role: "owner", grants: [] };
+      if (person === OWNER) return { person, role: "owner", grants: record?.grants ?? [] };
       if (record) return { person, role: record.role, grants: record.grants };
       return { person, role: roleWithoutRecord(person, unknown), grants: [] };
     },

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { RookeryError } from "../../../core/errors.ts";
-import { type PersonRecord, personRecordSchema } from "../../../core/people/person.ts";
+import { OWNER, type PersonRecord, personRecordSchema } from "../../../core/people/person.ts";
 import { OPEN_APPROVALS } from "../../../core/rights/approval.ts";
 import { RIGHTS_REVISION } from "../../../core/store/change.ts";
 import { withdrawAll } from "../sqlite/approvals.ts";
@@ -84,9 +84,17 @@ export function forgetOldPeople(db: Database, files: MirrorFiles, now: number): 
   const revision = rightsRevision(db);
   if (newest !== undefined && newest <= revision) return 0;
   clearPeople(db);
+  keepStrictRules(db, people);
   withdrawAll(db, now, WITHDRAWN, OPEN_APPROVALS);
   writeFact(db, RIGHTS_REVISION, String(Math.max(revision, newest ?? 0) + 1));
   return people.length;
+}
+
+/** The owner's denials and questions stay: without them more would be allowed. */
+function keepStrictRules(db: Database, people: readonly PersonRecord[]): void {
+  const owner = people.find(({ id }) => id === OWNER);
+  const grants = owner?.grants.filter((grant) => !("allow" in grant)) ?? [];
+  if (owner && grants.length > 0) writePerson(db, { ...owner, grants });
 }
 
 function revisionIn(text: string | undefined): number | undefined {

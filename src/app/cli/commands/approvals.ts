@@ -1,5 +1,8 @@
 /** `rookery approvals`: the tool calls that wait for a person, and your answers to them. */
+import { InvalidInputError } from "../../../core/errors.ts";
 import type { Approval } from "../../../core/rights/approval.ts";
+import { RULE_WIDTHS } from "../../../core/rights/rule-widths.ts";
+import { type AlwaysWidths, widthLines } from "../../../engine/approvals/always-rules.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { oneLine, printable, timeText } from "../plain-text.ts";
@@ -48,7 +51,7 @@ const show = defineAction({
       context,
       (api) => api.ask({ method: "GET", path: pathOf(context.args[0] ?? "") }),
       READS,
-    )) as Approval;
+    )) as Shown;
     return printResult(context, approval, details(approval));
   },
 });
@@ -57,9 +60,32 @@ const yes = defineAction({
   summary: "let the call happen, once",
   usage: "<id>",
   arguments: { min: 1, max: 1 },
-  options: { always: { type: "boolean", description: "also allow the same from now on, by a grant for the person" } },
-  run: (context) => answer(context, { answer: "yes", always: context.flags.always }),
+  options: {
+    always: { type: "boolean", description: "also allow the same from now on; shows the rule in three widths" },
+    width: { type: "string", value: "WIDTH", description: "with --always: call, prefix or tool" },
+  },
+  async run(context) {
+    const { always, width } = context.flags;
+    if (width !== undefined && !RULE_WIDTHS.some((one) => one === width)) {
+      throw new InvalidInputError(`"${width.slice(0, 40)}" is not a width.`, { hint: "Use call, prefix or tool." });
+    }
+    if (always && width === undefined) await assertOneWidth(context);
+    return answer(context, { answer: "yes", always: width ?? always });
+  },
 });
+
+/** Before a rule is stored, people see its widths. Without a choice there is nothing to see. */
+async function assertOneWidth(context: CommandContext): Promise<void> {
+  const [id = ""] = context.args;
+  const shown = (await withApi(context, (api) => api.ask({ method: "GET", path: pathOf(id) }))) as Shown;
+  const lines = shown.always && widthLines(shown.always);
+  if (!lines) return;
+  throw new InvalidInputError(`Choose what to allow from now on:\n${printable(lines.join("\n"))}`, {
+    hint: `rookery approvals yes ${shown.id} --always --width prefix. Nothing was decided.`,
+  });
+}
+
+type Shown = Approval & { readonly always?: AlwaysWidths };
 
 const no = defineAction({
   summary: "refuse the call",
@@ -87,7 +113,12 @@ function line({ id, state, tool, behalf, dueAt, arguments: given }: Approval): s
   return `${id}  ${state.padEnd(9)} ${tool} for ${oneLine(behalf.person, 60)}  until ${timeText(dueAt)}  ${short}`;
 }
 
-function details({ prompt, ...rest }: Approval): string {
+const alwaysText = (always: AlwaysWidths | undefined): readonly string[] => {
+  const lines = always && widthLines(always);
+  return lines ? ['"Always" would store:', ...printable(lines.join("\n")).split("\n")] : [];
+};
+
+function details({ prompt, always, ...rest }: Shown): string {
   const { id, state, agentId, runId, decidedBy, surface, reason, dueAt } = rest;
   const decided =
     decidedBy === undefined ? [] : [`${state} by ${oneLine(decidedBy, 60)} on ${oneLine(surface ?? "", 30)}`];
@@ -98,5 +129,6 @@ function details({ prompt, ...rest }: Approval): string {
     ...because,
     `agent ${agentId}, run ${runId}`,
     ...printable(prompt).split("\n"),
+    ...alwaysText(always),
   ].join("\n");
 }

@@ -1,9 +1,14 @@
 /** Commands to an agent: reset, stop, compact, branch, change its state, stop or start its tree, remove it. */
 import { z } from "zod";
+import { OWNERS_FIELDS } from "../../../core/agent/exec-fields.ts";
 import { type StatePatch, statePatchSchema } from "../../../core/agent/patch-state.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { EntryId } from "../../../core/ids.ts";
+import { holds } from "../../../core/rights/scope.ts";
 import { branchMessage } from "../../../engine/agents/sessions/session-control.ts";
+import { isOwners } from "../auth/actor.ts";
+import type { Principal } from "../auth/principal.ts";
+import { HttpError } from "../http/http-error.ts";
 import { accepted, acceptOnce } from "../messages/accept-once.ts";
 import { readCompaction } from "../messages/read-compaction.ts";
 import { settledWithin } from "../messages/settled-within.ts";
@@ -127,11 +132,21 @@ const patchStateRoute = defineRoute({
   answers: { status: 202, holds: `${ACCEPTED}; it waits its turn in the inbox` },
   async handle({ context, principal, params, body }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
+    const field = OWNERS_FIELDS.find((name) => Object.hasOwn(body, name));
+    if (field !== undefined) assertAdmin(principal, field);
     const posted = await context.agents.sessions.patch(id, body as StatePatch);
     if (posted.status === "stale") throw new NotFoundError("The change was not accepted. Send it again.");
     return accepted({ ...posted, isRepeated: false });
   },
 });
+
+/** Settings of the gate: a token that only operates agents does not widen what they may do. */
+function assertAdmin(principal: Principal, field: string): void {
+  if (isOwners(principal) && holds(principal.scopes, "admin")) return;
+  throw new HttpError(403, "denied", `Only the owner sets ${field}.`, {
+    hint: "Use a token of the owner with the scope admin.",
+  });
+}
 
 const stopTreeRoute = defineRoute({
   method: "POST",

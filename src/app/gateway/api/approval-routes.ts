@@ -7,6 +7,7 @@ import { DeniedError, NotFoundError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import { APPROVAL_STATES, type Approval, OPEN_APPROVALS, parseApprovalId } from "../../../core/rights/approval.ts";
+import { RULE_WIDTHS } from "../../../core/rights/rule-widths.ts";
 import { isOwners } from "../auth/actor.ts";
 import { seesPerson } from "../auth/judge-request.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -73,9 +74,15 @@ const showRoute = defineRoute({
   summary: "One question about a tool call",
   params: approvalParams,
   query: z.object({ user }),
-  answers: { status: 200, holds: "the question with its arguments, state and answer" },
+  answers: {
+    status: 200,
+    holds:
+      "the question with its arguments, state and answer; while it is open, `always`: the rules that `always` would store, by width",
+  },
   async handle({ context, principal, params, query }) {
-    return { json: await required(context, principal, params.approval, query.user) };
+    const approval = await required(context, principal, params.approval, query.user);
+    if (approval.state !== "pending") return { json: approval };
+    return { json: { ...approval, always: await context.agents.approvals.widths(approval) } };
   },
 });
 
@@ -106,8 +113,8 @@ const decideRoute = defineRoute({
   example: { answer: "no", reason: "Not on a Friday." },
   body: z.strictObject({
     answer: z.enum(["yes", "no"]),
-    /** Also allows the same from now on, by a grant on the person's record. */
-    always: z.boolean().optional(),
+    /** Also allows the same from now on, by a rule of the person, in the width of this call, its beginning or its tool. */
+    always: z.boolean().or(z.enum(RULE_WIDTHS)).optional(),
     reason: z.string().trim().min(1).max(500).optional(),
     /** The digest that the person was shown. */
     digest: z.string().max(128).optional(),

@@ -1,0 +1,188 @@
+/** Rules of the gate: list, add, remove, try a call, explain what was denied. Only the owner does any of it. */
+import { z } from "zod";
+import { NotFoundError } from "../../../core/errors.ts";
+import { listOf } from "../../../core/list.ts";
+import { VERDICTS } from "../../../core/people/grant.ts";
+import { OWNER, type PersonId } from "../../../core/people/person.ts";
+import type { Rule } from "../../../core/rights/rule.ts";
+import { configuredRules, ruleOf, rulesIn } from "../../../engine/rights/configured-rules.ts";
+import { addRule, grantOfRule, removed, removeRule, withGrant } from "../../../engine/rights/stored-rules.ts";
+import { tryCall } from "../../../engine/rights/try-call.ts";
+import { actorOf, assertOwner } from "../auth/actor.ts";
+import type { GatewayContext } from "../routing/gateway-context.ts";
+import { type Call, defineRoute, type Route } from "../routing/route.ts";
+import { peopleChanged } from "./logins-changed.ts";
+import { LIST, requireAgent } from "./params.ts";
+
+const ruleText = z.string().trim().min(1).max(1_000);
+const person = z.string().trim().min(1).max(64).default(OWNER);
+const agent = z.string().trim().min(1).max(512).optional();
+const PAGE = 500;
+
+/** A rule with where it stands: a rule of the configuration is changed in its file. */
+interface ListedRule extends Rule {
+  readonly stored: boolean;
+}
+
+const listRoute = defineRoute({
+  method: "GET",
+  path: "/api/permissions",
+  access: "operate",
+  action: "manage.permissions",
+  tag: "permissions",
+  summary: "List the rules of the configuration, of profiles, of people and of an agent",
+  query: z.object({ agent, person: z.string().trim().min(1).max(64).optional() }),
+  answers: {
+    status: 200,
+    holds: `${LIST}; \`source\` says where a rule stands, \`stored\` whether it can be removed`,
+    list: true,
+  },
+  async handle(call) {
+    assertOwner(call.principal);
+    const { context, query } = call;
+    const { permissions, profiles } = context.config();
+    const configured = [
+      ...rulesIn(permissions, "permissions"),
+      ...Object.entries(profiles).flatMap(([name, profile]) =>
+        profile.permissions ? rulesIn(profile.permissions, `profiles.${name}`) : [],
+      ),
+    ];
+    const stored = await storedRules(context, query.person);
+    const ofAgent = query.agent === undefined ? [] : await agentRules(call, query.agent);
+    const items = [
+      ...(query.person === undefined ? configured.map((rule): ListedRule => ({ ...rule, stored: false })) : []),
+      ...[...stored, ...ofAgent].map((rule): ListedRule => ({ ...rule, stored: true })),
+    ];
+    return { json: listOf(items) };
+  },
+});
+
+async function storedRules({ ports }: GatewayContext, one: string | undefined): Promise<readonly Rule[]> {
+  const rules: Rule[] = [];
+  for (let after = ""; ; ) {
+    const page = await ports.store.people({ limit: PAGE, after });
+    for (const { id, grants } of page) {
+      if (one === undefined || one === id) rules.push(...grants.map((grant) => ruleOf(grant, id)));
+    }
+    after = page.at(-1)?.id ?? "";
+    if (page.length < PAGE) return rules;
+  }
+}
+
+async function agentRules(call: Pick<Call, "context" | "principal">, name: string): Promise<readonly Rule[]> {
+  const { id, state } = await requireAgent(call, name);
+  return (state.rules ?? []).map((grant) => ruleOf(grant, `agent:${id}`));
+}
+
+const addRoute = defineRoute({
+  method: "POST",
+  path: "/api/permissions",
+  access: "admin",
+  action: "manage.permissions",
+  tag: "permissions",
+  summary: "Store a rule, for a person (default: the owner) or for one agent",
+  example: { verdict: "allow", rule: "exec(npm test *)", because: "tests are harmless" },
+  body: z.strictObject({
+    verdict: z.enum(VERDICTS),
+    rule: ruleText,
+    because: z.string().trim().min(1).max(1_000).optional(),
+    when: z.literal("untrusted").optional(),
+    person,
+    agent,
+  }),
+  answers: { status: 200, holds: "the rule as it is stored" },
+  async handle(call) {
+    assertOwner(call.principal);
+    const { context, principal, surface, body } = call;
+    const { person: whose, agent: name, ...rule } = body;
+    if (name !== undefined) {
+      const { id, state } = await requireAgent(call, name);
+      const grant = grantOfRule(rule);
+      await context.agents.sessions.patch(id, { rules: [...withGrant(state.rules ?? [], grant)] });
+      return { json: ruleOf(grant, `agent:${id}`) };
+    }
+    await addRule(context.ports, actorOf(principal, surface), whose, rule);
+    peopleChanged(context);
+    return { json: ruleOf(grantOfRule(rule), whose) };
+  },
+});
+
+const removeRoute = defineRoute({
+  method: "DELETE",
+  path: "/api/permissions",
+  access: "admin",
+  action: "manage.permissions",
+  tag: "permissions",
+  summary: "Remove a stored rule by its text, of a person (default: the owner) or of one agent",
+  query: z.object({ rule: ruleText, person, agent }),
+  answers: { status: 200, holds: "`{ removed }`" },
+  async handle(call) {
+    assertOwner(call.principal);
+    const { context, principal, surface, query } = call;
+    if (query.agent !== undefined) {
+      const { id, state } = await requireAgent(call, query.agent);
+      const kept = removed(state.rules ?? [], query.rule, `agent ${id}`);
+      await context.agents.sessions.patch(id, { rules: kept.length === 0 ? null : [...kept] });
+    } else {
+      await removeRule(context.ports, actorOf(principal, surface), query.person, query.rule);
+      peopleChanged(context);
+    }
+    return { json: { removed: query.rule } };
+  },
+});
+
+const testRoute = defineRoute({
+  method: "POST",
+  path: "/api/permissions/test",
+  access: "operate",
+  action: "manage.permissions",
+  tag: "permissions",
+  summary: "Try a call without making it: what the gate decides, and by which rule",
+  example: { call: "exec(git push origin main)" },
+  body: z.strictObject({
+    call: z.string().trim().min(1).max(1_000),
+    person,
+    agent,
+    headless: z.boolean().optional(),
+    untrusted: z.boolean().optional(),
+  }),
+  answers: { status: 200, holds: "`{ decision, effects }`: the whole decision, and that of each effect" },
+  async handle(call) {
+    assertOwner(call.principal);
+    const { context, body } = call;
+    const { person: whose, agent: name, ...trial } = body;
+    const config = context.config();
+    const settings = {
+      policyOf: (profile: string) => config.profiles[profile]?.tools,
+      nesting: () => config.subagents.maxDepth > 1,
+      rules: configuredRules(config),
+    };
+    const record = name === undefined ? undefined : await requireAgent(call, name);
+    const now = await context.agents.directory.now();
+    return { json: tryCall(settings, now, { ...trial, people: [whose as PersonId], agent: record }) };
+  },
+});
+
+const explainRoute = defineRoute({
+  method: "GET",
+  path: "/api/permissions/explain/:what",
+  access: "operate",
+  action: "manage.permissions",
+  tag: "permissions",
+  summary: "Why calls of a run, or one call, were denied or asked about, from the audit log",
+  params: z.object({ what: z.string().min(1).max(512) }),
+  answers: { status: 200, holds: `${LIST} of rows of the audit log; 404 if there are none`, list: true },
+  async handle({ context, principal, params: { what } }) {
+    assertOwner(principal);
+    const rows = await context.ports.store.audit({ limit: 1_000 });
+    const items = rows.filter(
+      ({ runId, callId, decision }) => (runId === what || callId === what) && decision !== "allow",
+    );
+    if (items.length > 0) return { json: listOf(items) };
+    throw new NotFoundError(`No call of ${what.slice(0, 100)} was denied.`, {
+      hint: "GET /api/audit?decision=deny lists what was denied, with run and call.",
+    });
+  },
+});
+
+export const permissionRoutes: readonly Route[] = [listRoute, addRoute, removeRoute, testRoute, explainRoute];

@@ -1,0 +1,63 @@
+/**
+ * The rule that "always" would store, in three widths: for this call, for this beginning, for this tool. People see all three before
+ * one is stored. A rule is text that people can read, never a digest of the call.
+ */
+import { parseSubject } from "../people/grant.ts";
+import type { Effect } from "./decide.ts";
+import { parseRule, READS, WRITES } from "./rule.ts";
+
+export const RULE_WIDTHS = ["call", "prefix", "tool"] as const;
+export type RuleWidth = (typeof RULE_WIDTHS)[number];
+
+type Asked = Pick<Effect, "action" | "target" | "detail">;
+
+/** Undefined if no rule of this width can be written: a line that cannot be read has no beginning. */
+export function ruleTextOf(effect: Asked, width: RuleWidth): string | undefined {
+  const text = written(effect, width);
+  return text !== undefined && parseSubject(text) !== undefined && !("wrong" in parseRule(text)) ? text : undefined;
+}
+
+function written({ action, target, detail }: Asked, width: RuleWidth): string | undefined {
+  if (target !== undefined) return `${action}(${target})`;
+  if (width === "tool") return groupOf(action);
+  switch (detail?.kind) {
+    case undefined:
+      return action;
+    case "unparsed":
+      return undefined;
+    case "command":
+      return `exec(${width === "call" ? detail.argv.map(quoted).join(" ") : prefixOf(detail.argv)})`;
+    case "path":
+      return `${detail.access}(${width === "call" ? detail.path : `${parentOf(detail.path)}/**`})`;
+    case "host":
+      return `web(domain:${width === "call" ? withPort(detail) : domainOf(detail.host)})`;
+  }
+}
+
+function groupOf(action: string): string {
+  if (READS.includes(action)) return "read";
+  if (WRITES.includes(action)) return "write";
+  return action === "web_fetch" || action === "web_search" ? "web" : action;
+}
+
+const PLAIN = /^[\w@%+=:,./-]+$/u;
+
+/** As it can be written in a rule. A `*` in a word would mean any signs, so such a call has no exact rule. */
+const quoted = (word: string): string => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** The program and, if the next word is no option and no path, that word too: `git push`, `npm run`. */
+function prefixOf([program = "", next]: readonly string[]): string {
+  const isWord = next !== undefined && /^[a-z][\w-]*$/iu.test(next);
+  return `${quoted(program)}${isWord ? ` ${next}` : ""} *`;
+}
+
+const parentOf = (path: string): string => path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+
+const withPort = ({ host, port }: { readonly host: string; readonly port?: number }): string =>
+  port === undefined ? host : `${host}:${port}`;
+
+/** The last two names; of an address in numbers, all of it. */
+function domainOf(host: string): string {
+  const names = host.split(".");
+  return names.length < 3 || /^[\d.]+$|:/u.test(host) ? host : names.slice(-2).join(".");
+}
