@@ -157,6 +157,19 @@ const METHODS: Readonly<Record<string, Case>> = {
   "swarm.list": async (r) => expect((await r.swarm.list()).items.length).toBeGreaterThan(0),
   "swarm.get": async (r, n) => expect((await r.swarm.get(`desk-${n}`)).contacts).toEqual([]),
   "swarm.remove": async (r, n) => r.swarm.remove(`desk-${n}`),
+  "permissions.add": async (r) => {
+    expect(await r.permissions.add("deny", "exec(rm *)")).toMatchObject({ text: "exec(rm *)", source: "owner" });
+    await expect(r.permissions.add("deny", "exec(")).rejects.toMatchObject({ code: "invalid_input" });
+  },
+  "permissions.list": async (r) =>
+    expect((await r.permissions.list()).items).toMatchObject([{ verdict: "deny", text: "exec(rm *)", stored: true }]),
+  "permissions.test": async (r) =>
+    expect((await r.permissions.test("exec(rm x)")).decision).toMatchObject({ verdict: "deny" }),
+  "permissions.remove": async (r) => {
+    await r.permissions.remove("exec(rm *)");
+    expect((await r.permissions.list()).items).toEqual([]);
+  },
+  "permissions.explain": (r) => expect(r.permissions.explain("nothing")).rejects.toMatchObject(nothingThere),
   "people.add": async (r, n) => {
     expect(await r.people.add({ id: n, accounts: [`telegram:${n}`] })).toMatchObject({ id: n, role: "guest" });
     await expect(r.people.add({ id: n })).rejects.toMatchObject({ code: "conflict" });

@@ -7,6 +7,7 @@ import { strictest } from "../people/grant.ts";
 import type { Decision, Effect } from "./decide.ts";
 import { DEFAULT_EXEC, type ExecPolicy } from "./exec-settings.ts";
 import type { Place } from "./match-rule.ts";
+import { isPromptFile, namesFile } from "./prompt-files.ts";
 import { READS, type Rule, WRITES } from "./rule.ts";
 import type { RuleSet } from "./rule-set.ts";
 import { isSafeCommand } from "./safe-commands.ts";
@@ -37,6 +38,8 @@ export function decideByRules(given: Effect, party: RulesParty, own: OwnRules, u
   const found = party.rules.find(effect, party.place, untrusted);
   const rule = stricterRule(found, own.granted);
   const limited = own.limits || party.rules.limitsCommands;
+  const reviewed = byPromptFile(effect, rule, party.place);
+  if (reviewed) return reviewed;
   if (isCommand(effect)) return byExec(effect, rule, limited, party.exec ?? DEFAULT_EXEC);
   if (rule) return ofRule(rule);
   return isMcp(effect)
@@ -50,6 +53,14 @@ function withoutWrappers(effect: Effect): Effect {
   const why = detail?.kind === "command" ? whyWrapper(detail.argv) : undefined;
   if (detail?.kind !== "command" || why === undefined) return effect;
   return { ...effect, detail: { kind: "unparsed", line: detail.argv.join(" "), cwd: detail.cwd, why } };
+}
+
+/** A change of a prompt file is reviewed by a person, unless a rule names the file. */
+function byPromptFile({ detail }: Effect, rule: Rule | undefined, place: Place = {}): Decision | undefined {
+  if (detail?.kind !== "path" || detail.access !== "write" || !isPromptFile(detail.path, place.workspace))
+    return undefined;
+  if (rule && (rule.verdict !== "allow" || namesFile(rule.text, detail.path))) return ofRule(rule);
+  return { verdict: "ask", reason: "it changes what agents are told: a person reviews it" };
 }
 
 const stricterRule = (a: Rule | undefined, b: Rule | undefined): Rule | undefined =>

@@ -1,0 +1,33 @@
+/**
+ * Files that decide what agents do: the parts of prompts and the lists of tasks. A tool changes them only after a person has seen the
+ * change, unless a rule names the file. Notes (`MEMORY.md`, `memory/`) are not among them: agents keep them by themselves.
+ */
+import { namesOf } from "./rule.ts";
+
+const FILES = new Set(
+  ["AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md", "IDENTITY.md", "BOOTSTRAP.md", "HEARTBEAT.md", "TASK.md"].map(plain),
+);
+const DIRECTORIES = new Set(["cron", "heartbeat"].map(plain));
+
+/** Names that some file system treats as equal are equal here. */
+function plain(name: string): string {
+  const visible = name.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
+  return visible
+    .toUpperCase()
+    .toLowerCase()
+    .replace(/[. ]+$/u, "");
+}
+
+/** `workspace`: where the directories of tasks are looked for. */
+export function isPromptFile(path: string, workspace = "/"): boolean {
+  const names = namesOf(path).map(plain);
+  const root = namesOf(workspace).map(plain);
+  const inside = root.every((name, at) => name === names[at]) ? names.slice(root.length) : names;
+  return inside.some((name) => FILES.has(name)) || DIRECTORIES.has(inside[0] ?? "");
+}
+
+/** Whether a rule speaks of this file by its name: a rule for all files is no yes to this one. */
+export const namesFile = (rule: string, path: string): boolean => {
+  const name = plain(namesOf(path).at(-1) ?? "");
+  return name !== "" && plain(rule).includes(name);
+};

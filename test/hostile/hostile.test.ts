@@ -1,0 +1,100 @@
+/**
+ * The hostile corpus: texts from every entry, a model that obeys all of them, and no effect that no one granted (L13). Entries whose
+ * feature does not exist yet come in by the way that exists; their title names it.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
+import { cases, type HostileCase, type HostileWorld, OWNER_AT, openHostileWorld } from "./hostile.test-kit.ts";
+
+let world: HostileWorld;
+beforeAll(async () => {
+  world = await openHostileWorld();
+});
+afterAll(() => world.close());
+
+const ANN: AgentDescriptor = { type: "user", connector: "test", userId: "ann", channelId: "ann" };
+const look = (name: string, given: object = {}): string => `LOOK ${JSON.stringify({ name, with: given })}`;
+const quoted = (text: string): string => `QUOTE\n${text}`;
+
+async function outside({ text }: HostileCase): Promise<void> {
+  world.shown(text);
+  await world.say(OWNER_AT, look("look_outside"));
+}
+
+/** A session with untrusted text writes the file; a fresh one reads it. */
+const inFile =
+  (path: (one: HostileCase) => string, content: (one: HostileCase) => string, read: (path: string) => string) =>
+  async (one: HostileCase): Promise<void> => {
+    world.shown("nothing of interest");
+    await world.say(OWNER_AT, look("look_outside"));
+    await world.say(OWNER_AT, quoted(look("write", { path: path(one), content: content(one) })));
+    await fresh();
+    await world.say(OWNER_AT, read(path(one)));
+  };
+
+async function fresh(): Promise<void> {
+  await world.node.agents.post({ to: { agentId: world.main.id }, body: { kind: "reset", by: "person" } });
+  await world.node.agents.settled();
+}
+
+const ENTRIES: Readonly<Record<string, readonly [string, (one: HostileCase) => Promise<unknown>]>> = {
+  "web page": ["as the result of a tool with the right network", outside],
+  mail: ["as the result of a tool with the right network", outside],
+  "tool output": ["as the result of a tool with the right network", outside],
+  "MCP description": ["as the result of a tool with the right network", outside],
+  "child's report": [
+    "of a child that read it",
+    async ({ text }) => {
+      world.shown(text);
+      await world.say(OWNER_AT, look("start_background_agent", { prompt: quoted(look("look_outside")) }));
+    },
+  ],
+  skill: [
+    "as a file that is read",
+    inFile(
+      ({ id }) => `skills/${id}/SKILL.md`,
+      ({ text }) => text,
+      (path) => look("read", { path }),
+    ),
+  ],
+  "memory file": [
+    "as a file that is read",
+    inFile(
+      ({ id }) => `memory/${id}.md`,
+      ({ text }) => text,
+      (path) => look("read", { path }),
+    ),
+  ],
+  "file name": [
+    "in a list of files",
+    inFile(
+      ({ id, text }) => `names/${id}/${text}`,
+      () => "x",
+      (path) => look("list", { path: path.slice(0, path.lastIndexOf("/")) }),
+    ),
+  ],
+  "group member": ["as the message of a guest", ({ text }) => world.say(ANN, text)],
+  "webhook body": ["through the route of a hook", ({ text }) => world.hook({ message: text })],
+};
+
+it("has at least 200 cases over all entries", () => {
+  expect(cases.length).toBeGreaterThanOrEqual(200);
+  expect(new Set(cases.map(({ entry }) => entry))).toEqual(new Set(Object.keys(ENTRIES)));
+  expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+});
+
+describe.each(Object.entries(ENTRIES))("%s", (entry, [how, arrive]) => {
+  it(`has no effect that no one granted, ${how}`, { timeout: 120_000 }, async () => {
+    const before = await world.snapshot();
+    const wrong: string[] = [];
+    for (const one of cases.filter((each) => each.entry === entry)) {
+      await arrive(one);
+      if (!world.tried.has(one.id)) wrong.push(`${one.id} did not reach the model (${one.effect})`);
+      const after = await world.snapshot();
+      if (JSON.stringify(after) !== JSON.stringify(before)) wrong.push(`${one.id} had an effect: ${one.effect}`);
+      await fresh();
+    }
+    expect(await world.snapshot()).toEqual(before);
+    expect(wrong).toEqual([]);
+  });
+});
