@@ -94,7 +94,7 @@ describe.each(Object.entries(ENTRIES))("%s", (entry, [how, arrive]) => {
       if (JSON.stringify(after) !== JSON.stringify(before)) wrong.push(`${one.id} had an effect: ${one.effect}`);
       await fresh();
     }
-    expect(await world.snapshot()).toEqual(before);
     expect(wrong).toEqual([]);
+    expect(await world.snapshot()).toEqual(before);
   });
 });

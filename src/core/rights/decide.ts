@@ -146,7 +146,8 @@ const stricterWithRule = (a: Decision, b: Decision): Decision =>
 const countsAlways = (grant: Grant): boolean => grant.when === undefined || "allow" in grant;
 
 /** The grants of a person are rules too: they allow what the defaults of rules would ask about. */
-const ownRules = (effect: Effect, { person, grants }: Standing, untrusted: boolean): OwnRules => ({
+const ownRules = (effect: Effect, { person, role, grants }: Standing, untrusted: boolean): OwnRules => ({
+  reviews: role === "owner",
   granted: grantedBy(effect, person, untrusted ? grants : grants.filter(countsAlways)),
   limits: grants.some((grant) => !("allow" in grant) && limitsCommands(verdictOf(grant).subject)),
 });

@@ -29,6 +29,8 @@ export interface RulesParty {
 export interface OwnRules {
   readonly granted?: Rule;
   readonly limits: boolean;
+  /** The owner reviews changes of prompt files. Other people cannot reach those of the owner, and theirs are their own. */
+  readonly reviews: boolean;
 }
 
 export function decideByRules(given: Effect, party: RulesParty, own: OwnRules, untrusted: boolean): Decision {
@@ -38,7 +40,7 @@ export function decideByRules(given: Effect, party: RulesParty, own: OwnRules, u
   const found = party.rules.find(effect, party.place, untrusted);
   const rule = stricterRule(found, own.granted);
   const limited = own.limits || party.rules.limitsCommands;
-  const reviewed = byPromptFile(effect, rule, party.place);
+  const reviewed = own.reviews ? byPromptFile(effect, rule, party.place) : undefined;
   if (reviewed) return reviewed;
   if (isCommand(effect)) return byExec(effect, rule, limited, party.exec ?? DEFAULT_EXEC);
   if (rule) return ofRule(rule);

@@ -198,6 +198,25 @@ describe("what the gate decides by rules", () => {
     expect(decision.reason).toMatch(reason);
   });
 
+  test.each<[string, readonly Rule[], Partial<Situation>, Verdict]>([
+    ["write(AGENTS.md)", [], {}, "ask"],
+    ["write(AGENTS.md)", [], { headless: true }, "deny"],
+    ["edit(sub/soul.MD)", [], {}, "ask"],
+    ["apply_patch(TOOLS.md)", [], {}, "ask"],
+    ["write(USER.md)", [rule("allow", "write")], {}, "ask"],
+    ["write(USER.md)", [rule("allow", "write(**)")], {}, "ask"],
+    ["write(USER.md)", [rule("allow", "write(USER.md)")], {}, "allow"],
+    ["write(USER.md)", [rule("deny", "write(**)")], {}, "deny"],
+    ["write(cron/x/TASK.md)", [], {}, "ask"],
+    ["exec(ls > HEARTBEAT.md)", [], {}, "ask"],
+    ["write(MEMORY.md)", [], {}, "allow"],
+    ["write(memory/2026.md)", [], {}, "allow"],
+    ["read(AGENTS.md)", [], {}, "allow"],
+    ["write(AGENTS.md)", [], { people: [guest()] }, "allow"],
+  ])("a change of a prompt file is reviewed: %s with %j in %j: %s", (call, rules, more, verdict) => {
+    expect(judged(call, situation(rules, more)).verdict).toBe(verdict);
+  });
+
   test.each<["none" | "ro" | "rw", string, Verdict]>([
     ["rw", "write(a)", "allow"],
     ["ro", "write(a)", "deny"],
