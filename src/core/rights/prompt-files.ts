@@ -2,6 +2,7 @@
  * Files that decide what agents do: the parts of prompts and the lists of tasks. A tool changes them only after a person has seen the
  * change, unless a rule names the file. Notes (`MEMORY.md`, `memory/`) are not among them: agents keep them by themselves.
  */
+import { trimCharsEnd } from "../trim-chars.ts";
 import { namesOf } from "./rule.ts";
 
 const FILES = new Set(
