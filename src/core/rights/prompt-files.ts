@@ -13,10 +13,7 @@ const DIRECTORIES = new Set(["cron", "heartbeat"].map(plain));
 /** Names that some file system treats as equal are equal here. */
 function plain(name: string): string {
   const visible = name.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
-  return visible
-    .toUpperCase()
-    .toLowerCase()
-    .replace(/[. ]+$/u, "");
+  return trimCharsEnd(visible.toUpperCase().toLowerCase(), ". ");
 }
 
 /** `workspace`: where the directories of tasks are looked for. */
