@@ -25,7 +25,7 @@ export function isPromptFile(path: string, workspace = "/"): boolean {
 }
 
 /** Whether a rule speaks of this file by its name: a rule for all files is no yes to this one. */
-export const namesFile = (rule: string, path: string): boolean => {
+export const namesFile = (rule: string, path = ""): boolean => {
   const name = plain(namesOf(path).at(-1) ?? "");
   return name !== "" && plain(rule).includes(name);
 };
