@@ -112,7 +112,7 @@ describe("a serving process", () => {
         {
           port: served.port,
           host: "127.0.0.1",
-          path: "/v1/chat/completions",
+          path: "/api/cron",
           method: "POST",
           headers: {
             authorization: `Bearer ${TOKEN}`,
