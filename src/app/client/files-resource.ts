@@ -50,7 +50,7 @@ export interface Files {
   usage(options?: FileOwner): Promise<{ readonly usedBytes: number; readonly quotaBytes: number }>;
   /** Where a message refers to it, the model reads that it is gone. Durable when it resolves. */
   remove(id: string, options?: FileOwner): Promise<void>;
-  /** Removes all files of a person, and returns how many. The owner may name another `person`. */
+  /** Removes all files of a person, and returns how many. The owner may name another `person`. Durable when it resolves. */
   removeAll(options?: FileOwner & { readonly person?: string }): Promise<number>;
 }
 

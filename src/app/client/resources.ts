@@ -112,7 +112,7 @@ export interface Mailbox {
   }): Promise<List<MailboxItem, number>>;
   /** What waits, then what arrives. An item comes again until it is acknowledged. */
   items(options?: { readonly signal?: AbortSignal }): AsyncGenerator<MailboxItem>;
-  /** The bytes of a file of an item. */
+  /** The bytes of a file of an item. Changes nothing. */
   file(item: string, file: string): Promise<Uint8Array<ArrayBuffer>>;
   /** The items leave the mailbox. Durable when it resolves. */
   ack(...ids: readonly string[]): Promise<void>;

@@ -28,6 +28,7 @@ afterAll(() => kit.close());
 const LONG_BODIES: Readonly<Record<string, object>> = {
   "POST /v1/chat/completions": { model: "main", user: "ann", messages: [{ role: "user", content: LONG }] },
   "POST /v1/responses": { model: "main", user: "ann", input: LONG },
+  "POST /api/chat": { id: "ann", messages: [{ id: "m", role: "user", parts: [{ type: "text", text: LONG }] }] },
   "POST /api/agents/:agent/messages": { text: LONG },
   "POST /api/agents/:agent/compact": { instructions: LONG },
   "POST /api/agents/:agent/branch": { entryId: "e", summary: LONG },
