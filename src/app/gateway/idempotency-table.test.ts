@@ -290,6 +290,17 @@ const TABLE: Readonly<Record<string, Row>> = {
       return { path: "/api/people/ann/accounts", body, effects: auditRows("person.link") };
     },
   },
+  "/api/permissions": {
+    prepare: async () => ({
+      path: "/api/permissions",
+      body: { verdict: "deny", rule: "exec(git push *)" },
+      effects: auditRows("permission.add"),
+    }),
+  },
+  "/api/permissions/test": {
+    elsewhere: "same effect again",
+    prepare: async () => ({ path: "/api/permissions/test", body: { call: "exec(ls)" }, effects: async () => 1 }),
+  },
   "/api/people/:person/grants": {
     async prepare() {
       await withAnn();

@@ -5,7 +5,7 @@ import { OWNER, type PersonId, type PersonRecord } from "../../core/people/perso
 import { wrongInRule } from "../../core/rights/rule-examples.ts";
 import { freshOwner } from "../approvals/always-rules.ts";
 import type { Actor } from "../people/audit-entry.ts";
-import { addPerson, changePerson, type PeoplePorts } from "../people/change-people.ts";
+import { type Also, addPerson, changePerson, type PeoplePorts } from "../people/change-people.ts";
 
 export interface NewRule {
   readonly verdict: Verdict;
@@ -24,11 +24,17 @@ export function grantOfRule({ verdict, rule, because, when }: NewRule): Grant {
 }
 
 /** A rule with the same text and verdict is replaced. Durable when it resolves, in force for every effect that starts afterwards. */
-export async function addRule(ports: PeoplePorts, by: Actor, person: string, rule: NewRule): Promise<PersonRecord> {
+export async function addRule(
+  ports: PeoplePorts,
+  by: Actor,
+  person: string,
+  rule: NewRule,
+  also?: Also,
+): Promise<PersonRecord> {
   const grant = grantOfRule(rule);
   await ensureOwner(ports, by, person);
   const change = (record: PersonRecord): PersonRecord => ({ ...record, grants: withGrant(record.grants, grant) });
-  return changePerson(ports, by, person, { action: "permission.add", args: { person, ...rule }, change });
+  return changePerson(ports, by, person, { action: "permission.add", args: { person, ...rule }, change }, also);
 }
 
 export function withGrant(grants: readonly Grant[], grant: Grant): readonly Grant[] {

@@ -8,6 +8,7 @@ import type { ListedRule, TriedCall, TriedDecision } from "../../client/permissi
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
+import { printList, printResult } from "../print.ts";
 
 const OF = {
   for: { type: "string", value: "PERSON", description: "the rules of this person; default: the owner" },
@@ -22,8 +23,7 @@ const list = defineAction({
     const { items } = (await ask(context, { method: "GET", path: `/api/permissions${query({ person, agent })}` })) as {
       items: readonly ListedRule[];
     };
-    const lines = items.length === 0 ? ["There are no rules: the defaults decide."] : items.map(line);
-    return print(context, items, lines);
+    return printList(context, { items, line, empty: "There are no rules: the defaults decide." });
   },
 });
 
@@ -87,10 +87,7 @@ const explain = defineAction({
   async run(context) {
     const path = `/api/permissions/explain/${encodeURIComponent(context.args[0] ?? "")}`;
     const { items } = (await ask(context, { method: "GET", path })) as { items: readonly AuditRow[] };
-    const text = items.map(({ at, action, decision, reason = "", person }) =>
-      oneLine(`${timeText(at)}  ${decision} ${action} for ${person}: ${reason}`, 600),
-    );
-    return print(context, items, text);
+    return printList(context, { items, line: denialLine, empty: "Nothing was denied." });
   },
 });
 
@@ -104,10 +101,11 @@ export const permissionsCommand: Group = {
 const ask = (context: CommandContext, request: Omit<ApiRequest, "key" | "headers">): Promise<unknown> =>
   withApi(context, (api) => api.ask(request));
 
-function print({ json, stdout }: CommandContext, value: unknown, lines: readonly string[]): undefined {
-  stdout.write(json ? `${JSON.stringify(value)}\n` : `${lines.join("\n")}\n`);
-  return undefined;
-}
+const print = (context: CommandContext, value: unknown, lines: readonly string[]): undefined =>
+  printResult(context, value, lines.join("\n"));
+
+const denialLine = ({ at, action, decision, reason = "", person }: AuditRow): string =>
+  oneLine(`${timeText(at)}  ${decision} ${action} for ${person}: ${reason}`, 600);
 
 function query(fields: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined);

@@ -101,9 +101,10 @@ const addRoute = defineRoute({
       await context.agents.sessions.patch(id, { rules: [...withGrant(state.rules ?? [], grant)] });
       return { json: ruleOf(grant, `agent:${id}`) };
     }
-    await addRule(context.ports, actorOf(principal, surface), whose, rule);
+    const reply = { json: ruleOf(grantOfRule(rule), whose) };
+    await addRule(context.ports, actorOf(principal, surface), whose, rule, () => call.record(reply));
     peopleChanged(context);
-    return { json: ruleOf(grantOfRule(rule), whose) };
+    return reply;
   },
 });
 
