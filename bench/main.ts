@@ -18,6 +18,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   terminal: async () => (await import("./terminal.ts")).terminalBench,
   web: async () => (await import("./web.ts")).webBench,
   tools: async () => (await import("./tools.ts")).toolsBench,
+  sandbox: async () => (await import("./sandbox.ts")).sandboxBench,
   scale: async () => (await import("./scale.ts")).scaleBench,
 };
 

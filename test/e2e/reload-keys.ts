@@ -123,6 +123,16 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
           stallSeconds: 100 + n,
           models: [model("m0"), model("m1")],
         },
+        program: {
+          api: "cli",
+          cli: {
+            command: [`program${n}`],
+            resume: [`resume${n}`],
+            output: n === 0 ? "json" : "text",
+            timeoutSeconds: 100 + n,
+            env: [`E${n}`],
+          },
+        },
         // Never called: another API would need another server.
         spare: { api: n === 0 ? "openai-responses" : "anthropic-messages", baseUrl: "http://127.0.0.1:9" },
       },

@@ -1,4 +1,5 @@
 /** A model of a provider with everything that a call needs: address, limits, prices. */
+import type { CliSettings } from "./cli/cli-settings.ts";
 import type { ThinkingLevel } from "./thinking.ts";
 
 /** Dollars for a million tokens. */
@@ -22,6 +23,8 @@ export interface ProviderModel {
   readonly images: boolean;
   /** False if the model cannot call tools. */
   readonly tools?: boolean;
+  /** The program, if the model is one. */
+  readonly cli?: CliSettings;
   /** The library's own description, passed back to it unchanged. */
   readonly catalogue?: object;
 }

@@ -8,7 +8,9 @@ import type { Secret, SecretDeps } from "../../config/secret.ts";
 import { modelDefaults, providerDefaults } from "../../config/sections/models.ts";
 import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import { CLI_API } from "./api-for.ts";
 import { inCatalogue } from "./catalogue.ts";
+import type { CliSettings } from "./cli/cli-settings.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { DetectedServer } from "./detect.ts";
 import { KeyRotation, type KeySource } from "./key-rotation.ts";
@@ -70,7 +72,7 @@ export class Providers {
     const provider: Provider = {
       name,
       keys: new KeyRotation(this.#deps.clock, () => this.keySources(name)),
-      keyless: config?.baseUrl !== undefined || knownProvider(name)?.keyless === true,
+      keyless: config?.baseUrl !== undefined || config?.cli !== undefined || knownProvider(name)?.keyless === true,
       concurrency: new ConcurrencyLimit(config?.maxConcurrent ?? providerDefaults.maxConcurrent),
       stallMs: (config?.stallSeconds ?? providerDefaults.stallSeconds) * 1000,
     };
@@ -128,6 +130,7 @@ export class Providers {
     const listed = config?.models.find((model) => model.id === id);
     const api = apiNamed(config?.api ?? known?.api);
     const baseUrl = config?.baseUrl ?? known?.baseUrl;
+    if (config?.cli && api === CLI_API) return cliModel(provider, id, config.cli, listed);
     if (api === undefined || baseUrl === undefined) return undefined;
     const catalogued = config?.api === undefined ? await inCatalogue(provider, id) : undefined;
     if (catalogued) return { ...catalogued, ...defined({ baseUrl: config?.baseUrl, ...configured(listed) }) };
@@ -155,6 +158,14 @@ export class Providers {
     return Object.hasOwn(this.#config.providers, name) ? this.#config.providers[name] : undefined;
   }
 }
+
+/** A program on this machine. What its calls cost is not known here. */
+const cliModel = (provider: string, id: string, cli: CliSettings, listed: ModelConfig | undefined): ProviderModel => ({
+  ...{ provider, id, cli, api: CLI_API, baseUrl: "", thinking: ["off"], images: false },
+  contextWindow: listed?.contextWindow ?? modelDefaults.contextWindow,
+  maxTokens: listed?.maxTokens ?? modelDefaults.maxTokens,
+  cost: listed?.cost ?? modelDefaults.cost,
+});
 
 const SHORT_API_NAMES: Readonly<Record<string, string>> = {
   anthropic: "anthropic-messages",

@@ -20,7 +20,7 @@ export async function srtProblem(): Promise<string | undefined> {
   const manager = await load().catch(() => undefined);
   if (!manager) return "the package @anthropic-ai/sandbox-runtime is not installed";
   if (!manager.isSupportedPlatform()) return "it does not support this system";
-  const { errors } = manager.checkDependencies(await ripgrep());
+  const { errors } = manager.checkDependencies(NO_SEARCH);
   return errors.length === 0 ? undefined : errors.join("; ");
 }
 
@@ -100,7 +100,7 @@ async function start(): Promise<Manager> {
   await manager.initialize({
     network: { allowedDomains: [], deniedDomains: [], deniedResolvedAddresses: [...SPECIAL_RANGES] },
     filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
-    ripgrep: await ripgrep(),
+    ripgrep: NO_SEARCH,
   });
   // It adds listeners that clean up and do not exit. With one of them the process would ignore the signal.
   SIGNALS.forEach((signal, index) => {
@@ -115,8 +115,11 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 const load = async (): Promise<Manager> => (await import("@anthropic-ai/sandbox-runtime")).SandboxManager;
 
-/** The program comes with a package, so no one has to install it. */
-const ripgrep = async (): Promise<{ command: string }> => ({ command: (await import("@vscode/ripgrep")).rgPath });
+/**
+ * It searches the working directory of this process for files to protect, before every command. That directory is not the
+ * workspace and is read-only in the sandbox, so the search is replaced by a program that finds nothing.
+ */
+const NO_SEARCH = { command: "true" };
 
 /** Programs of the runtime that run inside the sandbox. */
 function vendorDirectory(): string {

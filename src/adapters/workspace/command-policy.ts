@@ -12,6 +12,9 @@ import type { SandboxPolicy } from "../sandbox/sandbox.ts";
 import type { Places } from "../tools/files/allowed-path.ts";
 import { guardedFilesOf } from "./guarded-workspace-files.ts";
 
+/** Programs that Git runs for the owner, outside of any sandbox. */
+const HOOKS = ".git/hooks";
+
 export type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
 
 export interface PolicyParts {
@@ -33,7 +36,7 @@ export const commandPolicy =
     const writable = access === "rw" ? granted : [];
     const shown = access === "none" ? [] : [...granted, ...readDirs, ...(isOwner ? [] : writeDirs)];
     const prompts = isOwner
-      ? [workingDir, ...roots].flatMap((root) => [...files, ...directories].map((name) => join(root, name)))
+      ? [workingDir, ...roots].flatMap((root) => [...files, ...directories, HOOKS].map((name) => join(root, name)))
       : [];
     return {
       writable,

@@ -15,6 +15,8 @@ export const modelDefaults = {
 /** Defaults of each provider, applied where a provider is used. */
 export const providerDefaults = { maxConcurrent: 64, stallSeconds: 180 } as const;
 
+export const cliDefaults = { output: "json", timeoutSeconds: 600, env: [] as readonly string[] } as const;
+
 const MODEL = 'a model as "provider/id"';
 
 /** `offline` is the model that needs no network and no key. */
@@ -44,10 +46,23 @@ const API = 'the name of an API, such as "openai-completions"';
 /** The APIs that there are adaptors for; the short names stand for the newest of a vendor. */
 const APIS = [
   ...(["openai-completions", "openai-responses", "anthropic-messages", "google-generative-ai", "ollama"] as const),
-  ...(["openai", "anthropic", "google"] as const),
+  ...(["openai", "anthropic", "google", "cli"] as const),
 ] as const;
 
+/** A program on this machine that answers as a model, for the API "cli". */
+const cliSchema = section({
+  /** The program and its arguments. `{model}`, `{system}` and `{prompt}` are replaced; without `{prompt}` it is the input. */
+  command: list(text("a program or an argument")),
+  /** The same to go on with the session `{sessionId}`. */
+  resume: list(text("a program or an argument")).optional(),
+  output: oneOf(["json", "text"]).default(cliDefaults.output),
+  timeoutSeconds: wholeNumber(1, 86_400).default(cliDefaults.timeoutSeconds),
+  /** Variables that it gets besides the usual ones. */
+  env: list(text("the name of a variable")).default(cliDefaults.env),
+});
+
 const providerSchema = section({
+  cli: cliSchema.optional(),
   api: oneOf(APIS).optional(),
   baseUrl: httpUrl().optional(),
   apiKey: secretSchema.optional(),
@@ -60,7 +75,12 @@ const providerSchema = section({
 });
 
 const providersSchema = named(providerSchema).superRefine((providers, context) => {
-  for (const [name, { api, baseUrl }] of Object.entries(providers)) {
+  for (const [name, { api, baseUrl, cli }] of Object.entries(providers)) {
+    if (cli) {
+      const isWhole = api === "cli" && cli.command.length > 0;
+      if (!isWhole) context.addIssue({ code: "custom", path: [name], message: 'expected api: "cli" and a command' });
+      continue;
+    }
     if (knownProvider(name)) continue;
     const missing = (key: string, what: string): void =>
       context.addIssue({ code: "custom", path: [name, key], message: `expected ${what}` });

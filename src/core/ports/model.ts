@@ -44,6 +44,8 @@ export interface ModelRequest extends ModelChoice {
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ModelTool[];
   readonly sessionId: string;
+  /** Sessions that programs keep by themselves, by provider (`cliSessionIds`). */
+  readonly cliSessionIds?: Readonly<Record<string, string>>;
   /** The number of this attempt of the same request, from 1. */
   readonly tries?: number;
   /** The longest answer in tokens. Absent or larger than the model's limit: the model's limit. */
@@ -97,6 +99,8 @@ export interface ModelResult {
   readonly error?: ModelError;
   /** The usage of failed attempts within the same call. */
   readonly alsoUsed?: readonly Usage[];
+  /** The session in which a program has answered, to go on with. */
+  readonly cliSession?: { readonly provider: string; readonly id: string };
   /** The answer was longer than `maxCharacters`; `content` holds its beginning. */
   readonly cut?: boolean;
   /** The caller gave up waiting: the end of the call and its usage are unknown. */

@@ -35,6 +35,7 @@ export async function think(
     messages: [...shape(messages)],
     tools,
     sessionId: lease.sessionId,
+    cliSessionIds: lease.state.cliSessionIds,
   };
   for (let tries = 1; ; tries++) {
     // Without budgets there is nothing to await.

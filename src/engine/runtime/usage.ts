@@ -36,8 +36,15 @@ export function stateAfterCall(
 ): AgentState {
   const counted = { ...countUsage(state, result), ...callFacts(result) };
   const isNew = report && JSON.stringify(report) !== JSON.stringify(state.systemPromptReport);
-  const known = isNew ? { ...counted, systemPromptReport: report } : counted;
+  const described = isNew ? { ...counted, systemPromptReport: report } : counted;
+  const known = withCliSession(described, result);
   return markedState(known, isMarkedPrompt(report)) ?? known;
+}
+
+/** The session of a program is committed with its answer: after a crash in between it gets the whole conversation. */
+function withCliSession(state: AgentState, { cliSession }: ModelResult): AgentState {
+  if (!cliSession || state.cliSessionIds?.[cliSession.provider] === cliSession.id) return state;
+  return { ...state, cliSessionIds: { ...state.cliSessionIds, [cliSession.provider]: cliSession.id } };
 }
 
 /** The numbers of the last call, and the sums. */

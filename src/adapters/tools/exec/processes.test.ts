@@ -70,6 +70,13 @@ it("is not taken for another process that got its number", async () => {
   await writeInfo(files, info);
 });
 
+it("is started once for a call, whatever happens to the call", async () => {
+  await world.processes.start(spec("echo ran >> ran.txt"));
+  await next.wait(await found(), 20_000, new AbortController().signal);
+  await expect(next.start(spec("echo ran >> ran.txt"))).rejects.toThrow("was started before");
+  expect((await found()).state).toEqual({ is: "ended", code: 0 });
+});
+
 it("belongs to one agent: another one does not find it, whatever it calls it", async () => {
   const { info } = await world.processes.start(spec("sleep 600"));
   const other = "otheragentotheragent0002" as AgentId;

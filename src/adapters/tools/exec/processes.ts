@@ -6,8 +6,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { BackgroundProcess } from "../../../core/agent/background-process.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
+import { ConflictError, InvalidInputError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import { type Clock, sleep } from "../../../core/ports/clock.ts";
 import type { Sandbox, SandboxedCommand, SandboxPolicy } from "../../sandbox/sandbox.ts";
@@ -101,7 +102,11 @@ export class Processes {
     const id = Processes.idOf(runId, callId);
     const files = filesOf(this.#deps.directory, agentId, id);
     if (!files) throw new InvalidInputError(`The agent ${agentId} cannot have processes.`);
-    await mkdir(files.directory, { recursive: true, mode: 0o700 });
+    await mkdir(dirname(files.directory), { recursive: true, mode: 0o700 });
+    // A call starts one process, ever (L4).
+    await mkdir(files.directory, { mode: 0o700 }).catch((cause) => {
+      throw new ConflictError(`The process ${id} was started before.`, { cause, hint: "Use process to look at it." });
+    });
     const startedAt = this.#deps.clock.now();
     const machine = await this.machine;
     const info: ProcessInfo = { id, agentId, runId, callId, command, cwd, background, startedAt, machine };
