@@ -62,7 +62,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
       const text = `Started process ${started.info.id}. Use process to read its output, to wait for it or to stop it.`;
       return { content: [{ type: "text", text }], processes: { started: started.record, forgotten }, untrusted };
     }
-    return { ...(await awaited(deps, started, given, context)), untrusted };
+    return { ...(await awaited(deps, started, given, context, isHost)), untrusted };
   },
 });
 
@@ -124,6 +124,7 @@ async function awaited(
   started: KnownProcess,
   { timeoutSeconds }: ExecInput,
   context: ToolContext,
+  isHost: boolean,
 ): Promise<ToolOutput> {
   const limits = settings();
   const seconds = Math.min(timeoutSeconds ?? limits.timeoutSeconds, limits.maxTimeoutSeconds);
@@ -134,7 +135,7 @@ async function awaited(
   if (state.is === "running") await processes.end(started);
   const { text, bytes, isWhole } = await shownOutput(started.files, hide);
   const notes = [endNote(state, took, context.signal.aborted, seconds)];
-  if (isWhole) await processes.forget(started);
+  if (isWhole) await (isHost || state.is !== "ended" ? processes.forget(started) : processes.remove(started));
   else notes.push(`${bytes} bytes of output; read more with process, action read, id ${started.info.id}`);
   const shown = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   return { content: [{ type: "text", text: `${shown}[${notes.join("; ")}]` }], isError: state.is !== "ended" };

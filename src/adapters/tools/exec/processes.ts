@@ -243,6 +243,11 @@ export class Processes {
     }
   }
 
+  /** Removes the files of a process that has ended in a sandbox: nothing of it can be left, so nothing is looked for. */
+  remove({ files }: KnownProcess): Promise<void> {
+    return removeFiles(files);
+  }
+
   /** Writes to the input of a running process; `end`: there is no more input after that. */
   async write({ info, files }: KnownProcess, text: string, end: boolean): Promise<void> {
     if (text !== "") {
