@@ -161,7 +161,7 @@ export class Providers {
 
 /** A program on this machine. What its calls cost is not known here. */
 const cliModel = (provider: string, id: string, cli: CliSettings, listed: ModelConfig | undefined): ProviderModel => ({
-  ...{ provider, id, cli, api: CLI_API, baseUrl: "", thinking: ["off"], images: false },
+  ...{ provider, id, cli, api: CLI_API, baseUrl: "", thinking: ["off"], images: false, tools: false },
   contextWindow: listed?.contextWindow ?? modelDefaults.contextWindow,
   maxTokens: listed?.maxTokens ?? modelDefaults.maxTokens,
   cost: listed?.cost ?? modelDefaults.cost,
