@@ -126,7 +126,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
         program: {
           api: "cli",
           cli: {
-            command: [`program${n}`],
+            command: ["/bin/echo", `{"result":"r${n}"}`],
             resume: [`resume${n}`],
             output: n === 0 ? "json" : "text",
             timeoutSeconds: 100 + n,
@@ -138,7 +138,13 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       },
     },
     // The profile without settings of its own has those of the sections.
-    profiles: { main: profile, other: profile, plain: { tools: { allow: ["sessions_*"] } }, acts: {} },
+    profiles: {
+      main: profile,
+      other: profile,
+      plain: { tools: { allow: ["sessions_*"] } },
+      acts: {},
+      program: { model: "program/x" },
+    },
     bindings: [
       {
         profile: n === 0 ? "main" : "other",

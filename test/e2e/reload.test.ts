@@ -120,6 +120,7 @@ async function exercise(n: 0 | 1): Promise<void> {
   }
   await say(`call exec ${JSON.stringify({ command: "true", secrets: [`S${n}`] })}`, "", "acts");
   await say('call web_search {"query":"x"}', "", "acts");
+  await say("hello", "", "program");
   await say("call current_time {}");
   for (const place of [
     { userId: `owner${n}` },

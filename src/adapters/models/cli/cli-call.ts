@@ -14,7 +14,7 @@ export async function callCli(_deps: CallDeps, call: ProviderCall): Promise<Prov
   const { cli } = model;
   if (!cli) return failed(call, { class: "request", message: `The provider ${model.provider} has no command.` });
   const sessionId = request.cliSessionIds?.[model.provider];
-  const since = sessionId === undefined || !cli.resume ? undefined : newMessages(request.messages, model.provider);
+  const since = !cli.resume || sessionId === undefined ? undefined : newMessages(request.messages, model.provider);
   if (since && cli.resume) {
     const resumed = await ask(call, cli, cli.resume, since, sessionId);
     // A session that the program has forgotten: it gets the whole conversation.
