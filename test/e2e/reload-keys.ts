@@ -143,7 +143,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       other: profile,
       plain: { tools: { allow: ["sessions_*"] } },
       acts: {},
-      program: { model: "program/x" },
+      program: { model: "program/x", thinking: "off" },
     },
     bindings: [
       {
