@@ -127,6 +127,7 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "outbox list": { argv: () => ["--state", "sent"], isList: true },
   "outbox retry": { argv: () => ["unknown"] },
   "outbox drop": { argv: () => ["unknown"] },
+  "connect telegram": { argv: () => [] },
   connectors: { argv: () => [], isList: true },
   "permissions list": { argv: () => [], isList: true },
   "permissions add": { argv: () => ["deny", "exec(git push *)"] },
