@@ -7,8 +7,3 @@ test("commands, background processes and approvals survive two kills: nothing ru
   expect(report.problems).toEqual([]);
   expect(report.counts.commands).toBeGreaterThan(0);
 });
-
-test("the audit detects commands that are repeated after a crash", async () => {
-  const { problems } = await crashCommands({ kills: 4, seed: "again", mutation: "exec-again", say: () => {} });
-  expect(problems.join("\n")).toMatch(/L4: the command of t\d+ ran \d+ times/);
-});

@@ -17,9 +17,11 @@ const textOf = (message: ModelMessage | undefined): string =>
   (message?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
 
 const about = { api: "scripted", provider: "scripted", model: "scripted" };
+/** With the mutation every kill hits a command, so that its test does not depend on luck. */
+const PAUSE = mutation === "" ? 0.05 : 2;
 /** What a message asks for: its kind and its token. */
 const COMMANDS: Readonly<Record<string, (token: string) => object>> = {
-  wait: (token) => ({ command: `echo ${token} >> done.txt; sleep 0.05` }),
+  wait: (token) => ({ command: `echo ${token} >> done.txt; sleep ${PAUSE}` }),
   back: (token) => ({ command: `echo ${token} >> done.txt; sleep 0.2; echo ${token} >> ended.txt`, background: true }),
   asks: (token) => ({ command: `touch asked-${token}; echo ${token} >> done.txt` }),
 };
