@@ -102,8 +102,10 @@ async function handleAll(
 
 /** Refused by its content: it would be refused again. */
 const FINAL: ReadonlySet<string> = new Set(["invalid_input", "too_large", "denied"]);
-/** How often an update is tried whose error has no known cause. */
+/** How often an update is tried that the code cannot read. Every other error may pass, such as that of a store that is away. */
 const MAX_TRIES = 3;
+const isUnreadable = (error: unknown): boolean =>
+  (error instanceof TypeError || error instanceof RangeError) && !("retryable" in error && error.retryable === true);
 
 /** An update that can never be handled is logged and skipped; it must not hold up the others (L14). */
 async function handledOrSkipped(deps: PollDeps, update: unknown, tries: Map<number, number>): Promise<boolean> {
@@ -116,7 +118,7 @@ async function handledOrSkipped(deps: PollDeps, update: unknown, tries: Map<numb
   } catch (error) {
     const times = (tries.get(id) ?? 0) + 1;
     tries.set(id, times);
-    const isFinal = error instanceof RookeryError ? FINAL.has(error.code) : times >= MAX_TRIES;
+    const isFinal = error instanceof RookeryError ? FINAL.has(error.code) : isUnreadable(error) && times >= MAX_TRIES;
     if (isFinal) tries.delete(id);
     onProblem(errorText(error));
     const message = isFinal
