@@ -40,7 +40,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "triggers",
   ],
   adapters: ["system", "sandbox", "store", "files", "models", "tools", "workspace", "connectors"],
-  app: ["client", "node", "gateway", "library", "testing", "cli"],
+  app: ["client", "node", "operations", "gateway", "library", "testing", "cli"],
   /** src/main.ts and src/index.ts. */
   "": [],
 };

@@ -97,7 +97,6 @@ const lines = (): readonly Line[] => [
   ["people remove", "ann"],
   ["audit", "--person", "owner", "--limit", "3"],
   ["audit", "--decision", "maybe"],
-  ["doctor"],
   ["approvals list"],
   ["approvals list", "--all"],
   ["approvals show", "kmtb"],
@@ -131,6 +130,7 @@ const lines = (): readonly Line[] => [
 
 /** Commands that do not depend on whether an engine runs, and those that need the home for themselves. */
 const LOCAL: Readonly<Record<string, string>> = {
+  doctor: "checks the engine that runs, or the home without one: doctor.test.ts, doctor-route.test.ts",
   "connect telegram": "asks the server of Telegram; the rest is rookery pair and the file",
   connectors: "shows what the running engine is connected to",
   chat: "needs a terminal: chat.test.ts",

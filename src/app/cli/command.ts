@@ -68,6 +68,8 @@ export interface Action<Known extends Options = Options> {
   /** Details for the help, in whole sentences. */
   readonly description?: string;
   readonly options?: Known;
+  /** Command lines that work, for the help. */
+  readonly examples?: readonly string[];
   /** How many arguments the action takes. The router refuses any other number. Default: none. */
   readonly arguments?: { readonly min: number; readonly max: number };
   run(context: CommandContext<Known>): Promise<number | undefined> | number | undefined;

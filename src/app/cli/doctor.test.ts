@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../config/parse-config.ts";
@@ -37,11 +37,11 @@ describe("rookery doctor", () => {
     const paths = homePaths(home.dir);
     await home.make(TERMINAL);
     await home.make({ type: "user", connector: "telegram", userId: "42", channelId: "42" });
-    mkdirSync(paths.workspace);
+    mkdirSync(paths.workspace, { mode: 0o700 });
     writeFileSync(join(paths.workspace, "MEMORY.md"), "Olga likes tea.");
     expect(await home.run("doctor")).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^Commands of agents run in .*\nNothing to check\.\n$/),
+      out: expect.stringMatching(/✓ sandbox +Commands of agents run in /),
     });
     for (const _ of [1, 2]) expect(await start()).toContain("Other people's agents used the owner's workspace");
     const { code, out } = await home.run("doctor");
@@ -49,10 +49,50 @@ describe("rookery doctor", () => {
     expect(out).toContain('- "telegram:42"');
     expect(out).toContain('- "workspace/MEMORY.md"');
     expect(out).toContain(`then delete ${sharedBeforeFile(paths)}.`);
-    expect(JSON.parse((await home.run("doctor", "--json")).out).items).toHaveLength(1);
+    const { items, problems } = JSON.parse((await home.run("doctor", "--json")).out);
+    expect(problems).toBe(1);
+    expect(items.filter(({ status }: { status: string }) => status === "problem")).toMatchObject([
+      { check: "shared-workspace" },
+    ]);
     expect(readFileSync(join(paths.workspace, "MEMORY.md"), "utf8")).toBe("Olga likes tea.");
     rmSync(sharedBeforeFile(paths));
     expect(await start()).not.toContain("Other people");
     expect((await home.run("doctor")).code).toBe(0);
+  });
+
+  it("works without a database and with a broken configuration, and names the problem", async () => {
+    writeFileSync(homePaths(home.dir).config, "{ gateway: { port: 'x' } }", { mode: 0o600 });
+    const { code, out } = await home.run("doctor");
+    expect(code).toBe(1);
+    expect(out).toMatch(/✗ configuration +.*gateway\.port: expected a whole number/);
+    expect(out).toMatch(/– clock +Not checked: the configuration has errors\./);
+    expect(out).toContain("1 problem, 0 notices.");
+  });
+
+  it("names an unreadable database, and --fix rebuilds it and keeps the broken one", async () => {
+    const paths = homePaths(home.dir);
+    await start();
+    writeFileSync(paths.database, "this is not a database, and it is long enough to look like one".repeat(20));
+    const { code, out } = await home.run("doctor", "--quiet");
+    expect(code).toBe(1);
+    expect(out).toContain("rookery repair");
+    const fixed = await home.run("doctor", "--fix");
+    expect(fixed.out).toContain("Rebuilt the database");
+    expect(fixed.code).toBe(0);
+    expect(readdirSync(home.dir).some((name) => name.includes("broken") || name.includes("aside"))).toBe(true);
+  });
+
+  it("takes the access of other users away with --fix", async () => {
+    const paths = homePaths(home.dir);
+    await start();
+    chmodSync(paths.agents, 0o755);
+    const found = JSON.parse((await home.run("doctor", "--json")).out) as {
+      items: { check: string; fixable: boolean }[];
+    };
+    expect(found.items).toContainEqual(expect.objectContaining({ check: "permissions", fixable: true }));
+    const { out, code } = await home.run("doctor", "--fix");
+    expect(out).toContain(`${paths.agents} is readable only for you now.`);
+    expect(code).toBe(0);
+    expect(statSync(paths.agents).mode & 0o777).toBe(0o700);
   });
 });

@@ -49,6 +49,7 @@ export function actionHelp(name: string, action: Action): string {
     "",
     ...wrapped(`usage: ${["rookery", name, action.usage, "[flags]"].filter(Boolean).join(" ")}`, "", "         "),
     "",
+    ...(action.examples ? ["examples:", ...action.examples.map((one) => `  ${one}`), ""] : []),
     "flags:",
     ...optionLines({ ...options, ...GLOBAL_OPTIONS }),
   ]);

@@ -137,7 +137,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/budget.ts")).budgetCommand,
   },
   doctor: {
-    summary: "list what you should check in this home",
+    summary: "check this home and the engine, and say what helps",
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,
   },
   repair: {

@@ -1,5 +1,6 @@
 /** Builds what handlers work with, for every surface of one engine: the HTTP port, the control socket, or a command. */
 import type { Config } from "../../config/config-schema.ts";
+import type { HomePaths } from "../../config/paths.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import { dayIn } from "../../engine/budgets/budget-settings.ts";
 import type { RookeryNode } from "../node/open-node.ts";
@@ -30,7 +31,9 @@ export interface ContextOptions {
   /** The current configuration: a reload changes it. */
   readonly config: () => Config;
   readonly reload: Reload;
-  readonly tokenFile: string;
+  readonly paths: HomePaths;
+  /** Default: that of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Absent: no token is the home's own. */
   readonly rootToken?: string;
   readonly version: string;
@@ -38,12 +41,12 @@ export interface ContextOptions {
 }
 
 export async function createContext(options: ContextOptions, stopping: AbortSignal): Promise<GatewayContext> {
-  const { node, config, reload, version } = options;
+  const { node, config, reload, version, paths, env = process.env } = options;
   const { ports, agents, triggers, remoteNodes, isShared = remoteNodes !== undefined } = node;
   const { clock, log } = ports;
   const runEvents = new RunEventHub(agents.events, remoteNodes);
   const tokens = await TokenService.open({
-    storage: isShared ? sharedTokenStorage(ports) : fileTokenStorage(options.tokenFile),
+    storage: isShared ? sharedTokenStorage(ports) : fileTokenStorage(paths.tokens),
     root: options.rootToken,
     now: () => clock.now(),
     log,
@@ -59,6 +62,8 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     ports,
     triggers,
     config,
+    paths,
+    env,
     reload,
     remoteNodes,
     tokens,

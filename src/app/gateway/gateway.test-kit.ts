@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
 import { defined } from "../../core/defined.ts";
@@ -26,7 +26,12 @@ export interface GatewayOptions extends Omit<HereOptions, "rootToken" | "paths">
 /** The HTTP port of an engine, and its control socket. */
 export async function openGateway({ tokenFile, control, ...options }: GatewayOptions): Promise<Port> {
   const rootToken = () => ROOT_TOKEN;
-  const served = serveHere({ version: "0.0.0", ...options, paths: { tokens: tokenFile }, rootToken });
+  const served = serveHere({
+    version: "0.0.0",
+    ...options,
+    paths: { ...homePaths(dirname(tokenFile)), tokens: tokenFile },
+    rootToken,
+  });
   const port = await served.listen({ port: 0 });
   const socket = control === undefined ? undefined : await openControl(control, options.node.ports, served.server);
   const close = async (): Promise<void> => void (await Promise.all([socket?.close(), served.close()]));

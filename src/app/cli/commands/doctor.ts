@@ -1,95 +1,90 @@
-/** `rookery doctor`: lists what the owner should check in this home. Each check reads and changes nothing. */
-import { readFileSync } from "node:fs";
-import type { SandboxChoice } from "../../../adapters/sandbox/open-sandbox.ts";
-import type { SandboxKind } from "../../../adapters/sandbox/sandbox.ts";
-import { sharedBeforeFile } from "../../../config/paths.ts";
+/** `rookery doctor`: lists what the owner should check in this home. A running engine checks itself; without one the command does. */
+import type { DoctorFacts } from "../../operations/doctor/check.ts";
+import type { DoctorItem, DoctorReport } from "../../operations/doctor/examine.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { printList } from "../print.ts";
 
-interface Finding {
-  readonly problem: string;
-  /** What to do about it. */
-  readonly advice: string;
-}
-
-type Check = (context: CommandContext) => Promise<readonly Finding[]> | readonly Finding[];
-
-const CHECKS: readonly Check[] = [sharedWorkspace, oldTokens, missingSandbox, connectors];
-
 export const doctorCommand = defineAction({
-  summary: "list what you should check in this home",
-  description: "Reads and changes nothing. Exits with 1 if there is something to check.",
+  summary: "check this home and the engine, and say what helps",
+  description:
+    "Each check reads and changes nothing. Exits with 1 if there is a problem. --fix repairs what can be repaired without deleting anything, then checks again.",
+  options: {
+    fix: { type: "boolean", description: "repair what can be repaired without deleting anything" },
+    quiet: { type: "boolean", short: "q", description: "show only problems and notices" },
+  },
+  examples: ["rookery doctor", "rookery doctor --fix", "rookery doctor --quiet --json"],
   async run(context) {
-    const findings = (await Promise.all(CHECKS.map((check) => check(context)))).flat();
-    const sandbox = (await sandboxOf(context)).sandbox?.kind ?? null;
-    const line = ({ problem, advice }: Finding): string => `${problem.trimEnd()}\n  ${advice}`;
-    const before = sandbox === null ? [] : [SANDBOX_TEXTS[sandbox]];
-    printList(context, { items: findings, more: { sandbox }, line, before, empty: "Nothing to check." });
-    return findings.length === 0 ? undefined : 1;
+    const { flags } = context;
+    const before = await report(context);
+    const done = flags.fix ? await fixAll(context, before) : [];
+    const { items, problems, notices } = done.length > 0 ? await report(context) : before;
+    const shown = flags.quiet ? items.filter(({ status }) => status === "problem" || status === "notice") : items;
+    const sum =
+      problems + notices === 0
+        ? "Nothing to do."
+        : `${counted(problems, "problem")}, ${counted(notices, "notice")}.${items.some(({ fixable }) => fixable) ? " `rookery doctor --fix` repairs some." : ""}`;
+    printList(context, {
+      items: shown,
+      more: { problems, notices, fixed: done },
+      before: done,
+      line: (item) => context.here(lineOf(item)),
+      empty: "",
+      after: [sum],
+    });
+    return problems === 0 ? undefined : 1;
   },
 });
 
-const SANDBOX_TEXTS: Readonly<Record<SandboxKind, string>> = {
-  srt: "Commands of agents run in the sandbox runtime; the network is limited to sandbox.domains.",
-  bwrap: "Commands of agents run in bubblewrap, without network. For sandbox.domains install socat.",
-  docker: "Commands of agents run in Docker, without network.",
-};
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-async function sandboxOf({ loadConfig }: CommandContext): Promise<SandboxChoice> {
-  const { openSandbox } = await import("../../../adapters/sandbox/open-sandbox.ts");
-  const { kind, dockerImage } = (await loadConfig()).config.sandbox;
-  return openSandbox({ sandbox: kind, dockerImage });
+const MARKS: Readonly<Record<DoctorItem["status"], string>> = { ok: "✓", notice: "!", problem: "✗", skipped: "–" };
+
+const NAME_WIDTH = 17;
+
+const lineOf = ({ check, status, text, help }: DoctorItem): string =>
+  `${MARKS[status]} ${check.padEnd(NAME_WIDTH)}${text}${help === null ? "" : `\n${" ".repeat(NAME_WIDTH + 2)}${help}`}`;
+
+async function report(context: CommandContext): Promise<DoctorReport> {
+  const { findEngine } = await import("../../gateway/control/find-engine.ts");
+  const transport = await findEngine(context.home);
+  if (transport) {
+    const { EngineApi } = await import("../../client/engine-api.ts");
+    return new EngineApi(transport).get<DoctorReport>("/api/doctor");
+  }
+  const { examine } = await import("../../operations/doctor/examine.ts");
+  const { DOCTOR_CHECKS } = await import("../../gateway/doctor/doctor-checks.ts");
+  return withFacts(context, (facts) => examine(DOCTOR_CHECKS, facts));
 }
 
-async function missingSandbox(context: CommandContext): Promise<readonly Finding[]> {
-  const { INSTALL } = await import("../../../adapters/sandbox/open-sandbox.ts");
-  const { sandbox, problems } = await sandboxOf(context);
-  if (sandbox) return [];
-  return [{ problem: `Agents cannot run commands: there is no sandbox (${problems.join(". ")}).`, advice: INSTALL }];
+async function fixAll(context: CommandContext, found: DoctorReport): Promise<readonly string[]> {
+  const { repairFound } = await import("../../operations/doctor/examine.ts");
+  const { DOCTOR_CHECKS } = await import("../../gateway/doctor/doctor-checks.ts");
+  return withFacts(context, (facts) => repairFound(DOCTOR_CHECKS, facts, found));
 }
 
-/** Tokens that were minted before each belonged to the owner, to an application or to a person. */
-async function oldTokens({ paths }: CommandContext): Promise<readonly Finding[]> {
-  const { OWNER } = await import("../../gateway/auth/principal.ts");
-  const { isOldToken } = await import("../../gateway/auth/token-service.ts");
-  const { withTokens } = await import("../with-tokens.ts");
-  const old = (await withTokens(paths, (service) => service.list(OWNER))).filter(isOldToken);
-  if (old.length === 0) return [];
-  const listed = old.map(({ id, name }) => `${id} (${name})`).join(", ");
-  return [
-    {
-      problem: `Minted before tokens belonged to someone: ${listed}. Two of them that name the same user share a conversation.`,
-      advice: "Mint new ones (rookery tokens mint NAME --app APP, or --person ID) and revoke these.",
-    },
-  ];
-}
-
-/** Accounts on channels that cannot connect. */
-async function connectors(context: CommandContext): Promise<readonly Finding[]> {
-  if (Object.keys((await context.loadConfig()).config.connectors).length === 0) return [];
-  const { withApi } = await import("../client/with-api.ts");
-  const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/connectors" }))) as {
-    items: readonly { name: string; channel: string; state: string; detail: string }[];
-  };
-  return items
-    .filter(({ state }) => state === "failing")
-    .map(({ name, channel, detail }) => ({
-      problem: `The account ${name} on ${channel} does not work: ${detail}`,
-      advice: `Check connectors.${name} in the configuration, then rookery connectors.`,
-    }));
-}
-
-/** What everyone shared before each person had an own directory. */
-function sharedWorkspace({ paths }: CommandContext): readonly Finding[] {
-  const file = sharedBeforeFile(paths);
+/** What this process can open without an engine. What cannot be opened is a finding, not an error. */
+async function withFacts<T>(context: CommandContext, use: (facts: DoctorFacts) => Promise<T>): Promise<T> {
+  const { paths, env } = context;
+  const { errorText } = await import("../../../core/errors.ts");
+  const { loadConfig } = await import("../../../config/load-config.ts");
+  const base = { paths, env, now: Date.now() };
+  const loaded = await loadConfig(paths, env).then(
+    ({ config }) => ({ config }),
+    (error) => ({ configProblem: (error as Error).message }),
+  );
+  const { readHome } = await import("../read-home.ts");
+  const { StoreMissingError } = await import("../../../core/errors.ts");
+  let used: Promise<T> | undefined;
   try {
-    return [
-      {
-        problem: readFileSync(file, "utf8"),
-        advice: `Move what belongs to others into ${paths.people}, then delete ${file}.`,
-      },
-    ];
-  } catch {
-    return [];
+    return await readHome(paths, (store) => {
+      used = use({ ...base, ...loaded, store });
+      return used;
+    });
+  } catch (error) {
+    // The store was open: the error is that of the work.
+    if (used) return used;
+    const isUnused = error instanceof StoreMissingError;
+    const storeProblem = isUnused || "configProblem" in loaded ? undefined : errorText(error);
+    return use({ ...base, ...loaded, storeProblem });
   }
 }

@@ -2,6 +2,7 @@
 
 import { RookeryError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
+import { assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { LIST } from "./params.ts";
 
@@ -113,6 +114,29 @@ const nodesRoute = defineRoute({
   handle: async ({ context }) => ({ json: listOf(await context.ports.store.nodes()) }),
 });
 
+const doctorRoute = defineRoute({
+  method: "GET",
+  path: "/api/doctor",
+  access: "operate",
+  action: "manage.health",
+  tag: "health",
+  summary: "What `rookery doctor` checks: one sentence for each check, and what helps; reads and changes nothing",
+  answers: {
+    status: 200,
+    holds:
+      "`{ items: [{ check, status, text, help, fixable }], next: null, problems, notices }`; `status` is ok, notice, problem or skipped",
+  },
+  async handle({ context, principal }) {
+    assertOwner(principal);
+    const { examine } = await import("../../operations/doctor/examine.ts");
+    const { DOCTOR_CHECKS } = await import("../doctor/doctor-checks.ts");
+    const { agents, ports, paths, env } = context;
+    const engine = { connectors: ports.connectors, degraded: agents.degraded };
+    const facts = { paths, env, now: ports.clock.now(), config: context.config(), store: ports.store, engine };
+    return { json: await examine(DOCTOR_CHECKS, facts) };
+  },
+});
+
 const openApiRoute = defineRoute({
   method: "GET",
   path: "/openapi.json",
@@ -126,4 +150,4 @@ const openApiRoute = defineRoute({
 
 /** Loaded at the start, see eager-routes.ts. */
 export const probeRoutes: readonly Route[] = [healthzRoute, readyzRoute];
-export const healthRoutes: readonly Route[] = [metricsRoute, openApiRoute, healthRoute, nodesRoute];
+export const healthRoutes: readonly Route[] = [metricsRoute, openApiRoute, healthRoute, nodesRoute, doctorRoute];

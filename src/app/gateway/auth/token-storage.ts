@@ -48,6 +48,15 @@ export function fileTokenStorage(file: string): TokenStorage {
 const FACT = "api.tokens";
 const MAX_TRIES = 20;
 
+/** The records of the home and of its store, for a report. Throws if they are unreadable. */
+export async function readTokens(
+  file: string,
+  store: { fact(key: string): Promise<string | undefined> } | undefined,
+): Promise<readonly TokenRecord[]> {
+  const shared = await store?.fact(FACT);
+  return [...readTokenFile(file), ...(shared === undefined ? [] : parseTokens(shared))];
+}
+
 export function sharedTokenStorage({ store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">): TokenStorage {
   let seen: string | null | undefined;
   const parse = (text: string | null): readonly TokenRecord[] => {

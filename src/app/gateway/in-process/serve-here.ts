@@ -24,8 +24,8 @@ export interface ServedHere {
   close(): Promise<void>;
 }
 
-export interface HereOptions extends Pick<ContextOptions, "node" | "config" | "routes"> {
-  readonly paths: Pick<HomePaths, "tokens">;
+export interface HereOptions extends Pick<ContextOptions, "node" | "config" | "routes" | "env"> {
+  readonly paths: HomePaths;
   /** The address of the shared store, if the node uses one. */
   readonly store?: string;
   /** The token of the owner, for `fetch` and the HTTP port. Read with the first request. */
@@ -59,11 +59,11 @@ export function serveHere(options: HereOptions): ServedHere {
 }
 
 async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
-  const { node, config, paths, store, rootToken, reload = cannotReload, routes } = options;
+  const { node, config, paths, env, store, rootToken, reload = cannotReload, routes } = options;
   const [{ closeContext, createContext, loadRoutes }, early, { lazyRouter }, { readVersion }, here] =
     await loadGateway(first);
   const { version = readVersion() } = options;
-  const about = { node, config, reload, tokenFile: paths.tokens, rootToken: rootToken?.(), version, routes };
+  const about = { node, config, reload, paths, env, rootToken: rootToken?.(), version, routes };
   const context = await createContext(about, stopping);
   const router = lazyRouter(routes ?? early, () => loadRoutes(options));
   let server: HttpServer | undefined;

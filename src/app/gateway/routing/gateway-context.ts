@@ -1,5 +1,6 @@
 /** What handlers work with: the engine, the tokens and limits, the events and the open streams. One per gateway. */
 import type { Config } from "../../../config/config-schema.ts";
+import type { HomePaths } from "../../../config/paths.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
@@ -23,6 +24,10 @@ export interface GatewayContext {
   readonly triggers: Triggers;
   /** The current configuration. Call it at each use: a reload changes part of it. */
   readonly config: () => Config;
+  /** The home of this process. */
+  readonly paths: HomePaths;
+  /** The environment of this process, with the keys of models. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** `by`: who asked for it. Default: the owner, who changed the file. */
   readonly reload: Reload;
   readonly tokens: TokenService;

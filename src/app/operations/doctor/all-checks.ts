@@ -1,0 +1,25 @@
+/** The checks that need no gateway, in the order of the report. A feature adds its own check here. */
+import type { DoctorCheck } from "./check.ts";
+import { connectorsCheck, exposureCheck, modelCheck, sandboxCheck } from "./checks/outside.ts";
+import { configurationCheck, plainFilesCheck, sharedWorkspaceCheck, storeCheck } from "./checks/store.ts";
+import { clockCheck, diskCheck, nodeCheck, permissionsCheck } from "./checks/system.ts";
+import { budgetsCheck, deliveriesCheck, runsCheck, schedulesCheck } from "./checks/work.ts";
+
+export const CHECKS: readonly DoctorCheck[] = [
+  nodeCheck,
+  diskCheck,
+  permissionsCheck,
+  clockCheck,
+  configurationCheck,
+  storeCheck,
+  plainFilesCheck,
+  runsCheck,
+  deliveriesCheck,
+  schedulesCheck,
+  connectorsCheck,
+  modelCheck,
+  budgetsCheck,
+  exposureCheck,
+  sandboxCheck,
+  sharedWorkspaceCheck,
+];
