@@ -1,0 +1,76 @@
+/**
+ * Which mutants the compiler finds: those are no mistakes that tests could find, and do not count. Many are checked at
+ * once, one per file, in a copy of the sources.
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Mutant, mutated } from "./mutant.ts";
+
+/** What is unused or unreachable is a matter of style here, not of types. */
+const LOOSE = ["--noUnusedLocals", "false", "--noUnusedParameters", "false", "--allowUnreachableCode", "true"];
+const COPIED = ["src", "test", "bench", "scripts", "examples", "tsconfig.json", "package.json", "vitest.config.ts"];
+
+export function refusedByTypes(root: string, mutants: readonly Mutant[]): ReadonlySet<string> {
+  const candidates = mutants.filter((one) => one.file.endsWith(".ts"));
+  const refused = new Set<string>();
+  const directory = mkdtempSync(join(tmpdir(), "rookery-mutate-types-"));
+  try {
+    for (const name of COPIED) cpSync(join(root, name), join(directory, name), { recursive: true });
+    symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
+    for (const batch of batches(candidates)) checkBatch(root, directory, batch, refused);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+  return refused;
+}
+
+function checkBatch(root: string, directory: string, batch: readonly Mutant[], refused: Set<string>): void {
+  if (batch.length === 0) return;
+  for (const one of batch)
+    writeFileSync(join(directory, one.file), mutated(readFileSync(join(root, one.file), "utf8"), one));
+  const bad = filesWithErrors(directory);
+  for (const one of batch) writeFileSync(join(directory, one.file), readFileSync(join(root, one.file), "utf8"));
+  const own = batch.filter((one) => bad.has(one.file));
+  for (const one of own) refused.add(one.id);
+  const elsewhere = [...bad].some((file) => !batch.some((one) => one.file === file));
+  if (!elsewhere) return;
+  const rest = batch.filter((one) => !bad.has(one.file));
+  const [only] = rest;
+  // An error in a file that was not changed: whose it is shows only by halving.
+  if (rest.length === 1 && only) refused.add(only.id);
+  else if (rest.length < batch.length) checkBatch(root, directory, rest, refused);
+  else {
+    checkBatch(root, directory, rest.slice(0, rest.length / 2), refused);
+    checkBatch(root, directory, rest.slice(rest.length / 2), refused);
+  }
+}
+
+function filesWithErrors(directory: string): ReadonlySet<string> {
+  const result = spawnSync(join(directory, "node_modules/.bin/tsc"), ["--noEmit", "--pretty", "false", ...LOOSE], {
+    cwd: directory,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 ** 2,
+  });
+  const found = new Set<string>();
+  for (const line of result.stdout.split("\n")) {
+    const file = /^([^\s(]+)\(\d+,\d+\): error/.exec(line)?.[1];
+    if (file !== undefined) found.add(file);
+  }
+  return found;
+}
+
+/** Batches in which no file comes twice. */
+function batches(mutants: readonly Mutant[]): readonly (readonly Mutant[])[] {
+  const found: Mutant[][] = [];
+  const count = new Map<string, number>();
+  for (const one of mutants) {
+    const index = count.get(one.file) ?? 0;
+    count.set(one.file, index + 1);
+    const batch = found[index] ?? [];
+    batch.push(one);
+    found[index] = batch;
+  }
+  return found;
+}

@@ -1,0 +1,111 @@
+/** The mistakes that `npm run mutate` makes, and how it knows which tests can see them. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { marked, pieceAt, piecesOf } from "./coverage.ts";
+import { isEquivalent, loadEquivalent, outdated } from "./equivalent.ts";
+import { mutated } from "./mutant.ts";
+import { allMutants, sampleOf } from "./plan.ts";
+import { sqlMutants } from "./sql-mutants.ts";
+import { parse } from "./syntax.ts";
+import { typescriptMutants } from "./typescript-mutants.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
+
+describe("a mistake in TypeScript", () => {
+  test.each([
+    ["guard dropped", "function f(a) { if (a) return; g(); }", "function f(a) { if (false) return; g(); }"],
+    ["two effects swapped", "function f() { save(); send(); }", "function f() { send();\nsave(); }"],
+    ["await forgotten", "async function f() { await save(); }", "async function f() { void save(); }"],
+    ["flag not cleared", "function f() { busy = false; }", "function f() { undefined; }"],
+    ["boundary moved", "const late = a < b;", "const late = a <= b;"],
+    ["boundary moved", "const page = 100;", "const page = (100 - 1);"],
+    [
+      "branch of a union left out",
+      'switch (a) { case "x": f(); break; }',
+      'switch (a) { case ("x" + "?"): f(); break; }',
+    ],
+    ["signal ignored", "f({ signal: abort.signal });", "f({ signal: undefined });"],
+    ["default lost", "const a = b ?? 1;", "const a = b;"],
+    ["one of two conditions enough", "const a = b && c;", "const a = b || c;"],
+    ["not cancelled or released", "function f() { clearTimeout(timer); }", "function f() { ; }"],
+    ["the wrong one of two", "f(runId, agentId);", "f(agentId, agentId);"],
+    [
+      "SQL: condition left out",
+      "const q = `SELECT 1 FROM a WHERE b = 1\n AND c = 2\n`;",
+      "const q = `SELECT 1 FROM a WHERE b = 1\n \n`;",
+    ],
+  ])("%s: %s", (operator, source, wanted) => {
+    const made = typescriptMutants("x.ts", source).filter((one) => one.operator === operator);
+    expect(made.map((one) => mutated(source, one))).toContain(wanted);
+  });
+
+  test("is never in the text of an error, in a log or in a type", () => {
+    const source = 'import a from "b";\ntype T = 1 | 2;\nthrow new UsageError("wants " + 1);\nlog.warn("late", 2);';
+    expect(typescriptMutants("x.ts", source)).toEqual([]);
+  });
+
+  test("leaves a file that can be read, wherever it stands", () => {
+    const file = "src/engine/inbox/decide.ts";
+    const source = readFileSync(`${ROOT}/${file}`, "utf8");
+    const mutants = typescriptMutants(file, source);
+    expect(mutants.length).toBeGreaterThan(50);
+    for (const one of sampleOf(mutants, 60, 1)) expect(() => parse(mutated(source, one)), one.id).not.toThrow();
+    expect(new Set(mutants.map((one) => one.id)).size).toBe(mutants.length);
+  });
+});
+
+describe("a mistake in SQL", () => {
+  test.each([
+    ["SQL: lock left out", "SELECT 1 FROM a FOR UPDATE SKIP LOCKED;", "SELECT 1 FROM a ;"],
+    ["SQL: order turned round", "SELECT 1 FROM a ORDER BY b;", "SELECT 1 FROM a ORDER BY b DESC;"],
+    ["SQL: guard dropped", "IF a > b THEN RETURN; END IF;", "IF false THEN RETURN; END IF;"],
+    ["SQL: boundary moved", "WHERE a <= b", "WHERE a < b"],
+    ["SQL: negation dropped", "WHERE a IS NOT NULL", "WHERE a IS NULL"],
+  ])("%s: %s", (operator, source, wanted) => {
+    const made = sqlMutants("x.sql", source).filter((one) => one.operator === operator);
+    expect(made.map((one) => mutated(source, one))).toContain(wanted);
+  });
+
+  test("is never in a comment", () => {
+    expect(sqlMutants("x.sql", "-- WHERE a <= b AND c IS NULL\n")).toEqual([]);
+  });
+});
+
+describe("a sample", () => {
+  test("is the same for the same seed, another for another, and never holds one twice", () => {
+    const all = allMutants(ROOT, ["src/engine/inbox"]);
+    const ids = (seed: number): readonly string[] => sampleOf(all, 20, seed).map((one) => one.id);
+    expect(ids(1)).toEqual(ids(1));
+    expect(ids(1)).not.toEqual(ids(2));
+    expect(new Set(ids(1)).size).toBe(20);
+  });
+});
+
+describe("the marks of the coverage", () => {
+  test("change nothing that a program does, and name the smallest piece that ran", () => {
+    const source =
+      "const f = (a) => a + 1; function g(a) { if (a) { return f(a); } return ({ a }); } globalThis.tried = [g(1), g(0)];";
+    const met = new Set<number>();
+    const world = { rookeryMark: (_file: string, index: number) => met.add(index), tried: undefined as unknown };
+    new Function("globalThis", marked("x.ts", source))(world);
+    expect(world.tried).toEqual([2, { a: 0 }]);
+    const pieces = piecesOf(source);
+    expect(met.has(pieceAt(pieces, source.indexOf("return f")))).toBe(true);
+    expect(pieceAt(pieces, source.indexOf("const"))).toBe(0);
+  });
+});
+
+describe("the list of equivalent mutants", () => {
+  test("names lines that exist, mutants that are made, and a reason for each", () => {
+    const list = loadEquivalent();
+    expect(outdated(ROOT, list)).toEqual([]);
+    const mutants = allMutants(ROOT, [...new Set(list.map((one) => one.file))]);
+    for (const one of list) {
+      expect(one.reason.length, one.line).toBeGreaterThan(15);
+      expect(
+        mutants.some((mutant) => isEquivalent(ROOT, [one], mutant)),
+        `${one.file}: ${one.line}`,
+      ).toBe(true);
+    }
+  });
+});
