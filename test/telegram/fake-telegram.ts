@@ -32,6 +32,8 @@ export interface FakeOptions {
   readonly username?: string;
   /** Methods the server does not have, such as `sendRichMessage` on an old one. */
   readonly without?: readonly string[];
+  /** Where a request to the address of a webhook goes in this test. */
+  readonly reach?: (url: string) => string;
 }
 
 const MESSAGE_METHODS = new Set([
@@ -71,6 +73,13 @@ export class FakeTelegram {
   #nextMessage = 1;
   #poll: { end: (updates: readonly unknown[] | "conflict") => void } | undefined;
   #watchers: (() => void)[] = [];
+  /** Where updates are brought; undefined: they are asked for. */
+  webhook: { readonly url: string; readonly secret: string } | undefined;
+  /** How each update was answered that was brought. */
+  readonly brought: { readonly update: number; readonly status: number }[] = [];
+  #bringing: Promise<void> | undefined;
+  #lastError: { at: number; text: string } | undefined;
+  #closed = false;
 
   constructor(options: FakeOptions = {}) {
     this.#options = options;
@@ -93,7 +102,9 @@ export class FakeTelegram {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     for (const socket of this.#sockets) socket.destroy();
+    await this.#bringing;
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
@@ -256,6 +267,12 @@ export class FakeTelegram {
       this.conflicts += 1;
       this.#poll.end("conflict");
     }
+    if (this.webhook) {
+      const description = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first";
+      answer(response, 409, { description });
+      this.#changed();
+      return;
+    }
     const { offset } = args as { offset?: number };
     if (offset !== undefined) {
       this.#updates = this.#updates.filter((one) => !Number.isSafeInteger(one?.update_id) || one.update_id >= offset);
@@ -284,7 +301,41 @@ export class FakeTelegram {
   }
 
   #answerPoll(): void {
+    if (this.webhook && this.#updates.length > 0) this.#bringing ??= this.#bring();
     this.#poll?.end(this.#updates.slice(0, 100));
+  }
+
+  /** Brings the first update that waits until it is taken, then the next. The real server brings those of other chats beside it. */
+  async #bring(): Promise<void> {
+    for (let failures = 0; this.webhook && !this.#closed && this.#updates.length > 0; ) {
+      const [update] = this.#updates;
+      const { url, secret } = this.webhook;
+      const status = await this.bringOnce(update, secret, url);
+      this.brought.push({ update: update?.update_id ?? 0, status });
+      if (status >= 200 && status < 300) this.#updates = this.#updates.filter((one) => one !== update);
+      else {
+        this.#lastError = { at: this.now() + ++failures, text: `Wrong response from the webhook: ${status}` };
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      this.#changed();
+    }
+    this.#bringing = undefined;
+  }
+
+  /** One request with one update; the status of the answer, 0 if there was none. */
+  async bringOnce(update: unknown, secret: string | undefined, url = this.webhook?.url ?? ""): Promise<number> {
+    const headers = {
+      "content-type": "application/json",
+      ...(secret && { "x-telegram-bot-api-secret-token": secret }),
+    };
+    const body = typeof update === "string" ? update : JSON.stringify(update);
+    try {
+      const answered = await fetch(this.#options.reach?.(url) ?? url, { method: "POST", headers, body });
+      await answered.text();
+      return answered.status;
+    } catch {
+      return 0;
+    }
   }
 
   #carryOut(method: string, args: Json): { ok: unknown } | { error: string } {
@@ -292,10 +343,25 @@ export class FakeTelegram {
       case "getMe":
         return { ok: { id: this.botId, is_bot: true, first_name: "Rook", username: this.username } };
       case "deleteWebhook":
+        this.webhook = undefined;
         return { ok: true };
       case "setWebhook":
+        if (!/^https:/u.test(String(args.url)))
+          return { error: "bad webhook: An HTTPS URL must be provided for webhook" };
         this.webhooks.push(args);
+        this.webhook = { url: String(args.url), secret: String(args.secret_token) };
+        this.#answerPoll();
         return { ok: true };
+      case "getWebhookInfo":
+        return {
+          ok: {
+            url: this.webhook?.url ?? "",
+            has_custom_certificate: false,
+            pending_update_count: this.#updates.length,
+            last_error_date: this.#lastError?.at,
+            last_error_message: this.#lastError?.text,
+          },
+        };
       case "setMyCommands":
         this.commands = args.commands as readonly unknown[];
         return { ok: true };

@@ -3,7 +3,7 @@ import { errorText, InvalidInputError } from "../../core/errors.ts";
 import type { Connector, ConnectorHealth, OutgoingDelivery, SendResult } from "../../core/ports/connector.ts";
 
 export interface ConnectorDefinition
-  extends Pick<Connector, "name" | "start" | "replayHorizonMs" | "once" | "lookup">,
+  extends Pick<Connector, "name" | "start" | "replayHorizonMs" | "once" | "lookup" | "receive">,
     Partial<Pick<Connector, "capabilities" | "sendingClass" | "health" | "stop">> {
   /**
    * Sends a delivery. Returns how it ended; nothing or a receipt means that the channel has it. An error it throws means that the
@@ -40,6 +40,8 @@ export function defineConnector(definition: ConnectorDefinition): Connector {
     start: (host) => definition.start(host),
     stop: async () => definition.stop?.(),
     health: () => definition.health?.() ?? OK,
+    receive:
+      definition.receive && ((request, host) => definition.receive?.(request, host) ?? Promise.resolve(undefined)),
     lookup: lookup && ((delivery) => lookup.call(definition, delivery)),
     async send(delivery, signal) {
       try {

@@ -85,14 +85,23 @@ function accountsOf({ config, home, env, ports }: ConfiguredDeps, kind: Connecto
     const settings = plain(live) as ConnectorAccount;
     if (kindOfAccount(name, settings) !== kind || !settings.enabled) return [];
     const accountId = accountIdOf(name, kind);
+    const webhookUrl = settings.webhook && webhookUrlOf(name, settings.webhook.url ?? config.gateway.publicUrl);
     return [
       {
         ...{ name, accountId },
-        fingerprint: fingerprintOf(settings, reveal),
-        open: () => KINDS[kind].open({ name, accountId, settings, reveal, ports }),
+        fingerprint: fingerprintOf({ ...settings, webhookUrl } as ConnectorAccount, reveal),
+        open: () => KINDS[kind].open({ name, accountId, settings, webhookUrl, reveal, ports }),
       },
     ];
   });
+}
+
+/** The account's path below a public address, which may have a path of its own. */
+function webhookUrlOf(name: string, address: string | undefined): string | undefined {
+  if (address === undefined) return undefined;
+  const url = new URL(address);
+  url.pathname = `${url.pathname.replace(/\/$/u, "")}/channels/${name}`;
+  return url.href;
 }
 
 /** A copy of a section of the live view: an account keeps the settings it was opened with. */

@@ -24,7 +24,7 @@ const accountSchema = section({
   apiRoot: httpUrl().optional(),
   pollSeconds: wholeNumber(0, 50).default(connectorDefaults.pollSeconds),
   webhook: section({
-    url: httpUrl(),
+    url: httpUrl().optional(),
     secret: secretSchema,
   }).optional(),
   rich: oneOf(["auto", "off"]).default(connectorDefaults.rich),

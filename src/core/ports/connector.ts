@@ -161,6 +161,26 @@ export interface LiveView {
   close(): void;
 }
 
+/** A request of a platform to the gateway, for an account that is called instead of asking. */
+export interface ChannelRequest {
+  /** The name of the account in the configuration, or that of a connector of the program. */
+  readonly account: string;
+  readonly method: "GET" | "POST";
+  readonly query: Readonly<Record<string, string>>;
+  /** By its name in lower case. */
+  header(name: string): string | undefined;
+  /** The body as it came: a signature is computed over these bytes. Bounded by `gateway.limits.bodyBytes`. */
+  readonly raw: Uint8Array;
+}
+
+/** What the platform is told. 401: the secret or the signature is wrong; it is counted like a wrong token. */
+export interface ChannelAnswer {
+  readonly status: number;
+  readonly text?: string;
+  /** The media type of the text. Default: plain text. */
+  readonly type?: string;
+}
+
 export interface Connector {
   readonly name: string;
   readonly capabilities: ConnectorCapabilities;
@@ -191,6 +211,12 @@ export interface Connector {
   send(delivery: OutgoingDelivery, signal: AbortSignal): Promise<SendResult>;
   /** Begins to show that a run works on an answer for this address. */
   view?(target: DeliveryContext, run: ShownRun): LiveView | undefined;
+  /**
+   * Takes a request of the platform to the gateway. Everything in it is durable when it resolves: the platform is answered afterwards. It
+   * may reject; then the platform is told to try again. Any node may get the request, also one that does not run the account, so it may be
+   * called before `start`. Undefined: there is no such account, or it is not called.
+   */
+  receive?(request: ChannelRequest, host: ConnectorHost): Promise<ChannelAnswer | undefined>;
   /** Reconcilable channels only: did this delivery arrive? */
   lookup?(delivery: OutgoingDelivery): Promise<"arrived" | "absent" | "unknown">;
 }

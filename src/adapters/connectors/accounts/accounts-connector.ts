@@ -106,6 +106,10 @@ export function accountsConnector(channel: string, traits: ChannelTraits, deps: 
         status: "retry",
         reason: `There is no account "${delivery.target.accountId ?? channel}" in the configuration.`,
       },
+    receive: async (request, given) =>
+      [...running.values()]
+        .find(({ account }) => account.name === request.account)
+        ?.supervised.receive?.(request, given),
     view: (target, run) => at(target)?.view?.(target, run),
     lookup: async (delivery) => at(delivery.target)?.lookup?.(delivery) ?? "unknown",
   };

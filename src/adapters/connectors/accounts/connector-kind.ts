@@ -12,6 +12,8 @@ export interface AccountToOpen {
   readonly name: string;
   readonly accountId?: string;
   readonly settings: ConnectorAccount;
+  /** Where its platform calls the gateway: the public address and the account's path. Undefined if no public address is known. */
+  readonly webhookUrl?: string;
   /** Throws a `ConfigError` if the secret is missing. */
   reveal(secret: Secret): string;
   readonly ports: { readonly clock: Clock; readonly log: Log; readonly store: Store; readonly ids: Ids };

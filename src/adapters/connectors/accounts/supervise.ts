@@ -25,6 +25,8 @@ export function supervise(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Supervised {
   let running: Connector | undefined;
+  /** Takes requests while the account runs on another node, or has not started yet. It is never started. */
+  let standby: Promise<Connector> | undefined;
   let wanted = false;
   let failures = 0;
   let lastError: { at: number; text: string } | undefined;
@@ -71,6 +73,7 @@ export function supervise(
       changing = changing.then(async () => {
         const was = running;
         running = undefined;
+        standby = undefined;
         await was
           ?.stop()
           .catch((error) => log.warn("an account did not stop", { account: name, error: errorText(error) }));
@@ -86,6 +89,14 @@ export function supervise(
     },
     admit: (target) => (running ? (running.admit?.(target) ?? 0) : WAIT_FOR_START_MS),
     send: async (delivery, signal) => running?.send(delivery, signal) ?? { status: "retry", reason: notRunning },
+    async receive(request, host) {
+      if (running) return running.receive?.(request, host);
+      standby ??= open().catch((error) => {
+        standby = undefined;
+        throw error;
+      });
+      return (await standby).receive?.(request, host);
+    },
     view: (target, run) => running?.view?.(target, run),
     lookup: async (delivery) => running?.lookup?.(delivery) ?? "unknown",
   };

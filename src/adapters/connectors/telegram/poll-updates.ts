@@ -2,11 +2,10 @@
  * Asks the server for updates, one request after the other. The next request confirms all updates before its offset, so the offset
  * moves only behind updates that were handled, and those are committed. After a crash the same updates come again.
  */
-import { errorText, RookeryError } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import { sleep } from "../../../core/ports/clock.ts";
-import type { Log } from "../../../core/ports/log.ts";
 import type { BotApi } from "./bot-api.ts";
+import { handledOrSkipped, idOf, orderOf, type UpdateWork } from "./update-work.ts";
 
 /** What the bot is told. Reactions come only if they are named. */
 export const ALLOWED_UPDATES = [
@@ -19,17 +18,10 @@ export const ALLOWED_UPDATES = [
   "stopped_message_generation",
 ] as const;
 
-export interface PollDeps {
+export interface PollDeps extends UpdateWork {
   readonly api: BotApi;
   readonly clock: Clock;
-  readonly log: Log;
-  readonly account: string;
   readonly timeoutSeconds: number;
-  /** Durable when it resolves. May reject; the update comes again if the error is `retryable`. */
-  handle(update: unknown): Promise<void>;
-  /** The updates of one conversation are handled in order, those of others beside them. */
-  orderOf(update: unknown): string;
-  onProblem(text: string): void;
   onAnswer(): void;
 }
 
@@ -73,18 +65,13 @@ function problemText(call: { readonly status: string; readonly reason: string; r
   return call.reason;
 }
 
-const idOf = (update: unknown): number | undefined => {
-  const id = (update as { update_id?: unknown } | null)?.update_id;
-  return Number.isSafeInteger(id) ? (id as number) : undefined;
-};
-
 /** The next offset: behind the last update before the first one that failed. Undefined if no update has an id. */
 async function handleAll(
   deps: PollDeps,
   updates: readonly unknown[],
   tries: Map<number, number>,
 ): Promise<number | undefined> {
-  const byOrder = Map.groupBy(updates, deps.orderOf);
+  const byOrder = Map.groupBy(updates, orderOf);
   const failed: number[] = [];
   await Promise.all(
     [...byOrder.values()].map(async (ofOne) => {
@@ -98,33 +85,4 @@ async function handleAll(
   const ids = updates.map(idOf).filter((id) => id !== undefined);
   if (ids.length === 0) return undefined;
   return failed.length > 0 ? Math.min(...failed) : Math.max(...ids) + 1;
-}
-
-/** Refused by its content: it would be refused again. */
-const FINAL: ReadonlySet<string> = new Set(["invalid_input", "too_large", "denied"]);
-/** How often an update is tried that the code cannot read. Every other error may pass, such as that of a store that is away. */
-const MAX_TRIES = 3;
-const isUnreadable = (error: unknown): boolean =>
-  (error instanceof TypeError || error instanceof RangeError) && !("retryable" in error && error.retryable === true);
-
-/** An update that can never be handled is logged and skipped; it must not hold up the others (L14). */
-async function handledOrSkipped(deps: PollDeps, update: unknown, tries: Map<number, number>): Promise<boolean> {
-  const { handle, log, account, onProblem } = deps;
-  const id = idOf(update) ?? 0;
-  try {
-    await handle(update);
-    tries.delete(id);
-    return true;
-  } catch (error) {
-    const times = (tries.get(id) ?? 0) + 1;
-    tries.set(id, times);
-    const isFinal = error instanceof RookeryError ? FINAL.has(error.code) : isUnreadable(error) && times >= MAX_TRIES;
-    if (isFinal) tries.delete(id);
-    onProblem(errorText(error));
-    const message = isFinal
-      ? "an update cannot be handled and is skipped"
-      : "an update was not stored; it will come again";
-    log.warn(message, { account, update: id, error: errorText(error) });
-    return isFinal;
-  }
 }

@@ -12,14 +12,18 @@ import { type ChatView, draftIdOf, openView } from "./draft-view.ts";
 import { groupWindow } from "./group-window.ts";
 import { pollUpdates } from "./poll-updates.ts";
 import { type Bot, readUpdate } from "./read-update.ts";
+import { receiveUpdates } from "./receive-updates.ts";
 import { sendRates } from "./send-rates.ts";
 import { type Sender, sendText } from "./send-text.ts";
 import { type TakeIn, takeMessage, takeReaction, takeStop } from "./take-in.ts";
 import { takePress } from "./take-press.ts";
 import { TELEGRAM, TELEGRAM_CHANNEL } from "./telegram-kind.ts";
+import { setWebhook, type Webhook, watchWebhook } from "./watch-webhook.ts";
 
 export interface TelegramOptions extends AccountToOpen {
   readonly token: string;
+  /** Present: the server brings updates there. Absent: they are asked for. */
+  readonly webhook?: Webhook;
 }
 
 /** Longer than the longest poll. */
@@ -28,7 +32,8 @@ const ACCEPTED_REACTION = "👀";
 /** Drafts and typing marks of all chats in one second. */
 const VIEWS_PER_SECOND = 10;
 
-export function telegramConnector({ name, accountId, settings, token, ports }: TelegramOptions): Connector {
+export function telegramConnector(options: TelegramOptions): Connector {
+  const { name, accountId, settings, token, webhook, ports } = options;
   const { clock, log } = ports;
   const api = openBotApi({ token, apiRoot: settings.apiRoot ?? DEFAULT_API_ROOT, timeoutSeconds: CALL_SECONDS });
   const rates = sendRates(clock);
@@ -77,32 +82,47 @@ export function telegramConnector({ name, accountId, settings, token, ports }: T
     problem = { at: clock.now(), text };
     lastError = problem;
   };
+  const worked = (): void => {
+    problem = undefined;
+  };
+  const window = groupWindow(settings.groups.history);
+  const takeInFor = (host: ConnectorHost, by: Bot): TakeIn => ({
+    ...{ host, bot: by, accountId, activation: settings.groups.activation, window },
+    fetching: { api, files: host.files, maxBytes: settings.maxFileMb * 1_000_000 },
+  });
+  const work = { log, account: name, onProblem: failed };
+  let known: Promise<Bot> | undefined;
+  /** Who the bot is, for a request that comes before the account has started here. Asked once. */
+  const botNow = async (): Promise<Bot> => {
+    known ??= signIn(api, stop.signal).catch((error) => {
+      known = undefined;
+      throw error;
+    });
+    return bot ?? known;
+  };
+  const received = webhook && receiveUpdates(webhook.secret, work);
 
   return {
     name: TELEGRAM_CHANNEL,
     ...TELEGRAM.traits,
     once: true,
     async start(host: ConnectorHost) {
-      bot = await signIn(api, stop.signal);
-      const { activation, history } = settings.groups;
+      const signedIn = await signIn(api, stop.signal);
       sender.files = host.files;
-      const fetching = { api, files: host.files, maxBytes: settings.maxFileMb * 1_000_000 };
-      const takeIn: TakeIn = { host, bot, accountId, activation, fetching, window: groupWindow(history) };
       await registerCommands(api, host.commands ?? true, warn);
+      if (webhook) await setWebhook(api, webhook, stop.signal);
+      else await deleteWebhook(api, stop.signal);
+      bot = signedIn;
       log.info("a bot of Telegram is connected", { account: name, bot: bot.username });
-      polling = pollUpdates(
-        {
-          ...{ api, clock, log, account: name, timeoutSeconds: settings.pollSeconds },
-          handle: (update) => handle(takeIn, update),
-          orderOf,
-          onProblem: failed,
-          onAnswer: () => {
-            problem = undefined;
-          },
-        },
-        stop.signal,
-      );
+      const takeIn = takeInFor(host, bot);
+      const watching = { api, clock, onProblem: failed, onAnswer: worked };
+      const handleHere = (update: unknown): Promise<void> => handle(takeIn, update);
+      polling = webhook
+        ? watchWebhook(watching, webhook, stop.signal)
+        : pollUpdates({ ...work, ...watching, handle: handleHere, timeoutSeconds: settings.pollSeconds }, stop.signal);
     },
+    receive: async (request, host) =>
+      received?.take(request, async (update) => handle(takeInFor(host, await botNow()), update)),
     async stop() {
       stop.abort();
       for (const ofChat of views.values()) for (const view of ofChat) view.close();
@@ -137,16 +157,20 @@ export function telegramConnector({ name, accountId, settings, token, ports }: T
   };
 }
 
-/** Who the bot is. Rejects with what to do if the token is wrong. A webhook that is set would keep updates away. */
+/** Who the bot is. Rejects with what to do if the token is wrong. */
 async function signIn(api: BotApi, signal: AbortSignal): Promise<Bot> {
   const me = await api.call("getMe", undefined as never, signal);
   if (me.status === "refused" && (me.code === 401 || me.code === 404)) {
     throw new ConfigError("Telegram does not know this token.", { hint: "Copy the token of the bot from @BotFather." });
   }
   if (me.status !== "ok") throw new ChannelUnavailableError(`Telegram cannot be reached: ${me.reason}`);
+  return { id: me.result.id, username: me.result.username };
+}
+
+/** A webhook that is set keeps updates away from a bot that asks for them. */
+async function deleteWebhook(api: BotApi, signal: AbortSignal): Promise<void> {
   const gone = await api.call("deleteWebhook", {}, signal);
   if (gone.status !== "ok") throw new ChannelUnavailableError(`Telegram cannot be reached: ${gone.reason}`);
-  return { id: me.result.id, username: me.result.username };
 }
 
 /** The list that clients show after a slash. A failure changes nothing else. */
@@ -162,15 +186,6 @@ async function react(api: BotApi, chatId: string, messageId: string): Promise<vo
     message_id: Number(messageId),
     reaction: [{ type: "emoji", emoji: ACCEPTED_REACTION }],
   });
-}
-
-/** The updates of one chat are handled in order. */
-function orderOf(update: unknown): string {
-  const chats = Object.values(
-    (update ?? {}) as Record<string, { chat?: { id?: unknown }; message?: { chat?: { id?: unknown } } }>,
-  );
-  const chat = chats.map((one) => one?.chat?.id ?? one?.message?.chat?.id).find((id) => id !== undefined);
-  return String(chat ?? "");
 }
 
 /** True so many times in one second. */

@@ -28,9 +28,19 @@ export const TELEGRAM: ConnectorKindDefinition = {
     replayHorizonMs: 3 * DAY_MS,
   },
   async open(account) {
-    const { token } = account.settings;
+    const { token, webhook } = account.settings;
     if (!token) throw new ConfigError(`connectors.${account.name}.token is missing.`);
+    if (webhook && account.webhookUrl === undefined) {
+      throw new ConfigError(`connectors.${account.name}.webhook has no public address.`, {
+        hint: `Set connectors.${account.name}.webhook.url, or gateway.publicUrl.`,
+      });
+    }
     const { telegramConnector } = await import("./telegram-connector.ts");
-    return telegramConnector({ ...account, token: account.reveal(token) });
+    const url = account.webhookUrl ?? "";
+    return telegramConnector({
+      ...account,
+      token: account.reveal(token),
+      webhook: webhook && { url, secret: account.reveal(webhook.secret) },
+    });
   },
 };
