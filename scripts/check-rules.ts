@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { MAPS, mapProblems } from "./check-maps.ts";
+import { checkWeb, readWeb } from "./check-web.ts";
 import { LIST, patternProblems } from "./find-patterns.ts";
 import { maskSource } from "./mask-source.ts";
 
@@ -233,7 +234,12 @@ if (import.meta.main) {
   const root = join(import.meta.dirname, "..");
   const sources = readSources(root);
   const list = readFileSync(join(root, LIST), "utf8");
-  const breaches = [...checkRules(sources), ...treeBreaches(root, sources), ...patternProblems(sources, list)];
+  const breaches = [
+    ...checkRules(sources),
+    ...treeBreaches(root, sources),
+    ...patternProblems(sources, list),
+    ...checkWeb(readWeb(root)),
+  ];
   for (const { file, line, message } of breaches) console.error(`${file}:${line}: ${message}`);
   console.log(`rules: ${sources.size} files, ${breaches.length} breaches`);
   process.exitCode = breaches.length === 0 ? 0 : 1;

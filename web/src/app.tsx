@@ -1,6 +1,5 @@
 /** The whole page: the sign-in, or the frame with the current view. Views are loaded when they are first shown. */
-import { Component, type ComponentType } from "preact";
-import { lazy, Suspense } from "preact/compat";
+import { Component } from "preact";
 import { useEffect } from "preact/hooks";
 import { useBadges } from "./badges.ts";
 import { followServer } from "./live.ts";
@@ -8,14 +7,15 @@ import { route } from "./router.ts";
 import { session } from "./session.ts";
 import { t } from "./texts.ts";
 import { Keys } from "./ui/keys.tsx";
-import { Problem, Skeleton } from "./ui/parts.tsx";
+import { LazyView, type Loader, preload } from "./ui/lazy-view.tsx";
+import { Problem } from "./ui/parts.tsx";
 import { Shell, type ViewName } from "./ui/shell.tsx";
 import { Toasts } from "./ui/toast.tsx";
 import { Now } from "./views/now.tsx";
 import { SignIn } from "./views/sign-in.tsx";
 
 /** Loaded when they are first shown. The one that the address names is loaded while the page signs in. */
-const LOADERS: Readonly<Record<string, () => Promise<ComponentType>>> = {
+const LOADERS: Readonly<Record<string, Loader>> = {
   conversations: async () => (await import("./views/conversations.tsx")).Conversations,
   approvals: async () => (await import("./views/approvals.tsx")).Approvals,
   inbox: async () => (await import("./views/inbox.tsx")).Inbox,
@@ -29,13 +29,7 @@ const LOADERS: Readonly<Record<string, () => Promise<ComponentType>>> = {
   health: async () => (await import("./views/health.tsx")).HealthView,
 };
 
-const VIEWS: Readonly<Record<string, ComponentType>> = {
-  now: Now,
-  ...Object.fromEntries(
-    Object.entries(LOADERS).map(([view, load]) => [view, lazy(async () => ({ default: await load() }))]),
-  ),
-};
-void LOADERS[route.peek().view]?.();
+preload(LOADERS[route.peek().view]);
 
 export function App() {
   if (session.value.state !== "in") {
@@ -53,7 +47,7 @@ function SignedIn() {
   useEffect(followServer, []);
   useBadges();
   const { view, id } = route.value;
-  const View = VIEWS[view] ?? Now;
+  const load = LOADERS[view];
   useEffect(() => {
     document.title = `${t.nav[view as ViewName] ?? t.name} · ${t.name}`;
     if (id === undefined) document.getElementById("main")?.scrollTo(0, 0);
@@ -61,11 +55,7 @@ function SignedIn() {
   return (
     <Shell>
       <Keys />
-      <Guard key={view}>
-        <Suspense fallback={<Skeleton />}>
-          <View />
-        </Suspense>
-      </Guard>
+      <Guard key={view}>{load ? <LazyView load={load} /> : <Now />}</Guard>
       <Toasts />
     </Shell>
   );

@@ -1,6 +1,5 @@
 /** The entries of a conversation: what people and agents said, tools with their results, and marks of sessions and branches. */
-import type { ComponentChildren } from "preact";
-import { memo } from "preact/compat";
+import { Component, type ComponentChildren } from "preact";
 import { count, money } from "../format.ts";
 import { linkTo } from "../router.ts";
 import { t } from "../texts.ts";
@@ -24,7 +23,19 @@ interface EntryProps {
 /** How the history marks what no person wrote: schedules, reports, other agents. */
 const SYSTEM = "<system_message";
 
-export const EntryView = memo(function EntryView({ placed: { entry }, results, actions }: EntryProps) {
+/** Drawn again only if it, its results or its actions are others: a long conversation has many. */
+export class EntryView extends Component<EntryProps> {
+  override shouldComponentUpdate(next: EntryProps): boolean {
+    const { placed, results, actions } = this.props;
+    return next.placed !== placed || next.results !== results || next.actions !== actions;
+  }
+
+  render() {
+    return <OneEntry {...this.props} />;
+  }
+}
+
+function OneEntry({ placed: { entry }, results, actions }: EntryProps) {
   switch (entry.type) {
     case "message":
       if (entry.role === "user" && textOf(entry).startsWith(SYSTEM)) {
@@ -47,7 +58,7 @@ export const EntryView = memo(function EntryView({ placed: { entry }, results, a
     default:
       return null;
   }
-});
+}
 
 const Mark = ({ children }: { children: ComponentChildren }) => (
   <div class="chat-mark">
