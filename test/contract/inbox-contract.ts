@@ -70,6 +70,43 @@ export function inboxContract(open: Opener): void {
     },
   );
 
+  storeTest("a person drops a message that waits, once, whoever holds the agent", open, async (world) => {
+    const a = await world.agent("a");
+    const { seq } = await world.post(a.id, userBody("first"));
+    const { seq: taken } = await world.post(a.id, userBody("second"));
+    const drop = (of: number) => ({ op: "message.drop", agentId: a.id, seq: of, reason: "dropped by owner" }) as const;
+    await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [taken] }], a.owner);
+    const tries = await Promise.all([
+      world.commit([drop(seq)]),
+      world.commit([drop(seq)]),
+      world.commit([drop(taken)]),
+    ]);
+    expect(tries.map((one) => (one.ok ? "dropped" : one.refused)).sort()).toEqual(["conflict", "conflict", "dropped"]);
+    const message = await world.store.message(a.id, seq);
+    expect(message).toMatchObject({ state: "dropped", reason: "dropped by owner", settledAt: expect.any(Number) });
+    expect(message?.runId).toBeUndefined();
+    expect(await world.store.message(a.id, taken)).toMatchObject({ state: "taken" });
+    expect(await world.store.agent(a.id)).toMatchObject({ waiting: 0, cursor: taken });
+    // The holder can still release it: the counters are those of the store.
+    expect(await world.commit([{ op: "message.drop", agentId: idOf("none"), seq: 1, reason: "x" }])).toMatchObject({
+      ok: false,
+      refused: "missing",
+    });
+  });
+
+  storeTest(
+    "an agent whose last message was dropped is released, and no node finds work there",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      const { seq } = await world.post(a.id, userBody("first"));
+      await world.done([{ op: "message.drop", agentId: a.id, seq, reason: "dropped by owner" }]);
+      const [released] = await world.done([{ op: "agent.release" }], a.owner);
+      expect(released).toMatchObject({ released: true });
+      expect(await world.store.busyAgents({ limit: 10 })).toEqual([]);
+    },
+  );
+
   storeTest("two first messages under one session key make one agent", open, async (world) => {
     const first = await postFirst(world, "first");
     const second = await postFirst(world, "second");

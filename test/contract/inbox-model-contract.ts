@@ -8,6 +8,7 @@ import { closed, type Held, type Opener, resetBody, userBody, type World, worldO
 type Action =
   | { readonly do: "post"; readonly urgent: boolean }
   | { readonly do: "take"; readonly picks: readonly number[] }
+  | { readonly do: "drop"; readonly pick: number }
   | { readonly do: "settle"; readonly pick: number; readonly from: "waiting" | "taken" };
 
 const actions: fc.Arbitrary<Action[]> = fc.array(
@@ -19,6 +20,10 @@ const actions: fc.Arbitrary<Action[]> = fc.array(
         do: fc.constant("take" as const),
         picks: fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 3 }),
       }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant("drop" as const), pick: fc.nat({ max: 12 }) }),
     },
     {
       weight: 3,
@@ -35,11 +40,11 @@ const actions: fc.Arbitrary<Action[]> = fc.array(
 interface ModelMessage {
   readonly seq: number;
   readonly urgent: boolean;
-  state: "waiting" | "taken" | "answered";
+  state: "waiting" | "taken" | "answered" | "dropped";
 }
 
 export function inboxModelContract(open: Opener): void {
-  test("after any posts, takes and settlements, the inbox equals a plain list", async () => {
+  test("after any posts, takes, drops and settlements, the inbox equals a plain list", async () => {
     const opened = await open();
     const world = await worldOn(opened.store);
     let runs = 0;
@@ -75,6 +80,15 @@ async function act(world: World, held: Held, model: ModelMessage[], action: Acti
       const result = await world.commit([{ op: "message.take", runId: "r" as RunId, seqs }], held.owner);
       expect(result.ok).toBe(lawful);
       if (lawful) for (const seq of seqs) Object.assign(model[seq - 1] ?? {}, { state: "taken" });
+      return;
+    }
+    case "drop": {
+      const seq = Math.max(1, model.length - action.pick);
+      const lawful = model[seq - 1]?.state === "waiting";
+      // By a person, not by the agent's owner.
+      const result = await world.commit([{ op: "message.drop", agentId: held.id, seq, reason: "dropped by owner" }]);
+      expect(result.ok).toBe(lawful);
+      if (lawful) Object.assign(model[seq - 1] ?? {}, { state: "dropped" });
       return;
     }
     case "settle": {

@@ -56,6 +56,7 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
     branch: "owner",
     batch: ["settled", "owners.gone"],
   },
+  "message.drop": { sqlite: "messages.ts#dropMessage", form: "messages.ts", branch: "any" },
   "entries.append": {
     sqlite: "entries.ts#appendEntries",
     form: "entries.ts",

@@ -165,6 +165,8 @@ export type Op =
   /** This agent's person was told that the budget is used up. */
   | { readonly op: "budget.told"; readonly key: string }
   // Guarded by the row they change, not by an agent's owner.
+  /** A person drops a message. Refused unless it waits, so a message is either taken or dropped (L1). */
+  | { readonly op: "message.drop"; readonly agentId: AgentId; readonly seq: number; readonly reason: string }
   | {
       readonly op: "delivery.move";
       readonly id: DeliveryId;

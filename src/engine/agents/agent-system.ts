@@ -37,6 +37,7 @@ import { type Conversations, hostFor } from "./connector-host.ts";
 import { Deliveries } from "./deliveries.ts";
 import { type ConversationName, type DescribedConversation, describeConversation } from "./describe-conversation.ts";
 import { diagnose } from "./diagnose.ts";
+import { type DropRequest, dropMessage } from "./drop-message.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { LiveViews } from "./live-views.ts";
 import { MessageIngress, type PostRequest } from "./message-ingress.ts";
@@ -224,6 +225,14 @@ export class AgentSystem {
   /** The messages that wait at an agent, what each will do, and what was dropped. */
   whatWaits(agentId: AgentId): Promise<WhatWaits> {
     return whatWaits(this.#ports, this.#actors.get(agentId), this.#queue, agentId);
+  }
+
+  /** A person drops a message that waits. Durable when it resolves; rejects if the message does not wait any more. */
+  async dropMessage(request: DropRequest): Promise<Message> {
+    if (!this.#host) throw new InvariantError("AgentSystem must load before a message is dropped");
+    const dropped = await dropMessage(this.#host.ports, this.#host.node, request);
+    this.#emit({ type: "settled", messages: [dropped] });
+    return dropped;
   }
 
   /** What a status line shows of a conversation. `agent`: undefined before its first message. */

@@ -8,7 +8,7 @@ import type { DeliveryId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { submit } from "../commit/submit.ts";
 import type { Emit } from "../engine-event.ts";
-import { type AlsoMoved, dropDelivery, editDelivery, listDeliveries, retryDelivery } from "../outbox/dead-letters.ts";
+import { type ByPerson, dropDelivery, editDelivery, listDeliveries, retryDelivery } from "../outbox/dead-letters.ts";
 import { Mailboxes } from "../outbox/mailboxes.ts";
 import type { OutboxPorts } from "../outbox/outbox.ts";
 import { DEFAULT_WAITING, type WaitingOptions, WaitingSweep } from "../outbox/waiting-sweep.ts";
@@ -98,18 +98,18 @@ export class Deliveries {
   }
 
   /** Makes an ended delivery pending again (L12). The outbox takes it up at once. */
-  async retry(id: DeliveryId, also?: AlsoMoved): Promise<Delivery> {
-    return this.#moved(await retryDelivery(this.#ports, id, also));
+  async retry(id: DeliveryId, person?: ByPerson): Promise<Delivery> {
+    return this.#moved(await retryDelivery(this.#ports, id, person));
   }
 
   /** Sends an ended delivery, or one without a route, with another text. Durable when it resolves. */
-  async edit(id: DeliveryId, text: string, also?: AlsoMoved): Promise<Delivery> {
-    return this.#moved(await editDelivery(this.#ports, id, text, also));
+  async edit(id: DeliveryId, text: string, person?: ByPerson): Promise<Delivery> {
+    return this.#moved(await editDelivery(this.#ports, id, text, person));
   }
 
   /** Ends a delivery that waits as failed. The outbox takes up the next delivery to the same target at once (M17). */
-  async drop(id: DeliveryId, also?: AlsoMoved): Promise<Delivery> {
-    return this.#moved(await dropDelivery(this.#ports, id, also));
+  async drop(id: DeliveryId, person?: ByPerson): Promise<Delivery> {
+    return this.#moved(await dropDelivery(this.#ports, id, person));
   }
 
   #moved(delivery: Delivery): Delivery {

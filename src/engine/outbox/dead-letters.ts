@@ -1,4 +1,7 @@
-/** What a person can do with deliveries: list them, send one again, drop one. No delivery disappears on its own (L5). */
+/**
+ * What a person can do with deliveries: list them, send one again, as it was or edited, drop one. No delivery disappears on its own
+ * (L5). What someone does is one commit with its row of the audit log, and the delivery says who did it.
+ */
 
 import type { Delivery, DeliveryState } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
@@ -6,10 +9,16 @@ import type { AgentId, DeliveryId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 import { commitKnown } from "../commit/submit.ts";
+import { type Actor, auditOp } from "../people/audit-entry.ts";
 import { type DeliveryMove, moveChange } from "./send-delivery.ts";
 
 /** Makes ops of the delivery as it becomes, which are committed with its move. */
 export type AlsoMoved = (delivery: Delivery) => readonly Op[];
+
+export interface ByPerson {
+  readonly by?: Actor;
+  readonly also?: AlsoMoved;
+}
 
 type DeadLetterPorts = Pick<Ports, "store" | "ids" | "clock">;
 
@@ -22,12 +31,12 @@ export const listDeliveries = (
  * Sends an ended delivery once more, after all others of its target (M17). The person asked for the repetition (L12). One
  * without a route becomes `unroutable` again if there is still none.
  */
-export async function retryDelivery(ports: DeadLetterPorts, id: DeliveryId, also?: AlsoMoved): Promise<Delivery> {
+export async function retryDelivery(ports: DeadLetterPorts, id: DeliveryId, person: ByPerson = {}): Promise<Delivery> {
   const delivery = await existingDelivery(ports, id);
   assertMayRetry(delivery);
   const moved: Delivery = { ...delivery, state: "pending" };
-  const to: DeliveryMove = { to: "pending", reason: "retried by a person", toTail: true };
-  await move(ports, delivery, "outbox.retry", to, also?.(moved));
+  const to: DeliveryMove = { to: "pending", reason: `retried by ${nameOf(person)}`, toTail: true };
+  await move(ports, delivery, "outbox.retry", to, moved, person);
   return moved;
 }
 
@@ -36,19 +45,19 @@ export async function editDelivery(
   ports: DeadLetterPorts,
   id: DeliveryId,
   text: string,
-  also?: AlsoMoved,
+  person: ByPerson = {},
 ): Promise<Delivery> {
   const delivery = await existingDelivery(ports, id);
   assertMayRetry(delivery);
   const payload = { ...delivery.payload, text };
   const moved: Delivery = { ...delivery, state: "pending", payload };
-  const to: DeliveryMove = { to: "pending", reason: "edited by a person", toTail: true, payload };
-  await move(ports, delivery, "outbox.edit", to, also?.(moved));
+  const to: DeliveryMove = { to: "pending", reason: `edited by ${nameOf(person)}`, toTail: true, payload };
+  await move(ports, delivery, "outbox.edit", to, moved, person);
   return moved;
 }
 
 /** Ends a delivery that waits: for its next try, its reader or a route. */
-export async function dropDelivery(ports: DeadLetterPorts, id: DeliveryId, also?: AlsoMoved): Promise<Delivery> {
+export async function dropDelivery(ports: DeadLetterPorts, id: DeliveryId, person: ByPerson = {}): Promise<Delivery> {
   const delivery = await existingDelivery(ports, id);
   if (delivery.state === "sending" || delivery.endedAt !== undefined) {
     throw new InvalidInputError(`Delivery ${id} is ${delivery.state} and cannot be dropped.`, {
@@ -56,7 +65,8 @@ export async function dropDelivery(ports: DeadLetterPorts, id: DeliveryId, also?
     });
   }
   const moved: Delivery = { ...delivery, state: "failed" };
-  await move(ports, delivery, "outbox.drop", { to: "failed", reason: "dropped by a person" }, also?.(moved));
+  const to: DeliveryMove = { to: "failed", reason: `dropped by ${nameOf(person)}` };
+  await move(ports, delivery, "outbox.drop", to, moved, person);
   return moved;
 }
 
@@ -75,14 +85,20 @@ async function existingDelivery({ store }: DeadLetterPorts, id: DeliveryId): Pro
   return delivery;
 }
 
+const nameOf = ({ by }: ByPerson): string => by?.person ?? "a person";
+
 async function move(
   ports: DeadLetterPorts,
   delivery: Delivery,
-  site: string,
+  site: "outbox.retry" | "outbox.edit" | "outbox.drop",
   to: DeliveryMove,
-  also: readonly Op[] = [],
+  moved: Delivery,
+  { by, also }: ByPerson,
 ): Promise<void> {
+  const { id, agentId } = delivery;
   const change = moveChange(ports, site, delivery, to);
-  const result = await commitKnown(ports.store, { ...change, ops: [...change.ops, ...also] });
-  if (!result.ok) throw new InvalidInputError(`Delivery ${delivery.id} has changed in the meantime: ${result.detail}`);
+  const audit = by ? [auditOp(by, change.at, { action: site, target: id, agentId })] : [];
+  const ops = [...change.ops, ...audit, ...(also?.(moved) ?? [])];
+  const result = await commitKnown(ports.store, { ...change, ops });
+  if (!result.ok) throw new InvalidInputError(`Delivery ${id} has changed in the meantime: ${result.detail}`);
 }

@@ -52,7 +52,7 @@ export interface View extends Evidence {
   readonly rows: ReadonlyMap<string, readonly Row[]>;
   readonly shown: ReadonlyMap<string, readonly SendRecord[]>;
   readonly sends: ReadonlyMap<string, readonly SendRecord[]>;
-  /** Unconfirmed deliveries: the channel decides whether and when they arrive. */
+  /** Unconfirmed deliveries: the channel decides whether and when they arrive. Those that people edited go behind the others (M17). */
   readonly lost: ReadonlySet<string>;
   /** The directives of each token. */
   readonly directives: ReadonlyMap<string, readonly Directive[]>;
@@ -78,7 +78,7 @@ export function viewOf(evidence: Evidence): View {
   const unconfirmed = evidence.listed
     .flatMap(({ deliveries }) => deliveries)
     .filter(({ state }) => state === "unconfirmed");
-  const lost = new Set(unconfirmed.map(({ id }) => String(id)));
+  const lost = new Set([...unconfirmed, ...evidence.edits].map(({ id }) => String(id)));
   return { ...evidence, rows, shown, sends, lost, directives };
 }
 

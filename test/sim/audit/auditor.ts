@@ -12,6 +12,7 @@ import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";
 import { keys } from "./audit-keys.ts";
 import { people } from "./audit-people.ts";
+import { peopleActs } from "./audit-people-acts.ts";
 import { rights } from "./audit-rights.ts";
 import { runs } from "./audit-runs.ts";
 import { sessions } from "./audit-sessions.ts";
@@ -60,6 +61,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...subagents(view),
     ...approvals(view),
     ...rights(view),
+    ...peopleActs(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }

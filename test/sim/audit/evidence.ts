@@ -15,6 +15,7 @@ import type { CallerAnswer } from "../world/callers.ts";
 import type { Channel } from "../world/channel.ts";
 import type { JobEvidence } from "../world/jobs.ts";
 import type { ModelCall } from "../world/model-call.ts";
+import type { ActRecord } from "../world/people-acts.ts";
 import type { KeyUse } from "../world/routed-model.ts";
 import type { Execution } from "../world/sim-tools.ts";
 import type { SummaryCall } from "../world/summariser.ts";
@@ -35,6 +36,9 @@ export interface Evidence {
   readonly reservations: readonly Reservation[];
   readonly keyUses: readonly KeyUse[];
   readonly branches: readonly BranchRecord[];
+  /** Messages that people dropped, and deliveries they edited. */
+  readonly drops: readonly ActRecord[];
+  readonly edits: readonly ActRecord[];
   /** What people said over HTTP, and whose answer their programs got. */
   readonly callerTokens: readonly string[];
   readonly callerAnswers: readonly CallerAnswer[];

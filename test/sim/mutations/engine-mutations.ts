@@ -25,6 +25,7 @@ import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
 import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 import { OWED_MUTATIONS } from "./owed-mutations.ts";
+import { PEOPLE_ACTS_MUTATIONS } from "./people-acts-mutations.ts";
 import { PEOPLE_MUTATIONS } from "./people-mutations.ts";
 import { REQUEST_MUTATIONS } from "./request-mutations.ts";
 import { RIGHTS_MUTATIONS } from "./rights-mutations.ts";
@@ -306,6 +307,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...TRIGGER_MUTATIONS,
   ...APPROVAL_MUTATIONS,
   ...PEOPLE_MUTATIONS,
+  ...PEOPLE_ACTS_MUTATIONS,
   ...byPorts,
   ...TRIAL_MUTATIONS,
   ...SUBAGENT_MUTATIONS,

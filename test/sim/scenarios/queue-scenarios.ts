@@ -1,5 +1,6 @@
 /** Each queue mode under bursts past its cap, with two routes into each agent, on one node and on two. */
 import type { Config } from "../../../src/config/config-schema.ts";
+import { CALM_CHANNEL } from "../world/faults.ts";
 import type { Changes, NamedChanges, Scenario, WorkloadShape } from "./scenario.ts";
 
 const busy: Partial<WorkloadShape> = {
@@ -41,6 +42,20 @@ export const QUEUE_SCENARIOS: readonly NamedChanges[] = [
     "interrupt",
     "messages end the active run, during tools and during its last commit",
     busyAgent({ mode: "interrupt" }, "none", ["aborted"]),
+  ],
+  [
+    "people-acts",
+    "people who drop messages while runs take them, and edit deliveries that failed",
+    {
+      ...busyAgent({ mode: "steer", cap: 100 }, "route", []),
+      nodes: [1, 3],
+      crashes: [2, 6],
+      needs: ["queue-modes", "tools", "people-acts"],
+      store: { lost: 0.04, unanswered: 0.1, late: 0.02, hangs: 0, full: 0.01, batchDeath: 0.002 },
+      channel: { ...CALM_CHANNEL, refuse: 0.15 },
+      peopleActs: { drops: [20, 40], edits: [10, 20] },
+      workload: busy,
+    },
   ],
   [
     "mode-changes",

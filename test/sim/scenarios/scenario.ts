@@ -58,6 +58,8 @@ export interface Scenario {
   readonly wallOffsetMs?: number;
   /** How often a person goes back to an earlier answer. */
   readonly branches?: Range;
+  /** How often people drop a message that waits, and send a delivery that failed with another text. */
+  readonly peopleActs?: { readonly drops: Range; readonly edits: Range };
   /** How often a person stops an agent with everything it started, or removes one. */
   readonly treeStops?: Range;
   readonly removals?: Range;

@@ -48,6 +48,18 @@ export const SUBAGENT_SCENARIOS: readonly NamedChanges[] = [
     }),
   ],
   [
+    "children-dropped",
+    "people who drop the tasks of children before a run takes them",
+    family({
+      crashes: [1, 4],
+      needs: ["people-acts"],
+      lanes: { main: 8, subagent: 1, cron: 4, nested: 4 },
+      ends: ["failed", "aborted", "recorded", "dropped"],
+      peopleActs: { drops: [30, 50], edits: [0, 0] },
+      workload: { messages: [30, 34], directives: { ...MIXED, spawn: 0.3 } },
+    }),
+  ],
+  [
     "children-at-once",
     "twenty children of one agent that end at the same time, past the cap",
     family({

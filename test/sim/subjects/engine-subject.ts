@@ -62,6 +62,7 @@ export const engine: SubjectUnderTest = {
     "http",
     "approvals",
     "rights",
+    "people-acts",
   ],
   async start(given, node) {
     const ports = node.tokens ? withTokenLimits(given, node.tokens) : given;
@@ -122,6 +123,8 @@ export const engine: SubjectUnderTest = {
       reload: async () => triggers?.updateConfig(CONFIG),
       branch: (agentId, entryId, summary) => system.sessions.branch(agentId, entryId, { summary, timeoutMs: 120_000 }),
       stop: (agentId) => system.lifecycle.stop(agentId),
+      drop: (agentId, seq) => system.dropMessage({ agentId, seq, by: { person: OWNER, surface: "control" } }),
+      edit: (id, text) => system.deliveries.edit(id, text, { by: { person: OWNER, surface: "control" } }),
       remove: (agentId) => system.lifecycle.remove(agentId),
       readMailbox: async (user) => (await system.deliveries.mailboxes.page([apiMailbox(user)], { limit: 5 })).items,
       acknowledge: (user, ids) => system.deliveries.mailboxes.acknowledge([apiMailbox(user)], ids),

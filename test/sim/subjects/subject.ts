@@ -29,6 +29,10 @@ export interface Subject {
   stop?(agentId: AgentId): Promise<void>;
   /** Removes an agent for good. */
   remove?(agentId: AgentId): Promise<void>;
+  /** The owner drops a message that waits. Rejects if it does not wait any more. */
+  drop?(agentId: AgentId, seq: number): Promise<unknown>;
+  /** The owner sends a delivery that failed with another text. */
+  edit?(id: DeliveryId, text: string): Promise<unknown>;
   /** What waits in a user's mailbox (M27). */
   readMailbox?(user: string): Promise<readonly OutgoingDelivery[]>;
   /** Acknowledges deliveries of a user's mailbox. */
@@ -136,7 +140,9 @@ export type Feature =
   | "http"
   /** Runs that wait for a person. */
   | "approvals"
-  | "rights";
+  | "rights"
+  /** People who drop messages and edit deliveries. */
+  | "people-acts";
 
 export interface SubjectUnderTest {
   readonly name: string;

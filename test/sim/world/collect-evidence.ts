@@ -23,6 +23,8 @@ export async function collectEvidence(world: World, nodes: Nodes, actors: Actors
     reservations: await reader.reservations({ limit: 10_000 }),
     keyUses: world.routed?.uses ?? [],
     branches: actors.branches.records,
+    drops: actors.peopleActs.drops,
+    edits: actors.peopleActs.edits,
     callerTokens: actors.callers.tokens,
     callerAnswers: actors.callers.answers,
     applied: world.applied,

@@ -9,6 +9,7 @@ import { type Callers, makeCallers } from "./callers.ts";
 import { type Jobs, makeJobs } from "./jobs.ts";
 import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
 import { makeOperator, type Operator } from "./operator.ts";
+import { makePeopleActs, type PeopleActs } from "./people-acts.ts";
 import { startReaders } from "./readers.ts";
 import { makeRecords } from "./records.ts";
 import { makeRevocations } from "./revocations.ts";
@@ -24,6 +25,7 @@ export interface Actors {
   readonly callers: Callers;
   readonly jobs: Jobs;
   readonly operator: Operator;
+  readonly peopleActs: PeopleActs;
   readonly approvers: Approvers;
 }
 
@@ -62,6 +64,9 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   if (zones) times(zones, () => nodes.changeZone(random.pick(Object.keys(ZONES))));
   const branches = makeBranches(ask("branches"));
   if (scenario.branches) times(scenario.branches, () => void branches.ask());
+  const peopleActs = makePeopleActs(ask("people-acts"));
+  times(scenario.peopleActs?.drops, () => void peopleActs.drop());
+  times(scenario.peopleActs?.edits, () => void peopleActs.edit());
   const wallOfFirst = (): number => nodes.wall("a");
   const callers = makeCallers({ ...ask("callers"), scheduler, wall: wallOfFirst, isActive: () => faults.active });
   if (scenario.callers) callers.start(random.int(...scenario.callers));
@@ -102,7 +107,7 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   }
   times(scenario.permanentAgents?.describes, operator.describe);
   times(scenario.permanentAgents?.removals, operator.remove);
-  return { faultsEnd, aborts, branches, callers, jobs, operator, approvers };
+  return { faultsEnd, aborts, branches, callers, jobs, operator, approvers, peopleActs };
 }
 
 function killTimes({ kills }: Scenario, random: Random): readonly number[] {

@@ -116,7 +116,7 @@ function postLocks({ to, dedupe, request }: OpOf<"message.post">): readonly Lock
   ];
 }
 
-export const messageOps: OpForms<"message.post" | "message.take" | "message.settle"> = {
+export const messageOps: OpForms<"message.post" | "message.take" | "message.settle" | "message.drop"> = {
   "message.post": {
     wire: wirePost,
     locks: postLocks,
@@ -166,5 +166,9 @@ export const messageOps: OpForms<"message.post" | "message.take" | "message.sett
         add("settled", { agent, seq, came: from, state, run, reason: cleanIfAny(reason), at });
       }
     },
+  },
+  "message.drop": {
+    wire: ({ agentId, seq, reason }) => ({ agentId: clean(agentId), seq, reason: clean(reason) }),
+    locks: ({ agentId }) => [["agents", clean(agentId)]],
   },
 };

@@ -25,7 +25,7 @@ import { isDiskError } from "./disk-error.ts";
 import { appendEntries, moveLeaf, putState } from "./entries.ts";
 import { putFact } from "./facts.ts";
 import { addSlot, jobDelivered, jobRan, putJob, removeJob } from "./jobs.ts";
-import { postMessage, settleMessages, takeMessages } from "./messages.ts";
+import { dropMessage, postMessage, settleMessages, takeMessages } from "./messages.ts";
 import { joinNode, leaveNode, renewNode } from "./nodes.ts";
 import { putPerson, removePerson, rightsRevision } from "./people.ts";
 import { prune } from "./prune.ts";
@@ -58,6 +58,7 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "message.post": postMessage,
   "message.take": takeMessages,
   "message.settle": settleMessages,
+  "message.drop": dropMessage,
   "entries.append": appendEntries,
   "leaf.move": moveLeaf,
   "state.put": putState,

@@ -171,6 +171,17 @@ export function settleMessages(applying: Applying, op: OpOf<"message.settle">): 
   touch(applying, owner, "inbox");
 }
 
+/** A person drops a message that waits. The agent's holder finds it gone when it next reads its inbox. */
+export function dropMessage(applying: Applying, { agentId, seq, reason }: OpOf<"message.drop">): undefined {
+  const { db, agents, change } = applying;
+  const agent = agents.get(agentId);
+  const { changes } = db.run(SETTLE, "dropped", null, reason, change.at, agent.no, seq, "waiting");
+  if (changes !== 1) throw new RefusedChange("conflict", `Message ${seq} of ${agentId} is not waiting.`);
+  agent.waiting -= 1;
+  advanceCursor(db, agent);
+  touch(applying, agent, "inbox");
+}
+
 /** Call it after messages left the waiting state. No message at or below the cursor waits. */
 function advanceCursor(db: Database, agent: CachedAgent): void {
   if (agent.waiting === 0) {

@@ -7,6 +7,7 @@ import { listOf } from "../../../core/list.ts";
 import { isSettled, type Message, messageStateSchema } from "../../../core/message/message.ts";
 import { queueSettingsSchema } from "../../../core/message/queue.ts";
 import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
+import { actorOf } from "../auth/actor.ts";
 import { streamMessage } from "../events/message-stream.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -108,6 +109,24 @@ async function requireMessage(call: Asking, agent: string, seq: number): Promise
   throw new NotFoundError(`This agent has no message ${seq}.`);
 }
 
+const dropRoute = defineRoute({
+  method: "POST",
+  path: "/api/agents/:agent/messages/:seq/drop",
+  access: "operate",
+  action: "manage.agent",
+  tag: "inbox",
+  summary: "Drop a message that waits. Its sender reads who dropped it; the audit log has a row",
+  params: messageParams,
+  answers: { status: 200, holds: "the message, dropped; 409 if it does not wait any more" },
+  async handle(call) {
+    const { context, principal, params, surface, record } = call;
+    const { id: agentId } = await requireAgent(call, params.agent);
+    const also = (json: Message) => record({ json });
+    const by = actorOf(principal, surface);
+    return { json: await context.agents.dropMessage({ agentId, seq: params.seq, by, also }) };
+  },
+});
+
 const messageEventsRoute = defineRoute({
   method: "GET",
   path: "/api/agents/:agent/messages/:seq/events",
@@ -197,4 +216,11 @@ const sendRoute = defineRoute({
   },
 });
 
-export const inboxRoutes: readonly Route[] = [inboxRoute, messagesRoute, messageRoute, messageEventsRoute, sendRoute];
+export const inboxRoutes: readonly Route[] = [
+  inboxRoute,
+  messagesRoute,
+  messageRoute,
+  dropRoute,
+  messageEventsRoute,
+  sendRoute,
+];

@@ -1,11 +1,12 @@
 /** The outbox: deliveries to channels, retrying one that ended, dropping one that waits. */
 import { z } from "zod";
-import { type Delivery, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
+import { deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
-import { listDeliveries } from "../../../engine/outbox/dead-letters.ts";
-import { defineRoute, type Route } from "../routing/route.ts";
+import { type ByPerson, listDeliveries } from "../../../engine/outbox/dead-letters.ts";
+import { actorOf } from "../auth/actor.ts";
+import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
 const deliveryParams = z.object({ delivery: z.string().min(1).max(256) });
@@ -53,6 +54,11 @@ const deliveryRoute = defineRoute({
   },
 });
 
+const byPerson = ({ principal, surface, record }: Pick<Call, "principal" | "surface" | "record">): ByPerson => ({
+  by: actorOf(principal, surface),
+  also: (json) => record({ json }),
+});
+
 const retryRoute = defineRoute({
   method: "POST",
   path: "/api/outbox/:delivery/retry",
@@ -62,9 +68,9 @@ const retryRoute = defineRoute({
   summary: "Retry a delivery that has ended",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, pending again" },
-  async handle({ context, params, record }) {
-    const also = (json: Delivery) => record({ json });
-    return { json: await context.agents.deliveries.retry(params.delivery as DeliveryId, also) };
+  async handle(call) {
+    const { context, params } = call;
+    return { json: await context.agents.deliveries.retry(params.delivery as DeliveryId, byPerson(call)) };
   },
 });
 
@@ -79,9 +85,9 @@ const editRoute = defineRoute({
   example: { text: "The meeting is at three." },
   body: z.strictObject({ text: z.string().trim().min(1) }),
   answers: { status: 200, holds: "the delivery, pending again" },
-  async handle({ context, params, body, record }) {
-    const also = (json: Delivery) => record({ json });
-    return { json: await context.agents.deliveries.edit(params.delivery as DeliveryId, body.text, also) };
+  async handle(call) {
+    const { context, params, body } = call;
+    return { json: await context.agents.deliveries.edit(params.delivery as DeliveryId, body.text, byPerson(call)) };
   },
 });
 
@@ -94,9 +100,9 @@ const dropRoute = defineRoute({
   summary: "Drop a delivery that waits: for its next attempt, its reader or a route",
   params: deliveryParams,
   answers: { status: 200, holds: "the delivery, failed" },
-  async handle({ context, params, record }) {
-    const also = (json: Delivery) => record({ json });
-    return { json: await context.agents.deliveries.drop(params.delivery as DeliveryId, also) };
+  async handle(call) {
+    const { context, params } = call;
+    return { json: await context.agents.deliveries.drop(params.delivery as DeliveryId, byPerson(call)) };
   },
 });
 

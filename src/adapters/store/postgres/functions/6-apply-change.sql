@@ -216,6 +216,17 @@ BEGIN
         WHEN 'message.post' THEN
           v_said := {{post_message}}(p, v_at, v_now);
           v_touched := v_touched || (v_said->>'agentId');
+        WHEN 'message.drop' THEN
+          SELECT id, next_seq, cursor, waiting, run_id, suspended INTO v_run FROM agents WHERE id = p->>'agentId' FOR UPDATE;
+          IF NOT FOUND THEN RAISE EXCEPTION 'missing:There is no agent %.', p->>'agentId' USING ERRCODE = 'RKREF'; END IF;
+          UPDATE messages SET state = 'dropped', reason = p->>'reason', settled_at = v_at
+          WHERE agent = v_run.id AND seq = (p->>'seq')::bigint AND state = 'waiting';
+          IF NOT FOUND THEN RAISE EXCEPTION 'conflict:Message % of % is not waiting.', p->>'seq', v_run.id USING ERRCODE = 'RKREF'; END IF;
+          UPDATE agents SET waiting = v_run.waiting - 1, busy = v_run.waiting > 1 OR (v_run.run_id IS NOT NULL AND NOT v_run.suspended),
+            cursor = coalesce((SELECT seq FROM messages WHERE agent = v_run.id AND seq > v_run.cursor AND state = 'waiting' ORDER BY seq LIMIT 1),
+              v_run.next_seq) - 1
+          WHERE id = v_run.id;
+          v_touched := v_touched || v_run.id;
         WHEN 'delivery.move' THEN
           v_touched := v_touched || {{move_delivery}}(p, v_at);
         WHEN 'agent.create' THEN
