@@ -111,6 +111,14 @@ const TABLE: Readonly<Record<string, Row>> = {
       return { path, body: { text: "hi there" }, effects: messages(agentId, { text: "hi there" }) };
     },
   },
+  "/api/agents/:agent/messages/:seq/drop": {
+    async prepare() {
+      const { agentId } = await openRun();
+      await kit.engine.tell("waits");
+      const [waiting] = await kit.store.waiting(agentId, { limit: 1 });
+      return { path: `/api/agents/${agentId}/messages/${waiting?.seq}/drop`, effects: auditRows("message.drop") };
+    },
+  },
   "/api/terminal/messages": {
     prepare: async () => ({
       path: "/api/terminal/messages",

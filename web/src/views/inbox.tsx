@@ -6,6 +6,7 @@ import { api, type Page } from "../api.ts";
 import { oneLine } from "../format.ts";
 import { usePaged } from "../query.ts";
 import { linkTo, route, setQuery } from "../router.ts";
+import { isOwner } from "../session.ts";
 import { t } from "../texts.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import {
@@ -74,7 +75,7 @@ export function Inbox() {
           ) : (
             <Rows label={t.inbox.title}>
               {items.map((item) => (
-                <ItemRow key={`${item.agentId}.${item.seq}`} item={item} />
+                <ItemRow key={`${item.agentId}.${item.seq}`} item={item} onChanged={list.reload} />
               ))}
             </Rows>
           )
@@ -88,13 +89,21 @@ export function Inbox() {
 const sendTo = (item: Item, text: string) =>
   api.post(pathOf("api", "agents", item.agentId, "messages"), { text, answerTo: "caller" }, { id: newKey() });
 
-function ItemRow({ item }: { item: Item }) {
+const MAY_BE_DROPPED = ["user", "system", "trigger"];
+
+function ItemRow({ item, onChanged }: { item: Item; onChanged: () => void }) {
   const [isEditing, setEditing] = useState(false);
+  const [isDropping, setDropping] = useState(false);
   const { agentId, kind, text, state, will, reason, acceptedAt, settledAt, runId } = item;
   const isEnded = state !== "waiting" && state !== "taken";
   const again = async (): Promise<void> => {
     await sendTo(item, text);
     showDone(t.inbox.sentAgain);
+  };
+  const drop = async (): Promise<void> => {
+    await api.post(pathOf("api", "agents", agentId, "messages", String(item.seq), "drop"));
+    showDone(t.inbox.droppedNow);
+    onChanged();
   };
   return (
     <Row
@@ -123,12 +132,31 @@ function ItemRow({ item }: { item: Item }) {
             </Button>
             <Button kind="quiet" icon="edit" label={t.inbox.edit} onClick={() => setEditing(true)} />
           </>
-        ) : undefined
+        ) : (
+          state === "waiting" &&
+          isOwner() &&
+          MAY_BE_DROPPED.includes(kind) && (
+            <Button kind="danger" onClick={() => setDropping(true)}>
+              {t.inbox.drop}
+            </Button>
+          )
+        )
       }
     >
       {text !== "" && <p class="row-text">{oneLine(text, 300)}</p>}
       {(will ?? reason) && <p class="row-note">{will ?? reason}</p>}
       {isEditing && <EditDialog item={item} onClose={() => setEditing(false)} />}
+      {isDropping && (
+        <Dialog
+          title={t.inbox.dropTitle}
+          action={t.inbox.drop}
+          isDanger
+          onAction={drop}
+          onClose={() => setDropping(false)}
+        >
+          <p>{t.inbox.dropText}</p>
+        </Dialog>
+      )}
     </Row>
   );
 }

@@ -1,12 +1,13 @@
-/** `rookery inbox`: lists the messages of an agent and their outcomes. */
+/** `rookery inbox`: lists the messages of an agent and their outcomes, and drops one that waits. */
 
 import { UsageError } from "../../../core/errors.ts";
 import { type Message, type MessageState, messageStateSchema } from "../../../core/message/message.ts";
+import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { findAgent } from "../find-agent.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
-import { printList } from "../print.ts";
+import { printList, printResult } from "../print.ts";
 import { readHome } from "../read-home.ts";
 
 const LIMIT = 50;
@@ -20,6 +21,7 @@ export const inboxCommand = defineAction({
     state: { type: "string", value: "STATE", multiple: true, description: "only messages in this state" },
     before: { type: "string", value: "N", description: "only messages before this number" },
     limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
+    drop: { type: "string", value: "N", description: "drops the message with this number, if it waits" },
   },
   async run(context) {
     const {
@@ -27,6 +29,12 @@ export const inboxCommand = defineAction({
       paths,
       args: [who = ""],
     } = context;
+    const drop = numberFlag(flags.drop, "--drop");
+    if (drop !== undefined) {
+      const path = `/api/agents/${encodeURIComponent(who)}/messages/${drop}/drop`;
+      const dropped = (await withApi(context, (api) => api.ask({ method: "POST", path }))) as Message;
+      return printResult(context, dropped, `Message ${dropped.seq} is ${dropped.state}: ${dropped.reason}.`);
+    }
     const states = (flags.state ?? []).map(stateOf);
     const limit = limitFlag(flags.limit, LIMIT);
     const before = numberFlag(flags.before, "--before");
