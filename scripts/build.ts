@@ -1,4 +1,4 @@
-/** `npm run build`: builds the published package in `dist/`: JavaScript and types from tsc, the SQL files beside them, and the control room. */
+/** `npm run build`: builds the published package in `dist/`: JavaScript and types from tsc, the SQL and lock files beside them, and the control room. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,8 +19,10 @@ function compile(): void {
 }
 
 /** Copies the files that the sources read at run time to the same paths in `dist`. */
-function copySql(): number {
-  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".sql"));
+function copyData(): number {
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) =>
+    /\.(?:sql|lock\.json)$/.test(name),
+  );
   for (const file of files) {
     mkdirSync(dirname(join(target, file)), { recursive: true });
     copyFileSync(join(source, file), join(target, file));
@@ -30,7 +32,7 @@ function copySql(): number {
 
 rmSync(target, { recursive: true, force: true });
 compile();
-const copied = copySql();
+const copied = copyData();
 await buildWeb(join(target, "web"));
 for (const file of ["bin.js", "main.js"]) chmodSync(join(target, file), 0o755);
-console.log(`built dist/ with ${copied} SQL files and the control room`);
+console.log(`built dist/ with ${copied} SQL and lock files and the control room`);

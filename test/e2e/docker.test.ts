@@ -25,3 +25,9 @@ it("the nodes of the compose file trust its proxy only", () => {
   }
   expect(text("docker/Caddyfile")).toContain(`dynamic a node ${config.gateway.port}`);
 });
+
+it("the image contains the optional packages, where the loader looks for them", () => {
+  const file = text("Dockerfile");
+  expect(file).toContain("node scripts/install-optional.ts /packages");
+  expect(file).toMatch(/ROOKERY_PACKAGES=\/app\/packages[\s\S]*COPY --from=build \/packages\/packages \.\/packages/);
+});

@@ -9,6 +9,8 @@ import {
   type ChannelAccount,
 } from "../../adapters/connectors/accounts/accounts-connector.ts";
 import type { ConnectorKindDefinition } from "../../adapters/connectors/accounts/connector-kind.ts";
+import { loadPackage } from "../../adapters/connectors/packages/load-package.ts";
+import type { OptionalPackage } from "../../adapters/connectors/packages/optional-package.ts";
 import { TELEGRAM } from "../../adapters/connectors/telegram/telegram-kind.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
@@ -81,6 +83,7 @@ export function configuredConnectors(deps: ConfiguredDeps): ConfiguredConnectors
 
 function accountsOf({ config, home, env, ports }: ConfiguredDeps, kind: ConnectorKind): readonly ChannelAccount[] {
   const reveal = (secret: Secret): string => secret.reveal(secretDeps(home, env));
+  const load = (one: OptionalPackage) => loadPackage(one, { home, env });
   return Object.entries(config.connectors).flatMap(([name, live]): readonly ChannelAccount[] => {
     const settings = plain(live) as ConnectorAccount;
     if (kindOfAccount(name, settings) !== kind || !settings.enabled) return [];
@@ -90,10 +93,22 @@ function accountsOf({ config, home, env, ports }: ConfiguredDeps, kind: Connecto
       {
         ...{ name, accountId },
         fingerprint: fingerprintOf({ ...settings, webhookUrl } as ConnectorAccount, reveal),
-        open: () => KINDS[kind].open({ name, accountId, settings, webhookUrl, reveal, ports }),
+        open: () => KINDS[kind].open({ name, accountId, settings, webhookUrl, reveal, load, ports }),
       },
     ];
   });
+}
+
+/** The optional package that a kind of connector needs. */
+export const packageOf = (kind: ConnectorKind): OptionalPackage | undefined => KINDS[kind].needs;
+
+/** The optional packages that the accounts of a configuration need, each once. */
+export function neededPackages({ connectors }: Pick<Config, "connectors">): readonly OptionalPackage[] {
+  const needed = Object.entries(connectors).flatMap(([name, account]) => {
+    const kind = account.enabled ? kindOfAccount(name, account) : undefined;
+    return (kind && packageOf(kind)) ?? [];
+  });
+  return [...new Map(needed.map((one) => [one.name, one])).values()];
 }
 
 /** The account's path below a public address, which may have a path of its own. */

@@ -6,6 +6,7 @@ import type { Clock } from "../../../core/ports/clock.ts";
 import type { Connector } from "../../../core/ports/connector.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import type { Store } from "../../../core/store/store.ts";
+import type { OptionalPackage } from "../packages/optional-package.ts";
 import type { ChannelTraits } from "./supervise.ts";
 
 export interface AccountToOpen {
@@ -16,10 +17,14 @@ export interface AccountToOpen {
   readonly webhookUrl?: string;
   /** Throws a `ConfigError` if the secret is missing. */
   reveal(secret: Secret): string;
+  /** Loads an optional package of the home. Rejects with how to install it. */
+  load(one: OptionalPackage): Promise<Readonly<Record<string, unknown>>>;
   readonly ports: { readonly clock: Clock; readonly log: Log; readonly store: Store; readonly ids: Ids };
 }
 
 export interface ConnectorKindDefinition {
+  /** What must be installed into the home before an account can start. */
+  readonly needs?: OptionalPackage;
   readonly traits: ChannelTraits;
   /** Loads what it needs. It may throw; then it is tried again later. */
   open(account: AccountToOpen): Promise<Connector>;

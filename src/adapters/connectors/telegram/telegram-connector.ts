@@ -20,7 +20,7 @@ import { takePress } from "./take-press.ts";
 import { TELEGRAM, TELEGRAM_CHANNEL } from "./telegram-kind.ts";
 import { setWebhook, type Webhook, watchWebhook } from "./watch-webhook.ts";
 
-export interface TelegramOptions extends AccountToOpen {
+export interface TelegramOptions extends Omit<AccountToOpen, "load"> {
   readonly token: string;
   /** Present: the server brings updates there. Absent: they are asked for. */
   readonly webhook?: Webhook;

@@ -5,11 +5,15 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { OptionalPackage } from "../../../adapters/connectors/packages/optional-package.ts";
 import { type BotApi, DEFAULT_API_ROOT, openBotApi } from "../../../adapters/connectors/telegram/bot-api.ts";
 import { withEntry } from "../../../config/edit-config.ts";
+import type { ConnectorKind } from "../../../config/sections/connectors.ts";
 import { ChannelUnavailableError, ConfigError, NotFoundError, UsageError } from "../../../core/errors.ts";
+import { packageOf } from "../../node/configured-connectors.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
+import { requirePackages } from "../ensure-packages.ts";
 import { readSecret } from "../read-secret.ts";
 
 const OPTIONS = {
@@ -21,6 +25,7 @@ const OPTIONS = {
     value: "ID",
     description: "your own numeric id at Telegram; without it you are asked to write to the bot",
   },
+  yes: { type: "boolean", description: "install what the channel needs without asking" },
   "api-root": { type: "string", value: "URL", description: "the address of a Bot API server of your own" },
 } as const;
 
@@ -38,6 +43,7 @@ const telegram = defineAction({
     const name = flags.name ?? "telegram";
     if (!/^[A-Za-z0-9][\w.-]{0,63}$/u.test(name) || name === "default")
       throw new UsageError(`"${name}" cannot be the name of an entry.`);
+    await requirePackages(context, packagesOf("telegram"), flags.yes ? "yes" : "ask");
     const before = existsSync(paths.config) ? readFileSync(paths.config, "utf8") : "";
     const { token, reference, store } = await tokenOf(context, name);
     const apiRoot = flags["api-root"];
@@ -59,6 +65,8 @@ const telegram = defineAction({
     return undefined;
   },
 });
+
+const packagesOf = (kind: ConnectorKind): readonly OptionalPackage[] => [packageOf(kind) ?? []].flat();
 
 interface FoundToken {
   readonly token: string;

@@ -10,6 +10,7 @@ export const doctorCommand = defineAction({
     "Each check reads and changes nothing. Exits with 1 if there is a problem. --fix repairs what can be repaired without deleting anything, then checks again.",
   options: {
     fix: { type: "boolean", description: "repair what can be repaired without deleting anything" },
+    yes: { type: "boolean", description: "with --fix: install packages without asking" },
     quiet: { type: "boolean", short: "q", description: "show only problems and notices" },
   },
   examples: ["rookery doctor", "rookery doctor --fix", "rookery doctor --quiet --json"],
@@ -56,10 +57,19 @@ async function report(context: CommandContext): Promise<DoctorReport> {
   return withFacts(context, (facts) => examine(DOCTOR_CHECKS, facts));
 }
 
-async function fixAll(context: CommandContext, found: DoctorReport): Promise<readonly string[]> {
+/** What is installed is asked for first. */
+async function fixAll(
+  context: CommandContext<{ yes: { type: "boolean"; description: string } }>,
+  found: DoctorReport,
+): Promise<readonly string[]> {
   const { repairFound } = await import("../../operations/doctor/examine.ts");
+  const { PACKAGES_CHECK } = await import("../../operations/doctor/checks/packages.ts");
   const { DOCTOR_CHECKS } = await import("../../gateway/doctor/doctor-checks.ts");
-  return withFacts(context, (facts) => repairFound(DOCTOR_CHECKS, facts, found));
+  const installs = found.items.some(({ check, fixable }) => check === PACKAGES_CHECK && fixable);
+  const { packageCommands } = await import("../ensure-packages.ts");
+  const refused = installs ? await packageCommands(context, context.flags.yes ? "yes" : "ask") : [];
+  const checks = DOCTOR_CHECKS.filter(({ id }) => id !== PACKAGES_CHECK || refused.length === 0);
+  return [...(await withFacts(context, (facts) => repairFound(checks, facts, found))), ...refused];
 }
 
 /** What this process can open without an engine. What cannot be opened is a finding, not an error. */

@@ -42,6 +42,7 @@ export const setupCommand = defineAction({
     }
     for (const file of writePersonFiles(context.paths, answers)) done.push(`${file} is yours to edit.`);
     done.push(...writeSettings(context, answers));
+    done.push(...(await packagesOf(context, isAsked ? "ask" : context.flags.yes ? "yes" : "no")));
     const facts = await withEngine(context, answers);
     return printResult(
       context,
@@ -62,6 +63,18 @@ async function defaultsOf(context: SetupContext): Promise<SetupDefaults> {
     dailyLimit: config.budgets.day?.dollars,
     hasBriefing: false,
   };
+}
+
+/** What the configured channels need is installed, after one yes. */
+async function packagesOf(context: SetupContext, answer: "yes" | "ask" | "no"): Promise<readonly string[]> {
+  const { neededPackages } = await import("../../node/configured-connectors.ts");
+  const needed = neededPackages((await context.loadConfig()).config);
+  if (needed.length === 0) return [];
+  const { ensurePackages } = await import("../ensure-packages.ts");
+  const missing = await ensurePackages(context, needed, answer);
+  return missing.map(
+    ({ one, why, command }) => `${one.use} needs ${one.name} ${one.version}: ${why}. Install it with: ${command}`,
+  );
 }
 
 /** Without a terminal a key is piped in. */

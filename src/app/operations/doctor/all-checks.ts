@@ -1,6 +1,7 @@
 /** The checks that need no gateway, in the order of the report. A feature adds its own check here. */
 import type { DoctorCheck } from "./check.ts";
 import { connectorsCheck, exposureCheck, modelCheck, sandboxCheck } from "./checks/outside.ts";
+import { packagesCheck } from "./checks/packages.ts";
 import { configurationCheck, plainFilesCheck, sharedWorkspaceCheck, storeCheck } from "./checks/store.ts";
 import { clockCheck, diskCheck, nodeCheck, permissionsCheck } from "./checks/system.ts";
 import { budgetsCheck, deliveriesCheck, runsCheck, schedulesCheck } from "./checks/work.ts";
@@ -17,6 +18,7 @@ export const CHECKS: readonly DoctorCheck[] = [
   deliveriesCheck,
   schedulesCheck,
   connectorsCheck,
+  packagesCheck,
   modelCheck,
   budgetsCheck,
   exposureCheck,
