@@ -14,10 +14,8 @@ it("loses and doubles no message over a real kill -9, and leaves nothing behind"
   expect(stdout).toContain("completed successfully");
   expect(stdout).toContain("4 runs answered them (queue)");
   expect(stdout).toMatch(/(?:one run|[23] runs) answered them \(collect\)/u);
-  // Seen on a slow machine: a second message counts as stopped. Nothing may be lost or doubled.
-  expect(stdout).toMatch(
-    /accepted 16 · (?:answered 15 · stopped by the budget 1|answered 14 · stopped by the budget 2) · lost 0 · doubled 0/u,
-  );
+  expect(stdout).toContain("accepted 16 · answered 15 · stopped by the budget 1 · lost 0 · doubled 0");
+  expect(stdout).toContain("The budget of this agent is nearly used up");
   const home = /scratch home (\S+),/u.exec(stdout)?.[1] ?? "";
   expect(existsSync(home)).toBe(false);
 });

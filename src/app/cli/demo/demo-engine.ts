@@ -11,10 +11,15 @@ import { EngineApi } from "../../client/engine-api.ts";
 import { findEngine } from "../../gateway/control/find-engine.ts";
 import { homeTransport } from "../../library/connect-rookery.ts";
 
+/**
+ * Of one agent. A call that a kill cuts off counts with all it had reserved, which is an answer of 16,384 tokens: the conversation
+ * that is killed must have room for that, and only the long text must not fit.
+ */
+export const AGENT_TOKENS = 80_000;
 const CONFIG = {
   models: { default: "offline" },
   queue: { mode: "collect", debounceMs: 400 },
-  budgets: { agent: { tokens: 20_000 } },
+  budgets: { agent: { tokens: AGENT_TOKENS } },
 };
 const START_MS = 60_000;
 const LOOK_MS = 50;

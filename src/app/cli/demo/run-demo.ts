@@ -1,7 +1,7 @@
 /** The story of the demo, told while it happens: every line is about something that the engine has just done. */
 import { clean, cleanLine } from "../chat/clean-text.ts";
 import type { Theme } from "../chat/theme.ts";
-import { DemoEngine } from "./demo-engine.ts";
+import { AGENT_TOKENS, DemoEngine } from "./demo-engine.ts";
 import { type Counts, DemoMessages } from "./demo-messages.ts";
 
 export interface DemoOptions {
@@ -13,7 +13,8 @@ export interface DemoOptions {
   readonly command: string;
 }
 
-const LONG = "a long text ";
+/** More tokens than an agent may use: a token is at most four characters here. */
+const LONG = "a long text ".repeat((4 * AGENT_TOKENS) / 10);
 const BUSY = 4;
 
 export async function runDemo({ write, theme, file, command }: DemoOptions): Promise<Counts> {
@@ -52,7 +53,7 @@ export async function runDemo({ write, theme, file, command }: DemoOptions): Pro
 
     title("5  A budget that stops");
     await talk("remember this", "budget");
-    agent(await talk(`and ${LONG.repeat(6_000)}`, "budget"));
+    agent(await talk(`and ${LONG}`, "budget"));
 
     title("6  kill -9 while messages wait");
     const waiting = [];
