@@ -142,8 +142,10 @@ describe.each(CLOSED.map((route) => [`${route.method} ${route.path}`, route] as 
   it("answers a person and an application about their own", async () => {
     for (const as of people.slice(1)) {
       if (as.job === "" && route.path.includes(":job")) continue;
+      // An application says which of its users sits at the terminal.
+      const named = route.path === "/api/terminal" && as.user !== undefined ? `?user=${as.user}` : "";
       for (const path of pathsOf(route, as)) {
-        const { status, text } = await kit.ask({ path, token: as.token });
+        const { status, text } = await kit.ask({ path: path + named, token: as.token });
         expect(status, `${as.whose}: ${path} → ${text.slice(0, 200)}`).toBe(200);
       }
     }

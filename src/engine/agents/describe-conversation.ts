@@ -18,7 +18,7 @@ export interface DescribedConversation {
   readonly queueMode: QueueMode;
   /** Tokens of the last call, and how many there may be. */
   readonly context: { readonly used: number | null; readonly window: number | null };
-  /** Of all agents, since midnight. */
+  /** Of all agents that count, since midnight. */
   readonly today: { readonly tokens: number; readonly dollars: number };
 }
 
@@ -27,6 +27,8 @@ export interface ConversationName {
   readonly profile: string;
   /** Where the person speaks. */
   readonly channel: string;
+  /** Whose cost is the person's business. Absent: that of all agents. */
+  readonly counts?: (agent: AgentRecord | undefined) => boolean;
 }
 
 const DAY_MS = 24 * 3600_000;
@@ -35,7 +37,7 @@ export async function describeConversation(
   { store, clock }: Pick<Ports, "store" | "clock">,
   options: Pick<AgentSystemOptions, "commands" | "contextLimits">,
   queue: QueuePolicy,
-  { agent, profile, channel }: ConversationName,
+  { agent, profile, channel, counts }: ConversationName,
 ): Promise<DescribedConversation> {
   const now = clock.now();
   const state = agent?.state ?? freshState(now);
@@ -43,7 +45,7 @@ export async function describeConversation(
   const known = agent ?? ({ profile, state } as AgentRecord);
   const described = await options.commands?.models?.describe(known);
   const size = state.tokens?.size;
-  const { tokens, dollars } = await spentSince({ store }, options.commands?.dayStart?.(now) ?? now - DAY_MS);
+  const { tokens, dollars } = await spentSince({ store }, options.commands?.dayStart?.(now) ?? now - DAY_MS, counts);
   const sample = { body: { kind: "user", text: "" }, source: { connector: channel } } as Message;
   return {
     model: described?.model ?? state.tokens?.model ?? null,

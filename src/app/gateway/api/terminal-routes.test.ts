@@ -8,13 +8,14 @@ const model: Model = {
     const text = JSON.stringify(messages.at(-1));
     if (text.includes("stall")) await new Promise((resolve) => signal.addEventListener("abort", resolve));
     const said = text.includes("silent") ? "NO_REPLY" : "fine";
-    return { content: [{ type: "text", text: said }], stopReason: "stop", api: "a", provider: "p", model: "m" };
+    const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15 };
+    return { content: [{ type: "text", text: said }], stopReason: "stop", usage, api: "a", provider: "p", model: "m" };
   },
 };
 
 let kit: TestGateway;
 beforeEach(async () => {
-  kit = await openTestGateway({ model });
+  kit = await openTestGateway({ model, config: { people: { records: { ann: {}, eve: {} } } } });
 });
 afterEach(() => kit.close());
 
@@ -46,5 +47,98 @@ describe("the replies to a text of the terminal", () => {
       unanswered: { reason: expect.stringMatching(/^aborted/u), failed: true },
     });
     expect(await replies(reset)).toMatchObject({ settled: true, unanswered: null });
+  });
+});
+
+describe("a guest at the terminal", () => {
+  const mint = async (more: object): Promise<string> => {
+    const { json } = await kit.ask({
+      method: "POST",
+      path: "/api/tokens",
+      body: { name: "t", scopes: ["chat"], ...more },
+    });
+    return json.token as string;
+  };
+  interface Info {
+    readonly agentId: string;
+    readonly sessionKey: string;
+    readonly terminal: string | null;
+    readonly url: string | null;
+    readonly today: { readonly tokens: number };
+  }
+  const info = async (token: string | undefined, query = ""): Promise<Info> =>
+    (await kit.ask({ path: `/api/terminal${query}`, token })).json as unknown as Info;
+  const typed = async (token: string, body: object) => {
+    const { status, json } = await kit.ask({ method: "POST", path: "/api/terminal/messages", token, body });
+    const [message] = (json.messages ?? []) as { agentId: string; seq: number }[];
+    if (!message) return { status, agentId: "", said: {} };
+    const path = `/api/terminal/messages/${message.agentId}/${message.seq}?waitSeconds=10`;
+    return { status, ...message, said: (await kit.ask({ path, token })).json };
+  };
+
+  it("speaks in conversations of the own, the main one and named ones", async () => {
+    const ann = await mint({ person: "ann" });
+    const first = await typed(ann, { text: "hello" });
+    expect(first).toMatchObject({ status: 202, said: { replies: [{ text: "fine" }] } });
+    const work = await typed(ann, { text: "for work", thread: "work" });
+    expect(work.agentId).not.toBe(first.agentId);
+    expect(await info(ann)).toMatchObject({ agentId: first.agentId, terminal: null, url: null });
+    expect(await info(ann, "?thread=work")).toMatchObject({ agentId: work.agentId });
+    // A second conversation is about something else.
+    const { json } = await kit.ask({ path: `/api/agents/${work.agentId}/history`, token: ann });
+    expect(JSON.stringify(json)).not.toContain("hello");
+    expect((await typed(ann, { text: "/status" })).said).toMatchObject({ replies: [{ isError: false }] });
+  });
+
+  it("reaches no conversation of the owner or of another guest, and cannot speak as one (L13)", async () => {
+    const [ann, eve] = [await mint({ person: "ann" }), await mint({ person: "eve" })];
+    await send("owner's words");
+    const owner = await info(undefined);
+    const { agentId } = await typed(ann, { text: "ann's words" });
+    const other = [owner.agentId, owner.sessionKey, agentId, (await info(ann)).sessionKey];
+    for (const agent of other) {
+      expect(
+        (await kit.ask({ path: `/api/terminal?agent=${encodeURIComponent(agent ?? "")}`, token: eve })).status,
+      ).toBe(404);
+      expect((await typed(eve, { text: "hi", agent })).status).toBe(404);
+      expect(
+        (await kit.ask({ path: `/api/terminal/messages/${encodeURIComponent(agent ?? "")}/1`, token: eve })).status,
+      ).toBe(404);
+    }
+    for (const user of ["owner", "ann", "person:ann"]) {
+      expect((await typed(eve, { text: "hi", user })).status).toBe(403);
+      expect((await kit.ask({ path: `/api/terminal?user=${user}`, token: eve })).status).toBe(403);
+    }
+    expect(await info(eve)).toMatchObject({ agentId: null });
+  });
+
+  it("sees the cost of the own conversations only", async () => {
+    const [ann, eve] = [await mint({ person: "ann" }), await mint({ person: "eve" })];
+    await typed(ann, { text: "hello" });
+    expect((await info(eve)).today.tokens).toBe(0);
+    expect((await info(ann)).today.tokens).toBe(15);
+    await typed(eve, { text: "hello" });
+    expect([(await info(ann)).today.tokens, (await info(undefined)).today.tokens]).toEqual([15, 30]);
+  });
+
+  it("is the owner only with the scope admin, and an application names its user", async () => {
+    const operator = await mint({ scopes: ["operate"] });
+    expect(await typed(operator, { text: "hi" })).toMatchObject({ status: 403 });
+    const shop = await mint({ app: "shop" });
+    expect(await typed(shop, { text: "hi" })).toMatchObject({ status: 400 });
+    expect(await typed(shop, { text: "hi", user: "bob" })).toMatchObject({ status: 202 });
+  });
+
+  it("sends a repeated request once", async () => {
+    const ann = await mint({ person: "ann" });
+    const once = {
+      method: "POST",
+      path: "/api/terminal/messages",
+      token: ann,
+      body: { text: "one" },
+      headers: { "idempotency-key": "k1" },
+    };
+    const [first, second] = [await kit.ask(once), await kit.ask(once)];
+    expect(second.json).toEqual(first.json);
   });
 });

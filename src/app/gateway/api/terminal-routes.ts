@@ -1,29 +1,30 @@
 /**
- * The terminal: a person's text as `rookery run` sends it, with its commands, and the replies to it. A terminal waits for its own
- * answers, so its messages have no address for a delivery: the replies are read from the message and its run.
+ * The terminal: a person's text as `rookery run` and `rookery chat` send it, with its commands, and the replies to it. A terminal
+ * waits for its own answers, so its messages have no address for a delivery: the replies are read from the message and its run.
+ * The owner sits there, or a guest with a token, who reaches only what belongs to that guest.
  */
 import { z } from "zod";
 import { commandsOn } from "../../../config/sections/commands.ts";
-import { addressFor } from "../../../core/agent/address.ts";
-import { ConflictError, NotFoundError } from "../../../core/errors.ts";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { NotFoundError } from "../../../core/errors.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
-import { OWNER } from "../../../core/people/person.ts";
-import { submitText } from "../../../engine/commands/read-chat-command.ts";
 import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
-import { keyReused } from "../http/http-error.ts";
-import { type AcceptedOnce, accepted, postingOf, staleError } from "../messages/accept-once.ts";
-import { MAX_FILES, messageFiles } from "../messages/message-files.ts";
+import { seesAgent } from "../auth/judge-request.ts";
+import { isConfined } from "../auth/principal.ts";
+import { accepted } from "../messages/accept-once.ts";
+import { MAX_FILES } from "../messages/message-files.ts";
+import { postOwners, postPersons } from "../messages/post-typed.ts";
 import { settledWithin } from "../messages/settled-within.ts";
+import { addressAt, seatOf } from "../messages/terminal-seat.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { addressOf, agentParams, numberQuery, requireAgent } from "./params.ts";
+import { agentParams, numberQuery, requireAgent } from "./params.ts";
 
-/** The channel of `rookery run`. Its senders are the owner, so only an admin may send as one. */
-const TERMINAL = "terminal";
 const MAX_WAIT_SECONDS = 60;
 
-const user = z.string().trim().min(1).max(256);
+/** Default: the owner, or the token's person. */
+const user = z.string().trim().min(1).max(256).optional();
 /** Which conversation: an agent by its name, or a thread of the person. Default: where a person at the terminal speaks. */
 const conversation = {
   agent: z.string().trim().min(1).max(512).optional(),
@@ -33,83 +34,68 @@ const conversation = {
 const terminalRoute = defineRoute({
   method: "GET",
   path: "/api/terminal",
-  access: "admin",
-  action: "manage.terminal",
+  access: "chat",
+  action: "message",
+  own: true,
   tag: "inbox",
   summary: "Where a person at the terminal speaks: the conversation, its model, context and settings, today's cost",
   query: z.object({ user, ...conversation }),
   answers: {
     status: 200,
     holds:
-      "`{ version, startedAt, agentId, sessionKey, commands, model, why, thinking, verbose, reasoning, queueMode, context, today }`; `agentId` is null before the first message",
+      "`{ version, startedAt, url, terminal, agentId, sessionKey, commands, model, why, thinking, verbose, reasoning, queueMode, context, today }`; `agentId` is null before the first message, `url` where the gateway listens, `terminal` the owner's mailbox or null",
   },
   async handle({ context, principal, query }) {
     const { version, startedAt } = context;
-    const address = addressIn(context, query);
+    const seat = seatOf(principal, query.user);
+    const address = addressAt(context, seat, query.thread);
     const agent = query.agent
       ? await requireAgent({ context, principal }, query.agent)
       : await context.ports.store.agentByKey(address.sessionKey);
     const { profile, sessionKey } = agent ?? address;
-    const described = await context.agents.describe({ agent, profile, channel: TERMINAL });
-    const commands = commandsOn(context.config().commands, TERMINAL);
-    return { json: { version, startedAt, agentId: agent?.id ?? null, sessionKey, commands, ...described } };
+    const { channel } = seat;
+    const counts = isConfined(principal)
+      ? (one: AgentRecord | undefined) => one !== undefined && seesAgent(principal, one)
+      : undefined;
+    const described = await context.agents.describe({ agent, profile, channel, counts });
+    const commands = commandsOn(context.config().commands, channel);
+    const terminal = seat.kind === "owner" ? seat.user : null;
+    const facts = { version, startedAt, url: terminal === null ? null : urlOf(context), terminal };
+    return { json: { ...facts, agentId: agent?.id ?? null, sessionKey, commands, ...described } };
   },
 });
 
-const addressIn = (context: GatewayContext, { user, thread }: { user: string; thread?: string }) =>
-  addressFor({ connector: TERMINAL, userId: user, channelId: user, threadId: thread }, context.config());
+/** Where the owner's browser and phone find it. */
+const urlOf = ({ config, address }: GatewayContext): string | null => config().gateway.publicUrl ?? address.url ?? null;
+
+const sendBody = z.strictObject({
+  user,
+  ...conversation,
+  text: z.string().trim().min(1),
+  /** The ids of uploaded files. */
+  files: z.array(z.string().min(1).max(128)).max(MAX_FILES).optional(),
+  /** The text is one line of several: each is answered on its own. */
+  line: z.boolean().optional(),
+});
 
 const sendRoute = defineRoute({
   method: "POST",
   path: "/api/terminal/messages",
-  access: "admin",
-  action: "manage.terminal",
+  access: "chat",
+  action: "message",
+  own: true,
   tag: "inbox",
   summary: "Send a text as a person at the terminal; commands such as /reset are carried out",
-  example: { user: "ann", text: "hello" },
-  body: z.strictObject({
-    user,
-    ...conversation,
-    text: z.string().trim().min(1),
-    /** The ids of uploaded files. */
-    files: z.array(z.string().min(1).max(128)).max(MAX_FILES).optional(),
-    /** The text is one line of several: each is answered on its own. */
-    line: z.boolean().optional(),
-  }),
+  example: { text: "hello" },
+  body: sendBody,
   answers: {
     status: 202,
     holds: "`{ messages: [{ agentId, seq, messageId }] }`; a /reset with a text is two",
   },
   async handle(call) {
-    const { context, principal, keyed } = call;
-    const { user, text, line, thread } = call.body;
-    const named = call.body.agent === undefined ? undefined : await addressOf(call, call.body.agent);
-    const source = { connector: TERMINAL, accountId: principal.id, channelId: user };
-    const { behalf } = await postingOf(call);
-    const files = await messageFiles(call, call.body.files, { behalf: behalf ?? { person: OWNER } });
-    const posts: AcceptedOnce[] = [];
-    const host = context.agents.connectorHost({ name: TERMINAL }, async ({ to: usual, body, sender }) => {
-      const to = named ?? usual;
-      // Each message has its own commit, and in it its own row under the key.
-      const request = keyed && { ...keyed, key: `${keyed.key}#${posts.length}` };
-      const posted = await context.agents.post({ to, body, source, sender, request, behalf }).catch((error) => {
-        throw request && error instanceof ConflictError ? keyReused() : error;
-      });
-      if (posted.status === "stale") throw staleError();
-      posts.push({ ...posted, isRepeated: posted.duplicate });
-      return posted;
-    });
-    await submitText(host, {
-      connector: TERMINAL,
-      userId: user,
-      channelId: user,
-      threadId: thread,
-      files,
-      messageId: context.ports.ids.uuid(),
-      text,
-      queueDefault: line ? { mode: "queue" } : undefined,
-      delivery: { channel: TERMINAL, to: user },
-    });
+    const seat = seatOf(call.principal, call.body.user);
+    const agent = call.body.agent === undefined ? undefined : await requireAgent(call, call.body.agent);
+    const posts = seat.kind === "owner" ? await postOwners(call, seat, agent) : await postPersons(call, seat, agent);
     return { status: 202, json: { messages: posts.map((posted) => accepted(posted).json) } };
   },
 });
@@ -117,8 +103,9 @@ const sendRoute = defineRoute({
 const repliesRoute = defineRoute({
   method: "GET",
   path: "/api/terminal/messages/:agent/:seq",
-  access: "admin",
-  action: "manage.terminal",
+  access: "chat",
+  action: "message",
+  own: true,
   tag: "inbox",
   summary: "The replies to a text of the terminal; waits up to `waitSeconds` for them",
   params: agentParams.extend({

@@ -1,0 +1,100 @@
+/**
+ * Posts what a person typed at a terminal: a message, a command, or a command and a message. Durable when it resolves; a request
+ * that is repeated with its key posts nothing twice (M18).
+ */
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
+import { ConflictError } from "../../../core/errors.ts";
+import { OWNER } from "../../../core/people/person.ts";
+import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
+import { submitText } from "../../../engine/commands/read-chat-command.ts";
+import type { AcceptResult } from "../../../engine/inbox/accept.ts";
+import { keyReused } from "../http/http-error.ts";
+import type { GatewayContext } from "../routing/gateway-context.ts";
+import { type AcceptedOnce, type AcceptingCall, postingOf, staleError } from "./accept-once.ts";
+import { chatBody } from "./chat-body.ts";
+import { messageFiles } from "./message-files.ts";
+import { assertMayMessage } from "./speaking-in.ts";
+import { addressAt, type Seat } from "./terminal-seat.ts";
+
+interface TypedCall extends AcceptingCall {
+  readonly context: GatewayContext;
+  readonly body: {
+    readonly text: string;
+    readonly user?: string;
+    readonly thread?: string;
+    readonly files?: readonly string[];
+    /** One line of several. */
+    readonly line?: boolean;
+  };
+}
+
+type SeatOf<K extends Seat["kind"]> = Extract<Seat, { readonly kind: K }>;
+
+/** What the owner typed, as any channel reads it. */
+export async function postOwners(
+  call: TypedCall,
+  { user }: SeatOf<"owner">,
+  agent: AgentRecord | undefined,
+): Promise<readonly AcceptedOnce[]> {
+  const { context, principal } = call;
+  const { text, line, thread } = call.body;
+  const named = agent && { agentId: agent.id };
+  const source = { connector: TERMINAL_CHANNEL, accountId: principal.id, channelId: user };
+  const { behalf } = await postingOf(call);
+  const files = await messageFiles(call, call.body.files, { behalf: behalf ?? { person: OWNER } });
+  const posts: AcceptedOnce[] = [];
+  const host = context.agents.connectorHost({ name: TERMINAL_CHANNEL }, ({ to: usual, body, sender }) =>
+    postPart(call, posts, { to: named ?? usual, body, source, sender, behalf }),
+  );
+  await submitText(host, {
+    connector: TERMINAL_CHANNEL,
+    userId: user,
+    channelId: user,
+    threadId: thread,
+    files,
+    messageId: context.ports.ids.uuid(),
+    text,
+    queueDefault: line ? { mode: "queue" } : undefined,
+    delivery: { channel: TERMINAL_CHANNEL, to: user },
+  });
+  return posts;
+}
+
+/** What a guest typed, with that guest's rights and limits, in a conversation of that guest. */
+export async function postPersons(
+  call: TypedCall,
+  seat: SeatOf<"person">,
+  agent: AgentRecord | undefined,
+): Promise<readonly AcceptedOnce[]> {
+  const { context, principal } = call;
+  const { text, line, thread } = call.body;
+  if (agent) assertMayMessage(principal, agent);
+  const to = agent ? { agentId: agent.id } : addressAt(context, seat, thread);
+  const speaker = { person: seat.speaker.person, isNamed: true };
+  const { source, behalf } = await postingOf(call, speaker);
+  const files = await messageFiles(call, call.body.files, { behalf: behalf ?? speaker, user: call.body.user });
+  const queueDefault = line ? ({ mode: "queue" } as const) : undefined;
+  const said = { kind: "user", text, files, sender: { id: seat.speaker.user }, queueDefault } as const;
+  const [content, command] = chatBody(context.config(), said);
+  const posts: AcceptedOnce[] = [];
+  for (const body of command ? [command, content] : [content]) {
+    await postPart(call, posts, { to, body, source, behalf });
+  }
+  return posts;
+}
+
+/** Each message of a request has its own commit, and in it its own row under the request's key. */
+async function postPart(
+  { context, keyed }: TypedCall,
+  posts: AcceptedOnce[],
+  message: Omit<PostRequest, "request">,
+): Promise<Exclude<AcceptResult, { readonly status: "stale" }>> {
+  const request = keyed && { ...keyed, key: `${keyed.key}#${posts.length}` };
+  const posted = await context.agents.post({ ...message, request }).catch((error) => {
+    throw request && error instanceof ConflictError ? keyReused() : error;
+  });
+  if (posted.status === "stale") throw staleError();
+  posts.push({ ...posted, isRepeated: posted.duplicate });
+  return posted;
+}
