@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { commandsOn } from "../../../config/sections/commands.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
 import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
@@ -58,7 +59,7 @@ const terminalRoute = defineRoute({
       ? (one: AgentRecord | undefined) => one !== undefined && seesAgent(principal, one)
       : undefined;
     const described = await context.agents.describe({ agent, profile, channel, counts });
-    const commands = commandsOn(context.config().commands, channel);
+    const commands = commandsOn(context.config().commands, TERMINAL_CHANNEL);
     const terminal = seat.kind === "owner" ? seat.user : null;
     const facts = { version, startedAt, url: terminal === null ? null : urlOf(context), terminal };
     return { json: { ...facts, agentId: agent?.id ?? null, sessionKey, commands, ...described } };

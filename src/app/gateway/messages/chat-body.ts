@@ -1,4 +1,4 @@
-/** What a text of the API becomes where commands are on: a message, or a command, perhaps with a message after it. */
+/** What a text becomes where commands are on: a message, or a command, perhaps with a message after it. */
 import type { Config } from "../../../config/config-schema.ts";
 import { commandsOn } from "../../../config/sections/commands.ts";
 import { API_CHANNEL } from "../../../core/delivery/route.ts";
@@ -11,8 +11,9 @@ type UserBody = Extract<MessageBody, { kind: "user" }>;
 export function chatBody(
   { commands, session }: Pick<Config, "commands" | "session">,
   said: UserBody,
+  channel: string = API_CHANNEL,
 ): readonly [MessageBody, MessageBody?] {
-  const on = commandsOn(commands, API_CHANNEL);
+  const on = commandsOn(commands, channel);
   const input = readChatCommand(said.text, { on, resetTriggers: session.resetTriggers });
   if (!input) return [said];
   if (input.kind === "message") return [{ ...said, text: input.text, queue: input.queue ?? said.queue }];

@@ -76,7 +76,7 @@ export async function postPersons(
   const files = await messageFiles(call, call.body.files, { behalf: behalf ?? speaker, user: call.body.user });
   const queueDefault = line ? ({ mode: "queue" } as const) : undefined;
   const said = { kind: "user", text, files, sender: { id: seat.speaker.user }, queueDefault } as const;
-  const [content, command] = chatBody(context.config(), said);
+  const [content, command] = chatBody(context.config(), said, TERMINAL_CHANNEL);
   const posts: AcceptedOnce[] = [];
   for (const body of command ? [command, content] : [content]) {
     await postPart(call, posts, { to, body, source, behalf });
