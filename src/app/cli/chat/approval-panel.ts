@@ -1,32 +1,43 @@
-/** A question about a tool call, above the conversation: what exactly wants to happen, and the answers. */
-import { type Component, matchesKey, visibleWidth } from "@earendil-works/pi-tui";
+/**
+ * A question about a tool call, above the conversation: what exactly wants to happen, and the answers. "Always" first shows the rule
+ * that would be stored, in three widths, and stores the one that the person chooses.
+ */
+import { type Component, matchesKey } from "@earendil-works/pi-tui";
 import type { Approval } from "../../../core/rights/approval.ts";
+import { RULE_WIDTHS, type RuleWidth } from "../../../core/rights/rule-widths.ts";
+import type { AlwaysWidths } from "../../../engine/approvals/always-rules.ts";
 import { inputText } from "./blocks.ts";
+import { boxed } from "./boxed.ts";
 import { cleanLine } from "./clean-text.ts";
-import { fitted, wrapped } from "./render-block.ts";
+import { wrapped } from "./render-block.ts";
 import type { Theme } from "./theme.ts";
 
-export type ApprovalAnswer = "yes" | "always" | "no" | "later";
+/** A width: yes, and from now on what the rule of that width covers. */
+export type ApprovalAnswer = "yes" | RuleWidth | "no" | "later";
 
 interface Choice {
   readonly key: string;
-  readonly answer: ApprovalAnswer;
+  readonly answer: ApprovalAnswer | "always" | "back";
   readonly text: string;
 }
 
-const CHOICES: readonly Choice[] = [
+const QUESTION: readonly Choice[] = [
   { key: "y", answer: "yes", text: "yes, this once" },
-  { key: "a", answer: "always", text: "yes, always" },
+  { key: "a", answer: "always", text: "yes, always…" },
   { key: "n", answer: "no", text: "no" },
   { key: "l", answer: "later", text: "later" },
 ];
-const LATER = CHOICES.length - 1;
-/** Keys that were meant for the input do not answer a question that has just appeared. */
-const QUIET_MS = 400;
+const WIDTHS: Readonly<Record<RuleWidth, string>> = { call: "this call", prefix: "this prefix", tool: "this tool" };
+const BACK: Choice = { key: "b", answer: "back", text: "back" };
+
+/** Keys that were meant for the input do not answer a question that has just appeared: its answers are shown after this time. */
+export const QUIET_MS = 400;
 const MAX_LINES = 8;
 
 export interface AskedApproval extends Approval {
   readonly from?: string;
+  /** The rules that a yes for always would store. */
+  readonly always?: AlwaysWidths;
 }
 
 export class ApprovalPanel implements Component {
@@ -35,8 +46,9 @@ export class ApprovalPanel implements Component {
   readonly #answer: (answer: ApprovalAnswer) => void;
   readonly #now: () => number;
   readonly #shownAt: number;
-  /** Enter alone changes nothing. */
-  #selected = LATER;
+  #choices = QUESTION;
+  /** The last one: Enter alone allows nothing. */
+  #selected = QUESTION.length - 1;
 
   constructor(
     theme: Theme,
@@ -57,53 +69,78 @@ export class ApprovalPanel implements Component {
     const inner = Math.max(10, width - 4);
     const who = cleanLine(from ?? "An agent", 40);
     const input = wrapped(inputText(args), inner, theme.dim, "", "");
-    const shown = input.slice(0, MAX_LINES);
     const rest =
       input.length > MAX_LINES ? [theme.dim(`… ${input.length - MAX_LINES} more lines: /approve lists it`)] : [];
-    const choices = CHOICES.map((choice, n) => this.#choiceText(choice, n === this.#selected));
     const lines = [
       `${theme.warn("?")} ${who} wants to use ${theme.bold(cleanLine(String(tool), 60))} ${theme.dim(`(${cleanLine(id, 8)})`)}`,
-      ...shown,
+      ...input.slice(0, MAX_LINES),
       ...rest,
       "",
-      ...(inner >= 56 ? [choices.join("   ")] : choices),
+      ...(this.#isQuiet() ? [theme.dim("…")] : this.#answerLines(inner)),
     ];
-    return boxed(lines, width, theme);
+    return boxed(lines, width, theme.warn);
+  }
+
+  #isQuiet(): boolean {
+    return this.#now() - this.#shownAt < QUIET_MS;
+  }
+
+  #answerLines(inner: number): readonly string[] {
+    const texts = this.#choices.map((choice, n) => this.#choiceText(choice, n === this.#selected));
+    if (this.#choices === QUESTION) return inner >= 56 ? [texts.join("   ")] : texts;
+    const reasons = RULE_WIDTHS.flatMap((width) => {
+      const rules = this.#approval.always?.[width];
+      return rules && "not" in rules
+        ? wrapped(cleanLine(`${WIDTHS[width]}: ${rules.not}`), inner, this.#theme.dim)
+        : [];
+    });
+    return [this.#theme.bold("Allow from now on, without a question:"), ...texts, ...reasons];
   }
 
   #choiceText({ key, text }: Choice, isSelected: boolean): string {
     const theme = this.#theme;
-    const label = `${theme.bold(key)} ${text}`;
-    return isSelected ? theme.inverse(` ${key} ${text} `) : ` ${label} `;
+    return isSelected ? theme.inverse(` ${key} ${text} `) : ` ${theme.bold(key)} ${text} `;
   }
 
   handleInput(data: string): void {
-    if (this.#now() - this.#shownAt < QUIET_MS) return;
-    const chosen = CHOICES.find(({ key }) => data === key || data === key.toUpperCase());
-    if (chosen) this.#answer(chosen.answer);
-    else if (matchesKey(data, "escape")) this.#answer("later");
+    if (this.#isQuiet()) return;
+    const chosen = this.#choices.find(({ key }) => data === key || data === key.toUpperCase());
+    if (chosen) this.#choose(chosen);
+    else if (matchesKey(data, "escape")) this.#choose(this.#choices === QUESTION ? undefined : BACK);
     else if (matchesKey(data, "left") || matchesKey(data, "up")) this.#move(-1);
     else if (matchesKey(data, "right") || matchesKey(data, "down") || matchesKey(data, "tab")) this.#move(1);
-    else if (matchesKey(data, "enter")) this.#answer(CHOICES[this.#selected]?.answer ?? "later");
+    else if (matchesKey(data, "enter")) this.#choose(this.#choices[this.#selected]);
+  }
+
+  #choose(choice: Choice | undefined): void {
+    const answer = choice?.answer ?? "later";
+    if (answer === "always") this.#show(widthChoices(this.#approval.always));
+    else if (answer === "back") this.#show(QUESTION);
+    else this.#answer(answer);
+  }
+
+  #show(choices: readonly Choice[]): void {
+    this.#choices = choices;
+    this.#selected = choices.length - 1;
   }
 
   #move(by: number): void {
-    this.#selected = (this.#selected + by + CHOICES.length) % CHOICES.length;
+    this.#selected = (this.#selected + by + this.#choices.length) % this.#choices.length;
   }
 
   invalidate(): void {}
 }
 
-/** Lines in a frame. */
-export function boxed(lines: readonly string[], width: number, theme: Theme, title = ""): string[] {
-  const inner = Math.max(1, width - 4);
-  const bar = theme.warn("│");
-  const head = title === "" ? "" : ` ${title} `;
-  const top = theme.warn(`╭${head}${"─".repeat(Math.max(0, width - 2 - head.length))}╮`);
-  const bottom = theme.warn(`╰${"─".repeat(Math.max(0, width - 2))}╯`);
-  const padded = lines.map((line) => {
-    const cut = fitted(line, inner);
-    return `${bar} ${cut}${" ".repeat(Math.max(0, inner - visibleWidth(cut)))} ${bar}`;
+/** The widths that have a rule, each with that rule; the same rule once, in its narrowest width. */
+function widthChoices(always: AlwaysWidths | undefined): readonly Choice[] {
+  const seen = new Set<string>();
+  const choices = RULE_WIDTHS.flatMap((width): readonly Choice[] => {
+    const rules = always?.[width];
+    if (!rules || "not" in rules) return [];
+    const allowed = [...new Set(rules.map(({ allow, person }) => `${allow} for ${person}`))].join("; ");
+    if (seen.has(allowed)) return [];
+    seen.add(allowed);
+    return [{ key: width[0] ?? "", answer: width, text: cleanLine(`${WIDTHS[width].padEnd(11)}  ${allowed}`, 300) }];
   });
-  return [fitted(top, width), ...padded, fitted(bottom, width)];
+  return [...choices, BACK];
 }

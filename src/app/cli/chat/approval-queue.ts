@@ -47,11 +47,18 @@ export class ApprovalQueue {
     this.#onChange();
   }
 
+  /** The question with the rules that a yes for always would store; undefined if it was answered. */
+  async read({ id, from }: AskedApproval): Promise<AskedApproval | undefined> {
+    const found = await this.#api.get<AskedApproval>(pathOf("api", "approvals", id)).catch(() => undefined);
+    return found?.state === "pending" ? { ...found, from } : undefined;
+  }
+
   /** Durable when it resolves. An answer that another surface gave first counts. */
   async answer({ id, digest }: AskedApproval, answer: ApprovalAnswer): Promise<void> {
     this.#later.add(id);
     if (answer !== "later") {
-      const body = answer === "no" ? { answer: "no", digest } : { answer: "yes", digest, always: answer === "always" };
+      const always = answer === "yes" || answer === "no" ? undefined : answer;
+      const body = { answer: answer === "no" ? "no" : "yes", digest, always };
       try {
         await this.#api.post(pathOf("api", "approvals", id), body);
       } catch (error) {

@@ -1,24 +1,23 @@
-/** The chat: a session, a screen, and what keys and typed commands do. */
-import { matchesKey, type OverlayHandle, type SelectItem, type Terminal } from "@earendil-works/pi-tui";
+/** The chat: a session, a screen, and what typed commands do. */
+import type { SelectItem, Terminal } from "@earendil-works/pi-tui";
 import { chatCommands } from "../../../engine/commands/chat-commands.ts";
 import { EngineApi, pathOf } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
-import { ApprovalPanel } from "./approval-panel.ts";
-import { ApprovalQueue } from "./approval-queue.ts";
+import { ApprovalOverlay } from "./approval-overlay.ts";
 import { attachmentsOf } from "./attachments.ts";
+import { ChatKeys } from "./chat-keys.ts";
 import { ChatScreen } from "./chat-screen.ts";
 import { ChatSession } from "./chat-session.ts";
 import { agentChoices, earlierMessages } from "./choices.ts";
-import { type CleanText, cleanLine } from "./clean-text.ts";
+import { cleanLine } from "./clean-text.ts";
 import { completionOf } from "./completion.ts";
 import { conversationNamed } from "./conversation-name.ts";
-import { doublePress } from "./double-press.ts";
 import { firstScreen } from "./first-screen.ts";
 import type { InputHistory } from "./input-history.ts";
-import { type ChatActions, LOCAL_COMMANDS, localCommand } from "./local-commands.ts";
+import { type ChatActions, LOCAL_COMMANDS, localCommand, ONLY_THE_OWNER } from "./local-commands.ts";
 import { followMailbox } from "./mailbox.ts";
 import { OtherAgents } from "./other-agents.ts";
-import { Picker } from "./picker.ts";
+import { PANEL_PLACE, Picker } from "./picker.ts";
 import type { RenderSettings, Verbose } from "./render-block.ts";
 import { statusFacts } from "./status-facts.ts";
 import type { StatusFacts } from "./status-line.ts";
@@ -29,19 +28,18 @@ export interface ChatOptions {
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly transport: Transport;
-  readonly user: string;
   readonly conversation: Conversation;
   readonly isInline: boolean;
   readonly version: string;
   readonly place: string;
   readonly isNew: boolean;
   readonly isAttached: boolean;
+  readonly isRemote: boolean;
   readonly command: string;
   readonly cwd: string;
   readonly history: InputHistory;
 }
 
-const TWICE_MS = 1_500;
 const LEAVE_MS = 2_000;
 
 export class ChatApp {
@@ -50,13 +48,11 @@ export class ChatApp {
   readonly #screen: ChatScreen;
   readonly #closing = new AbortController();
   readonly #left = Promise.withResolvers<void>();
-  readonly #approvals: ApprovalQueue;
+  readonly #approvals: ApprovalOverlay;
   readonly #others: OtherAgents;
+  readonly #keys: ChatKeys;
   readonly #api: EngineApi;
   #session: ChatSession;
-  #panel: OverlayHandle | undefined;
-  #hint: { readonly text: CleanText; readonly until: number } | undefined;
-  readonly #isTwice = doublePress(TWICE_MS);
 
   constructor(options: ChatOptions) {
     this.#options = options;
@@ -69,19 +65,39 @@ export class ChatApp {
       facts: () => ({ bottom: this.#bottomFacts(), status: this.#statusFacts() }),
       beforeFrame: () => this.#beforeFrame(),
     });
-    this.#approvals = new ApprovalQueue(this.#api, () => this.#ask());
+    const screen = this.#screen;
+    this.#approvals = new ApprovalOverlay({
+      ...{ api: this.#api, screen, theme: this.#theme },
+      attempt: (work) => this.#session.attempt(work),
+    });
     this.#others = new OtherAgents({
       ...{ api: this.#api, openAgent: () => this.#session.agentId, signal: this.#closing.signal },
-      onChange: () => this.#screen.draw(),
+      onChange: () => screen.draw(),
     });
+    this.#keys = new ChatKeys({
+      screen,
+      isWorking: () => this.#session.state.live !== undefined,
+      hasMessages: () => this.#hasMessages(),
+      abort: () => void this.#session.abort(),
+      goBack: () => this.#goBack(),
+      pickAgent: () => void this.#session.attempt(() => this.#pickAgent()),
+      leave: () => this.leave(),
+    });
+    this.#connectInput();
+  }
+
+  #connectInput(): void {
     const { editor, tui, log } = this.#screen;
+    const { cwd, history } = this.#options;
     const commands = [...chatCommands, ...LOCAL_COMMANDS].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    editor.setAutocompleteProvider(completionOf({ commands, cwd: options.cwd }));
-    for (const entry of options.history.entries) editor.addToHistory(entry);
+    editor.setAutocompleteProvider(completionOf({ commands, cwd }));
+    for (const entry of history.entries) editor.addToHistory(entry);
     editor.onSubmit = (text) => this.#submit(text);
-    tui.addInputListener((data) => this.#onKey(data));
+    // A question that came while the person typed is shown now.
+    editor.onChange = (text) => void (text === "" && this.#approvals.show());
+    tui.addInputListener((data) => this.#keys.handle(data));
     log.introduce((width) =>
-      firstScreen({ ...options, info: this.#session.info, hasMessages: this.#hasMessages() }, width, this.#theme),
+      firstScreen({ ...this.#options, info: this.#session.info, hasMessages: this.#hasMessages() }, width, this.#theme),
     );
   }
 
@@ -89,14 +105,7 @@ export class ChatApp {
   async run(): Promise<readonly string[]> {
     this.#screen.start();
     this.#screen.draw();
-    void this.#session.attempt(() => this.#session.open());
-    void this.#approvals.refresh();
-    void followMailbox({
-      ...{ api: this.#api, user: this.#options.user, session: () => this.#session },
-      ...{ nameOf: (agentId) => this.#nameOf(agentId), onDelivery: () => this.#approvals.refresh() },
-      signal: this.#closing.signal,
-    });
-    void this.#others.follow();
+    void this.#follow();
     await this.#left.promise;
     const unsent = await this.#session.leave(LEAVE_MS);
     this.#closing.abort();
@@ -109,10 +118,23 @@ export class ChatApp {
     this.#left.resolve();
   }
 
+  async #follow(): Promise<void> {
+    void this.#approvals.refresh();
+    void this.#others.follow();
+    const session = this.#session;
+    await session.attempt(() => session.open());
+    if (!session.info) return;
+    await followMailbox({
+      ...{ api: this.#api, terminal: session.info.terminal ?? undefined, session: () => this.#session },
+      ...{ nameOf: (agentId) => this.#nameOf(agentId), onDelivery: () => this.#approvals.refresh() },
+      signal: this.#closing.signal,
+    });
+  }
+
   #newSession(conversation: Conversation): ChatSession {
-    const { transport, user } = this.#options;
+    const { transport } = this.#options;
     return new ChatSession({
-      ...{ transport, user, conversation },
+      ...{ transport, conversation },
       onChange: () => this.#screen?.draw(),
       onEvent: (type) => {
         if (type === "approval" || type === "end" || type === "open") void this.#approvals.refresh();
@@ -130,7 +152,7 @@ export class ChatApp {
     session.flush();
     const { renderer, log, scroll } = this.#screen;
     const verbose = verboseOf(session.info?.verbose);
-    const showThinking = session.info?.reasoning === "on";
+    const showThinking = THOUGHTS.has(session.info?.reasoning ?? "off");
     const { settings } = renderer;
     if (settings.verbose !== verbose || settings.showThinking !== showThinking) {
       renderer.set({ ...settings, verbose, showThinking });
@@ -169,7 +191,9 @@ export class ChatApp {
       pickAgent: () => this.#pickAgent(),
       open: (name) => this.#open(conversationNamed(name)),
       goBack: () => this.#goBack(),
-      search: () => this.#screen.search(),
+      search: () => {
+        if (!this.#screen.search()) this.#session.notice("On the normal screen, use the search of your terminal.");
+      },
       leave: () => this.leave(),
     };
   }
@@ -197,6 +221,10 @@ export class ChatApp {
 
   /** Chooses an earlier message of this session: the conversation continues before it, and its text is in the input. */
   #goBack(): void {
+    if (this.#session.info?.terminal === null) {
+      this.#session.notice(ONLY_THE_OWNER);
+      return;
+    }
     const earlier = earlierMessages(this.#session.state);
     const items = earlier.map(({ key, text }) => ({ value: key, label: cleanLine(text, 120) }));
     this.#pick("go back to", items, "There is nothing to go back to.", (key) => {
@@ -210,74 +238,15 @@ export class ChatApp {
   #pick(title: string, items: readonly SelectItem[], empty: string, done: (value: string) => void): void {
     const { tui } = this.#screen;
     const rows = Math.min(10, tui.terminal.rows - 8);
-    const handle = tui.showOverlay(
-      new Picker({
-        ...{ title, items, empty, rows, theme: this.#theme },
-        onPick: (value) => {
-          handle.hide();
-          if (value !== undefined) done(value);
-          this.#screen.draw();
-        },
-      }),
-      { anchor: "bottom-center", width: "100%", maxHeight: "80%", offsetY: -4 },
-    );
-    this.#screen.draw();
-  }
-
-  #onKey(data: string): { consume: true } | undefined {
-    const { editor, tui } = this.#screen;
-    if (matchesKey(data, "ctrl+c")) return this.#interrupt();
-    if (tui.hasOverlay() || editor.isShowingAutocomplete()) return undefined;
-    if (matchesKey(data, "ctrl+d") && editor.getText() === "") {
-      this.leave();
-      return { consume: true };
-    }
-    if (matchesKey(data, "escape")) return this.#escape();
-    if (matchesKey(data, "ctrl+t")) {
-      void this.#session.attempt(() => this.#pickAgent());
-      return { consume: true };
-    }
-    return undefined;
-  }
-
-  #interrupt(): { consume: true } {
-    const { editor } = this.#screen;
-    if (editor.getText() !== "") editor.setText("");
-    else if (this.#isTwice("ctrl+c")) this.leave();
-    else this.#showHint("Press Ctrl+C again to leave. What runs goes on with the engine." as CleanText);
-    this.#screen.draw();
-    return { consume: true };
-  }
-
-  #escape(): { consume: true } {
-    if (this.#isTwice("escape")) this.#goBack();
-    else if (this.#session.state.live) {
-      void this.#session.abort();
-      this.#showHint("Stopping. Esc again goes back to an earlier message." as CleanText);
-    } else if (this.#hasMessages()) this.#showHint("Esc again goes back to an earlier message." as CleanText);
-    return { consume: true };
-  }
-
-  #showHint(text: CleanText): void {
-    this.#hint = { text, until: performance.now() + TWICE_MS };
-    setTimeout(() => this.#screen.draw(), TWICE_MS + 20).unref();
-    this.#screen.draw();
-  }
-
-  /** Shows the next question, if the person is not typing. */
-  #ask(): void {
-    const { editor, tui } = this.#screen;
-    const [approval] = this.#approvals.open;
-    if (!approval || this.#panel || editor.getText() !== "") {
-      this.#screen.draw();
-      return;
-    }
-    const panel = new ApprovalPanel(this.#theme, approval, (answer) => {
-      this.#panel?.hide();
-      this.#panel = undefined;
-      void this.#session.attempt(() => this.#approvals.answer(approval, answer));
+    const picker = new Picker({
+      ...{ title, items, empty, rows, theme: this.#theme },
+      onPick: (value) => {
+        handle.hide();
+        if (value !== undefined) done(value);
+        this.#screen.draw();
+      },
     });
-    this.#panel = tui.showOverlay(panel, { anchor: "bottom-center", width: "100%", maxHeight: "70%", offsetY: -4 });
+    const handle = tui.showOverlay(picker, PANEL_PLACE);
     this.#screen.draw();
   }
 
@@ -288,9 +257,7 @@ export class ChatApp {
 
   #bottomFacts() {
     const { state, connection } = this.#session;
-    const now = performance.now();
-    const hint = this.#hint && now < this.#hint.until ? this.#hint.text : undefined;
-    return { state, connection, now: Date.now(), hint };
+    return { state, connection, now: Date.now(), hint: this.#keys.hint };
   }
 
   #statusFacts(): StatusFacts {
@@ -298,5 +265,8 @@ export class ChatApp {
     return statusFacts(this.#session, { background, unread, approvals: this.#approvals.count });
   }
 }
+
+/** The settings that show thoughts. */
+const THOUGHTS: ReadonlySet<string> = new Set(["on", "reasoning"]);
 
 const verboseOf = (level: string | null | undefined): Verbose => (level === "on" || level === "full" ? level : "off");

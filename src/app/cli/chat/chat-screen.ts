@@ -10,10 +10,10 @@ import {
   type TUI,
   TUI_KEYBINDINGS,
   TuiAltScreen,
-  TuiMainScreen,
   VStack,
 } from "@earendil-works/pi-tui";
 import { ActivityView, type BottomFacts, SPIN_MS, StatusView } from "./bottom-view.ts";
+import { InlineScreen } from "./inline-screen.ts";
 import { LogView } from "./log-view.ts";
 import { BlockRenderer, type RenderSettings } from "./render-block.ts";
 import type { StatusFacts } from "./status-line.ts";
@@ -55,9 +55,11 @@ export class ChatScreen {
         "tui.input.newLine": ["shift+enter", "alt+enter", "ctrl+j"],
       }),
     );
-    this.tui = isInline ? new TuiMainScreen(terminal) : new TuiAltScreen(terminal, false, undefined, altOptions(theme));
     this.renderer = new BlockRenderer(options.settings);
     this.log = new LogView(this.renderer);
+    this.tui = isInline
+      ? inlineScreen(terminal, this.log)
+      : new TuiAltScreen(terminal, false, undefined, altOptions(theme));
     this.editor = new Editor(this.tui, editorTheme(theme), { paddingX: 1, autocompleteMaxVisible: 6 });
     this.scroll = new ScrollView(this.log, { follow: "end", primary: true, scrollbar: "hidden" });
     const activity = new ActivityView(theme, () => facts().bottom);
@@ -87,9 +89,11 @@ export class ChatScreen {
     this.tui.stop();
   }
 
-  /** Opens the search of the library. It has no method for it, so its key is pressed. */
-  search(): void {
+  /** Opens the search of the library. It has no method for it, so its key is pressed. False: the normal screen has none. */
+  search(): boolean {
+    if (!isViewportTUI(this.tui)) return false;
     (this.tui as unknown as { handleTerminalInput(data: string): void }).handleTerminalInput("\u0006");
+    return true;
   }
 
   /** Draws soon. Keys are drawn at once by the library. */
@@ -116,3 +120,9 @@ const altOptions = (theme: Theme) => ({
   scrollToEndIndicator: () => theme.inverse(" newer messages below · ctrl+end "),
   searchMatchStyle: theme.warn,
 });
+
+function inlineScreen(terminal: Terminal, log: LogView): TUI {
+  const screen = new InlineScreen(terminal);
+  screen.drops(log);
+  return screen;
+}

@@ -1,29 +1,25 @@
 /**
  * A conversation with an engine, without a screen: reads the history, follows its events, sends what the person types, and goes
- * on when the engine dies and returns. A message has a key, so it is sent again until it is accepted, and accepted once (L1).
+ * on when the engine dies and returns.
  */
-import { setTimeout as pause } from "node:timers/promises";
-import { EngineApi, newKey, pathOf } from "../../client/engine-api.ts";
+import { EngineApi, pathOf } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
-import { type Attachment, storeFiles } from "./attachments.ts";
-import type { Block } from "./blocks.ts";
+import type { Attachment } from "./attachments.ts";
+import { ChatLog, type NoticeOptions } from "./chat-log.ts";
 import {
   type AgentEvent,
   applyEvent,
   type ChatState,
   EMPTY_CHAT,
   patchPending,
-  type Settled,
-  withBlock,
+  withLiveRun,
   withOlder,
-  withPending,
-  withSettled,
 } from "./chat-state.ts";
-import { clean, cleanLine } from "./clean-text.ts";
+import { cleanLine } from "./clean-text.ts";
 import { errorLine, insist } from "./insist.ts";
 import { joinDeltas } from "./join-deltas.ts";
+import { Outgoing } from "./outgoing.ts";
 import { type Older, readNewest, readOlder } from "./read-history.ts";
-import { splitText } from "./split-markdown.ts";
 import type { Conversation, TerminalInfo } from "./terminal-info.ts";
 
 export type Connection = "connecting" | "connected" | "lost";
@@ -35,7 +31,6 @@ interface Waits {
 
 export interface ChatSessionOptions {
   readonly transport: Transport;
-  readonly user: string;
   readonly conversation: Conversation;
   /** Something to show has changed. */
   readonly onChange: () => void;
@@ -45,33 +40,44 @@ export interface ChatSessionOptions {
 
 /** It says nothing to a person. */
 const RUN_ID = /\brun [0-9a-f-]{36}/u;
-const SETTLE_SECONDS = 30;
 const LEAVE_MS = 60_000;
 
 export class ChatSession {
   readonly api: EngineApi;
-  readonly user: string;
   readonly conversation: Conversation;
-  state: ChatState = EMPTY_CHAT;
   info: TerminalInfo | undefined;
   connection: Connection = "connecting";
   /** Messages that wait in the inbox of the agent. */
   waiting = 0;
   #agentId: string | undefined;
   #older: Older | undefined;
-  #sending: Promise<void> = Promise.resolve();
   #deltas: AgentEvent[] = [];
   #stream: AbortController | undefined;
-  #isLeft = false;
+  readonly #log: ChatLog;
+  readonly #outgoing: Outgoing;
   readonly #closing = new AbortController();
   readonly #options: ChatSessionOptions;
 
   constructor(options: ChatSessionOptions) {
     this.#options = options;
-    this.user = options.user;
     this.conversation = options.conversation;
+    this.#log = new ChatLog(options.onChange);
     // It tries again by itself, and shows that it does.
     this.api = new EngineApi(options.transport, this.#closing.signal, 1);
+    this.#outgoing = new Outgoing({
+      ...{ api: this.api, conversation: this.conversation, log: this.#log, closed: this.#closing.signal },
+      insist: (ask, onLost) => this.#insist(ask, onLost),
+      attempt: (work) => this.attempt(work),
+      onAccepted: async ({ agentId }) => {
+        if (this.#agentId === undefined) await this.attempt(() => this.#follow(agentId));
+        void this.#refreshWaits();
+      },
+      onSettled: () => void this.refreshInfo(),
+    });
+  }
+
+  get state(): ChatState {
+    return this.#log.state;
   }
 
   get agentId(): string | undefined {
@@ -92,24 +98,25 @@ export class ChatSession {
 
   /** Stops to follow. What was typed is still sent. Returns what could not be sent in time. */
   async leave(withinMs = LEAVE_MS): Promise<readonly string[]> {
-    this.#isLeft = true;
     this.#stream?.abort();
-    await Promise.race([this.#sending, pause(withinMs, undefined, { ref: false })]);
+    const unsent = await this.#outgoing.leave(withinMs);
     this.#closing.abort();
-    return this.state.pending.filter(({ state }) => state !== "accepted").map(({ text }) => text);
+    return unsent;
   }
 
-  /** Sends a text: in order, again until it is accepted. */
   send(text: string, files: () => Promise<readonly Attachment[]> = async () => []): void {
-    const key = newKey();
-    this.#set(withPending(this.state, { key, text: clean(text), state: "sending" }));
-    this.#sending = this.#sending.then(() => this.#deliver(key, text, files));
+    this.#outgoing.send(text, files);
   }
 
-  /** Ends the current run. */
+  /** Ends the current run. A guest asks for it as anyone does in a chat. */
   async abort(): Promise<void> {
-    if (this.#agentId === undefined) return;
-    await this.attempt(() => this.api.post(pathOf("api", "agents", this.#agentId ?? "", "stop")));
+    const agent = this.#agentId;
+    if (agent === undefined) return;
+    await this.attempt(() =>
+      this.info?.terminal === null
+        ? this.api.post("/api/terminal/messages", { agent, text: "/stop" })
+        : this.api.post(pathOf("api", "agents", agent, "stop")),
+    );
   }
 
   /** Goes back before an entry: the next message continues from there. */
@@ -132,29 +139,16 @@ export class ChatSession {
       return false;
     }
     this.#older = part.older;
-    this.#set(withOlder(this.state, part.entries));
+    this.update((state) => withOlder(state, part.entries));
     return true;
   }
 
-  /** Shows something that is in no history. */
-  notice(
-    text: string,
-    more: { readonly title?: string; readonly isError?: boolean; readonly key?: string } = {},
-  ): void {
-    const { title, isError = false, key = newKey() } = more;
-    const pieces = splitText(clean(text));
-    const block: Block = {
-      kind: "notice",
-      key,
-      pieces,
-      isError,
-      title: title === undefined ? undefined : cleanLine(title),
-    };
-    this.#set(withBlock(this.state, block));
+  notice(text: string, options?: NoticeOptions): void {
+    this.#log.notice(text, options);
   }
 
   update(change: (state: ChatState) => ChatState): void {
-    this.#set(change(this.state));
+    this.#log.update(change);
   }
 
   /** Shows an error instead of throwing it. */
@@ -179,23 +173,24 @@ export class ChatSession {
     const deltas = this.#deltas;
     if (deltas.length === 0) return;
     this.#deltas = [];
-    for (const event of joinDeltas(deltas)) this.state = applyEvent(this.state, event, Date.now());
+    this.update((state) => joinDeltas(deltas).reduce((now, event) => applyEvent(now, event, Date.now()), state));
   }
 
   #readInfo(): Promise<TerminalInfo> {
     const { agent, thread } = this.conversation;
-    return this.api.get<TerminalInfo>("/api/terminal", { user: this.user, agent, thread });
+    return this.api.get<TerminalInfo>("/api/terminal", { agent, thread });
   }
 
   async #follow(agentId: string): Promise<void> {
     this.#stream?.abort();
     this.#agentId = agentId;
     const { entries, older, position, leaf } = await this.#insist(() => readNewest(this.api, agentId));
-    const { pending, live, ended } = this.state;
-    const fresh = { ...EMPTY_CHAT, pending, ended };
-    const read = entries.reduce((state, one) => applyEvent(state, { type: "entry", data: { ...one } }, 0), fresh);
     this.#older = older;
-    this.#set({ ...read, live, position, lastEntry: leaf, isStale: false });
+    this.update(({ pending, live, ended }) => {
+      const fresh = { ...EMPTY_CHAT, pending, ended };
+      const read = entries.reduce((state, one) => applyEvent(state, { type: "entry", data: { ...one } }, 0), fresh);
+      return { ...read, live, position, lastEntry: leaf, isStale: false };
+    });
     const stream = new AbortController();
     this.#stream = stream;
     void this.#listen(agentId, `-.0.0.0.${position}`, stream.signal);
@@ -235,7 +230,7 @@ export class ChatSession {
       return;
     }
     this.flush();
-    this.#set(applyEvent(this.state, event, Date.now()));
+    this.update((state) => applyEvent(state, event, Date.now()));
     if (event.type === "end" || event.type === "start" || event.type === "step") void this.#refreshWaits();
     if (event.type === "end") void this.refreshInfo();
     this.#options.onEvent?.(event.type);
@@ -248,49 +243,13 @@ export class ChatSession {
     const waits = await this.api.get<Waits>(pathOf("api", "agents", this.#agentId, "inbox")).catch(() => undefined);
     if (!waits) return;
     this.waiting = waits.waiting.length;
-    let { state } = this;
-    for (const { seq, will } of waits.waiting) {
-      const found = state.pending.find((one) => one.seq === seq);
-      if (found) state = patchPending(state, found.key, { will: cleanLine(will.replace(RUN_ID, "the run")) });
-    }
-    if (state.live && waits.run?.id !== state.live.runId) state = { ...state, live: undefined };
-    this.#set(state);
-  }
-
-  async #deliver(key: string, text: string, attached: () => Promise<readonly Attachment[]>): Promise<void> {
-    const { agent, thread } = this.conversation;
-    const post = async () => {
-      const files = await storeFiles(this.api, await attached());
-      const body = { user: this.user, agent, thread, text, files };
-      return this.api.post<{ messages: readonly Sent[] }>("/api/terminal/messages", body, { id: key });
-    };
-    const hold = (): void => this.#set(patchPending(this.state, key, { state: "held" }));
-    const answer = await this.attempt(() => this.#insist(post, hold));
-    const sent = answer?.messages.at(-1);
-    if (!sent) {
-      this.#set({ ...this.state, pending: this.state.pending.filter((one) => one.key !== key) });
-      return;
-    }
-    this.#set(patchPending(this.state, key, { state: "accepted", seq: sent.seq }));
-    if (this.#isLeft) return;
-    if (this.#agentId === undefined) await this.attempt(() => this.#follow(sent.agentId));
-    void this.#refreshWaits();
-    void this.#settle(key, sent);
-  }
-
-  async #settle(key: string, { agentId, seq }: Sent): Promise<void> {
-    const path = pathOf("api", "terminal", "messages", agentId, seq);
-    for (;;) {
-      const settled = await this.#insist(() =>
-        this.api.get<Settled & { settled: boolean }>(path, { waitSeconds: SETTLE_SECONDS }),
-      ).catch(() => undefined);
-      if (!settled || this.#closing.signal.aborted) return;
-      if (!settled.settled) continue;
-      // What a run said comes with the stream, which may be a little later.
-      this.#set(withSettled(this.state, key, settled));
-      void this.refreshInfo();
-      return;
-    }
+    this.update((before) => {
+      const state = waits.waiting.reduce((now, { seq, will }) => {
+        const found = now.pending.find((one) => one.seq === seq);
+        return found ? patchPending(now, found.key, { will: cleanLine(will.replace(RUN_ID, "the run")) }) : now;
+      }, before);
+      return withLiveRun(state, waits.run?.id);
+    });
   }
 
   #insist<T>(ask: () => Promise<T>, onLost?: () => void): Promise<T> {
@@ -301,14 +260,4 @@ export class ChatSession {
       this.#options.onChange();
     });
   }
-
-  #set(state: ChatState): void {
-    this.state = state;
-    this.#options.onChange();
-  }
-}
-
-interface Sent {
-  readonly agentId: string;
-  readonly seq: number;
 }

@@ -182,6 +182,16 @@ export function patchPending(state: ChatState, key: string, patch: Partial<Pendi
   return { ...state, pending: withoutSeqs(pending, state.seqs) };
 }
 
+/** It was not accepted. */
+export const withoutPending = (state: ChatState, key: string): ChatState => ({
+  ...state,
+  pending: state.pending.filter((one) => one.key !== key),
+});
+
+/** The run that the engine works on now. Another one has ended while the connection was lost. */
+export const withLiveRun = (state: ChatState, runId: string | undefined): ChatState =>
+  state.live && state.live.runId !== runId ? { ...state, live: undefined } : state;
+
 export interface Reply {
   readonly text: string;
   readonly isError: boolean;
@@ -197,7 +207,7 @@ export interface Settled {
 /** A command is in no history: it is shown with its answer. A failed run is shown once, by its end or here. */
 export function withSettled(state: ChatState, key: string, { runId, replies, unanswered }: Settled): ChatState {
   const pending = state.pending.find((one) => one.key === key);
-  const without = { ...state, pending: state.pending.filter((one) => one.key !== key) };
+  const without = withoutPending(state, key);
   if (runId !== null && state.ended.includes(runId)) return without;
   const typed: Block | undefined = pending && { kind: "user", key: `typed/${key}`, text: pending.text };
   let next = runId === null && typed ? withBlock(without, typed) : without;

@@ -12,6 +12,8 @@ export interface FirstFacts {
   readonly isNew: boolean;
   /** Whether another process runs the engine. */
   readonly isAttached: boolean;
+  /** Whether that is on another machine. */
+  readonly isRemote: boolean;
   readonly info: TerminalInfo | undefined;
   /** How this program is called: `npm start --` in a clone. */
   readonly command: string;
@@ -28,29 +30,55 @@ const TRY: readonly (readonly [string, string])[] = [
   ["/help", "all commands"],
 ];
 
+/** Narrower than this, there is room for the facts only. */
+const NARROW = 60;
+
 export function firstScreen(facts: FirstFacts, width: number, theme: Theme): Lines {
-  const { version, place, isNew, isAttached, info, hasMessages } = facts;
+  const { version, info, hasMessages } = facts;
   const name = theme.bold(`Rookery ${cleanLine(version, 20)}`);
-  const where = cleanLine(`${place}${isNew ? " (new)" : ""}${isAttached ? ", engine running" : ""}`, 200);
+  if (info && !hasMessages && width < NARROW) {
+    const [first, last] = [TRY[0], TRY.at(-1)];
+    const tries = [first, last].map((one) => fitted(`  ${theme.accent(one?.[0] ?? "")}`, width));
+    return [` ${name}`, ...foundLines(facts, info, width, theme), ...tries, ""];
+  }
+  if (info && !hasMessages) {
+    const found = [...foundLines(facts, info, width, theme), ...modelLines(info, facts.command, width)];
+    return [` ${name}`, "", ...found, "", ...tryLines(info, width, theme), ""];
+  }
+  const where = cleanLine(facts.place, 200);
   const gap = width - visibleWidth(name) - visibleWidth(where) - 3;
-  const head =
-    gap >= 2 ? [` ${name}${" ".repeat(gap)}${theme.dim(where)}`] : [` ${name}`, fitted(` ${theme.dim(where)}`, width)];
-  if (!info || hasMessages) return [...head, ""];
-  return [...head, "", ...modelLines(info, facts.command, width, theme), "", ...tryLines(info, width, theme), ""];
+  if (gap >= 2) return [` ${name}${" ".repeat(gap)}${theme.dim(where)}`, ""];
+  return [` ${name}`, fitted(` ${theme.dim(where)}`, width), ""];
 }
 
-function modelLines({ model, why }: TerminalInfo, command: string, width: number, theme: Theme): Lines {
+/** What was found: the model, the home, the address. */
+function foundLines(facts: FirstFacts, info: TerminalInfo, width: number, theme: Theme): Lines {
+  const { place, isNew, isAttached, isRemote, command } = facts;
+  const { model, why, url } = info;
+  const line = (label: string, value: string, more: string): string =>
+    fitted(
+      ` ${label.padEnd(9)}${theme.bold(cleanLine(value, 120))}${more === "" ? "" : theme.dim(`  ${cleanLine(more, 200)}`)}`,
+      width,
+    );
+  const engine = isAttached ? "its engine is running" : "";
+  const address = url === null ? line("Address", "none", `${command} serve opens one`) : line("Address", url, "");
+  return [
+    line(
+      "Model",
+      isOffline(model) ? "offline" : (model ?? "none"),
+      isOffline(model) ? "no model key; not an AI" : (why ?? ""),
+    ),
+    ...(isRemote ? [line("Address", place, "")] : [line("Home", place, isNew ? "new" : engine), address]),
+    "",
+  ];
+}
+
+function modelLines({ model }: TerminalInfo, command: string, width: number): Lines {
   const say = (text: string): Lines => wrapped(text as CleanText, width - 1, (line) => line, " ", " ");
-  if (!isOffline(model)) {
-    const because = why ? theme.dim(` (${cleanLine(why, 100)})`) : "";
-    return [
-      fitted(` Model  ${theme.bold(cleanLine(model ?? "none", 60))}${because}`, width),
-      ...say(`Change it with /model, or with: ${command} setup`),
-    ];
-  }
+  if (!isOffline(model)) return say(`Change the model with /model, or with: ${command} setup`);
   return [
     ...say(
-      "No model key was found, so a small offline model answers. It is not an AI: it repeats you and uses a few tools, so that you can try everything else.",
+      "A small offline model answers. It is not an AI: it repeats you and uses a few tools, so that you can try everything else.",
     ),
     "",
     ...say(`For a real model:  ${command} setup   (a key, a login, or a model on this computer)`),

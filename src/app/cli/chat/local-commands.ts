@@ -20,7 +20,11 @@ export interface ChatActions {
   leave(): void;
 }
 
+/** Said to a guest. */
+export const ONLY_THE_OWNER = "Only the owner of this engine can do that.";
+
 interface LocalCommand extends CompletedCommand {
+  readonly isOwners?: true;
   run(rest: string, actions: ChatActions): Promise<void> | void;
 }
 
@@ -30,9 +34,12 @@ export const LOCAL_COMMANDS: readonly LocalCommand[] = [
     ...{ name: "open", usage: "NAME", help: "open a conversation of yours by its name, or begin one" },
     run: (name, actions) => (name === "" ? actions.pickAgent() : actions.open(name)),
   },
-  { name: "tree", help: "show which agent started which", run: (_, actions) => showTree(actions) },
+  { name: "tree", isOwners: true, help: "show which agent started which", run: (_, actions) => showTree(actions) },
   { name: "inbox", help: "show the latest messages and what became of each", run: (_, actions) => showInbox(actions) },
-  { name: "outbox", help: "show what is still to be delivered, and why", run: (_, actions) => showOutbox(actions) },
+  {
+    ...{ name: "outbox", isOwners: true, help: "show what is still to be delivered, and why" },
+    run: (_, actions) => showOutbox(actions),
+  },
   { name: "branch", help: "go back to an earlier message and edit it", run: (_, actions) => actions.goBack() },
   {
     ...{ name: "export", usage: "[FILE]", help: "write this conversation into a Markdown file" },
@@ -57,7 +64,13 @@ const KEYS_TEXT = [
 export function localCommand(text: string): ((actions: ChatActions) => Promise<void> | void) | undefined {
   const [, name, rest = ""] = /^\/([a-z]{1,16})(?:\s([^\n]{0,500}))?$/u.exec(text) ?? [];
   const command = LOCAL_COMMANDS.find((one) => one.name === (name === "exit" ? "quit" : name));
-  return command && ((actions) => command.run(rest.trim(), actions));
+  return (
+    command &&
+    ((actions) => {
+      const isGuest = actions.session.info?.terminal === null;
+      return command.isOwners && isGuest ? actions.session.notice(ONLY_THE_OWNER) : command.run(rest.trim(), actions);
+    })
+  );
 }
 
 async function showTree({ session }: ChatActions): Promise<void> {

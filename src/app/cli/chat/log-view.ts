@@ -1,5 +1,9 @@
-/** The conversation as one component: the blocks, then the answer that is being written. */
+/**
+ * The conversation as one component: the first screen, the blocks, then the answer that is being written. On the normal screen the
+ * terminal keeps what has scrolled away, so the leading lines can be hidden: they are not rendered again.
+ */
 import type { Component } from "@earendil-works/pi-tui";
+import type { Block } from "./blocks.ts";
 import { type ChatState, EMPTY_CHAT } from "./chat-state.ts";
 import { clean } from "./clean-text.ts";
 import { type BlockRenderer, type Lines, wrapped } from "./render-block.ts";
@@ -7,18 +11,35 @@ import { piecesOf } from "./split-markdown.ts";
 
 const THINKING_LINES = 4;
 
+/** `blocks`: so many leading ones, and the first screen. `lines`: so many more, of what comes after them. */
+interface Hidden {
+  readonly isIntro: boolean;
+  readonly blocks: number;
+  readonly lines: number;
+}
+
+const NOTHING: Hidden = { isIntro: false, blocks: 0, lines: 0 };
+
 export class LogView implements Component {
   readonly #renderer: BlockRenderer;
   #state: ChatState = EMPTY_CHAT;
+  #hidden = NOTHING;
   /** Shown before the first block. */
   #intro: (width: number) => Lines = () => [];
+  /** How many lines each part had that was rendered last: the first screen, then the blocks that are not hidden. */
+  #counts: readonly number[] = [];
 
   constructor(renderer: BlockRenderer) {
     this.#renderer = renderer;
   }
 
   show(state: ChatState): void {
+    const { blocks } = this.#hidden;
+    const last = this.#state.blocks[blocks - 1]?.key;
     this.#state = state;
+    if (blocks === 0 || state.blocks[blocks - 1]?.key === last) return;
+    const at = state.blocks.findIndex(({ key }) => key === last);
+    this.#hidden = at < 0 ? NOTHING : { ...this.#hidden, blocks: at + 1 };
   }
 
   introduce(intro: (width: number) => Lines): void {
@@ -26,13 +47,49 @@ export class LogView implements Component {
   }
 
   render(width: number): string[] {
-    const lines: string[] = [...this.#intro(width)];
     const { blocks } = this.#state;
-    for (const [n, block] of blocks.entries()) {
-      for (const line of this.#renderer.block(block, blocks[n - 1], width)) lines.push(line);
+    const { isIntro, blocks: first, lines: skipped } = this.#hidden;
+    const intro = isIntro ? [] : this.#intro(width);
+    const lines: string[] = [...intro];
+    const counts = [intro.length];
+    for (let n = first; n < blocks.length; n++) {
+      const block = blocks[n] as Block;
+      const own = this.#renderer.block(block, blocks[n - 1], width);
+      counts.push(own.length);
+      for (const line of own) lines.push(line);
     }
     for (const part of this.#liveParts(width)) for (const line of part) lines.push(line);
-    return lines;
+    this.#counts = counts;
+    return skipped === 0 ? lines : lines.slice(Math.min(skipped, lines.length));
+  }
+
+  /** How many of the leading lines belong to whole parts that never change again, at most `most`. */
+  finishedLines(most: number): number {
+    const { blocks, lines: skipped } = this.#hidden;
+    let finished = -skipped;
+    for (const [n, count] of this.#counts.entries()) {
+      const block = n === 0 ? undefined : this.#state.blocks[blocks + n - 1];
+      if (finished + count > most || (block && isOpen(block))) break;
+      finished += count;
+    }
+    return Math.max(0, finished);
+  }
+
+  /** Hides so many of the leading lines that were rendered last. */
+  hide(lines: number): void {
+    let rest = lines + this.#hidden.lines;
+    let whole = 0;
+    while (whole < this.#counts.length && rest >= (this.#counts[whole] ?? 0)) {
+      rest -= this.#counts[whole] ?? 0;
+      whole += 1;
+    }
+    const { isIntro, blocks } = this.#hidden;
+    this.#hidden = { isIntro: isIntro || whole > 0, blocks: blocks + Math.max(0, whole - 1), lines: rest };
+  }
+
+  /** Shows everything again. */
+  reveal(): void {
+    this.#hidden = NOTHING;
   }
 
   #liveParts(width: number): readonly Lines[] {
@@ -53,3 +110,7 @@ export class LogView implements Component {
     // What is kept depends on the width and the settings only.
   }
 }
+
+/** A call that has no result yet. */
+const isOpen = (block: Block): boolean =>
+  block.kind === "tool" && (block.state === "running" || block.state === "waiting");

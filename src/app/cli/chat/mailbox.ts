@@ -16,7 +16,8 @@ interface Delivered {
 
 export interface MailboxOptions {
   readonly api: EngineApi;
-  readonly user: string;
+  /** The owner's mailbox at the terminal. Absent: that of the token's person. */
+  readonly terminal: string | undefined;
   readonly session: () => ChatSession;
   /** How an agent is called on the screen. */
   readonly nameOf: (agentId: string) => Promise<string | undefined>;
@@ -28,15 +29,15 @@ const HISTORY = 60;
 
 /** Ends with the signal. A delivery that cannot be handled now comes again with the next stream. */
 export async function followMailbox(options: MailboxOptions): Promise<void> {
-  const { api, user, signal } = options;
-  const path = `/api/deliveries/events?terminal=${encodeURIComponent(user)}`;
+  const { api, terminal, signal } = options;
+  const path = `/api/deliveries/events${terminal === undefined ? "" : `?terminal=${encodeURIComponent(terminal)}`}`;
   const shown = new Set<string>();
   try {
     for await (const { data } of api.events(path, { signal, keepTrying: true })) {
       const item = data as unknown as Delivered;
       if (!shown.has(item.id)) await show(options, item);
       shown.add(item.id);
-      await api.post("/api/deliveries/ack", { ids: [item.id], terminal: user }).catch(() => shown.delete(item.id));
+      await api.post("/api/deliveries/ack", { ids: [item.id], terminal }).catch(() => shown.delete(item.id));
       options.onDelivery();
     }
   } catch {

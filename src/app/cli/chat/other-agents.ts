@@ -21,6 +21,7 @@ export interface OtherAgentsOptions {
 }
 
 const MAX_LISTED = 500;
+const MAX_CONVERSATIONS = 200;
 /** Agents whose answers a person reads. */
 const READ: ReadonlySet<string> = new Set(["user", "permanent"]);
 /** Agents that work while the person does something else. */
@@ -53,13 +54,16 @@ export class OtherAgents {
     this.#unread.delete(agentId);
   }
 
-  /** Newest first. */
+  /** Newest first: the latest conversations, and other agents as far as one page goes. */
   async list(): Promise<readonly ListedAgent[]> {
-    const { items } = await this.#options.api.get<{ items: readonly ListedAgent[] }>("/api/agents", {
-      limit: MAX_LISTED,
-    });
-    for (const { id, kind } of items) this.#kinds.set(id, kind);
-    return [...items].sort((a, b) => (b.lastHumanAt ?? b.updatedAt) - (a.lastHumanAt ?? a.updatedAt));
+    const { api } = this.#options;
+    const [conversations, agents] = await Promise.all([
+      api.get<{ items: readonly ListedAgent[] }>("/api/conversations", { limit: MAX_CONVERSATIONS }),
+      api.get<{ items: readonly ListedAgent[] }>("/api/agents", { limit: MAX_LISTED }),
+    ]);
+    const byId = new Map([...agents.items, ...conversations.items].map((agent) => [agent.id, agent]));
+    for (const { id, kind } of byId.values()) this.#kinds.set(id, kind);
+    return [...byId.values()].sort((a, b) => (b.lastHumanAt ?? b.updatedAt) - (a.lastHumanAt ?? a.updatedAt));
   }
 
   /** Ends with the signal. */

@@ -1,7 +1,10 @@
 /** A list above the input to choose from. Letters filter it. */
 import { type Component, matchesKey, type SelectItem, SelectList, truncateToWidth } from "@earendil-works/pi-tui";
-import { boxed } from "./approval-panel.ts";
+import { boxed } from "./boxed.ts";
 import { selectTheme, type Theme } from "./theme.ts";
+
+/** Where panels stand: above the input. */
+export const PANEL_PLACE = { anchor: "bottom-center", width: "100%", maxHeight: "80%", offsetY: -4 } as const;
 
 export interface PickerOptions {
   readonly title: string;
@@ -36,7 +39,7 @@ export class Picker implements Component {
     const inner = Math.max(10, width - 4);
     const hint = this.#filter === "" ? "type to filter · enter opens · esc closes" : `filter: ${this.#filter}`;
     const lines = items.length === 0 ? [theme.dim(empty)] : this.#list.render(inner);
-    return boxed([...lines, theme.dim(truncateToWidth(hint, inner, ""))], width, { ...theme, warn: theme.dim }, title);
+    return boxed([...lines, theme.dim(truncateToWidth(hint, inner, ""))], width, theme.dim, title);
   }
 
   handleInput(data: string): void {

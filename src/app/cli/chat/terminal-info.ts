@@ -3,6 +3,10 @@
 /** As `GET /api/terminal` answers. */
 export interface TerminalInfo {
   readonly version: string;
+  /** Where the gateway listens; null if it does not, and for a guest. */
+  readonly url: string | null;
+  /** The owner's mailbox at this terminal; null: a guest, who has the mailbox of the token's person. */
+  readonly terminal: string | null;
   readonly agentId: string | null;
   readonly sessionKey: string;
   readonly commands: boolean;

@@ -53,7 +53,11 @@ export const chatCommand = defineAction({
         transport: engine.transport,
         isAttached: engine.isAttached,
       },
-      ...{ user: "owner", conversation: conversationNamed(context.args[0]), isInline: context.flags.inline ?? false },
+      ...{
+        isRemote: engine.url !== undefined,
+        conversation: conversationNamed(context.args[0]),
+        isInline: context.flags.inline ?? false,
+      },
       ...{ cwd: process.cwd(), history: new InputHistory(join(context.home, "chat-history.jsonl")) },
       ...{ version: readVersion(), place: engine.url ?? shortHome(context), isNew, command: commandName(context) },
     });

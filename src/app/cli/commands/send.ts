@@ -42,7 +42,7 @@ export const sendCommand = defineAction({
       }
       const files = await storeFiles(api, attachments);
       const { agent, thread } = conversationNamed(flags.to);
-      const body = { user: "owner", agent, thread, text, files };
+      const body = { agent, thread, text, files };
       const { messages } = await api.post<{ messages: readonly SentMessage[] }>("/api/terminal/messages", body, {
         id: randomUUID(),
       });

@@ -107,7 +107,7 @@ async function withEngine(context: SetupContext, answers: SetupAnswers) {
   try {
     const api = new EngineApi(engine.transport);
     if (engine.isAttached) await api.post("/api/config/reload").catch(() => undefined);
-    const { model } = await api.get<{ model: string | null }>("/api/terminal", { user: "owner", thread: "setup" });
+    const { model } = await api.get<{ model: string | null }>("/api/terminal", { thread: "setup" });
     const tested = isOffline(model) ? undefined : await testModel(api);
     const lines = [
       isOffline(model)

@@ -9,13 +9,23 @@ import { REMOTE_OPTIONS } from "../remotes.ts";
 interface Info {
   readonly version: string;
   readonly startedAt: number;
+  readonly url: string | null;
+  readonly terminal: string | null;
   readonly model: string | null;
   readonly why: string | null;
   readonly today: { readonly tokens: number; readonly dollars: number };
 }
 
-interface Diagnosed {
-  readonly busy: readonly { readonly label?: string; readonly agentId?: string; readonly waiting?: number }[];
+interface Busy {
+  readonly label?: string;
+  readonly agentId?: string;
+  readonly waiting?: number;
+}
+
+interface Doing {
+  readonly busy: readonly Busy[];
+  /** Undefined for a guest, who does not see it. */
+  readonly undelivered: number | undefined;
 }
 
 export const statusCommand = defineAction({
@@ -26,29 +36,46 @@ export const statusCommand = defineAction({
     const engine = await reachEngine(context, (error) => stderr.write(`${String(error)}\n`), { work: false });
     try {
       const api = new EngineApi(engine.transport);
-      const [info, diagnosis, approvals, outbox] = await Promise.all([
-        api.get<Info>("/api/terminal", { user: "owner" }),
-        api.get<Diagnosed>("/api/diagnosis"),
+      const info = await api.get<Info>("/api/terminal");
+      const isGuest = info.terminal === null;
+      const [{ busy, undelivered }, { items: approvals }] = await Promise.all([
+        isGuest ? doingOfGuest(api) : doingOf(api),
         api.get<{ items: readonly { id: string; tool: string }[] }>("/api/approvals", { state: "pending" }),
-        api.get<{ items: readonly unknown[] }>("/api/outbox", { limit: 500 }),
       ]);
-      const facts = { isRunning: engine.isAttached, ...info, busy: diagnosis.busy, approvals: approvals.items };
+      const facts = { isRunning: engine.isAttached, ...info, busy, approvals, undelivered };
       const running = engine.isAttached
         ? `running since ${new Date(info.startedAt).toISOString()}`
         : "not running; `rookery serve` or `rookery` starts it";
       const lines = [
         `Engine    ${running} (Rookery ${info.version})`,
+        ...(info.url === null ? [] : [`Address   ${oneLine(info.url, 200)}`]),
         `Model     ${oneLine(info.model ?? "none", 80)}${info.why ? ` (${oneLine(info.why, 120)})` : ""}`,
-        `Today     $${info.today.dollars.toFixed(2)}, ${info.today.tokens} tokens`,
-        `Working   ${diagnosis.busy.length === 0 ? "nothing" : `${diagnosis.busy.length} agents`}`,
-        `Waiting   ${approvals.items.length} to approve, ${outbox.items.length} to deliver`,
-        ...approvals.items.map(
+        `Today     $${info.today.dollars.toFixed(2)}, ${info.today.tokens} tokens${isGuest ? " of yours" : ""}`,
+        `Working   ${busy.length === 0 ? "nothing" : `${busy.length} agents${isGuest ? " of yours" : ""}`}`,
+        `Waiting   ${approvals.length} to approve${undelivered === undefined ? "" : `, ${undelivered} to deliver`}`,
+        ...approvals.map(
           ({ id, tool }) => `          ${oneLine(tool, 60)}: \`rookery approvals yes ${oneLine(id, 8)}\``,
         ),
       ];
-      return printResult(context, { ...facts, undelivered: outbox.items.length }, context.here(lines.join("\n")));
+      return printResult(context, facts, context.here(lines.join("\n")));
     } finally {
       await engine.close();
     }
   },
 });
+
+async function doingOf(api: EngineApi): Promise<Doing> {
+  const [{ busy }, outbox] = await Promise.all([
+    api.get<{ busy: readonly Busy[] }>("/api/diagnosis"),
+    api.get<{ items: readonly unknown[] }>("/api/outbox", { limit: 500 }),
+  ]);
+  return { busy, undelivered: outbox.items.length };
+}
+
+/** Of the conversations that the token's person has. */
+async function doingOfGuest(api: EngineApi): Promise<Doing> {
+  const { items } = await api.get<{ items: readonly (Busy & { runId: string | null })[] }>("/api/agents", {
+    limit: 500,
+  });
+  return { busy: items.filter(({ runId }) => runId !== null), undelivered: undefined };
+}

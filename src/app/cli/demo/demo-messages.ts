@@ -82,7 +82,7 @@ export class DemoMessages {
   }
 
   #post(text: string, thread: string | undefined): Promise<{ readonly messages: readonly Accepted[] }> {
-    return this.#api.post("/api/terminal/messages", { user: "owner", thread, text }, { id: newKey() });
+    return this.#api.post("/api/terminal/messages", { thread, text }, { id: newKey() });
   }
 
   /** The last text of an agent that contains the words. */

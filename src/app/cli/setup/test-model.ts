@@ -10,7 +10,7 @@ export interface ModelTest {
 
 export async function testModel(api: EngineApi): Promise<ModelTest> {
   const from = performance.now();
-  const body = { user: "owner", thread: "setup", text: "Answer with the word ready." };
+  const body = { thread: "setup", text: "Answer with the word ready." };
   const { messages } = await api.post<{ messages: readonly SentMessage[] }>("/api/terminal/messages", body);
   const [sent] = messages;
   if (!sent) return { isOk: false, ms: 0, problem: "the message was not accepted" };
