@@ -41,7 +41,10 @@ describe("the first screen", () => {
     const { text } = terminal;
     for (const part of [
       "Rookery 0.1.0",
-      "(new)",
+      "Model    offline",
+      "Home     ",
+      "  new",
+      "Address  none",
       "It is not an AI",
       "what time is it",
       "/help",
