@@ -22,6 +22,7 @@ describe("a mistake in TypeScript", () => {
     ["await forgotten", "async function f() { await save(); }", "async function f() { void save(); }"],
     ["flag not cleared", "function f() { busy = false; }", "function f() { undefined; }"],
     ["boundary moved", "const late = a < b;", "const late = a <= b;"],
+    ["wrong unit", "const wait = 30_000;", "const wait = (30_000 / 1000);"],
     ["boundary moved", "const page = 100;", "const page = (100 - 1);"],
     [
       "branch of a union left out",
