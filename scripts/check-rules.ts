@@ -19,7 +19,20 @@ import { maskSource } from "./mask-source.ts";
  * The engine uses clock, store, models, tools and connectors only as ports; `app/node` passes the real ones in.
  */
 export const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  core: ["people", "delivery", "message", "agent", "rights", "history", "run", "schedule", "budget", "store", "ports"],
+  core: [
+    "people",
+    "delivery",
+    "message",
+    "agent",
+    "rights",
+    "history",
+    "run",
+    "schedule",
+    "budget",
+    "store",
+    "search",
+    "ports",
+  ],
   /** The schema of the configuration and its file. */
   config: [],
   engine: [
@@ -40,7 +53,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "agents",
     "triggers",
   ],
-  adapters: ["system", "sandbox", "store", "files", "models", "tools", "workspace", "connectors"],
+  adapters: ["system", "sandbox", "store", "search", "files", "models", "tools", "workspace", "connectors"],
   app: ["client", "node", "operations", "gateway", "library", "testing", "cli"],
   /** src/main.ts and src/index.ts. */
   "": [],

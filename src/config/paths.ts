@@ -63,6 +63,9 @@ export const sharedBeforeFile = ({ home }: Pick<HomePaths, "home">): string => j
 /** The files of commands that agents have started. */
 export const processDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "processes");
 
+/** The search index. It can be deleted at any time: it is built again. */
+export const searchFile = ({ home }: Pick<HomePaths, "home">): string => join(home, "search.db");
+
 /** The home: from the command line, else the environment, else `~/.rookery`. */
 export function resolveHome(
   said: string | undefined,

@@ -118,6 +118,8 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/engine/people/open-question.ts#choiceButtons": [["Tea", "Coffee"]],
   "src/adapters/models/offline-phrases.ts#phraseIn": [["read", "cron", "start_background_agent", "write"]],
   "src/adapters/models/overflow.ts#saysTooLong": ["openai"],
+  "src/core/search/rank.ts#rankText": [[{ term: { words: ["a", "b"], prefix: false, required: false }, weight: 1 }], 0],
+  "src/core/search/rank.ts#snippetOf": [{ matches: [{ start: 0, end: 1, weight: 1 }] }],
   "src/adapters/models/redact-keys.ts#redactKeys": ["sk-secret"],
   "src/adapters/tools/files/apply-hunks.ts#patched": [[{ before: ["a", "b"], now: ["c"] }], "note.txt"],
   "src/adapters/tools/agents/long-text.ts#isMarkedName": ["agent:main:main"],

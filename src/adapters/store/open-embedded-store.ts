@@ -37,6 +37,8 @@ export interface EmbeddedStoreOptions {
   readonly onFatal: (error: unknown) => void;
   /** True for a process that keeps running. Its plain files start a moment later, so that they do not slow the start. */
   readonly stays?: boolean;
+  /** Called after every commit. */
+  readonly onCommitted?: () => void;
 }
 
 const FILES_DELAY_MS = 300;
@@ -58,7 +60,10 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     onFull: (error) => log.error(errorText(error), { home }),
     onRoom: () => log.info("There is room on the disk again; work continues.", { home }),
     onFound: () => log.info("The files of the home are back; work continues.", { home }),
-    onCommitted: () => mirror?.nudge(),
+    onCommitted() {
+      mirror?.nudge();
+      options.onCommitted?.();
+    },
     beforeOpen(databasePath) {
       refuseUnreadable(databasePath);
       if (!rebuildNeeded(home, databasePath)) return;

@@ -19,6 +19,7 @@ import {
   type Runs,
   runsOf,
 } from "./resources.ts";
+import { type Search, searchOf } from "./search-resource.ts";
 import {
   type Budgets,
   budgetsOf,
@@ -67,6 +68,8 @@ export interface RookeryClient {
   readonly budgets: Budgets;
   /** Files of people. */
   readonly files: Files;
+  /** Finds words in conversations and notes, the best hits first. Changes nothing. */
+  readonly search: Search;
   /** What runs have used since a time in milliseconds; default: a day ago. Changes nothing. */
   usage(since?: number): Promise<Usage>;
   /** The events of all agents, from the whole tree on. `after` continues behind an event. */
@@ -107,6 +110,7 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
     permissions: permissionsOf(api),
     budgets: budgetsOf(api),
     files: filesOf(api),
+    search: searchOf(api),
     usage: (since) => api.get("/api/usage", { since }),
     events: (options) => eventsOf(api, options),
     on: onEvent(api, signal),

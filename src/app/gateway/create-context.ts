@@ -21,7 +21,7 @@ import type { Route } from "./routing/route.ts";
 const DAY_MS = 24 * 3_600_000;
 
 /** The part of a node that the gateway uses. */
-export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "remoteNodes"> & {
+export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "remoteNodes" | "memory"> & {
   /** Whether nodes share the store. Default: whether it knows the others. */
   readonly isShared?: boolean;
 };
@@ -66,6 +66,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     env,
     reload,
     remoteNodes,
+    memory: node.memory,
     tokens,
     logins,
     limiter: new UsageLimiter(ports, {

@@ -21,6 +21,7 @@ import { peopleRoutes } from "./api/people-routes.ts";
 import { permissionRoutes } from "./api/permission-routes.ts";
 import { runRoutes } from "./api/run-routes.ts";
 import { runTimelineRoutes } from "./api/run-timeline-routes.ts";
+import { searchRoutes } from "./api/search-routes.ts";
 import { sessionRoutes } from "./api/session-routes.ts";
 import { signInRoutes } from "./api/sign-in-routes.ts";
 import { spendRoutes } from "./api/spend-routes.ts";
@@ -60,6 +61,7 @@ export const ROUTES: readonly Route[] = [
   ...mailboxRoutes,
   ...fileRoutes,
   ...sessionRoutes,
+  ...searchRoutes,
   ...conversationRoutes,
   ...spendRoutes,
   ...triggerRoutes,

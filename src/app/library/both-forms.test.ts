@@ -71,6 +71,10 @@ const METHODS: Readonly<Record<string, Case>> = {
   "agent.compact": async (r, n) => (await r.agent(n).compact()).result(),
   "agent.reset": async (r, n) => (await r.agent(n).reset()).result(),
   "agent.stop": async (r, n) => (await r.agent(n).stop()).result(),
+  search: async (r, n) => {
+    await r.agent(n).ask(`walrus ${n}`);
+    expect((await r.search(`walrus ${n}`, { limit: 3 })).items[0]?.snippet).toContain(n);
+  },
   "agents.list": async (r) => expect((await r.agents.list()).items.length).toBeGreaterThan(0),
   "agents.get": async (r, n) => expect((await r.agents.get(`agent:main:api:dm:${n}`)).kind).toBe("user"),
   "agents.tree": async (r) => expect((await r.agents.tree()).roots.length).toBeGreaterThan(0),

@@ -8,6 +8,8 @@ import { currentTimeTool } from "../../adapters/tools/current-time.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
 import { type StoredFiles, storedFiles } from "../../adapters/tools/files/stored-files.ts";
+import type { MemoryDeps } from "../../adapters/tools/memory/memory-deps.ts";
+import { memoryTools } from "../../adapters/tools/memory/memory-tools.ts";
 import { messageTools } from "../../adapters/tools/messages/message-tools.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
@@ -29,6 +31,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
 import type { Place } from "../../core/rights/match-rule.ts";
+import type { SearchIndex } from "../../core/search/search-index.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { permanentAgentsOf } from "../../engine/agents/permanent-agents.ts";
@@ -66,6 +69,8 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   readonly stored?: StoredFiles;
   /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
+  /** What the tools of memory need besides the directories. Absent: there are none. */
+  readonly memory?: Pick<MemoryDeps, "index" | "store">;
   /** Tools for the web. */
   readonly web?: readonly Tool[];
   /** Tools that work with the directories of an agent. */
@@ -97,6 +102,14 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
     ...fileTools({ placesOf, personOf: whose("now"), marks, stored: options.stored }),
     ...(commands?.tools ?? []),
+    ...(options.memory && options.directory
+      ? memoryTools({
+          ...options.memory,
+          marks,
+          people: options.directory.now,
+          directoryOf: async (agent) => (await workspacesOf(config, paths, whose("now"))(agent)).own,
+        })
+      : []),
     ...(options.web ?? []),
     ...more,
   ];
@@ -134,6 +147,7 @@ export interface NodeToolkitParts {
   readonly marks?: FileMarks;
   readonly tools?: ToolHost;
   readonly nodeName?: string;
+  readonly search?: SearchIndex;
   /** The environment that holds keys. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Tools in addition to those of the node. */
@@ -183,6 +197,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
       ...moreTools,
     ],
     older: olderAgentTools(deps),
+    memory: { index: parts.search, store },
     web: nodeWebTools({ config, paths, clock, env: parts.env ?? process.env }),
     commands: tools
       ? undefined

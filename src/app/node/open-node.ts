@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { shardConnector } from "../../adapters/connectors/shard/shard-connector.ts";
 import { type WebhookTarget, webhookConnector } from "../../adapters/connectors/webhook/webhook-connector.ts";
 import { type OpenModels, openModels } from "../../adapters/models/open-models.ts";
+import type { MemorySearch } from "../../adapters/search/search-scope.ts";
 import { postgresUrl } from "../../adapters/store/shared-store-url.ts";
 import { httpPost } from "../../adapters/system/http-post.ts";
 import { jsonLog } from "../../adapters/system/json-log.ts";
@@ -16,6 +17,7 @@ import type { Telemetry } from "../../adapters/system/telemetry.ts";
 import type { RunningWatchdog } from "../../adapters/system/watchdog/start-watchdog.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
+import { personNotes } from "../../adapters/workspace/person-notes.ts";
 import { makeWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
@@ -90,6 +92,8 @@ export interface RookeryNode {
   /** Posts the messages of the jobs that are due now. For a process that exits. */
   fireDueJobs(): Promise<void>;
   readonly rebuilt: NodeStore["rebuilt"];
+  /** Search over conversations and notes. Absent on a store of the program. */
+  readonly memory?: MemorySearch;
   /** Agents that other nodes work on. Undefined on an embedded store. */
   readonly remoteNodes: RemoteNodes | undefined;
   /** The watchdog ends the process if `close` is not done within the time of a stop from now on. */
@@ -167,6 +171,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       triggers: triggers.triggers,
       ports,
       rebuilt: opened.rebuilt,
+      memory: opened.search && { index: opened.search, notesOf: personNotes(config, paths) },
       remoteNodes: opened.shared?.cluster.remoteNodes,
       async startTriggers() {
         if (config.cron.enabled) await triggers.start(system);
@@ -267,6 +272,7 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
       createNodeToolkit({
         ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools, marks, env },
         nodeName: opened.nodeName,
+        search: opened.search,
         triggers: triggers.triggers,
       }),
     );

@@ -1,15 +1,17 @@
 /** Opens the store of a node: the embedded one of its home, or one that it shares with other nodes. */
 import { hostname } from "node:os";
+import { startSearch } from "../../adapters/search/sqlite/start-search.ts";
 import { type EmbeddedStore, openEmbeddedStore } from "../../adapters/store/open-embedded-store.ts";
 import { type Environment, sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
 import { lockHome } from "../../adapters/store/sqlite/home-lock.ts";
 import { diskFileStore } from "../../adapters/system/disk-file-store.ts";
 import type { Config } from "../../config/config-schema.ts";
-import type { HomePaths } from "../../config/paths.ts";
+import { type HomePaths, searchFile } from "../../config/paths.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { BlobStore } from "../../core/ports/ports.ts";
+import type { SearchIndex } from "../../core/search/search-index.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { Cluster } from "../../engine/cluster/cluster.ts";
 
@@ -18,6 +20,8 @@ export interface NodeStore {
   readonly files: BlobStore;
   readonly nodeName: string;
   readonly rebuilt?: EmbeddedStore["rebuilt"];
+  /** Absent on a store of the program: nothing is indexed there. */
+  readonly search?: SearchIndex;
   /** Absent on an embedded store: no other node uses it. */
   readonly shared?: {
     readonly leaseMs: number;
@@ -48,8 +52,20 @@ export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
   const url = sharedStoreUrl(paths, config, env);
   if (url !== undefined) return { nodeName, ...(await openSharedWithCluster(url, options)) };
   const { synchronous } = config.store;
-  const { store, rebuilt, close } = await openEmbeddedStore({ ...options, synchronous, now: clock.now() });
-  return { nodeName, store, rebuilt, files: diskFileStore(paths.files), close };
+  const search = startSearch({
+    ...{ databasePath: paths.database, indexPath: searchFile(paths), log: options.log },
+    stays: options.stays ?? false,
+  });
+  const { store, rebuilt, close } = await openEmbeddedStore({
+    ...{ ...options, synchronous, now: clock.now(), onCommitted: search.nudge },
+  });
+  return {
+    ...{ nodeName, store, rebuilt, search, files: diskFileStore(paths.files) },
+    async close() {
+      await search.close();
+      await close();
+    },
+  };
 }
 
 /**
@@ -68,8 +84,9 @@ async function useGiven(store: Store, { paths, clock, ids }: NodeStoreOptions) {
 /** Loads its modules only here: a node alone on its store does not need them. */
 async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
   const { paths, config, env, clock, log } = options;
-  const [{ openSharedStore }, { openCluster }] = await Promise.all([
+  const [{ openSharedStore }, { openSharedSearch }, { openCluster }] = await Promise.all([
     import("../../adapters/store/open-shared-store.ts"),
+    import("../../adapters/search/postgres/open-search.ts"),
     import("../../engine/cluster/cluster.ts"),
   ]);
   // The lock is that of the control socket: the store itself needs none.
@@ -79,12 +96,15 @@ async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
     throw error;
   });
   const cluster = openCluster({ store, relay: store.relay, leases: store.leases, clock, log });
+  const search = openSharedSearch({ store, log, stays: options.stays ?? false });
   return {
     store,
     files,
+    search,
     shared: { leaseMs, cluster, connection: { url, schema: store.connections.options.schema } },
     async close() {
       cluster.stop();
+      await search.close();
       await close();
       lock.release();
     },

@@ -1,4 +1,5 @@
 /** What handlers work with: the engine, the tokens and limits, the events and the open streams. One per gateway. */
+import type { MemorySearch } from "../../../adapters/search/search-scope.ts";
 import type { Config } from "../../../config/config-schema.ts";
 import type { HomePaths } from "../../../config/paths.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
@@ -35,6 +36,8 @@ export interface GatewayContext {
   readonly logins: LoginService;
   /** The other nodes, if the store is shared. */
   readonly remoteNodes: RemoteNodes | undefined;
+  /** Absent on a store of the program. */
+  readonly memory: MemorySearch | undefined;
   readonly limiter: UsageLimiter;
   /** Requests without a valid token, by client address. */
   readonly failures: RateLimiter;

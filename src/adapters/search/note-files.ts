@@ -1,0 +1,58 @@
+/** Finds the notes of a directory: MEMORY.md, USER.md and the files of `memory/`. Regular files only, never through a link. */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { join } from "node:path";
+
+export const NOTE_FILES = ["MEMORY.md", "USER.md"] as const;
+export const NOTE_DIRECTORY = "memory";
+const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_. -]{0,127}\.(?:md|txt)$/u;
+const MAX_FILES = 20_000;
+const MAX_BYTES = 1024 * 1024;
+
+export interface NoteFile {
+  /** In the directory. */
+  readonly path: string;
+  /** Differs whenever the file has changed. */
+  readonly stamp: string;
+  readonly changedAt: number;
+}
+
+/** Paths in their order; dates are names, so the newest daily notes are last. */
+export function notePaths(directory: string): readonly string[] {
+  let names: string[] = [];
+  try {
+    if (lstatSync(join(directory, NOTE_DIRECTORY)).isDirectory())
+      names = readdirSync(join(directory, NOTE_DIRECTORY), { withFileTypes: true })
+        .filter((entry) => entry.isFile() && NAME.test(entry.name))
+        .map(({ name }) => `${NOTE_DIRECTORY}/${name}`)
+        .sort()
+        .slice(-MAX_FILES);
+  } catch {
+    // There is no such directory.
+  }
+  return [...names, ...NOTE_FILES];
+}
+
+/** Undefined if it is not a regular file. */
+export function noteFile(directory: string, path: string): NoteFile | undefined {
+  const stats = lstatSync(join(directory, path), { bigint: true, throwIfNoEntry: false });
+  if (!stats?.isFile()) return undefined;
+  const { ino, size, mtimeNs, ctimeNs } = stats;
+  return { path, stamp: `${ino} ${size} ${mtimeNs} ${ctimeNs}`, changedAt: Number(stats.mtimeMs) };
+}
+
+/** Undefined if it cannot be read. Longer files are read up to a mebibyte. */
+export function readNote(directory: string, path: string): string | undefined {
+  try {
+    const fd = openSync(join(directory, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(fd);
+      if (!stats.isFile()) return undefined;
+      const buffer = Buffer.alloc(Math.min(stats.size, MAX_BYTES));
+      return buffer.toString("utf8", 0, readSync(fd, buffer, 0, buffer.length, 0));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return undefined;
+  }
+}

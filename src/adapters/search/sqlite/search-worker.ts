@@ -1,0 +1,65 @@
+/** The thread of the search index. A message about commits wakes it; a search is answered in between. No timer runs while it is idle. */
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { errorText, InvariantError } from "../../../core/errors.ts";
+import type { SearchRequest } from "../../../core/search/search-index.ts";
+import { type HomeIndex, type HomeIndexOptions, homeIndex } from "./home-index.ts";
+
+export type ToSearch =
+  | { readonly type: "nudge" }
+  | { readonly type: "search"; readonly id: number; readonly request: SearchRequest }
+  | { readonly type: "rebuild" | "state" | "stop"; readonly id: number };
+
+export type FromSearch =
+  | { readonly type: "done"; readonly id: number; readonly value?: unknown; readonly error?: string }
+  | { readonly type: "trouble"; readonly error: string };
+
+function serve(port: MessagePort, options: HomeIndexOptions): void {
+  let index: HomeIndex | undefined;
+  let working = false;
+  const opened = (): HomeIndex => {
+    index ??= homeIndex(options);
+    return index;
+  };
+  const send = (message: FromSearch): void => port.postMessage(message);
+  const work = (): void => {
+    if (working) return;
+    try {
+      if (!opened().step()) return;
+    } catch (error) {
+      send({ type: "trouble", error: errorText(error) });
+      return;
+    }
+    working = true;
+    setImmediate(() => {
+      working = false;
+      work();
+    });
+  };
+  const answer = async (message: Exclude<ToSearch, { type: "nudge" }>): Promise<unknown> => {
+    switch (message.type) {
+      case "search":
+        return opened().search(message.request);
+      case "rebuild":
+        return opened().rebuild();
+      case "state":
+        return opened().state();
+      case "stop":
+        return index?.close();
+    }
+  };
+  port.on("message", (message: ToSearch) => {
+    if (message.type === "nudge") return work();
+    const { id } = message;
+    answer(message)
+      .then(
+        (value) => send({ type: "done", id, value }),
+        (error) => send({ type: "done", id, error: errorText(error) }),
+      )
+      .finally(() => {
+        if (message.type === "stop") port.close();
+      });
+  });
+}
+
+if (!parentPort) throw new InvariantError("The search index's thread was started as a program.");
+serve(parentPort, workerData as HomeIndexOptions);

@@ -1,0 +1,16 @@
+/** Whether a note was written while untrusted text was in context, and has not been changed by other means since (M32). */
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { readNote } from "../../search/note-files.ts";
+import type { FileMarks } from "../files/file-marks.ts";
+
+export function isMarkedNote(marks: FileMarks, directory: string, path: string): boolean {
+  if (marks.isEmpty) return false;
+  try {
+    const real = join(realpathSync(directory), path);
+    const text = readNote(directory, path);
+    return text !== undefined && (marks.has(real, text) || marks.knows(real));
+  } catch {
+    return false;
+  }
+}
