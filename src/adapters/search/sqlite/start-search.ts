@@ -22,8 +22,9 @@ export interface FollowingIndex extends SearchIndex {
   nudge(): void;
 }
 
-/** Several turns are indexed at once: a search catches up anyway. */
-const NUDGE_AFTER_MS = 3_000;
+/** Several turns are indexed at once: a search catches up anyway. The thread itself starts later: short processes never need it. */
+const NUDGE_AFTER_MS = 5_000;
+const START_AFTER_MS = 30_000;
 const YOUNG_MB = 4;
 
 interface Waiting {
@@ -88,11 +89,14 @@ export function startSearch({ databasePath, indexPath, log, stays }: SearchOptio
   return {
     nudge() {
       if (timer || closed || !(stays || worker)) return;
-      timer = setTimeout(() => {
-        timer = undefined;
-        worker ??= launch();
-        worker.postMessage({ type: "nudge" } satisfies ToSearch);
-      }, NUDGE_AFTER_MS).unref();
+      timer = setTimeout(
+        () => {
+          timer = undefined;
+          worker ??= launch();
+          worker.postMessage({ type: "nudge" } satisfies ToSearch);
+        },
+        worker ? NUDGE_AFTER_MS : START_AFTER_MS,
+      ).unref();
     },
     search: (request) => ask<readonly SearchHit[]>({ type: "search", request }),
     rebuild: () => ask<void>({ type: "rebuild" }),
