@@ -181,7 +181,7 @@ describe("every command", () => {
       if (line?.isList) expect(document).toMatchObject({ items: expect.any(Array), next: document.next });
       if (line?.isList) expect("next" in document).toBe(true);
     },
-    20_000,
+    120_000,
   );
 
   it.each(ACTIONS.filter(({ call }) => LINES[call]?.isList))(
@@ -191,7 +191,7 @@ describe("every command", () => {
       expect(`${out}${err}`).not.toMatch(CONTROL);
       expect(out).not.toBe("");
     },
-    20_000,
+    120_000,
   );
 
   it.each(ACTIONS)("$call: help fits 80 columns and describes every flag", async ({ call, action }) => {
@@ -218,7 +218,7 @@ describe("every command", () => {
       ];
       for (const argv of lines) expect([argv, (await run(...argv)).code]).toEqual([argv, EXIT.usage]);
     },
-    20_000,
+    120_000,
   );
 });
 
