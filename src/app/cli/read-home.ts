@@ -1,6 +1,6 @@
 /**
- * Reads the store beside a running node: the shared database if one is named, else the database of the home, through a
- * read-only connection and without its lock. A database that is missing or cannot be read is an error that says what to do.
+ * The store for commands that only read while no engine answers: the shared database if one is named, else the database of the
+ * home, through a read-only connection and without its lock. What is missing or cannot be read is an error that says what to do.
  */
 import { existsSync } from "node:fs";
 import { openDatabase } from "../../adapters/store/sqlite/database.ts";
@@ -9,24 +9,43 @@ import type { HomePaths } from "../../config/paths.ts";
 import { StoreMissingError, StoreUnreadableError } from "../../core/errors.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
-export async function readHome<T>(paths: HomePaths, read: (store: StoreReader) => Promise<T>): Promise<T> {
+export interface HomeReader extends StoreReader {
+  close(): Promise<void>;
+}
+
+export async function openHomeReader(paths: HomePaths): Promise<HomeReader> {
   const shared = await sharedStoreOf(paths);
-  if (shared !== undefined) return readShared(shared, read);
+  if (shared !== undefined) {
+    const { openPostgresReader } = await import("../../adapters/store/postgres/open-reader.ts");
+    return openPostgresReader({ url: shared });
+  }
   await requireDatabase(paths);
   try {
     const db = openDatabase(paths.database, { readOnly: true });
-    try {
-      return await read(readerOf(db));
-    } finally {
-      db.close();
-    }
+    return { ...explaining(paths, readerOf(db)), close: async () => db.close() };
   } catch (error) {
     throw await explained(paths, error);
   }
 }
 
+/** The reader with the errors of SQLite explained. */
+function explaining(paths: HomePaths, reader: StoreReader): StoreReader {
+  const methods = Object.entries(reader as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>);
+  const careful = methods.map(([name, method]) => [
+    name,
+    async (...args: unknown[]) => {
+      try {
+        return await method(...args);
+      } catch (error) {
+        throw await explained(paths, error);
+      }
+    },
+  ]);
+  return Object.fromEntries(careful) as unknown as StoreReader;
+}
+
 /** Throws if the home has no database. A command that only reads must not make one. */
-export async function requireDatabase({ home, database }: HomePaths): Promise<void> {
+async function requireDatabase({ home, database }: HomePaths): Promise<void> {
   if (existsSync(database)) return;
   const { rebuildNeeded, refuseUnreadable } = await import("../../adapters/store/files/inspect.ts");
   refuseUnreadable(database);
@@ -58,14 +77,4 @@ export async function sharedStoreOf(paths: HomePaths): Promise<string | undefine
   const { sharedStoreUrl } = await import("../../adapters/store/shared-store-url.ts");
   const { config } = await loadConfig(paths, process.env);
   return sharedStoreUrl(paths, config, process.env);
-}
-
-async function readShared<T>(url: string, read: (store: StoreReader) => Promise<T>): Promise<T> {
-  const { openPostgresReader } = await import("../../adapters/store/postgres/open-reader.ts");
-  const store = await openPostgresReader({ url });
-  try {
-    return await read(store);
-  } finally {
-    await store.close();
-  }
 }

@@ -2,6 +2,8 @@
 
 import type { StatePatch } from "../../core/agent/patch-state.ts";
 import type { AgentState } from "../../core/agent/state.ts";
+import type { List } from "../../core/list.ts";
+import type { Message, MessageState } from "../../core/message/message.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
 import { type Answer, answeredText, type Receipt } from "./answer.ts";
 import { askObject } from "./ask-object.ts";
@@ -36,9 +38,18 @@ export interface HistoryPage {
     readonly position: number;
     readonly entry?: Readonly<Record<string, unknown>>;
     readonly broken?: string;
+    /** The broken line itself. */
+    readonly line?: string;
   }[];
   /** Send it as `before` for the next page; null at the end. */
   readonly next: number | null;
+}
+
+export interface Transcript {
+  readonly name: string;
+  readonly text: string;
+  /** Lines of the history that could not be written, and why. */
+  readonly skipped: readonly { readonly line: number; readonly reason: string }[];
 }
 
 interface Accepted {
@@ -112,6 +123,17 @@ export class AgentHandle {
   /** What waits in the inbox, and what the queue will do with it. Reads what is durable. */
   inbox(): Promise<Readonly<Record<string, unknown>>> {
     return this.#api.get(this.#path("inbox"));
+  }
+
+  /** Every message and how it ended, newest first. Send `next` as `before` for the next page. Reads what is durable. */
+  messages({ state, ...page }: Page & { readonly state?: MessageState | readonly MessageState[] } = {}) {
+    const query = { ...page, state: state === undefined ? undefined : [state].flat().join(",") };
+    return this.#api.get<List<Message, number>>(this.#path("messages"), query);
+  }
+
+  /** A session as the text of a session file: the current one, or the one you name. Reads what is durable. */
+  transcript(options: { readonly session?: string; readonly version?: 2 | 3; readonly cwd?: string } = {}) {
+    return this.#api.get<Transcript>(this.#path("transcript"), { ...options });
   }
 
   /** The settings of the agent. Reads what is durable. */

@@ -14,6 +14,9 @@ export interface ChangeOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Whether a failed request is sent again, after the wait that this promise is. `tries`: how often it was sent. */
+export type Again = (error: unknown, tries: number) => Promise<boolean>;
+
 const MAX_TRIES = 8;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5_000;
@@ -21,13 +24,13 @@ const MAX_PAUSE_MS = 5_000;
 export class EngineApi {
   readonly #transport: Transport;
   readonly #closed: AbortSignal | undefined;
-  readonly #maxTries: number;
+  readonly #again: Again;
 
-  /** `closed`: aborted when the client is closed. Then nothing is tried again. */
-  constructor(transport: Transport, closed?: AbortSignal, maxTries = MAX_TRIES) {
+  /** `closed`: aborted when the client is closed. Then nothing is tried again. `again`: how often, or by what rule. */
+  constructor(transport: Transport, closed?: AbortSignal, again: number | Again = MAX_TRIES) {
     this.#transport = transport;
     this.#closed = closed;
-    this.#maxTries = maxTries;
+    this.#again = typeof again === "number" ? withPauses(again) : again;
   }
 
   /** Any request; the JSON of the answer. What the route changes is durable when this resolves. */
@@ -96,12 +99,19 @@ export class EngineApi {
       try {
         return await ask(signal);
       } catch (error) {
-        if (signal?.aborted || tries >= this.#maxTries || !mayRepeat(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), MAX_PAUSE_MS)));
+        if (signal?.aborted || !(await this.#again(error, tries))) throw error;
       }
     }
   }
 }
+
+const withPauses =
+  (maxTries: number): Again =>
+  async (error, tries) => {
+    if (tries >= maxTries || !mayRepeat(error)) return false;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), MAX_PAUSE_MS)));
+    return true;
+  };
 
 const mayRepeat = (error: unknown): boolean =>
   error instanceof ConnectionLostError || (error instanceof ApiError && error.code === "restarting");

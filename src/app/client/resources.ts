@@ -1,5 +1,7 @@
 /** Agents, runs, the outbox and mailboxes, as lists and commands. */
+import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentTree } from "../../core/agent/agent-tree.ts";
+import type { SessionPhase } from "../../core/agent/session-phase.ts";
 import type { Delivery } from "../../core/delivery/delivery.ts";
 import type { FileReference } from "../../core/file-reference.ts";
 import type { List } from "../../core/list.ts";
@@ -16,15 +18,26 @@ export interface AgentSummary {
   readonly profile: string;
   readonly waiting: number;
   readonly runId: string | null;
+  readonly lastHumanAt: number | null;
+  readonly updatedAt: number;
   readonly createdAt: number;
   readonly [field: string]: unknown;
+}
+
+/** One agent with its state. */
+export interface AgentDetails
+  extends AgentSummary,
+    Pick<AgentRecord, "descriptor" | "sessionId" | "cursor" | "nextSeq" | "nextPos" | "leaf" | "state"> {
+  readonly stopped: NonNullable<AgentRecord["stopped"]> | null;
+  /** Whether the session is new, in use, or so old that the next message begins another one. */
+  readonly phase: SessionPhase;
 }
 
 export interface Agents {
   /** In the order of their creation. Send `next` as `after` for the next page. Changes nothing. */
   list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<AgentSummary, string>>;
   /** One agent, by its session key or id. Changes nothing. */
-  get(name: string): Promise<AgentSummary>;
+  get(name: string): Promise<AgentDetails>;
   /** With states, waiting messages and usage. Changes nothing. */
   tree(options?: { readonly root?: string; readonly depth?: number; readonly limit?: number }): Promise<AgentTree>;
 }
@@ -67,9 +80,9 @@ export const runsOf = (api: EngineApi): Runs => ({
 });
 
 export interface Outbox {
-  /** The open deliveries, or those in a state. Send `next` as `after` for the next page. Changes nothing. */
+  /** The open deliveries, or those in one of these states. Send `next` as `after` for the next page. Changes nothing. */
   list(filter?: {
-    readonly state?: string;
+    readonly state?: string | readonly string[];
     readonly agent?: string;
     readonly after?: number;
     readonly limit?: number;
@@ -83,7 +96,8 @@ export interface Outbox {
 }
 
 export const outboxOf = (api: EngineApi): Outbox => ({
-  list: (filter) => api.get("/api/outbox", { ...filter }),
+  list: ({ state, ...filter } = {}) =>
+    api.get("/api/outbox", { ...filter, state: state === undefined ? undefined : [state].flat().join(",") }),
   get: (delivery) => api.get(pathOf("api", "outbox", delivery)),
   retry: (delivery) => api.post(pathOf("api", "outbox", delivery, "retry")),
   drop: (delivery) => api.post(pathOf("api", "outbox", delivery, "drop")),

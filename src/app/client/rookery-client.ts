@@ -32,6 +32,7 @@ import {
   swarmsOf,
   type Usage,
 } from "./spending-resources.ts";
+import { type Subagents, subagentsOf } from "./subagents-resource.ts";
 import type { Transport } from "./transport.ts";
 
 /** What every way to reach an engine offers. */
@@ -60,6 +61,7 @@ export interface RookeryClient {
   readonly schedule: Schedule;
   /** Starts a subagent of an agent, which gets its report. Durable when it resolves. */
   spawn(parent: string, task: string, options?: SpawnOptions): Promise<Spawned>;
+  readonly subagents: Subagents;
   readonly swarm: Swarms;
   /** People, their rights and invitations. */
   readonly people: People;
@@ -105,6 +107,7 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
     mailbox: (user) => mailboxOf(api, user),
     schedule: scheduleOf(api),
     spawn: (parent, task, options) => spawn(api, agent(parent).name, task, options),
+    subagents: subagentsOf(api),
     swarm: swarmsOf(api),
     people: peopleOf(api),
     permissions: permissionsOf(api),

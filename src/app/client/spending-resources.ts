@@ -29,7 +29,25 @@ export interface Schedule {
   /** Runs a job now, outside of its schedule. Durable when it resolves. */
   run(job: string): Promise<{ readonly slot: string }>;
   /** The outcome of its due times, newest first. Changes nothing. */
-  runs(job: string, page?: { readonly limit?: number; readonly before?: number }): Promise<List<JobSlot, number>>;
+  runs(job: string, page?: { readonly limit?: number; readonly before?: number }): Promise<List<JobOutcome, number>>;
+  /** The heartbeat of each profile and its last ticks. Changes nothing. */
+  heartbeats(options?: { readonly limit?: number }): Promise<List<Heartbeat>>;
+}
+
+/** A due time of a job, what became of it, and where its report went. */
+export interface JobOutcome extends JobSlot {
+  readonly n: number;
+  readonly deliveries: readonly { readonly state: string }[];
+}
+
+export interface Heartbeat {
+  readonly profile: string;
+  readonly enabled: boolean;
+  readonly every: string;
+  readonly target: string;
+  readonly nextDueMs?: number;
+  readonly lastRunMs?: number;
+  readonly ticks: readonly JobSlot[];
 }
 
 export const scheduleOf = (api: EngineApi): Schedule => ({
@@ -42,6 +60,7 @@ export const scheduleOf = (api: EngineApi): Schedule => ({
   },
   run: (job) => api.post(pathOf("api", "cron", job, "run")),
   runs: (job, page) => api.get(pathOf("api", "cron", job, "runs"), { ...page }),
+  heartbeats: (options) => api.get("/api/heartbeat", { ...options }),
 });
 
 export interface SpawnOptions {

@@ -62,6 +62,12 @@ const METHODS: Readonly<Record<string, Case>> = {
   },
   "agent.history": async (r, n) => expect((await r.agent(n).history()).items.length).toBeGreaterThan(5),
   "agent.inbox": async (r, n) => expect(await r.agent(n).inbox()).toMatchObject({ waiting: [] }),
+  "agent.messages": async (r, n) => {
+    const { items } = await r.agent(n).messages({ state: ["answered", "failed"], limit: 2 });
+    expect(items.map(({ state }) => state)).toEqual(["answered", "answered"]);
+  },
+  "agent.transcript": async (r, n) =>
+    expect((await r.agent(n).transcript()).text.split("\n")[0]).toContain('"type":"session"'),
   "agent.patch": async (r, n) => (await r.agent(n).patch({ label: n })).result(),
   "agent.state": async (r, n) => expect((await r.agent(n).state()).label).toBe(n),
   "agent.branch": async (r, n) => {
@@ -143,8 +149,22 @@ const METHODS: Readonly<Record<string, Case>> = {
   },
   "schedule.run": async (r, n) => expect((await r.schedule.run((await job(r, n)).id)).slot).toBeTruthy(),
   "schedule.runs": async (r, n) => expect((await r.schedule.runs((await job(r, n)).id)).items).toHaveLength(1),
+  "schedule.heartbeats": async (r) =>
+    expect((await r.schedule.heartbeats({ limit: 1 })).items).toMatchObject([{ profile: "main" }]),
   "schedule.remove": async (r, n) => r.schedule.remove((await job(r, n)).id),
   spawn: async (r, n) => expect((await (await r.spawn(n, "count")).wait({ timeoutMs: 30_000 })).status).toBe("ended"),
+  "subagents.list": async (r, n) => expect((await childrenOf(r, n)).map(({ task }) => task)).toEqual(["count"]),
+  "subagents.get": async (r, n) => {
+    const [child] = await childrenOf(r, n);
+    expect((await r.subagents.get(String(child?.runId))).record).toMatchObject({ task: "count" });
+  },
+  "subagents.send": async (r, n) => r.subagents.send(String((await childrenOf(r, n))[0]?.runId), "and again"),
+  "subagents.stop": async (r, n) => {
+    const { runId } = await r.spawn(n, "count more");
+    await r.subagents.stop(runId);
+  },
+  "subagents.release": (r) =>
+    expect(r.subagents.release("00000000-0000-4000-8000-000000000000")).rejects.toMatchObject(nothingThere),
   permanent: async (r, n) => {
     const made = await r.permanent(`Clerk ${n}`, { description: "files", systemPrompt: "You file." });
     expect(await made.ask("hi")).toBe("answer to hi");
@@ -213,6 +233,10 @@ const METHODS: Readonly<Record<string, Case>> = {
   },
 };
 
+const childrenOf = async (r: RookeryClient, n: string) => {
+  const { sessionKey } = await r.agents.get(`agent:main:api:dm:${n}`);
+  return (await r.subagents.list({ requester: sessionKey })).items;
+};
 const lastRun = async (r: RookeryClient, n: string): Promise<string> =>
   (await r.runs.list(`agent:main:api:dm:${n}`)).items[0]?.id ?? "";
 

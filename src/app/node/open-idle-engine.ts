@@ -10,7 +10,7 @@ import type { HomePaths } from "../../config/paths.ts";
 import { InvariantError, StoreUnreadableError } from "../../core/errors.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import type { Store } from "../../core/store/store.ts";
+import type { Store, StoreReader } from "../../core/store/store.ts";
 import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { Triggers } from "../../engine/triggers/triggers.ts";
 
@@ -19,6 +19,8 @@ export interface IdleEngineOptions {
   readonly config: Config;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
+  /** Read this store instead of opening one: then it can change nothing. */
+  readonly reader?: StoreReader & { close(): Promise<void> };
 }
 
 export interface IdleEngine {
@@ -33,8 +35,9 @@ export interface IdleEngine {
 
 /** Rejects with `HomeLockedError` if another process holds an embedded store. */
 export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEngine> {
-  const { config, log } = options;
-  const store = await openStoreOf(options);
+  const { config, log, reader } = options;
+  // Only `commit` writes.
+  const store = reader ? ({ ...reader, commit: doesNoWork } as unknown as Store) : await openStoreOf(options);
   const [clock, ids] = [systemClock, systemIds()];
   const ports: Ports = {
     ...{ clock, ids, log, store },

@@ -16,18 +16,25 @@ export async function historyLog(
   agentId: AgentId,
   limit: number,
 ): Promise<string> {
-  const lines = (await store.linesBack(agentId, { limit })).toReversed().flatMap(({ line }) => lineOf(line));
+  return logOf((await store.linesBack(agentId, { limit })).map(({ line }) => entryOf(line)));
+}
+
+/** Entries, newest first. One that could not be read is left out. */
+export function logOf(entries: readonly (object | undefined)[]): string {
+  const lines = entries.toReversed().flatMap((entry) => lineOf(entry as Said | undefined));
   return lines.length === 0 ? "Nothing was said yet." : lines.join("\n");
 }
 
-function lineOf(line: string): readonly string[] {
-  let entry: Said;
+function entryOf(line: string): object | undefined {
   try {
-    entry = JSON.parse(line) as Said;
+    return JSON.parse(line) as object;
   } catch {
-    return [];
+    return undefined;
   }
-  if (!entry.role) return [];
+}
+
+function lineOf(entry: Said | undefined): readonly string[] {
+  if (!entry?.role) return [];
   const who = entry.role === "tool" ? `tool ${entry.toolName ?? ""}`.trim() : entry.role;
   const text = (entry.content ?? [])
     .map((block) => (block.type === "toolCall" ? `[calls ${block.name ?? "a tool"}]` : (block.text ?? "")))

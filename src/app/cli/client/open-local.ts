@@ -4,6 +4,7 @@ import type { Transport } from "../../client/transport.ts";
 import { serveHere } from "../../gateway/in-process/serve-here.ts";
 import { openIdleEngine } from "../../node/open-idle-engine.ts";
 import type { CommandContext } from "../command.ts";
+import type { HomeReader } from "../read-home.ts";
 
 export interface LocalApi {
   readonly transport: Transport;
@@ -11,9 +12,17 @@ export interface LocalApi {
 }
 
 /** Rejects with `HomeLockedError` if another process holds the store of the home. */
-export async function openLocal({ paths, env, stderr, loadConfig }: CommandContext): Promise<LocalApi> {
+export const openLocal = (context: CommandContext): Promise<LocalApi> => open(context);
+
+/** For a command that only reads: it makes no database, needs no lock, and changes nothing. */
+export async function openReading(context: CommandContext): Promise<LocalApi> {
+  const { openHomeReader } = await import("../read-home.ts");
+  return open(context, await openHomeReader(context.paths));
+}
+
+async function open({ paths, env, stderr, loadConfig }: CommandContext, reader?: HomeReader): Promise<LocalApi> {
   const { config } = await loadConfig();
-  const node = await openIdleEngine({ paths, config, env, log: stderrLog(stderr) });
+  const node = await openIdleEngine({ paths, config, env, log: stderrLog(stderr), reader });
   const served = serveHere({ node, config: () => config, paths, store: paths.sharedStore ?? env.ROOKERY_STORE });
   return {
     transport: served.transport,

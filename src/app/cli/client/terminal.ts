@@ -2,13 +2,13 @@
  * `rookery run` beside a running engine: sends what the person types to it, and prints the replies in the order of the texts. A
  * text has a key, so it may be sent again: if the engine is killed, the terminal waits until it is back and gets the answer.
  */
-import { randomUUID } from "node:crypto";
 import { unansweredText, waitsForEarlierLines } from "../../../adapters/connectors/stdin/line-end.ts";
 import { allOf, linesOf, STDIN_CHANNEL } from "../../../adapters/connectors/stdin/stdin-connector.ts";
 import { commandsOn } from "../../../config/sections/commands.ts";
 import { MAX_CHARACTERS } from "../../../config/sections/limits.ts";
 import { RookeryError } from "../../../core/errors.ts";
-import { ApiError, type ApiRequest, askApi, ConnectionLostError } from "../../client/api.ts";
+import { ApiError, ConnectionLostError } from "../../client/api.ts";
+import { EngineApi, pathOf } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
 import type { CommandContext } from "../command.ts";
 
@@ -55,14 +55,14 @@ export interface TerminalEnd {
 export async function runTerminal(context: CommandContext, options: TerminalOptions): Promise<TerminalEnd> {
   const { stdout, stderr, stdin } = context;
   const { user, lines, signal } = options;
-  const ask = asker(options, (text) => stderr.write(`rookery: ${text}\n`));
+  const api = lastingApi(options, (text) => stderr.write(`rookery: ${text}\n`));
   const printedRuns = new Set<string>();
   let [failures, unanswered] = [0, 0];
   let printing: Promise<void> = Promise.resolve();
   const print = async ({ agentId, seq }: Sent, line: number): Promise<void> => {
-    const path = `/api/terminal/messages/${agentId}/${seq}?waitSeconds=${WAIT_SECONDS}`;
+    const path = pathOf("api", "terminal", "messages", agentId, seq);
     let answer: Replies | undefined;
-    while (!answer?.settled && !signal.aborted) answer = (await ask({ method: "GET", path })) as Replies;
+    while (!answer?.settled && !signal.aborted) answer = await api.get<Replies>(path, { waitSeconds: WAIT_SECONDS });
     if (!answer?.settled) return;
     unanswered -= 1;
     // Messages that were answered together have one answer.
@@ -79,12 +79,10 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
   };
   // Shown and then acknowledged: what a killed terminal has not shown is shown by the next one.
   const look = async (): Promise<void> => {
-    const path = `/api/deliveries?terminal=${encodeURIComponent(user)}`;
-    const { items } = (await ask({ method: "GET", path })) as Waiting;
+    const { items } = await api.get<Waiting>("/api/deliveries", { terminal: user });
     if (items.length === 0) return;
     for (const { text = "", isError } of items) (isError ? stderr : stdout).write(`${text}\n`);
-    const body = { ids: items.map(({ id }) => id), terminal: user };
-    await ask({ method: "POST", path: "/api/deliveries/ack", body });
+    await api.post("/api/deliveries/ack", { ids: items.map(({ id }) => id), terminal: user });
   };
   const lookAgain = setInterval(() => {
     printing = printing.then(look);
@@ -104,8 +102,7 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
       if (text.trim() === "") continue;
       if (waitsForEarlierLines(text, reading)) await printing;
       const body = { user, text: text.trim(), line: lines || undefined };
-      const request = { method: "POST", path: "/api/terminal/messages", body, key: randomUUID() } as const;
-      const { messages } = (await ask(request)) as { messages: readonly Sent[] };
+      const { messages } = await api.post<{ messages: readonly Sent[] }>("/api/terminal/messages", body);
       unanswered += messages.length;
       for (const sent of messages) printing = printing.then(() => print(sent, line));
       printing.catch(() => undefined);
@@ -122,29 +119,29 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
   return { failures, unanswered };
 }
 
-/** Sends a request until it is answered: again after the engine was lost, or is busy. */
-function asker({ transport, reconnect, signal }: TerminalOptions, say: (text: string) => void) {
+/** The client of an engine, which sends each request until it is answered: again after the engine was lost, or is busy. */
+function lastingApi({ transport, reconnect, signal }: TerminalOptions, say: (text: string) => void): EngineApi {
   let current = transport;
   let isLost = false;
-  return async (request: ApiRequest): Promise<unknown> => {
-    for (;;) {
-      try {
-        const { json } = await askApi(current, request, signal);
-        if (isLost) say("the engine is back.");
-        isLost = false;
-        return json;
-      } catch (error) {
-        if (signal.aborted) throw error;
-        if (error instanceof ConnectionLostError || isStopping(error)) {
-          if (!isLost) say("the engine stopped. Waiting until it is back; the message is not lost.");
-          isLost = true;
-          current = await reconnect();
-        } else if (error instanceof RookeryError && error.retryable) {
-          await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
-        } else throw error;
-      }
+  const lasting: Transport = async (request) => {
+    const response = await current(request);
+    if (isLost && response.status < 500) {
+      say("the engine is back.");
+      isLost = false;
     }
+    return response;
   };
+  return new EngineApi(lasting, signal, async (error) => {
+    if (error instanceof ConnectionLostError || isStopping(error)) {
+      if (!isLost) say("the engine stopped. Waiting until it is back; the message is not lost.");
+      isLost = true;
+      current = await reconnect();
+      return true;
+    }
+    if (!(error instanceof RookeryError) || !error.retryable) return false;
+    await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+    return true;
+  });
 }
 
 const isStopping = (error: unknown): boolean =>

@@ -1,12 +1,14 @@
 /**
- * Gives a command the gateway's API, by the client of `connectRookery`: that of the engine that runs on its home, else the same API
- * in this process on the store. A command is written once, against the API. If the engine is killed before it has answered, the
+ * Gives a command the client of `connectRookery`: that of the engine that runs on its home, else the same API in this process on
+ * the store. A command is written once, against the client. If the engine is killed before it has answered, the
  * client sends a request that may be repeated again, with its key, to the engine that is there then.
  */
 import { createHash } from "node:crypto";
 import { HomeLockedError } from "../../../core/errors.ts";
 import { type ApiRequest, textOf } from "../../client/api.ts";
+import { connectedBy } from "../../client/connect-url.ts";
 import { EngineApi } from "../../client/engine-api.ts";
+import type { RookeryClient } from "../../client/rookery-client.ts";
 import type { Transport } from "../../client/transport.ts";
 import { STORE_HEADER } from "../../gateway/auth/control-headers.ts";
 import { findEngine } from "../../gateway/control/find-engine.ts";
@@ -25,7 +27,7 @@ type Opener = (context: CommandContext) => Promise<Reached>;
 
 export interface ApiOptions {
   readonly startingMs?: number;
-  /** The command only reads. */
+  /** The command only reads. Then it waits for no engine and needs no lock. */
   readonly reads?: boolean;
 }
 
@@ -37,12 +39,27 @@ interface Reached {
 export async function withApi<T>(
   context: CommandContext,
   use: (api: Api) => Promise<T>,
-  { startingMs = STARTING_MS, reads = false }: ApiOptions = {},
+  options?: ApiOptions,
 ): Promise<T> {
-  const { transport, close } = reaching(context, startingMs, reads ? openExisting : openLocally);
-  const api = new EngineApi(transport);
+  return withTransport(context, options, (transport) => {
+    const api = new EngineApi(transport);
+    return use({ ask: (request) => api.request(request) });
+  });
+}
+
+/** The methods of the engine, for a command that only reads. */
+export async function reading<T>(context: CommandContext, use: (rookery: RookeryClient) => Promise<T>): Promise<T> {
+  return withTransport(context, { reads: true }, (transport) => use(connectedBy(transport)));
+}
+
+async function withTransport<T>(
+  context: CommandContext,
+  { startingMs = STARTING_MS, reads = false }: ApiOptions = {},
+  use: (transport: Transport) => Promise<T>,
+): Promise<T> {
+  const { transport, close } = reaching(context, reads ? 0 : startingMs, reads ? openReading : openLocally);
   try {
-    return await use({ ask: (request) => api.request(request) });
+    return await use(transport);
   } finally {
     await close();
   }
@@ -90,12 +107,8 @@ const silentHolder = (cause: HomeLockedError): HomeLockedError =>
     hint: "If it is starting or doing something long, try again later. Else stop it, or use another home with --home.",
   });
 
-/** For a command that only reads: it makes no database. */
-async function openExisting(context: CommandContext): Promise<Reached> {
-  const { requireDatabase, sharedStoreOf } = await import("../read-home.ts");
-  if ((await sharedStoreOf(context.paths)) === undefined) await requireDatabase(context.paths);
-  return openLocally(context);
-}
+const openReading = async (context: CommandContext): Promise<Reached> =>
+  (await import("./open-local.ts")).openReading(context);
 
 const openLocally = async (context: CommandContext): Promise<Reached> =>
   (await import("./open-local.ts")).openLocal(context);

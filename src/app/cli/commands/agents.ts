@@ -1,17 +1,13 @@
 /** `rookery agents`: lists agents, shows one in detail, makes permanent ones, and posts changes. */
-import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { labelOf } from "../../../core/agent/descriptor.ts";
-import { type SessionPhase, sessionPhaseOf } from "../../../core/agent/session-phase.ts";
-import type { AgentId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
-import { hostZone } from "../../../core/zoned-time.ts";
+import type { AgentDetails, AgentSummary } from "../../client/resources.ts";
 import { backAction, setAction } from "../ask-agent.ts";
+import { reading } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
-import { findAgent } from "../find-agent.ts";
 import { limitFlag } from "../number-flag.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printResult } from "../print.ts";
-import { readHome } from "../read-home.ts";
+import { upTo } from "../up-to.ts";
 import { createAgentAction } from "./agent-create.ts";
 import { removeAction, startAction, stopAction } from "./agent-stops.ts";
 
@@ -25,10 +21,12 @@ const list = defineAction({
     after: { type: "string", value: "ID", description: "start after this agent" },
   },
   async run(context) {
-    const { flags, paths } = context;
+    const { flags } = context;
     const limit = limitFlag(flags.limit, LIMIT, MAX);
-    const after = flags.after as AgentId | undefined;
-    const agents = await readHome(paths, (store) => store.agents({ limit: limit + 1, after: after || undefined }));
+    const first = flags.after || undefined;
+    const { items: agents } = await reading(context, (rookery) =>
+      upTo(limit + 1, first, (count, after) => rookery.agents.list({ limit: count, after })),
+    );
     const shown = agents.slice(0, limit);
     const isMore = agents.length > limit;
     const next = isMore ? (shown.at(-1)?.id ?? null) : null;
@@ -43,20 +41,13 @@ const show = defineAction({
   usage: "<agent id or session key>",
   arguments: { min: 1, max: 1 },
   async run(context) {
-    const {
-      args: [who = ""],
-      paths,
-    } = context;
-    const { config } = await context.loadConfig();
-    const agent = await readHome(paths, (store) => findAgent(store, who, config.session.mainKey));
-    const zone = config.session.timeZone ?? hostZone();
-    const phase = sessionPhaseOf(agent, config.session.reset, Date.now(), zone);
-    return printResult(context, { ...agent, phase }, details(agent, phase));
+    const agent = await reading(context, (rookery) => rookery.agents.get(context.args[0] ?? ""));
+    return printResult(context, agent, details(agent));
   },
 });
 
 interface Summary {
-  readonly id: AgentId;
+  readonly id: string;
   readonly kind: string;
   readonly label: string;
   readonly sessionKey: string;
@@ -65,17 +56,10 @@ interface Summary {
   readonly lastActivityAt: number;
 }
 
-function summaryOf(agent: AgentRecord): Summary {
-  const { id, descriptor, sessionKey, waiting, runId, state, lastHumanAt = 0, createdAt } = agent;
-  return {
-    id,
-    kind: descriptor.type,
-    label: state.label ?? state.displayName ?? labelOf(descriptor),
-    sessionKey,
-    waiting,
-    running: runId !== undefined,
-    lastActivityAt: Math.max(state.updatedAt, lastHumanAt, createdAt),
-  };
+function summaryOf(agent: AgentSummary): Summary {
+  const { id, kind, label, sessionKey, waiting, runId, updatedAt, lastHumanAt, createdAt } = agent;
+  const lastActivityAt = Math.max(updatedAt, lastHumanAt ?? 0, createdAt);
+  return { id, kind, label, sessionKey, waiting, running: runId !== null, lastActivityAt };
 }
 
 function table(rows: readonly Summary[]): string {
@@ -90,8 +74,8 @@ function table(rows: readonly Summary[]): string {
   return all.map((row) => line(row).trimEnd()).join("\n");
 }
 
-function details(agent: AgentRecord, phase: SessionPhase): string {
-  const { id, sessionKey, profile, descriptor, state, sessionId, waiting, runId, stopped } = agent;
+function details(agent: AgentDetails): string {
+  const { id, sessionKey, profile, descriptor, state, sessionId, phase, waiting, runId, stopped } = agent;
   const { tokens, stats, version: _, createdAt: __, updatedAt, ...more } = state;
   const rows: readonly (readonly [string, string])[] = [
     ["id", id],
@@ -105,7 +89,7 @@ function details(agent: AgentRecord, phase: SessionPhase): string {
     ["run", runId ?? "none"],
     ["created", timeText(agent.createdAt)],
     ["last changed", timeText(updatedAt)],
-    ["last human message", timeText(agent.lastHumanAt)],
+    ["last human message", timeText(agent.lastHumanAt ?? undefined)],
     ...(stopped ? [["stopped", `${timeText(stopped.at)}: ${stopped.reason}`] as const] : []),
     ...(tokens ? [["last call", `${tokens.provider}/${tokens.model}, ${tokens.size.total} tokens`] as const] : []),
     ...Object.entries(stats).flatMap(([provider, models]) =>

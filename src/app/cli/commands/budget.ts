@@ -3,30 +3,27 @@
 import { type Limit, type Limits, limitsOf, type Spend } from "../../../core/budget/budget.ts";
 import type { ListedBudget } from "../../../engine/budgets/budget-book.ts";
 import { costText } from "../../../engine/commands/level-commands.ts";
-import { withApi } from "../client/with-api.ts";
+import { reading, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { numberFlag } from "../number-flag.ts";
 import { printList, printResult } from "../print.ts";
-import { readHome } from "../read-home.ts";
 
 const list = defineAction({
   summary: "list what each budget has spent, and the total since midnight",
   async run(context) {
-    const { paths } = context;
     const { config } = await context.loadConfig();
-    const { listBudgets, spentSince } = await import("../../../engine/budgets/budget-book.ts");
     const { startOfDay } = await import("../../../engine/budgets/budget-settings.ts");
     const { hostZone } = await import("../../../core/zoned-time.ts");
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
     const limits = limitsOf(config.budgets);
     const since = startOfDay(systemClock.now(), config.session.timeZone ?? hostZone());
-    const { budgets, today } = await readHome(paths, async (store) => ({
-      budgets: await listBudgets({ store }, limits),
-      today: await spentSince({ store }, since),
-    }));
+    const [budgets, { tokens, dollars, by }] = await reading(context, (rookery) =>
+      Promise.all([rookery.budgets.list(), rookery.usage(since)]),
+    );
+    const today = { tokens, dollars, by };
     const more = { limits, today };
     return printList(context, {
-      items: budgets,
+      items: budgets.items as readonly unknown[] as readonly ListedBudget[],
       more,
       line,
       empty: "",

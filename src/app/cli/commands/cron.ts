@@ -1,38 +1,25 @@
 /** `rookery cron`: manages scheduled jobs and shows the outcomes of their due times. */
-import type { Store } from "../../../core/store/store.ts";
-import type { CronService, JobView, SlotView } from "../../../engine/triggers/cron/cron-service.ts";
-import { withApi } from "../client/with-api.ts";
-import { type CommandContext, defineAction, type Group } from "../command.ts";
+import type { JobOutcome, ScheduledJob } from "../../client/spending-resources.ts";
+import { reading, withApi } from "../client/with-api.ts";
+import { defineAction, type Group } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
-import { readHome } from "../read-home.ts";
+import { upTo } from "../up-to.ts";
 import { addAction } from "./cron-add.ts";
 import { details } from "./cron-details.ts";
 
-/** Reads the store, also beside a running engine. */
-async function reading<T>(context: CommandContext, read: (cron: CronService) => Promise<T>): Promise<T> {
-  const { config } = await context.loadConfig();
-  const { CronService: Service } = await import("../../../engine/triggers/cron/cron-service.ts");
-  const { peopleOf } = await import("../../../engine/runtime/people.ts");
-  const { peopleSettings } = await import("../../../engine/runtime/people-settings.ts");
-  const { systemClock } = await import("../../../adapters/system/system-clock.ts");
-  const { systemIds } = await import("../../../adapters/system/system-ids.ts");
-  const { timeZone: zone, mainKey } = config.session;
-  const ports = { clock: systemClock, ids: systemIds() };
-  return readHome(context.paths, (store) => {
-    const people = peopleOf(store, peopleSettings(config));
-    return read(new Service({ ...ports, store: store as Store, people }, { mainKey, zone: zone || undefined }));
-  });
-}
+const MAX_JOBS = 100_000;
 
 const list = defineAction({
   summary: "list jobs and when each is due next",
   options: { all: { type: "boolean", description: "include disabled jobs" } },
   async run(context) {
-    const includeDisabled = context.flags.all ?? false;
-    const items = await reading(context, (cron) => cron.list({ includeDisabled, limit: 100_000 }));
-    return printList(context, { items, line, empty: "No jobs." });
+    const all = context.flags.all ?? false;
+    const page = await reading(context, ({ schedule }) =>
+      upTo(MAX_JOBS, undefined, (limit, after: string | undefined) => schedule.list({ all, limit, after })),
+    );
+    return printList(context, { ...page, line, empty: "No jobs." });
   },
 });
 
@@ -41,7 +28,7 @@ const show = defineAction({
   usage: "<id>",
   arguments: { min: 1, max: 1 },
   async run(context) {
-    const job = await reading(context, (cron) => cron.get(context.args[0] ?? ""));
+    const job = await reading(context, ({ schedule }) => schedule.get(context.args[0] ?? ""));
     return printResult(context, job, details(job));
   },
 });
@@ -76,10 +63,11 @@ const runs = defineAction({
   },
   async run(context) {
     const limit = limitFlag(context.flags.limit, 20, 5_000);
-    const beforeN = numberFlag(context.flags.before, "--before");
-    const items = await reading(context, (cron) => cron.runs(context.args[0] ?? "", { limit, beforeN }));
-    const next = items.length < limit ? null : (items.at(-1)?.n ?? null);
-    return printList(context, { items, next, line: slotLine, empty: "This job was not due yet." });
+    const before = numberFlag(context.flags.before, "--before");
+    const page = await reading(context, ({ schedule }) =>
+      upTo(limit, before, (count, from) => schedule.runs(context.args[0] ?? "", { limit: count, before: from })),
+    );
+    return printList(context, { ...page, line: slotLine, empty: "This job was not due yet." });
   },
 });
 
@@ -103,10 +91,10 @@ export const cronCommand: Group = {
   fallback: "list",
 };
 
-const line = ({ id, name, enabled, when, nextTimes, state }: JobView): string =>
+const line = ({ id, name, enabled, when, nextTimes, state }: ScheduledJob): string =>
   `${id}  ${enabled ? "on " : "off"}  ${oneLine(name, 60)}: ${when}${nextTimes[0] ? `, next ${nextTimes[0].text}` : ""}${state.lastStatus ? `  last: ${state.lastStatus}` : ""}`;
 
-function slotLine({ dueAt, count, status, reason, end, deliveries }: SlotView): string {
+function slotLine({ dueAt, count, status, reason, end, deliveries }: JobOutcome): string {
   const range = count > 1 ? ` and ${count - 1} more` : "";
   const run = end ? `run ${end.status}${end.error ? ` (${end.error})` : ""}` : status === "fired" ? "running" : "";
   const sent =

@@ -1,24 +1,40 @@
-/** `rookery history`: shows the last entries of a conversation, or exports a session as a file. Only reads the store. */
+/** `rookery history`: shows the last entries of a conversation, or exports a session as a file. Only reads. */
 import { dirname, join } from "node:path";
 import { InvalidInputError, UsageError } from "../../../core/errors.ts";
 import { type Block, readEntry } from "../../../core/history/entry.ts";
-import type { SessionId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
 import { printableJson } from "../../../core/printable.ts";
-import type { Line } from "../../../core/store/store.ts";
 import { describeCompaction } from "../../../engine/context/compaction/describe-compaction.ts";
-import { exportSession } from "../../../engine/context/transcript/export-session.ts";
+import type { AgentHandle, HistoryPage } from "../../client/agent-handle.ts";
 import { archiveSession } from "../archive-session.ts";
-import { defineAction } from "../command.ts";
-import { findAgent } from "../find-agent.ts";
+import { reading } from "../client/with-api.ts";
+import { type CommandContext, defineAction, type Options } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { oneLine, printable, timeText } from "../plain-text.ts";
 import { printResult } from "../print.ts";
-import { readHome } from "../read-home.ts";
+import { upTo } from "../up-to.ts";
 
 const LIMIT = 20;
 const MAX = 1_000;
 const MAX_LINE = 500;
+
+const OPTIONS = {
+  before: { type: "string", value: "N", description: "only entries before this position" },
+  limit: { type: "string", value: "N", description: `how many entries at most (default: ${LIMIT})` },
+  full: { type: "boolean", description: "do not cut long texts" },
+  transcript: {
+    type: "string",
+    value: "VERSION",
+    description: "print one session as a session file of version 2 or 3",
+  },
+  session: { type: "string", value: "ID", description: "which session (default: the current one)" },
+  export: { type: "string", value: "DIR", description: "write the session file into this directory" },
+  archive: {
+    type: "string",
+    value: "DIR",
+    description: "write the session from its last compaction on into this directory, and the whole session as .bak",
+  },
+} as const satisfies Options;
 
 export const historyCommand = defineAction({
   summary: "show the conversation of an agent",
@@ -26,69 +42,53 @@ export const historyCommand = defineAction({
   description:
     "Shows the last entries, oldest first. Long texts are cut; --full shows them whole. --transcript prints one session as a session file, and --export writes it into a directory; an existing file is never overwritten.",
   arguments: { min: 1, max: 1 },
-  options: {
-    before: { type: "string", value: "N", description: "only entries before this position" },
-    limit: { type: "string", value: "N", description: `how many entries at most (default: ${LIMIT})` },
-    full: { type: "boolean", description: "do not cut long texts" },
-    transcript: {
-      type: "string",
-      value: "VERSION",
-      description: "print one session as a session file of version 2 or 3",
-    },
-    session: { type: "string", value: "ID", description: "which session (default: the current one)" },
-    export: { type: "string", value: "DIR", description: "write the session file into this directory" },
-    archive: {
-      type: "string",
-      value: "DIR",
-      description: "write the session from its last compaction on into this directory, and the whole session as .bak",
-    },
-  },
+  options: OPTIONS,
   async run(context) {
-    const {
-      args: [who = ""],
-      flags,
-      paths,
-      stdout,
-      stderr,
-      loadConfig,
-    } = context;
+    const { args, flags } = context;
     const limit = limitFlag(flags.limit, LIMIT, MAX);
-    const before = numberFlag(flags.before, "--before");
+    const first = numberFlag(flags.before, "--before");
     const version = versionOf(flags.transcript) ?? (flags.export === undefined ? undefined : 2);
     if (flags.session !== undefined && version === undefined)
       throw new UsageError("--session needs --transcript or --export.");
-    const { config } = await loadConfig();
-    await readHome(paths, async (store) => {
-      const agent = await findAgent(store, who, config.session.mainKey);
-      if (version !== undefined || flags.archive !== undefined) {
-        const sessionId = flags.session as SessionId | undefined;
-        const { name, text, skipped } = await exportSession(store, agent, { sessionId, version, cwd: paths.workspace });
-        if (flags.archive !== undefined) {
-          const archived = await archiveSession(flags.archive, name, text);
-          if ("refused" in archived)
-            throw new InvalidInputError(archived.refused, {
-              hint: "Nothing was written. Use --export to write the whole session.",
-            });
-          const { file, backup, left } = archived;
-          const done = `Wrote ${file}; ${left} older entries are only in ${backup}.`;
-          return printResult(context, archived, done);
-        }
-        for (const { line, reason } of skipped) stderr.write(`rookery: warning: skipped line ${line}: ${reason}\n`);
-        if (flags.export === undefined) return void stdout.write(printableJson(text));
-        const file = join(flags.export, name);
-        await writeNew(file, text);
-        return printResult(context, { file }, file);
-      }
-      const lines = [...(await store.linesBack(agent.id, { limit, before }))].reverse();
-      const items = lines.map(({ position, line }) => ({ position, ...recordOf(line) }));
-      const next = lines.length < limit ? null : (lines[0]?.position ?? null);
-      const shown = lines.map((line) => entryText(line, flags.full ?? false));
+    return reading(context, async (rookery) => {
+      const agent = rookery.agent((await rookery.agents.get(args[0] ?? "")).id);
+      if (version !== undefined || flags.archive !== undefined) return writeSession(context, agent, version);
+      const { items: newest, next } = await upTo(limit, first, (count, before) =>
+        agent.history({ limit: count, before }),
+      );
+      const items = newest.toReversed();
+      const shown = items.map((item) => entryText(item, flags.full ?? false));
       const text = shown.length === 0 ? "This conversation is empty." : shown.join("\n");
-      return printResult(context, listOf(items, next), text);
+      return printResult(context, listOf(items.map(recordOf), next), text);
     });
-    return undefined;
   },
 });
+
+async function writeSession(
+  context: CommandContext<typeof OPTIONS>,
+  agent: AgentHandle,
+  version: 2 | 3 | undefined,
+): Promise<undefined> {
+  const { flags, paths, stdout, stderr } = context;
+  const { name, text, skipped } = await agent.transcript({ session: flags.session, version, cwd: paths.workspace });
+  if (flags.archive !== undefined) {
+    const archived = await archiveSession(flags.archive, name, text);
+    if ("refused" in archived)
+      throw new InvalidInputError(archived.refused, {
+        hint: "Nothing was written. Use --export to write the whole session.",
+      });
+    const { file, backup, left } = archived;
+    return printResult(context, archived, `Wrote ${file}; ${left} older entries are only in ${backup}.`);
+  }
+  for (const { line, reason } of skipped) stderr.write(`rookery: warning: skipped line ${line}: ${reason}\n`);
+  if (flags.export === undefined) {
+    stdout.write(printableJson(text));
+    return undefined;
+  }
+  const file = join(flags.export, name);
+  await writeNew(file, text);
+  return printResult(context, { file }, file);
+}
 
 function versionOf(text: string | undefined): 2 | 3 | undefined {
   if (text === undefined) return undefined;
@@ -110,15 +110,13 @@ async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-function recordOf(line: string): Record<string, unknown> {
-  try {
-    return { entry: JSON.parse(line) as unknown };
-  } catch {
-    return { broken: line };
-  }
-}
+type Item = HistoryPage["items"][number];
 
-function entryText({ position, line }: Line, isFull: boolean): string {
+/** A broken line as it is. */
+const recordOf = ({ position, entry, line }: Item): Record<string, unknown> =>
+  entry ? { position, entry } : { position, broken: line };
+
+function entryText({ position, entry: written, line = JSON.stringify(written) }: Item, isFull: boolean): string {
   const show = (text: string): string => (isFull ? printable(text) : oneLine(text, MAX_LINE));
   const row = (at: number | undefined, what: string, text: string): string =>
     `${String(position).padStart(6)}  ${timeText(at).padEnd(19)}  ${what.padEnd(10)} ${show(text)}`.trimEnd();

@@ -2,13 +2,12 @@
 
 import { UsageError } from "../../../core/errors.ts";
 import { type Message, type MessageState, messageStateSchema } from "../../../core/message/message.ts";
-import { withApi } from "../client/with-api.ts";
+import { reading, withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
-import { findAgent } from "../find-agent.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
-import { readHome } from "../read-home.ts";
+import { upTo } from "../up-to.ts";
 
 const LIMIT = 50;
 
@@ -26,7 +25,6 @@ export const inboxCommand = defineAction({
   async run(context) {
     const {
       flags,
-      paths,
       args: [who = ""],
     } = context;
     const drop = numberFlag(flags.drop, "--drop");
@@ -38,12 +36,12 @@ export const inboxCommand = defineAction({
     const states = (flags.state ?? []).map(stateOf);
     const limit = limitFlag(flags.limit, LIMIT);
     const before = numberFlag(flags.before, "--before");
-    const messages = await readHome(paths, async (store) => {
-      const { id } = await findAgent(store, who);
-      return store.messages(id, { limit, beforeSeq: before, states: states.length > 0 ? states : undefined });
+    const state = states.length > 0 ? states : undefined;
+    const page = await reading(context, async (rookery) => {
+      const agent = rookery.agent((await rookery.agents.get(who)).id);
+      return upTo(limit, before, (count, from) => agent.messages({ limit: count, before: from, state }));
     });
-    const next = messages.length < limit ? null : (messages.at(-1)?.seq ?? null);
-    return printList(context, { items: messages, next, line, empty: "No messages." });
+    return printList(context, { ...page, line, empty: "No messages." });
   },
 });
 

@@ -1,12 +1,12 @@
 /** `rookery outbox`: lists deliveries, retries one that failed, and drops one that waits. */
 import { type Delivery, type DeliveryState, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { UsageError } from "../../../core/errors.ts";
-import { withApi } from "../client/with-api.ts";
+import { reading, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
-import { readHome } from "../read-home.ts";
+import { upTo } from "../up-to.ts";
 
 const LIMIT = 100;
 
@@ -18,15 +18,15 @@ const list = defineAction({
     limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
   },
   async run(context) {
-    const { flags, paths } = context;
+    const { flags } = context;
     const states = (flags.state ?? []).map(stateOf);
     const limit = limitFlag(flags.limit, LIMIT);
     const after = numberFlag(flags.after, "--after");
-    const deliveries = await readHome(paths, (store) =>
-      store.deliveries({ limit, afterN: after, states: states.length > 0 ? states : undefined }),
+    const state = states.length > 0 ? states : undefined;
+    const page = await reading(context, ({ outbox }) =>
+      upTo(limit, after, (count, from) => outbox.list({ limit: count, after: from, state })),
     );
-    const next = deliveries.length < limit ? null : (deliveries.at(-1)?.n ?? null);
-    return printList(context, { items: deliveries, next, line, empty: "No deliveries." });
+    return printList(context, { ...page, line, empty: "No deliveries." });
   },
 });
 

@@ -2,25 +2,22 @@
 
 import type { SubagentRunRecord } from "../../../core/agent/subagent-run.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import type { AgentId, RunId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
 import { printableJson } from "../../../core/printable.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
-import type { StoreReader } from "../../../core/store/store.ts";
 import { describeSubagentRuns, stateOf } from "../../../engine/subagents/describe.ts";
 import { findSubagentRun } from "../../../engine/subagents/find.ts";
-import { historyLog } from "../../../engine/subagents/history-log.ts";
-import { withApi } from "../client/with-api.ts";
+import { logOf } from "../../../engine/subagents/history-log.ts";
+import type { RookeryClient } from "../../client/rookery-client.ts";
+import { reading, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
-import { findAgent } from "../find-agent.ts";
 import { printResult } from "../print.ts";
-import { readHome } from "../read-home.ts";
 
 const LOG_LINES = 20;
 
 /** Oldest first: the other actions accept the numbers of this list. */
-async function recordsOf(store: StoreReader, requester?: string): Promise<readonly SubagentRunRecord[]> {
-  const records = await store.subagentRuns(requester === undefined ? undefined : { requesterSessionKey: requester });
+async function recordsOf(rookery: RookeryClient, requester?: string): Promise<readonly SubagentRunRecord[]> {
+  const { items: records } = await rookery.subagents.list(requester === undefined ? { all: true } : { requester });
   return records.toSorted((a, b) => a.createdAt - b.createdAt || (a.runId < b.runId ? -1 : 1));
 }
 
@@ -29,18 +26,13 @@ const list = defineAction({
   usage: "[agent id or session key]",
   arguments: { min: 0, max: 1 },
   async run(context) {
-    const {
-      args: [who],
-      paths,
-    } = context;
-    const { config } = await context.loadConfig();
-    await readHome(paths, async (store) => {
-      const requester =
-        who === undefined ? undefined : (await findAgent(store, who, config.session.mainKey)).sessionKey;
-      const records = await recordsOf(store, requester);
+    const [who] = context.args;
+    await reading(context, async (rookery) => {
+      const requester = who === undefined ? undefined : (await rookery.agents.get(who)).sessionKey;
+      const records = await recordsOf(rookery, requester);
       const runs = new Map<string, RunRecord>();
       for (const { runId, endedAt } of records) {
-        const run = endedAt === undefined ? await store.run(runId as RunId) : undefined;
+        const { run } = endedAt === undefined ? await rookery.subagents.get(runId) : { run: null };
         if (run) runs.set(runId, run);
       }
       const { systemClock } = await import("../../../adapters/system/system-clock.ts");
@@ -59,14 +51,13 @@ const info = defineAction({
   async run(context) {
     const {
       args: [who = ""],
-      paths,
       json,
       stdout,
     } = context;
-    await readHome(paths, async (store) => {
-      const record = findSubagentRun(await recordsOf(store), who);
-      const run = await store.run(record.runId as RunId);
-      const text = JSON.stringify({ ...record, state: stateOf(record, run) }, null, json ? undefined : 2);
+    await reading(context, async (rookery) => {
+      const { runId } = findSubagentRun(await recordsOf(rookery), who);
+      const { record, run } = await rookery.subagents.get(runId);
+      const text = JSON.stringify({ ...record, state: stateOf(record, run ?? undefined) }, null, json ? undefined : 2);
       stdout.write(`${printableJson(text)}\n`);
     });
     return undefined;
@@ -78,12 +69,10 @@ const log = defineAction({
   usage: CHILD,
   arguments: { min: 1, max: 1 },
   async run(context) {
-    const {
-      args: [who = ""],
-      paths,
-    } = context;
-    await readHome(paths, async (store) => {
-      const text = await historyLog(store, childId(findSubagentRun(await recordsOf(store), who)), LOG_LINES);
+    await reading(context, async (rookery) => {
+      const child = childId(findSubagentRun(await recordsOf(rookery), context.args[0] ?? ""));
+      const { items } = await rookery.agent(child).history({ limit: LOG_LINES });
+      const text = logOf(items.map(({ entry }) => entry));
       printResult(context, listOf(text.split("\n")), text);
     });
     return undefined;
@@ -102,9 +91,8 @@ const change = (summary: string, { done, method, below = "" }: Change, takesText
     usage: takesText ? `${CHILD} <text>` : CHILD,
     arguments: takesText ? { min: 2, max: 99 } : { min: 1, max: 1 },
     async run(context) {
-      const { args, paths } = context;
-      const [who = "", ...words] = args;
-      const { runId } = await readHome(paths, async (store) => findSubagentRun(await recordsOf(store), who));
+      const [who = "", ...words] = context.args;
+      const { runId } = await reading(context, async (rookery) => findSubagentRun(await recordsOf(rookery), who));
       const path = `/api/subagents/${encodeURIComponent(runId)}${below}`;
       const body = takesText ? { text: words.join(" ") } : undefined;
       await withApi(context, (api) => api.ask({ method, path, body }));
@@ -129,7 +117,7 @@ export const subagentsCommand: Group = {
   fallback: "list",
 };
 
-function childId({ childAgentId, runId }: SubagentRunRecord): AgentId {
+function childId({ childAgentId, runId }: SubagentRunRecord): string {
   if (childAgentId === undefined) throw new NotFoundError(`The agent of subagent run ${runId} no longer exists.`);
-  return childAgentId as AgentId;
+  return childAgentId;
 }

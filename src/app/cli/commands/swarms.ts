@@ -1,23 +1,22 @@
 /** `rookery swarms`: lists swarms, shows one with its contacts, publishes and removes one. */
 
 import type { SwarmContact, SwarmRecord } from "../../../core/agent/swarm.ts";
-import { NotFoundError } from "../../../core/errors.ts";
-import { withApi } from "../client/with-api.ts";
+import { reading, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
-import { readHome } from "../read-home.ts";
+import { upTo } from "../up-to.ts";
 import { createSwarmAction } from "./agent-create.ts";
 
 const MAX_COUNT = 1_000;
-const CONTACTS = 50;
 
 const list = defineAction({
   summary: "list swarms by name",
   async run(context) {
-    const items = await readHome(context.paths, (store) => store.swarms({ limit: MAX_COUNT }));
-    const next = items.length < MAX_COUNT ? null : (items.at(-1)?.nametag ?? null);
-    return printList(context, { items, next, line: lineOf, empty: "No swarms." });
+    const page = await reading(context, ({ swarm }) =>
+      upTo(MAX_COUNT, undefined, (limit, after: string | undefined) => swarm.list({ limit, after })),
+    );
+    return printList(context, { ...page, line: lineOf, empty: "No swarms." });
   },
 });
 
@@ -26,18 +25,8 @@ const show = defineAction({
   usage: "<name>",
   arguments: { min: 1, max: 1 },
   async run(context) {
-    const {
-      args: [written = ""],
-      paths,
-    } = context;
-    const { swarm, contacts } = await readHome(paths, async (store) => {
-      const found = await store.swarm(nameOf(written));
-      if (!found)
-        throw new NotFoundError(`There is no swarm ${nameOf(written)}.`, {
-          hint: "Run `rookery swarms` to see all swarms.",
-        });
-      return { swarm: found, contacts: await store.swarmContacts(found.nametag, { limit: CONTACTS }) };
-    });
+    const name = nameOf(context.args[0] ?? "");
+    const { swarm, contacts } = await reading(context, (rookery) => rookery.swarm.get(name));
     const lines = [lineOf(swarm), oneLine(swarm.systemPrompt, 400), ...contacts.map(contactLine)];
     return printResult(context, { swarm, contacts }, lines.join("\n"));
   },

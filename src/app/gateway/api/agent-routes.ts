@@ -2,11 +2,15 @@
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { labelOf } from "../../../core/agent/descriptor.ts";
+import { sessionPhaseOf } from "../../../core/agent/session-phase.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
+import type { SessionId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
+import { hostZone } from "../../../core/zoned-time.ts";
 import type { PutPermanent } from "../../../engine/agents/put-permanent.ts";
+import { exportSession } from "../../../engine/context/transcript/export-session.ts";
 import { auditOp } from "../../../engine/people/audit-entry.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import { seesAgent } from "../auth/judge-request.ts";
@@ -73,7 +77,9 @@ const agentRoute = defineRoute({
   async handle({ context, principal, params }) {
     const agent = await requireAgent({ context, principal }, params.agent);
     const { cursor, nextSeq, nextPos, leaf, epoch, state } = agent;
-    return { json: { ...agentSummary(agent), cursor, nextSeq, nextPos, leaf, epoch, state } };
+    const { reset, timeZone } = context.config().session;
+    const phase = sessionPhaseOf(agent, reset, context.ports.clock.now(), timeZone ?? hostZone());
+    return { json: { ...agentSummary(agent), phase, cursor, nextSeq, nextPos, leaf, epoch, state } };
   },
 });
 
@@ -101,6 +107,33 @@ const historyRoute = defineRoute({
         nextOf(lines, limit, ({ position }) => position),
       ),
     };
+  },
+});
+
+const transcriptRoute = defineRoute({
+  method: "GET",
+  path: "/api/agents/:agent/transcript",
+  access: "read",
+  action: "sessions_history",
+  own: true,
+  tag: "agents",
+  summary: "A session of an agent as the text of a session file; the current one by default",
+  params: agentParams,
+  query: z.object({
+    session: z.string().min(1).max(128).optional(),
+    version: z.enum(["2", "3"]).optional(),
+    /** The working directory that the header names. */
+    cwd: z.string().max(4_096).optional(),
+  }),
+  answers: { status: 200, holds: "`{ name, text, skipped }`; `skipped` are lines that could not be written" },
+  async handle({ context, principal, params, query: { session, version, cwd } }) {
+    const agent = await requireAgent({ context, principal }, params.agent);
+    const options = {
+      sessionId: session as SessionId | undefined,
+      version: version && (Number(version) as 2 | 3),
+      cwd,
+    } as const;
+    return { json: await exportSession(context.ports.store, agent, options) };
   },
 });
 
@@ -140,4 +173,4 @@ const putRoute = defineRoute({
   },
 });
 
-export const agentRoutes: readonly Route[] = [listRoute, agentRoute, historyRoute, putRoute];
+export const agentRoutes: readonly Route[] = [listRoute, agentRoute, historyRoute, transcriptRoute, putRoute];

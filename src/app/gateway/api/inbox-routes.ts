@@ -27,7 +27,17 @@ import { MAX_FILES, messageFiles } from "../messages/message-files.ts";
 import { settledWithin } from "../messages/settled-within.ts";
 import { speakingIn } from "../messages/speaking-in.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { type Asking, agentParams, findAgent, LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
+import {
+  type Asking,
+  agentParams,
+  findAgent,
+  LIST,
+  limitQuery,
+  nextOf,
+  numberQuery,
+  requireAgent,
+  statesQuery,
+} from "./params.ts";
 
 const inboxRoute = defineRoute({
   method: "GET",
@@ -54,11 +64,11 @@ const messagesRoute = defineRoute({
   tag: "inbox",
   summary: "An agent's messages, newest first, and how each ended",
   params: agentParams,
-  query: z.object({ before: numberQuery(), limit: limitQuery(500, 50), state: messageStateSchema.optional() }),
+  query: z.object({ before: numberQuery(), limit: limitQuery(500, 50), state: statesQuery(messageStateSchema) }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
   async handle({ context, principal, params, query: { before, limit, state } }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
-    const page = { limit, beforeSeq: before, states: state && [state] };
+    const page = { limit, beforeSeq: before, states: state };
     const messages = await context.ports.store.messages(id, page);
     return {
       json: listOf(

@@ -7,7 +7,7 @@ import { listOf } from "../../../core/list.ts";
 import { type ByPerson, listDeliveries } from "../../../engine/outbox/dead-letters.ts";
 import { actorOf } from "../auth/actor.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
+import { LIST, limitQuery, nextOf, numberQuery, requireAgent, statesQuery } from "./params.ts";
 
 const deliveryParams = z.object({ delivery: z.string().min(1).max(256) });
 
@@ -19,7 +19,7 @@ const outboxRoute = defineRoute({
   tag: "outbox",
   summary: "List deliveries: the open ones, or those in a state",
   query: z.object({
-    state: deliveryStateSchema.optional(),
+    state: statesQuery(deliveryStateSchema),
     agent: z.string().min(1).max(512).optional(),
     after: numberQuery(),
     limit: limitQuery(500, 100),
@@ -27,7 +27,7 @@ const outboxRoute = defineRoute({
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, principal, query: { state, agent, after, limit } }) {
     const agentId = agent === undefined ? undefined : (await requireAgent({ context, principal }, agent)).id;
-    const filter = { limit, afterN: after, agentId, states: state && [state] };
+    const filter = { limit, afterN: after, agentId, states: state };
     const deliveries = await listDeliveries(context.ports, filter);
     return {
       json: listOf(

@@ -22,6 +22,14 @@ const wholeNumber = (max: number) =>
 
 export const limitQuery = (max: number, byDefault: number) => wholeNumber(max).pipe(z.int().min(1)).default(byDefault);
 export const numberQuery = (max: number = Number.MAX_SAFE_INTEGER) => wholeNumber(max).optional();
+/** One state, or several with commas between them. */
+export const statesQuery = <T extends string>(state: z.ZodType<T, string>) =>
+  z
+    .string()
+    .max(1_000)
+    .transform((text) => text.split(","))
+    .pipe(z.array(state).min(1))
+    .optional();
 /** Of routes that wait. The longest wait is almost 17 minutes. */
 export const waitQuery = z.object({ timeoutMs: numberQuery(999_999) });
 
@@ -52,7 +60,7 @@ export async function requireAgent(call: Asking, name: string): Promise<AgentRec
   const agent = await findAgent(call, name);
   if (agent) return agent;
   throw new NotFoundError(`There is no agent "${name.slice(0, 100)}".`, {
-    hint: "`rookery agents` and GET /api/agents list them.",
+    hint: "Run `rookery agents`, or ask GET /api/agents, to see all agents.",
   });
 }
 

@@ -14,11 +14,15 @@ const subagentsRoute = defineRoute({
   access: "read",
   action: "subagents",
   tag: "agents",
-  summary: "Subagent runs that have not ended, or all of one requester",
-  query: z.object({ requester: z.string().min(1).max(512).optional() }),
+  summary: "Subagent runs that have not ended, all of one requester, or with `all` every one",
+  query: z.object({
+    requester: z.string().min(1).max(512).optional(),
+    all: z.enum(["true", "false"]).optional(),
+  }),
   answers: { status: 200, holds: LIST, list: true },
-  async handle({ context, query: { requester } }) {
-    const filter = requester === undefined ? { open: true as const } : { requesterSessionKey: requester };
+  async handle({ context, query: { requester, all } }) {
+    const those = all === "true" ? undefined : { open: true as const };
+    const filter = requester === undefined ? those : { requesterSessionKey: requester };
     return { json: listOf(await context.ports.store.subagentRuns(filter)) };
   },
 });

@@ -46,10 +46,15 @@ const swarmRoute = defineRoute({
   async handle({ context, params, query: { limit } }) {
     const { store } = context.ports;
     const swarm = await store.swarm(params.nametag);
-    if (!swarm) throw new NotFoundError(`There is no swarm ${params.nametag}.`);
+    if (!swarm) throw noSwarm(params.nametag);
     return { json: { swarm, contacts: await store.swarmContacts(swarm.nametag, { limit }) } };
   },
 });
+
+const noSwarm = (nametag: string): NotFoundError =>
+  new NotFoundError(`There is no swarm ${nametag}.`, {
+    hint: "Run `rookery swarms`, or ask GET /api/swarms, to see all.",
+  });
 
 const text = (max: number) => z.string().trim().min(1).max(max);
 

@@ -166,9 +166,10 @@ const heartbeatRoute = defineRoute({
   access: "read",
   action: "heartbeat_list",
   tag: "triggers",
-  summary: "The heartbeat settings and the outcome of the last ticks",
+  summary: "The heartbeat settings and the outcome of the last ticks; `limit`: how many of each profile",
+  query: z.object({ limit: limitQuery(1_000, 10) }),
   answers: { status: 200, holds: LIST, list: true },
-  handle: async ({ context }) => ({ json: listOf(await context.triggers.heartbeat.status()) }),
+  handle: async ({ context, query }) => ({ json: listOf(await context.triggers.heartbeat.status(query.limit)) }),
 });
 
 const runHeartbeatRoute = defineRoute({
