@@ -28,6 +28,16 @@ export async function openHomeReader(paths: HomePaths): Promise<HomeReader> {
   }
 }
 
+/** For a check of the home itself. */
+export async function readHome<T>(paths: HomePaths, read: (store: StoreReader) => Promise<T>): Promise<T> {
+  const store = await openHomeReader(paths);
+  try {
+    return await read(store);
+  } finally {
+    await store.close();
+  }
+}
+
 /** The reader with the errors of SQLite explained. */
 function explaining(paths: HomePaths, reader: StoreReader): StoreReader {
   const methods = Object.entries(reader as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>);
