@@ -12,6 +12,7 @@ const NOT_A_LIST: Readonly<Record<string, string>> = {
   "GET /api/usage/days": "sums by day, with the agents and models they are made of",
   "GET /api/me": "who asks, with scopes",
   "GET /api/runs/:run/timeline": "one run in all its parts",
+  "GET /api/agents/:agent/transcript": "one file, with the lines that it leaves out",
   "GET /api/usage": "sums, and what they are made of",
   "GET /api/config": "the configuration",
   "GET /api/health": "the state of the node",
