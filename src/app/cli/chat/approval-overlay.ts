@@ -11,6 +11,8 @@ export interface ApprovalOverlayOptions {
   readonly api: EngineApi;
   readonly screen: ChatScreen;
   readonly theme: Theme;
+  /** How an agent is called on the screen. */
+  readonly nameOf: (agentId: string) => Promise<string | undefined>;
   /** Shows an error instead of throwing it. */
   readonly attempt: (work: () => Promise<void>) => Promise<unknown>;
 }
@@ -43,9 +45,9 @@ export class ApprovalOverlay {
     const [next] = this.#queue.open;
     if (!next || this.#panel || this.#isReading || screen.editor.getText() !== "") return;
     this.#isReading = true;
-    const approval = await this.#queue.read(next);
+    const [approval, from] = await Promise.all([this.#queue.read(next), this.#options.nameOf(next.agentId)]);
     this.#isReading = false;
-    if (approval && !this.#panel && screen.editor.getText() === "") this.#open(approval);
+    if (approval && !this.#panel && screen.editor.getText() === "") this.#open({ ...approval, from });
   }
 
   #open(approval: AskedApproval): void {

@@ -140,7 +140,7 @@ function widthChoices(always: AlwaysWidths | undefined): readonly Choice[] {
     const allowed = [...new Set(rules.map(({ allow, person }) => `${allow} for ${person}`))].join("; ");
     if (seen.has(allowed)) return [];
     seen.add(allowed);
-    return [{ key: width[0] ?? "", answer: width, text: cleanLine(`${WIDTHS[width].padEnd(11)}  ${allowed}`, 300) }];
+    return [{ key: width[0] ?? "", answer: width, text: `${WIDTHS[width].padEnd(11)}  ${cleanLine(allowed, 250)}` }];
   });
   return [...choices, BACK];
 }

@@ -48,9 +48,9 @@ export class ApprovalQueue {
   }
 
   /** The question with the rules that a yes for always would store; undefined if it was answered. */
-  async read({ id, from }: AskedApproval): Promise<AskedApproval | undefined> {
+  async read({ id }: AskedApproval): Promise<AskedApproval | undefined> {
     const found = await this.#api.get<AskedApproval>(pathOf("api", "approvals", id)).catch(() => undefined);
-    return found?.state === "pending" ? { ...found, from } : undefined;
+    return found?.state === "pending" ? found : undefined;
   }
 
   /** Durable when it resolves. An answer that another surface gave first counts. */

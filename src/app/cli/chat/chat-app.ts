@@ -67,12 +67,13 @@ export class ChatApp {
     });
     const screen = this.#screen;
     this.#approvals = new ApprovalOverlay({
-      ...{ api: this.#api, screen, theme: this.#theme },
+      ...{ api: this.#api, screen, theme: this.#theme, nameOf: (agentId) => this.#nameOf(agentId) },
       attempt: (work) => this.#session.attempt(work),
     });
     this.#others = new OtherAgents({
       ...{ api: this.#api, openAgent: () => this.#session.agentId, signal: this.#closing.signal },
       onChange: () => screen.draw(),
+      onQuestion: () => void this.#approvals.refresh(),
     });
     this.#keys = new ChatKeys({
       screen,
@@ -137,7 +138,7 @@ export class ChatApp {
       ...{ transport, conversation },
       onChange: () => this.#screen?.draw(),
       onEvent: (type) => {
-        if (type === "approval" || type === "end" || type === "open") void this.#approvals.refresh();
+        if (type === "approval" || type === "open") void this.#approvals.refresh();
       },
     });
   }
@@ -251,6 +252,7 @@ export class ChatApp {
   }
 
   async #nameOf(agentId: string): Promise<string | undefined> {
+    if (agentId === this.#session.agentId) return "The agent";
     const agent = await this.#api.get<{ label?: string }>(pathOf("api", "agents", agentId)).catch(() => undefined);
     return agent?.label;
   }

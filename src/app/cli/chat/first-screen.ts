@@ -39,10 +39,10 @@ export function firstScreen(facts: FirstFacts, width: number, theme: Theme): Lin
   if (info && !hasMessages && width < NARROW) {
     const [first, last] = [TRY[0], TRY.at(-1)];
     const tries = [first, last].map((one) => fitted(`  ${theme.accent(one?.[0] ?? "")}`, width));
-    return [` ${name}`, ...foundLines(facts, info, width, theme), ...tries, ""];
+    return [` ${name}`, ...foundLines(facts, info, width, theme), ...tries];
   }
   if (info && !hasMessages) {
-    const found = [...foundLines(facts, info, width, theme), ...modelLines(info, facts.command, width)];
+    const found = [...foundLines(facts, info, width, theme), "", ...modelLines(info, facts.command, width)];
     return [` ${name}`, "", ...found, "", ...tryLines(info, width, theme), ""];
   }
   const where = cleanLine(facts.place, 200);
@@ -65,11 +65,10 @@ function foundLines(facts: FirstFacts, info: TerminalInfo, width: number, theme:
   return [
     line(
       "Model",
-      isOffline(model) ? "offline" : (model ?? "none"),
-      isOffline(model) ? "no model key; not an AI" : (why ?? ""),
+      isOffline(model) ? "offline, not an AI" : (model ?? "none"),
+      isOffline(model) ? "no model key was found" : (why ?? ""),
     ),
     ...(isRemote ? [line("Address", place, "")] : [line("Home", place, isNew ? "new" : engine), address]),
-    "",
   ];
 }
 

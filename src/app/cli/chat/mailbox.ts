@@ -12,6 +12,8 @@ interface Delivered {
   readonly runId?: string;
   readonly text?: string;
   readonly isError?: boolean;
+  /** Answers to choose from. */
+  readonly buttons?: readonly { readonly label: string; readonly token: string }[];
 }
 
 export interface MailboxOptions {
@@ -26,6 +28,8 @@ export interface MailboxOptions {
 }
 
 const HISTORY = 60;
+/** How the text of a question about a call begins. */
+const QUESTION = /^Approval ([a-z0-9]{1,64}) is needed\.\n/u;
 
 /** Ends with the signal. A delivery that cannot be handled now comes again with the next stream. */
 export async function followMailbox(options: MailboxOptions): Promise<void> {
@@ -46,12 +50,23 @@ export async function followMailbox(options: MailboxOptions): Promise<void> {
 }
 
 async function show({ api, session, nameOf }: MailboxOptions, item: Delivered): Promise<void> {
+  if (await isQuestion(api, item)) return;
   const open = session();
   const isHere = item.agentId === open.agentId;
   // The delivery is committed with the answer, so the answer is in the history by now, if it is one.
   if (isHere && (await isInHistory(api, item).catch(() => false))) return;
   const name = isHere ? undefined : ((await nameOf(item.agentId)) ?? "another agent");
-  open.update((state) => withDelivery(state, item, name));
+  const choices = (item.buttons ?? []).map(({ label }) => `- ${label}`);
+  const text = [item.text ?? "", ...choices].join("\n");
+  open.update((state) => withDelivery(state, { ...item, text }, name));
+}
+
+/** A question about a call is asked in place. */
+async function isQuestion(api: EngineApi, { agentId, text = "" }: Delivered): Promise<boolean> {
+  const id = QUESTION.exec(text)?.[1];
+  if (id === undefined) return false;
+  const found = await api.get<{ agentId: string }>(pathOf("api", "approvals", id)).catch(() => undefined);
+  return found?.agentId === agentId;
 }
 
 interface Page {

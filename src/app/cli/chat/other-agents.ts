@@ -17,6 +17,8 @@ export interface OtherAgentsOptions {
   readonly api: EngineApi;
   readonly openAgent: () => string | undefined;
   readonly onChange: () => void;
+  /** An agent asks something, or may have got its answer elsewhere. */
+  readonly onQuestion: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -73,6 +75,7 @@ export class OtherAgents {
       for await (const { type, data } of api.events("/api/events", { signal, keepTrying: true })) {
         if (type === "tree") this.#tree(data.roots as readonly TreePart[]);
         else if (type === "start" || type === "end") await this.#run(type, String(data.agentId));
+        if (type === "approval" || type === "end") this.#options.onQuestion();
         this.#options.onChange();
       }
     } catch {
