@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
+import { FakeTelegram } from "../telegram/fake-telegram.ts";
 import { type FakeModel, fakeModel, writeServedConfig } from "./serving.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rookery-setup-"));
@@ -76,10 +77,51 @@ describe("setup with flags", () => {
       ["--tz", "Mars/Base"],
       ["--daily-limit", "much"],
       ["--briefing", "25:00"],
+      ["--channel", "pigeon"],
+      ["--service", "maybe"],
     ]) {
       expect((await setup(home, ...flags)).code).toBe(2);
     }
     expect(existsSync(join(home, "workspace", "USER.md"))).toBe(false);
+  });
+});
+
+describe("setup of a channel", () => {
+  it("connects a bot of Telegram with flags alone, once, however often it is repeated", async () => {
+    const telegram = await new FakeTelegram().start();
+    const home = join(root, "channel");
+    const again = () =>
+      runCommand(
+        [
+          ...["setup", "--yes", "--home", home, "--channel", "telegram", "--telegram-token-env", "BOT"],
+          ...["--telegram-owner", "77", "--telegram-api-root", telegram.url],
+        ],
+        { env: { BOT: telegram.token } },
+      );
+    const first = await again();
+    expect(first).toMatchObject({ code: 0, out: expect.stringContaining("telegram:77 is you") });
+    const config = readFileSync(join(home, "rookery.json5"), "utf8");
+    expect(config).toContain("telegram");
+    const second = await again();
+    expect(second).toMatchObject({ code: 0, out: expect.stringContaining("Telegram is connected already") });
+    expect(readFileSync(join(home, "rookery.json5"), "utf8")).toBe(config);
+    await telegram.close();
+  });
+
+  it("says what does not work yet, and keeps the rest", async () => {
+    const telegram = await new FakeTelegram().start();
+    const home = join(root, "refused");
+    const { code, out, err } = await runCommand(
+      [
+        ...["setup", "--yes", "--home", home, "--name", "Ann", "--channel", "telegram", "--telegram-token-env", "BOT"],
+        ...["--telegram-owner", "77", "--telegram-api-root", telegram.url],
+      ],
+      { env: { BOT: "1:wrong" } },
+    );
+    expect([code, err]).toEqual([1, expect.stringContaining("Telegram refuses the token")]);
+    expect(out).toContain("The channel does not work yet");
+    expect(user(home)).toContain("- Call me: Ann");
+    await telegram.close();
   });
 });
 
@@ -101,6 +143,8 @@ it("asks its questions at a terminal, and a cancelled one changes nothing", asyn
   await terminal.until("per day, in dollars?");
   terminal.type(KEYS.enter);
   await terminal.until("briefing every morning");
+  terminal.type(KEYS.enter);
+  await terminal.until("Talk to it from your phone?");
   terminal.type(KEYS.enter);
   await terminal.until("Ready.");
   expect(user(home)).toContain("- Call me: Ann");

@@ -21,7 +21,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/demo.ts")).demoCommand,
   },
   setup: {
-    summary: "choose a model, your name, time zone, daily limit and a morning briefing",
+    summary: "choose a model, your name, time zone, daily limit, morning briefing, channel and service",
     load: async () => (await import("./commands/setup.ts")).setupCommand,
   },
   send: {

@@ -1,15 +1,22 @@
-/** `rookery setup`: a model, your name, your time zone, a daily limit and a morning briefing. It can be repeated. */
+/**
+ * `rookery setup`: a model by key or login, your name, your time zone, a daily limit, a morning briefing, a channel and a service. It
+ * can be repeated.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { createHome } from "../../../config/create-home.ts";
+import { kindOfAccount } from "../../../config/sections/connectors.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import { EngineApi } from "../../client/engine-api.ts";
 import { isOffline } from "../chat/first-screen.ts";
 import { reachEngine } from "../chat/reach-engine.ts";
+import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
 import { readSecret } from "../read-secret.ts";
-import { addBriefing, findBriefing } from "../setup/briefing.ts";
-import { answersOf, askQuestions, SETUP_OPTIONS, type SetupAnswers, type SetupDefaults } from "../setup/questions.ts";
+import { addBriefing, BRIEFING_NAME, findBriefing } from "../setup/briefing.ts";
+import { answersOf, SETUP_OPTIONS, type SetupAnswers } from "../setup/options.ts";
+import { connectTelegram, hasCommand, runOther } from "../setup/other-commands.ts";
+import { askQuestions, type SetupDefaults } from "../setup/questions.ts";
 import { testModel } from "../setup/test-model.ts";
 import {
   factIn,
@@ -24,7 +31,7 @@ import {
 type SetupContext = CommandContext<typeof SETUP_OPTIONS>;
 
 export const setupCommand = defineAction({
-  summary: "choose a model, your name, time zone, daily limit and a morning briefing",
+  summary: "choose a model, your name, time zone, daily limit, morning briefing, channel and service",
   description:
     "Asks a few questions; Enter keeps what is there. Every question has a flag. Writes USER.md and SOUL.md in the workspace, which you can edit, and settings into the configuration. Run it again at any time.",
   options: SETUP_OPTIONS,
@@ -32,27 +39,41 @@ export const setupCommand = defineAction({
     const given = answersOf(context.flags);
     await createHome(context.paths);
     const isAsked = context.stdin().isTTY && !context.flags.yes && !context.json;
-    const defaults = await defaultsOf(context);
-    const answers = isAsked ? await askQuestions(given, defaults) : await withPipedKey(context, given);
-    const done: string[] = [];
-    if (answers.key !== undefined && answers.provider !== undefined) {
-      const { writeKey } = await import("../../../adapters/models/auth-file.ts");
-      writeKey(context.paths.auth, answers.provider, "default", answers.key);
-      done.push(`The key of ${answers.provider} is in ${context.paths.auth}, for you only.`);
-    }
+    const answers = isAsked ? await askQuestions(given, await defaultsOf(context)) : await withPipedKey(context, given);
+    const failed: string[] = [];
+    const part = async (what: string, argv: readonly string[]): Promise<void> => {
+      if (!(await runOther(context, argv))) failed.push(what);
+    };
+    const done = [...(await storeKey(context, answers))];
+    if (answers.login !== undefined) await part("login", loginCommand(context, answers.login));
     for (const file of writePersonFiles(context.paths, answers)) done.push(`${file} is yours to edit.`);
     done.push(...writeSettings(context, answers));
     done.push(...(await packagesOf(context, isAsked ? "ask" : context.flags.yes ? "yes" : "no")));
     const facts = await withEngine(context, answers);
-    return printResult(
-      context,
-      { ...answers, key: undefined, ...facts },
-      context.here(
-        [...done, ...facts.lines, "Ready. `rookery` opens the chat; `rookery setup` changes this."].join("\n"),
-      ),
-    );
+    if (answers.channel === "telegram" && (await isConnected(context))) {
+      done.push("Telegram is connected already: `rookery connectors` shows it.");
+    } else if (answers.channel === "telegram") await part("channel", connectTelegram(context.flags));
+    // Last: from here on the service has the home.
+    if (answers.service) await part("service", ["service", "install"]);
+    const again = failed.map((what) => `The ${what} does not work yet: run \`rookery setup\` again when it can.`);
+    const end = "Ready. `rookery` opens the chat; `rookery setup` changes this.";
+    const text = context.here([...done, ...facts.lines, ...again, end].join("\n"));
+    printResult(context, { ...answers, key: undefined, ...facts, failed }, text);
+    return failed.length === 0 ? undefined : 1;
   },
 });
+
+const loginCommand = ({ flags }: SetupContext, provider: string): readonly string[] => [
+  ...["auth", "login", provider],
+  ...(flags["accept-login"] ? ["--accept"] : []),
+];
+
+async function storeKey({ paths }: SetupContext, { provider, key }: SetupAnswers): Promise<readonly string[]> {
+  if (key === undefined || provider === undefined) return [];
+  const { writeKey } = await import("../../../adapters/models/auth-file.ts");
+  writeKey(paths.auth, provider, "default", key);
+  return [`The key of ${provider} is in ${paths.auth}, for you only.`];
+}
 
 async function defaultsOf(context: SetupContext): Promise<SetupDefaults> {
   const { config } = await context.loadConfig();
@@ -61,7 +82,10 @@ async function defaultsOf(context: SetupContext): Promise<SetupDefaults> {
     name: factIn(readUser(context.paths), NAME_LABEL),
     timeZone: config.session.timeZone ?? hostZone(),
     dailyLimit: config.budgets.day?.dollars,
-    hasBriefing: false,
+    hasBriefing: await hasBriefing(context),
+    logins: [],
+    isConnected: await isConnected(context),
+    hasService: hasCommand("service") ? false : undefined,
   };
 }
 
@@ -76,6 +100,21 @@ async function packagesOf(context: SetupContext, answer: "yes" | "ask" | "no"): 
     ({ one, why, command }) => `${one.use} needs ${one.name} ${one.version}: ${why}. Install it with: ${command}`,
   );
 }
+
+const isConnected = async ({ loadConfig }: SetupContext): Promise<boolean> =>
+  Object.entries((await loadConfig()).config.connectors).some(([name, one]) => kindOfAccount(name, one) === "telegram");
+
+/** A home without a database has none. */
+const hasBriefing = (context: SetupContext): Promise<boolean> =>
+  withApi(
+    context,
+    async ({ ask }) => {
+      const query = { method: "GET", path: "/api/cron?all=true&limit=1000" } as const;
+      const { items } = (await ask(query)) as { items: readonly { name?: string }[] };
+      return items.some(({ name }) => name === BRIEFING_NAME);
+    },
+    { reads: true },
+  ).catch(() => false);
 
 /** Without a terminal a key is piped in. */
 async function withPipedKey(context: SetupContext, given: SetupAnswers): Promise<SetupAnswers> {

@@ -107,5 +107,5 @@ const short = (text: string): string =>
     clean(text)
       .replaceAll("[offline model, not an LLM] ", "")
       .replaceAll(/ ?\[\d{1,3}\]/gu, ""),
-    110,
+    90,
   );
