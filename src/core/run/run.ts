@@ -62,6 +62,10 @@ const pendingToolCallSchema = z.object({
   arguments: z.record(z.string(), z.unknown()),
 });
 
+/** One commit of a run. `node`: the node that made it, if it is another than before. */
+const runCommitSchema = z.object({ site: z.string(), at: z.number().int(), node: z.number().int().optional() });
+export type RunCommit = z.infer<typeof runCommitSchema>;
+
 /** What a run's record keeps beside its columns. */
 export const runBodySchema = z.looseObject({
   lane: laneSchema,
@@ -71,6 +75,8 @@ export const runBodySchema = z.looseObject({
   paused: z.boolean().optional(),
   /** It waits for a person and holds nothing (M31). */
   suspended: z.boolean().optional(),
+  /** Its commits, oldest first: the first one and the latest. */
+  commits: z.array(runCommitSchema).optional(),
   /** What its trials have shown since its last step (M13). */
   trial: runTrialSchema.optional(),
   /** Sequences of the messages it took, in order. */

@@ -17,11 +17,12 @@ import { type Entry, entryLine } from "../../core/history/entry.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import type { Lane } from "../../core/run/run.ts";
+import type { Lane, RunBody } from "../../core/run/run.ts";
 import type { Change, CommitResult, Op, Owner } from "../../core/store/change.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
 import { commitKnown } from "../commit/submit.ts";
 import type { ContextCache } from "./context-cache.ts";
+import { type KnownCommits, withCommit } from "./run-commits.ts";
 
 export type LeasePorts = Pick<Ports, "store" | "ids" | "clock">;
 
@@ -68,6 +69,7 @@ export class AgentLease {
   /** Whether the last commit gave the agent back: nothing waits and no node holds it. */
   released = false;
   #also: Op[] = [];
+  #commits: KnownCommits | undefined;
 
   constructor(ports: LeasePorts, record: AgentRecord, claim: { node: number; epoch: number }, context: ContextCache) {
     this.#ports = ports;
@@ -121,6 +123,11 @@ export class AgentLease {
     return this.#also.length > 0;
   }
 
+  /** The commits of a run that are in its record. Undefined: this lease has made none. */
+  commitsOf(runId: RunId): RunBody["commits"] {
+    return this.#commits?.runId === runId ? [...this.#commits.list] : undefined;
+  }
+
   /** Commits as the owner. Resolves if it was applied; otherwise throws `CommitRefused` and memory is unchanged. */
   async commit(committing: Committing): Promise<Extract<CommitResult, { ok: true }>> {
     const { ids, clock, store } = this.#ports;
@@ -135,13 +142,10 @@ export class AgentLease {
     if (begins) ops.push({ op: "session.begin", sessionId: begins });
     if (state) ops.push({ op: "state.put", state });
     const { agentId, node, epoch, sessionId } = this;
-    const change: Change = {
-      id: ids.change(),
-      site: committing.site,
-      at: committing.at ?? clock.now(),
-      owner: { agentId, node, epoch, sessionId, run: committing.run, rights: committing.rights },
-      ops,
-    };
+    const { site, at = clock.now() } = committing;
+    const noted = withCommit(ops, this.#commits, { site, at, node });
+    const owner = { agentId, node, epoch, sessionId, run: committing.run, rights: committing.rights };
+    const change: Change = { id: ids.change(), site, at, owner, ops: noted.ops };
     let result: CommitResult;
     try {
       result = await commitKnown(store, change);
@@ -149,6 +153,7 @@ export class AgentLease {
       throw isOfTheStore(error) ? new CommitRefused("unknown", error.message, error) : error;
     }
     if (!result.ok) throw new CommitRefused(result.refused, result.detail);
+    this.#commits = noted.known;
     if (also > 0) this.#also = this.#also.slice(also);
     if (begins) {
       this.sessionId = begins;

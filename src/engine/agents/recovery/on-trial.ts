@@ -17,7 +17,7 @@ const AGAIN_MS = 1_000;
 export function watchTrial(parts: RecoveryParts, lease: AgentLease, run: LiveRun, trial: RunTrial): () => void {
   const { ports, trials } = parts.host;
   // The body in the store until the next step, which clears the mark.
-  const { body } = run;
+  const body = { ...run.body, commits: lease.commitsOf(run.id) ?? run.body.commits };
   const { agentId, node, epoch, sessionId } = lease;
   let cancel = (): void => {};
 
