@@ -215,7 +215,7 @@ async function post(
 ): Promise<Accepted> {
   const agent = chat?.agent.value?.id;
   if (agent === undefined && isOwner()) {
-    const sent = { user: "control-room", text: said.text || t.chat.attachments };
+    const sent = { user: "control-room", ...said };
     const { messages } = await api.post<{ messages: readonly Accepted[] }>("/api/terminal/messages", sent, { id });
     return messages.at(-1) ?? { agentId: "main", seq: 0 };
   }

@@ -1,14 +1,15 @@
 /** A question about a tool call, with its answer buttons. The digest binds the answer to the call that is shown. */
 
 import { useState } from "preact/hooks";
-import { ApiError } from "../../../src/client-browser.ts";
+import { ApiError, pathOf } from "../../../src/client-browser.ts";
 import type { Approval } from "../../../src/core/rights/approval.ts";
 import { api } from "../api.ts";
+import { useQuery } from "../query.ts";
 import { linkTo } from "../router.ts";
 import { isOwner } from "../session.ts";
 import { t } from "../texts.ts";
 import { Dialog } from "./dialog.tsx";
-import { Badge, Button, Details, Field, inputValue, Row, Time, type Tone } from "./parts.tsx";
+import { Badge, Button, Details, Field, inputValue, Loaded, Row, Time, type Tone } from "./parts.tsx";
 import { showDone, showProblem } from "./toast.tsx";
 
 const TONES: Readonly<Record<string, Tone>> = { pending: "warn", approved: "info", used: "ok", denied: "bad" };
@@ -16,6 +17,7 @@ const TONES: Readonly<Record<string, Tone>> = { pending: "warn", approved: "info
 export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDecided: () => void }) {
   const { id, tool, prompt, state, agentId, runId, behalf, askedAt, dueAt, decidedBy, reason, digest } = approval;
   const [isRefusing, setRefusing] = useState(false);
+  const [isWidening, setWidening] = useState(false);
   const answer = async (body: object): Promise<void> => {
     try {
       await api.post(`/api/approvals/${id}`, { ...body, digest });
@@ -60,11 +62,14 @@ export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDec
           <Button kind="primary" icon="check" onClick={() => answer({ answer: "yes" })}>
             {t.approvals.yes}
           </Button>
-          {isOwner() && <Button onClick={() => answer({ answer: "yes", always: true })}>{t.approvals.always}</Button>}
+          {isOwner() && <Button onClick={() => setWidening(true)}>{t.approvals.always}</Button>}
           <Button kind="danger" icon="x" onClick={() => setRefusing(true)}>
             {t.approvals.no}
           </Button>
         </div>
+      )}
+      {isWidening && (
+        <Always id={id} onClose={() => setWidening(false)} onStore={(always) => answer({ answer: "yes", always })} />
       )}
       {isRefusing && (
         <Refuse
@@ -75,6 +80,64 @@ export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDec
     </Row>
   );
 }
+
+type Rules = readonly { readonly person: string; readonly allow: string; readonly when?: string }[];
+type Width = keyof typeof t.approvals.widths;
+const WIDTHS: readonly Width[] = ["call", "prefix", "tool"];
+
+/** The rule that would be stored, in three widths, before it is. */
+function Always({
+  id,
+  onClose,
+  onStore,
+}: {
+  id: string;
+  onClose: () => void;
+  onStore: (width: Width) => Promise<void>;
+}) {
+  const [width, setWidth] = useState<Width>("call");
+  const shown = useQuery(
+    (signal) =>
+      api.get<{ always?: Record<Width, Rules | { not: string }> }>(pathOf("api", "approvals", id), {}, signal),
+    { key: id, isLive: false },
+  );
+  return (
+    <Dialog
+      title={t.approvals.alwaysTitle}
+      action={t.approvals.alwaysAction}
+      onClose={onClose}
+      onAction={() => onStore(width)}
+    >
+      <Loaded query={shown} rows={3}>
+        {({ always }) => (
+          <fieldset class="choices" aria-label={t.approvals.alwaysTitle}>
+            {WIDTHS.map((one) => {
+              const rules = always?.[one] ?? [];
+              return (
+                <label class="choice" key={one}>
+                  <input
+                    type="radio"
+                    name="width"
+                    disabled={"not" in rules}
+                    checked={one === width}
+                    onChange={() => setWidth(one)}
+                  />
+                  <span>
+                    {t.approvals.widths[one]}
+                    <span class="field-hint mono">{"not" in rules ? rules.not : rules.map(ruleText).join("; ")}</span>
+                  </span>
+                </label>
+              );
+            })}
+          </fieldset>
+        )}
+      </Loaded>
+    </Dialog>
+  );
+}
+
+const ruleText = ({ allow, person, when }: Rules[number]): string =>
+  t.approvals.rule(allow, person) + (when === undefined ? "" : t.approvals.alsoUntrusted);
 
 function Refuse({ onClose, onRefuse }: { onClose: () => void; onRefuse: (reason: string) => Promise<void> }) {
   const [reason, setReason] = useState("");

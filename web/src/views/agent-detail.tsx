@@ -10,6 +10,7 @@ import { type Query, useQuery } from "../query.ts";
 import { linkTo } from "../router.ts";
 import { t } from "../texts.ts";
 import { Dialog } from "../ui/dialog.tsx";
+import { List } from "../ui/list.tsx";
 import {
   Badge,
   Button,
@@ -123,38 +124,30 @@ function Commands({ agent, onChanged }: { agent: Agent; onChanged: () => void })
 function Runs({ runs }: { runs: Query<Page<RunRecord>> }) {
   return (
     <Section title={t.agents.runs}>
-      <Loaded query={runs}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <p class="calm">{t.agents.noRuns}</p>
-          ) : (
-            <Rows label={t.agents.runs}>
-              {items.map(({ id, startedAt, endedAt, outcome, step, body }) => (
-                <Row
-                  key={id}
-                  href={linkTo("runs", id)}
-                  title={<Time at={startedAt} />}
-                  side={
-                    <Badge tone={outcome ? (OUTCOME_TONES[outcome] ?? "neutral") : "ok"}>
-                      {outcome ?? t.agents.state.running}
-                    </Badge>
-                  }
-                  meta={
-                    <>
-                      {endedAt !== undefined && <span>{duration(endedAt - startedAt)}</span>}
-                      <span>
-                        {step} {t.run.steps.toLowerCase()}
-                      </span>
-                      {body.usage && <span>{t.now.tokens(count(body.usage.totalTokens))}</span>}
-                      {body.error && <span>{body.error.message}</span>}
-                    </>
-                  }
-                />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
+      <List query={runs} label={t.agents.runs} none={t.agents.noRuns}>
+        {({ id, startedAt, endedAt, outcome, step, body }) => (
+          <Row
+            key={id}
+            href={linkTo("runs", id)}
+            title={<Time at={startedAt} />}
+            side={
+              <Badge tone={outcome ? (OUTCOME_TONES[outcome] ?? "neutral") : "ok"}>
+                {outcome ?? t.agents.state.running}
+              </Badge>
+            }
+            meta={
+              <>
+                {endedAt !== undefined && <span>{duration(endedAt - startedAt)}</span>}
+                <span>
+                  {step} {t.run.steps.toLowerCase()}
+                </span>
+                {body.usage && <span>{t.now.tokens(count(body.usage.totalTokens))}</span>}
+                {body.error && <span>{body.error.message}</span>}
+              </>
+            }
+          />
+        )}
+      </List>
     </Section>
   );
 }

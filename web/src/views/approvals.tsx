@@ -5,7 +5,8 @@ import { usePaged } from "../query.ts";
 import { route, setQuery } from "../router.ts";
 import { t } from "../texts.ts";
 import { ApprovalRow } from "../ui/approval-row.tsx";
-import { Empty, Loaded, More, Rows, Tabs, ViewHead } from "../ui/parts.tsx";
+import { PagedList } from "../ui/list.tsx";
+import { Tabs, ViewHead } from "../ui/parts.tsx";
 
 const POLL_MS = 5_000;
 
@@ -32,22 +33,13 @@ export function Approvals() {
           onChange={(next) => setQuery({ state: next })}
         />
       </ViewHead>
-      <Loaded query={list}>
-        {(items) =>
-          items.length === 0 ? (
-            <Empty icon="shield" title={t.approvals.noneTitle}>
-              <p>{state === "all" ? t.approvals.noneEnded : t.approvals.noneText}</p>
-            </Empty>
-          ) : (
-            <Rows label={t.approvals.title}>
-              {items.map((one) => (
-                <ApprovalRow key={one.id} approval={one} onDecided={list.reload} />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
-      <More list={list} />
+      <PagedList
+        list={list}
+        label={t.approvals.title}
+        empty={["shield", t.approvals.noneTitle, state === "all" ? t.approvals.noneEnded : t.approvals.noneText]}
+      >
+        {(one) => <ApprovalRow key={one.id} approval={one} onDecided={list.reload} />}
+      </PagedList>
     </div>
   );
 }

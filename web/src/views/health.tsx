@@ -4,9 +4,22 @@ import type { Diagnosis } from "../../../src/core/agent/diagnosis.ts";
 import { api, type Page } from "../api.ts";
 import { bytes, clockTime, count, duration } from "../format.ts";
 import { type Query, useQuery } from "../query.ts";
-import { linkTo } from "../router.ts";
 import { t } from "../texts.ts";
-import { Badge, Button, Details, Loaded, Row, Rows, Section, Stat, Tabs, Time, ViewHead } from "../ui/parts.tsx";
+import { List } from "../ui/list.tsx";
+import {
+  Badge,
+  Button,
+  Details,
+  Loaded,
+  Row,
+  Rows,
+  Section,
+  Stat,
+  Tabs,
+  Time,
+  type Tone,
+  ViewHead,
+} from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
 
 interface Health {
@@ -36,12 +49,6 @@ interface Node {
   readonly left: boolean;
 }
 
-interface Token {
-  readonly id: string;
-  readonly name: string;
-  readonly kind?: string;
-}
-
 const POLL_MS = 5_000;
 
 export function HealthView() {
@@ -55,7 +62,6 @@ export function HealthView() {
     pollMs: POLL_MS,
   });
   const nodes = useQuery((signal) => api.get<Page<Node>>("/api/nodes", {}, signal), { key: "nodes", pollMs: POLL_MS });
-  const tokens = useQuery((signal) => api.get<Page<Token>>("/api/tokens", {}, signal), { key: "tokens" });
   return (
     <div class="view">
       <ViewHead title={t.health.title} text={t.health.text} />
@@ -77,7 +83,7 @@ export function HealthView() {
       </Loaded>
       <div class="columns">
         <div>
-          <Checks diagnosis={diagnosis} tokens={tokens} connectors={connectors} />
+          <Doctor />
           <Log />
         </div>
         <div>
@@ -91,83 +97,87 @@ export function HealthView() {
   );
 }
 
-interface Finding {
-  readonly problem: string;
-  readonly advice: string;
-  readonly href?: string;
+interface Item {
+  readonly check: string;
+  readonly status: "ok" | "notice" | "problem" | "skipped";
+  readonly text: string;
+  readonly help?: string;
 }
 
-interface ChecksProps {
-  readonly diagnosis: Query<Diagnosis>;
-  readonly tokens: Query<Page<Token>>;
-  readonly connectors: Query<Page<Connector>>;
+interface Report extends Page<Item> {
+  readonly problems: number;
+  readonly notices: number;
 }
 
-function Checks({ diagnosis, tokens, connectors }: ChecksProps) {
-  const dead = diagnosis.data?.deadLetters.length ?? 0;
-  const findings: readonly Finding[] = [
-    ...(dead > 0
-      ? [
-          {
-            problem: t.health.deadLetters(dead),
-            advice: t.health.deadAdvice,
-            href: linkTo("outbox", undefined, { state: "failed" }),
-          },
-        ]
-      : []),
-    ...(diagnosis.data?.degraded ?? []).map(({ agentId, reason }) => ({
-      problem: t.now.degraded,
-      advice: reason,
-      href: linkTo("agents", agentId),
-    })),
-    ...(diagnosis.data?.failedJobs ?? []).map(({ id, name, error = "" }) => ({
-      problem: name,
-      advice: error,
-      href: linkTo("schedules", id),
-    })),
-    ...(connectors.data?.items ?? [])
-      .filter(({ ok }) => !ok)
-      .map(({ channel, detail, lastError }) => ({ problem: channel, advice: detail ?? lastError ?? "" })),
-    ...(tokens.data?.items ?? [])
-      .filter(({ kind }) => kind === "old")
-      .map(({ name }) => ({ problem: t.health.oldToken(name), advice: t.health.oldTokenAdvice })),
-  ];
+const STATUS_TONES: Readonly<Record<string, Tone>> = { problem: "bad", notice: "warn", ok: "ok" };
+const DOCTOR_POLL_MS = 30_000;
+
+/** What `rookery doctor` says. What is wrong comes first; what is fine is one click away. */
+function Doctor() {
+  const report = useQuery((signal) => api.get<Report>("/api/doctor", {}, signal), {
+    key: "doctor",
+    pollMs: DOCTOR_POLL_MS,
+    isLive: false,
+  });
   return (
-    <Section title={t.health.checks}>
-      {findings.length === 0 ? (
-        <p class="calm">{t.health.noChecks}</p>
-      ) : (
-        <Rows label={t.health.checks}>
-          {findings.map(({ problem, advice, href }, n) => (
-            <Row key={n} title={problem} href={href} meta={advice} />
-          ))}
-        </Rows>
-      )}
+    <Section title={t.health.checks} side={<Button onClick={report.reload}>{t.health.checkAgain}</Button>}>
+      <Loaded query={report} rows={3}>
+        {({ items, problems, notices }) => {
+          const fine = items.filter(({ status }) => status === "ok" || status === "skipped");
+          return (
+            <>
+              {problems + notices === 0 ? (
+                <p class="calm">{t.health.noChecks}</p>
+              ) : (
+                <Rows label={t.health.checks}>
+                  {["problem", "notice"].flatMap((wanted) =>
+                    items
+                      .filter(({ status }) => status === wanted)
+                      .map((item, n) => <Check key={`${wanted}${n}`} {...item} />),
+                  )}
+                </Rows>
+              )}
+              <Details summary={t.health.passed(fine.length)}>
+                <Rows label={t.health.passed(fine.length)}>
+                  {fine.map((item, n) => (
+                    <Check key={n} {...item} />
+                  ))}
+                </Rows>
+              </Details>
+            </>
+          );
+        }}
+      </Loaded>
     </Section>
   );
 }
 
+const Check = ({ check, status, text, help }: Item) => (
+  <Row
+    title={text}
+    side={<Badge tone={STATUS_TONES[status] ?? "neutral"}>{t.health.status[status]}</Badge>}
+    meta={
+      <>
+        <span class="mono">{check}</span>
+        {help && <span>{help}</span>}
+      </>
+    }
+  />
+);
+
 function Channels({ connectors }: { connectors: Query<Page<Connector>> }) {
   return (
     <Section title={t.health.connectors}>
-      <Loaded query={connectors} rows={1}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <p class="calm">{t.health.noConnectors}</p>
-          ) : (
-            <Rows label={t.health.connectors}>
-              {items.map(({ channel, name, state, ok, detail, lastError }) => (
-                <Row
-                  key={`${channel} ${name}`}
-                  title={name === channel ? channel : `${channel} ${name}`}
-                  side={<Badge tone={ok ? "ok" : "bad"}>{state}</Badge>}
-                  meta={detail ?? lastError}
-                />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
+      <List query={connectors} rows={1} label={t.health.connectors} none={t.health.noConnectors}>
+        {({ channel, name, state, ok, detail, lastError }) => (
+          <Row
+            key={`${channel} ${name}`}
+            title={name === channel ? channel : `${channel} ${name}`}
+            side={<Badge tone={ok ? "ok" : "bad"}>{state}</Badge>}
+            meta={detail ?? lastError}
+          />
+        )}
+      </List>
     </Section>
   );
 }
@@ -191,24 +201,16 @@ function Lanes({ diagnosis }: { diagnosis: Query<Diagnosis> }) {
 function Nodes({ nodes }: { nodes: Query<Page<Node>> }) {
   return (
     <Section title={t.health.nodes}>
-      <Loaded query={nodes} rows={1}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <p class="calm">{t.health.noNodes}</p>
-          ) : (
-            <Rows label={t.health.nodes}>
-              {items.map(({ node, name, leaseUntil, left }) => (
-                <Row
-                  key={node}
-                  title={name}
-                  side={<Badge tone={left ? "neutral" : "ok"}>{left ? t.health.left : t.health.working}</Badge>}
-                  meta={left ? <Time at={leaseUntil} /> : undefined}
-                />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
+      <List query={nodes} rows={1} label={t.health.nodes} none={t.health.noNodes}>
+        {({ node, name, leaseUntil, left }) => (
+          <Row
+            key={node}
+            title={name}
+            side={<Badge tone={left ? "neutral" : "ok"}>{left ? t.health.left : t.health.working}</Badge>}
+            meta={left ? <Time at={leaseUntil} /> : undefined}
+          />
+        )}
+      </List>
     </Section>
   );
 }

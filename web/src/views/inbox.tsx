@@ -8,22 +8,10 @@ import { usePaged } from "../query.ts";
 import { linkTo, route, setQuery } from "../router.ts";
 import { isOwner } from "../session.ts";
 import { t } from "../texts.ts";
+import { Confirm } from "../ui/confirm.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import {
-  Badge,
-  Button,
-  Empty,
-  Field,
-  inputValue,
-  Loaded,
-  More,
-  Row,
-  Rows,
-  Tabs,
-  Time,
-  type Tone,
-  ViewHead,
-} from "../ui/parts.tsx";
+import { PagedList } from "../ui/list.tsx";
+import { Badge, Button, Field, inputValue, Row, Tabs, Time, type Tone, ViewHead } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
 
 interface Item {
@@ -66,22 +54,13 @@ export function Inbox() {
           onChange={(next) => setQuery({ state: next })}
         />
       </ViewHead>
-      <Loaded query={list}>
-        {(items) =>
-          items.length === 0 ? (
-            <Empty icon="inbox" title={t.inbox.emptyTitle}>
-              <p>{EMPTY[state] ?? t.inbox.emptyEnded}</p>
-            </Empty>
-          ) : (
-            <Rows label={t.inbox.title}>
-              {items.map((item) => (
-                <ItemRow key={`${item.agentId}.${item.seq}`} item={item} onChanged={list.reload} />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
-      <More list={list} />
+      <PagedList
+        list={list}
+        label={t.inbox.title}
+        empty={["inbox", t.inbox.emptyTitle, EMPTY[state] ?? t.inbox.emptyEnded]}
+      >
+        {(item) => <ItemRow key={`${item.agentId}.${item.seq}`} item={item} onChanged={list.reload} />}
+      </PagedList>
     </div>
   );
 }
@@ -93,7 +72,6 @@ const MAY_BE_DROPPED = ["user", "system", "trigger"];
 
 function ItemRow({ item, onChanged }: { item: Item; onChanged: () => void }) {
   const [isEditing, setEditing] = useState(false);
-  const [isDropping, setDropping] = useState(false);
   const { agentId, kind, text, state, will, reason, acceptedAt, settledAt, runId } = item;
   const isEnded = state !== "waiting" && state !== "taken";
   const again = async (): Promise<void> => {
@@ -102,7 +80,6 @@ function ItemRow({ item, onChanged }: { item: Item; onChanged: () => void }) {
   };
   const drop = async (): Promise<void> => {
     await api.post(pathOf("api", "agents", agentId, "messages", String(item.seq), "drop"));
-    showDone(t.inbox.droppedNow);
     onChanged();
   };
   return (
@@ -136,9 +113,13 @@ function ItemRow({ item, onChanged }: { item: Item; onChanged: () => void }) {
           state === "waiting" &&
           isOwner() &&
           MAY_BE_DROPPED.includes(kind) && (
-            <Button kind="danger" onClick={() => setDropping(true)}>
-              {t.inbox.drop}
-            </Button>
+            <Confirm
+              text={t.inbox.drop}
+              title={t.inbox.dropTitle}
+              body={t.inbox.dropText}
+              done={t.inbox.droppedNow}
+              onConfirm={drop}
+            />
           )
         )
       }
@@ -146,17 +127,6 @@ function ItemRow({ item, onChanged }: { item: Item; onChanged: () => void }) {
       {text !== "" && <p class="row-text">{oneLine(text, 300)}</p>}
       {(will ?? reason) && <p class="row-note">{will ?? reason}</p>}
       {isEditing && <EditDialog item={item} onClose={() => setEditing(false)} />}
-      {isDropping && (
-        <Dialog
-          title={t.inbox.dropTitle}
-          action={t.inbox.drop}
-          isDanger
-          onAction={drop}
-          onClose={() => setDropping(false)}
-        >
-          <p>{t.inbox.dropText}</p>
-        </Dialog>
-      )}
     </Row>
   );
 }

@@ -6,7 +6,7 @@ import { contentUrl, type StoredFile, upload } from "../files.ts";
 import { bytes } from "../format.ts";
 import { usePaged, useQuery } from "../query.ts";
 import { t } from "../texts.ts";
-import { Dialog } from "../ui/dialog.tsx";
+import { Confirm } from "../ui/confirm.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Button, Empty, inputValue, Loaded, More, Row, Rows, Stat, Time, ViewHead } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
@@ -93,10 +93,8 @@ function FileRow({
   file: StoredFile;
   onChanged: () => void;
 }) {
-  const [isRemoving, setRemoving] = useState(false);
   const remove = async (): Promise<void> => {
     await api.delete(pathOf("api", "files", id));
-    showDone(t.memory.removed);
     onChanged();
   };
   return (
@@ -117,21 +115,17 @@ function FileRow({
           <a class="button" href={contentUrl(id)} download={name}>
             {t.memory.download}
           </a>
-          <Button kind="quiet" icon="trash" label={t.memory.remove} onClick={() => setRemoving(true)} />
+          <Confirm
+            text={t.memory.remove}
+            icon="trash"
+            isQuiet
+            title={t.memory.removeTitle}
+            body={t.memory.removeText}
+            done={t.memory.removed}
+            onConfirm={remove}
+          />
         </>
       }
-    >
-      {isRemoving && (
-        <Dialog
-          title={t.memory.removeTitle}
-          action={t.memory.remove}
-          isDanger
-          onAction={remove}
-          onClose={() => setRemoving(false)}
-        >
-          <p>{t.memory.removeText}</p>
-        </Dialog>
-      )}
-    </Row>
+    />
   );
 }

@@ -7,22 +7,10 @@ import { oneLine } from "../format.ts";
 import { usePaged } from "../query.ts";
 import { linkTo, route, setQuery } from "../router.ts";
 import { t } from "../texts.ts";
+import { Confirm } from "../ui/confirm.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import {
-  Badge,
-  Button,
-  Empty,
-  Field,
-  inputValue,
-  Loaded,
-  More,
-  Row,
-  Rows,
-  Tabs,
-  Time,
-  type Tone,
-  ViewHead,
-} from "../ui/parts.tsx";
+import { PagedList } from "../ui/list.tsx";
+import { Badge, Button, Field, inputValue, Row, Tabs, Time, type Tone, ViewHead } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
 
 const TONES: Readonly<Record<string, Tone>> = {
@@ -58,28 +46,18 @@ export function Outbox() {
         />
       </div>
       {state === "unconfirmed" && <p class="hint">{t.outbox.unconfirmedHint}</p>}
-      <Loaded query={list}>
-        {(items) =>
-          items.length === 0 ? (
-            <Empty icon="outbox" title={t.outbox.emptyTitle}>
-              <p>{state === "open" ? t.outbox.emptyOpen : t.outbox.emptyEnded}</p>
-            </Empty>
-          ) : (
-            <Rows label={t.outbox.title}>
-              {items.map((one) => (
-                <DeliveryRow key={one.id} delivery={one} onChanged={list.reload} />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
-      <More list={list} />
+      <PagedList
+        list={list}
+        label={t.outbox.title}
+        empty={["outbox", t.outbox.emptyTitle, state === "open" ? t.outbox.emptyOpen : t.outbox.emptyEnded]}
+      >
+        {(one) => <DeliveryRow key={one.id} delivery={one} onChanged={list.reload} />}
+      </PagedList>
     </div>
   );
 }
 
 export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onChanged: () => void }) {
-  const [isDropping, setDropping] = useState(false);
   const [isEditing, setEditing] = useState(false);
   const { id, agentId, runId, target, payload, state, attempts, reason, createdAt, nextAt, endedAt } = delivery;
   const retry = async (): Promise<void> => {
@@ -89,7 +67,6 @@ export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onCha
   };
   const drop = async (): Promise<void> => {
     await api.post(pathOf("api", "outbox", id, "drop"));
-    showDone(t.outbox.dropped);
     onChanged();
   };
   return (
@@ -120,9 +97,13 @@ export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onCha
             <Button kind="quiet" icon="edit" label={t.outbox.edit} onClick={() => setEditing(true)} />
           )}
           {WAITS.includes(state) && (
-            <Button kind="danger" onClick={() => setDropping(true)}>
-              {t.outbox.drop}
-            </Button>
+            <Confirm
+              text={t.outbox.drop}
+              title={t.outbox.dropTitle}
+              body={t.outbox.dropText}
+              done={t.outbox.dropped}
+              onConfirm={drop}
+            />
           )}
         </>
       }
@@ -130,17 +111,6 @@ export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onCha
       <p class="row-text">{oneLine(payload.text ?? t.outbox.noText, 300)}</p>
       {reason && <p class="row-note">{reason}</p>}
       {isEditing && <EditDialog delivery={delivery} onClose={() => setEditing(false)} onSent={onChanged} />}
-      {isDropping && (
-        <Dialog
-          title={t.outbox.dropTitle}
-          action={t.outbox.drop}
-          isDanger
-          onAction={drop}
-          onClose={() => setDropping(false)}
-        >
-          <p>{t.outbox.dropText}</p>
-        </Dialog>
-      )}
     </Row>
   );
 }

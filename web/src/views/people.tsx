@@ -9,30 +9,17 @@ import { linkTo, route } from "../router.ts";
 import { currentMe, isOwner } from "../session.ts";
 import { t } from "../texts.ts";
 import { Dialog } from "../ui/dialog.tsx";
-import {
-  Badge,
-  Button,
-  Empty,
-  Field,
-  inputValue,
-  Loaded,
-  More,
-  Row,
-  Rows,
-  Section,
-  Time,
-  type Tone,
-  ViewHead,
-} from "../ui/parts.tsx";
+import { List, PagedList } from "../ui/list.tsx";
+import { Badge, Button, Field, inputValue, Row, Rows, Section, Time, type Tone, ViewHead } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
 import { PersonDetail } from "./person-detail.tsx";
 
 export function People() {
   const { id } = route.value;
-  return id === undefined ? <List /> : <PersonDetail key={id} id={id} />;
+  return id === undefined ? <Everyone /> : <PersonDetail key={id} id={id} />;
 }
 
-function List() {
+function Everyone() {
   const [isAdding, setAdding] = useState(false);
   const list = usePaged<PersonRecord>(
     (limit, after, signal) => api.get<Page<PersonRecord>>("/api/people", { after, limit }, signal),
@@ -47,40 +34,29 @@ function List() {
           </Button>
         )}
       </ViewHead>
-      <Loaded query={list}>
-        {(items) =>
-          items.length === 0 ? (
-            <Empty icon="people" title={t.people.none}>
-              <p>{t.people.noneText}</p>
-            </Empty>
-          ) : (
-            <Rows label={t.people.title}>
-              {items.map(({ id, name, role, accounts, grants }) => (
-                <Row
-                  key={id}
-                  href={linkTo("people", id)}
-                  title={name ?? id}
-                  side={<Badge>{t.people.role[role]}</Badge>}
-                  meta={
-                    <>
-                      <span class="mono">{id}</span>
-                      {accounts.map((account) => (
-                        <span key={account}>{account}</span>
-                      ))}
-                      {grants.length > 0 && (
-                        <span>
-                          {t.people.grants}: {grants.length}
-                        </span>
-                      )}
-                    </>
-                  }
-                />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
-      <More list={list} />
+      <PagedList list={list} label={t.people.title} empty={["people", t.people.none, t.people.noneText]}>
+        {({ id, name, role, accounts, grants }) => (
+          <Row
+            key={id}
+            href={linkTo("people", id)}
+            title={name ?? id}
+            side={<Badge>{t.people.role[role]}</Badge>}
+            meta={
+              <>
+                <span class="mono">{id}</span>
+                {accounts.map((account) => (
+                  <span key={account}>{account}</span>
+                ))}
+                {grants.length > 0 && (
+                  <span>
+                    {t.people.grants}: {grants.length}
+                  </span>
+                )}
+              </>
+            }
+          />
+        )}
+      </PagedList>
       {isOwner() && <Pairings onDecided={list.reload} />}
       <Sessions />
       {isOwner() && <Audit />}
@@ -186,36 +162,28 @@ function Sessions() {
   };
   return (
     <Section title={t.people.sessions}>
-      <Loaded query={logins} rows={2}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <p class="calm">{t.people.noSessions}</p>
-          ) : (
-            <Rows label={t.people.sessions}>
-              {items.map(({ id, person, createdAt, browser }) => (
-                <Row
-                  key={id}
-                  title={person}
-                  side={id === currentMe().login ? <Badge tone="accent">{t.people.thisOne}</Badge> : undefined}
-                  meta={
-                    <>
-                      <span>
-                        {t.people.since} <Time at={createdAt} />
-                      </span>
-                      <span>{browserName(browser)}</span>
-                    </>
-                  }
-                  actions={
-                    <Button kind="danger" onClick={() => end(id)}>
-                      {t.people.end}
-                    </Button>
-                  }
-                />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
+      <List query={logins} rows={2} label={t.people.sessions} none={t.people.noSessions}>
+        {({ id, person, createdAt, browser }) => (
+          <Row
+            key={id}
+            title={person}
+            side={id === currentMe().login ? <Badge tone="accent">{t.people.thisOne}</Badge> : undefined}
+            meta={
+              <>
+                <span>
+                  {t.people.since} <Time at={createdAt} />
+                </span>
+                <span>{browserName(browser)}</span>
+              </>
+            }
+            actions={
+              <Button kind="danger" onClick={() => end(id)}>
+                {t.people.end}
+              </Button>
+            }
+          />
+        )}
+      </List>
     </Section>
   );
 }
@@ -232,32 +200,23 @@ export function Audit({ person }: { person?: string }) {
   );
   return (
     <Section title={t.people.audit}>
-      <Loaded query={list}>
-        {(items) =>
-          items.length === 0 ? (
-            <p class="calm">{t.people.noAudit}</p>
-          ) : (
-            <Rows label={t.people.audit}>
-              {items.map(({ n, at, person: who, action, target, decision, reason, surface }) => (
-                <Row
-                  key={n}
-                  title={`${action}${target ? ` ${target}` : ""}`}
-                  side={<Badge tone={DECISIONS[decision] ?? "neutral"}>{t.people.verdicts[decision]}</Badge>}
-                  meta={
-                    <>
-                      <Time at={at} />
-                      <span>{who}</span>
-                      <span>{surface}</span>
-                      {reason && <span>{reason}</span>}
-                    </>
-                  }
-                />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
-      <More list={list} />
+      <PagedList list={list} label={t.people.audit} none={t.people.noAudit}>
+        {({ n, at, person: who, action, target, decision, reason, surface }) => (
+          <Row
+            key={n}
+            title={`${action}${target ? ` ${target}` : ""}`}
+            side={<Badge tone={DECISIONS[decision] ?? "neutral"}>{t.people.verdicts[decision]}</Badge>}
+            meta={
+              <>
+                <Time at={at} />
+                <span>{who}</span>
+                <span>{surface}</span>
+                {reason && <span>{reason}</span>}
+              </>
+            }
+          />
+        )}
+      </PagedList>
     </Section>
   );
 }

@@ -7,6 +7,7 @@ import { useQuery } from "../query.ts";
 import { go } from "../router.ts";
 import { isOwner } from "../session.ts";
 import { t } from "../texts.ts";
+import { Confirm } from "../ui/confirm.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Badge, Button, Field, inputValue, Loaded, Row, Rows, Section, type Tone, ViewHead } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
@@ -46,36 +47,28 @@ export function PersonDetail({ id }: { id: string }) {
 
 function Commands({ person: { id } }: PartProps) {
   const [link, setLink] = useState<string>();
-  const [isForgetting, setForgetting] = useState(false);
   const invite = async (): Promise<void> => {
     setLink((await api.post<{ link: string }>(pathOf("api", "people", id, "invitations"))).link);
   };
   const forget = async (): Promise<void> => {
     await api.delete(pathOf("api", "people", id));
-    showDone(t.people.forgotten);
     go("people");
   };
   return (
     <>
       <Button onClick={invite}>{t.people.invite}</Button>
-      <Button kind="danger" icon="trash" onClick={() => setForgetting(true)}>
-        {t.people.forget}
-      </Button>
+      <Confirm
+        text={t.people.forget}
+        icon="trash"
+        title={t.people.forgetTitle}
+        body={t.people.forgetText}
+        done={t.people.forgotten}
+        onConfirm={forget}
+      />
       {link !== undefined && (
         <Dialog title={t.people.invite} onClose={() => setLink(undefined)}>
           <p>{t.people.invited}</p>
           <p class="link-box">{link}</p>
-        </Dialog>
-      )}
-      {isForgetting && (
-        <Dialog
-          title={t.people.forgetTitle}
-          action={t.people.forget}
-          isDanger
-          onAction={forget}
-          onClose={() => setForgetting(false)}
-        >
-          <p>{t.people.forgetText}</p>
         </Dialog>
       )}
     </>

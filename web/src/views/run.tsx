@@ -57,6 +57,7 @@ export function Run() {
               <Steps data={data} />
               <div>
                 <Saw parts={data.context} />
+                <Commits run={data.run} />
                 {data.approvals.length > 0 && (
                   <Section title={t.run.approvals}>
                     <Rows label={t.run.approvals}>
@@ -127,7 +128,8 @@ function Head({ data, onChanged }: { data: Timeline; onChanged: () => void }) {
 }
 
 function Facts({ run }: { run: RunRecord }) {
-  const { outcome, startedAt, endedAt, step, attempt, body } = run;
+  const { outcome, startedAt, endedAt, step, body } = run;
+  const crashes = crashesOf(run);
   const cost = body.usage?.cost?.total ?? 0;
   return (
     <div class="stats">
@@ -149,12 +151,48 @@ function Facts({ run }: { run: RunRecord }) {
       <Stat label={t.run.steps} value={step} note={t.run.stepsNote} />
       <Stat
         label={t.run.attempts}
-        value={attempt}
-        note={t.run.attemptsNote(attempt)}
-        tone={attempt > 1 ? "warn" : undefined}
+        value={crashes + 1}
+        note={t.run.attemptsNote(crashes)}
+        tone={crashes > 0 ? "warn" : undefined}
       />
       <Stat label={t.run.tokens} value={count(body.usage?.totalTokens ?? 0)} note={money(cost)} />
     </div>
+  );
+}
+
+/** A run that continues after a pause was not interrupted by a crash. */
+const isCrash = (commits: RunCommits, n: number): boolean =>
+  commits[n]?.site === "resume" && commits[n - 1]?.site !== "pause";
+
+type RunCommits = NonNullable<RunRecord["body"]["commits"]>;
+
+const crashesOf = ({ attempt, body: { commits = [] } }: RunRecord): number =>
+  Math.max(attempt - 1, commits.filter((_, n) => isCrash(commits, n)).length);
+
+/** Each commit of the run: what it stored, when, and on which node. */
+function Commits({ run: { step, startedAt, body } }: { run: RunRecord }) {
+  const commits = body.commits ?? [];
+  const left = step - commits.length;
+  return (
+    <Section title={t.run.commits} side={<span class="muted">{step}</span>}>
+      {commits.length === 0 ? (
+        <p class="calm">{t.run.noCommits}</p>
+      ) : (
+        <ol class="commits" aria-label={t.run.commits}>
+          {commits.map(({ site, at, node }, n) => (
+            <li key={n} class={isCrash(commits, n) ? "crash" : ""}>
+              <span class="mono muted">{clockTime(at)}</span>
+              <span>
+                {t.run.sites[isCrash(commits, n) ? "crash" : site] ?? site}
+                {node !== undefined && <span class="muted"> {t.run.onNode(node)}</span>}
+                {n === 0 && left > 0 && <span class="muted"> · {t.run.moreCommits(left)}</span>}
+              </span>
+              <span class="muted">+{duration(at - startedAt)}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Section>
   );
 }
 

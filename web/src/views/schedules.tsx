@@ -9,22 +9,10 @@ import { type Query, usePaged, useQuery } from "../query.ts";
 import { linkTo, route } from "../router.ts";
 import { isOwner } from "../session.ts";
 import { t } from "../texts.ts";
+import { Confirm } from "../ui/confirm.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import {
-  Badge,
-  Button,
-  Empty,
-  Field,
-  inputValue,
-  Loaded,
-  More,
-  Row,
-  Rows,
-  Section,
-  Time,
-  type Tone,
-  ViewHead,
-} from "../ui/parts.tsx";
+import { List, PagedList } from "../ui/list.tsx";
+import { Badge, Button, Field, inputValue, Row, Section, Time, type Tone, ViewHead } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
 
 type Job = CronJob & { readonly when: string };
@@ -47,21 +35,9 @@ export function Schedules() {
           {t.schedules.create}
         </Button>
       </ViewHead>
-      <Loaded query={jobs}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty icon="clock" title={t.schedules.none}>
-              <p>{t.schedules.noneText}</p>
-            </Empty>
-          ) : (
-            <Rows label={t.schedules.title}>
-              {items.map((job) => (
-                <JobRow key={job.id} job={job} isOpen={job.id === id} onChanged={jobs.reload} />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
+      <List query={jobs} label={t.schedules.title} empty={["clock", t.schedules.none, t.schedules.noneText]}>
+        {(job) => <JobRow key={job.id} job={job} isOpen={job.id === id} onChanged={jobs.reload} />}
+      </List>
       {isOwner() && <Heartbeats />}
       {isCreating && <CreateJob onClose={() => setCreating(false)} onCreated={jobs.reload} />}
     </div>
@@ -69,7 +45,6 @@ export function Schedules() {
 }
 
 function JobRow({ job, isOpen, onChanged }: { job: Job; isOpen: boolean; onChanged: () => void }) {
-  const [isRemoving, setRemoving] = useState(false);
   const { id, name, when, enabled, state, payload } = job;
   const path = pathOf("api", "cron", id);
   const run = async (): Promise<void> => {
@@ -83,7 +58,6 @@ function JobRow({ job, isOpen, onChanged }: { job: Job; isOpen: boolean; onChang
   };
   const remove = async (): Promise<void> => {
     await api.delete(path);
-    showDone(t.schedules.removed);
     onChanged();
   };
   return (
@@ -120,7 +94,15 @@ function JobRow({ job, isOpen, onChanged }: { job: Job; isOpen: boolean; onChang
             {t.schedules.runNow}
           </Button>
           <Button onClick={turn}>{enabled ? t.schedules.turnOff : t.schedules.turnOn}</Button>
-          <Button kind="quiet" icon="trash" label={t.schedules.remove} onClick={() => setRemoving(true)} />
+          <Confirm
+            text={t.schedules.remove}
+            icon="trash"
+            isQuiet
+            title={t.schedules.removeTitle}
+            body={t.schedules.removeText}
+            done={t.schedules.removed}
+            onConfirm={remove}
+          />
         </>
       }
     >
@@ -128,17 +110,6 @@ function JobRow({ job, isOpen, onChanged }: { job: Job; isOpen: boolean; onChang
       {state.lastError && <p class="problem-text">{state.lastError}</p>}
       {state.disabledReason && <p class="problem-text">{state.disabledReason}</p>}
       {isOpen && <Slots id={id} />}
-      {isRemoving && (
-        <Dialog
-          title={t.schedules.removeTitle}
-          action={t.schedules.remove}
-          isDanger
-          onAction={remove}
-          onClose={() => setRemoving(false)}
-        >
-          <p>{t.schedules.removeText}</p>
-        </Dialog>
-      )}
     </Row>
   );
 }
@@ -150,20 +121,9 @@ function Slots({ id }: { id: string }) {
   );
   return (
     <Section title={t.schedules.history}>
-      <Loaded query={list} rows={2}>
-        {(items) =>
-          items.length === 0 ? (
-            <p class="calm">{t.schedules.noHistory}</p>
-          ) : (
-            <Rows label={t.schedules.history}>
-              {items.map((slot) => (
-                <SlotRow key={slot.n} slot={slot} />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
-      <More list={list} />
+      <PagedList list={list} rows={2} label={t.schedules.history} none={t.schedules.noHistory}>
+        {(slot) => <SlotRow key={slot.n} slot={slot} />}
+      </PagedList>
     </Section>
   );
 }
@@ -213,23 +173,15 @@ function Heartbeats() {
   };
   return (
     <Section title={t.schedules.heartbeat} side={<Button onClick={tick}>{t.schedules.tick}</Button>}>
-      <Loaded query={beats} rows={1}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <p class="calm">{t.schedules.noHeartbeat}</p>
-          ) : (
-            <Rows label={t.schedules.heartbeat}>
-              {items.map((beat, n) => (
-                <Row
-                  key={n}
-                  title={beat.profile}
-                  meta={typeof beat.nextAt === "number" ? <Time at={beat.nextAt} /> : undefined}
-                />
-              ))}
-            </Rows>
-          )
-        }
-      </Loaded>
+      <List query={beats} rows={1} label={t.schedules.heartbeat} none={t.schedules.noHeartbeat}>
+        {(beat) => (
+          <Row
+            key={beat.profile}
+            title={beat.profile}
+            meta={typeof beat.nextAt === "number" ? <Time at={beat.nextAt} /> : undefined}
+          />
+        )}
+      </List>
     </Section>
   );
 }

@@ -13,6 +13,7 @@ import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
+import { HttpError } from "../http/http-error.ts";
 import { accepted } from "../messages/accept-once.ts";
 import { MAX_FILES } from "../messages/message-files.ts";
 import { postOwners, postPersons } from "../messages/post-typed.ts";
@@ -72,7 +73,8 @@ const urlOf = ({ config, address }: GatewayContext): string | null => config().g
 const sendBody = z.strictObject({
   user,
   ...conversation,
-  text: z.string().trim().min(1),
+  /** May be empty if there are files. */
+  text: z.string().trim(),
   /** The ids of uploaded files. */
   files: z.array(z.string().min(1).max(128)).max(MAX_FILES).optional(),
   /** The text is one line of several: each is answered on its own. */
@@ -94,6 +96,8 @@ const sendRoute = defineRoute({
     holds: "`{ messages: [{ agentId, seq, messageId }] }`; a /reset with a text is two",
   },
   async handle(call) {
+    if (call.body.text === "" && !call.body.files?.length)
+      throw new HttpError(400, "invalid_input", "text: is empty", { param: "text" });
     const seat = seatOf(call.principal, call.body.user);
     const agent = call.body.agent === undefined ? undefined : await requireAgent(call, call.body.agent);
     const posts = seat.kind === "owner" ? await postOwners(call, seat, agent) : await postPersons(call, seat, agent);
