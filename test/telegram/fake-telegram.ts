@@ -34,6 +34,12 @@ export interface FakeOptions {
   readonly without?: readonly string[];
   /** Where a request to the address of a webhook goes in this test. */
   readonly reach?: (url: string) => string;
+  /** Virtual time: it moves while the test waits for the fake. Absent: the time of the machine. */
+  readonly clock?: {
+    now(): number;
+    monotonic(): number;
+    advance(ms: number, settle?: () => Promise<void>): Promise<void>;
+  };
 }
 
 const MESSAGE_METHODS = new Set([
@@ -45,6 +51,9 @@ const MESSAGE_METHODS = new Set([
   "sendVoice",
   "editMessageText",
 ]);
+
+/** How far virtual time moves at once. */
+const STEP_MS = 25;
 
 export class FakeTelegram {
   readonly token: string;
@@ -179,7 +188,7 @@ export class FakeTelegram {
   }
 
   now(): number {
-    return Math.floor(Date.now() / 1_000);
+    return Math.floor((this.#options.clock?.now() ?? Date.now()) / 1_000);
   }
 
   /** Updates that no offset has confirmed. */
@@ -194,6 +203,7 @@ export class FakeTelegram {
   /** Resolves when the condition holds, checked after every call. */
   async until(holds: () => boolean, ms = 10_000): Promise<void> {
     if (holds()) return;
+    if (this.#options.clock) return this.#untilMoved(holds, ms);
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(
         () =>
@@ -214,6 +224,27 @@ export class FakeTelegram {
       };
       this.#watchers.push(watch);
     });
+  }
+
+  /** Moves the time while something else is waited for. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    let isOver = false;
+    const over = work.finally(() => {
+      isOver = true;
+    });
+    await this.until(() => isOver);
+    return over;
+  }
+
+  async #untilMoved(holds: () => boolean, ms: number): Promise<void> {
+    for (const end = performance.now() + ms; !holds(); ) {
+      if (performance.now() > end) {
+        const sent = JSON.stringify(this.sent.slice(-6).map(({ chat, text }) => [chat, text]));
+        throw new Error(`the fake waited too long; sent: ${sent}`);
+      }
+      await this.#options.clock?.advance(STEP_MS, () => new Promise((resolve) => setImmediate(resolve)));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
   }
 
   #changed(): void {
@@ -428,7 +459,7 @@ export class FakeTelegram {
 
   /** One message a second in a chat, thirty in all, each with a small tolerance for the network. */
   #countRate(chat: string): void {
-    const now = performance.now();
+    const now = this.#options.clock?.monotonic() ?? performance.now();
     const last = this.#lastInChat.get(chat);
     if (last !== undefined && now - last < 950) this.breaches.push(`chat ${chat}: ${Math.round(now - last)} ms`);
     this.#lastInChat.set(chat, now);

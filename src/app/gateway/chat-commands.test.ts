@@ -41,6 +41,10 @@ const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> 
     ["/elevated", /Elevated: /],
     ["/elevated on", /Elevated: on\./],
   ],
+  activation: [
+    ["/activation", /Group activation: /],
+    ["/activation mention", /Group activation: mention\./],
+  ],
   usage: [
     ["/usage", /Usage lines: [\s\S]*Today: /],
     ["/usage off", /Usage lines: off\./],

@@ -91,7 +91,7 @@ function accountsOf({ config, home, env, ports }: ConfiguredDeps, kind: Connecto
     const webhookUrl = settings.webhook && webhookUrlOf(name, settings.webhook.url ?? config.gateway.publicUrl);
     return [
       {
-        ...{ name, accountId },
+        ...{ name, accountId, groupActivation: settings.groups.activation },
         fingerprint: fingerprintOf({ ...settings, webhookUrl } as ConnectorAccount, reveal),
         open: () => KINDS[kind].open({ name, accountId, settings, webhookUrl, reveal, load, ports }),
       },

@@ -22,6 +22,7 @@ import { systemAgentsOf } from "../../engine/agents/system-agents.ts";
 import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
 import { channelPrompt } from "../../engine/context/prompt/channel-prompt.ts";
 import { configuredRules } from "../../engine/rights/configured-rules.ts";
+import { FINAL_TAG_PROMPT } from "../../engine/runs/reply-texts.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { RunLimits } from "../../engine/runtime/run-ports.ts";
 import { type SubagentSettings, subagentSettings } from "../../engine/subagents/settings.ts";
@@ -102,8 +103,11 @@ export function engineOptions({
       const choice = models.choose(agent, overrides);
       const { contextWindow } = await contextLimits(agent, overrides, choice);
       const { text, report } = await toolkit.promptOf(agent, contextWindow);
-      const channel = channelPrompt(agent, connectors);
-      const system = [text, channel === "" ? [] : channel, overrides?.extraSystemPrompt ?? []].flat().join("\n\n");
+      const channel = channelPrompt(agent, connectors, config.owner.accounts);
+      const final = config.runs.enforceFinalTag ? FINAL_TAG_PROMPT : [];
+      const system = [text, channel === "" ? [] : channel, final, overrides?.extraSystemPrompt ?? []]
+        .flat()
+        .join("\n\n");
       return { ...choice, system, report };
     },
     limits: ({ profile }) => runLimits(config, profile),
@@ -117,6 +121,12 @@ const runSettings = ({ runs }: Config): AgentSystemOptions["runs"] => ({
   },
   get maxIterations() {
     return runs.maxIterations;
+  },
+  get blockReplyBreak() {
+    return runs.blockReplyBreak;
+  },
+  get enforceFinalTag() {
+    return runs.enforceFinalTag;
   },
 });
 

@@ -194,6 +194,8 @@ export interface Connector {
    * marked `sending`, so that one that only waits its turn is never unconfirmed.
    */
   admit?(target: DeliveryContext): number;
+  /** When groups of this account are answered, as long as no one there has said otherwise. */
+  groupActivation?(target: DeliveryContext): "mention" | "always" | undefined;
   /** The accounts of a channel that has several. */
   accounts?(): readonly AccountStatus[];
   /**

@@ -24,6 +24,7 @@ import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
 import { type Directory, directoryOf } from "../people/directory.ts";
 import { Pairing } from "../people/pairing.ts";
 import { Lanes } from "../runs/lanes.ts";
+import { finalText } from "../runs/reply-texts.ts";
 import { type People, peopleOf } from "../runtime/people.ts";
 import { RunEvents } from "../runtime/run-events.ts";
 import { LiveTree } from "../subagents/live-tree.ts";
@@ -129,7 +130,10 @@ export class AgentSystem {
     });
     this.tree = new LiveTree(ports, events);
     this.subagents = new Subagents(ports, { actors, events, emit, claimFor, shared, people }, options.subagents);
-    this.#views = new LiveViews({ events, connectors: ports.connectors, live: (agentId) => this.runs.live(agentId) });
+    this.#views = new LiveViews({
+      ...{ events, connectors: ports.connectors, live: (agentId: AgentId) => this.runs.live(agentId) },
+      shownOf: (text) => (options.runs?.enforceFinalTag ? finalText(text) : text),
+    });
     this.lifecycle = new Lifecycle(ports, { ingress, people, emit, claimFor });
     this.sessions = new SessionControl(ports.store, ingress, this.#answers);
   }

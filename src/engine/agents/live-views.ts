@@ -19,6 +19,8 @@ export interface LiveViewsDeps {
   readonly events: Pick<RunEvents, "listenToOwn">;
   readonly connectors: ReadonlyMap<string, Connector>;
   live(agentId: AgentId): LiveRun | undefined;
+  /** What of the text so far is shown. Absent: all of it. */
+  shownOf?(text: string): string;
 }
 
 export class LiveViews {
@@ -90,7 +92,7 @@ export class LiveViews {
     const shown = this.#shown.get(event.runId);
     if (!shown || event.stream !== "text" || shown.text.length > MAX_TEXT) return;
     shown.text += event.text;
-    shown.view.text(shown.text);
+    shown.view.text(this.#deps.shownOf?.(shown.text) ?? shown.text);
   }
 
   #forgetText(runId: RunId): void {

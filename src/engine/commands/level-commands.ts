@@ -1,4 +1,4 @@
-/** Commands that set one field of the conversation's state: `/think`, `/verbose`, `/reasoning`, `/elevated`, `/usage`, `/send`. */
+/** Commands that set one field of the conversation's state: `/think`, `/verbose`, `/reasoning`, `/elevated`, `/activation`, `/usage`, `/send`. */
 import { SETTABLE, type SettableField } from "../../core/agent/patch-state.ts";
 import type { SendDecision } from "../../core/agent/send-policy.ts";
 import type { ChatCommand, CommandContext, CommandReply } from "./chat-command.ts";
@@ -47,6 +47,14 @@ const LEVELS: readonly Level[] = [
     what: "Elevated",
     words: ["off", "on", "ask", "full"],
     help: "whether commands may run on this machine without the sandbox",
+    who: "owner",
+  },
+  {
+    name: "activation",
+    field: "groupActivation",
+    what: "Group activation",
+    words: ["mention", "always"],
+    help: "whether a group is answered when it names the bot, or always",
     who: "owner",
   },
   {

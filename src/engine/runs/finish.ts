@@ -16,6 +16,7 @@ import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
 import {
   createDeliveries,
   createReplyDeliveries,
+  type DeliveryDraft,
   forSlot,
   suppressed,
   withRoutes,
@@ -38,6 +39,10 @@ export interface Ending {
   readonly state?: AgentState;
   /** The answer, or the text of the error. Absent: nothing is sent. */
   readonly payload?: Payload;
+  /** Further texts of the answer, each a delivery of its own behind the payload. */
+  readonly more?: readonly string[];
+  /** The payload is less than the model said: it is kept as the answer. */
+  readonly isShortened?: boolean;
   /** What the model thought before its answer. */
   readonly reasoning?: string;
   readonly error?: RunError;
@@ -72,7 +77,13 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   const around: AroundReply = isPlain
     ? {}
     : aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
-  const { owed, words } = repliesOf(ports, run, { reply, around, profile: agent.profile }, payload, at);
+  const { owed, words } = repliesOf(
+    ports,
+    run,
+    { reply, around, profile: agent.profile, more: ending.more },
+    payload,
+    at,
+  );
   const deliveries = forSlot(run.body.trigger, applySendPolicy(ports.sendPolicy, agent, owed));
   const body: RunBody = {
     ...run.body,
@@ -150,8 +161,16 @@ function settlementsOf({ id: runId, body: { seqs, merged } }: LiveRun, { outcome
 }
 
 /** Undefined if the error or the last line of history is the answer; null if nothing is answered. */
-function answerToKeep({ outcome, payload, error, compaction }: Ending): Payload | null | undefined {
+function answerToKeep({
+  outcome,
+  payload,
+  more = [],
+  isShortened,
+  error,
+  compaction,
+}: Ending): Payload | null | undefined {
   if (!payload) return error || outcome === "ok" ? null : undefined;
+  if (isShortened && !error) return { text: [payload.text ?? "", ...more].join("\n\n") };
   return compaction && !error ? payload : undefined;
 }
 
@@ -177,6 +196,32 @@ async function commitWithOthers(
   }
 }
 
+interface RepliedWith {
+  readonly reply?: Reply;
+  readonly around: AroundReply;
+  readonly profile: string;
+  readonly more?: readonly string[];
+}
+
+/** The deliveries of several payloads, numbered one after the other. */
+function inOrder(
+  draft: DeliveryDraft,
+  payloads: readonly Payload[],
+  make: (draft: DeliveryDraft, payload: Payload, index: number) => readonly NewDelivery[],
+): readonly NewDelivery[] {
+  const made: NewDelivery[] = [];
+  for (const [index, payload] of payloads.entries()) {
+    made.push(...make({ ...draft, ordinal: draft.ordinal + made.length }, payload, index));
+  }
+  return made;
+}
+
+/** What stands before an answer comes with its first text, what stands behind it with its last. */
+const placed = ({ before, behind }: AroundReply, index: number, count: number): AroundReply => ({
+  before: index === 0 ? before : undefined,
+  behind: index === count - 1 ? behind : undefined,
+});
+
 /** `words`: the first delivery of the last payload. */
 interface Replies {
   readonly owed: readonly NewDelivery[];
@@ -186,7 +231,7 @@ interface Replies {
 function repliesOf(
   ports: RunPorts,
   run: LiveRun,
-  { reply, around, profile }: { readonly reply?: Reply; readonly around: AroundReply; readonly profile: string },
+  { reply, around, profile, more = [] }: RepliedWith,
   payload: Payload | undefined,
   at: number,
 ): Replies {
@@ -197,7 +242,14 @@ function repliesOf(
   const draft = { agentId, profile, runId, ordinal, at, target, person, connectors: ports.connectors };
   if (payload.isError) return { owed: createDeliveries(draft, payload) };
   const sent = { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] };
-  if (!reply) return { owed: createReplyDeliveries(draft, payload, sent, around) };
+  if (!reply) {
+    const texts = [payload, ...more.map((text): Payload => ({ text }))];
+    return {
+      owed: inOrder(draft, texts, (at, one, index) =>
+        createReplyDeliveries(at, one, sent, placed(around, index, texts.length)),
+      ),
+    };
+  }
   if (reply.suppress !== undefined) return { owed: [suppressed(draft, payload, reply.suppress)] };
   const owed: NewDelivery[] = [];
   let words: NewDelivery | undefined;

@@ -23,6 +23,7 @@ import { act, resultOf } from "./act.ts";
 import { textOutput } from "./call-tool.ts";
 import { type Ending, finish } from "./finish.ts";
 import { commitIntent } from "./intend.ts";
+import { replyTexts, saidBeforeCalls } from "./reply-texts.ts";
 import { suspend } from "./suspend.ts";
 import { think } from "./think.ts";
 import { uniqueCalls, usedCallIds } from "./unique-calls.ts";
@@ -164,21 +165,28 @@ async function commitThought(ports: RunPorts, lease: AgentLease, run: LiveRun, r
     if (why === undefined) calls.push(call);
     else entries.push(toolEntry(resultOf(call, textOutput(why, true)), at, run.id));
   }
+  const deliveries = saidBeforeCalls(ports, agent, run, content, at);
   const bodyWith = (open: readonly CallRecord[]): RunBody => ({
     ...run.body,
     calls: [...open],
     iterations: run.body.iterations + 1,
     cutOffs: cutOff ? (run.body.cutOffs ?? 0) + 1 : undefined,
     usage: addUsage(run.body.usage, result.usage),
+    deliveries: run.body.deliveries + deliveries.length,
   });
   const intent = await commitIntent(ports, lease, run, calls, (judged) => ({
     site: "think",
-    ops: [...judged.ops, { op: "run.step", runId: run.id, body: bodyWith(judged.calls) }],
+    ops: [
+      ...judged.ops,
+      ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
+      { op: "run.step", runId: run.id, body: bodyWith(judged.calls) },
+    ],
     append: chain(ports.ids, lease, [...entries, ...judged.denials]),
     state: stateAfterCall(lease.state, run.setup?.report, result),
     run: run.guard(),
   }));
   run.answered(bodyWith(intent.calls));
+  if (deliveries.length > 0) ports.onDeliveries(deliveries, intent.results);
   ports.events.emit(run.position, { type: "step" });
 }
 
@@ -188,13 +196,15 @@ async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: Mo
     iterations: run.body.iterations + 1,
     usage: addUsage(run.body.usage, result.usage),
   };
-  const text = result.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+  const [text = "", ...more] = replyTexts(result.content, ports.settings);
   return ended(ports, lease, run, {
     site: "rest",
     outcome: "ok",
     entries: [assistantEntry(result, ports.clock.now(), run.id)],
     state: stateAfterCall(lease.state, run.setup?.report, result),
     payload: { text },
+    more,
+    isShortened: ports.settings.enforceFinalTag,
     reasoning: result.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : [])).join("\n"),
     stopReason: result.stopReason,
   });

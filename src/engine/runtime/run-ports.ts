@@ -29,6 +29,10 @@ export interface RunSettings {
   readonly maxIterations: number;
   /** How long tools may take to stop after an abort. */
   readonly abortGraceMs: number;
+  /** `text_end`: each finished block of text is a delivery of its own. `message_end`: the whole text of the last message is one. */
+  readonly blockReplyBreak: "text_end" | "message_end";
+  /** Only what stands between `<final>` and `</final>` is sent. */
+  readonly enforceFinalTag: boolean;
 }
 
 /** The limits of a run that its agent's profile may set. */
@@ -38,6 +42,8 @@ export const DEFAULT_RUN_SETTINGS: RunSettings = {
   timeoutMs: 600_000,
   maxIterations: 500,
   abortGraceMs: 5_000,
+  blockReplyBreak: "message_end",
+  enforceFinalTag: false,
 };
 
 /** The answer of a run. */

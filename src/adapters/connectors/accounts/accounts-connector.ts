@@ -15,6 +15,8 @@ export interface ChannelAccount {
   readonly accountId?: string;
   /** An account whose settings differ has another one. */
   readonly fingerprint: string;
+  /** When its groups are answered. */
+  readonly groupActivation?: "mention" | "always";
   open(): Promise<Connector>;
 }
 
@@ -73,6 +75,7 @@ export function accountsConnector(channel: string, traits: ChannelTraits, deps: 
     ...traits,
     isRemote: (target) => (target === undefined ? false : (at(target)?.isRemote?.() ?? false)),
     admit: (target) => (deps.starts ? at(target)?.admit?.(target) : undefined) ?? WAIT_FOR_START_MS,
+    groupActivation: ({ accountId }) => running.get(keyOf(accountId))?.account.groupActivation,
     accounts: () => [...running.values()].map(statusOf),
     async start(given) {
       host = given;

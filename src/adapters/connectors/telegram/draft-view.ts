@@ -1,5 +1,5 @@
 /**
- * Shows a run in a chat while it works: in private chats a draft with a Stop button, elsewhere typing. A draft vanishes by itself
+ * Shows a run in a chat while it works: in private chats a draft with a Stop button, elsewhere typing and a status message. A draft vanishes by itself
  * and is no delivery (M28). Nothing here throws or is waited for by the run.
  */
 import { createHash } from "node:crypto";
@@ -7,6 +7,7 @@ import type { RunId } from "../../../core/ids.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { LiveView } from "../../../core/ports/connector.ts";
 import type { BotApi } from "./bot-api.ts";
+import type { StatusMessage } from "./status-messages.ts";
 
 /** A draft is shown for 30 seconds. */
 const REFRESH_MS = 20_000;
@@ -27,6 +28,8 @@ export interface DraftDeps {
   readonly threadId?: number;
   /** Undefined: only typing is shown. */
   readonly draftId?: number;
+  /** In groups: the message that says what the run does. */
+  readonly status?: StatusMessage;
   /** Whether another call fits beside the messages now. */
   mayCall(): boolean;
 }
@@ -96,21 +99,24 @@ export function openView(deps: DraftDeps, closed: () => void): ChatView {
   return {
     text(now) {
       text = now;
+      deps.status?.show("✍️");
       changed();
     },
     status(line) {
       status = line.slice(0, MAX_STATUS);
+      deps.status?.show(status);
       if (text === "") changed();
     },
     close() {
       isClosed = true;
       cancel();
+      deps.status?.close();
       closed();
     },
     async quiet() {
       isQuiet = true;
       cancel();
-      await calling;
+      await Promise.all([calling, deps.status?.quiet()]);
     },
   };
 }

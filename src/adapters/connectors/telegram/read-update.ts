@@ -19,6 +19,8 @@ export interface ReadMessage {
   readonly isGroup: boolean;
   readonly isChannel: boolean;
   readonly threadId?: number;
+  /** The name of the topic, if the server says it. */
+  readonly topic?: string;
   readonly userId: string;
   readonly userName: string;
   readonly messageId: string;
@@ -134,6 +136,10 @@ function readMessage(message: Message, updateId: number, bot: Bot): ReadUpdate {
     kind: "message",
     updateId,
     ...place,
+    topic:
+      place.threadId === undefined
+        ? undefined
+        : oneLine(message.reply_to_message?.forum_topic_created?.name) || undefined,
     userId: String(sender.id),
     userName: sender.name,
     messageId: String(messageId),

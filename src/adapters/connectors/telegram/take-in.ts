@@ -66,13 +66,20 @@ export async function takeMessage(deps: TakeIn, message: ReadMessage): Promise<A
     senderName: message.userName,
     others: isCommand ? undefined : othersIn(message, before, bot),
     untrusted: message.forwarded === undefined ? undefined : true,
-    subject: message.isGroup ? message.chatTitle : undefined,
+    ...placeNames(message),
     burst: message.album === undefined ? "text" : "album",
     delivery: deliveryOf(accountId, message),
   };
   // What a client sends when a person opens the chat of the bot. Not a command of ours, and a code may follow it.
   if (/^\/start(?:@\w{1,64})?(?:\s|$)/iu.test(text)) return host.accept(incoming);
   return submitText(host, incoming, [bot.username]);
+}
+
+/** What the platform calls the place: the group, and the topic in it. */
+function placeNames({ isGroup, chatTitle, topic, threadId }: ReadMessage) {
+  if (!isGroup) return { groupChannel: topic };
+  if (threadId === undefined) return { subject: chatTitle };
+  return { subject: chatTitle, groupChannel: topic ?? `topic ${threadId}`, space: chatTitle };
 }
 
 /** The parts of an update are not checked one by one: a text that cannot be made of them is malformed, now and the next time. */

@@ -15,6 +15,7 @@ import { type Bot, readUpdate } from "./read-update.ts";
 import { receiveUpdates } from "./receive-updates.ts";
 import { sendRates } from "./send-rates.ts";
 import { type Sender, sendText } from "./send-text.ts";
+import { statusMessages } from "./status-messages.ts";
 import { type TakeIn, takeMessage, takeReaction, takeStop } from "./take-in.ts";
 import { takePress } from "./take-press.ts";
 import { TELEGRAM, TELEGRAM_CHANNEL } from "./telegram-kind.ts";
@@ -41,6 +42,7 @@ export function telegramConnector(options: TelegramOptions): Connector {
   const sender: Sender = { api, rates, rich: settings.rich, warn };
   const stop = new AbortController();
   const views = new Map<string, Set<ChatView>>();
+  const statuses = statusMessages({ api, rates, ports, account: name, warn });
   const mayView = perSecond(clock.monotonic.bind(clock), VIEWS_PER_SECOND);
   let polling: Promise<void> = Promise.resolve();
   let problem: { at: number; text: string } | undefined;
@@ -112,6 +114,7 @@ export function telegramConnector(options: TelegramOptions): Connector {
       await registerCommands(api, host.commands ?? true, warn);
       if (webhook) await setWebhook(api, webhook, stop.signal);
       else await deleteWebhook(api, stop.signal);
+      void statuses.tidy();
       bot = signedIn;
       log.info("a bot of Telegram is connected", { account: name, bot: bot.username });
       const takeIn = takeInFor(host, bot);
@@ -147,7 +150,8 @@ export function telegramConnector(options: TelegramOptions): Connector {
       const isPrivate = !chatId.startsWith("-");
       const threadId = target.threadId === undefined ? undefined : Number(target.threadId);
       const draftId = isPrivate && settings.drafts ? draftIdOf(runId) : undefined;
-      const view = openView({ api, clock, chatId, threadId, draftId, mayCall: mayView }, () => {
+      const status = isPrivate || !settings.drafts ? undefined : statuses.open({ chatId, threadId });
+      const view = openView({ api, clock, chatId, threadId, draftId, status, mayCall: mayView }, () => {
         ofChat.delete(view);
         if (ofChat.size === 0 && views.get(chatId) === ofChat) views.delete(chatId);
       });

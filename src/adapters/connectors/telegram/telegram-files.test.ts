@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FakeTelegram } from "../../../../test/telegram/fake-telegram.ts";
 import { createRookery, type Rookery } from "../../../app/library/create-rookery.ts";
+import { virtualClock } from "../../../app/testing/clock.ts";
 import { recordingLog } from "../../../app/testing/log.ts";
 import { lastText, type ModelCall } from "../../../app/testing/model.ts";
 import { scripted } from "../../../app/testing/scripted.ts";
@@ -10,12 +11,13 @@ import { systemClock } from "../../system/system-clock.ts";
 import { telegramConnector } from "./telegram-connector.ts";
 
 const OWNER = 7;
+const clock = virtualClock();
 let fake: FakeTelegram;
 let rookery: Rookery;
 const prompts: string[] = [];
 
 beforeAll(async () => {
-  fake = await new FakeTelegram().start();
+  fake = await new FakeTelegram({ clock }).start();
   const model = scripted(
     ...Array.from({ length: 50 }, () => ({ request }: ModelCall) => {
       prompts.push(lastText(request));
@@ -24,11 +26,11 @@ beforeAll(async () => {
   );
   const telegram = { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5, maxFileMb: 1 };
   const config = { connectors: { telegram }, owner: { accounts: [`telegram:${OWNER}`] } };
-  rookery = await createRookery({ home: "memory", model, config });
+  rookery = await createRookery({ home: "memory", clock, model, config });
 });
 
 afterAll(async () => {
-  await rookery.close();
+  await fake.during(rookery.close());
   await fake.close();
 });
 

@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FakeTelegram } from "../../../../test/telegram/fake-telegram.ts";
 import { createRookery, type Rookery } from "../../../app/library/create-rookery.ts";
+import { virtualClock } from "../../../app/testing/clock.ts";
 import { lastText, type ModelCall } from "../../../app/testing/model.ts";
 import { scripted } from "../../../app/testing/scripted.ts";
 
 const OWNER = 7;
+const clock = virtualClock();
 let fake: FakeTelegram;
 let rookery: Rookery;
 const prompts: string[] = [];
@@ -20,18 +22,19 @@ async function open(session: object = {}): Promise<Rookery> {
   const telegram = { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5 };
   return createRookery({
     home: "memory",
+    clock,
     model,
     config: { connectors: { telegram }, owner: { accounts: [`telegram:${OWNER}`] }, session },
   });
 }
 
 beforeAll(async () => {
-  fake = await new FakeTelegram().start();
+  fake = await new FakeTelegram({ clock }).start();
   rookery = await open({ dmScope: "per-peer" });
 });
 
 afterAll(async () => {
-  await rookery.close();
+  await fake.during(rookery.close());
   await fake.close();
 });
 
@@ -46,7 +49,7 @@ describe("someone who is not known", () => {
     fake.say(50, "/status");
     await fake.until(() => fake.textsTo(50).length === 1);
     await fake.until(() => fake.pending === 0);
-    await rookery.settled();
+    await fake.during(rookery.settled());
     expect(fake.textsTo(50)).toEqual([expect.stringContaining("If you know my owner, send them this code")]);
     expect(prompts).toEqual([]);
     expect(await keys()).toEqual([]);
@@ -72,7 +75,7 @@ describe("someone who is not known", () => {
     expect(fake.textsTo(50)[2]).toContain("You may not use /pair");
     fake.say(51, "and now?");
     await fake.until(() => fake.pending === 0);
-    await rookery.settled();
+    await fake.during(rookery.settled());
     expect(fake.textsTo(51)).toHaveLength(1);
   });
 

@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FakeTelegram } from "../../../../test/telegram/fake-telegram.ts";
 import { createRookery, type Rookery } from "../../../app/library/create-rookery.ts";
+import { virtualClock } from "../../../app/testing/clock.ts";
 import { lastText, type ModelCall, type Reply } from "../../../app/testing/model.ts";
 import { scripted } from "../../../app/testing/scripted.ts";
 
 const OWNER = 7;
+const clock = virtualClock();
 let fake: FakeTelegram;
 let rookery: Rookery;
 const prompts: string[] = [];
@@ -21,10 +23,11 @@ function script({ request }: ModelCall): Reply {
 }
 
 beforeAll(async () => {
-  fake = await new FakeTelegram().start();
+  fake = await new FakeTelegram({ clock }).start();
   const telegram = { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5, drafts: false, reactions: false };
   rookery = await createRookery({
     home: "memory",
+    clock,
     model: scripted(...Array.from({ length: 200 }, () => script)),
     config: {
       connectors: { telegram },
@@ -40,7 +43,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await rookery.close();
+  await fake.during(rookery.close());
   await fake.close();
 });
 
@@ -73,7 +76,7 @@ describe("message", () => {
   it("does not repeat as the answer what it has sent", async () => {
     fake.say(OWNER, call("message", { action: "send", text: "then: The message is on its way." }));
     await fake.until(() => fake.textsTo(OWNER).length === 1);
-    await rookery.settled();
+    await fake.during(rookery.settled());
     expect(fake.textsTo(OWNER)).toHaveLength(1);
   });
 
@@ -97,7 +100,7 @@ describe("ask_user", () => {
   it("asks with buttons, ends the run, and takes the first choice as a message that names the question", async () => {
     fake.say(77, call("ask_user", { question: "Tea or coffee?", choices: ["Tea", "Coffee"] }));
     await fake.until(() => fake.textsTo(77).includes("Tea or coffee?"), 15_000);
-    await rookery.settled();
+    await fake.during(rookery.settled());
     const question = fake.sent.find(({ text }) => text === "Tea or coffee?");
     const [tea, coffee] = buttonsOf(question);
     if (!tea || !coffee) throw new TypeError("no buttons");

@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FakeTelegram } from "../../../../test/telegram/fake-telegram.ts";
 import { createRookery, type Rookery } from "../../../app/library/create-rookery.ts";
+import { virtualClock } from "../../../app/testing/clock.ts";
 import { lastText, type ModelCall, type Reply, type Script } from "../../../app/testing/model.ts";
 import { scripted } from "../../../app/testing/scripted.ts";
 
 const OWNER = 7;
+const clock = virtualClock();
 let fake: FakeTelegram;
 let rookery: Rookery;
 let script: Script = ({ request }) => `answer to ${lastText(request)}`;
@@ -14,7 +16,7 @@ const prompts: string[] = [];
 const settingsOf = (more: object = {}) => ({ token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5, ...more });
 
 beforeAll(async () => {
-  fake = await new FakeTelegram().start();
+  fake = await new FakeTelegram({ clock }).start();
   const model = scripted(
     ...Array.from({ length: 500 }, () => (call: ModelCall): Reply | Promise<Reply> => {
       prompts.push(lastText(call.request));
@@ -23,6 +25,7 @@ beforeAll(async () => {
   );
   rookery = await createRookery({
     home: "memory",
+    clock,
     model,
     config: {
       connectors: { telegram: settingsOf() },
@@ -33,7 +36,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await rookery.close();
+  await fake.during(rookery.close());
   await fake.close();
 });
 
@@ -95,7 +98,7 @@ describe("a private chat", () => {
     fake.fail("sendMessage", { cut: "after" });
     fake.say(17, "cut");
     await fake.until(() => fake.textsTo(17).length === 1);
-    await rookery.settled();
+    await fake.during(rookery.settled());
     const { items: deliveries } = await rookery.outbox.list({ state: "unconfirmed" });
     expect(deliveries.map(({ target }) => target.to)).toContain("17");
     expect(fake.textsTo(17)).toHaveLength(1);
@@ -121,14 +124,14 @@ describe("a private chat", () => {
     };
     fake.push({ message });
     await fake.until(() => fake.pending === 0);
-    await rookery.settled();
+    await fake.during(rookery.settled());
     expect(prompts.length - before).toBe(1);
   });
 
   it("joins what a person sends at once into one prompt, and answers it once", async () => {
     for (const text of ["first line", "second line", "third line"]) fake.say(21, text);
     await fake.until(() => fake.textsTo(21).length === 1);
-    await rookery.settled();
+    await fake.during(rookery.settled());
     expect(prompts.at(-1)).toBe("first line\nsecond line\nthird line");
     expect(fake.textsTo(21)).toHaveLength(1);
   });
@@ -151,7 +154,7 @@ describe("a draft", () => {
     expect(draft.can_stop).toBe(true);
     fake.pressStop(30, draft.draft_id);
     await fake.until(() => fake.pending === 0);
-    await rookery.settled();
+    await fake.during(rookery.settled());
     release.resolve("late");
     expect(fake.textsTo(30)).toEqual([]);
     script = ({ request }) => `answer to ${lastText(request)}`;

@@ -1,0 +1,80 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { channel } from "../../../test/kit/channel.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import type { Reply } from "../../../test/kit/model.ts";
+import { finalText, replyTexts } from "./reply-texts.ts";
+
+const text = (said: string) => ({ type: "text", text: said }) as const;
+const BLOCKS = [text("one"), text("two")];
+
+describe("what is sent of a message", () => {
+  it.each([
+    ["message_end", false, BLOCKS, ["onetwo"]],
+    ["text_end", false, BLOCKS, ["one", "two"]],
+    ["text_end", false, [text(" "), text("two")], ["two"]],
+    ["text_end", false, [], [""]],
+    ["message_end", true, [text("a <final>b</final> c")], ["b"]],
+    ["message_end", true, [text("no tag")], [""]],
+    ["text_end", true, [text("x"), text("<final>y</final>")], ["y"]],
+  ] as const)("with %s and the final tag enforced: %s", (blockReplyBreak, enforceFinalTag, content, expected) => {
+    expect(replyTexts(content, { blockReplyBreak, enforceFinalTag })).toEqual(expected);
+  });
+
+  it("contains nothing that stands outside of the tags", () => {
+    const word = fc.stringMatching(/^[a-z]{1,8}$/u);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, word), { maxLength: 20 }), (pairs) => {
+        const whole = pairs.map(([out, inside]) => `OUT${out}<final>IN${inside}</final>`).join("");
+        expect(finalText(whole)).toBe(pairs.map(([, inside]) => `IN${inside}`).join("\n\n"));
+      }),
+    );
+  });
+
+  it("of an unfinished text begins behind the open tag", () => {
+    expect(finalText("thinking <final>half an ans")).toBe("half an ans");
+    expect(finalText("thinking <fin")).toBe("");
+  });
+});
+
+async function shownWith(runs: object, script: (n: number) => Reply) {
+  const outside = channel("test");
+  const engine = await TestEngine.open({
+    script: async ({ n }) => script(n),
+    tools: { work: {} },
+    channels: [outside],
+    system: { runs },
+  });
+  await engine.tell("go");
+  const [run] = await engine.runs();
+  return {
+    shown: outside.shown(),
+    deliveries: await engine.store.deliveries({ limit: 10, states: ["sent", "suppressed"] }),
+    run,
+  };
+}
+
+describe("a run", () => {
+  const blocks: Reply = { content: [text("first"), text("second")], stopReason: "stop" };
+  const steps = (n: number): Reply => (n === 1 ? { say: "I look it up.", call: [{ name: "work" }] } : blocks);
+
+  it("sends the whole last message by default", async () => {
+    expect((await shownWith({}, steps)).shown).toEqual(["firstsecond"]);
+  });
+
+  it("sends each finished block with text_end, also those before a call, in order and as rows of their own", async () => {
+    const { shown, deliveries } = await shownWith({ blockReplyBreak: "text_end" }, steps);
+    expect(shown).toEqual(["I look it up.", "first", "second"]);
+    expect(deliveries.map(({ state }) => state)).toEqual(["sent", "sent", "sent"]);
+    expect(new Set(deliveries.map(({ id }) => id)).size).toBe(3);
+  });
+
+  it("sends and answers only what stands in the final tag, and lists an answer without one as suppressed", async () => {
+    const final = await shownWith({ enforceFinalTag: true }, () => "hmm <final>the answer</final>");
+    expect(final.shown).toEqual(["the answer"]);
+    expect(final.run?.body.answer).toEqual({ text: "the answer" });
+    const none = await shownWith({ enforceFinalTag: true }, () => "only thoughts");
+    expect(none.shown).toEqual([]);
+    expect(none.deliveries.map(({ state, reason }) => [state, reason])).toEqual([["suppressed", "empty answer"]]);
+  });
+});
