@@ -52,6 +52,9 @@ const MESSAGE_METHODS = new Set([
   "editMessageText",
 ]);
 
+/** A topic that no chat has. */
+export const GONE_THREAD = 404_404;
+
 /** How far virtual time moves at once. */
 const STEP_MS = 25;
 
@@ -428,6 +431,7 @@ export class FakeTelegram {
   #send(method: string, args: Json): { ok: unknown } | { error: string } {
     const shown = shownText(method, args);
     if ("error" in shown) return shown;
+    if (args.message_thread_id === GONE_THREAD) return { error: "message thread not found" };
     const chat = String(args.chat_id);
     this.#countRate(chat);
     const id = this.#nextMessage++;

@@ -2,14 +2,20 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, it } from "vitest";
-import { FakeTelegram, person, privateChat } from "../../../test/telegram/fake-telegram.ts";
+import { FakeTelegram, GONE_THREAD, type Json, person, privateChat } from "../../../test/telegram/fake-telegram.ts";
 import { stdinConnector } from "../../adapters/connectors/stdin/stdin-connector.ts";
+import { draftIdOf } from "../../adapters/connectors/telegram/draft-view.ts";
 import { telegramConnector } from "../../adapters/connectors/telegram/telegram-connector.ts";
 import { webhookConnector } from "../../adapters/connectors/webhook/webhook-connector.ts";
 import { httpPost } from "../../adapters/system/http-post.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import { configSchema } from "../../config/config-schema.ts";
-import type { Connector } from "../../core/ports/connector.ts";
+import { apiMailbox } from "../../core/delivery/route.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import type { AgentId } from "../../core/ids.ts";
+import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
+import { RestartingGateway } from "../gateway/restarting.test-kit.ts";
+import { virtualClock } from "./clock.ts";
 import { type ConnectorPlatform, connectorKit } from "./connector-kit.ts";
 import { recordingLog } from "./log.ts";
 
@@ -19,15 +25,30 @@ afterAll(async () => {
 });
 
 async function telegram(): Promise<ConnectorPlatform> {
-  const fake = await new FakeTelegram().start();
+  const clock = virtualClock();
+  const fake = await new FakeTelegram({ clock }).start();
   closing.push(() => fake.close());
   const settings = configSchema.parse({ connectors: { telegram: { token: "x", apiRoot: fake.url, pollSeconds: 1 } } })
     .connectors.telegram;
   if (!settings) throw new TypeError("no settings");
-  const ports = { clock: systemClock, log: recordingLog([]) } as unknown as Parameters<
-    typeof telegramConnector
-  >[0]["ports"];
+  const ports = { clock, log: recordingLog([]) } as unknown as Parameters<typeof telegramConnector>[0]["ports"];
   let user = 500;
+  const wait = async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0; left -= 100) {
+      await clock.advance(Math.min(left, 100), () => new Promise((resolve) => setImmediate(resolve)));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  };
+  const part = (text: string): Json => ({
+    message: {
+      ...{ message_id: fake.takeMessageId(), date: fake.now(), from: person(user), chat: privateChat(user) },
+      ...{
+        media_group_id: "album",
+        photo: [{ file_id: "x", file_unique_id: "x", width: 1, height: 1 }],
+        caption: text,
+      },
+    },
+  });
   return {
     connector: () => telegramConnector({ name: "telegram", settings, token: fake.token, reveal: () => "", ports }),
     say: (text) => fake.say(++user, text),
@@ -41,13 +62,27 @@ async function telegram(): Promise<ConnectorPlatform> {
           text: "hello from the kit",
         },
       }),
+    edit: (id, text) => fake.edit(user, id as number, text),
+    async sayParts(first, second) {
+      fake.push(part(first));
+      while (fake.pending > 0) await wait(10);
+      fake.push(part(second));
+    },
+    pressStop: (runId) => fake.pressStop(user, draftIdOf(runId)),
     isAcknowledged: () => fake.pending === 0,
-    settled: () => new Promise((resolve) => setTimeout(resolve, 1_200)),
+    settled: async () => {
+      for (let n = 0; n < 20; n++) await wait(50);
+    },
+    wait,
     target: { channel: "telegram", to: "900" },
+    goneThread: { channel: "telegram", to: "901", threadId: GONE_THREAD },
+    previews: () => fake.drafts.length,
     shown: () => fake.sent.map(({ text }) => text),
     failNext(how) {
       if (how === "not-sent") fake.fail("sendMessage", { cut: "before" });
       else if (how === "lost-answer") fake.fail("sendMessage", { cut: "after" });
+      else if (how === "form")
+        fake.fail("sendRichMessage", { answer: { code: 400, description: "Bad Request: RICH_MESSAGE_INVALID" } });
       else if (how === "refused")
         fake.fail("sendMessage", { answer: { code: 403, description: "Forbidden: bot was blocked by the user" } });
       else
@@ -67,7 +102,8 @@ async function webhook(): Promise<ConnectorPlatform> {
     const how = next;
     next = undefined;
     if (how === "not-sent") return void request.socket.destroy();
-    if (how === "refused" || how === "rate") return void response.writeHead(how === "rate" ? 429 : 400).end();
+    if (how === "refused" || how === "rate" || how === "form")
+      return void response.writeHead(how === "rate" ? 429 : 400).end();
     const { id, text } = JSON.parse(body) as { id: string; text: string };
     seen.set(id, text);
     if (how === "lost-answer") request.socket.destroy();
@@ -101,13 +137,117 @@ function terminal(): ConnectorPlatform {
     }
   }
   return {
-    connector: (): Connector =>
-      stdinConnector({
+    connector: (): Connector => {
+      const made = stdinConnector({
         ...{ input: input(), user: "owner", lines: true, errors: { write: () => true } },
         output: { write: (text: string) => printed.push(text) },
-      }) as Connector,
+      });
+      made.finished.catch(() => undefined);
+      return made as Connector;
+    },
+    // Nothing brings a line of a pipe again.
+    async say(text) {
+      while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      waiting.shift()?.(text);
+    },
     target: { channel: "terminal", to: "owner" },
     shown: () => printed,
+  };
+}
+
+/**
+ * The API has no connector of its own: the gateway accepts, and a mailbox shows. Here a client posts with a key, as a program does that
+ * posts again until it is answered, and a connector tells the kit what the engine has stored.
+ */
+async function api(): Promise<ConnectorPlatform> {
+  const kit = await RestartingGateway.open();
+  closing.push(() => kit.close());
+  const shown: string[] = [];
+  let posted: { key: string; text: string; isTaken: boolean } | undefined;
+  let keys = 0;
+  let host: ConnectorHost | undefined;
+  const told = new Set<string>();
+  const { commit } = kit.store;
+  const ask = (text: string, key: string) =>
+    kit.ask({
+      ...{ method: "POST", path: "/api/agents/agent:main:api:dm:eve/messages", body: { text } },
+      headers: { "idempotency-key": key },
+    });
+  const post = async (): Promise<void> => {
+    if (!posted || posted.isTaken) return;
+    const isBroken = (host as { broken?: boolean } | undefined)?.broken === true;
+    kit.store.commit = isBroken
+      ? () => Promise.reject(new StoreUnavailableError("The store does not answer."))
+      : commit;
+    const { status } = await ask(posted.text, posted.key);
+    kit.store.commit = commit;
+    posted.isTaken = status < 300;
+    await report();
+  };
+  /** What the engine has stored is brought to the host of the kit, each message once. */
+  const report = async (): Promise<void> => {
+    for (const agent of await kit.store.agents({ limit: 10 })) {
+      for (const { seq, body } of (await kit.store.messages(agent.id, { limit: 100 })).toReversed()) {
+        if (told.has(`${agent.id}/${seq}`) || !host) continue;
+        told.add(`${agent.id}/${seq}`);
+        const place = {
+          connector: "api",
+          userId: "eve",
+          channelId: "eve",
+          messageId: String(seq),
+          delivery: {},
+        } as const;
+        if (body.kind === "user") await host.accept({ ...place, text: body.text });
+        else await host.command({ ...place, command: { name: "chat", command: body.kind, text: "" } });
+      }
+    }
+  };
+  return {
+    connector: () => ({
+      name: "api",
+      capabilities: { sendText: true },
+      sendingClass: "idempotent",
+      async start(given) {
+        host = given;
+      },
+      async stop() {},
+      health: () => ({ ok: true, detail: "" }),
+      async send({ id, payload }, signal) {
+        if (signal.aborted) return { status: "retry", reason: "aborted" };
+        const target = apiMailbox("eve");
+        const [agent] = await kit.store.agents({ limit: 1 });
+        if (!agent) await ask("hello", `first-${id}`);
+        const agentId = agent?.id ?? ((await kit.store.agents({ limit: 1 }))[0]?.id as AgentId);
+        const delivery = { id, agentId, target, payload, createdAt: 1, waits: { state: "waiting-reader" } } as const;
+        await kit.store.commit({
+          id: `c-${id}` as never,
+          site: "test",
+          at: 1,
+          ops: [{ op: "delivery.add", delivery }],
+        });
+        const { json } = await kit.ask({ path: "/api/deliveries?user=eve" });
+        shown.splice(0, shown.length, ...(json.items as readonly object[]).map((item) => JSON.stringify(item)));
+        return { status: "sent" };
+      },
+    }),
+    async say(text) {
+      posted = { key: `kit-${++keys}`, text, isTaken: false };
+      await post();
+      return posted;
+    },
+    async sayAgain(said) {
+      posted = { ...(said as typeof posted & object), isTaken: false };
+      await post();
+    },
+    isAcknowledged: () => posted?.isTaken === true,
+    // The API reads no commands unless the configuration says so.
+    commands: false,
+    async wait() {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await post();
+    },
+    target: apiMailbox("eve"),
+    shown: () => shown,
   };
 }
 
@@ -115,6 +255,7 @@ describe.each([
   ["Telegram", telegram],
   ["webhooks", webhook],
   ["standard input", async () => terminal()],
+  ["the API", api],
 ] as const)("the connector to %s", (_, platform) => {
   it.each(connectorKit(platform).map((one) => [one.name, one] as const))("%s", async (__, one) => {
     await expect(one.run()).resolves.toBeUndefined();
