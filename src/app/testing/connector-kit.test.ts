@@ -12,7 +12,6 @@ import { systemClock } from "../../adapters/system/system-clock.ts";
 import { configSchema } from "../../config/config-schema.ts";
 import { apiMailbox } from "../../core/delivery/route.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import type { AgentId } from "../../core/ids.ts";
 import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
 import { RestartingGateway } from "../gateway/restarting.test-kit.ts";
 import { virtualClock } from "./clock.ts";
@@ -214,17 +213,9 @@ async function api(): Promise<ConnectorPlatform> {
       health: () => ({ ok: true, detail: "" }),
       async send({ id, payload }, signal) {
         if (signal.aborted) return { status: "retry", reason: "aborted" };
-        const target = apiMailbox("eve");
-        const [agent] = await kit.store.agents({ limit: 1 });
-        if (!agent) await ask("hello", `first-${id}`);
-        const agentId = agent?.id ?? ((await kit.store.agents({ limit: 1 }))[0]?.id as AgentId);
-        const delivery = { id, agentId, target, payload, createdAt: 1, waits: { state: "waiting-reader" } } as const;
-        await kit.store.commit({
-          id: `c-${id}` as never,
-          site: "test",
-          at: 1,
-          ops: [{ op: "delivery.add", delivery }],
-        });
+        // The agent repeats what it is told: its answer waits in the mailbox.
+        await ask(payload.text ?? "", id);
+        await kit.engine.settle();
         const { json } = await kit.ask({ path: "/api/deliveries?user=eve" });
         shown.splice(0, shown.length, ...(json.items as readonly object[]).map((item) => JSON.stringify(item)));
         return { status: "sent" };
