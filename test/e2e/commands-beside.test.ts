@@ -130,6 +130,9 @@ const lines = (): readonly Line[] => [
 
 /** Commands that do not depend on whether an engine runs, and those that need the home for themselves. */
 const LOCAL: Readonly<Record<string, string>> = {
+  "service install": "writes files of the user's session: service.test.ts",
+  "service status": "asks the user's session",
+  "service remove": "removes files of the user's session: service.test.ts",
   doctor: "checks the engine that runs, or the home without one: doctor.test.ts, doctor-route.test.ts",
   "connect telegram": "asks the server of Telegram; the rest is rookery pair and the file",
   connectors: "shows what the running engine is connected to",

@@ -140,6 +140,10 @@ export const REGISTRY: Registry = {
     summary: "check this home and the engine, and say what helps",
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,
   },
+  service: {
+    summary: "run the engine in the background: install, show and remove the service",
+    load: async () => (await import("./commands/service.ts")).serviceCommand,
+  },
   repair: {
     summary: "rebuild an unreadable database and keep the broken one, or adopt an agent",
     load: async () => (await import("./commands/repair.ts")).repairCommand,
