@@ -2,9 +2,10 @@
  * Creates a home and its directories, readable for their owner only. An existing directory keeps its mode, because it may be
  * shared on purpose; it is reported.
  */
+import { existsSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { ConfigError } from "../core/errors.ts";
-import { DIRECTORY_MODE, type HomePaths, homeDirectories } from "./paths.ts";
+import { DIRECTORY_MODE, type HomePaths, homeDirectories, restoreMarker } from "./paths.ts";
 
 export interface CreatedHome {
   readonly created: readonly string[];
@@ -15,6 +16,11 @@ export interface CreatedHome {
 export async function createHome(paths: HomePaths): Promise<CreatedHome> {
   const created: string[] = [];
   const open: string[] = [];
+  if (!existsSync(paths.home) && existsSync(restoreMarker(paths.home))) {
+    throw new ConfigError(`A backup was being restored into ${paths.home} when the process was killed.`, {
+      hint: "Run `rookery restore --finish`: it completes the restore. Nothing is lost.",
+    });
+  }
   for (const directory of homeDirectories(paths)) {
     try {
       if (await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE })) created.push(directory);

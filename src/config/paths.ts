@@ -60,6 +60,12 @@ export const homePaths = (home: string): HomePaths => ({
 /** Which people and files shared the owner's workspace before each person had an own directory. Absent: none, or checked. */
 export const sharedBeforeFile = ({ home }: Pick<HomePaths, "home">): string => join(home, "shared-before.txt");
 
+/** Backups without another name, and copies of the database before it is migrated. */
+export const backupDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "backups");
+
+/** Beside the home: it is being replaced by a backup. */
+export const restoreMarker = (home: string): string => `${home}.restore.json`;
+
 /** The files of commands that agents have started. */
 export const processDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "processes");
 

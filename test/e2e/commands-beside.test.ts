@@ -130,6 +130,8 @@ const lines = (): readonly Line[] => [
 
 /** Commands that do not depend on whether an engine runs, and those that need the home for themselves. */
 const LOCAL: Readonly<Record<string, string>> = {
+  backup: "reads the store beside an engine: backup.test.ts",
+  restore: "needs the home for itself: backup.test.ts",
   "service install": "writes files of the user's session: service.test.ts",
   "service status": "asks the user's session",
   "service remove": "removes files of the user's session: service.test.ts",

@@ -115,6 +115,7 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 
 /** The arguments after the text. Default: none. */
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
+  "src/app/operations/service/service-files.ts#environmentText": [{ KEY: "value" }],
   "src/engine/people/open-question.ts#choiceButtons": [["Tea", "Coffee"]],
   "src/adapters/models/offline-phrases.ts#phraseIn": [["read", "cron", "start_background_agent", "write"]],
   "src/adapters/models/overflow.ts#saysTooLong": ["openai"],

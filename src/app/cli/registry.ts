@@ -140,6 +140,14 @@ export const REGISTRY: Registry = {
     summary: "check this home and the engine, and say what helps",
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,
   },
+  backup: {
+    summary: "write everything of this home into one file, also while the engine runs",
+    load: async () => (await import("./commands/backup.ts")).backupCommand,
+  },
+  restore: {
+    summary: "put a backup into a home; work that was open in it is ended and told",
+    load: async () => (await import("./commands/restore.ts")).restoreCommand,
+  },
   service: {
     summary: "run the engine in the background: install, show and remove the service",
     load: async () => (await import("./commands/service.ts")).serviceCommand,

@@ -13,14 +13,23 @@ const CAST: Readonly<Record<ColumnType, string>> = {
   list: "text",
 };
 
-export async function postgresEnd(url: string, schema?: string): Promise<CopyEnd> {
+export interface PostgresEndOptions {
+  readonly schema?: string;
+  /** Reads while nodes work: one snapshot, without what they write later. */
+  readonly besideNodes?: boolean;
+}
+
+export async function postgresEnd(
+  url: string,
+  { schema, besideNodes = false }: PostgresEndOptions = {},
+): Promise<CopyEnd> {
   const store = await openPostgresStore({ url, schema });
   const client = await store.connections.own();
   try {
     const { rows } = await client.query(
       "SELECT count(*) AS living FROM nodes WHERE gone = 0 AND lease_until > extract(epoch FROM clock_timestamp()) * 1000",
     );
-    if (Number(rows[0]?.living) > 0) {
+    if (!besideNodes && Number(rows[0]?.living) > 0) {
       throw new StoreUnsuitableError(`${rows[0]?.living} nodes work on that database.`, {
         hint: "Stop them first; `rookery nodes` lists them. Nothing was copied.",
       });

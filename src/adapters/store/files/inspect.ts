@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreFullError, StoreNewerError, StoreUnreadableError } from "../../../core/errors.ts";
 import { isOutOfRoom } from "../sqlite/disk-room.ts";
-import { migrations, versionOf } from "../sqlite/migrate.ts";
+import { migrations, newerHint, versionOf } from "../sqlite/migrate.ts";
 import { AGENTS_DIR } from "./file-format.ts";
 import { openSnapshot } from "./snapshot.ts";
 
@@ -118,7 +118,7 @@ export function refuseUnreadable(path: string, inspection: Inspection = inspectD
       });
     case "newer":
       throw new StoreNewerError(`${path} has schema version ${inspection.version}, which this program does not know.`, {
-        hint: "Use the newer program, or restore a backup made before it was started. Nothing was changed.",
+        hint: newerHint(migrations().at(-1)?.version ?? 0, join(dirname(path), "backups")),
       });
   }
 }

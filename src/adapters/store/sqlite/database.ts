@@ -3,13 +3,13 @@
  * file on disk, the database in memory and the simulation. The SQL itself is in the modules of the tables.
  */
 import { chmodSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementSync } from "node:sqlite";
 import { StoreClosedError } from "../../../core/errors.ts";
 import { AgentCache } from "./agent-cache.ts";
 import { openDatabaseSync } from "./database-sync.ts";
 import { freeBytes, logPagesFor } from "./disk-room.ts";
-import { migrate } from "./migrate.ts";
+import { copyBeforeMigration, migrate } from "./migrate.ts";
 
 /**
  * `text` is a constant of a table's module, never built per call: statements are cached by it. `Row` names the columns the
@@ -47,7 +47,11 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     }
     sql.exec("PRAGMA cache_size = -16000");
     sql.exec("PRAGMA temp_store = MEMORY");
-    if (!options.readOnly) migrate(sql);
+    if (!options.readOnly) {
+      const copies = path === ":memory:" ? undefined : join(dirname(path), "backups");
+      if (copies !== undefined) copyBeforeMigration(sql, copies);
+      migrate(sql, undefined, copies);
+    }
   } catch (error) {
     sql.close();
     throw error;

@@ -1,13 +1,24 @@
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { replaceDatabase } from "../../../app/operations/backup/replace-database.ts";
+import { homePaths } from "../../../config/paths.ts";
 import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
 import { openDatabase } from "./database.ts";
 import { readFact, writeFact } from "./facts.ts";
-import { type Migration, migrate, migrations, versionOf } from "./migrate.ts";
+import { copyBeforeMigration, type Migration, migrate, migrations, versionOf } from "./migrate.ts";
 
 let home: string;
 let path: string;
@@ -82,6 +93,41 @@ describe("migrations", () => {
     const sql = new DatabaseSync(path);
     expect(() => migrate(sql, withNext("BAD SQL"))).toThrow(MigrationError);
     expect(contentOf(sql)).toEqual({ tables: [], rows: [], version: 0 });
+    sql.close();
+  });
+
+  test("copy the database before they change it, and an older program names the command that goes back", () => {
+    makeDatabase();
+    const copies = join(home, "backups");
+    const sql = new DatabaseSync(path);
+    const steps = withNext("CREATE TABLE extra (x TEXT); DELETE FROM facts;");
+    copyBeforeMigration(sql, copies, steps);
+    migrate(sql, steps);
+    sql.close();
+    const copy = join(copies, `before-schema-${NEXT}-from-${NEXT - 1}.db`);
+    expect(readdirSync(copies)).toEqual([basename(copy)]);
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(() => openDatabase(path)).toThrow(
+      expect.objectContaining({ code: "store_newer", hint: expect.stringContaining(`rookery restore ${copy}`) }),
+    );
+    const { kept, schema } = replaceDatabase({ paths: homePaths(home), file: copy, now: 1 });
+    expect(schema).toBe(NEXT - 1);
+    const back = openDatabase(path);
+    expect(readFact(back, "answer")).toBe("42");
+    back.close();
+    const newer = new DatabaseSync(kept ?? "");
+    expect(versionOf(newer)).toBe(NEXT);
+    newer.close();
+  });
+
+  test("copy nothing of a fresh or a current database, and do not begin if the copy cannot be made", () => {
+    makeDatabase();
+    openDatabase(path).close();
+    expect(existsSync(join(home, "backups"))).toBe(false);
+    writeFileSync(join(home, "backups"), "in the way");
+    const sql = new DatabaseSync(path);
+    expect(() => copyBeforeMigration(sql, join(home, "backups"), withNext("SELECT 1"))).toThrow();
+    expect(versionOf(sql)).toBe(NEXT - 1);
     sql.close();
   });
 

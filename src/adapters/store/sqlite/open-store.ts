@@ -49,9 +49,9 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     options.beforeOpen?.(path);
     const mode = options.synchronous ?? "full";
     const db = openDatabase(path, { synchronous: mode === "off" ? "off" : "normal" });
-    options.afterOpen?.(db);
     // This process holds the lock, so no other node of this home runs, even if its lease has not ended.
     retireNodes(db);
+    options.afterOpen?.(db);
     const log = mode === "full" ? openLogFlush(path) : undefined;
     const identity = identifyHome(options.home);
     const files = homeFiles(options.home, identity, options);

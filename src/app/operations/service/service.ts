@@ -126,11 +126,11 @@ export async function serviceStatus(options: ServiceOptions): Promise<ServiceSta
   return { ...about, state: property("ActiveState") || "unknown", enabled: property("UnitFileState") === "enabled" };
 }
 
-const planOf = ({ home, platform, userHome, node, program }: ServiceOptions): ServicePlan =>
+const planOf = ({ home, env, platform, userHome, node, program }: ServiceOptions): ServicePlan =>
   planService({
     home,
     platform: platform ?? process.platform,
-    userHome: userHome ?? homedir(),
+    userHome: userHome ?? env.HOME ?? homedir(),
     node: node ?? process.execPath,
     program: program ?? process.argv[1] ?? "",
   });
@@ -138,22 +138,16 @@ const planOf = ({ home, platform, userHome, node, program }: ServiceOptions): Se
 const launchdDomain = (): string => `gui/${process.getuid?.() ?? 0}`;
 
 function installCommands({ kind, name, unit }: ServicePlan, start: boolean) {
+  if (!start) return [];
   if (kind === "launchd") {
-    return start
-      ? [
-          {
-            command: ["launchctl", "bootstrap", launchdDomain(), unit.path],
-            text: `Started ${name}; it starts with your session from now on.`,
-          },
-        ]
-      : [];
+    const text = `Started ${name}; it starts with your session from now on.`;
+    return [{ command: ["launchctl", "bootstrap", launchdDomain(), unit.path], text }];
   }
-  const enable = start ? ["enable", "--now"] : ["enable"];
   return [
     { command: ["systemctl", "--user", "daemon-reload"], text: "systemd has read it." },
     {
-      command: ["systemctl", "--user", ...enable, name],
-      text: `${start ? "Started" : "Enabled"} ${name}; it starts with your session from now on.`,
+      command: ["systemctl", "--user", "enable", "--now", name],
+      text: `Started ${name}; it starts with your session from now on.`,
     },
   ];
 }

@@ -1,0 +1,136 @@
+/**
+ * Reads a backup whole: each entry is written below a directory, or only compared, and everything must match the manifest at the
+ * end. A name that leads out of the directory, or through a link, is refused: the archive may be from anyone.
+ */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, open, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createGunzip } from "node:zlib";
+import { DIRECTORY_MODE } from "../../../config/paths.ts";
+import { CorruptDataError, InvalidInputError } from "../../../core/errors.ts";
+import { MANIFEST, type Manifest, manifestSchema } from "./manifest.ts";
+import { readTar, type TarEntry } from "./tar-read.ts";
+
+export interface ReadOptions {
+  /** Where its entries are written. Absent: they are only compared. */
+  readonly into?: string;
+  readonly only?: (path: string) => boolean;
+}
+
+const MAX_MANIFEST = 256 * 1_024 * 1_024;
+const MAX_PATH = 4_096;
+const MAX_ENTRIES = 5_000_000;
+
+/** Rejects with `CorruptDataError` if anything is missing, added or changed. What was written stays: the caller removes it. */
+export async function readBackup(file: string, { into, only = () => true }: ReadOptions = {}): Promise<Manifest> {
+  const found = new Map<string, { readonly size: number; readonly sha256: string }>();
+  const links = new Map<string, string>();
+  let manifest: Manifest | undefined;
+  let count = 0;
+  for await (const entry of readTar(unpacked(file))) {
+    count += 1;
+    if (manifest || count > MAX_ENTRIES) throw damaged("there is something behind its end");
+    const { path, type, target } = entry;
+    if (path === MANIFEST) {
+      manifest = await readManifest(entry);
+      continue;
+    }
+    refuseName(path, links);
+    const to = into !== undefined && only(path) ? join(into, path) : undefined;
+    if (type === "link") links.set(path, target);
+    else if (type === "directory") {
+      if (to !== undefined) await mkdir(to, { recursive: true, mode: DIRECTORY_MODE });
+    } else {
+      if (found.has(path)) throw damaged(`${path} is there twice`);
+      found.set(path, await takeFile(entry, to));
+    }
+  }
+  if (!manifest) throw damaged("it has no manifest");
+  compare(manifest, found);
+  // Last: nothing is ever written through them.
+  for (const [path, target] of links) {
+    if (into === undefined || !only(path)) continue;
+    await mkdir(dirname(join(into, path)), { recursive: true, mode: DIRECTORY_MODE });
+    await symlink(target, join(into, path));
+  }
+  return manifest;
+}
+
+async function* unpacked(file: string): AsyncGenerator<Buffer> {
+  const source = createReadStream(file);
+  const gunzip = createGunzip();
+  source.on("error", (error) => gunzip.destroy(error));
+  try {
+    for await (const chunk of source.pipe(gunzip)) yield chunk as Buffer;
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "EACCES" || code === "EISDIR") {
+      throw new InvalidInputError(`The backup ${file} cannot be read: ${message}.`, { cause });
+    }
+    throw new CorruptDataError(`The archive is damaged: ${message}.`, { cause, hint: HINT });
+  } finally {
+    source.destroy();
+  }
+}
+
+const HINT = "Use another backup. Nothing was changed.";
+const damaged = (reason: string): CorruptDataError =>
+  new CorruptDataError(`The archive is damaged: ${reason}.`, { hint: HINT });
+
+async function readManifest(entry: TarEntry): Promise<Manifest> {
+  if (entry.size > MAX_MANIFEST) throw damaged("its manifest is too large");
+  const chunks: Buffer[] = [];
+  for await (const chunk of entry.content()) chunks.push(chunk);
+  try {
+    return manifestSchema.parse(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+  } catch (cause) {
+    throw new CorruptDataError("The manifest of the archive cannot be read.", { cause, hint: HINT });
+  }
+}
+
+function refuseName(path: string, links: ReadonlyMap<string, string>): void {
+  if (path.length > MAX_PATH) throw damaged("a name is too long");
+  const parts = path.split("/");
+  const isOutside =
+    path === "" ||
+    path.startsWith("/") ||
+    path.includes("\0") ||
+    parts.some((part) => part === "" || part === "." || part === "..");
+  if (isOutside) throw damaged(`it has the name ${JSON.stringify(path.slice(0, 200))}`);
+  if (parts.some((_, index) => links.has(parts.slice(0, index + 1).join("/")))) {
+    throw damaged(`${path} leads through a link`);
+  }
+}
+
+async function takeFile(entry: TarEntry, to: string | undefined) {
+  const hash = createHash("sha256");
+  if (to === undefined) {
+    for await (const chunk of entry.content()) hash.update(chunk);
+    return { size: entry.size, sha256: hash.digest("hex") };
+  }
+  await mkdir(dirname(to), { recursive: true, mode: DIRECTORY_MODE });
+  // Files of others' archives never get more than their owner's rights.
+  const handle = await open(to, "wx", entry.mode & 0o700);
+  try {
+    for await (const chunk of entry.content()) {
+      hash.update(chunk);
+      await handle.writeFile(chunk);
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  return { size: entry.size, sha256: hash.digest("hex") };
+}
+
+function compare(
+  { files }: Manifest,
+  found: ReadonlyMap<string, { readonly size: number; readonly sha256: string }>,
+): void {
+  if (files.length !== found.size) throw damaged(`it has ${found.size} files instead of ${files.length}`);
+  for (const { path, size, sha256 } of files) {
+    const there = found.get(path);
+    if (there?.size !== size || there.sha256 !== sha256) throw damaged(`${path} was changed`);
+  }
+}

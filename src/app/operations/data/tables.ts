@@ -1,0 +1,55 @@
+/**
+ * What a backup and `forget` do with each stored table, of both databases. A feature that adds a table adds it here; a test fails for
+ * one that is missing. A backup of a home copies its database whole; one of a shared store copies the tables of `copy/tables.ts`.
+ */
+import { COPIED, LEFT_BEHIND } from "../../../adapters/store/copy/tables.ts";
+
+/** What happens to the rows of a person who is forgotten. */
+export type ForgetRule =
+  /** Rows of the person's agents are removed with the agents. */
+  | "with the agent"
+  /** Rows that name the person are removed. */
+  | "by person"
+  /** The person's id becomes a random tombstone. */
+  | "tombstone"
+  /** Only digests are in it; they stay until their horizon. */
+  | "digests stay"
+  /** Nothing in it says anything about people. */
+  | "none";
+
+export const FORGET_RULES: Readonly<Record<string, ForgetRule>> = {
+  agents: "with the agent",
+  session_keys: "with the agent",
+  dedupe: "digests stay",
+  requests: "digests stay",
+  messages: "with the agent",
+  entries: "with the agent",
+  runs: "with the agent",
+  deliveries: "with the agent",
+  jobs: "by person",
+  subagent_runs: "with the agent",
+  swarms: "by person",
+  swarm_contacts: "with the agent",
+  people: "by person",
+  person_accounts: "by person",
+  audit: "tombstone",
+  approvals: "with the agent",
+  job_slots: "by person",
+  waits: "with the agent",
+  stored_files: "by person",
+  file_holds: "with the agent",
+  blob_trash: "none",
+  facts: "by person",
+  budgets: "by person",
+  reservations: "with the agent",
+  budget_told: "with the agent",
+  meta: "none",
+  nodes: "none",
+  changes: "with the agent",
+  states: "with the agent",
+  files: "by person",
+};
+
+/** Tables that a backup of a shared store does not hold, because they belong to one database. */
+export const NOT_BACKED_UP: readonly string[] = LEFT_BEHIND;
+export const BACKED_UP: readonly string[] = COPIED.map(({ name }) => name);
