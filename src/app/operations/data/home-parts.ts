@@ -55,6 +55,7 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   logs: { backup: { left: "it is not needed to go on" }, forget: "mentions are listed, not removed" },
   backups: { backup: { left: "a backup does not contain others" }, forget: "mentions are listed, not removed" },
   processes: OF_THE_MACHINE,
+  packages: { backup: { left: "they are installed again when they are needed" }, forget: "nothing of people is in it" },
   "ended-by-watchdog.json": OF_THE_MACHINE,
   "rookery.lock": OF_THE_MACHINE,
   "rookery.pid": OF_THE_MACHINE,
