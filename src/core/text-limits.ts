@@ -1,5 +1,5 @@
 /**
- * How long a text from outside may be (M34). Longer messages are refused; longer tool results and answers are cut, and say so.
+ * How long a text from outside may be (M34). Longer messages of people become files, others are refused; longer tool results and answers are cut, and say so.
  * So every function that reads such a text has a bounded cost (L14).
  */
 import { TooLargeError } from "./errors.ts";
@@ -19,6 +19,9 @@ export const DEFAULT_TEXT_LIMITS: TextLimits = {
   answerCharacters: 1_000_000,
 };
 
+/** The longest text that is read at all. A message that is longer than its own limit, and not than this, becomes a file. */
+export const LONGEST_TEXT = 1_000_000;
+
 /** How deep a value is counted. What is deeper counts as too long. */
 const MAX_DEPTH = 64;
 
@@ -37,14 +40,20 @@ export function textSize(value: unknown, depth = 0): number {
   return size;
 }
 
+/** The characters of all texts of a message. */
+export const messageSize = (message: object): number => {
+  const { kind: _kind, ...body } = message as { readonly kind?: unknown };
+  return textSize(body);
+};
+
 /** A message that is too long is refused before anything reads it. `max`: characters of all its texts. */
-export function assertMessageFits(
-  { kind: _kind, ...body }: object & { readonly kind?: string },
-  max: number = DEFAULT_TEXT_LIMITS.messageCharacters,
-): void {
-  const size = textSize(body);
+export function assertMessageFits(body: object, max: number = DEFAULT_TEXT_LIMITS.messageCharacters): void {
+  const size = messageSize(body);
   if (size <= max) return;
   throw new TooLargeError(`The message has ${size} characters; at most ${max} are accepted.`, {
-    hint: "Send it in parts, or raise limits.messageCharacters in the configuration.",
+    hint:
+      max === LONGEST_TEXT
+        ? "Send it as a file."
+        : "Send it in parts, or raise limits.messageCharacters in the configuration.",
   });
 }

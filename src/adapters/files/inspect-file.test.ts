@@ -95,7 +95,8 @@ describe("a PDF", () => {
   it("without text, or that cannot be read, is a reference", async () => {
     expect((await inspect(pdfOf())).shown).toEqual({
       as: "reference",
-      why: "The PDF has 1 pages and no text in them.",
+      why: "The PDF has 1 page and no text.",
+      pages: 1,
     });
     expect((await inspect("%PDF-1.7 nonsense")).shown).toMatchObject({ as: "reference", why: expect.any(String) });
   });

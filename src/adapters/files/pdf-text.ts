@@ -29,11 +29,14 @@ export function shownPdf(data: Uint8Array, limits: PdfLimits): Promise<ShownCont
 }
 
 function shownText({ text, pages, cut }: PdfText): ShownContent {
-  if (text.trim() === "") return { as: "reference", why: `The PDF has ${pages} pages and no text in them.` };
+  if (text.trim() === "") return { as: "reference", why: noText(pages), pages };
   const whole = text.toWellFormed();
-  const shown = { as: "text", of: "pdf", characters: whole.length, data: new TextEncoder().encode(whole) } as const;
+  const data = new TextEncoder().encode(whole);
+  const shown = { as: "text", of: "pdf", characters: whole.length, data, pages } as const;
   return cut ? { ...shown, cut: true } : shown;
 }
+
+const noText = (pages: number): string => `The PDF has ${pages === 1 ? "1 page" : `${pages} pages`} and no text.`;
 
 const unreadable = (): ShownContent => ({
   as: "reference",

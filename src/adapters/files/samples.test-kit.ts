@@ -56,19 +56,25 @@ export const pdfOf = (text = ""): Buffer =>
 export const pdfBomb = (megabytes: number): Buffer =>
   pdfWith(deflateSync(Buffer.alloc(megabytes * 1_048_576, "0 0 m "), { level: 9 }), "/Filter /FlateDecode ");
 
-function pdfWith(content: Buffer, filter: string): Buffer {
+/** A PDF with the same text on each of its pages. */
+export const pdfOfPages = (pages: number, text: string): Buffer =>
+  pdfWith(Buffer.from(`BT /F1 12 Tf 72 720 Td (${text}) Tj ET`, "latin1"), "", pages);
+
+function pdfWith(content: Buffer, filter: string, pages = 1): Buffer {
+  const kids = Array.from({ length: pages }, (_, n) => `${n + 5} 0 R`).join(" ");
+  const page = Buffer.from(
+    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 3 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
+  );
   const objects = [
     Buffer.from("<< /Type /Catalog /Pages 2 0 R >>"),
-    Buffer.from("<< /Type /Pages /Kids [3 0 R] /Count 1 >>"),
-    Buffer.from(
-      "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-    ),
+    Buffer.from(`<< /Type /Pages /Kids [${kids}] /Count ${pages} >>`),
     Buffer.concat([
       Buffer.from(`<< ${filter}/Length ${content.length} >>\nstream\n`),
       content,
       Buffer.from("\nendstream"),
     ]),
     Buffer.from("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"),
+    ...Array.from({ length: pages }, () => page),
   ];
   const parts: Buffer[] = [Buffer.from("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "latin1")];
   const places: number[] = [];
@@ -77,8 +83,9 @@ function pdfWith(content: Buffer, filter: string): Buffer {
     parts.push(Buffer.from(`${index + 1} 0 obj\n`), object, Buffer.from("\nendobj\n"));
   }
   const start = parts.reduce((sum, part) => sum + part.length, 0);
+  const size = objects.length + 1;
   const rows = places.map((place) => `${String(place).padStart(10, "0")} 00000 n \n`).join("");
-  parts.push(Buffer.from(`xref\n0 6\n0000000000 65535 f \n${rows}trailer\n<< /Size 6 /Root 1 0 R >>\n`));
+  parts.push(Buffer.from(`xref\n0 ${size}\n0000000000 65535 f \n${rows}trailer\n<< /Size ${size} /Root 1 0 R >>\n`));
   parts.push(Buffer.from(`startxref\n${start}\n%%EOF\n`));
   return Buffer.concat(parts);
 }

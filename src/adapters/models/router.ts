@@ -1,6 +1,6 @@
 /**
  * The engine's model port. Within one call it picks the provider and the key, and the next model if they fail. It never
- * waits, and never calls the same model with the same key twice: waiting and retrying is the run loop's job, and
+ * waits, and never sends the same request to the same model with the same key twice: waiting and retrying is the run loop's job, and
  * `tries` in the request says how far the loop is.
  */
 
@@ -17,6 +17,7 @@ import {
   type ModelResult,
 } from "../../core/ports/model.ts";
 import { AUTO } from "./choose-model.ts";
+import { isRefused, takesDocuments, withoutDocuments } from "./documents.ts";
 import type { Key } from "./key-rotation.ts";
 import type { CallDeps, ProviderApi, ProviderResult } from "./provider-call.ts";
 import { modelName, type ProviderModel, splitModelName } from "./provider-model.ts";
@@ -192,7 +193,17 @@ export class ModelRouter implements Model {
     return { ...(last ?? failure(modelName(model), error)), error };
   }
 
-  async #askOnce(
+  /** If the provider refuses a request with documents, their text is sent instead. */
+  async #askOnce(attempt: Attempt, key: Key | undefined): Promise<ProviderResult> {
+    const asText = { ...attempt, request: withoutDocuments(attempt.request) };
+    if (!takesDocuments(attempt.model) || asText.request === attempt.request) return this.#send(asText, key);
+    const result = await this.#send(attempt, key);
+    if (!isRefused(result) || attempt.signal.aborted) return result;
+    this.#options.log.warn("a model refused a request with documents, sending their text", { model: attempt.model.id });
+    return this.#send(asText, key);
+  }
+
+  async #send(
     { model, provider, api, thinking, request, signal, forwarder }: Attempt,
     key: Key | undefined,
   ): Promise<ProviderResult> {

@@ -3,6 +3,7 @@
 import type { StatePatch } from "../../core/agent/patch-state.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import type { List } from "../../core/list.ts";
+import { LONG_TEXT_NAME, longTextShown } from "../../core/message/long-text.ts";
 import type { Message, MessageState } from "../../core/message/message.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
 import { type Answer, answeredText, type Receipt } from "./answer.ts";
@@ -59,12 +60,20 @@ interface Accepted {
   readonly answer?: Answer | null;
 }
 
+interface Sent {
+  readonly text: string;
+  readonly [field: string]: unknown;
+}
+
 interface MessageView {
   readonly message: { readonly runId?: string; readonly state: string };
   readonly answer: Answer | null;
 }
 
 const WAIT_SECONDS = 50;
+/** Bytes of a text in a request, below the default of `gateway.limits.bodyBytes`. */
+const MAX_TEXT = 950_000;
+const bytesIn = (text: string): number => (text.length * 3 <= MAX_TEXT ? 0 : new TextEncoder().encode(text).length);
 
 /** An agent, as `rookery.agent(name)` and `rookery.permanent(name)` return it. It does nothing until a method is called. */
 export class AgentHandle {
@@ -177,9 +186,13 @@ export class AgentHandle {
     return answeredText(accepted.answer ?? (await this.#result(accepted, options.signal)));
   }
 
-  async #post(body: object, { id, signal, files: given }: SendOptions): Promise<Accepted> {
-    const files = await storeGiven(this.#api, given, { user: this.#sender?.id, signal });
-    const message = { ...body, files, sender: this.#sender };
+  /** A text that is too long for a request is stored as a file first, as the engine does with one that is too long for a message. */
+  async #post(body: Sent, { id, signal, files: given = [] }: SendOptions): Promise<Accepted> {
+    const isLong = body.text.length > MAX_TEXT || bytesIn(JSON.stringify(body.text)) > MAX_TEXT;
+    const whole = { data: new Blob([body.text]), name: LONG_TEXT_NAME };
+    const files = await storeGiven(this.#api, isLong ? [...given, whole] : given, { user: this.#sender?.id, signal });
+    const text = isLong ? longTextShown(body.text) : body.text;
+    const message = { ...body, text, files, sender: this.#sender };
     return this.#api.post(this.#path("messages"), message, { id: id ?? newKey(), signal });
   }
 

@@ -56,6 +56,24 @@ describe("a program sends", () => {
     expect((await rookery.files.list({ user: "ann" })).items).toHaveLength(4);
   });
 
+  it("a text that is too long for a request: it becomes a file, in the process and over a connection", async () => {
+    const text = `begin ${"é".repeat(1_500_000)} end`;
+    await using connected = connectRookery({ home });
+    for (const [user, client] of [
+      ["long-here", rookery],
+      ["long-there", connected],
+    ] as const) {
+      expect(await client.agent(user).ask(text, { id: user })).toBe("done");
+      // The same id again is the same message.
+      expect(await client.agent(user).ask(text, { id: user })).toBe("done");
+      const { items } = await client.files.list({ user });
+      expect(items.map(({ name }) => name)).toEqual(["message.txt"]);
+      expect(await (await client.files.get(items[0]?.id ?? "", { user })).text()).toBe(text);
+    }
+    expect(JSON.stringify(shown())).toContain(`begin é`);
+    expect(requests).toHaveLength(2);
+  });
+
   it("a message of files alone, and streams its answer", async () => {
     const types: string[] = [];
     for await (const { type } of rookery.agent("ann").stream("", { files: [png] })) types.push(type);

@@ -18,9 +18,18 @@ export const shownFileSchema = z.discriminatedUnion("as", [
       of: z.enum(["pdf", "transcript"]).optional(),
       /** The file has more text than this. */
       cut: z.literal(true).optional(),
+      /** Of a PDF that can be read: a model that takes documents is shown the file itself. */
+      pages: z.number().int().positive().optional(),
     })
     .readonly(),
-  z.object({ as: z.literal("reference"), why: z.string().optional() }).readonly(),
+  z
+    .object({
+      as: z.literal("reference"),
+      why: z.string().optional(),
+      /** Of a PDF without text. */
+      pages: z.number().int().positive().optional(),
+    })
+    .readonly(),
 ]);
 export type ShownFile = z.infer<typeof shownFileSchema>;
 

@@ -9,9 +9,11 @@ export type ShownContent =
       readonly data?: Uint8Array;
       readonly of?: "pdf" | "transcript";
       readonly cut?: true;
+      /** Of a PDF: then it may be shown as a document too. */
+      readonly pages?: number;
     }
   /** `why`: what the model reads instead, if more could have been shown. */
-  | { readonly as: "reference"; readonly why?: string };
+  | { readonly as: "reference"; readonly why?: string; readonly pages?: number };
 
 export interface Inspected {
   /** Found from the content. */

@@ -7,12 +7,12 @@ import { type AgentRecord, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import { type AgentDescriptor, type AgentFetchStrategy, agentDescriptorSchema } from "../../core/agent/descriptor.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import type { AgentState } from "../../core/agent/state.ts";
-import { cutText } from "../../core/cut-text.ts";
 import { defined } from "../../core/defined.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import { isStored } from "../../core/file-reference.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
+import { LONG_TEXT_NAME, longTextShown } from "../../core/message/long-text.ts";
 import type { MessageBody, NewMessage, Source } from "../../core/message/message.ts";
 import { referenceTo } from "../../core/message/stored-file.ts";
 import { type Behalf, joined } from "../../core/people/behalf.ts";
@@ -21,7 +21,7 @@ import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, Owner, Recipient } from "../../core/store/change.ts";
 import type { RequestEntry } from "../../core/store/request.ts";
-import { assertMessageFits, DEFAULT_TEXT_LIMITS } from "../../core/text-limits.ts";
+import { assertMessageFits, DEFAULT_TEXT_LIMITS, messageSize } from "../../core/text-limits.ts";
 import type { Emit } from "../engine-event.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
 import { inherited } from "../people/on-behalf.ts";
@@ -85,8 +85,6 @@ type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsPa
 type Described = Extract<Address, { descriptor: unknown }>;
 
 const KNOWN_KEYS = 20_000;
-/** What a message shows of a text that is in a file. */
-const LONG_TEXT_SHOWN = 1_000;
 /** Characters of an address with its descriptor: the prompt of a permanent agent is part of one. */
 const MAX_DESCRIPTOR = 100_000;
 
@@ -136,15 +134,17 @@ export class MessageIngress {
     return result;
   }
 
-  /** A text from a channel that is too long becomes a file of its message: its person cannot send it in another form (M34). */
+  /** A person's text that is too long becomes a file of its message (M34). */
   async #fitting({ body, longText }: PostRequest, behalf: Behalf | undefined): Promise<MessageBody> {
     const { files, textLimits = DEFAULT_TEXT_LIMITS } = this.#options;
-    if (longText !== "file" || body.kind !== "user" || body.text.length <= textLimits.messageCharacters) return body;
-    if (!files || !behalf) return body;
+    if (longText !== "file" || body.kind !== "user" || !files || !behalf) return body;
+    const size = messageSize(body);
+    const { messageCharacters: max } = textLimits;
+    // If the rest of the message is too long, it is refused.
+    if (size <= max || size - body.text.length > max / 2) return body;
     const data = new TextEncoder().encode(body.text);
-    const whole = referenceTo(await files.put({ data, name: "message.txt", behalf: { person: behalf.person } }));
-    const text = `${cutText(body.text, LONG_TEXT_SHOWN)}\n\n[The message has ${body.text.length} characters. All of it is in message.txt.]`;
-    return { ...body, text, files: [...(body.files ?? []), whole] };
+    const whole = referenceTo(await files.put({ data, name: LONG_TEXT_NAME, behalf: { person: behalf.person } }));
+    return { ...body, text: longTextShown(body.text), files: [...(body.files ?? []), whole] };
   }
 
   /** `most-recent-foreground` without a run is the owner's: no stranger's message redirects it. */

@@ -100,7 +100,9 @@ function userContent({ text: said, files = [] }: UserBody, speaker: string | und
   return words === "" && blocks.length > 0 ? blocks : [...text(words), ...blocks];
 }
 
-const isOnlyNamed = ({ as }: FileReference): boolean => as === undefined || as === "reference";
+/** A PDF without text stands in a block of its own: some models are shown its pages. */
+const isOnlyNamed = ({ as, mimeType }: FileReference): boolean =>
+  as === undefined || (as === "reference" && mimeType !== "application/pdf");
 
 const fileBlocks = (files: readonly FileReference[]): Block[] =>
   files.filter((file) => !isOnlyNamed(file)).map((file) => fileBlock(fileLine(file), file));

@@ -2,8 +2,9 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { lastText, stall } from "../../../test/kit/model.ts";
-import { pdfOf, pngOf } from "../../adapters/files/samples.test-kit.ts";
+import { pdfOf, pdfOfPages, pngOf } from "../../adapters/files/samples.test-kit.ts";
 import type { FileReference } from "../../core/file-reference.ts";
+import { documentOf } from "../../core/history/document-block.ts";
 import type { Block } from "../../core/history/entry.ts";
 import { fileBlock } from "../../core/history/file-block.ts";
 import { referenceTo } from "../../core/message/stored-file.ts";
@@ -57,6 +58,22 @@ describe("a model is shown", () => {
     expect(second?.text).toMatch(/\n<file_content of="pdf">\nInvoice 42\n<\/file_content>$/);
   });
 
+  it("a short PDF also as a document, up to 40 pages in all, the latest first", async () => {
+    const data = pdfOf("Invoice 42");
+    const scan = pdfOf("");
+    await send("old", [await stored(pdfOfPages(39, "a chapter"), "book.pdf")]);
+    await send("new", [await stored(data, "invoice.pdf"), await stored(scan, "scan.pdf")]);
+    const sent = engine.requests.at(-1)?.messages.flatMap(({ content }) => content) ?? [];
+    const documents = sent.flatMap((block) => documentOf(block) ?? []);
+    expect(documents).toEqual([
+      expect.objectContaining({ name: "invoice.pdf", pages: 1, data: Buffer.from(data).toString("base64") }),
+      expect.objectContaining({ name: "scan.pdf", pages: 1, line: expect.stringContaining("and no text") }),
+    ]);
+    expect(JSON.stringify(sent)).toContain("a chapter");
+    await send("once more", [await stored(pdfOfPages(41, "x"), "long.pdf")]);
+    expect(shown().flatMap((block) => documentOf(block) ?? [])).toEqual([]);
+  });
+
   it("the beginning of a long text, and where the rest is", async () => {
     const log = await stored("x".repeat(60_000), "log.txt");
     await send("read", [log]);
@@ -67,10 +84,10 @@ describe("a model is shown", () => {
 
   it("of everything else its name, type, size and id, and why it is not more", async () => {
     await send("unpack", [await stored(Buffer.from([1, 2, 0, 3]), "data.bin"), await stored(pdfOf(), "scan.pdf")]);
-    const { text } = shown()[0] as { text: string };
-    expect(shown()).toHaveLength(1);
-    expect(text).toMatch(/File received: data.bin \(application\/octet-stream, 4 bytes, id file_\w{32}\)\n/);
-    expect(text).toMatch(/id file_\w{32}\) The PDF has 1 pages and no text in them\.$/);
+    const [data, scan] = shown() as readonly { text: string }[];
+    expect(shown()).toHaveLength(2);
+    expect(data?.text).toMatch(/File received: data.bin \(application\/octet-stream, 4 bytes, id file_\w{32}\)$/);
+    expect(scan?.text).toMatch(/id file_\w{32}\) The PDF has 1 page and no text\.$/);
   });
 
   it("the files of messages that are taken together", async () => {

@@ -1,8 +1,9 @@
 /**
- * Puts files in the place of the blocks that stand for them, when a model is called: an image as an image, a text as text. Only
- * a file that the agent refers to is shown; any other one, and one that was removed, is a placeholder (L13). The same history
+ * Puts files in the place of the blocks that stand for them, when a model is called: an image as an image, a text as text, a short
+ * PDF as a document with its text for models that take none. Only a file that the agent refers to is shown; any other one, and one that was removed, is a placeholder (L13). The same history
  * and the same files always give the same bytes.
  */
+import { documentBlock, documentOf, withoutDocument } from "../../core/history/document-block.ts";
 import type { Block } from "../../core/history/entry.ts";
 import { type BlockFile, fileOf, type TextBlock } from "../../core/history/file-block.ts";
 import type { AgentId } from "../../core/ids.ts";
@@ -12,9 +13,12 @@ import type { StoreReader } from "../../core/store/store.ts";
 import type { FileService } from "../files/file-service.ts";
 import { escapeTags } from "./entries.ts";
 
-/** Of the images of one request, in base64: providers refuse larger requests. */
+/** Of the images and documents of one request, in base64: providers refuse larger requests. */
 const MAX_IMAGE_CHARACTERS = 16_000_000;
 const MAX_IMAGES = 50;
+/** Of the documents of one request: a page costs up to 3,000 tokens. */
+const MAX_PAGES = 40;
+const MAX_DOCUMENT_BYTES = 8_000_000;
 /** What is kept of messages with files, so that they are not read and encoded for each call. */
 const MAX_KEPT = 64_000_000;
 
@@ -44,7 +48,7 @@ export class ShownFiles {
   async show(agentId: AgentId, messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]> {
     if (!messages.some(hasFiles)) return messages;
     const shown: ModelMessage[] = [];
-    const room = { images: MAX_IMAGES, characters: MAX_IMAGE_CHARACTERS };
+    const room = { images: MAX_IMAGES, characters: MAX_IMAGE_CHARACTERS, pages: MAX_PAGES };
     // From the end: if not all images fit, the latest are shown.
     for (const message of messages.toReversed()) {
       shown.push(hasFiles(message) ? limited((await this.#shown(agentId, message)).message, room) : message);
@@ -102,21 +106,34 @@ export class ShownFiles {
     const file = await this.#store.file(id);
     if (!file) return undefined;
     const { shown } = file;
-    if (shown.as === "reference") return [plain(block.text)];
+    if (shown.as === "reference") return [await this.#asDocument(file, block.text, block.text)];
     const bytes = await this.#files.read({ blob: shown.blob });
     if (!bytes) return undefined;
-    if (shown.as === "text") return [plain(`${block.text}\n${textOf(file, bytes)}`)];
-    const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
-    return [plain(block.text), { type: "image", data, mimeType: shown.mimeType }];
+    if (shown.as === "text") {
+      return [await this.#asDocument(file, block.text, `${block.text}\n${textOf(file, bytes)}`)];
+    }
+    return [plain(block.text), { type: "image", data: base64(bytes), mimeType: shown.mimeType }];
+  }
+
+  /** A PDF that is short enough as a document, any other file as the text. */
+  async #asDocument({ name, mimeType, size, blob, shown }: StoredFile, line: string, text: string): Promise<Block> {
+    const pages = shown.as === "image" ? undefined : shown.pages;
+    if (pages === undefined || pages > MAX_PAGES || size > MAX_DOCUMENT_BYTES) return plain(text);
+    const bytes = await this.#files.read({ blob });
+    return bytes ? documentBlock(text, { mimeType, name, data: base64(bytes), pages, line }) : plain(text);
   }
 }
 
+const base64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 const plain = (text: string): Block => ({ type: "text", text });
 const withNote = (block: TextBlock, note: string): Block => plain(`${block.text}\n${note}`);
 const hasFiles = ({ content }: ModelMessage): boolean =>
   content.some((block) => block.type === "text" && block.file !== undefined);
-const sizeOf = (block: Block): number =>
-  block.type === "image" ? block.data.length : block.type === "text" ? block.text.length : 0;
+const sizeOf = (block: Block): number => {
+  if (block.type === "image") return block.data.length;
+  return block.type === "text" ? block.text.length + (documentOf(block)?.data.length ?? 0) : 0;
+};
 
 /** The tag is the engine's: text inside that reads like one is escaped. */
 function textOf({ id, shown }: StoredFile, bytes: Uint8Array): string {
@@ -126,10 +143,26 @@ function textOf({ id, shown }: StoredFile, bytes: Uint8Array): string {
   return `<file_content${of}>\n${text}\n</file_content>${cut}`;
 }
 
-/** Leaves out the images that no longer fit. `room` is what later messages have left. */
-function limited(message: ModelMessage, room: { images: number; characters: number }): ModelMessage {
+interface Room {
+  images: number;
+  characters: number;
+  pages: number;
+}
+
+/** Leaves out the images that no longer fit; a document becomes its text. `room` is what later messages have left. */
+function limited(message: ModelMessage, room: Room): ModelMessage {
   let left = false;
   const content = message.content.toReversed().map((block): Block => {
+    const document = documentOf(block);
+    if (document) {
+      if (document.pages <= room.pages && document.data.length <= room.characters) {
+        room.pages -= document.pages;
+        room.characters -= document.data.length;
+        return block;
+      }
+      left = true;
+      return withoutDocument(block);
+    }
     if (block.type !== "image") return block;
     room.images -= 1;
     room.characters -= block.data.length;

@@ -200,11 +200,11 @@ export class FileService {
 function shownAs(shown: ShownContent, blob: string): ShownFile {
   switch (shown.as) {
     case "reference":
-      return { as: "reference", why: shown.why };
+      return { as: "reference", why: shown.why, pages: shown.pages };
     case "image":
       return { as: "image", blob, mimeType: shown.mimeType };
     case "text":
-      return { as: "text", blob, characters: shown.characters, of: shown.of, cut: shown.cut };
+      return { as: "text", blob, characters: shown.characters, of: shown.of, cut: shown.cut, pages: shown.pages };
   }
 }
 

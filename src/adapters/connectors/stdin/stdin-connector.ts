@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { TooLargeError } from "../../../core/errors.ts";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
-import { DEFAULT_TEXT_LIMITS } from "../../../core/text-limits.ts";
+import { LONGEST_TEXT } from "../../../core/text-limits.ts";
 import { submitText } from "../../../engine/commands/read-chat-command.ts";
 import { type AcceptedLine, type LineEnd, unansweredText, waitsForEarlierLines } from "./line-end.ts";
 
@@ -65,8 +65,7 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
 
   const read = async (host: ConnectorHost): Promise<number> => {
     let accepted = 0;
-    const { maxCharacters = DEFAULT_TEXT_LIMITS.messageCharacters } = host;
-    for await (const text of options.lines ? linesOf(input, maxCharacters) : [await allOf(input, maxCharacters)]) {
+    for await (const text of options.lines ? linesOf(input) : [await allOf(input)]) {
       count += 1;
       if (stopped) break;
       if (text.trim() === "") continue;
@@ -113,12 +112,12 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
 }
 
 /**
- * The whole input, without the line ends at its end. Reads no more than one message may have: input without an end must not
+ * The whole input, without the line ends at its end. Reads no more than the longest text: input without an end must not
  * fill the memory.
  */
 export async function allOf(
   input: AsyncIterable<string | Uint8Array>,
-  maxCharacters: number = DEFAULT_TEXT_LIMITS.messageCharacters,
+  maxCharacters: number = LONGEST_TEXT,
 ): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();
@@ -131,7 +130,7 @@ export async function allOf(
 
 export async function* linesOf(
   input: AsyncIterable<string | Uint8Array>,
-  maxCharacters: number = DEFAULT_TEXT_LIMITS.messageCharacters,
+  maxCharacters: number = LONGEST_TEXT,
 ): AsyncGenerator<string> {
   let rest = "";
   const decoder = new TextDecoder();
@@ -147,6 +146,6 @@ export async function* linesOf(
 }
 
 const tooLong = (what: string, maxCharacters: number): TooLargeError =>
-  new TooLargeError(`${what} has more than ${maxCharacters} characters, which is the most of one message.`, {
-    hint: "Send it in parts, or raise limits.messageCharacters in the configuration.",
+  new TooLargeError(`${what} has more than ${maxCharacters} characters, which is the most of one text.`, {
+    hint: "Send it as a file: `rookery send --file PATH <text>`.",
   });

@@ -4,13 +4,14 @@
  */
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
-import type { Model } from "../../../core/ports/model.ts";
+import type { Model, ModelEvent, ModelRequest } from "../../../core/ports/model.ts";
+import { hasDocuments, isRefused, withoutDocuments } from "../documents.ts";
 import type { CallDeps } from "../provider-call.ts";
 import type { ProviderModel } from "../provider-model.ts";
 import { type CallContext, type ReportedFailure, runProviderCall } from "../run-provider-call.ts";
 import { callOptions, type Receiver } from "./call-options.ts";
 import { PartCollector } from "./collect-parts.ts";
-import { type LanguageModel, type StreamPart, VERSIONS, versionOf } from "./language-model.ts";
+import { type LanguageModel, type StreamPart, takesPdfs, VERSIONS, versionOf } from "./language-model.ts";
 import { reportedFailure } from "./reported-failure.ts";
 
 export const AI_SDK_API = "ai-sdk";
@@ -41,11 +42,19 @@ export function aiSdkModel(given: LanguageModel, { clock, stallMs }: AiSdkDeps):
   };
   // The model sends its requests itself.
   const deps: CallDeps = { clock, fetch: globalThis.fetch, userAgent: "" };
+  const call = async (request: ModelRequest, signal: AbortSignal, onEvent: (event: ModelEvent) => void) => {
+    const documents = hasDocuments(request) && (await takesPdfs(given).catch(() => false));
+    return runProviderCall(deps, { model, request, key: undefined, stallMs, signal, onEvent }, (context) =>
+      converse(given, callOptions(request, { ...receiver, documents }, context.signal), context, clock),
+    );
+  };
   return {
-    call: (request, signal, onEvent) =>
-      runProviderCall(deps, { model, request, key: undefined, stallMs, signal, onEvent }, (context) =>
-        converse(given, callOptions(request, receiver, context.signal), context, clock),
-      ),
+    async call(request, signal, onEvent) {
+      const result = await call(request, signal, onEvent);
+      // If the model refuses the request with its documents, their text is sent instead.
+      if (!hasDocuments(request) || !isRefused(result) || signal.aborted) return result;
+      return call(withoutDocuments(request), signal, onEvent);
+    },
   };
 }
 

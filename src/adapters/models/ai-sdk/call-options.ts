@@ -1,5 +1,6 @@
 /** A request in the form that AI SDK models take. The versions differ in how they write images. */
 import { defined } from "../../../core/defined.ts";
+import { documentOf } from "../../../core/history/document-block.ts";
 import type { Block } from "../../../core/history/entry.ts";
 import type { ModelMessage, ModelRequest, ModelTool } from "../../../core/ports/model.ts";
 import type { Version } from "./language-model.ts";
@@ -11,6 +12,8 @@ export interface Receiver {
   readonly api: string;
   readonly provider: string;
   readonly id: string;
+  /** Whether it takes PDFs. */
+  readonly documents?: boolean;
 }
 
 /** Anthropic caches a prompt up to a part that says so. Other providers do not read it. */
@@ -58,14 +61,20 @@ function messagesOf(messages: readonly ModelMessage[], receiver: Receiver): Json
     results = undefined;
     const content =
       message.role === "user"
-        ? message.content.flatMap((block) => userPart(block, receiver.version))
+        ? message.content.flatMap((block) => userPart(block, receiver))
         : assistantParts(message, receiver);
     if (content.length > 0) sent.push({ role: message.role, content });
   }
   return sent;
 }
 
-function userPart(block: Block, version: Version): Json[] {
+function userPart(block: Block, { version, documents }: Receiver): Json[] {
+  const document = documents ? documentOf(block) : undefined;
+  if (document) {
+    const { line, mimeType: mediaType, name: filename, data } = document;
+    const file = { type: "file", mediaType, filename, data: version === "v4" ? { type: "data", data } : data };
+    return [{ type: "text", text: line }, file];
+  }
   if (block.type === "text") return [{ type: "text", text: block.text }];
   if (block.type !== "image") return [];
   const { data, mimeType: mediaType } = block;

@@ -8,11 +8,19 @@ export interface LanguageModel {
   readonly specificationVersion: string;
   readonly provider: string;
   readonly modelId: string;
+  /** Which addresses it reads by itself, by media type: a model that names a type takes files of it. */
+  readonly supportedUrls?: PromiseLike<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>>;
   doStream(options: never): PromiseLike<{ readonly stream: ReadableStream<unknown> }>;
 }
 
 export const VERSIONS = ["v2", "v3", "v4"] as const;
 export type Version = (typeof VERSIONS)[number];
+
+/** Whether it takes PDFs. Those that only say "any type" take them too. */
+export async function takesPdfs({ supportedUrls }: LanguageModel): Promise<boolean> {
+  const types = Object.keys((await supportedUrls) ?? {});
+  return types.some((type) => type === "application/pdf" || type === "application/*" || type === "*" || type === "*/*");
+}
 
 export const versionOf = ({ specificationVersion }: LanguageModel): Version | undefined =>
   VERSIONS.find((version) => version === specificationVersion);

@@ -5,6 +5,7 @@
 import type { AssistantMessage, Context, ImageContent, Message, TextContent, Tool, Usage } from "@earendil-works/pi-ai";
 import type { Block } from "../../../core/history/entry.ts";
 import type { ModelMessage, ModelRequest } from "../../../core/ports/model.ts";
+import { userContent } from "./documents.ts";
 
 export function piContext({ system, messages, tools }: ModelRequest): Context {
   return {
@@ -18,7 +19,7 @@ function piMessage(message: ModelMessage): readonly Message[] {
   const timestamp = message.timestamp ?? 0;
   switch (message.role) {
     case "user":
-      return [{ role: "user", content: textAndImages(message.content), timestamp }];
+      return [{ role: "user", content: userContent(message.content), timestamp }];
     case "tool":
       return [
         {

@@ -1,6 +1,7 @@
 /** Calls a model through the library: one request, without the library's retries and without its identifying headers. */
 import type { AssistantMessage, SimpleStreamOptions } from "@earendil-works/pi-ai";
 import { defined } from "../../../core/defined.ts";
+import { hasDocuments } from "../documents.ts";
 import type { HttpExchange } from "../http-exchange.ts";
 import type { ProviderApi, ProviderCall } from "../provider-call.ts";
 import { errorInJson, parse } from "../provider-error.ts";
@@ -8,6 +9,7 @@ import { retryDelayIn } from "../retry-after.ts";
 import { type AnswerDraft, type CallContext, type ReportedFailure, runProviderCall } from "../run-provider-call.ts";
 import { blocksOf, stopReasonOf, usageOf } from "./answer.ts";
 import { piContext } from "./context.ts";
+import { withDocuments } from "./documents.ts";
 import { isPiApi, loadApi, type PiApi } from "./load-api.ts";
 import { piModel } from "./pi-model.ts";
 
@@ -139,5 +141,6 @@ function optionsFor(call: ProviderCall, { exchange, signal }: CallContext, userA
     fetch: isGoogle ? undefined : exchange.fetch,
     reasoning: thinking === "off" ? undefined : thinking,
     temperature: request.temperature,
+    onPayload: hasDocuments(request) ? (payload: unknown) => withDocuments(model.api, payload) : undefined,
   });
 }

@@ -19,7 +19,11 @@ let eve: string;
 let shop: string;
 beforeAll(async () => {
   kit = await openTestGateway({
-    config: { files: { maxBytes: 50_000, quotaBytes: 120_000 }, people: { records: { ann: {}, eve: {} } } },
+    config: {
+      files: { maxBytes: 50_000, quotaBytes: 120_000 },
+      gateway: { limits: { bodyBytes: 20_000 } },
+      people: { records: { ann: {}, eve: {} } },
+    },
   });
   const mint = async (more: object): Promise<string> => {
     const { json } = await kit.ask({
@@ -72,6 +76,14 @@ const put = async (body: Buffer | string, name = "a.txt", token?: string): Promi
 };
 
 describe("a file", () => {
+  it("may be larger than the body of other requests, up to its own limit", async () => {
+    const { bodyBytes } = kit.config.gateway.limits;
+    const large = Buffer.alloc(bodyBytes * 2, "large ");
+    const id = await put(large, "large.txt");
+    expect((await ask("GET", `/api/files/${id}/content`)).bytes.equals(large)).toBe(true);
+    await ask("DELETE", `/api/files/${id}`);
+  });
+
   it("comes back as it was sent, typed by its content, and is the same file when it is sent again", async () => {
     const png = await pngOf(30, 20);
     const { json } = await upload(png, "photo.exe");

@@ -190,6 +190,7 @@ const sendRoute = defineRoute({
     /** Where the answer goes: into the mailbox, or only to a caller that reads it. Default: `mailbox`, or `caller` if it waits. */
     answerTo: z.enum(["mailbox", "caller"]).optional(),
   }),
+  longText: "file",
   accepts: true,
   answers: {
     status: 202,

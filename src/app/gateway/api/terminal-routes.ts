@@ -91,6 +91,7 @@ const sendRoute = defineRoute({
   summary: "Send a text as a person at the terminal; commands such as /reset are carried out",
   example: { text: "hello" },
   body: sendBody,
+  longText: "file",
   answers: {
     status: 202,
     holds: "`{ messages: [{ agentId, seq, messageId }] }`; a /reset with a text is two",

@@ -21,6 +21,7 @@ export interface RequestPolicy {
   readonly secure: boolean;
   /** Where people reach the gateway, if that differs from its own address. */
   readonly publicUrl?: URL;
+  /** Of any request. A route may allow less. */
   readonly bodyBytes: number;
 }
 
@@ -42,17 +43,20 @@ export function assertSecureBind(host: string, secure: boolean, proxies: readonl
   });
 }
 
-export function requestPolicy({ gateway }: Config, host: string, secure: boolean): RequestPolicy {
-  const { allowedHosts, allowedOrigins, trustedProxies, limits } = gateway;
+/** The largest body of any route: one with files inside JSON, in base64. */
+export const largestBody = ({ gateway, files }: Pick<Config, "gateway" | "files">): number =>
+  gateway.limits.bodyBytes + Math.ceil((files.maxBytes * 4) / 3);
+
+export function requestPolicy({ gateway, files }: Config, host: string, secure: boolean): RequestPolicy {
+  const { allowedHosts, allowedOrigins, trustedProxies } = gateway;
   const proxiesOnly = !isLoopback(host) && !secure;
   const publicUrl = gateway.publicUrl === undefined ? undefined : new URL(gateway.publicUrl);
-  const { bodyBytes } = limits;
+  const bodyBytes = largestBody({ gateway, files });
   return { host, allowedHosts, allowedOrigins, trustedProxies, proxiesOnly, secure, publicUrl, bodyBytes };
 }
 
 /** The rules of the control socket: it is reached by a path, so it has one name and no proxies, and no page can use it. */
-export function controlPolicy({ gateway }: Config): RequestPolicy {
-  const { bodyBytes } = gateway.limits;
+export function controlPolicy(config: Config): RequestPolicy {
   return {
     host: CONTROL_HOST,
     allowedHosts: [],
@@ -60,7 +64,7 @@ export function controlPolicy({ gateway }: Config): RequestPolicy {
     trustedProxies: [],
     proxiesOnly: false,
     secure: false,
-    bodyBytes,
+    bodyBytes: largestBody(config),
   };
 }
 

@@ -88,7 +88,7 @@ export async function postingOf(
   call: AcceptingCall,
   speaker?: Speaking,
   conversation?: string,
-): Promise<Pick<PostRequest, "source" | "request" | "behalf" | "first">> {
+): Promise<Pick<PostRequest, "source" | "request" | "behalf" | "first" | "longText">> {
   const { context, principal, keyed } = call;
   const { clock } = context.ports;
   const request = keyed ?? (conversation === undefined ? undefined : contentEntry(call, conversation, clock.now()));
@@ -97,6 +97,7 @@ export async function postingOf(
     source: { connector: API_CONNECTOR, accountId: principal.id },
     request,
     behalf: limitedBehalf(call, speaker),
+    longText: "file",
     first: request && context.ledger.unwritten(request.key),
   };
 }

@@ -91,7 +91,7 @@ async function postPart(
   message: Omit<PostRequest, "request">,
 ): Promise<Exclude<AcceptResult, { readonly status: "stale" }>> {
   const request = keyed && { ...keyed, key: `${keyed.key}#${posts.length}` };
-  const posted = await context.agents.post({ ...message, request }).catch((error) => {
+  const posted = await context.agents.post({ ...message, longText: "file", request }).catch((error) => {
     throw request && error instanceof ConflictError ? keyReused() : error;
   });
   if (posted.status === "stale") throw staleError();

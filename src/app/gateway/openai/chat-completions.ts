@@ -1,12 +1,12 @@
 /** `POST /v1/chat/completions`: posts the last user message to an agent and answers in the format of Chat Completions. */
 
 import { z } from "zod";
+import { largestBody } from "../auth/request-policy.ts";
 import type { Frame } from "../events/event-stream-writer.ts";
 import type { Answer } from "../messages/answer.ts";
 import { defineRoute } from "../routing/route.ts";
 import { answerRequest, commonFields, type Protocol } from "./answer-request.ts";
 import type { PostedQuestion } from "./ask.ts";
-import { bodyLimit } from "./prompt-files.ts";
 import { messageSchema } from "./read-prompt.ts";
 import type { AnswerFrames } from "./stream-answer.ts";
 
@@ -28,7 +28,7 @@ export const chatCompletionsRoute = defineRoute({
   summary: "Send a message to a profile or an agent, in the format of the OpenAI Chat Completions API",
   example: { model: "main", user: "ann", messages: [{ role: "user", content: "hello" }] },
   body: chatSchema,
-  maxBody: bodyLimit,
+  maxBody: largestBody,
   accepts: true,
   answers: { status: 200, holds: "a chat completion, or its chunks as server-sent events if `stream` is true" },
   handle: (call) => answerRequest(call, { messages: call.body.messages, param: "messages" }, chatProtocol(call.body)),

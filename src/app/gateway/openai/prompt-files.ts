@@ -4,7 +4,6 @@
  */
 import { outgoingHttp } from "../../../adapters/system/outgoing-http.ts";
 import { AllowedAddresses } from "../../../adapters/system/public-address.ts";
-import type { Config } from "../../../config/config-schema.ts";
 import { errorText } from "../../../core/errors.ts";
 import type { FileReference } from "../../../core/file-reference.ts";
 import { referenceTo } from "../../../core/message/stored-file.ts";
@@ -21,10 +20,6 @@ export type PromptFile = { readonly param: string; readonly name?: string } & (
 );
 
 export type Part = { readonly type: string } & Readonly<Record<string, unknown>>;
-
-/** Files come inside the JSON, in base64. */
-export const bodyLimit = ({ gateway, files }: Config): number =>
-  gateway.limits.bodyBytes + Math.ceil((files.maxBytes * 4) / 3);
 
 const LOAD_MS = 20_000;
 const MAX_REDIRECTS = 3;
@@ -54,7 +49,8 @@ function fromFile(file: Readonly<Record<string, unknown>>, param: string): Promp
   const name = typeof file.filename === "string" ? file.filename : undefined;
   const known = fromId(file.file_id, param);
   if (known) return known;
-  const given = file.file_data ?? file.file_url;
+  const given = file.file_data;
+  if (given === undefined) return { ...fromAddress(file.file_url, param), name };
   if (typeof given === "string" && /^(?:data|https?):/i.test(given)) return { ...fromAddress(given, param), name };
   return { from: "data", data: bytesOf(given, param), name, param };
 }

@@ -1,5 +1,6 @@
 /** Reads the messages of an OpenAI request: the last user message, the system messages, and the conversation before. */
 import { z } from "zod";
+import { assertMessageFits, LONGEST_TEXT } from "../../../core/text-limits.ts";
 import { HttpError } from "../http/http-error.ts";
 import { fileOfPart, type PromptFile } from "./prompt-files.ts";
 
@@ -32,6 +33,7 @@ export function readPrompt(messages: readonly PromptMessage[], isNewAgent: boole
     throw new HttpError(400, "invalid_input", "There is no message of role user.", { param });
   }
   const text = textOf(message, `${param}[${last}].content`);
+  assertMessageFits({ text }, LONGEST_TEXT);
   const files = messages.flatMap((one, at) =>
     one.role === "user" && (isNewAgent ? at <= last : at === last) ? filesIn(one, `${param}[${at}].content`) : [],
   );

@@ -1,13 +1,13 @@
 /** `POST /v1/responses`: posts the last user message to an agent and answers in the format of the Responses API. */
 
 import { z } from "zod";
+import { largestBody } from "../auth/request-policy.ts";
 import type { Frame } from "../events/event-stream-writer.ts";
 import type { Answer } from "../messages/answer.ts";
 import { defineRoute } from "../routing/route.ts";
 import { answerRequest, commonFields, type Protocol } from "./answer-request.ts";
 import type { PostedQuestion } from "./ask.ts";
 import { responseId } from "./continued-conversation.ts";
-import { bodyLimit } from "./prompt-files.ts";
 import { contentSchema, type PromptMessage } from "./read-prompt.ts";
 import type { AnswerFrames } from "./stream-answer.ts";
 
@@ -36,7 +36,7 @@ export const responsesRoute = defineRoute({
   summary: "Send a message to a profile or an agent, in the format of the OpenAI Responses API",
   example: { model: "main", user: "ann", input: "hello" },
   body: responseSchema,
-  maxBody: bodyLimit,
+  maxBody: largestBody,
   accepts: true,
   answers: { status: 200, holds: "a response, or its events as server-sent events if `stream` is true" },
   async handle(call) {

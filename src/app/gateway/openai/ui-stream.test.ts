@@ -2,13 +2,16 @@
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lastText, modelResult } from "../../../../test/kit/model.ts";
-import type { Model } from "../../../core/ports/model.ts";
+import { pngOf } from "../../../adapters/files/samples.test-kit.ts";
+import type { Model, ModelRequest } from "../../../core/ports/model.ts";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "../gateway.test-kit.ts";
 
 let held: PromiseWithResolvers<void> | undefined;
 /** Thinks, answers in words, calls a tool if it is asked for the time, and waits in between if the test holds it. */
+const requests: ModelRequest[] = [];
 const model: Model = {
   async call(request, _signal, onEvent) {
+    requests.push(request);
     const text = lastText(request);
     if (text.includes("what time") && request.messages.at(-1)?.role !== "tool") {
       onEvent({ type: "text", delta: "Let me look." });
@@ -55,6 +58,21 @@ describe("useChat", () => {
       { type: "reasoning", text: "Hm.", state: "done" },
       { type: "text", text: "You said hello", state: "done" },
     ]);
+  });
+
+  it("sends files: an image as data, a text by its name", async () => {
+    const png = await pngOf(8, 8);
+    const url = `data:image/png;base64,${png.toString("base64")}`;
+    const note = `data:text/plain;base64,${Buffer.from("buy milk").toString("base64")}`;
+    const parts: UIMessage["parts"] = [
+      { type: "text", text: "look" },
+      { type: "file", mediaType: "image/png", filename: "a.png", url },
+      { type: "file", mediaType: "text/plain", filename: "note.txt", url: note },
+    ];
+    await last(await send("files", { id: "f1", role: "user", parts }));
+    const sent = requests.at(-1)?.messages.at(-1)?.content ?? [];
+    expect(sent).toContainEqual({ type: "image", mimeType: "image/png", data: png.toString("base64") });
+    expect(JSON.stringify(sent)).toMatch(/note\.txt.*buy milk/);
   });
 
   it("keeps one conversation per chat: the agent remembers it, and earlier messages are not sent twice", async () => {
@@ -136,9 +154,13 @@ describe("useChat", () => {
   it("refuses what it cannot do, and a token that may not", async () => {
     const body = { id: "c5", messages: [user("x")], trigger: "regenerate-message" };
     expect((await kit.ask({ method: "POST", path: "/api/chat", body })).json.error?.code).toBe("unsupported_trigger");
-    const file = { type: "file", mediaType: "image/png", url: "data:image/png;base64,aGk=" };
-    const withFile = { id: "c5", messages: [{ id: "f", role: "user", parts: [file] }] };
-    expect((await kit.ask({ method: "POST", path: "/api/chat", body: withFile })).status).toBe(400);
+    for (const part of [
+      { type: "file", mediaType: "image/png", url: "/etc/passwd" },
+      { type: "source-url", url: "x" },
+    ]) {
+      const withPart = { id: "c5", messages: [{ id: "f", role: "user", parts: [part] }] };
+      expect((await kit.ask({ method: "POST", path: "/api/chat", body: withPart })).status).toBe(400);
+    }
     const { token } = await kit.mint("read");
     expect(
       (await kit.ask({ method: "POST", path: "/api/chat", token, body: { ...body, trigger: undefined } })).status,

@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { SessionKey } from "../../../core/ids.ts";
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 import type { Principal } from "../auth/principal.ts";
+import { largestBody } from "../auth/request-policy.ts";
 import type { Frame } from "../events/event-stream-writer.ts";
 import { HttpError } from "../http/http-error.ts";
 import { ANSWERED, type Reply } from "../http/send-reply.ts";
@@ -37,13 +38,16 @@ const sendRoute = defineRoute({
     model: modelName,
     trigger: z.string().max(64).optional(),
   }),
+  maxBody: largestBody,
   accepts: true,
   answers: { status: 200, type: "text/event-stream", holds: "the chunks of a UI message stream" },
   handle(call) {
     const { id, messages, model, trigger } = call.body;
     if (trigger === "regenerate-message") throw noRegeneration();
     // The agent remembers the conversation: the messages before the last one are not sent again.
-    const last = messages.slice(-1).map(({ role, parts }) => ({ role, content: parts.filter(isContent) }));
+    const last = messages
+      .slice(-1)
+      .map(({ role, parts }) => ({ role, content: parts.filter(isContent).map(promptPart) }));
     const request = { model, user: userOf(call.principal, id), stream: true };
     call.outgoing.setHeader(UI_STREAM.name, UI_STREAM.value);
     return answerRequest({ ...call, body: request }, { messages: last, param: "messages" }, uiProtocol);
@@ -79,8 +83,12 @@ export const uiStreamRoutes: readonly Route[] = [sendRoute, resumeRoute];
 const userOf = ({ kind, user }: Principal, chat: string): string | undefined =>
   kind === "person" || user !== undefined ? undefined : chat;
 
-/** Steps are marks of the protocol; what is not text is refused by the reader of prompts. */
+/** Steps are marks of the protocol; what is neither text nor a file is refused by the reader of prompts. */
 const isContent = ({ type }: { readonly type: string }): boolean => type !== "step-start";
+
+/** A file of `useChat` has its content, or its address, in `url`. */
+const promptPart = ({ url, filename, ...part }: z.infer<typeof partSchema>): z.infer<typeof partSchema> =>
+  part.type === "file" ? { type: "input_file", file_url: url, filename } : part;
 
 const noRegeneration = (): HttpError =>
   new HttpError(400, "unsupported_trigger", "An answer cannot be written again here.", {

@@ -74,6 +74,8 @@ export interface Route<
   readonly bodyOptional?: boolean;
   /** The status of a successful answer, its content in one line, its media type if it is not JSON, and whether it is `{ items, next }`. */
   readonly answers: { readonly status: number; readonly holds: string; readonly type?: string; readonly list?: true };
+  /** A person's text that is too long becomes a file. Elsewhere it is refused. */
+  readonly longText?: "file";
   /** The route posts a message, and commits the `Idempotency-Key` with it. */
   readonly accepts?: boolean;
   handle(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply> | Reply;

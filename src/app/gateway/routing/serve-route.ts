@@ -1,7 +1,7 @@
 /** Serves one request with one route: authorise, read and check the input, call the handler, send its answer or error. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
-import { assertMessageFits } from "../../../core/text-limits.ts";
+import { assertMessageFits, LONGEST_TEXT } from "../../../core/text-limits.ts";
 import { ambientIdentity } from "../auth/ambient-identity.ts";
 import { authorise, bearerToken, type Caller, countFailure } from "../auth/authorise.ts";
 import { admitted } from "../auth/judge-request.ts";
@@ -56,7 +56,8 @@ export async function serveRoute(
     };
     // A request to the OpenAI API may repeat a whole conversation. Its own message is checked when it is accepted.
     if (route.body && route.tag !== "openai") {
-      assertMessageFits(call.body as object, context.config().limits.messageCharacters);
+      const { messageCharacters } = config.limits;
+      assertMessageFits(call.body as object, route.longText ? LONGEST_TEXT : messageCharacters);
     }
     // A hook checks its own secret and key.
     const isKeyed = route.method === "POST" && route.access !== "hook";
