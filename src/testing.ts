@@ -20,3 +20,4 @@ export {
 } from "./app/testing/model.ts";
 export { scripted } from "./app/testing/scripted.ts";
 export { type CommitOutcome, dieAt, faultyStore, memoryStore, type OnCommit } from "./app/testing/store.ts";
+export { silentLog } from "./core/ports/log.ts";

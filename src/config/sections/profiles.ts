@@ -53,7 +53,7 @@ const profileSchema = section({
   workspaceAccess: oneOf(WORKSPACE_ACCESS).optional(),
   limits: limitsSchema.optional(),
   /** Settings that a request of the OpenAI API may have. */
-  request: list(oneOf(["temperature", "response_format"])).optional(),
+  request: list(oneOf(["temperature", "response_format", "tools"])).optional(),
   subagents: profileSubagentsSchema.optional(),
   /** With this section the profile has a separate heartbeat. Missing fields are as in `heartbeat`. */
   heartbeat: profileHeartbeatSchema.optional(),

@@ -38,6 +38,12 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     /** Instead of the settings of the channel and the configuration; the agent's own settings come first. */
     queueDefault: queueSettingsSchema.partial().optional(),
     wishes: runOverridesSchema.optional(),
+    /** The entry that it continues. If the agent has gone on from there, it comes back first. */
+    after: z.string().min(1).optional(),
+    /** Results of calls that the caller has executed. */
+    toolResults: z
+      .array(z.object({ callId: z.string(), name: z.string(), text: z.string(), isError: z.boolean().optional() }))
+      .optional(),
     /** Messages of one person that come together become one prompt. `album`: parts of several files sent as one. */
     burst: z.enum(["text", "album"]).optional(),
     /** What the message is about, in a line: used instead of its text if it is dropped. */
@@ -209,9 +215,13 @@ export const isFromPerson = (body: MessageBody): boolean =>
 export const overridesOf = (body: MessageBody): RunOverrides | undefined =>
   body.kind === "user" || body.kind === "trigger" ? body.wishes : undefined;
 
-/** Whether a message has no text and no files, so that it needs no run. A promised run takes place in any case. */
+/** Whether a message has no text, files or results, so that it needs no run. A promised run takes place in any case. */
 export const saysNothing = ({ body, asRun }: Pick<NewMessage, "body" | "asRun">): boolean =>
-  body.kind === "user" && body.text.trim() === "" && !body.files?.length && asRun === undefined;
+  isEmptyBody(body) && !(body.kind === "user" && body.toolResults?.length) && asRun === undefined;
+
+/** Whether a message of a person has neither text nor files. */
+export const isEmptyBody = (body: MessageBody): boolean =>
+  body.kind === "user" && body.text.trim() === "" && !body.files?.length;
 
 /** Whether a message brings a yes for which the agent no longer waited: it is told so by a run (M31). */
 export const isLateYes = (body: MessageBody): boolean =>

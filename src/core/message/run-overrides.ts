@@ -13,6 +13,15 @@ export const runOverridesSchema = z
     temperature: z.number().min(0).max(2).optional(),
     /** Appended to the agent's system prompt. */
     extraSystemPrompt: z.string().min(1).optional(),
+    /**
+     * Tools that the caller executes: a call of one ends the run, and the caller sends its result with a later message. In this run
+     * one takes the place of a tool of the agent with the same name.
+     */
+    tools: z
+      .array(
+        z.object({ name: z.string().min(1), description: z.string(), parameters: z.record(z.string(), z.unknown()) }),
+      )
+      .optional(),
   })
   .readonly();
 export type RunOverrides = z.infer<typeof runOverridesSchema>;

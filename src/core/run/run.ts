@@ -100,6 +100,8 @@ export const runBodySchema = z.looseObject({
   /** What made the message it works on, if it was not a person: the job or hook and its slot (M22). */
   trigger: triggerSchema.optional(),
   calls: z.array(callRecordSchema),
+  /** What the model said with calls of tools that the caller executes. The run ends when its own calls of this turn are done. */
+  callerTurn: z.object({ text: z.string(), calls: z.array(pendingToolCallSchema) }).optional(),
   /** Model calls made so far; bounded by the iteration limit. */
   iterations: z.number().int(),
   /** How many answers in a row were cut off in the middle of their calls. */

@@ -40,7 +40,7 @@ export async function readPath(
   return { path: path.reverse(), skipped: skipped.reverse() };
 }
 
-/** Expands history into the messages a model is sent. */
+/** Expands history into messages. Their pairs are repaired when they are sent: the result of a call may still come. */
 export async function buildHistoryContext(
   store: StoreReader,
   agentId: AgentId,
@@ -48,7 +48,7 @@ export async function buildHistoryContext(
 ): Promise<HistoryContext> {
   const { path, skipped } = await readPath(store, agentId, leaf);
   const { messages, size } = contextOf(agentId, path);
-  return { messages: repairPairs(messages), size, skipped };
+  return { messages, size, skipped };
 }
 
 /** Pure: a path in, messages out. */

@@ -8,7 +8,7 @@ import type { FileReference } from "../../core/file-reference.ts";
 import { type Block, type Entry, entryLine, TRANSCRIPT_VERSION, type Untrusted } from "../../core/history/entry.ts";
 import { fileBlock } from "../../core/history/file-block.ts";
 import { type AgentId, type EntryId, entryId, type Ids, type RunId, type SessionId } from "../../core/ids.ts";
-import type { Message, MessageBody } from "../../core/message/message.ts";
+import { isEmptyBody, type Message, type MessageBody } from "../../core/message/message.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
 import type { Standing } from "../../core/rights/decide.ts";
 import { untrustedSource } from "../people/untrusted.ts";
@@ -114,10 +114,22 @@ export type SpeakerLine = (message: Message) => string | undefined;
 export function messageEntries(messages: readonly Message[], runId?: RunId, speakerOf?: SpeakerLine): EntryDraft[] {
   const entries: EntryDraft[] = [];
   for (const message of messages) {
+    const results = callerResults(message, runId);
     const entry = messageEntry(message, runId, speakerOf?.(message));
-    if (entry) entries.push(entry);
+    entries.push(...results);
+    // A message of results alone says nothing.
+    if (entry && (results.length === 0 || !isEmptyBody(message.body))) entries.push(entry);
   }
   return entries;
+}
+
+/** The results of calls that the sender of a message has executed. */
+function callerResults({ body, acceptedAt, seq }: Message, runId: RunId | undefined): EntryDraft[] {
+  if (body.kind !== "user" || !body.toolResults) return [];
+  return body.toolResults.map(({ callId, name, text: said, isError }) => ({
+    ...toolEntry({ callId, name, content: text(said), isError: isError ?? false }, acceptedAt, runId),
+    seqs: [seq],
+  }));
 }
 
 /** Several messages as one prompt. */
@@ -164,7 +176,7 @@ export interface ToolResult {
 }
 
 /** A tool's result is text from outside too: a page or file that contains the tag must not look like the engine. */
-export function toolEntry(result: ToolResult, at: number, runId: RunId): EntryDraft {
+export function toolEntry(result: ToolResult, at: number, runId: RunId | undefined): EntryDraft {
   return {
     type: "message",
     role: "tool",

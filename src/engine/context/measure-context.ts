@@ -35,7 +35,7 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
   const choice = overrides?.temperature === undefined ? chosen : { ...chosen, temperature: overrides.temperature };
   const limits = (await ports.contextLimits?.(agent, overrides, choice)) ?? DEFAULT_CONTEXT_LIMITS;
   const bounds: ContextBounds = { limits, thresholds: thresholdsOf(limits) };
-  const { tools, tokens } = wireTools(toolsFor(ports, agent, limits));
+  const { tools, tokens } = withCallerTools(run, wireTools(toolsFor(ports, agent, limits)));
   const overhead = estimateText(system) + tokens;
   const { context } = lease;
   context.overhead = overhead;
@@ -50,10 +50,18 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
 /** After the run has found tools: its next call is sent them too. */
 export function renewTools(ports: RunPorts, lease: AgentLease, run: LiveRun): void {
   if (!run.setup) return;
-  const { tools, tokens } = wireTools(toolsFor(ports, lease.record, run.setup.limits));
+  const { tools, tokens } = withCallerTools(run, wireTools(toolsFor(ports, lease.record, run.setup.limits)));
   const overhead = estimateText(run.setup.system) + tokens;
   lease.context.overhead = overhead;
   run.setup = { ...run.setup, tools, overhead };
+}
+
+/** The caller's tools come last; one takes the place of the agent's tool of the same name. */
+function withCallerTools({ body }: LiveRun, own: WireTools): WireTools {
+  const given = body.wishes?.tools ?? [];
+  if (given.length === 0) return own;
+  const tools = [...own.tools.filter(({ name }) => !given.some((tool) => tool.name === name)), ...given];
+  return { tools, tokens: estimateTools(tools) };
 }
 
 const toolsFor = (

@@ -50,6 +50,10 @@ export interface Ending {
   readonly also?: readonly Op[];
   readonly stopReason?: string;
   readonly compaction?: CompactResult;
+  /** The answer, if the last line of history need not be it. */
+  readonly answer?: Payload;
+  /** Calls that the caller executes. They have no result yet. */
+  readonly callerCalls?: RunBody["pendingToolCalls"];
 }
 
 const SETTLED: Readonly<Record<RunOutcome, Settlement["state"]>> = {
@@ -92,11 +96,12 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     lastPos: lease.nextPos + orphans.length + ending.entries.length - 1,
     error: ending.error,
     stopReason: ending.stopReason,
-    answer: answerToKeep(ending),
+    callerTurn: undefined,
+    answer: ending.answer ?? answerToKeep(ending),
     compaction: ending.compaction,
     pendingToolCalls:
       pending.length === 0
-        ? undefined
+        ? ending.callerCalls
         : pending.map(({ callId: id, name, arguments: args }) => ({ id, name, arguments: args })),
     systemPromptReport: run.setup?.report,
   };

@@ -14,29 +14,23 @@ import { alternateRoles, isRoleOrderError } from "../context/alternate-roles.ts"
 import type { BackgroundCompaction } from "../context/compaction/background-compaction.ts";
 import { COMPACTION_FAILED_TEXT, compactAsAsked } from "../context/compaction/compact-on-request.ts";
 import { ensureContextFits, type Room, recoverFromOverflow } from "../context/compaction/fit-context.ts";
-import { assistantEntry, chain, toolEntry } from "../context/entries.ts";
+import { assistantEntry } from "../context/entries.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun, RunExit } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { addUsage, stateAfterCall } from "../runtime/usage.ts";
-import { act, resultOf } from "./act.ts";
-import { textOutput } from "./call-tool.ts";
+import { act } from "./act.ts";
+import { commitThought } from "./commit-thought.ts";
 import { type Ending, finish } from "./finish.ts";
-import { commitIntent } from "./intend.ts";
-import { replyTexts, saidBeforeCalls } from "./reply-texts.ts";
+import { replyTexts } from "./reply-texts.ts";
 import { suspend } from "./suspend.ts";
 import { think } from "./think.ts";
-import { uniqueCalls, usedCallIds } from "./unique-calls.ts";
 
 export const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
 export const OVERFLOW_TEXT =
   "Context overflow: prompt too large for the model. Try again with less input or a larger-context model.";
 export const ROLE_ORDER_TEXT =
   "The model refused the order of the messages; begin a new session with /new, or try another model.";
-const MALFORMED_TEXT =
-  "Not executed: the arguments are not a complete JSON object. Make the call again with all of them.";
-const CUT_OFF_TEXT = "Not executed: the answer was cut off at its length limit, so the arguments may be incomplete.";
-
 const CUT_OFF_AGAIN_TEXT =
   "The model's answers were cut off at their length limit three times in a row. Ask for less at once, or raise the model's maxTokens.";
 /** A model that is cut off this often in a row would be cut off again, and each answer is paid for. */
@@ -112,6 +106,9 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, around: S
       continue;
     }
 
+    // The caller executes the other calls of this turn.
+    if (run.body.callerTurn) return handOver(ports, lease, run, run.body.callerTurn);
+
     // Steered messages enter here, before the next model call.
     if (run.body.iterations > 0) await between?.(run);
     if (run.signal.aborted) continue;
@@ -148,48 +145,6 @@ async function steps(ports: RunPorts, lease: AgentLease, run: LiveRun, around: S
   }
 }
 
-/** Commits the assistant's entry with its tool calls, and the intent to start the first of them. */
-async function commitThought(ports: RunPorts, lease: AgentLease, run: LiveRun, result: ModelResult): Promise<void> {
-  const at = ports.clock.now();
-  const agent = lease.record;
-  const cutOff = result.stopReason === "length";
-  const content = uniqueCalls(result.content, await usedCallIds(ports, lease, run), lease.nextPos);
-  const calls: CallRecord[] = [];
-  const entries = [assistantEntry({ ...result, content }, at, run.id)];
-  for (const block of content) {
-    if (block.type !== "toolCall") continue;
-    const { id: callId, name, arguments: given, malformed } = block;
-    const replay = ports.tools.find(agent, name)?.replay ?? "safe";
-    const call = { callId, name, arguments: given, replay, state: "asked" } as const;
-    const why = cutOff ? CUT_OFF_TEXT : malformed ? MALFORMED_TEXT : undefined;
-    if (why === undefined) calls.push(call);
-    else entries.push(toolEntry(resultOf(call, textOutput(why, true)), at, run.id));
-  }
-  const deliveries = saidBeforeCalls(ports, agent, run, content, at);
-  const bodyWith = (open: readonly CallRecord[]): RunBody => ({
-    ...run.body,
-    calls: [...open],
-    iterations: run.body.iterations + 1,
-    cutOffs: cutOff ? (run.body.cutOffs ?? 0) + 1 : undefined,
-    usage: addUsage(run.body.usage, result.usage),
-    deliveries: run.body.deliveries + deliveries.length,
-  });
-  const intent = await commitIntent(ports, lease, run, calls, (judged) => ({
-    site: "think",
-    ops: [
-      ...judged.ops,
-      ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
-      { op: "run.step", runId: run.id, body: bodyWith(judged.calls) },
-    ],
-    append: chain(ports.ids, lease, [...entries, ...judged.denials]),
-    state: stateAfterCall(lease.state, run.setup?.report, result),
-    run: run.guard(),
-  }));
-  run.answered(bodyWith(intent.calls));
-  if (deliveries.length > 0) ports.onDeliveries(deliveries, intent.results);
-  ports.events.emit(run.position, { type: "step" });
-}
-
 async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: ModelResult): Promise<RunExit> {
   run.body = {
     ...run.body,
@@ -207,6 +162,20 @@ async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: Mo
     isShortened: ports.settings.enforceFinalTag,
     reasoning: result.content.flatMap((block) => (block.type === "thinking" ? [block.thinking] : [])).join("\n"),
     stopReason: result.stopReason,
+  });
+}
+
+/** Ends a run whose next step is its caller's: the calls are in the result, and a later message brings what they return. */
+function handOver(
+  ports: RunPorts,
+  lease: AgentLease,
+  run: LiveRun,
+  { text, calls }: NonNullable<RunBody["callerTurn"]>,
+): Promise<RunExit> {
+  const payload = { text };
+  return ended(ports, lease, run, {
+    ...{ site: "rest.caller", outcome: "ok", entries: [], payload, answer: payload },
+    ...{ callerCalls: calls, stopReason: "tool_calls" },
   });
 }
 

@@ -16,6 +16,8 @@ export interface Answer {
   readonly text: string;
   readonly error?: { readonly kind: RunErrorKind | "queue"; readonly message: string; readonly retryable?: boolean };
   readonly stopReason?: string;
+  /** Calls of tools that the caller executes. */
+  readonly calls?: RunResult["meta"]["pendingToolCalls"];
   readonly usage?: Pick<Usage, "input" | "output" | "cacheRead" | "cacheWrite" | "totalTokens">;
 }
 
@@ -29,6 +31,7 @@ export function answerOfResult({ runId, agentId, outcome, payloads, meta }: RunR
     text: payloads.flatMap((payload) => (payload.isError ? [] : (payload.text ?? ""))).join("\n"),
     error: meta.error,
     stopReason: meta.stopReason,
+    calls: meta.stopReason === "tool_calls" ? meta.pendingToolCalls : undefined,
     usage: used && {
       input: used.input ?? 0,
       output: used.output ?? 0,

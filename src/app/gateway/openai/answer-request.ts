@@ -6,10 +6,10 @@ import type { Answer } from "../messages/answer.ts";
 import type { Call } from "../routing/route.ts";
 import { errorOfAnswer } from "./answer-error.ts";
 import { ask, type PostedQuestion } from "./ask.ts";
-import { continuedConversation } from "./continued-conversation.ts";
-import { type PromptMessage, readPrompt } from "./read-prompt.ts";
+import { continuedConversation, conversationOfResults } from "./continued-conversation.ts";
+import { type PromptMessage, readPrompt, resultsIn } from "./read-prompt.ts";
 import { assertFormat, formatPrompt, type RequestSettings, readSettings } from "./request-settings.ts";
-import { resolveConversation } from "./resolve-conversation.ts";
+import { type Conversation, resolveConversation } from "./resolve-conversation.ts";
 import { type AnswerFrames, streamAnswer } from "./stream-answer.ts";
 
 /** The fields that both APIs have. */
@@ -42,16 +42,18 @@ export async function answerRequest(
   const { store } = context.ports;
   const request = { model: body.model, user: body.user ?? undefined };
   const previous = body.previous_response_id;
-  const conversation =
-    typeof previous === "string"
-      ? await continuedConversation(store, principal, previous, request.user)
-      : await resolveConversation(context.config(), store, principal, request);
+  const given = resultsIn(prompt.messages, prompt.param);
+  const { conversation, results } =
+    given.length > 0
+      ? await conversationOfResults(store, principal, given, { user: request.user, previous })
+      : { results: undefined, conversation: await conversationNamed(call, request, previous) };
   const settings = readSettings(context.config(), conversation.profile, body as unknown as Record<string, unknown>);
   const { text, files, system } = readPrompt(prompt.messages, conversation.isNew, prompt.param);
   if (body.stream) assertStreamAllowed(call);
   const told = [system ?? [], formatPrompt(settings) ?? []].flat().join("\n\n");
-  const { temperature } = settings;
-  const asked = await ask(call, { conversation, text, files, temperature, system: told === "" ? undefined : told });
+  const { temperature, tools } = settings;
+  const said = { text, files, results, temperature, tools, system: told === "" ? undefined : told };
+  const asked = await ask(call, { conversation, ...said });
   const question = withFormat(asked, settings);
   if (body.stream) return await streamAnswer(call, question, protocol.frames(question, question.acceptedAt));
   const answer = await question.answer();
@@ -68,12 +70,21 @@ export async function answerRequest(
   };
 }
 
+const conversationNamed = (
+  { context, principal }: Pick<Call, "context" | "principal">,
+  request: { readonly model: string; readonly user: string | undefined },
+  previous: unknown,
+): Promise<Conversation> =>
+  typeof previous === "string"
+    ? continuedConversation(context.ports.store, principal, previous, request.user)
+    : resolveConversation(context.config(), context.ports.store, principal, request);
+
 /** An answer that is not of the form that was asked for is an error, whole and as a stream. */
 const withFormat = (question: PostedQuestion, settings: RequestSettings): PostedQuestion => ({
   ...question,
   async answer(onEvent) {
     const answer = await question.answer(onEvent);
-    if (!errorOfAnswer(answer)) await assertFormat(settings, answer.text);
+    if (!errorOfAnswer(answer) && !answer.calls) await assertFormat(settings, answer.text);
     return answer;
   },
 });

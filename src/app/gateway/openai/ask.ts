@@ -10,6 +10,7 @@ import { HttpError } from "../http/http-error.ts";
 import { acceptOnce } from "../messages/accept-once.ts";
 import { type Answer, answerOfResult, readAnswer } from "../messages/answer.ts";
 import type { Call } from "../routing/route.ts";
+import type { CallerTools, ToolResults } from "./caller-tools.ts";
 import { type PromptFile, storePromptFiles } from "./prompt-files.ts";
 import type { Conversation } from "./resolve-conversation.ts";
 
@@ -18,6 +19,10 @@ export interface Question {
   readonly text: string;
   readonly files?: readonly PromptFile[];
   readonly temperature?: number;
+  /** Tools that the client executes. */
+  readonly tools?: CallerTools;
+  /** What calls of such tools have returned. */
+  readonly results?: ToolResults;
   /** Added to the system prompt of this run only. */
   readonly system: string | undefined;
 }
@@ -35,7 +40,7 @@ export interface PostedQuestion {
 
 /** Durable when it resolves. */
 export async function ask(call: Call, question: Question): Promise<PostedQuestion> {
-  const { conversation, text, files = [], system, temperature } = question;
+  const { conversation, text, files = [], system, temperature, tools, results } = question;
   const { context } = call;
   const { clock, store } = context.ports;
   const { to, person, user, name } = conversation;
@@ -50,8 +55,11 @@ export async function ask(call: Call, question: Question): Promise<PostedQuestio
       files: await storePromptFiles(call, files, { person }),
       queue: { mode: "queue" as const },
       sender: user === undefined ? undefined : { id: user },
-      wishes:
-        system === undefined && temperature === undefined ? undefined : { extraSystemPrompt: system, temperature },
+      wishes: [system, temperature, tools].every((wish) => wish === undefined)
+        ? undefined
+        : { extraSystemPrompt: system, temperature, tools },
+      after: conversation.after,
+      toolResults: results,
     },
   });
   const speaker = { person, isNamed: user !== undefined };

@@ -7,6 +7,7 @@ import type { Answer } from "../messages/answer.ts";
 import { defineRoute } from "../routing/route.ts";
 import { answerRequest, commonFields, type Protocol } from "./answer-request.ts";
 import type { PostedQuestion } from "./ask.ts";
+import { callsIn } from "./caller-tools.ts";
 import { messageSchema } from "./read-prompt.ts";
 import type { AnswerFrames } from "./stream-answer.ts";
 
@@ -41,7 +42,7 @@ const chatProtocol = (request: ChatRequest): Protocol => ({
     choices: [
       {
         index: 0,
-        message: { role: "assistant", content: answer.text, refusal: null },
+        message: messageOf(answer),
         logprobs: null,
         finish_reason: finishReason(answer),
       },
@@ -61,6 +62,9 @@ function chunkFrames(request: ChatRequest, question: PostedQuestion, createdAt: 
     start: () => [frame(chunk({ role: "assistant", content: "" }))],
     text: (piece) => ({ joinKey: "text", text: piece, render: (all) => chunk({ content: all }) }),
     end: (answer) => [
+      ...(answer.calls
+        ? [frame(chunk({ tool_calls: toolCalls(answer).map((one, index) => ({ index, ...one })) }))]
+        : []),
       frame(chunk({}, finishReason(answer))),
       ...(request.stream_options?.include_usage
         ? [frame(data({ ...common, choices: [], usage: usageOf(answer) }))]
@@ -77,7 +81,16 @@ const commonPart = ({ model }: ChatRequest, { agentId, seq }: PostedQuestion, cr
   model,
 });
 
-const finishReason = ({ stopReason }: Answer): string => (stopReason === "length" ? "length" : "stop");
+function messageOf(answer: Answer): object {
+  const said = { role: "assistant", content: answer.text, refusal: null };
+  return answer.calls ? { ...said, content: answer.text || null, tool_calls: toolCalls(answer) } : said;
+}
+
+const toolCalls = (answer: Answer) =>
+  callsIn(answer).map(({ id, ...called }) => ({ id, type: "function", function: called }));
+
+const finishReason = ({ stopReason, calls }: Answer): string =>
+  calls ? "tool_calls" : stopReason === "length" ? "length" : "stop";
 
 function usageOf({ usage }: Answer): object {
   const prompt = (usage?.input ?? 0) + (usage?.cacheRead ?? 0) + (usage?.cacheWrite ?? 0);

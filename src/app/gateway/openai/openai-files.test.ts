@@ -109,9 +109,7 @@ describe("chat completions", () => {
 
   it("refuse what no agent follows, and say what to do", async () => {
     const text = [{ type: "text", text: "hi" }] as OpenAI.ChatCompletionContentPart[];
-    const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
     for (const [more, message] of [
-      [{ tools }, "tools is not supported. Agents use their own tools"],
       [{ top_p: 0.5 }, "top_p is not supported"],
       [{ seed: 1 }, "seed is not supported"],
       [{ model: "strict", temperature: 0 }, 'The profile "strict" does not allow temperature. Leave it out, or add'],
@@ -167,8 +165,6 @@ describe("responses", () => {
     for await (const _ of stream);
     expect((await stream.finalResponse()).output_text).toBe("I see.");
     expect(JSON.stringify(requests.at(-1)?.messages)).toContain("who am I?");
-    const again = openai.responses.create({ model: "main", input: "x", previous_response_id: first.id });
-    await expect(again).rejects.toMatchObject({ status: 409, code: "conversation_moved_on" });
   });
 
   it("do not continue another person's conversation, nor one that does not exist", async () => {

@@ -2,12 +2,24 @@
 import { z } from "zod";
 import { assertMessageFits, LONGEST_TEXT } from "../../../core/text-limits.ts";
 import { HttpError } from "../http/http-error.ts";
+import type { GivenResult } from "./caller-tools.ts";
 import { fileOfPart, type PromptFile } from "./prompt-files.ts";
 
 const partSchema = z.looseObject({ type: z.string().max(64), text: z.string().optional() });
 export const contentSchema = z.union([z.string(), z.array(partSchema).max(1_000)]).nullish();
 
-export const messageSchema = z.looseObject({ role: z.string().max(32), content: contentSchema });
+const callSchema = z.looseObject({
+  function: z.looseObject({ name: z.string().max(64), arguments: z.string() }).optional(),
+});
+
+export const messageSchema = z.looseObject({
+  role: z.string().max(32),
+  content: contentSchema,
+  /** Role `assistant`: the calls that the client executed. */
+  tool_calls: z.array(callSchema).max(1_000).nullish(),
+  /** Role `tool`: the call that this is the result of. */
+  tool_call_id: z.string().max(256).nullish(),
+});
 export type PromptMessage = z.infer<typeof messageSchema>;
 
 export interface Prompt {
@@ -29,6 +41,10 @@ const FILE_PARTS: readonly string[] = ["image_url", "input_image", "file", "inpu
 export function readPrompt(messages: readonly PromptMessage[], isNewAgent: boolean, param: string): Prompt {
   const last = messages.findLastIndex(({ role }) => role === "user");
   const message = messages[last];
+  // Results of calls say what comes next; a person need not say anything more.
+  const known = messages.findLastIndex(({ role }) => role === "assistant" || role === "tool");
+  if (last <= known && resultsIn(messages, param).length > 0)
+    return { text: "", files: [], system: systemOf(messages, param) };
   if (!message) {
     throw new HttpError(400, "invalid_input", "There is no message of role user.", { param });
   }
@@ -42,21 +58,40 @@ export function readPrompt(messages: readonly PromptMessage[], isNewAgent: boole
       param: `${param}[${last}].content`,
     });
   }
+  const earlier = isNewAgent ? earlierText(messages.slice(0, last), param) : [];
+  return { text, files, system: systemOf(messages, param, earlier) };
+}
+
+function systemOf(messages: readonly PromptMessage[], param: string, more: readonly string[] = []): string | undefined {
   const system = messages.flatMap((one, at) =>
     one.role === "system" || one.role === "developer" ? [textOf(one, `${param}[${at}].content`)] : [],
   );
-  const earlier = isNewAgent ? earlierText(messages.slice(0, last), param) : [];
-  const all = [...system, ...earlier].filter((part) => part.trim() !== "");
-  return { text, files, system: all.length === 0 ? undefined : all.join("\n\n") };
+  const all = [...system, ...more].filter((part) => part.trim() !== "");
+  return all.length === 0 ? undefined : all.join("\n\n");
 }
 
+/** The results of calls since the last answer. Earlier ones are known. */
+export function resultsIn(messages: readonly PromptMessage[], param: string): readonly GivenResult[] {
+  const answered = messages.findLastIndex(({ role }) => role === "assistant");
+  return messages.flatMap((one, at) => {
+    if (one.role !== "tool" || at < answered) return [];
+    const path = `${param}[${at}]`;
+    return [{ id: one.tool_call_id ?? "", text: textOf(one, `${path}.content`), param: path }];
+  });
+}
+
+const EARLIER: Readonly<Record<string, string>> = { user: "User", assistant: "You", tool: "Result of a tool" };
 export const EARLIER_TITLE = "# The conversation so far";
 
 function earlierText(messages: readonly PromptMessage[], param: string): readonly string[] {
   const lines = messages.flatMap((one, at) => {
-    if (one.role !== "user" && one.role !== "assistant") return [];
+    const who = EARLIER[one.role];
+    if (who === undefined) return [];
     const text = textOf(one, `${param}[${at}].content`);
-    return text.trim() === "" ? [] : [`${one.role === "user" ? "User" : "You"}: ${text}`];
+    const calls = (one.tool_calls ?? []).flatMap(({ function: called }) =>
+      called ? [`You called ${called.name}(${called.arguments})`] : [],
+    );
+    return [...(text.trim() === "" ? [] : [`${who}: ${text}`]), ...calls];
   });
   return lines.length === 0 ? [] : [[EARLIER_TITLE, ...lines].join("\n")];
 }

@@ -4,6 +4,7 @@
  */
 import type { Config } from "../../../config/config-schema.ts";
 import { HttpError } from "../http/http-error.ts";
+import { type CallerTools, readTools } from "./caller-tools.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -11,6 +12,8 @@ export interface RequestSettings {
   readonly temperature?: number;
   /** The answer must be JSON; `schema`: of this form. */
   readonly json?: { readonly schema?: Fields };
+  /** Tools that the client executes. */
+  readonly tools?: CallerTools;
 }
 
 /** Fields that change an answer and that no agent follows; each with the values that change nothing. */
@@ -30,26 +33,41 @@ const UNSUPPORTED: Readonly<Record<string, (value: unknown) => boolean>> = {
   conversation: () => false,
   prompt: () => false,
   truncation: (value) => value === "disabled" || value === "auto",
+  functions: (value) => isEmpty(value),
+  function_call: (value) => value === "auto" || value === "none",
+  parallel_tool_calls: (value) => value === true,
 };
-
-/** The agent's own limits hold; a caller's number only says how much it wants to read. */
-const TOOLS = ["tools", "functions", "tool_choice", "function_call"] as const;
 
 export function readSettings({ profiles }: Pick<Config, "profiles">, profile: string, body: Fields): RequestSettings {
   for (const [field, changesNothing] of Object.entries(UNSUPPORTED)) {
     const value = body[field];
-    if (value !== undefined && value !== null && !changesNothing(value)) throw unsupported(field, "Leave it out.");
-  }
-  for (const field of TOOLS) {
-    const value = body[field];
-    if (value === undefined || value === null || isEmpty(value) || value === "auto" || value === "none") continue;
-    throw unsupported(field, "Agents use their own tools: add one with defineTool, an MCP server or a connector.");
+    if (value !== undefined && value !== null && !changesNothing(value)) {
+      throw unsupported(field, HINTS[field] ?? "Leave it out.");
+    }
   }
   const allowed = profiles[profile]?.request ?? DEFAULT_REQUEST;
-  return { temperature: temperatureOf(body, profile, allowed), json: jsonOf(body, profile, allowed) };
+  return {
+    temperature: temperatureOf(body, profile, allowed),
+    json: jsonOf(body, profile, allowed),
+    tools: toolsOf(body, profile, allowed),
+  };
 }
 
-export const DEFAULT_REQUEST: readonly string[] = ["temperature", "response_format"];
+const HINTS: Readonly<Record<string, string>> = {
+  functions: "Send tools instead.",
+  parallel_tool_calls: "Leave it out: an answer may have several calls.",
+};
+
+export const DEFAULT_REQUEST: readonly string[] = ["temperature", "response_format", "tools"];
+
+function toolsOf({ tools, tool_choice: choice }: Fields, profile: string, allowed: readonly string[]) {
+  if (choice !== undefined && choice !== null && choice !== "auto" && choice !== "none") {
+    throw unsupported("tool_choice", "Send auto or none; the agent decides which tools it uses.");
+  }
+  if (tools === undefined || tools === null || isEmpty(tools) || choice === "none") return undefined;
+  if (!allowed.includes("tools")) throw notAllowed("tools", profile);
+  return readTools(tools);
+}
 
 const isEmpty = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0;

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Config } from "../../../config/config-schema.ts";
+import type { EntryId } from "../../../core/ids.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import type { Store } from "../../../core/store/store.ts";
 import type { Address } from "../../../engine/agents/message-ingress.ts";
@@ -23,6 +24,8 @@ export interface Conversation {
   readonly profile: string;
   /** The request creates its own agent, which has no history. */
   readonly isNew: boolean;
+  /** The entry that it continues. Absent: the last one. */
+  readonly after?: EntryId;
 }
 
 export async function resolveConversation(

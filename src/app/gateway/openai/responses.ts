@@ -7,6 +7,7 @@ import type { Answer } from "../messages/answer.ts";
 import { defineRoute } from "../routing/route.ts";
 import { answerRequest, commonFields, type Protocol } from "./answer-request.ts";
 import type { PostedQuestion } from "./ask.ts";
+import { callsIn } from "./caller-tools.ts";
 import { responseId } from "./continued-conversation.ts";
 import { contentSchema, type PromptMessage } from "./read-prompt.ts";
 import type { AnswerFrames } from "./stream-answer.ts";
@@ -15,6 +16,10 @@ const itemSchema = z.looseObject({
   type: z.string().max(64).optional(),
   role: z.string().max(32).optional(),
   content: contentSchema,
+  call_id: z.string().max(256).optional(),
+  name: z.string().max(64).optional(),
+  arguments: z.string().optional(),
+  output: contentSchema,
 });
 
 const responseSchema = z.looseObject({
@@ -48,6 +53,11 @@ function messagesOf({ input, instructions }: ResponseRequest): readonly PromptMe
   const items = typeof input === "string" ? [{ role: "user", content: input }] : input;
   const messages = items.flatMap((item): readonly PromptMessage[] => {
     const type = "type" in item ? item.type : undefined;
+    if (type === "function_call_output") return [{ role: "tool", tool_call_id: item.call_id, content: item.output }];
+    if (type === "function_call") {
+      const called = { name: item.name ?? "", arguments: item.arguments ?? "" };
+      return [{ role: "assistant", content: null, tool_calls: [{ function: called }] }];
+    }
     if (type !== undefined && type !== "message") return [];
     return [{ role: item.role ?? "user", content: item.content }];
   });
@@ -87,7 +97,17 @@ function eventFrames(request: ResponseRequest, question: PostedQuestion, created
       event("response.output_text.done", { ...place, text: answer.text, logprobs: [] }),
       event("response.content_part.done", { ...place, part: textPart(answer.text) }),
       event("response.output_item.done", { output_index: 0, item: itemOf(question, answer.text) }),
-      event("response.completed", { response: responseOf(request, question, createdAt, answer) }),
+      ...callItems(answer).flatMap((item, at) => {
+        const where = { item_id: item.id, output_index: at + 1 };
+        const begun = { ...item, arguments: "", status: "in_progress" };
+        return [
+          event("response.output_item.added", { output_index: at + 1, item: begun }),
+          event("response.function_call_arguments.delta", { ...where, delta: item.arguments }),
+          event("response.function_call_arguments.done", { ...where, name: item.name, arguments: item.arguments }),
+          event("response.output_item.done", { output_index: at + 1, item }),
+        ];
+      }),
+      event("response.completed", { response: responseOf(request, question, createdAt, answer, true) }),
     ],
     failure: ({ error: { code, message } }) => [
       event("response.failed", { response: { ...started, status: "failed", error: { code, message } } }),
@@ -105,9 +125,22 @@ const itemOf = (question: PostedQuestion, text: string) => ({
   content: [textPart(text)],
 });
 
-/** Without an answer: the response while the run is in progress. */
-function responseOf(request: ResponseRequest, question: PostedQuestion, createdAt: number, answer: Answer | undefined) {
+const callItems = (answer: Answer) =>
+  callsIn(answer).map(({ id, name, arguments: args }) => ({
+    ...{ id: id.replace(/^call_/, "fc_"), type: "function_call", status: "completed" },
+    ...{ call_id: id, name, arguments: args },
+  }));
+
+/** Without an answer: the response while the run is in progress. `announced`: a stream has its message, also an empty one. */
+function responseOf(
+  request: ResponseRequest,
+  question: PostedQuestion,
+  createdAt: number,
+  answer: Answer | undefined,
+  announced = false,
+) {
   const isCut = answer?.stopReason === "length";
+  const isSaid = announced || !answer?.calls || answer.text !== "";
   return {
     id: responseId(question),
     object: "response",
@@ -118,13 +151,13 @@ function responseOf(request: ResponseRequest, question: PostedQuestion, createdA
     instructions: request.instructions ?? null,
     metadata: {},
     model: request.model,
-    output: answer ? [itemOf(question, answer.text)] : [],
-    parallel_tool_calls: false,
+    output: answer ? [...(isSaid ? [itemOf(question, answer.text)] : []), ...callItems(answer)] : [],
+    parallel_tool_calls: true,
     previous_response_id: request.previous_response_id ?? null,
     temperature: null,
     top_p: null,
     tool_choice: "auto",
-    tools: [],
+    tools: request.tools ?? [],
     user: request.user ?? null,
     usage: answer ? usageOf(answer) : null,
   };

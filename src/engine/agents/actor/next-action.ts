@@ -8,7 +8,7 @@ import { isSilent, type Message } from "../../../core/message/message.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { discardWaiting, type RecoveryParts, recoverRun } from "../recovery/recover-run.ts";
 import { changeSettings } from "../sessions/change-settings.ts";
-import { goBack } from "../sessions/go-back.ts";
+import { goBack, goTo } from "../sessions/go-back.ts";
 import { replaceStaleSession, resetSession } from "../sessions/reset-session.ts";
 import { updatePermanentAgent } from "../sessions/update-permanent-agent.ts";
 import type { ActorHost } from "./actor-host.ts";
@@ -70,7 +70,9 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
       return stop(parts, lease, choice.message);
     case "settle":
       return handleCommand(parts, lease, choice.message, choice.reason);
-    case "run":
+    case "run": {
+      const moved = await followMessage(parts, lease, choice.messages);
+      if (moved) return moved;
       if (isSessionStale(host, lease, choice.messages, now)) {
         driver.background?.stop();
         await replaceStaleSession(ports, lease);
@@ -78,7 +80,24 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
       }
       if (choice.messages[0]?.body.kind !== "compact" && (await driver.flush(lease))) return afterRun(lease);
       return driver.take(lease, choice, seen);
+    }
   }
+}
+
+/** A message that continues an entry: the agent goes there first. Undefined if it is there, or if no message names one. */
+async function followMessage(
+  parts: ActorParts,
+  lease: AgentLease,
+  messages: readonly Message[],
+): Promise<Next | undefined> {
+  const message = messages.findLast(({ body }) => body.kind === "user" && body.after !== undefined);
+  if (!message) return undefined;
+  const went = await goTo(parts.host.ports, lease, message);
+  if (went === "there") return undefined;
+  // The summary in progress may be about entries that are left.
+  parts.driver.background?.stop();
+  if (went === "gone") settled(parts, [message]);
+  return "reload";
 }
 
 /** The agent's run waits for a person. Without a message the agent is released; a silent one keeps it held, and at rest. */
@@ -181,5 +200,7 @@ function isSessionStale(
 ): boolean {
   const last = state.lastInteractionAt;
   if (last === undefined || !messages.some(({ body }) => body.kind === "user")) return false;
+  // Such a message continues this session, however old it is.
+  if (messages.some(({ body }) => body.kind === "user" && body.after !== undefined)) return false;
   return host.isStale({ ...record, state }, last, now);
 }

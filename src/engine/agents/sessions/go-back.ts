@@ -11,7 +11,7 @@ import { withSpeakers } from "../../people/run-behalf.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { belongingOf } from "../../runtime/belonging.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { settleCommand } from "../actor/inbox-steps.ts";
+import { settle, settleCommand } from "../actor/inbox-steps.ts";
 
 export const WENT_BACK_TEXT = "Went back.";
 
@@ -34,4 +34,26 @@ export async function goBack(ports: RunPorts, lease: AgentLease, message: Messag
   const state = summary ? withSpeakers(own, lease.state, [message]) : undefined;
   const beside = { ops: branched.ops, state };
   await settleCommand(ports, lease, message, { site: "branch", reason, text: WENT_BACK_TEXT }, beside);
+}
+
+export const GONE_TEXT = "The conversation began a new session after the answer that this message continues.";
+
+/**
+ * Goes to the entry that a message continues, before the message is taken. The message waits until then, so a crash in between
+ * repeats a step that changes nothing. `gone`: the entry is of an earlier session, and the message was discarded.
+ */
+export async function goTo(ports: RunPorts, lease: AgentLease, message: Message): Promise<"there" | "moved" | "gone"> {
+  const after = message.body.kind === "user" ? message.body.after : undefined;
+  const { agentId, sessionId, nextPos, leaf } = lease;
+  if (after === undefined || after === leaf) return "there";
+  const { entries } = await readSession(ports.store, agentId, sessionId);
+  try {
+    const { ops } = branchFrom(ports.ids, { entries, nextPos, leaf, at: ports.clock.now() }, after as EntryId);
+    await lease.commit({ site: "branch.follow", ops });
+    return "moved";
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    await settle(ports, lease, "branch.gone", [message], "discarded", GONE_TEXT);
+    return "gone";
+  }
 }
