@@ -48,7 +48,10 @@ describe("a document is sent", () => {
     const server = await startWire(api, () => ({ text: "An invoice." }));
     try {
       expect((await send({ ...MODEL, api, baseUrl: server.baseUrl })).stopReason).toBe("stop");
-      const { messages, input } = server.received[0]?.body as Record<string, { role: string; content: object[] }[]>;
+      const { messages, input } = (server.received[0]?.body ?? {}) as Record<
+        string,
+        { role: string; content: object[] }[]
+      >;
       const content = (messages ?? input)?.find(({ role }) => role === "user")?.content ?? [];
       expect(content).toHaveLength(3);
       expect(content[1]).toMatchObject({ text: LINE });

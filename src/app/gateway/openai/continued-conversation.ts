@@ -53,7 +53,7 @@ export async function conversationOfResults(
     () => noCall(given[0]),
   );
   const message = await store.message(agent.id, run.body.seqs.at(-1) ?? 0);
-  if (!message || message.body.kind !== "user") throw noCall(given[0]);
+  if (message?.body.kind !== "user") throw noCall(given[0]);
   if (
     typeof previous === "string" &&
     !run.body.seqs.some((seq) => responseId({ agentId: agent.id, seq }) === previous)
