@@ -14,6 +14,11 @@ const start = (): TestTerminal =>
     env: { ROOKERY_HOME: undefined, PATH: process.env.PATH },
   });
 
+const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
 let terminal: TestTerminal;
 beforeAll(async () => {
   writeFileSync(join(root, "alpha.txt"), "what alpha says");
@@ -68,7 +73,7 @@ describe("typing", () => {
     await terminal.until("/verbose full");
     terminal.type(KEYS.enter);
     await terminal.until("⚙");
-    await ask("what time is it", /✓ current_time[\s\S]*\n {4}\w+day/u);
+    await ask("what time is it", /✓ current_time \d+ ms[\s\S]*\n {4}\w+day/u);
     await ask("/verbose off", /⚙[\s\S]*⚙/u);
   });
 
@@ -83,6 +88,15 @@ describe("typing", () => {
     terminal.type('@"');
     await terminal.until("two words.txt");
     await clear();
+  });
+
+  it("sends a picture that is named by its path, as a terminal writes it when it is dropped there", async () => {
+    writeFileSync(join(root, "my cat.png"), PIXEL);
+    await ask(
+      `${join(root, "my cat.png").replaceAll(" ", "\\ ")} is my cat`,
+      /\+ my cat\.png \(image\/png, \d+ bytes\)/u,
+    );
+    await ask("@missing.png is no file", "You said: @missing.png is no file");
   });
 
   it("takes several lines, and shows a long paste as a marker", async () => {
@@ -101,9 +115,8 @@ describe("conversations", () => {
   it("are opened by name, and another one shows that it has something unread", async () => {
     await ask("/open work", / work ·/u);
     await ask("in the background, what time is it", "completed successfully");
-    // Not even accepted yet: it is sent all the same.
-    terminal.say("one more");
-    terminal.say("/open main");
+    // Not even accepted yet: it is sent all the same. Typed at once, so that the other one is open when the answer comes.
+    terminal.type(`one more${KEYS.enter}/open main${KEYS.enter}`);
     await terminal.until(/ main ·/u);
     await terminal.until("1 unread");
     terminal.type("\u0014");

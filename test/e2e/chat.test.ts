@@ -1,217 +1,277 @@
-/** The chat in a real terminal, beside a real engine whose model the test controls. */
+/**
+ * The chat in a real terminal, beside a real engine whose model the test controls. All tests use one terminal, each in a
+ * conversation of its own, also over the death of the engine.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { KEYS, MAIN, type TerminalOptions, TestTerminal } from "../kit/terminal.ts";
-import { api, echo, type FakeModel, fakeModel, type ModelCall, type Served, serve } from "./serving.ts";
+import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
+import { callTool, holdCalls, isAfterTool, think, times } from "./chat-kit.ts";
+import { api, echo, type FakeModel, fakeModel, type Served, serve } from "./serving.ts";
 
 let model: FakeModel;
 let served: Served;
+let chat: TestTerminal;
 beforeAll(async () => {
   model = await fakeModel();
   served = await serve(model, { more: { queue: { mode: "collect", debounceMs: 0 } } });
+  chat = new TestTerminal({ args: [MAIN, "chat", "start", "--home", served.home], env: { K: "k" } });
+  await chat.until("● idle");
 });
 afterAll(async () => {
+  await chat.close();
   await served.stop();
   await model.close();
 });
 
-let open: TestTerminal[] = [];
-let name = 0;
-afterEach(async () => {
-  for (const terminal of open) await terminal.close();
-  open = [];
+let count = 0;
+afterEach(() => {
   model.script = echo;
 });
 
-/** A chat in a conversation of its own. */
-function chat(options: Partial<TerminalOptions> = {}): TestTerminal {
-  name += 1;
-  const args = [MAIN, "chat", `talk${name}`, "--home", served.home];
-  const terminal = new TestTerminal({ args, env: { K: "k", ...options.env }, ...options });
-  open.push(terminal);
-  return terminal;
+/** A new conversation on the same screen. */
+async function begin(): Promise<void> {
+  count += 1;
+  chat.say(`/open talk${count}`);
+  await chat.until(new RegExp(`Try[\\s\\S]* talk${count} ·[^\\n]*● idle`, "u"));
 }
 
-const times = (text: string, part: string): number => text.split(part).length - 1;
-const hold = (): { calls: ModelCall[] } => {
-  const calls: ModelCall[] = [];
-  model.script = (call) => calls.push(call);
-  return { calls };
-};
-const called = async (calls: readonly ModelCall[], count: number): Promise<ModelCall> => {
-  while (calls.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
-  return calls[count - 1] as ModelCall;
-};
+/** Says something and waits for the answer. */
+async function ask(text: string, answer: string | RegExp): Promise<string> {
+  chat.say(text);
+  await chat.until(answer);
+  return chat.until("● idle");
+}
 
 describe("a conversation in the terminal", () => {
   it("shows an answer while it is written, as markdown, and what runs below it", async () => {
-    const { calls } = hold();
-    const terminal = chat();
-    await terminal.until("● idle");
-    terminal.say("hello");
-    const call = await called(calls, 1);
+    const held = holdCalls(model);
+    await begin();
+    chat.say("hello");
+    const call = await held.nth(1);
     call.say("# Title\n\nSome **bold** text\n\n```ts\nconst a = 1;\n```\n\n- one\n- two\n\nand the en");
-    const text = await terminal.until("and the en");
+    const text = await chat.until("and the en");
     expect(text).toContain("❯ hello");
     expect(text).toContain("writing");
     expect(text).toContain("    const a = 1;");
     expect(text).not.toContain("**bold**");
     call.say("d.");
     call.end();
-    await terminal.until(/and the end\.[\s\S]*● idle/u);
-    expect(times(terminal.text, "and the end")).toBe(1);
+    await chat.until(/and the end\.[\s\S]*● idle/u);
+    expect(times(chat.text, "and the end")).toBe(1);
   });
 
   it("takes a message during a run, says where it went, and answers it once", async () => {
-    const { calls } = hold();
-    const terminal = chat();
-    await terminal.until("● idle");
-    terminal.say("first");
-    const call = await called(calls, 1);
+    const held = holdCalls(model);
+    await begin();
+    chat.say("first");
+    const call = await held.nth(1);
     call.say("working");
-    await terminal.until("working");
-    terminal.say("second");
-    await terminal.until(/❯ second\n\s+↳ waits for the run, then joins one prompt/u);
+    await chat.until("working");
+    chat.say("second");
+    await chat.until(/❯ second\n\s+↳ waits for the run, then joins one prompt/u);
+    expect(chat.text).toContain("1 waiting");
     call.end();
-    const next = await called(calls, 2);
+    const next = await held.nth(2);
     expect(next.prompt).toContain("second");
     next.say("both done");
     next.end();
-    const text = await terminal.until(/both done[\s\S]*● idle/u);
+    const text = await chat.until(/both done[\s\S]*● idle/u);
     expect([times(text, "❯ second"), times(text, "↳")]).toEqual([1, 0]);
   });
 
-  it("stops a run with Escape and keeps what it said", async () => {
-    const { calls } = hold();
-    const terminal = chat();
-    await terminal.until("● idle");
-    terminal.say("long story");
-    (await called(calls, 1)).say("Once upon a time");
-    await terminal.until("esc stops");
-    terminal.type(KEYS.escape);
-    const text = await terminal.until(/── stopped/u);
-    expect(text).toContain("Once upon a time");
+  it("steers a run: the message enters it at its next step", async () => {
+    const held = holdCalls(model);
+    await begin();
+    await ask("/queue steer", "⚙");
+    await chat.until(/· steer/u);
+    chat.say("look around");
+    const call = await held.nth(1);
+    await chat.until("thinking");
+    chat.say("and be quick");
+    await chat.until(/❯ and be quick\n\s+↳ enters the run at its next step/u);
+    callTool(call, "current_time", {});
+    const next = await held.nth(2);
+    expect(next.body.messages.map(({ role }) => role).slice(-2)).toEqual(["tool", "user"]);
+    expect(next.prompt).toContain("and be quick");
+    next.say("quickly done");
+    next.end();
+    const text = await chat.until(/quickly done[\s\S]*● idle/u);
+    expect([times(text, "❯ and be quick"), times(text, "↳")]).toEqual([1, 0]);
+    expect(text).toMatch(/✓ current_time \d+ ms/u);
   });
 
-  it("loses nothing and shows nothing twice when the engine is killed under it (L1, L12)", async () => {
-    const { calls } = hold();
-    const terminal = chat();
-    await terminal.until("● idle");
-    terminal.say("question one");
-    (await called(calls, 1)).say("half an ans");
-    await terminal.until("half an ans");
+  it("shows thoughts if they are on, while they come and afterwards, and hides them if they are off", async () => {
+    const held = holdCalls(model);
+    await begin();
+    await ask("/reasoning on", "⚙");
+    chat.say("a riddle");
+    const call = await held.nth(1);
+    think(call, "Perhaps it is a mirror");
+    await chat.until("Perhaps it is a mirror");
+    call.say("A mirror.");
+    call.end();
+    await chat.until(/Perhaps it is a mirror[\s\S]*A mirror\.[\s\S]*● idle/u);
+    await ask("/reasoning off", /⚙[\s\S]*⚙/u);
+    await chat.until((text) => !text.includes("Perhaps") && text.includes("A mirror."));
+  });
+
+  it("stops a run with Escape and keeps what it said", async () => {
+    const held = holdCalls(model);
+    await begin();
+    chat.say("long story");
+    (await held.nth(1)).say("Once upon a time");
+    await chat.until(/Once upon a time[\s\S]*esc stops/u);
+    chat.type(KEYS.escape);
+    const text = await chat.until(/── stopped/u);
+    expect(text).toContain("Once upon a time");
+    expect(text).toContain("(cut off here)");
+  });
+
+  it("loses nothing and shows nothing twice when the engine is killed under it and returns (L1, L12)", async () => {
+    const held = holdCalls(model);
+    await begin();
+    chat.say("question one");
+    (await held.nth(1)).say("half an ans");
+    await chat.until("half an ans");
     served.process.kill("SIGKILL");
-    await terminal.until("○ engine away");
-    terminal.say("question two");
-    await terminal.until("is sent when the engine is back");
+    await chat.until("○ engine away");
+    chat.say("question two");
+    await chat.until("is sent when the engine is back");
     model.script = (call) => {
       call.say(call.prompt.includes("two") ? "answer two" : "answer one");
       call.end();
     };
     served = await served.crash();
-    const text = await terminal.until((now) => now.includes("answer two") && now.includes("● idle"));
+    const text = await chat.until((now) => now.includes("answer two") && now.includes("● idle"), 30_000);
     const counts = ["❯ question one", "❯ question two", "answer one", "answer two", "half an ans"];
-    expect(counts.map((part) => times(text, part))).toEqual([1, 1, 1, 1, 0]);
+    expect(counts.map((one) => times(text, one))).toEqual([1, 1, 1, 1, 0]);
     const prompts = model.calls.filter(({ prompt }) => prompt.includes("question two"));
     expect(prompts).toHaveLength(1);
   });
 });
 
 describe("the screen", () => {
-  it("is not changed by escape codes in an answer, in a title or in what a person typed", async () => {
-    const hostile = "safe\u001b[2J\u001b[H\u001b]0;owned\u0007\u001b[31mred\u009b31m\u001b[?1049l\u202egnp \u0000end";
-    model.script = (call) => {
-      call.say(hostile);
-      call.end();
-    };
-    const terminal = chat();
-    const titles: string[] = [];
-    terminal.terminal.onTitleChange((title) => titles.push(title));
-    await terminal.until("● idle");
-    terminal.say("hello");
-    const text = await terminal.until(/safered.*end/u);
-    expect(text).toContain("❯ hello");
-    expect(titles).not.toContain("owned");
-    expect(terminal.terminal.buffer.active.type).toBe("alternate");
-    expect(text).not.toMatch(/\u202e/u);
-  });
+  /** Clears, moves, retitles, leaves the screen, turns the writing around, and asks for an answer. */
+  const HOSTILE =
+    "safe\u001b[2J\u001b[H\u001b]0;owned\u0007\u001b[31mred\u009b31m\u001b[?1049l\u001b[6n\u202egnp \u0000end";
 
-  it("has no colours with NO_COLOR", async () => {
+  it("is not changed by escape codes in an answer, a tool's result, arguments, a question or what a person typed", async () => {
+    writeFileSync(join(served.home, "workspace", "evil.txt"), HOSTILE);
+    const titles: string[] = [];
+    const listening = chat.terminal.onTitleChange((title) => titles.push(title));
+    await begin();
+    await ask("/verbose full", "⚙");
     model.script = (call) => {
-      call.say("# Head\n\n`code` and **bold**\n\n```js\nreturn 1\n```");
-      call.end();
+      if (isAfterTool(call)) {
+        call.say(HOSTILE);
+        call.end();
+      } else callTool(call, "read", { path: "evil.txt", [`x\u001b[2J`]: HOSTILE });
     };
-    const terminal = chat({ env: { NO_COLOR: "1" } });
-    await terminal.until("● idle");
-    terminal.say("hi");
-    await terminal.until("return 1");
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape codes.
-    expect(terminal.written).not.toMatch(/\u001b\[(?:[0-9;]*;)?(?:3[0-7]|4[0-7]|9[0-7]|38;|48;)[0-9;]*m/u);
+    chat.paste(`typed\u001b[2J\u001b]0;owned\u0007 text`);
+    chat.type(KEYS.enter);
+    await chat.until(/read[\s\S]*safered[\s\S]*● idle/u);
+    expect(chat.text).toMatch(/safered.*end/u);
+    expect(titles).not.toContain("owned");
+    expect(chat.terminal.buffer.active.type).toBe("alternate");
+    expect(chat.text).not.toMatch(/\u202e/u);
+    expect(chat.text).toMatch(/ talk\d+ ·/u);
+    listening.dispose();
   });
 
   it.each([
     [40, 12],
     [80, 24],
-  ])("fits %s columns and %s rows, also with wide and combining characters", async (cols, rows) => {
+  ])("fits %s columns and %s rows, with wide and combining characters, typed and answered", async (cols, rows) => {
     model.script = (call) => {
       call.say(
         "漢字かな交じり文 👩‍👩‍👧‍👦 e\u0301e\u0301 ｆｕｌｌ und Donaudampfschifffahrtsgesellschaftskapitän fertig",
       );
       call.end();
     };
-    const terminal = chat({ cols, rows });
-    await terminal.until("idle");
-    terminal.say("wide 漢字");
-    const text = await terminal.until("fertig");
-    expect(text).toContain("漢字");
+    await begin();
+    chat.resize(cols, rows);
+    await chat.until(() => chat.screen().at(-1)?.includes("idle") === true);
+    chat.type("wide 漢字 e\u0301");
+    await chat.until("wide 漢字 e\u0301");
+    chat.type(KEYS.enter);
+    const text = await chat.until(/fertig[\s\S]*idle/u);
+    expect(text).toContain("❯ wide 漢字 e\u0301");
+    expect(text).toContain("漢字かな交じり文");
+    // The status line stays whole on the last row, and no row is wider than the screen.
+    expect(chat.screen().at(-1)).toMatch(/^ talk\d+ .*● idle$/u);
+    chat.resize(80, 24);
+    await chat.until(() => /● idle$/u.test(chat.screen()[23] ?? ""));
   });
 
   it("follows a change of its size while an answer is written", async () => {
-    const { calls } = hold();
-    const terminal = chat();
-    await terminal.until("● idle");
-    terminal.say("go");
-    const call = await called(calls, 1);
+    const held = holdCalls(model);
+    await begin();
+    chat.say("go");
+    const call = await held.nth(1);
     call.say("one two three four five six seven eight nine ten eleven twelve thirteen fourteen");
-    await terminal.until("fourteen");
-    terminal.resize(40, 12);
-    await terminal.until(/nine ten[\s\S]*\n[\s\S]*fourteen/u);
+    await chat.until("fourteen");
+    chat.resize(40, 12);
+    await chat.until(/nine ten[\s\S]*\n[\s\S]*fourteen/u);
     call.say(" fifteen");
     call.end();
-    terminal.resize(100, 30);
-    await terminal.until(/thirteen fourteen fifteen[\s\S]*● idle/u);
+    chat.resize(100, 30);
+    await chat.until(/thirteen fourteen fifteen[\s\S]*● idle/u);
+    chat.resize(80, 24);
+    await chat.until(() => /● idle$/u.test(chat.screen()[23] ?? ""));
   });
 });
 
 describe("a question about a call", () => {
-  it("of a guest is asked in place, and the call happens after a yes", async () => {
+  /** The agent runs the command that it is told. */
+  const obeys = (): void => {
     model.script = (call) => {
-      const isResult = call.body.messages.at(-1)?.role === "tool";
-      if (isResult) {
-        call.say("it is done");
+      if (isAfterTool(call)) {
+        call.say("That is over.");
         call.end();
-        return;
-      }
-      const tool = { index: 0, id: "c1", function: { name: "write", arguments: '{"path":"a.txt","content":"x"}' } };
-      const choice = (delta: object, finish_reason: string | null) =>
-        `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-      call.response.write(choice({ tool_calls: [tool] }, null));
-      call.response.end(`${choice({}, "tool_calls")}data: [DONE]\n\n`);
+      } else callTool(call, "exec", { command: call.prompt.replace(/^run: /u, "") });
     };
-    await api(served, "/api/people", { method: "POST", body: { id: "ann", accounts: ["api:ann"] } });
-    await api(served, "/api/people/ann/grants", { method: "POST", body: { subject: "write", verdict: "ask" } });
-    const terminal = chat();
-    await terminal.until("● idle");
-    const path = `/api/agents/${encodeURIComponent("agent:main:api:dm:ann")}/messages`;
-    await api(served, path, { method: "POST", body: { text: "write it", sender: { id: "ann" } } });
-    const text = await terminal.until("wants to use write");
-    expect(text).toContain("path: a.txt");
-    await terminal.until("yes, this once");
-    // A key that comes at once was meant for the input.
-    await new Promise((resolve) => setTimeout(resolve, 450));
-    terminal.type("y");
-    await terminal.until((now) => !now.includes("wants to use write"));
-    const agent = encodeURIComponent("agent:main:api:dm:ann");
-    const answered = async (): Promise<string> => JSON.stringify(await api(served, `/api/agents/${agent}/history`));
-    while (!(await answered()).includes("it is done")) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  const isOver =
+    (n: number) =>
+    (now: string): boolean =>
+      times(now, "That is over.") === n && now.includes("● idle") && !now.includes("wants to use");
+
+  it("is asked in place, and no means no", async () => {
+    obeys();
+    await begin();
+    chat.say("run: shipit one");
+    const text = await chat.until("y yes, this once");
+    expect(text).toContain("command: shipit one");
+    expect(text).toContain("1 to approve");
+    chat.type("n");
+    await chat.until(isOver(1));
+    expect(chat.text).toContain("✗ exec");
   });
+
+  it.each([
+    ["c", "this call", "exec(shipit two)", "run: shipit two", "run: shipit tow"],
+    ["p", "this prefix", "exec(deliver now *)", "run: deliver now two", "run: deliver later two"],
+    ["t", "this tool", "exec", "run: install it", undefined],
+  ])(
+    "is answered for always: %s stores the rule of %s, which covers no more",
+    async (key, width, rule, first, other) => {
+      obeys();
+      await begin();
+      chat.say(first);
+      await chat.until("y yes, this once");
+      chat.type("a");
+      await chat.until(new RegExp(`${key} ${width}\\s+${rule.replaceAll(/[()*]/gu, "\\$&")} for owner`, "u"));
+      chat.type(key);
+      await chat.until(isOver(1));
+      expect(JSON.stringify(await api(served, "/api/permissions"))).toContain(JSON.stringify(rule));
+      chat.say(first);
+      await chat.until(isOver(2));
+      if (other === undefined) return;
+      chat.say(other);
+      await chat.until("y yes, this once");
+      chat.type("n");
+      await chat.until(isOver(3));
+    },
+  );
 });

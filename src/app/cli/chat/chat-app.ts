@@ -14,6 +14,7 @@ import { completionOf } from "./completion.ts";
 import { conversationNamed } from "./conversation-name.ts";
 import { firstScreen } from "./first-screen.ts";
 import type { InputHistory } from "./input-history.ts";
+import { errorLine } from "./insist.ts";
 import { type ChatActions, LOCAL_COMMANDS, localCommand, ONLY_THE_OWNER } from "./local-commands.ts";
 import { followMailbox } from "./mailbox.ts";
 import { OtherAgents } from "./other-agents.ts";
@@ -190,7 +191,7 @@ export class ChatApp {
     return {
       ...{ session: this.#session, cwd: this.#options.cwd },
       pickAgent: () => this.#pickAgent(),
-      open: (name) => this.#open(conversationNamed(name)),
+      open: (name) => void this.#open(conversationNamed(name)),
       goBack: () => this.#goBack(),
       search: () => {
         if (!this.#screen.search()) this.#session.notice("On the normal screen, use the search of your terminal.");
@@ -199,24 +200,29 @@ export class ChatApp {
     };
   }
 
-  /** Another conversation on the same screen. */
-  #open(conversation: Conversation): void {
-    void this.#session.leave();
-    this.#session = this.#newSession(conversation);
-    const session = this.#session;
-    void session.attempt(async () => {
+  /** Another conversation on the same screen. If there is none like that, the last one again. */
+  async #open(conversation: Conversation): Promise<void> {
+    const last = this.#session;
+    void last.leave();
+    const session = this.#newSession(conversation);
+    this.#session = session;
+    this.#screen.draw();
+    try {
       await session.open();
       if (session.agentId !== undefined) this.#others.opened(session.agentId);
       this.#screen.scroll.scrollToEnd();
-    });
-    this.#screen.draw();
+    } catch (error) {
+      if (this.#session !== session || this.#closing.signal.aborted) return;
+      if (last.info) await this.#open(last.conversation);
+      this.#session.notice(errorLine(error), { isError: true });
+    }
   }
 
   async #pickAgent(): Promise<void> {
     const { items, conversationOf } = await agentChoices(this.#others);
     this.#pick("conversations and agents", items, "There are none yet.", (id) => {
       const conversation = conversationOf(id);
-      if (conversation) this.#open(conversation);
+      if (conversation) void this.#open(conversation);
     });
   }
 
