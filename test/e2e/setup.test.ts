@@ -1,7 +1,9 @@
 /** `rookery setup`: with flags, repeated, and with its questions in a real terminal. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
@@ -125,9 +127,29 @@ describe("setup of a channel", () => {
   });
 });
 
+it("installs the service with a flag, once, however often it is repeated", async () => {
+  const [home, bin] = [join(root, "served"), join(root, "bin")];
+  mkdirSync(bin);
+  const calls = join(root, "systemctl.txt");
+  writeFileSync(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >> '${calls}'\n`, { mode: 0o755 });
+  // The unit belongs to the person, whose directory is another one here.
+  const env = { ...process.env, HOME: root, PATH: `${bin}:${process.env.PATH}`, NO_COLOR: "1" };
+  const again = () =>
+    promisify(execFile)(process.execPath, [MAIN, "setup", "--yes", "--home", home, "--service", "yes"], { env });
+  for (const { stdout } of [await again(), await again()]) {
+    expect(stdout).toContain("service remove");
+    expect(stdout).toContain("Ready.");
+  }
+  expect(readFileSync(calls, "utf8")).toMatch(/--user enable --now rookery/u);
+  const units = readdirSync(join(root, ".config", "systemd", "user"));
+  expect(units).toHaveLength(1);
+  expect(readFileSync(join(root, ".config", "systemd", "user", units[0] ?? ""), "utf8")).toContain(home);
+});
+
 it("asks its questions at a terminal, and a cancelled one changes nothing", async () => {
   const home = join(root, "four");
-  const start = () => new TestTerminal({ args: [MAIN, "setup", "--home", home], env: { PATH: process.env.PATH } });
+  const start = () =>
+    new TestTerminal({ args: [MAIN, "setup", "--home", home], env: { PATH: process.env.PATH, HOME: root } });
   const cancelled = start();
   await cancelled.until("Which model answers?");
   cancelled.type(KEYS.ctrlC);
@@ -145,6 +167,8 @@ it("asks its questions at a terminal, and a cancelled one changes nothing", asyn
   await terminal.until("briefing every morning");
   terminal.type(KEYS.enter);
   await terminal.until("Talk to it from your phone?");
+  terminal.type(KEYS.enter);
+  await terminal.until("Keep it running in the background");
   terminal.type(KEYS.enter);
   await terminal.until("Ready.");
   expect(user(home)).toContain("- Call me: Ann");

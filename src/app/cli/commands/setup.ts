@@ -15,7 +15,7 @@ import { printResult } from "../print.ts";
 import { readSecret } from "../read-secret.ts";
 import { addBriefing, BRIEFING_NAME, findBriefing } from "../setup/briefing.ts";
 import { answersOf, SETUP_OPTIONS, type SetupAnswers } from "../setup/options.ts";
-import { connectTelegram, hasCommand, runOther } from "../setup/other-commands.ts";
+import { connectTelegram, runOther } from "../setup/other-commands.ts";
 import { askQuestions, type SetupDefaults } from "../setup/questions.ts";
 import { testModel } from "../setup/test-model.ts";
 import {
@@ -85,7 +85,7 @@ async function defaultsOf(context: SetupContext): Promise<SetupDefaults> {
     hasBriefing: await hasBriefing(context),
     logins: [],
     isConnected: await isConnected(context),
-    hasService: hasCommand("service") ? false : undefined,
+    hasService: await hasService(context),
   };
 }
 
@@ -103,6 +103,11 @@ async function packagesOf(context: SetupContext, answer: "yes" | "ask" | "no"): 
 
 const isConnected = async ({ loadConfig }: SetupContext): Promise<boolean> =>
   Object.entries((await loadConfig()).config.connectors).some(([name, one]) => kindOfAccount(name, one) === "telegram");
+
+async function hasService({ home, env }: SetupContext): Promise<boolean> {
+  const { serviceStatus } = await import("../../operations/service/service.ts");
+  return (await serviceStatus({ home, env })).installed;
+}
 
 /** A home without a database has none. */
 const hasBriefing = (context: SetupContext): Promise<boolean> =>

@@ -1,7 +1,6 @@
 /** Parts of setup that are commands of their own: they ask and say what they always do, on the same home. */
 import { resolveHome } from "../../../config/paths.ts";
 import type { CommandContext } from "../command.ts";
-import { REGISTRY } from "../registry.ts";
 import { runCli } from "../router.ts";
 import type { SetupFlags } from "./options.ts";
 
@@ -25,5 +24,3 @@ export const connectTelegram = (flags: SetupFlags): readonly string[] => [
 
 const flagOf = (name: string, value: string | undefined): readonly string[] =>
   value === undefined ? [] : [`--${name}`, value];
-
-export const hasCommand = (name: string): boolean => Object.hasOwn(REGISTRY, name);

@@ -15,8 +15,7 @@ export interface SetupDefaults {
   /** The providers that a person can log in to, with the account that is needed. */
   readonly logins: readonly { readonly provider: string; readonly account: string }[];
   readonly isConnected: boolean;
-  /** Undefined: there are no services here. */
-  readonly hasService: boolean | undefined;
+  readonly hasService: boolean;
 }
 
 /** Throws a `UsageError` if the person cancels: nothing is changed then. */
@@ -109,6 +108,6 @@ async function askChannel(asker: Asker, { isConnected }: SetupDefaults): Promise
 }
 
 async function askService(asker: Asker, { hasService }: SetupDefaults): Promise<boolean | undefined> {
-  if (hasService !== false) return undefined;
+  if (hasService) return undefined;
   return asker.confirm("Keep it running in the background, also after you log in again? It is a service of yours.");
 }
