@@ -5,7 +5,7 @@
 
 import type { Conversation } from "../agent/address.ts";
 import type { SendDecision } from "../agent/send-policy.ts";
-import type { DeliveryContext, Payload, SendingClass } from "../delivery/delivery.ts";
+import type { Button, DeliveryContext, Payload, SendingClass } from "../delivery/delivery.ts";
 import type { FileReference } from "../file-reference.ts";
 import type { AgentId, DeliveryId, MessageId, RunId } from "../ids.ts";
 import type { IncomingMessage } from "../message/incoming-message.ts";
@@ -79,6 +79,14 @@ export type PressedButton = Conversation & {
   readonly delivery: DeliveryContext;
 };
 
+export interface PressResult {
+  readonly say: string;
+  /** The buttons have no use any more. */
+  readonly done: boolean;
+  /** They are shown instead of the ones that were there. */
+  readonly buttons?: readonly Button[];
+}
+
 /** What a connector may call. Both calls are durable when they resolve. After a rejection the connector must not acknowledge. */
 export interface ConnectorHost {
   accept(message: IncomingMessage): Promise<Accepted>;
@@ -89,8 +97,8 @@ export interface ConnectorHost {
   ): Promise<Accepted | undefined>;
   /** Ends the run of this conversation that `matches` names. Durable when it resolves; false if it has ended (M28). */
   stopRun?(conversation: Conversation, matches: (runId: RunId) => boolean): Promise<boolean>;
-  /** A person pressed a button. Durable when it resolves with what the person is told; `done`: it has no use any more. */
-  press?(press: PressedButton): Promise<{ readonly say: string; readonly done: boolean }>;
+  /** A person pressed a button. Durable when it resolves with what the person is told. */
+  press?(press: PressedButton): Promise<PressResult>;
   /** Records something that needs no answer, such as a reaction. Durable when it resolves. */
   note?(message: IncomingMessage): Promise<Accepted>;
   /** Whether this group wants to be answered without being addressed; undefined: as the account says. */

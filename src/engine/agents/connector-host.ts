@@ -16,6 +16,7 @@ import type {
   ConnectorHost,
   IncomingCommand,
   PressedButton,
+  PressResult,
 } from "../../core/ports/connector.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../core/text-limits.ts";
 import type { CommandParts } from "../commands/chat-command.ts";
@@ -54,7 +55,7 @@ export interface Conversations {
   agentAt(to: ReturnType<AddressOf>): Promise<AgentRecord | undefined>;
   /** False if it has ended. */
   abort(runId: RunId): Promise<boolean>;
-  press(button: PressedButton): Promise<{ readonly say: string; readonly done: boolean }>;
+  press(button: PressedButton): Promise<PressResult>;
 }
 
 export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";

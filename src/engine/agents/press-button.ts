@@ -6,9 +6,11 @@
 import { ConflictError, errorText, RookeryError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
-import type { PressedButton } from "../../core/ports/connector.ts";
-import { parseApprovalId } from "../../core/rights/approval.ts";
+import type { PressedButton, PressResult } from "../../core/ports/connector.ts";
+import { type ApprovalId, parseApprovalId } from "../../core/rights/approval.ts";
+import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
 import type { Approvals } from "../approvals/approvals.ts";
+import { approvalButtons, widthButtons } from "../approvals/question.ts";
 import type { Directory } from "../people/directory.ts";
 import { answerText, isAskedAt, openQuestion } from "../people/open-question.ts";
 import type { PostRequest } from "./message-ingress.ts";
@@ -16,21 +18,16 @@ import type { PostRequest } from "./message-ingress.ts";
 export interface PressDeps {
   readonly store: { fact(key: string): Promise<string | undefined> };
   readonly directory: Directory;
-  readonly approvals: Pick<Approvals, "decide">;
+  readonly approvals: Pick<Approvals, "decide" | "get" | "widths">;
   post(request: PostRequest): Promise<unknown>;
 }
 
-interface Pressed {
-  readonly say: string;
-  readonly done: boolean;
-}
+const GONE: PressResult = { say: "This question is no longer open.", done: true };
 
-const GONE: Pressed = { say: "This question is no longer open.", done: true };
-
-export async function pressButton(deps: PressDeps, press: PressedButton): Promise<Pressed> {
+export async function pressButton(deps: PressDeps, press: PressedButton): Promise<PressResult> {
   const [kind, id = "", answer = ""] = press.token.split(":");
   try {
-    if (kind === "a") return await decideApproval(deps, press, id, answer === "y");
+    if (kind === "a") return await answerApproval(deps, press, id, answer);
     if (kind === "q") return await choose(deps, press, id, Number(answer));
     return GONE;
   } catch (error) {
@@ -40,21 +37,36 @@ export async function pressButton(deps: PressDeps, press: PressedButton): Promis
   }
 }
 
-async function decideApproval(
+/** `y` yes once, `n` no, a width: yes for always in this width, `w` shows the widths, `b` goes back. */
+async function answerApproval(
   deps: PressDeps,
   press: PressedButton,
   given: string,
-  approve: boolean,
-): Promise<Pressed> {
+  answer: string,
+): Promise<PressResult> {
   const id = parseApprovalId(given);
   if (id === undefined) return GONE;
   const now = await deps.directory.now();
   const person: PersonId = now.sender(press.connector, press.userId);
-  const { tool, state } = await deps.approvals.decide(id, { approve }, { person, surface: press.connector });
-  return { say: `${tool} is ${state === "denied" ? "denied" : "approved"}.`, done: true };
+  if (answer === "w" || answer === "b") return showWidths(deps, id, person, answer === "w");
+  const always = RULE_WIDTHS.find((width) => width === answer);
+  const approve = answer === "y" || always !== undefined;
+  const { tool, state } = await deps.approvals.decide(id, { approve, always }, { person, surface: press.connector });
+  const how = state === "denied" ? "denied" : always === undefined ? "approved" : `approved, always for this ${always}`;
+  return { say: `${tool} is ${how}.`, done: true };
 }
 
-async function choose(deps: PressDeps, press: PressedButton, id: string, index: number): Promise<Pressed> {
+/** Only who may read the question is shown its rules. Nothing is decided. */
+async function showWidths(deps: PressDeps, id: ApprovalId, person: PersonId, open: boolean): Promise<PressResult> {
+  const approval = await deps.approvals.get(id, person);
+  if (approval.state !== "pending") return GONE;
+  if (!open) return { say: "", done: false, buttons: approvalButtons(approval) };
+  const buttons = widthButtons(id, await deps.approvals.widths(approval));
+  if (buttons.length > 1) return { say: "Choose what to allow from now on.", done: false, buttons };
+  return { say: "No rule can be stored for this call. Say yes once.", done: false };
+}
+
+async function choose(deps: PressDeps, press: PressedButton, id: string, index: number): Promise<PressResult> {
   const stored = /^[0-9a-f]{24}$/u.test(id) ? await openQuestion(deps.store, id) : undefined;
   const choice = stored?.question.choices[index];
   // A button works in the chat it was shown in.

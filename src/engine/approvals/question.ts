@@ -5,10 +5,14 @@ import type { Button } from "../../core/delivery/delivery.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { JudgedRun } from "../../core/ports/gate.ts";
 import { type ApprovalId, approvalIdOf, type NewApproval } from "../../core/rights/approval.ts";
+import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
+import type { AlwaysWidths } from "./always-rules.ts";
 import type { HeldCall } from "./settle-asked.ts";
 
 /** Of the arguments in a question. */
 const MAX_SHOWN = 2_000;
+/** Of a button. */
+const MAX_LABEL = 64;
 
 export interface Asking {
   readonly agent: AgentRecord;
@@ -57,7 +61,19 @@ export const questionText = ({ id, prompt, dueAt }: NewApproval): string =>
 /** The token of a button names the question, which is stored, and the answer. */
 export const approvalButtons = ({ id }: Pick<NewApproval, "id">): readonly Button[] => [
   { label: "Yes, once", token: `a:${id}:y`, style: "yes" },
+  { label: "Yes, always …", token: `a:${id}:w` },
   { label: "No", token: `a:${id}:n`, style: "no" },
+];
+
+/** The three widths of "always", each with the rule that it would store. A width without a rule is left out. */
+export const widthButtons = (id: ApprovalId, widths: AlwaysWidths): readonly Button[] => [
+  ...RULE_WIDTHS.flatMap((width): readonly Button[] => {
+    const rules = widths[width];
+    if ("not" in rules) return [];
+    const texts = [...new Set(rules.map(({ allow }) => allow))].join(", ");
+    return [{ label: cutText(`Always, this ${width}: ${texts}`, MAX_LABEL), token: `a:${id}:${width}`, style: "yes" }];
+  }),
+  { label: "Back", token: `a:${id}:b` },
 ];
 
 /** What the run's person reads if someone else decides: the run waits, and the person may say no. */

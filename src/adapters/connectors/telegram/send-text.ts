@@ -69,7 +69,7 @@ function placeOf({ target, payload }: OutgoingDelivery): Place {
 }
 
 /** One button in each row: labels may be long. */
-const keyboardOf = (buttons: readonly Button[]): InlineKeyboardMarkup => ({
+export const keyboardOf = (buttons: readonly Button[]): InlineKeyboardMarkup => ({
   inline_keyboard: buttons.map(({ label, token, style }) => [
     { text: label, callback_data: token, style: style && STYLES[style] },
   ]),

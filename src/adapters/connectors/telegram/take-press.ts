@@ -1,6 +1,7 @@
 /** A person pressed a button: the answer is stored, the person is told, and a button that is used up disappears. */
 import type { BotApi } from "./bot-api.ts";
 import type { ReadPress } from "./read-update.ts";
+import { keyboardOf } from "./send-text.ts";
 import { conversationOf, type TakeIn } from "./take-in.ts";
 import { TELEGRAM_CHANNEL } from "./telegram-kind.ts";
 
@@ -21,5 +22,7 @@ export async function takePress(
     delivery,
   });
   void api.call("answerCallbackQuery", { callback_query_id: press.pressId, text: pressed?.say.slice(0, MAX_SHOWN) });
-  if (pressed?.done) void api.call("editMessageReplyMarkup", { chat_id: chatId, message_id: Number(messageId) });
+  if (!pressed?.done && !pressed?.buttons) return;
+  const reply_markup = pressed.buttons && keyboardOf(pressed.buttons);
+  void api.call("editMessageReplyMarkup", { chat_id: chatId, message_id: Number(messageId), reply_markup });
 }

@@ -132,8 +132,8 @@ describe("a call that waits for a yes", () => {
       15_000,
     );
     const question = fake.sent.findLast(({ chat, args }) => chat === String(OWNER) && args.reply_markup !== undefined);
-    const [yes] = buttonsOf(question);
-    if (!yes) throw new TypeError("no buttons");
+    const [yes, always] = buttonsOf(question);
+    if (!yes || !always) throw new TypeError("no buttons");
     expect(yes.style).toBe("success");
     const before = fake.answered.length;
     fake.press(77, question?.id ?? 0, yes.callback_data);
@@ -144,5 +144,57 @@ describe("a call that waits for a yes", () => {
     fake.press(OWNER, question?.id ?? 0, yes.callback_data);
     await fake.until(() => answers() === answered + 1, 15_000);
     expect(fake.answered.at(-1)?.text).toBe("current_time is approved.");
+  });
+
+  it("is answered for always in one of three widths, each shown with its rule, by the owner only", async () => {
+    const count = (): number => fake.textsTo(42).filter((text) => text.startsWith("then: ")).length;
+    const ask = async (): Promise<{ readonly id: number; readonly token: (label: string) => string }> => {
+      const before = fake.sent.length;
+      fake.say(42, call("current_time", {}));
+      const isQuestion = ({ chat, args }: { chat: string; args: Record<string, unknown> }): boolean =>
+        chat === String(OWNER) && args.reply_markup !== undefined;
+      await fake.until(() => fake.sent.slice(before).some(isQuestion), 15_000);
+      const id = fake.sent.findLast(isQuestion)?.id ?? 0;
+      return { id, token: (label) => buttonsIn(id).find(({ text }) => text.startsWith(label))?.callback_data ?? "" };
+    };
+    const buttonsIn = (id: number): readonly (SentButton & { readonly text: string })[] => {
+      const edited = fake.calls.findLast(
+        ({ method, args }) => method === "editMessageReplyMarkup" && args.message_id === id,
+      );
+      const message = fake.sent.find((one) => one.id === id);
+      return buttonsOf(edited ?? message) as readonly (SentButton & { readonly text: string })[];
+    };
+    const press = async (user: number, id: number, token: string): Promise<string> => {
+      const before = fake.answered.length;
+      fake.press(user, id, token);
+      await fake.until(() => fake.answered.length > before);
+      return String(fake.answered.at(-1)?.text);
+    };
+    const { id, token } = await ask();
+    // The guest is not shown the rules, and no one else.
+    await press(77, id, token("Yes, always"));
+    expect(buttonsIn(id).map(({ text }) => text)).toEqual(["Yes, once", "Yes, always …", "No"]);
+    expect(await press(OWNER, id, token("Yes, always"))).toBe("Choose what to allow from now on.");
+    await fake.until(() => buttonsIn(id).length === 4);
+    expect(buttonsIn(id).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^Always, this call: current_time/u),
+      expect.stringMatching(/^Always, this prefix: current_time/u),
+      expect.stringMatching(/^Always, this tool: current_time/u),
+      "Back",
+    ]);
+    await press(OWNER, id, token("Back"));
+    await fake.until(() => buttonsIn(id).length === 3);
+    await press(OWNER, id, token("Yes, always"));
+    await fake.until(() => buttonsIn(id).length === 4);
+    const widest = token("Always, this tool");
+    expect(await press(42, id, widest)).toContain("Only the owner");
+    const answered = count();
+    expect(await press(OWNER, id, widest)).toBe("current_time is approved, always for this tool.");
+    await fake.until(() => count() === answered + 1, 15_000);
+    // The next call is not asked about.
+    fake.say(42, call("current_time", {}));
+    await fake.until(() => count() === answered + 2, 15_000);
+    const grants = (await rookery.people.get("ann")).grants;
+    expect(JSON.stringify(grants)).toContain('"allow":"current_time"');
   });
 });
