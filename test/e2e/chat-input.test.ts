@@ -2,9 +2,11 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const root = mkdtempSync(join(tmpdir(), "rookery-chat-"));
 const home = join(root, "home");
 const start = (): TestTerminal =>
@@ -130,6 +132,10 @@ describe("conversations", () => {
   });
 
   it("show their agents, messages and deliveries", async () => {
+    terminal.say("/agents");
+    await terminal.until(/conversations and agents[\s\S]*subagent/u);
+    terminal.type(KEYS.escape);
+    await terminal.until((text) => !text.includes("type to filter"));
     await ask("/tree", "[subagent]");
     await ask("/inbox", /answered\s+what time is it|answered\s+pasted/u);
     await ask("/outbox", /◆ outbox/u);
@@ -152,6 +158,10 @@ describe("conversations", () => {
 
   it("go back with Esc Esc: the message is in the input again, and what follows it is gone", async () => {
     await ask("first idea", "You said: first idea");
+    terminal.say("/branch");
+    await terminal.until(/go back to[\s\S]*→ first idea/u);
+    terminal.type(KEYS.escape);
+    await terminal.until((now) => !now.includes("go back to"));
     terminal.type(KEYS.escape);
     await terminal.until("Esc again");
     terminal.type(KEYS.escape);
@@ -172,7 +182,9 @@ describe("the next start", () => {
     expect(await terminal.exited).toBe(0);
     expect(statSync(join(home, "chat-history.jsonl")).mode & 0o777).toBe(0o600);
     expect(readdirSync(home)).not.toContain("control.sock");
-    terminal = start();
+    // As the README says: npm start.
+    const args = ["start", "--silent", "--", "--home", home];
+    terminal = new TestTerminal({ file: "npm", args, cwd: REPOSITORY, env: { ROOKERY_HOME: undefined } });
     await terminal.until("You said: first idea better");
     terminal.type(KEYS.up);
     await terminal.until(/─\n first idea better/u);

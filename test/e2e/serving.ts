@@ -27,6 +27,8 @@ export interface ModelCall {
 export interface FakeModel {
   readonly port: number;
   readonly calls: ModelCall[];
+  /** The authorization of each request. */
+  readonly keys: (string | undefined)[];
   /** Called for each request to the model. Default: `echo`. */
   script: (call: ModelCall) => void;
   close(): Promise<void>;
@@ -40,6 +42,7 @@ export const echo = (call: ModelCall): void => {
 
 export async function fakeModel(): Promise<FakeModel> {
   const calls: ModelCall[] = [];
+  const keys: (string | undefined)[] = [];
   const server = createServer(async (request, response) => {
     let text = "";
     for await (const chunk of request) text += chunk;
@@ -63,6 +66,7 @@ export async function fakeModel(): Promise<FakeModel> {
       },
     };
     calls.push(call);
+    keys.push(request.headers.authorization);
     model.script(call);
   });
   server.keepAliveTimeout = 60_000;
@@ -71,6 +75,7 @@ export async function fakeModel(): Promise<FakeModel> {
   const model: FakeModel = {
     port: (server.address() as AddressInfo).port,
     calls,
+    keys,
     script: echo,
     async close() {
       server.closeAllConnections();

@@ -1,6 +1,15 @@
 /** `rookery setup`: with flags, repeated, and with its questions in a real terminal. */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -70,6 +79,19 @@ describe("setup with flags", () => {
     const text = readFileSync(file, "utf8");
     expect(text).toContain("// mine {");
     expect(text).toContain('budgets: {"day":{"dollars":2}}');
+  });
+
+  it("stores a key that is piped in for its owner only, and tests the model with it", async () => {
+    const home = join(root, "key");
+    writeServedConfig(home, model);
+    const file = join(home, "rookery.json5");
+    writeFileSync(file, readFileSync(file, "utf8").replace('"apiKey":{"env":"K"},', ""));
+    const input = "sk-piped-in-0123456789\n";
+    const { out, err } = await runCommand(["setup", "--yes", "--home", home, "--provider", "local"], { input });
+    expect(out).toMatch(/local\/fake answers: tested, \d+ ms/u);
+    expect(out + err).not.toContain("sk-piped-in");
+    expect(statSync(join(home, "auth.json")).mode & 0o777).toBe(0o600);
+    expect(model.keys.at(-1)).toBe("Bearer sk-piped-in-0123456789");
   });
 
   it("refuses a bad answer before it changes anything", async () => {
