@@ -11,7 +11,7 @@ const documented = new Map(
     .filter(
       ([key]) =>
         /^\$schema$|^[a-zA-Z]+(?:\[\])?\./.test(key) &&
-        !["rookery.json5", "rookery.db", "auth.json", "tokens.json"].includes(key),
+        !["rookery.json5", "rookery.db", "auth.json", "logins.json", "tokens.json"].includes(key),
     ),
 );
 

@@ -7,6 +7,8 @@ export interface KnownProvider {
   readonly env: readonly string[];
   /** The model used if a key is found and no model is configured. */
   readonly model?: string;
+  /** It has no keys: only `rookery auth login`. */
+  readonly loginOnly?: true;
   /** Servers on this machine need no key. */
   readonly keyless?: true;
   /** The context window to assume, for servers that cut longer prompts silently. */
@@ -38,6 +40,27 @@ export const KNOWN_PROVIDERS: Readonly<Record<string, KnownProvider>> = {
     env: ["OPENROUTER_API_KEY"],
     model: "openrouter/auto",
   },
+  xai: { api: "openai-responses", baseUrl: "https://api.x.ai/v1", env: ["XAI_API_KEY"], model: "grok-4.7" },
+  "kimi-coding": {
+    api: "anthropic-messages",
+    baseUrl: "https://api.kimi.com/coding",
+    env: ["KIMI_API_KEY"],
+    model: "kimi-for-coding",
+  },
+  meta: {
+    api: "openai-responses",
+    baseUrl: "https://api.meta.ai/v1",
+    env: ["META_API_KEY"],
+    model: "muse-spark-1.3",
+  },
+  "openai-codex": {
+    api: "openai-codex-responses",
+    baseUrl: "https://chatgpt.com/backend-api",
+    env: [],
+    model: "gpt-5.5",
+    loginOnly: true,
+  },
+  radius: { api: "pi-messages", baseUrl: "https://radius.pi.dev/v1", env: ["RADIUS_API_KEY"], model: "balanced" },
   ollama: {
     api: "ollama",
     baseUrl: "http://127.0.0.1:11434/v1",

@@ -8,6 +8,8 @@ export interface HomePaths {
   readonly database: string;
   /** Keys set with `rookery auth`. */
   readonly auth: string;
+  /** Tokens of logins made with `rookery auth login`. */
+  readonly logins: string;
   /** The gateway token of the owner of the home. */
   readonly token: string;
   /** Hashes of tokens for other people. */
@@ -46,6 +48,7 @@ export const homePaths = (home: string): HomePaths => ({
   config: join(home, "rookery.json5"),
   database: join(home, "rookery.db"),
   auth: join(home, "auth.json"),
+  logins: join(home, "logins.json"),
   token: join(home, "token"),
   tokens: join(home, "tokens.json"),
   agents: join(home, "agents"),

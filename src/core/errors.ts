@@ -83,6 +83,12 @@ export class StoreUnreadableError extends RookeryError {
   readonly retryable = false;
 }
 
+/** The server of a model provider cannot be reached or does not answer as it should. */
+export class ProviderUnavailableError extends RookeryError {
+  readonly code = "provider_unavailable";
+  readonly retryable = true;
+}
+
 /** The server of a channel cannot be reached or does not answer as it should. */
 export class ChannelUnavailableError extends RookeryError {
   readonly code = "channel_unavailable";

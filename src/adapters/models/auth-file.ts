@@ -2,22 +2,10 @@
  * The keys set with `rookery auth`, in `auth.json` of the home, readable by its owner only. Written to a temporary file and
  * renamed. An unreadable file is never replaced (L11).
  */
-import { randomBytes } from "node:crypto";
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeSync,
-} from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
-import { DIRECTORY_MODE, FILE_MODE } from "../../config/paths.ts";
 import { ConfigError } from "../../core/errors.ts";
+import { writePrivateFile } from "../system/private-file.ts";
 import type { StoredKeys } from "./providers.ts";
 
 const authFileSchema = z.looseObject({
@@ -57,17 +45,7 @@ export function writeKey(file: string, provider: string, profile: string, key: s
   const profiles = key === undefined ? others : { ...others, [profile]: key };
   const { [provider]: __, ...rest } = keys;
   const all = Object.keys(profiles).length === 0 ? rest : { ...rest, [provider]: profiles };
-  mkdirSync(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
-  const temporary = `${file}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
-  const fd = openSync(temporary, "wx", FILE_MODE);
-  try {
-    writeSync(fd, `${JSON.stringify({ version: 1, keys: all }, null, 2)}\n`);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(temporary, file);
-  chmodSync(file, FILE_MODE);
+  writePrivateFile(file, `${JSON.stringify({ version: 1, keys: all }, null, 2)}\n`);
 }
 
 /** Reads the file again when it has changed, so a new key is used by the next call. */

@@ -23,6 +23,14 @@ const LOADERS: Readonly<Record<string, () => Promise<Models>>> = {
   google: async () => (await import("@earendil-works/pi-ai/providers/google.models")).GOOGLE_MODELS as Models,
   openrouter: async () =>
     (await import("@earendil-works/pi-ai/providers/openrouter.models")).OPENROUTER_MODELS as Models,
+  xai: async () => (await import("@earendil-works/pi-ai/providers/xai.models")).XAI_MODELS as Models,
+  "kimi-coding": async () =>
+    (await import("@earendil-works/pi-ai/providers/kimi-coding.models")).KIMI_CODING_MODELS as Models,
+  meta: async () => (await import("@earendil-works/pi-ai/providers/meta.models")).META_MODELS as Models,
+  "openai-codex": async () =>
+    (await import("@earendil-works/pi-ai/providers/openai-codex.models")).OPENAI_CODEX_MODELS as Models,
+  radius: async () =>
+    (await import("@earendil-works/pi-ai/providers/radius.models")).RADIUS_MODELS as unknown as Models,
 };
 
 /** All models of a provider; empty if the catalogue does not have it. */

@@ -65,6 +65,8 @@ export class HttpExchange {
     for (const name of [...headers.keys()]) if (LIBRARY_HEADERS.test(name)) headers.delete(name);
     if (this.#anonymous) for (const name of ["authorization", "x-api-key"]) headers.delete(name);
     headers.set("user-agent", this.#deps.userAgent);
+    // The library names itself here.
+    if (headers.has("originator")) headers.set("originator", "rookery");
     // No redirects: they would send the key and the conversation to an address that is not configured.
     const response = await this.#deps.fetch(input, { ...init, headers, redirect: "manual" });
     this.#stall.reset();

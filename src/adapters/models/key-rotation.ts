@@ -11,12 +11,22 @@ export interface KeySource {
   readonly where: string;
   /** Reads the key. Undefined if it is missing. */
   reveal(): string | undefined;
+  /** Set if the key is the token of a login. */
+  readonly login?: LoginAuth;
+}
+
+/** What a request with the token of a login needs besides the token. */
+export interface LoginAuth {
+  readonly headers?: Readonly<Record<string, string | null>>;
+  /** The address of this account, if it has its own. */
+  readonly baseUrl?: string;
 }
 
 export interface Key {
   readonly profile: string;
   readonly where: string;
   readonly value: string;
+  readonly login?: LoginAuth;
 }
 
 export interface Usable {
@@ -62,7 +72,7 @@ export class KeyRotation {
     const missing: string[] = [];
     const refused: string[] = [];
     let waitMs: number | undefined;
-    for (const { profile, where, reveal } of sources) {
+    for (const { profile, where, reveal, login } of sources) {
       const value = reveal();
       if (value === undefined || value === "") {
         missing.push(where);
@@ -72,7 +82,7 @@ export class KeyRotation {
       const left = state ? state.coolUntil - this.#clock.monotonic() : 0;
       if (state?.refusedFor.has(ANY_MODEL) || state?.refusedFor.has(model)) refused.push(where);
       else if (left > 0) waitMs = Math.min(left, waitMs ?? Number.POSITIVE_INFINITY);
-      else if (!keys.some((key) => key.value === value)) keys.push({ profile, where, value });
+      else if (!keys.some((key) => key.value === value)) keys.push({ profile, where, value, login });
     }
     return { keys, missing, refused, waitMs: keys.length > 0 ? undefined : waitMs };
   }

@@ -19,6 +19,8 @@ import { apiFor } from "./api-for.ts";
 import { storedKeysIn } from "./auth-file.ts";
 import { chooseModel } from "./choose-model.ts";
 import type { Detected } from "./detect.ts";
+import { Logins } from "./logins/logins.ts";
+import type { SharedLogins } from "./logins/shared-logins.ts";
 import { postThroughFetch } from "./post-through-fetch.ts";
 import { Providers } from "./providers.ts";
 import { ModelRouter } from "./router.ts";
@@ -31,6 +33,8 @@ export interface ModelsOptions {
   /** The environment with the keys. Without it no model is detected: only configured ones are used. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly fetch?: typeof fetch;
+  /** For nodes that share a store: one of them refreshes the tokens of a login at a time. */
+  readonly sharedLogins?: SharedLogins;
 }
 
 export interface OpenModels {
@@ -102,8 +106,11 @@ function routerOf(options: ModelsOptions) {
   const secrets = secretDeps(paths.home, env ?? {});
   // The global fetch is read at each call, so that a program may replace it.
   const fetchNow: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
-  const providers = new Providers(config.models, { clock, secrets, storedKeys, fetch: fetchNow });
-  const detect = detection(options, fetchNow, storedKeys, providers);
+  const logins = new Logins({ file: paths.logins, clock, log, shared: options.sharedLogins });
+  const providers = new Providers(config.models, { clock, secrets, storedKeys, logins, fetch: fetchNow });
+  const hasKey = (provider: string): boolean =>
+    Object.hasOwn(storedKeys(), provider) || Object.hasOwn(logins.all(), provider);
+  const detect = detection(options, fetchNow, hasKey, providers);
   const post = options.fetch ? undefined : directPost(fetchNow);
   const router = new ModelRouter({
     deps: { clock, fetch: fetchNow, post, userAgent: `rookery/${readVersion()}` },
@@ -127,11 +134,10 @@ function directPost(fetchNow: typeof fetch): HttpPost {
 function detection(
   { config, clock, log, env }: ModelsOptions,
   fetchNow: typeof fetch,
-  storedKeys: ReturnType<typeof storedKeysIn>,
+  hasKey: (provider: string) => boolean,
   providers: Providers,
 ): () => Promise<Detected> {
   const off: Detected = { model: "offline", why: "no model is configured, and detection is off" };
-  const hasKey = (provider: string): boolean => Object.hasOwn(storedKeys(), provider);
   let found: Promise<Detected> | undefined;
   let detectedAt = 0;
   const run = async (env: NonNullable<ModelsOptions["env"]>): Promise<Detected> => {

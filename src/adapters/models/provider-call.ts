@@ -15,6 +15,8 @@ export interface ProviderCall {
   readonly thinking?: ThinkingLevel;
   /** Undefined if the provider needs none. */
   readonly key: string | undefined;
+  /** Of a login; null removes one. */
+  readonly headers?: Readonly<Record<string, string | null>>;
   /** The call ends as `transient` if no data arrives for this long. */
   readonly stallMs: number;
   readonly signal: AbortSignal;

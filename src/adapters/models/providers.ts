@@ -14,6 +14,8 @@ import type { CliSettings } from "./cli/cli-settings.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { DetectedServer } from "./detect.ts";
 import { KeyRotation, type KeySource } from "./key-rotation.ts";
+import type { LoginsByProvider } from "./logins/login-file.ts";
+import type { LoginProblem, Logins } from "./logins/logins.ts";
 import { OllamaModels } from "./ollama/ollama-show.ts";
 import { type ProviderModel, splitModelName } from "./provider-model.ts";
 
@@ -27,6 +29,10 @@ export interface Provider {
   readonly keyless: boolean;
   readonly concurrency: ConcurrencyLimit;
   readonly stallMs: number;
+  /** Refreshes tokens that soon expire. Resolves with what went wrong. Absent: there are no logins. */
+  refreshLogins?(): Promise<readonly LoginProblem[]>;
+  /** The provider refused the token of a login before its time. True if there is another one now. */
+  replaceToken?(profile: string, refused: string): Promise<boolean>;
 }
 
 /** Keys set with `rookery auth`: by provider, then by profile. Called each time, so a change takes effect at once. */
@@ -36,6 +42,7 @@ export interface ProvidersDeps {
   readonly clock: Clock;
   readonly secrets: SecretDeps;
   readonly storedKeys: StoredKeys;
+  readonly logins?: Logins;
   /** Default: the global one. */
   readonly fetch?: typeof fetch;
 }
@@ -63,24 +70,31 @@ export class Providers {
     this.#learned.set(server.provider, server);
   }
 
+  get logins(): LoginsByProvider {
+    return this.#deps.logins?.all() ?? {};
+  }
+
   /** Undefined for an unknown name. The same object each time: it holds the state of keys and concurrency. */
   provider(name: string): Provider | undefined {
     const made = this.#known.get(name);
     if (made) return made;
     const config = this.#configOf(name);
     if (!config && !knownProvider(name)) return undefined;
+    const { logins } = this.#deps;
     const provider: Provider = {
       name,
       keys: new KeyRotation(this.#deps.clock, () => this.keySources(name)),
       keyless: config?.baseUrl !== undefined || config?.cli !== undefined || knownProvider(name)?.keyless === true,
       concurrency: new ConcurrencyLimit(config?.maxConcurrent ?? providerDefaults.maxConcurrent),
       stallMs: (config?.stallSeconds ?? providerDefaults.stallSeconds) * 1000,
+      refreshLogins: logins && (() => logins.refresh(name)),
+      replaceToken: logins && ((profile, refused) => logins.replace(name, profile, refused)),
     };
     this.#known.set(name, provider);
     return provider;
   }
 
-  /** The keys in the order of use: from the configuration, then stored ones. The environment's only if there is no other. */
+  /** The keys in the order of use: from the configuration, stored ones, tokens of logins. The environment's only if there is no other. */
   keySources(name: string): readonly KeySource[] {
     const config = this.#configOf(name);
     const secrets: readonly (readonly [string, Secret])[] = [
@@ -96,6 +110,7 @@ export class Providers {
         where: `the key set with \`rookery auth set ${name}\``,
         reveal: () => value,
       })),
+      ...this.#loginSources(name),
     ];
     if (sources.length > 0) return sources;
     const { env } = this.#deps.secrets;
@@ -103,6 +118,17 @@ export class Providers {
     if (!variable) return [];
     const where = `the environment variable ${variable}`;
     return [{ profile: DEFAULT_AUTH_PROFILE, where, reveal: () => env[variable] }];
+  }
+
+  /** A token that has expired is not used: the router asks for a new one first. */
+  #loginSources(name: string): readonly KeySource[] {
+    const { clock, logins } = this.#deps;
+    return Object.entries(logins?.of(name) ?? {}).map(([profile, { credential, auth, ended }]) => ({
+      profile,
+      where: `the login made with \`rookery auth login ${name}\``,
+      reveal: () => (ended || credential.expires <= clock.now() ? undefined : (auth.apiKey ?? credential.access)),
+      login: { headers: auth.headers, baseUrl: auth.baseUrl },
+    }));
   }
 
   #fromSecret(profile: string, secret: Secret): KeySource {

@@ -16,22 +16,12 @@ import {
   type ModelRequest,
   type ModelResult,
 } from "../../core/ports/model.ts";
+import { askWithKeys, type EventForwarder } from "./ask-with-keys.ts";
 import { AUTO } from "./choose-model.ts";
-import { isRefused, takesDocuments, withoutDocuments } from "./documents.ts";
-import type { Key } from "./key-rotation.ts";
-import type { CallDeps, ProviderApi, ProviderResult } from "./provider-call.ts";
+import type { CallDeps, ProviderApi } from "./provider-call.ts";
 import { modelName, type ProviderModel, splitModelName } from "./provider-model.ts";
 import type { Provider } from "./providers.ts";
-import {
-  failure,
-  keysRejected,
-  limitReached,
-  noKey,
-  reportedFailure,
-  subscriptionToken,
-  unknownApi,
-  unknownModel,
-} from "./router-errors.ts";
+import { failure, reportedFailure, unknownApi, unknownModel } from "./router-errors.ts";
 import { checkThinking, nearestThinking, type ThinkingLevel } from "./thinking.ts";
 
 export interface RouterOptions {
@@ -53,7 +43,6 @@ const COOLDOWN_MS = 60_000;
 /** The smallest useful limits of an answer. Thinking uses its part first. */
 const MIN_TOKENS = 256;
 const MIN_WITH_THINKING = 4_096;
-const SUBSCRIPTION_TOKEN = /sk-ant-oat/;
 
 export class ModelRouter implements Model {
   readonly #options: RouterOptions;
@@ -149,86 +138,13 @@ export class ModelRouter implements Model {
       const api = await apiFor(model);
       if (!api) return failure(wanted, unknownApi(model));
       const thinking = thinkingFor(model, request.thinking, first);
-      return await this.#askWithKeys({ model, provider, api, thinking, request, signal, forwarder });
+      const { deps, log } = this.#options;
+      return await askWithKeys({ deps, log, model, provider, api, thinking, request, signal, forwarder });
     } catch (error) {
       return failure(name, { class: "request", message: errorText(error) });
     }
   }
-
-  async #askWithKeys(attempt: Attempt): Promise<ModelResult> {
-    const { model, provider, request, signal } = attempt;
-    const usable = provider.keys.usable(model.id, preferredProfile(provider, request.authProfile, this.#options.log));
-    const noneConfigured = usable.keys.length + usable.missing.length + usable.refused.length === 0;
-    if (noneConfigured && usable.waitMs === undefined) {
-      return provider.keyless
-        ? await this.#askOnce(attempt, undefined)
-        : failure(modelName(model), noKey(provider.name));
-    }
-    let last: ProviderResult | undefined;
-    for (const key of usable.keys) {
-      if (SUBSCRIPTION_TOKEN.test(key.value)) {
-        provider.keys.refused(key);
-        last = failure(modelName(model), subscriptionToken(provider.name, key));
-        continue;
-      }
-      last = await this.#askOnce(attempt, key);
-      if (last.error?.class === "rate") provider.keys.limited(key, last.error.retryAfterMs);
-      else if (last.error?.class === "auth") provider.keys.refused(key, last.status === 403 ? model.id : undefined);
-      else {
-        if (!last.error) provider.keys.worked(key);
-        return last;
-      }
-      this.#options.log.warn("a key failed", {
-        provider: provider.name,
-        profile: key.profile,
-        class: last.error.class,
-      });
-      if (signal.aborted) return last;
-    }
-    const after = provider.keys.usable(model.id, preferredProfile(provider, request.authProfile));
-    const error =
-      after.waitMs === undefined
-        ? keysRejected(provider.name, after, last?.error?.message)
-        : limitReached(provider.name, after.waitMs, last?.error?.message);
-    return { ...(last ?? failure(modelName(model), error)), error };
-  }
-
-  /** If the provider refuses a request with documents, their text is sent instead. */
-  async #askOnce(attempt: Attempt, key: Key | undefined): Promise<ProviderResult> {
-    const asText = { ...attempt, request: withoutDocuments(attempt.request) };
-    if (!takesDocuments(attempt.model) || asText.request === attempt.request) return this.#send(asText, key);
-    const result = await this.#send(attempt, key);
-    if (!isRefused(result) || attempt.signal.aborted) return result;
-    this.#options.log.warn("a model refused a request with documents, sending their text", { model: attempt.model.id });
-    return this.#send(asText, key);
-  }
-
-  async #send(
-    { model, provider, api, thinking, request, signal, forwarder }: Attempt,
-    key: Key | undefined,
-  ): Promise<ProviderResult> {
-    const release = await provider.concurrency.acquire(signal);
-    if (!release) return failure(modelName(model), { class: "aborted", message: "aborted" });
-    try {
-      forwarder.startTry();
-      return await api(this.#options.deps, {
-        model: limited(model, request.maxTokens),
-        request,
-        key: key?.value,
-        stallMs: provider.stallMs,
-        signal,
-        onEvent: forwarder.forward,
-        thinking,
-      });
-    } finally {
-      release();
-    }
-  }
 }
-
-/** The answer's limit is the model's own unless the request asks for less. Both adaptors fit thinking into it. */
-const limited = (model: ProviderModel, maxTokens = model.maxTokens): ProviderModel =>
-  maxTokens < model.maxTokens ? { ...model, maxTokens } : model;
 
 const higherPrice = (one: CallPrice, other: CallPrice): CallPrice => ({
   contextWindow: Math.max(one.contextWindow, other.contextWindow),
@@ -246,23 +162,6 @@ const higherPrice = (one: CallPrice, other: CallPrice): CallPrice => ({
 function withUsageOf(failures: readonly ModelResult[], result: ModelResult): ModelResult {
   const alsoUsed = failures.flatMap(({ usage }) => usage ?? []);
   return alsoUsed.length === 0 ? result : { ...result, alsoUsed };
-}
-
-/** One model to call, with everything that is needed for it. */
-interface Attempt {
-  readonly model: ProviderModel;
-  readonly provider: Provider;
-  readonly api: ProviderApi;
-  readonly thinking: ThinkingLevel | undefined;
-  readonly request: ModelRequest;
-  readonly signal: AbortSignal;
-  readonly forwarder: EventForwarder;
-}
-
-/** Forwards the events of one call. Sends `restart` before a try if an earlier try has sent events. */
-interface EventForwarder {
-  startTry(): void;
-  forward(event: ModelEvent): void;
 }
 
 function eventForwarder(onEvent: (event: ModelEvent) => void, sentBefore: boolean): EventForwarder {
@@ -283,19 +182,4 @@ function eventForwarder(onEvent: (event: ModelEvent) => void, sentBefore: boolea
 function thinkingFor(model: ProviderModel, wanted: string | undefined, first: boolean): ThinkingLevel | undefined {
   if (wanted === undefined) return undefined;
   return first ? checkThinking(modelName(model), model.thinking, wanted) : nearestThinking(model.thinking, wanted);
-}
-
-/** `provider:profile` counts only for its provider. An unknown profile is ignored and logged. */
-function preferredProfile(
-  provider: Provider,
-  wanted: ModelRequest["authProfile"],
-  log?: Log,
-): { name: string; only: boolean } | undefined {
-  if (!wanted) return undefined;
-  const at = wanted.name.indexOf(":");
-  if (at !== -1 && wanted.name.slice(0, at) !== provider.name) return undefined;
-  const name = wanted.name.slice(at + 1);
-  if (provider.keys.has(name)) return { name, only: wanted.only };
-  log?.warn("ignoring an unknown auth profile", { provider: provider.name, profile: name });
-  return undefined;
 }

@@ -1,6 +1,7 @@
 /** A model server for tests: real HTTP on loopback, speaking one of three streaming protocols from a script of turns. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { zstdDecompressSync } from "node:zlib";
 
 export const PROTOCOLS = ["anthropic-messages", "openai-completions", "openai-responses"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
@@ -55,7 +56,8 @@ export async function startWire(protocol: Protocol, script: Script): Promise<Wir
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", async () => {
-      const text = Buffer.concat(chunks).toString("utf8");
+      const sent = Buffer.concat(chunks);
+      const text = (request.headers["content-encoding"] === "zstd" ? zstdDecompressSync(sent) : sent).toString("utf8");
       const got = {
         path: request.url ?? "",
         headers: request.headers,

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type AuthServer, PLANTED, startAuthServer } from "../../adapters/models/logins/auth-server.test-kit.ts";
 import { cliHome, type RunOptions, runCommand } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
 
@@ -95,5 +96,73 @@ describe("rookery models", () => {
   it("lists the models of one provider, and refuses an unknown provider", async () => {
     expect((await run(["models", "google"])).out).toContain("google/gemini-3.5-flash");
     expect((await run(["models", "nowhere"])).code).toBe(EXIT.failure);
+  });
+});
+
+describe("rookery auth login", () => {
+  let server: AuthServer;
+  beforeEach(async () => {
+    server = await startAuthServer();
+    vi.stubGlobal("fetch", server.redirected);
+  });
+  afterEach(async () => {
+    vi.unstubAllGlobals();
+    await server.close();
+  });
+
+  it("takes a pasted code, shows the login with its expiry, and ends it", async () => {
+    const pasted = { input: "http://127.0.0.1:1/?code=c1\n" };
+    const made = await run(["auth", "login", "openrouter", "--json"], pasted);
+    expect(made).toMatchObject({ code: EXIT.ok });
+    expect(JSON.parse(made.out)).toMatchObject({ provider: "openrouter", profile: "default", expiresAt: null });
+    expect(made.err).toContain("OpenRouter permits this login for any program");
+    expect(made.err).toContain("https://openrouter.ai/auth?");
+    expect(made.out + made.err).not.toContain(PLANTED);
+    expect(statSync(join(home.dir, "logins.json")).mode & 0o777).toBe(0o600);
+    expect((await run(["auth", "status"])).out).toBe("openrouter  default  does not expire\n");
+    const listed = JSON.parse((await run(["auth", "list", "--json"])).out) as { items: object[] };
+    expect(listed.items).toMatchObject([{ provider: "openrouter", login: { state: "valid", expiresAt: null } }]);
+    expect((await run(["models"])).out).toContain("because a key was set with");
+    expect(await run(["auth", "logout", "openrouter"])).toMatchObject({ code: EXIT.ok, out: "Removed.\n" });
+    expect((await run(["auth", "status"])).out).toContain("There are no logins.");
+    expect((await run(["auth", "logout", "openrouter"])).code).toBe(EXIT.failure);
+  });
+
+  it("needs a yes where the provider has not said that it permits this", async () => {
+    const refused = await run(["auth", "login", "xai"]);
+    expect(refused).toMatchObject({ code: EXIT.failure, out: "" });
+    expect(refused.err).toContain("xAI has not said whether programs other than its own may use this login");
+    expect(refused.err).toContain("--accept");
+    expect(server.asked).toEqual([]);
+  });
+
+  it("says that a provider does not permit it, and what works", async () => {
+    const { code, err } = await run(["auth", "login", "anthropic", "--accept"]);
+    expect(code).toBe(EXIT.failure);
+    expect(err).toContain("Anthropic does not permit other programs to use the login of a Claude subscription.");
+    expect(err).toContain("rookery auth set anthropic");
+  });
+
+  it("shows expiry and the end of a login, in `auth status` and in `status`", async () => {
+    const login = (expires: number, more: object = {}) => ({
+      ...{ id: "1", seal: "s", loggedInAt: 1, renewals: 0, auth: {}, ...more },
+      credential: { access: PLANTED, refresh: PLANTED, expires },
+    });
+    const logins = {
+      xai: { default: login(Date.parse("2099-01-01T00:00:00Z")), work: login(5, { ended: { at: 5, why: "" } }) },
+      meta: { default: login(Date.parse("2020-01-01T00:00:00Z")) },
+    };
+    writeFileSync(join(home.dir, "logins.json"), JSON.stringify({ version: 1, logins }));
+    const { out } = await run(["auth", "status"]);
+    expect(out).toContain("xai  default  expires 2099-01-01T00:00:00.000Z; refreshed before");
+    expect(out).toContain(
+      `xai  work  no longer accepted: log in again with \`rookery auth login xai --profile work --home`,
+    );
+    expect(out).toContain("meta  default  expired 2020-01-01T00:00:00.000Z; refreshed with the next call");
+    writeFileSync(join(home.dir, "rookery.json5"), "{ models: { default: 'offline' } }");
+    const status = await run(["status"]);
+    expect(status.out).toContain("Login     xai: expires 2099-01-01T00:00:00.000Z; refreshed before");
+    expect(status.out).toContain("Login     xai: no longer accepted: log in again with");
+    expect(out + status.out + status.err).not.toContain(PLANTED);
   });
 });

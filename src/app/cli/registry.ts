@@ -73,7 +73,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/models.ts")).modelsCommand,
   },
   auth: {
-    summary: "store, list and remove keys of model providers",
+    summary: "store, list and remove keys of model providers; log in with an account",
     load: async () => (await import("./commands/auth.ts")).authCommand,
   },
   config: {

@@ -6,6 +6,7 @@ import { ROUTES } from "./route-table.ts";
 /** Answers that hold arrays and are not lists, and why. */
 const NOT_A_LIST: Readonly<Record<string, string>> = {
   "GET /v1/models": "the shape of the OpenAI API",
+  "GET /api/terminal": "one conversation, with the accounts at providers beside it",
   "GET /api/tree": "a tree: roots with children",
   "GET /api/agents/:agent/inbox": "the run, what waits and what was dropped",
   "GET /api/swarms/:nametag": "one swarm, with its contacts",

@@ -1,5 +1,6 @@
 /** What commands in chats show and change of a node: its models, schedules, memory files, and which channels have commands. */
 import { AUTO, chooseModel } from "../../adapters/models/choose-model.ts";
+import { describeLogins } from "../../adapters/models/logins/describe-logins.ts";
 import type { OpenModels } from "../../adapters/models/open-models.ts";
 import { readMemory } from "../../adapters/workspace/read-memory.ts";
 import { workspaceReaders } from "../../adapters/workspace/read-workspace-file.ts";
@@ -31,7 +32,7 @@ export function commandParts({ config, paths, clock, cron, ...rest }: CommandPar
   return {
     isOn: (connector) => commandsOn(config.commands, connector),
     models: {
-      describe: (agent) => describe(config, rest, agent),
+      describe: (agent) => describe(config, { ...rest, clock }, agent),
       async problem({ profile, state }, name) {
         const wanted = { ...state, modelOverride: name, providerOverride: undefined, thinkingLevel: undefined };
         const [warning] = chooseModel(config, profile, wanted).warnings;
@@ -49,7 +50,7 @@ export function commandParts({ config, paths, clock, cron, ...rest }: CommandPar
 
 async function describe(
   config: Config,
-  { models, modelGiven }: Pick<CommandPartsDeps, "models" | "modelGiven">,
+  { models, modelGiven, clock }: Pick<CommandPartsDeps, "models" | "modelGiven" | "clock">,
   agent: AgentRecord,
 ) {
   const { describeModels } = await import("../../adapters/models/describe-models.ts");
@@ -59,7 +60,8 @@ async function describe(
   const { providers } = await describeModels(config, models);
   const choices = providers.flatMap((provider) => provider.models.map(({ provider: of, id }) => `${of}/${id}`));
   const why = agent.state.modelOverride === undefined ? detected?.why : "this conversation says so";
-  return { model: detected?.model ?? model, why, thinking, choices };
+  const logins = describeLogins(models.providers.logins, clock.now());
+  return { model: detected?.model ?? model, why, thinking, choices, logins };
 }
 
 function jobsOf(cron: CronService): NonNullable<CommandParts["jobs"]> {

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { shardConnector } from "../../adapters/connectors/shard/shard-connector.ts";
 import { type WebhookTarget, webhookConnector } from "../../adapters/connectors/webhook/webhook-connector.ts";
+import { sharedLogins } from "../../adapters/models/logins/shared-logins.ts";
 import { type OpenModels, openModels } from "../../adapters/models/open-models.ts";
 import type { MemorySearch } from "../../adapters/search/search-scope.ts";
 import { postgresUrl } from "../../adapters/store/shared-store-url.ts";
@@ -211,8 +212,9 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
 function createParts(base: Base, linked: LinkedAccounts): Parts {
   const { options, config, clock, ids, log, opened, telemetry, watchdog } = base;
   const { paths, env } = options;
-  const models = openModels({ config, paths, clock, log, env });
   const { store } = opened;
+  const shared = opened.shared && sharedLogins({ store, leases: opened.shared.leases, clock, ids });
+  const models = openModels({ config, paths, clock, log, env, sharedLogins: shared });
   const leaseMs = opened.shared?.leaseMs;
   // One for all readers and writers: it is read once, and then kept in memory.
   const marks = openFileMarks(paths);

@@ -9,6 +9,7 @@ import type { Config } from "../../config/config-schema.ts";
 import { type HomePaths, searchFile } from "../../config/paths.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { Leases } from "../../core/ports/cluster.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { BlobStore } from "../../core/ports/ports.ts";
 import type { SearchIndex } from "../../core/search/search-index.ts";
@@ -26,6 +27,7 @@ export interface NodeStore {
   readonly shared?: {
     readonly leaseMs: number;
     readonly cluster: Cluster;
+    readonly leases: Leases;
     /** For a connection besides the store's own. */
     readonly connection: { readonly url: string; readonly schema: string };
   };
@@ -101,7 +103,7 @@ async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
     store,
     files,
     search,
-    shared: { leaseMs, cluster, connection: { url, schema: store.connections.options.schema } },
+    shared: { leaseMs, cluster, leases: store.leases, connection: { url, schema: store.connections.options.schema } },
     async close() {
       cluster.stop();
       await search.close();

@@ -5,6 +5,7 @@ import type { Message } from "../../core/message/message.ts";
 import type { QueueMode } from "../../core/message/queue.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { spentSince } from "../budgets/budget-book.ts";
+import type { ModelLogin } from "../commands/chat-command.ts";
 import type { QueuePolicy } from "../inbox/queue-settings.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 
@@ -20,6 +21,8 @@ export interface DescribedConversation {
   readonly context: { readonly used: number | null; readonly window: number | null };
   /** Of all agents that count, since midnight. */
   readonly today: { readonly tokens: number; readonly dollars: number };
+  /** Accounts at providers that the node is logged in to. */
+  readonly logins: readonly ModelLogin[];
 }
 
 export interface ConversationName {
@@ -59,5 +62,6 @@ export async function describeConversation(
       window: (await options.contextLimits?.(known))?.contextWindow ?? null,
     },
     today: { tokens, dollars },
+    logins: described?.logins ?? [],
   };
 }

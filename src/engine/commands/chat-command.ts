@@ -27,6 +27,17 @@ export interface ModelChoices {
   readonly why?: string;
   readonly thinking?: string;
   readonly choices: readonly string[];
+  /** Accounts that the node is logged in to. */
+  readonly logins?: readonly ModelLogin[];
+}
+
+export interface ModelLogin {
+  readonly provider: string;
+  readonly profile: string;
+  /** `ended`: a person must log in again. */
+  readonly state: "valid" | "expired" | "ended";
+  /** When the token in use expires; null: it does not. */
+  readonly expiresAt: number | null;
 }
 
 /** What commands show and change outside of the engine. A part that is absent makes its command say so. */

@@ -24,6 +24,8 @@ const LOADERS = {
   "anthropic-messages": (): Promise<Streams> => import("@earendil-works/pi-ai/api/anthropic-messages"),
   "openai-completions": (): Promise<Streams> => import("@earendil-works/pi-ai/api/openai-completions"),
   "openai-responses": (): Promise<Streams> => import("@earendil-works/pi-ai/api/openai-responses"),
+  "openai-codex-responses": (): Promise<Streams> => import("@earendil-works/pi-ai/api/openai-codex-responses"),
+  "pi-messages": (): Promise<Streams> => import("@earendil-works/pi-ai/api/pi-messages"),
   "google-generative-ai": (): Promise<Streams> => import("@earendil-works/pi-ai/api/google-generative-ai"),
 } as const;
 

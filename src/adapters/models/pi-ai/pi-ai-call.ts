@@ -124,7 +124,8 @@ function optionsFor(call: ProviderCall, { exchange, signal }: CallContext, userA
   const isGoogle = model.api === "google-generative-ai";
   const isOpenAi = model.baseUrl.includes("openai.com");
   return defined({
-    apiKey: key ?? NO_KEY,
+    // Some logins have a header of their own in place of a key.
+    apiKey: call.headers?.Authorization ? undefined : (key ?? NO_KEY),
     signal,
     maxRetries: 0,
     // Our own stall timer ends the call; the client's timeout must be longer.
@@ -137,7 +138,10 @@ function optionsFor(call: ProviderCall, { exchange, signal }: CallContext, userA
       // The client would send these from the environment to every server.
       "OpenAI-Organization": isOpenAi ? undefined : null,
       "OpenAI-Project": isOpenAi ? undefined : null,
+      ...call.headers,
     }),
+    // Its other transport is a connection of the library's own, which nothing here can watch.
+    transport: "sse",
     fetch: isGoogle ? undefined : exchange.fetch,
     reasoning: thinking === "off" ? undefined : thinking,
     temperature: request.temperature,

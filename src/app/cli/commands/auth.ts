@@ -1,13 +1,14 @@
 /** `rookery auth`: manages keys of model providers. A key is read from standard input, never from the command line. */
+import type { DescribedLogin } from "../../../adapters/models/logins/describe-logins.ts";
 import { KNOWN_PROVIDERS } from "../../../config/known-providers.ts";
 import { MASK } from "../../../config/secret.ts";
-import { NotFoundError, UsageError } from "../../../core/errors.ts";
+import { NotFoundError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { printList, printResult } from "../print.ts";
 import { readSecret } from "../read-secret.ts";
+import { login, loginsOf, logout, status } from "./auth-login.ts";
+import { PROFILE, providerAndProfile } from "./auth-names.ts";
 
-const PROFILE = { type: "string", value: "NAME", description: "the auth profile (default: default)" } as const;
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const SHOWN_FROM = 20;
 
 const set = defineAction({
@@ -17,9 +18,8 @@ const set = defineAction({
   arguments: { min: 1, max: 1 },
   options: { profile: PROFILE },
   async run(context) {
-    const { args, flags, stdin, stderr, paths } = context;
-    const provider = named(args[0] ?? "", "provider");
-    const profile = named(flags.profile ?? "default", "profile");
+    const { stdin, stderr, paths } = context;
+    const { provider, profile } = providerAndProfile(context);
     const { config } = await context.loadConfig();
     if (!Object.hasOwn(KNOWN_PROVIDERS, provider) && !Object.hasOwn(config.models.providers, provider)) {
       stderr.write(`rookery: warning: the configuration has no provider "${provider}" yet\n`);
@@ -34,9 +34,11 @@ const set = defineAction({
 const list = defineAction({
   summary: "list the keys and where each comes from; keys are masked",
   async run(context) {
-    const empty = "There are no keys. Run `rookery auth set <provider>` to store one.";
-    const line = ({ provider, profile, where, key }: FoundKey): string =>
-      `${provider}  ${profile}  ${key ?? "(not set)"}  ${where}`;
+    const { loginStateText } = await import("../../../adapters/models/logins/describe-logins.ts");
+    const empty =
+      "There are no keys. Run `rookery auth set <provider>` to store one, or `rookery auth login <provider>` to use an account.";
+    const line = ({ provider, profile, where, key, login }: FoundKey): string =>
+      context.here(`${provider}  ${profile}  ${login ? loginStateText(login) : `${key ?? "(not set)"}  ${where}`}`);
     return printList(context, { items: await foundKeys(context), line, empty });
   },
 });
@@ -47,9 +49,8 @@ const remove = defineAction({
   arguments: { min: 1, max: 1 },
   options: { profile: PROFILE },
   async run(context) {
-    const { args, flags, paths } = context;
-    const provider = named(args[0] ?? "", "provider");
-    const profile = named(flags.profile ?? "default", "profile");
+    const { paths } = context;
+    const { provider, profile } = providerAndProfile(context);
     const { readAuthFile, writeKey } = await import("../../../adapters/models/auth-file.ts");
     if (readAuthFile(paths.auth)[provider]?.[profile] === undefined) {
       throw new NotFoundError(`No key of ${provider} is stored under the profile ${profile}.`, {
@@ -67,9 +68,12 @@ interface FoundKey {
   readonly where: string;
   /** Masked. Absent if it is not set. */
   readonly key?: string;
+  /** Set for the token of a login. */
+  readonly login?: DescribedLogin;
 }
 
-async function foundKeys({ paths, env, loadConfig }: CommandContext): Promise<readonly FoundKey[]> {
+async function foundKeys(context: CommandContext): Promise<readonly FoundKey[]> {
+  const { paths, env, loadConfig } = context;
   const { config } = await loadConfig();
   const { readAuthFile } = await import("../../../adapters/models/auth-file.ts");
   const { Providers } = await import("../../../adapters/models/providers.ts");
@@ -83,26 +87,25 @@ async function foundKeys({ paths, env, loadConfig }: CommandContext): Promise<re
     ...Object.keys(stored),
     ...Object.keys(KNOWN_PROVIDERS),
   ]);
-  return [...names].flatMap((provider) =>
+  const keys = [...names].flatMap((provider) =>
     providers.keySources(provider).map(({ profile, where, reveal }) => {
       const key = reveal();
       return { provider, profile, where, key: key ? masked(key) : undefined };
     }),
   );
+  const logins = (await loginsOf(context)).map((login) => {
+    const { provider, profile } = login;
+    return { provider, profile, where: `the login made with \`rookery auth login ${provider}\``, login };
+  });
+  return [...keys, ...logins];
 }
 
 /** Shows the end of a long key, so that you can tell keys apart. */
 const masked = (key: string): string => (key.length >= SHOWN_FROM ? `${MASK}${key.slice(-4)}` : MASK);
 
-function named(word: string, what: string): string {
-  if (NAME.test(word)) return word;
-  throw new UsageError(`This is not the name of a ${what}.`, {
-    hint: "Do not write a key on the command line: pipe it in, or type it when asked.",
-  });
-}
-
 export const authCommand: Group = {
-  summary: "store, list and remove keys of model providers",
-  description: "Keys are stored in auth.json of the home, which only its owner can read. No command prints a key.",
-  actions: { set, list, remove },
+  summary: "store, list and remove keys of model providers; log in with an account",
+  description:
+    "Keys are stored in auth.json of the home, tokens of logins in logins.json. Only its owner can read them. No command prints a key.",
+  actions: { set, list, remove, login, logout, status },
 };

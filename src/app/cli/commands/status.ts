@@ -1,10 +1,12 @@
 /** `rookery status`: what an engine does now: its model, today's cost, what works, what waits, and what it asks. */
+import { type DescribedLogin, loginStateText } from "../../../adapters/models/logins/describe-logins.ts";
 import { EngineApi } from "../../client/engine-api.ts";
 import { reachEngine } from "../chat/reach-engine.ts";
-import { defineAction } from "../command.ts";
+import { type CommandContext, defineAction } from "../command.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { REMOTE_OPTIONS } from "../remotes.ts";
+import { loginsOf } from "./auth-login.ts";
 
 interface Info {
   readonly version: string;
@@ -13,6 +15,7 @@ interface Info {
   readonly terminal: string | null;
   readonly model: string | null;
   readonly why: string | null;
+  readonly logins?: readonly DescribedLogin[];
   readonly today: { readonly tokens: number; readonly dollars: number };
 }
 
@@ -36,7 +39,7 @@ export const statusCommand = defineAction({
     const engine = await reachEngine(context, (error) => stderr.write(`${String(error)}\n`), { work: false });
     try {
       const api = new EngineApi(engine.transport);
-      const info = await api.get<Info>("/api/terminal");
+      const info = await (engine.isAttached ? api.get<Info>("/api/terminal") : ownInfo(context, api));
       const isGuest = info.terminal === null;
       const [{ busy, undelivered }, { items: approvals }] = await Promise.all([
         isGuest ? doingOfGuest(api) : doingOf(api),
@@ -50,6 +53,7 @@ export const statusCommand = defineAction({
         `Engine    ${running} (Rookery ${info.version})`,
         ...(info.url === null ? [] : [`Address   ${oneLine(info.url, 200)}`]),
         `Model     ${oneLine(info.model ?? "none", 80)}${info.why ? ` (${oneLine(info.why, 120)})` : ""}`,
+        ...(info.logins ?? []).map((login) => `Login     ${login.provider}: ${loginStateText(login)}`),
         `Today     $${info.today.dollars.toFixed(2)}, ${info.today.tokens} tokens${isGuest ? " of yours" : ""}`,
         `Working   ${busy.length === 0 ? "nothing" : `${busy.length} agents${isGuest ? " of yours" : ""}`}`,
         `Waiting   ${approvals.length} to approve${undelivered === undefined ? "" : `, ${undelivered} to deliver`}`,
@@ -78,4 +82,18 @@ async function doingOfGuest(api: EngineApi): Promise<Doing> {
     limit: 500,
   });
   return { busy: items.filter(({ runId }) => runId !== null), undelivered: undefined };
+}
+
+/** An engine that does not run has no models: what it would use is read here. */
+async function ownInfo(context: CommandContext, api: EngineApi): Promise<Info> {
+  const { env, paths, loadConfig } = context;
+  const { openModels } = await import("../../../adapters/models/open-models.ts");
+  const { describeModels } = await import("../../../adapters/models/describe-models.ts");
+  const { systemClock } = await import("../../../adapters/system/system-clock.ts");
+  const { silentLog } = await import("../../../core/ports/log.ts");
+  const { config } = await loadConfig();
+  const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
+  const { using } = await describeModels(config, models);
+  const info = await api.get<Info>("/api/terminal");
+  return { ...info, model: info.model ?? using.model, why: info.why ?? using.why, logins: await loginsOf(context) };
 }

@@ -78,7 +78,8 @@ async function askModel(asker: Asker, given: SetupAnswers, { model, logins }: Se
   const { provider } = given;
   if (given.login !== undefined || (given.model !== undefined && provider === undefined)) return {};
   if (provider !== undefined) return askKey(asker, provider);
-  const keys = Object.keys(KNOWN_PROVIDERS).map((name) => ({ value: `key ${name}`, label: `a key of ${name}` }));
+  const withKeys = Object.keys(KNOWN_PROVIDERS).filter((name) => !KNOWN_PROVIDERS[name]?.loginOnly);
+  const keys = withKeys.map((name) => ({ value: `key ${name}`, label: `a key of ${name}` }));
   const accounts = logins.map((one) => ({ value: `login ${one.provider}`, label: `a login: ${one.account}` }));
   const keep = { value: "keep", label: `keep ${model}` };
   const chosen = await asker.choose("Which model answers?", [keep, ...keys, ...accounts]);

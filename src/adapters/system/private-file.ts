@@ -1,0 +1,28 @@
+/** Writes a file that only its owner can read: to a temporary file, then renamed. Durable when it returns. */
+import { randomBytes } from "node:crypto";
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { DIRECTORY_MODE, FILE_MODE } from "../../config/paths.ts";
+
+export function writePrivateFile(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
+  const temporary = `${file}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
+  const fd = openSync(temporary, "wx", FILE_MODE);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, file);
+  chmodSync(file, FILE_MODE);
+  const directory = openSync(dirname(file), "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
