@@ -25,9 +25,10 @@ export async function loadConfig(paths: HomePaths, env: Environment): Promise<Lo
 export async function inspectConfig(
   paths: HomePaths,
   env: Environment,
-): Promise<CheckedConfig & { readonly exists: boolean }> {
+): Promise<CheckedConfig & { readonly exists: boolean; readonly text: string }> {
   const text = await readConfigText(paths.config);
-  return { ...checkConfig({ text: text ?? "", file: paths.config, env }), exists: text !== undefined };
+  const checked = checkConfig({ text: text ?? "", file: paths.config, env });
+  return { ...checked, exists: text !== undefined, text: text ?? "" };
 }
 
 /** How secrets are revealed: from the environment, and from files with paths as in the configuration. */

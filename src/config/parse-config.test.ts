@@ -104,7 +104,7 @@ describe("a bad value", () => {
     ["{ models: { fallbacks: 'a/b' } }", "1:24", "models.fallbacks: expected a list, [ … ], not this text"],
     ["{ models: { fallbacks: ['a/b',\n 7] } }", "2:2", "models.fallbacks[1]: expected a model"],
     ["{ models: { providers: { p: { api: 'opnai', baseUrl: 'http://x' } } } }", "1:36", "expected one of"],
-    ["{ models: { default: 'antropic/x' } }", "1:22", 'there is no provider "antropic"; did you mean "anthropic"?'],
+    ["{ models: { default: 'antropic/x' } }", "1:22", 'There is no provider "antropic". Did you mean "anthropic"?'],
     [
       "{ budgets: { dya: { tokens: 1 } } }",
       "1:14",

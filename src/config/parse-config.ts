@@ -9,6 +9,7 @@ import { ConfigError } from "../core/errors.ts";
 import { type Config, configSchema } from "./config-schema.ts";
 import { tokenise } from "./json5-tokens.ts";
 import { type Locator, locateNearest, locatorFor, type Path } from "./locate.ts";
+import { type Misnamed, misnamed } from "./references.ts";
 import { schemaTree } from "./schema-tree.ts";
 import { Secret } from "./secret.ts";
 import { NAME_EXPECTED } from "./values.ts";
@@ -56,7 +57,8 @@ export function checkConfig({ text, file, env }: ConfigText): CheckedConfig {
   const refused = found.filter(({ isError }) => isError).map((warning) => noteOf(warning, locate, file));
   // Used once: compiling the schema first would take longer than the check.
   const result = configSchema.safeParse(read.value, { jitless: true });
-  if (result.success && refused.length === 0)
+  const names = result.success ? notesAt(text, file, misnamed(result.data)) : [];
+  if (result.success && refused.length + names.length === 0)
     return { config: withEnvironment(result.data, env), errors: [], warnings };
 
   const errors = (result.error?.issues ?? []).map((issue) =>
@@ -66,7 +68,13 @@ export function checkConfig({ text, file, env }: ConfigText): CheckedConfig {
       file,
     ),
   );
-  return { errors: [...refused, ...errors], warnings };
+  return { errors: [...refused, ...errors, ...names], warnings };
+}
+
+/** Messages about places in a text. */
+export function notesAt(text: string, file: string, problems: readonly Misnamed[]): readonly ConfigNote[] {
+  const locate = locatorFor(text);
+  return problems.map((problem) => noteOf({ ...problem, atKey: false }, locate, file));
 }
 
 /** Throws a `ConfigError` that names every bad value. */

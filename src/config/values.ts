@@ -15,9 +15,16 @@ export const list = <Item extends z.ZodType>(item: Item) =>
 /** Values of one schema under names a person chooses. */
 export const named = <Value extends z.ZodType>(value: Value) =>
   z
-    .record(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/), value, {
-      error: "expected an object of names, { name: … }",
-    })
+    .record(
+      z
+        .string()
+        .trim()
+        .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/),
+      value,
+      {
+        error: "expected an object of names, { name: … }",
+      },
+    )
     .readonly();
 
 export const NAME_EXPECTED = "expected a name of letters, digits, dots, dashes and underscores";
@@ -36,9 +43,10 @@ export function amount(max: number = Number.MAX_SAFE_INTEGER) {
 
 export const flag = () => z.boolean({ error: "expected true or false" });
 
+/** Without the spaces around it. */
 export function text(what: string) {
   const error = `expected ${what}`;
-  return z.string({ error }).min(1, error);
+  return z.string({ error }).trim().min(1, error);
 }
 
 export function oneOf<const Words extends readonly [string, ...string[]]>(words: Words) {

@@ -82,6 +82,8 @@ export interface Group {
   readonly actions: Readonly<Record<string, Action>>;
   /** The action that runs if none is named. Default: show the help. */
   readonly fallback?: string;
+  /** A word that is no action is the first argument of the fallback. */
+  readonly fallbackTakesWords?: boolean;
 }
 
 export type Command = Action | Group;

@@ -69,7 +69,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/audit.ts")).auditCommand,
   },
   models: {
-    summary: "show the available models, and which one is used and why",
+    summary: "show the available models, and which one is used and why; test one",
     load: async () => (await import("./commands/models.ts")).modelsCommand,
   },
   auth: {

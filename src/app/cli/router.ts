@@ -91,6 +91,9 @@ function chooseAction(name: string, command: Command, argv: readonly string[]): 
   if (word === undefined) return { name, rest };
   const action = Object.hasOwn(command.actions, word) ? command.actions[word] : undefined;
   if (action) return { name: `${name} ${word}`, action, rest };
+  if (command.fallbackTakesWords && command.fallback !== undefined) {
+    return { name: `${name} ${command.fallback}`, action: command.actions[command.fallback], rest: argv };
+  }
   const hint = `Run \`rookery help ${name}\` to see its actions.`;
   throw unknown(`Unknown action "${word}" of ${name}.`, word, Object.keys(command.actions), hint);
 }

@@ -1,5 +1,6 @@
 /** What commands in chats show and change of a node: its models, schedules, memory files, and which channels have commands. */
-import { AUTO, chooseModel } from "../../adapters/models/choose-model.ts";
+import { CHOICE_FIELDS, choiceProblem } from "../../adapters/models/check-choice.ts";
+import { AUTO } from "../../adapters/models/choose-model.ts";
 import { describeLogins } from "../../adapters/models/logins/describe-logins.ts";
 import type { OpenModels } from "../../adapters/models/open-models.ts";
 import { readMemory } from "../../adapters/workspace/read-memory.ts";
@@ -33,10 +34,11 @@ export function commandParts({ config, paths, clock, cron, ...rest }: CommandPar
     isOn: (connector) => commandsOn(config.commands, connector),
     models: {
       describe: (agent) => describe(config, { ...rest, clock }, agent),
-      async problem({ profile, state }, name) {
-        const wanted = { ...state, modelOverride: name, providerOverride: undefined, thinkingLevel: undefined };
-        const [warning] = chooseModel(config, profile, wanted).warnings;
-        return warning === undefined ? undefined : `There is no model "${name}"`;
+      async problem({ profile, state }, patch) {
+        const isChoice = CHOICE_FIELDS.some((field) => patch[field] !== undefined && patch[field] !== null);
+        if (!isChoice) return undefined;
+        const onlyNames = rest.modelGiven;
+        return choiceProblem(config, rest.models, { profile, state: { ...state }, onlyNames });
       },
     },
     jobs: jobsOf(cron),

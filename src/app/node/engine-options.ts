@@ -4,12 +4,14 @@
  */
 
 import { join } from "node:path";
+import { thinkingLevelsOf } from "../../adapters/models/check-choice.ts";
 import { chooseModel } from "../../adapters/models/choose-model.ts";
 import { contextLimitsOf } from "../../adapters/models/context-limits.ts";
 import type { OpenModels } from "../../adapters/models/open-models.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import { addressFor } from "../../core/agent/address.ts";
+import { THINKING_LEVELS } from "../../core/agent/patch-state.ts";
 import { isStale, resetPolicyFor } from "../../core/agent/session-freshness.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
 import { inheritsParent } from "../../core/agent/thread-settings.ts";
@@ -174,13 +176,23 @@ const sessionOptions = (config: Config) =>
     isStale: (agent, last, now) => isStale(resetPolicyFor(agent, config.session.reset), last, now, zoneOf(config)),
   }) satisfies Partial<AgentSystemOptions>;
 
-export function subagentOptions(config: Config, paths: Pick<HomePaths, "home">): SubagentSettings {
+export function subagentOptions(
+  config: Config,
+  paths: Pick<HomePaths, "home">,
+  /** Absent: the program provides the model, and knows what it can do. */
+  models: OpenModels | undefined,
+): SubagentSettings {
   const rules = configuredRules(config);
   return subagentSettings(config, {
     checkModel: (model, profile) =>
       chooseModel(config, profile, { modelOverride: model }).warnings.length > 0
         ? `invalid model: ${model}`
         : undefined,
+    async thinkingLevels(model, profile) {
+      if (!models) return THINKING_LEVELS;
+      const chosen = chooseModel(config, profile, { modelOverride: model }).model;
+      return (await thinkingLevelsOf(models, chosen)) ?? THINKING_LEVELS;
+    },
     execOf: (agent) => rules.execPolicyOf(agent, [OWNER]),
     transcriptOf: (agentId) => join(paths.home, "agents", agentId, "history.jsonl"),
   });

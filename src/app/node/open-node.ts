@@ -53,6 +53,7 @@ import { openFiles } from "./open-files.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
 import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
 import type { WatchdogDeps } from "./open-watchdog.ts";
+import { warnOfModels } from "./warn-of-models.ts";
 
 export interface NodeOptions {
   readonly paths: HomePaths;
@@ -219,10 +220,13 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
   // One for all readers and writers: it is read once, and then kept in memory.
   const marks = openFileMarks(paths);
   const ownPorts = { clock, ids, log, store };
-  const triggers = openTriggers({ ports: ownPorts, config, paths, models, env: env ?? {}, marks, leaseMs });
+  const connectors = connectorsOf(base, { clock, ids });
+  const triggers = openTriggers({
+    ...{ ports: ownPorts, config, paths, models, env: env ?? {}, marks, leaseMs },
+    channels: () => connectors.keys(),
+  });
   const toolkit = lazyToolkit();
   const model = options.model ?? models.model;
-  const connectors = connectorsOf(base, { clock, ids });
   const ports: Ports = {
     clock,
     ids,
@@ -239,8 +243,8 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
     once: (connector) => opened.shared?.cluster.singleton(connector) ?? connector,
   });
   const systemAgents = () => systemAgentsOf(config);
-  const subagents = subagentOptions(config, paths);
   const modelGiven = options.model !== undefined;
+  const subagents = subagentOptions(config, paths, modelGiven ? undefined : models);
   const system = new AgentSystem(
     ports,
     engineOptions({
@@ -283,8 +287,10 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
   telemetry?.follow(system.events, (agentId) => system.runs.live(agentId)?.sessionId);
 }
 
-async function start(base: Base, { ports, toolkit, system, configured }: Parts): Promise<void> {
-  const { config, opened } = base;
+async function start(base: Base, { ports, toolkit, system, configured, models }: Parts): Promise<void> {
+  const { config, opened, log } = base;
+  // Not awaited: a catalogue is a large module, and Ollama may be slow.
+  if (base.options.stays && !base.options.model) void warnOfModels(config, models, log);
   await syncConfiguredPeople(ports, config.people.records);
   await configured.add();
   await system.load();

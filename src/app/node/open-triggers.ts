@@ -20,6 +20,7 @@ import type { AgentSystem } from "../../engine/agents/agent-system.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import { heartbeatProfiles } from "../../engine/triggers/heartbeat/heartbeat-config.ts";
 import { type TriggerOptions, Triggers } from "../../engine/triggers/triggers.ts";
+import { jobProblem } from "./job-problem.ts";
 
 export interface TriggerDeps {
   readonly ports: Pick<Ports, "clock" | "ids" | "store" | "log">;
@@ -31,6 +32,8 @@ export interface TriggerDeps {
   readonly marks?: FileMarks;
   /** Set if other nodes work on the same store: how long their leases last. */
   readonly leaseMs?: number;
+  /** The channels that the node has now. */
+  readonly channels?: () => Iterable<string>;
 }
 
 export interface OpenTriggers {
@@ -50,7 +53,8 @@ const SHARED_POLL_MS = 2_000;
 /** The text of a new HEARTBEAT.md. It contains no task, so the heartbeat makes no model call. */
 const EMPTY_HEARTBEAT = "# Heartbeat\n\n## What to look at\n- [ ]\n";
 
-export function openTriggers({ ports, config, paths, env, models, marks, leaseMs }: TriggerDeps): OpenTriggers {
+export function openTriggers(deps: TriggerDeps): OpenTriggers {
+  const { ports, config, paths, env, models, marks, leaseMs, channels } = deps;
   const { log } = ports;
   const { cron, session } = config;
   const shared = leaseMs !== undefined;
@@ -72,7 +76,7 @@ export function openTriggers({ ports, config, paths, env, models, marks, leaseMs
       modelProblem: (profile, model) => modelProblem(models, profile, model),
       reveal: (secret) => secret.reveal(secrets),
     },
-    triggerOptions(config, leaseMs),
+    triggerOptions(config, leaseMs, channels),
   );
   const taskFiles = taskFileSync(ports, {
     profiles: () => [...new Set([DEFAULT_PROFILE, ...Object.keys(config.profiles)])],
@@ -113,9 +117,14 @@ export function openTriggers({ ports, config, paths, env, models, marks, leaseMs
 }
 
 /** The options that the configuration decides, read at their use. */
-function triggerOptions(config: Config, leaseMs: number | undefined): TriggerOptions {
+function triggerOptions(
+  config: Config,
+  leaseMs: number | undefined,
+  channels: TriggerDeps["channels"] = () => [],
+): TriggerOptions {
   const { cron, session } = config;
   return {
+    jobProblem: (job) => jobProblem(config, channels(), job),
     get zone() {
       return session.timeZone;
     },

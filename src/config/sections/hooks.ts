@@ -1,6 +1,7 @@
 /** Webhooks: which clients may call `POST /hooks/<name>`, how the body is used, and where the answer goes. */
 import { secretSchema } from "../secret.ts";
 import { named, oneOf, section, text, wholeNumber } from "../values.ts";
+import { thinkingSchema } from "./models.ts";
 
 export const hookDefaults = {
   target: "isolated",
@@ -30,7 +31,7 @@ const hookSchema = section({
   profile: text("the name of a profile").optional(),
   deliver: text('"last" or "channel:id"').optional(),
   model: text("the name of a model").optional(),
-  thinking: text("a level of thinking").optional(),
+  thinking: thinkingSchema().optional(),
   timeoutSeconds: wholeNumber(1, 604_800).optional(),
   idempotencyHeader: text("the name of a header").optional(),
 }).refine(({ token, hmac }) => token !== undefined || hmac !== undefined, {

@@ -1,7 +1,6 @@
 /** The models and the default one. A model is named `provider/id`. */
 import { z } from "zod";
-import { closestWord } from "../../core/closest-word.ts";
-import { KNOWN_PROVIDERS, knownProvider } from "../known-providers.ts";
+import { knownProvider } from "../known-providers.ts";
 import { secretSchema } from "../secret.ts";
 import { amount, httpUrl, list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
@@ -95,17 +94,4 @@ export const modelsSchema = section({
   thinking: thinkingSchema().optional(),
   detect: z.boolean({ error: "expected true or false" }).optional(),
   providers: providersSchema.prefault({}),
-})
-  .superRefine(({ default: first, fallbacks, providers }, context) => {
-    const check = (name: string, path: (string | number)[]): void => {
-      const [provider = "", ...rest] = name.split("/");
-      if (name === "offline" || rest.length === 0 || Object.hasOwn(providers, provider) || knownProvider(provider))
-        return;
-      const near = closestWord(provider, [...Object.keys(providers), ...Object.keys(KNOWN_PROVIDERS)]);
-      const hint = near === undefined ? "add it under models.providers" : `did you mean "${near}"?`;
-      context.addIssue({ code: "custom", path, message: `there is no provider "${provider}"; ${hint}` });
-    };
-    if (first !== undefined) check(first, ["default"]);
-    for (const [index, name] of fallbacks.entries()) check(name, ["fallbacks", index]);
-  })
-  .prefault({});
+}).prefault({});

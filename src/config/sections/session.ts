@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { DEFAULT_RESET_HOUR, DEFAULT_RESET_TRIGGERS, RESET_MODES } from "../../core/agent/session-freshness.ts";
 import { DEFAULT_DM_SCOPE, DEFAULT_MAIN_KEY, DM_SCOPES } from "../../core/agent/session-key.ts";
-import { zonedFields } from "../../core/zoned-time.ts";
 import { list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
 export const sessionDefaults = {
@@ -48,15 +47,6 @@ const ruleSchema = section({
   }).optional(),
 });
 
-const isZone = (zone: string): boolean => {
-  try {
-    zonedFields(0, zone);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 const ZONE = 'the name of a time zone, such as "Europe/Berlin"';
 const KEY = "a word of letters, digits, dashes and underscores";
 
@@ -66,9 +56,7 @@ export const sessionSchema = section({
     .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, `expected ${KEY}`)
     .default(sessionDefaults.mainKey),
   identityLinks: named(list(text('an id, or "channel:id"'))).prefault({}),
-  timeZone: text(ZONE)
-    .refine(isZone, { error: `expected ${ZONE}` })
-    .optional(),
+  timeZone: text(ZONE).optional(),
   resetTriggers: list(text("a word that begins a new session")).prefault([...DEFAULT_RESET_TRIGGERS]),
   reset: resetSchema,
   thread: section({

@@ -135,7 +135,7 @@ export class AgentSystem {
       shownOf: (text) => (options.runs?.enforceFinalTag ? finalText(text) : text),
     });
     this.lifecycle = new Lifecycle(ports, { ingress, people, emit, claimFor });
-    this.sessions = new SessionControl(ports.store, ingress, this.#answers);
+    this.sessions = new SessionControl(ports.store, ingress, this.#answers, options.commands?.models?.problem);
   }
 
   /** Files of people, if this system stores any. */

@@ -46,8 +46,11 @@ export interface CommandParts {
   isOn?(connector: string): boolean;
   readonly models?: {
     describe(agent: AgentRecord): Promise<ModelChoices>;
-    /** Why a conversation cannot use this model; undefined if it can. */
-    problem(agent: AgentRecord, model: string): Promise<string | undefined>;
+    /** Why a conversation cannot have these settings of its model; undefined if it can. `patch`: what changes. */
+    problem(
+      agent: Pick<AgentRecord, "profile" | "state">,
+      patch: Readonly<Record<string, unknown>>,
+    ): Promise<string | undefined>;
   };
   readonly jobs?: {
     list(agent: AgentRecord): Promise<readonly (CronJob & { readonly when: string; readonly next?: string })[]>;

@@ -88,7 +88,11 @@ export const levelCommands: readonly ChatCommand[] = LEVELS.map(
           text: reply(`"${word.slice(0, 64)}" is not one of ${words.join(", ")}, default. Nothing was changed.`),
         };
       }
-      return { text: reply(`${what}: ${chosen}.`), patch: { [field]: chosen } };
+      const patch = { [field]: chosen };
+      const state = { ...context.agent.state, ...patch };
+      const problem = await context.parts.models?.problem({ ...context.agent, state }, patch);
+      if (problem !== undefined) return { text: reply(`${problem} Nothing was changed.`) };
+      return { text: reply(`${what}: ${chosen}.`), patch };
     },
   }),
 );

@@ -1,5 +1,4 @@
 /** `/model`: alone it lists the models of this conversation; with a name it sets one. */
-import { closestWord } from "../../core/closest-word.ts";
 import type { ChatCommand } from "./chat-command.ts";
 import { isResetWord, oneWord, reply } from "./words.ts";
 
@@ -30,12 +29,12 @@ export const modelCommand: ChatCommand = {
         ),
       };
     }
-    const problem = await models?.problem(agent, name);
-    if (problem === undefined) {
-      return { text: reply(`Model: ${name}.`), patch: { modelOverride: name, providerOverride: null } };
-    }
-    const near = closestWord(name, described?.choices ?? []);
-    const hint = near === undefined ? "/model lists the choices." : `Did you mean ${near}?`;
-    return { text: reply(`${problem.replace(/\.$/u, "")}. ${hint} Nothing was changed.`) };
+    const patch = { modelOverride: name, providerOverride: null };
+    const state = { ...agent.state, modelOverride: name, providerOverride: undefined };
+    const problem = await models?.problem({ ...agent, state }, patch);
+    if (problem === undefined) return { text: reply(`Model: ${name}.`), patch };
+    const isUnknown = problem.startsWith("There is no") && !problem.includes("Did you mean");
+    const hint = isUnknown ? " /model lists the choices." : "";
+    return { text: reply(`${problem}${hint} Nothing was changed.`) };
   },
 };

@@ -9,6 +9,7 @@ import { type PersonRecord, personRecordSchema } from "../../core/people/person.
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { StoreReader } from "../../core/store/store.ts";
+import { assertZone } from "../../core/zoned-time.ts";
 import { submit } from "../commit/submit.ts";
 import { type Actor, auditOp } from "./audit-entry.ts";
 import { FROM_CONFIG } from "./configured-people.ts";
@@ -191,17 +192,8 @@ export function grantOf(verdict: Verdict, subject: string, note?: string): Grant
 function checked(person: unknown): PersonRecord {
   const result = personRecordSchema.safeParse(person);
   if (!result.success) throw new InvalidInputError(z.prettifyError(result.error).slice(0, 500));
-  assertZone(result.data.timeZone);
+  if (result.data.timeZone !== undefined) assertZone(result.data.timeZone);
   return result.data;
-}
-
-function assertZone(zone: string | undefined): void {
-  if (zone === undefined) return;
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: zone });
-  } catch (cause) {
-    throw new InvalidInputError(`"${zone}" is not a time zone.`, { cause, hint: "Write it as Europe/Berlin." });
-  }
 }
 
 /** The store decides; this names the person. */

@@ -17,11 +17,14 @@ export interface SubagentSettings extends ReportSettings {
   allowAgents(profile: string): readonly string[];
   /** A profile as the configuration spells it; undefined if there is none. */
   profileNamed(profile: string): string | undefined;
+  /** All profiles, for hints. */
+  profileNames?(): readonly string[];
   model(profile: string): string | undefined;
   thinking(profile: string): string | undefined;
   /** Why a model cannot be used, or undefined. Texts with `invalid model` or `model not allowed` are a warning only. */
   checkModel(model: string, profile: string): string | undefined;
-  thinkingLevels(model: string | undefined, profile: string): readonly string[];
+  /** The levels of this model, else of the profile's. */
+  thinkingLevels(model: string | undefined, profile: string): readonly string[] | Promise<readonly string[]>;
   /** Where commands of an agent run at most. Absent: nothing is known about commands. */
   execOf?(agent: AgentRecord): ExecPolicy;
 }
@@ -66,6 +69,7 @@ export function subagentSettings(
     profileNamed: (profile) =>
       named().find(([name]) => normalizeAgentId(name) === profile)?.[0] ??
       (profile === DEFAULT_PROFILE ? profile : undefined),
+    profileNames: () => [DEFAULT_PROFILE, ...named().map(([name]) => name)],
     model: (profile) => modelOf(own(profile)?.model) ?? modelOf(subagents.model),
     thinking: (profile) => own(profile)?.thinking ?? subagents.thinking,
     ...more,

@@ -5,6 +5,7 @@
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { isSubagentSessionKey, normalizeAgentId } from "../../core/agent/session-key.ts";
 import type { AgentState } from "../../core/agent/state.ts";
+import { closestWord } from "../../core/closest-word.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -74,7 +75,9 @@ export async function spawnSubagent(
   if (unwanted !== undefined) return forbidden(unwanted);
   const spelled = settings.profileNamed(profile);
   if (spelled === undefined) {
-    return refused({ status: "error", error: `There is no agentId "${profile}" in the configuration.` });
+    const near = closestWord(profile, settings.profileNames?.() ?? []);
+    const hint = near === undefined ? "" : ` Did you mean "${near}"?`;
+    return refused({ status: "error", error: `There is no agentId "${profile}" in the configuration.${hint}` });
   }
 
   const at = ports.clock.now();
@@ -87,7 +90,7 @@ export async function spawnSubagent(
 
   const model = modelFor(settings, request, profile);
   if (model?.error !== undefined) return refused({ status: "error", error: model.error, childSessionKey: sessionKey });
-  const thinking = thinkingFor(settings, request, profile, model?.applied);
+  const thinking = await thinkingFor(settings, request, profile, model?.applied);
   if (thinking.error !== undefined) return refused({ status: "error", error: thinking.error });
 
   const runId = ports.ids.uuid() as RunId;
@@ -178,15 +181,15 @@ function modelFor(settings: SubagentSettings, { model }: SpawnRequest, profile: 
   return /invalid model|model not allowed/iu.test(why) ? { warning: why } : { error: why };
 }
 
-function thinkingFor(
+async function thinkingFor(
   settings: SubagentSettings,
   { thinking }: SpawnRequest,
   profile: string,
   model: string | undefined,
-): { readonly level?: string; readonly error?: string } {
+): Promise<{ readonly level?: string; readonly error?: string }> {
   const raw = thinking?.trim() || settings.thinking(profile);
   if (!raw) return {};
-  const levels = settings.thinkingLevels(model, profile);
+  const levels = await settings.thinkingLevels(model, profile);
   const level = levels.find((known) => known === raw.toLowerCase());
   return level ? { level } : { error: `Invalid thinking level "${raw}". Use one of: ${levels.join(", ")}.` };
 }

@@ -14,7 +14,7 @@ import { directoryOf } from "../people/directory.ts";
 import { type People, peopleOf } from "../runtime/people.ts";
 import type { Said } from "../runtime/run-ports.ts";
 import { type BrokerOptions, TriggerBroker } from "./broker.ts";
-import { CronService } from "./cron/cron-service.ts";
+import { CronService, type CronServiceOptions } from "./cron/cron-service.ts";
 import { cronSessionFor } from "./cron/cron-session.ts";
 import { opsOnDelivered, opsOnRunEnd, opsOnSettle } from "./cron/run-end.ts";
 import type { TickPorts } from "./heartbeat/decide-tick.ts";
@@ -29,7 +29,7 @@ export type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
   Omit<TickPorts, "store" | "people"> &
   Pick<HookPorts, "reveal">;
 
-export interface TriggerOptions extends BrokerOptions {
+export interface TriggerOptions extends BrokerOptions, Pick<CronServiceOptions, "jobProblem"> {
   /** Absent: no heartbeat. */
   readonly heartbeat?: HeartbeatSections;
   readonly webhooks?: Config["hooks"];

@@ -192,10 +192,12 @@ const STOPS: Readonly<Record<string, StopReason>> = {
   function_call: "tool_calls",
 };
 
-function usageOf(counted: Counted, price: Cost): Usage {
+/** Undefined if the server did not count: some send zeros. */
+function usageOf(counted: Counted, price: Cost): Usage | undefined {
   const cacheRead = counted.prompt_tokens_details?.cached_tokens ?? 0;
   const input = Math.max(0, (counted.prompt_tokens ?? 0) - cacheRead);
   const output = counted.completion_tokens ?? 0;
+  if (input + output + cacheRead === 0) return undefined;
   const million = 1_000_000;
   const cost = {
     input: (input * price.input) / million,

@@ -1,6 +1,7 @@
 /** `rookery config`: prints, checks and creates the configuration. */
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
+import type { Config } from "../../../config/config-schema.ts";
 import { createHome } from "../../../config/create-home.ts";
 import { FILE_MODE } from "../../../config/paths.ts";
 import { STARTER_CONFIG } from "../../../config/starter-config.ts";
@@ -26,7 +27,8 @@ const check = defineAction({
     const { paths, env } = context;
     const { inspectConfig } = await import("../../../config/load-config.ts");
     const { formatNote } = await import("../../../config/parse-config.ts");
-    const { exists, errors, warnings } = await inspectConfig(paths, env);
+    const { exists, warnings, config, text, ...inspected } = await inspectConfig(paths, env);
+    const errors = config ? await modelErrors(context, config, text) : inspected.errors;
     const ok = errors.length === 0;
     const lines = [
       ...errors.map((note) => `error: ${formatNote(note)}`),
@@ -38,6 +40,17 @@ const check = defineAction({
     return ok ? EXIT.ok : EXIT.configuration;
   },
 });
+
+/** What the catalogues of models and the keys of the home refute. */
+async function modelErrors({ paths, env }: CommandContext, config: Config, text: string) {
+  const { configProblems } = await import("../../../adapters/models/config-problems.ts");
+  const { openModels } = await import("../../../adapters/models/open-models.ts");
+  const { systemClock } = await import("../../../adapters/system/system-clock.ts");
+  const { notesAt } = await import("../../../config/parse-config.ts");
+  const { silentLog } = await import("../../../core/ports/log.ts");
+  const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
+  return notesAt(text, paths.config, await configProblems(config, models));
+}
 
 const show = defineAction({
   summary: "print the configuration with all defaults, secrets masked",

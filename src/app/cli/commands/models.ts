@@ -1,10 +1,17 @@
-/** `rookery models`: shows the available models, and which one is used and why. */
+/** `rookery models`: shows the available models, and which one is used and why; `test` calls one. */
 
 import type { DescribedModels } from "../../../adapters/models/describe-models.ts";
-import { NotFoundError } from "../../../core/errors.ts";
-import { defineAction } from "../command.ts";
+import type { TriedModel } from "../../../adapters/models/try-model.ts";
+import { KNOWN_PROVIDERS } from "../../../config/known-providers.ts";
+import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
+import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { unknownName } from "../../../core/known-name.ts";
+import { defineAction, type Group } from "../command.ts";
+import { EXIT } from "../exit-code.ts";
+import { oneLine } from "../plain-text.ts";
+import { printResult } from "../print.ts";
 
-export const modelsCommand = defineAction({
+const list = defineAction({
   summary: "show the available models, and which one is used and why",
   usage: "[provider]",
   description:
@@ -18,7 +25,8 @@ export const modelsCommand = defineAction({
     const { silentLog } = await import("../../../core/ports/log.ts");
     const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
     if (provider !== undefined && !models.providers.provider(provider)) {
-      throw new NotFoundError(`There is no provider "${provider}".`, {
+      const known = [...Object.keys(config.models.providers), ...Object.keys(KNOWN_PROVIDERS)];
+      throw new NotFoundError(unknownName("provider", provider, known), {
         hint: "Run `rookery models` to see the configured providers. Add one under models.providers in the configuration.",
       });
     }
@@ -27,6 +35,62 @@ export const modelsCommand = defineAction({
     return undefined;
   },
 });
+
+const test = defineAction({
+  summary: "call a model once and show latency, price, window and features",
+  usage: "[model]",
+  description:
+    "Sends one short question to the model you name, or to the one in use, and to no other. It costs what the provider asks for it; budgets do not count it. Exits with 1 if the model does not answer.",
+  arguments: { min: 0, max: 1 },
+  async run(context) {
+    const { args, env, paths, loadConfig } = context;
+    const { config } = await loadConfig();
+    const { openModels } = await import("../../../adapters/models/open-models.ts");
+    const { chooseModel } = await import("../../../adapters/models/choose-model.ts");
+    const { modelProblem } = await import("../../../adapters/models/check-choice.ts");
+    const { tryModel } = await import("../../../adapters/models/try-model.ts");
+    const { systemClock: clock } = await import("../../../adapters/system/system-clock.ts");
+    const { silentLog } = await import("../../../core/ports/log.ts");
+    const models = openModels({ config, paths, env, clock, log: silentLog });
+    const wanted = args[0]?.trim();
+    const { model, warnings } = chooseModel(config, DEFAULT_PROFILE, { modelOverride: wanted });
+    const problem = warnings.length > 0 || wanted ? await modelProblem(config, models, wanted ?? model) : undefined;
+    if (problem !== undefined) throw new InvalidInputError(problem, { hint: "Run `rookery models` to see them." });
+    const tried = await tryModel(models, clock, model, AbortSignal.timeout(TEST_MS));
+    printResult(context, tried, context.here(testText(tried).join("\n")));
+    return tried.ok ? undefined : EXIT.failure;
+  },
+});
+
+const TEST_MS = 120_000;
+
+function testText(tried: TriedModel): readonly string[] {
+  const { model, ok, problem, answer, firstMs, totalMs, usage, cost, price, contextWindow, maxTokens, features } =
+    tried;
+  const can = features && [
+    features.thinking.length > 1 ? `thinking ${features.thinking.join(" ")}` : "no thinking",
+    features.images ? "images" : "no images",
+    features.tools ? "tools" : "no tools",
+  ];
+  return [
+    ok
+      ? `${model} answered: ${oneLine(answer || "(nothing)", 80)}`
+      : `${model} did not answer: ${oneLine(problem ?? "", 400)}`,
+    ...(model === "offline" ? ["The offline model is not an LLM. Set a key with `rookery auth set anthropic`."] : []),
+    `Latency   ${firstMs === null ? "n/a" : `${firstMs} ms`} to the first word, ${totalMs} ms in all`,
+    `Tokens    ${usage ? `${usage.input} in, ${usage.output} out` : "n/a"}`,
+    `Price     ${price ? `$${price.input}/$${price.output} per million` : "n/a"}; this call ${cost === null ? "n/a" : `$${cost.toFixed(6)}`}`,
+    `Window    ${contextWindow === null ? "n/a" : `${size(contextWindow)} in, ${size(maxTokens ?? 0)} out`}`,
+    `Features  ${can ? can.join(", ") : "n/a"}`,
+  ];
+}
+
+export const modelsCommand: Group = {
+  summary: "show the available models, and which one is used and why; test one",
+  actions: { list, test },
+  fallback: "list",
+  fallbackTakesWords: true,
+};
 
 function modelsText({ using, providers }: DescribedModels): readonly string[] {
   return [

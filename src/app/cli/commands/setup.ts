@@ -77,13 +77,16 @@ async function storeKey({ paths }: SetupContext, { provider, key }: SetupAnswers
 
 async function defaultsOf(context: SetupContext): Promise<SetupDefaults> {
   const { config } = await context.loadConfig();
+  const { LOGIN_PROVIDERS } = await import("../../../adapters/models/logins/login-providers.ts");
   return {
     model: config.models.default ?? "what is found on this computer",
     name: factIn(readUser(context.paths), NAME_LABEL),
     timeZone: config.session.timeZone ?? hostZone(),
     dailyLimit: config.budgets.day?.dollars,
     hasBriefing: await hasBriefing(context),
-    logins: [],
+    logins: Object.entries(LOGIN_PROVIDERS).flatMap(([provider, { account, load }]) =>
+      load ? [{ provider, account }] : [],
+    ),
     isConnected: await isConnected(context),
     hasService: await hasService(context),
   };

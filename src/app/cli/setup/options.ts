@@ -1,5 +1,6 @@
 /** The flags of `rookery setup`: one for every question, and what they may say. */
 import { InvalidInputError } from "../../../core/errors.ts";
+import { assertZone } from "../../../core/zoned-time.ts";
 import type { Flags, Options } from "../command.ts";
 
 export const SETUP_OPTIONS = {
@@ -75,13 +76,9 @@ export function nameOf(text: string): string {
 }
 
 export function zoneOf(text: string): string {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: text.trim() }).resolvedOptions().timeZone;
-  } catch {
-    throw new InvalidInputError(`"${text.slice(0, 60)}" is no time zone.`, {
-      hint: "Write it as Europe/Berlin or UTC.",
-    });
-  }
+  const zone = text.trim();
+  assertZone(zone);
+  return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone;
 }
 
 export function limitOf(text: string): number {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
+import { unknownName } from "../../../core/known-name.ts";
 import { listOf } from "../../../core/list.ts";
 import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
 import { mainAddress } from "../../../engine/triggers/cron/job-message.ts";
@@ -216,7 +217,8 @@ const wakeRoute = defineRoute({
     const { context, body } = call;
     const { profile = DEFAULT_PROFILE } = body;
     const config = context.config();
-    if (!profilesOf(config).includes(profile)) throw new NotFoundError(`There is no profile ${profile}.`);
+    if (!profilesOf(config).includes(profile))
+      throw new NotFoundError(unknownName("profile", profile, profilesOf(config)));
     const silent = body.mode === "now" ? undefined : true;
     const message = {
       to: mainAddress({ agentId: profile }, config.session.mainKey),

@@ -62,7 +62,7 @@ const modelRoute = defineRoute({
       () => undefined,
     );
     const agent = allowed && (await findAgent(store, model));
-    if (!agent) throw modelNotFound(model);
+    if (!agent) throw modelNotFound(model, profilesOf(config));
     return { json: modelOf(model, agent.createdAt) };
   },
 });

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { Config } from "../../../config/config-schema.ts";
 import type { EntryId } from "../../../core/ids.ts";
+import { unknownName } from "../../../core/known-name.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import type { Store } from "../../../core/store/store.ts";
 import type { Address } from "../../../engine/agents/message-ingress.ts";
@@ -44,13 +45,13 @@ export async function resolveConversation(
     return { to, person, user, name: isNew ? `new:${model}` : to.sessionKey, isNew, profile: model };
   }
   const agent = await findAgent(store, model);
-  if (!agent) throw modelNotFound(model);
+  if (!agent) throw modelNotFound(model, profilesOf(config));
   assertMayMessage(principal, agent);
   return { to: { agentId: agent.id }, person, user, name: agent.id, isNew: false, profile: agent.profile };
 }
 
-export const modelNotFound = (model: string): HttpError =>
-  new HttpError(404, "model_not_found", `There is no model "${model.slice(0, 100)}".`, {
+export const modelNotFound = (model: string, known: readonly string[]): HttpError =>
+  new HttpError(404, "model_not_found", unknownName("model", model, known), {
     param: "model",
     hint: "GET /v1/models lists them: profiles, and agents by id or session key.",
   });

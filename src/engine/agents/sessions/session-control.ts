@@ -4,7 +4,7 @@
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { patchState, type StatePatch } from "../../../core/agent/patch-state.ts";
-import { NotFoundError, TooLargeError } from "../../../core/errors.ts";
+import { InvalidInputError, NotFoundError, TooLargeError } from "../../../core/errors.ts";
 import type { AgentId, EntryId } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
@@ -18,10 +18,22 @@ const MAX_SUMMARY = 100_000;
 
 type Reader = Pick<StoreReader, "agent" | "linesBack">;
 
+/** Why an agent cannot have these settings, in whole sentences; undefined if it can. `patch`: what changes. */
+export type CheckSettings = (
+  agent: Pick<AgentRecord, "profile" | "state">,
+  patch: Readonly<Record<string, unknown>>,
+) => Promise<string | undefined>;
+
 /** The message that changes overrides. Throws if a field is not settable or a value is wrong. */
-export async function settingMessage(store: Reader, agentId: AgentId, patch: StatePatch): Promise<MessageBody> {
-  const { state } = await existing(store, agentId);
-  patchState(state, patch);
+async function settingMessage(
+  store: Reader,
+  agentId: AgentId,
+  patch: StatePatch,
+  check?: CheckSettings,
+): Promise<MessageBody> {
+  const agent = await existing(store, agentId);
+  const problem = await check?.({ ...agent, state: patchState(agent.state, patch) }, patch);
+  if (problem !== undefined) throw new InvalidInputError(problem, { hint: "Nothing was changed." });
   return { kind: "setting", patch: { ...patch } };
 }
 
@@ -60,8 +72,10 @@ export class SessionControl {
   readonly #store: Reader;
   readonly #ingress: MessageIngress;
   readonly #answers: Answers;
+  readonly #check: CheckSettings | undefined;
 
-  constructor(store: Reader, ingress: MessageIngress, answers: Answers) {
+  constructor(store: Reader, ingress: MessageIngress, answers: Answers, check?: CheckSettings) {
+    this.#check = check;
     this.#store = store;
     this.#ingress = ingress;
     this.#answers = answers;
@@ -69,7 +83,8 @@ export class SessionControl {
 
   /** Changes an agent's overrides. Durable when it resolves. */
   async patch(agentId: AgentId, patch: StatePatch): Promise<AcceptResult> {
-    return this.#ingress.post({ to: { agentId }, body: await settingMessage(this.#store, agentId, patch) });
+    const body = await settingMessage(this.#store, agentId, patch, this.#check);
+    return this.#ingress.post({ to: { agentId }, body });
   }
 
   /** Asks for a branch without waiting for it. Durable when it resolves. */

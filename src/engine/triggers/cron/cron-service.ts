@@ -34,6 +34,8 @@ export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">
 }
 
 export interface CronServiceOptions {
+  /** What is wrong with the names in a job that is added or changed; undefined if nothing is. */
+  jobProblem?(job: CronJob): string | undefined;
   readonly zone?: string;
   readonly mainKey?: string;
 }
@@ -145,17 +147,23 @@ export class CronService {
       by,
       this.#moment,
     );
-    const job = { ...changed.job, ...more };
+    const job = this.#checked({ ...changed.job, ...more });
     return { job, ops: changed.ops.map((op) => (op.op === "job.put" ? { ...op, job } : op)) };
   }
 
   async updateOps(id: string, raw: unknown): Promise<ChangedJob> {
     const job = await this.#job(id);
-    return editedJob(
-      job,
-      normalizeCronJobPatch(raw, job, { now: this.#ports.clock.now(), zone: this.#zone }),
-      this.#moment,
-    );
+    const moment = { now: this.#ports.clock.now(), zone: this.#zone };
+    const changed = editedJob(job, normalizeCronJobPatch(raw, job, moment), this.#moment);
+    // A job whose profile is gone can still be switched off.
+    if (changed.job.enabled) this.#checked(changed.job);
+    return changed;
+  }
+
+  #checked(job: CronJob): CronJob {
+    const problem = this.#options.jobProblem?.(job);
+    if (problem !== undefined) throw new InvalidInputError(problem, { hint: "Nothing was changed." });
+    return job;
   }
 
   async removeOps(id: string): Promise<readonly Op[]> {

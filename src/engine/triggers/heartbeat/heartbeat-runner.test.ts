@@ -237,10 +237,10 @@ test("the heartbeat's daily budget stops the ticks until the next day", async ()
 });
 
 test("the heartbeat uses its own model", async () => {
-  const world = await open(`{ heartbeat: { model: "small/one" } }`);
+  const world = await open(`{ heartbeat: { model: "ollama/one" } }`);
   await world.leap(HALF);
   const agent = await world.store.agentByKey("agent:main:heartbeat" as SessionKey);
-  expect((await world.engine.runs(agent?.id)).at(-1)?.body.wishes).toEqual({ model: "small/one" });
+  expect((await world.engine.runs(agent?.id)).at(-1)?.body.wishes).toEqual({ model: "ollama/one" });
 });
 
 test("the job of a removed profile is turned off, also beside jobs whose ids only look like a heartbeat's", async () => {

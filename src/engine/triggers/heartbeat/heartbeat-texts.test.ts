@@ -251,10 +251,14 @@ describe("the summary", () => {
   });
   test("a profile's own keys override the common ones, and only such profiles have a heartbeat", () => {
     const both = config(
-      `{ heartbeat: { every: "1h", target: "none" }, profiles: { work: { heartbeat: { every: "5m", model: "m/x" } } } }`,
+      `{ heartbeat: { every: "1h", target: "none" }, profiles: { work: { heartbeat: { every: "5m", model: "ollama/x" } } } }`,
     );
     expect(heartbeatProfiles(both)).toEqual(["work"]);
-    expect(resolveHeartbeatSummary(both, "work")).toMatchObject({ everyMs: 300_000, target: "none", model: "m/x" });
+    expect(resolveHeartbeatSummary(both, "work")).toMatchObject({
+      everyMs: 300_000,
+      target: "none",
+      model: "ollama/x",
+    });
     expect(resolveHeartbeatSummary(both, "main")).toMatchObject({ enabled: false, everyMs: null, every: "disabled" });
     expect(resolveHeartbeatSummary(config(`{ heartbeat: { every: "0" } }`), "main").enabled).toBe(false);
   });
