@@ -64,7 +64,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
     },
     workspaceAccess: n === 0 ? "rw" : "ro",
     request: [n === 0 ? "temperature" : "response_format"],
-    subagents: { allowAgents: ["*", `p${n}`], model: `local/m${n}`, thinking },
+    subagents: { allowAgents: ["*", n % 2 === 0 ? "main" : "other"], model: `local/m${n}`, thinking },
     heartbeat,
   };
   const model = (id: string) => ({
@@ -238,7 +238,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       maxDepth: 1 + n,
       maxChildren: 100 + n,
       archiveAfterMinutes: 60 + n,
-      allowAgents: ["*", `p${n}`],
+      allowAgents: ["*", n % 2 === 0 ? "main" : "other"],
       model: `local/m${n}`,
       thinking,
     },
@@ -300,7 +300,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
           secret: { env: `H${n}` },
           users: [`user${n}`],
           owner: n === 1,
-          profiles: [`p${n}`],
+          profiles: [n % 2 === 0 ? "main" : "other"],
         },
       },
     },

@@ -115,6 +115,9 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 
 /** The arguments after the text. Default: none. */
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
+  "src/app/gateway/openai/resolve-conversation.ts#modelNotFound": [["main", "work"]],
+  "src/config/parse-config.ts#notesAt": ["file", [{ path: ["a"], message: "m" }]],
+  "src/core/known-name.ts#unknownName": ["wrok", ["main", "work"]],
   "src/app/operations/service/service-files.ts#environmentText": [{ KEY: "value" }],
   "src/engine/people/open-question.ts#choiceButtons": [["Tea", "Coffee"]],
   "src/adapters/models/offline-phrases.ts#phraseIn": [["read", "cron", "start_background_agent", "write"]],

@@ -12,7 +12,9 @@ import type { Log } from "../../core/ports/log.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Store, StoreReader } from "../../core/store/store.ts";
 import { AgentSystem } from "../../engine/agents/agent-system.ts";
+import type { CommandParts } from "../../engine/commands/chat-command.ts";
 import { Triggers } from "../../engine/triggers/triggers.ts";
+import { jobProblem } from "./job-problem.ts";
 
 export interface IdleEngineOptions {
   readonly paths: HomePaths;
@@ -47,9 +49,16 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
     connectors: new Map(),
   };
   const { mainKey, timeZone: zone } = config.session;
-  const triggers = new Triggers({ ...ports, reveal: doesNoWork }, { mainKey, zone, heartbeat: config });
+  const triggers = new Triggers(
+    { ...ports, reveal: doesNoWork },
+    { mainKey, zone, heartbeat: config, jobProblem: (job) => jobProblem(config, [], job) },
+  );
   // Neither loaded nor started: it has no number in the store, and wakes no one.
-  const agents = new AgentSystem(ports, { nodeName: "command", resolveModel: doesNoWork });
+  const agents = new AgentSystem(ports, {
+    nodeName: "command",
+    resolveModel: doesNoWork,
+    commands: { models: modelsOf(options, triggers) },
+  });
   return {
     agents,
     ports,
@@ -60,6 +69,25 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
       await agents.drain();
       await store.close();
     },
+  };
+}
+
+/** Checks settings of models and describes the one in use. Loaded at the first use: most commands need neither. */
+function modelsOf({ config, paths, env, log }: IdleEngineOptions, { cron }: Triggers): CommandParts["models"] {
+  const parts = async () => {
+    const { commandParts } = await import("./command-parts.ts");
+    const { openModels } = await import("../../adapters/models/open-models.ts");
+    const models = openModels({ config, paths, env, clock: systemClock, log });
+    return commandParts({ config, paths, clock: systemClock, models, cron, modelGiven: false }).models;
+  };
+  let opened: ReturnType<typeof parts> | undefined;
+  const open = () => {
+    opened ??= parts();
+    return opened;
+  };
+  return {
+    describe: async (agent) => (await open())?.describe(agent) ?? doesNoWork(),
+    problem: async (agent, patch) => (await open())?.problem(agent, patch),
   };
 }
 

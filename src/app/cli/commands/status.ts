@@ -2,11 +2,10 @@
 import { type DescribedLogin, loginStateText } from "../../../adapters/models/logins/describe-logins.ts";
 import { EngineApi } from "../../client/engine-api.ts";
 import { reachEngine } from "../chat/reach-engine.ts";
-import { type CommandContext, defineAction } from "../command.ts";
+import { defineAction } from "../command.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { REMOTE_OPTIONS } from "../remotes.ts";
-import { loginsOf } from "./auth-login.ts";
 
 interface Info {
   readonly version: string;
@@ -39,7 +38,7 @@ export const statusCommand = defineAction({
     const engine = await reachEngine(context, (error) => stderr.write(`${String(error)}\n`), { work: false });
     try {
       const api = new EngineApi(engine.transport);
-      const info = await (engine.isAttached ? api.get<Info>("/api/terminal") : ownInfo(context, api));
+      const info = await api.get<Info>("/api/terminal");
       const isGuest = info.terminal === null;
       const [{ busy, undelivered }, { items: approvals }] = await Promise.all([
         isGuest ? doingOfGuest(api) : doingOf(api),
@@ -82,18 +81,4 @@ async function doingOfGuest(api: EngineApi): Promise<Doing> {
     limit: 500,
   });
   return { busy: items.filter(({ runId }) => runId !== null), undelivered: undefined };
-}
-
-/** An engine that does not run has no models: what it would use is read here. */
-async function ownInfo(context: CommandContext, api: EngineApi): Promise<Info> {
-  const { env, paths, loadConfig } = context;
-  const { openModels } = await import("../../../adapters/models/open-models.ts");
-  const { describeModels } = await import("../../../adapters/models/describe-models.ts");
-  const { systemClock } = await import("../../../adapters/system/system-clock.ts");
-  const { silentLog } = await import("../../../core/ports/log.ts");
-  const { config } = await loadConfig();
-  const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
-  const { using } = await describeModels(config, models);
-  const info = await api.get<Info>("/api/terminal");
-  return { ...info, model: info.model ?? using.model, why: info.why ?? using.why, logins: await loginsOf(context) };
 }

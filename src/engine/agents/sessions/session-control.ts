@@ -32,7 +32,8 @@ async function settingMessage(
   check?: CheckSettings,
 ): Promise<MessageBody> {
   const agent = await existing(store, agentId);
-  const problem = await check?.({ ...agent, state: patchState(agent.state, patch) }, patch);
+  const state = patchState(agent.state, patch);
+  const problem = await check?.({ ...agent, state }, patch);
   if (problem !== undefined) throw new InvalidInputError(problem, { hint: "Nothing was changed." });
   return { kind: "setting", patch: { ...patch } };
 }
