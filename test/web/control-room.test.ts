@@ -1,31 +1,45 @@
 /** The control room in a real browser, against a real process: every view and every action. One browser and one process for all. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { api, TOKEN } from "../e2e/serving.ts";
-import { codeUrl, type Opened, openBrowser, openTab, signIn, startBrowser } from "./browser.ts";
-import { sendAsAnn, sendMain, startWorld, type World } from "./world.ts";
+import { actionCases } from "./actions.cases.ts";
+import { codeUrl, openBrowser, openTab, signIn } from "./browser.ts";
+import { connectionCases } from "./connection.cases.ts";
+import { done, openRoom, type Room } from "./room.ts";
+import { textCases } from "./texts.cases.ts";
+import { fill, sendAsAnn, sendMain } from "./world.ts";
 
-let browser: Browser;
-let world: World;
-let owner: Opened;
+let room: Room;
+let browser: Room["browser"];
+let world: Room["world"];
+let owner: Room["owner"];
+let show: Room["show"];
 beforeAll(async () => {
-  [browser, world] = await Promise.all([startBrowser(), startWorld()]);
-  owner = await openBrowser(browser, world.served);
-  await signIn(owner, world.served);
+  room = await openRoom();
+  ({ browser, world, owner, show } = room);
 });
-afterAll(async () => {
-  await browser.close();
-  await world.close();
+afterAll(() => room.close());
+
+describe("an empty installation", () => {
+  it("says what to do, and the first message takes its files along", async () => {
+    try {
+      const page = await show("conversations");
+      await page.getByText("No conversations yet").waitFor();
+      await page.getByRole("link", { name: "New message" }).first().click();
+      await page.getByText("Nothing was said yet").waitFor();
+      const file = { name: "list.txt", mimeType: "text/plain", buffer: Buffer.from("milk and honey") };
+      await page.locator(".composer input[type=file]").setInputFiles(file);
+      await page.getByRole("list", { name: "Files to send" }).getByText("list.txt").waitFor();
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      const seen = () => JSON.stringify(world.model.calls[0]?.body.messages ?? "");
+      await expect.poll(seen, { timeout: 15_000 }).toContain("milk and honey");
+    } finally {
+      await fill(world);
+    }
+  });
 });
-
-const show = async (view: string): Promise<Page> => {
-  await owner.page.goto(`${world.served.url}/#/${view}`);
-  return owner.page;
-};
-
-const done = (page: Page, text: string) => page.locator(".toast").getByText(text).first().waitFor();
 
 describe("signing in", () => {
   it("says what to type without a code, and shows nothing else", async () => {
@@ -62,7 +76,7 @@ describe("signing in", () => {
     while ((await theirs.count()) > 0) {
       const before = await theirs.count();
       await theirs.first().getByRole("button", { name: "End" }).click();
-      await expect.poll(() => theirs.count()).toBe(before - 1);
+      await expect.poll(() => theirs.count(), { timeout: 15_000 }).toBe(before - 1);
     }
     await other.page.getByText("Your session has ended").waitFor();
     await other.close();
@@ -105,7 +119,11 @@ describe("conversations", () => {
     await page.keyboard.press("Enter");
     await page.locator(".chat-agent.live").getByText("I am looking").waitFor();
     await field.fill("and into this run");
+    const steered = page.waitForRequest(
+      (request) => request.url().endsWith("/messages") && request.method() === "POST",
+    );
     await page.getByRole("button", { name: "Send", exact: true }).click();
+    expect((await steered).postDataJSON()).toMatchObject({ text: "and into this run", queue: { mode: "steer" } });
     await page.getByRole("button", { name: "Stop" }).click();
     await done(page, "Stopping the run.");
     await page.getByText("stopped before its end").first().waitFor();
@@ -158,7 +176,7 @@ describe("conversations", () => {
     await page.getByRole("textbox", { name: "Message to Main" }).fill("here is a file");
     await page.keyboard.press("Enter");
     await page.getByText("You said: here is a file").first().waitFor();
-    await show("memory");
+    await show("memory?tab=files");
     await page.getByRole("list", { name: "Files" }).getByText("pasted.txt").waitFor();
   });
 
@@ -168,6 +186,10 @@ describe("conversations", () => {
     const list = page.getByRole("list", { name: "Conversations" });
     await list.getByRole("link", { name: "carla" }).click();
     expect(await list.getByRole("listitem").count()).toBe(1);
+    await page.getByRole("searchbox", { name: "Search conversations" }).fill("ficus");
+    await page.getByRole("list", { name: "Found" }).getByRole("link", { name: "plants.md" }).waitFor();
+    await page.getByRole("searchbox", { name: "Search conversations" }).fill("Hello carla");
+    await page.getByRole("list", { name: "Found" }).getByText("Hello, this is carla.").first().waitFor();
     await page.getByRole("button", { name: "Find in this conversation" }).click();
     await page.getByRole("searchbox", { name: "Find in this conversation" }).fill("this is carla");
     await page.keyboard.press("Enter");
@@ -183,10 +205,14 @@ describe("conversations", () => {
     await done(page, "The conversation continues from there.");
     await page.getByRole("button", { name: "Edit and send" }).first().click();
     const field = page.getByRole("textbox", { name: "Message to bob" });
-    await expect.poll(() => field.inputValue()).toContain("Hello, this is bob.");
+    await expect.poll(() => field.inputValue(), { timeout: 15_000 }).toContain("Hello, this is bob.");
     await field.fill("Hello again from bob.");
     await page.keyboard.press("Enter");
-    await page.getByText("You said: Hello again from bob.").waitFor();
+    await page.locator(".chat-agent", { hasText: "Hello again from bob." }).waitFor();
+    // The mark that tells the model who wrote is shown as a name.
+    const said = page.locator(".chat-person", { hasText: "Hello again from bob." });
+    expect((await said.locator(".bubble").textContent())?.trim()).toBe("Hello again from bob.");
+    await said.getByText("owner").waitFor();
   });
 });
 
@@ -220,6 +246,26 @@ describe("approvals", () => {
   });
 });
 
+describe("always", () => {
+  it("shows the rule in three widths before it is stored", async () => {
+    await sendAsAnn(world.served, "Please write a note for good.");
+    const page = await show("approvals");
+    await page.getByRole("button", { name: "Always…" }).click();
+    const dialog = page.getByRole("dialog");
+    const widths = dialog.getByRole("radio");
+    await expect.poll(() => widths.count(), { timeout: 15_000 }).toBe(3);
+    const rules = await dialog.locator(".choice .field-hint").allTextContents();
+    expect(rules.every((rule) => /^allow write.* for ann/.test(rule))).toBe(true);
+    expect(((await api(world.served, "/api/people/ann")) as { grants: object[] }).grants).toHaveLength(1);
+    await widths.last().click();
+    await dialog.getByRole("button", { name: "Yes, and store this rule" }).click();
+    await done(page, "Answered.");
+    const { grants } = (await api(world.served, "/api/people/ann")) as { grants: object[] };
+    // What was asked before is allowed from now on.
+    expect(grants).toMatchObject([{ allow: "write" }]);
+  });
+});
+
 describe("runs", () => {
   it("show what the model saw by part, each step and its tools, and are replayed and forked", async () => {
     const { message } = await sendMain(world.served, "what time is it again?");
@@ -227,13 +273,43 @@ describe("runs", () => {
     const saw = page.getByRole("list", { name: "What the model saw" });
     await saw.getByRole("listitem").nth(1).waitFor();
     await page.getByRole("list", { name: "Timeline" }).getByText("current_time").waitFor();
-    await page.getByText("each is one commit").waitFor();
-    await page.getByRole("button", { name: "Fork here" }).first().click();
-    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("list", { name: "Commits" }).getByText("results of tools").first().waitFor();
+    await page.getByText("This run sent nothing to a channel.").waitFor();
     await page.getByRole("button", { name: "Replay" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Replay" }).click();
     await done(page, "The message was sent again.");
     await page.getByText("Done. I have written it down.").last().waitFor();
+  });
+
+  it("are forked at a step: the conversation goes on from there", async () => {
+    const { message } = await sendMain(world.served, "first of two");
+    await sendMain(world.served, "second of two");
+    const page = await show(`runs/${message.runId}`);
+    await page.getByRole("button", { name: "Fork here" }).last().click();
+    await page.getByRole("dialog").getByRole("button", { name: "Go back" }).click();
+    const log = page.getByRole("log");
+    await log.getByText("You said: first of two").first().waitFor();
+    await log.getByText("You said: second of two").waitFor({ state: "detached" });
+    await sendMain(world.served, "instead of the second");
+    const asked = world.model.calls.at(-1)?.body.messages.map(({ content }) => JSON.stringify(content)) ?? [];
+    expect(asked.some((text) => text.includes("first of two"))).toBe(true);
+    expect(asked.some((text) => text.includes("second of two"))).toBe(false);
+  });
+
+  it("show what they sent to channels, and are aborted", async () => {
+    const { items } = (await api(world.served, "/api/outbox?state=waiting-reader")) as { items: { runId: string }[] };
+    const page = await show(`runs/${items[0]?.runId}`);
+    await page.getByRole("list", { name: "Deliveries" }).getByText("in a mailbox").first().waitFor();
+    await api(world.served, "/api/terminal/messages", {
+      method: "POST",
+      body: { user: "control-room", text: "slowly" },
+    });
+    await show("now");
+    await page.getByRole("list", { name: "Running" }).getByRole("link", { name: /^for / }).first().click();
+    await page.getByRole("button", { name: "Abort" }).click();
+    await done(page, "Aborting.");
+    await page.getByText("aborted", { exact: true }).first().waitFor();
+    world.release();
   });
 });
 
@@ -250,6 +326,11 @@ describe("inbox and outbox", () => {
     await page.locator(".sending").last().waitFor();
     await show("inbox");
     await page.getByRole("list", { name: "Inbox" }).getByText("waits for the run").waitFor();
+    await page.getByRole("button", { name: "Drop", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Drop", exact: true }).click();
+    await done(page, "Dropped.");
+    await page.getByRole("button", { name: "Dropped" }).click();
+    await page.getByRole("list", { name: "Inbox" }).getByText("dropped by owner").waitFor();
     await page.getByRole("button", { name: "In a run" }).click();
     await page.getByRole("list", { name: "Inbox" }).getByText("look slowly at this").waitFor();
     world.release();
@@ -268,6 +349,14 @@ describe("inbox and outbox", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Drop" }).click();
     await done(page, "Dropped.");
     await page.getByRole("button", { name: "failed" }).click();
+    await rows.first().getByRole("button", { name: "Retry" }).click();
+    await done(page, "It is sent again.");
+    await page.getByText("No such deliveries").waitFor();
+    await page.getByRole("button", { name: "Open", exact: true }).click();
+    await rows.first().getByRole("button", { name: "Drop" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Drop" }).click();
+    await page.getByRole("button", { name: "failed" }).click();
+    await rows.first().getByText("dropped by owner").waitFor();
     await rows.first().getByRole("button", { name: "Edit and send" }).click();
     await page.getByRole("dialog").getByRole("textbox").fill("an edited text");
     await page.getByRole("dialog").getByRole("button", { name: "Send" }).click();
@@ -296,6 +385,8 @@ describe("agents", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
     await page.getByRole("button", { name: "Start again" }).click();
     await page.getByRole("button", { name: "Stop" }).waitFor();
+    await page.getByRole("button", { name: "Summarise" }).click();
+    await done(page, "The conversation is summarised in its turn.");
   });
 });
 
@@ -319,12 +410,22 @@ describe("schedules", () => {
     await row.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
     await row.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Request a tick" }).click();
+    await done(page, "A tick was requested.");
+  });
+
+  it("say which times were missed, and why", async () => {
+    const page = await show("schedules/backup");
+    const missed = page.getByRole("list", { name: "Past due times" }).getByRole("listitem").first();
+    await missed.getByText("skipped").waitFor();
+    await missed.getByText("missed").waitFor();
+    await missed.getByText("3 times").waitFor();
   });
 });
 
 describe("memory, spend and health", () => {
   it("remove a file, draw what was spent, and show the log and the configuration", async () => {
-    const page = await show("memory");
+    const page = await show("memory?tab=files");
     const file = page.getByRole("list", { name: "Files" }).getByRole("listitem").first();
     await file.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
@@ -337,6 +438,18 @@ describe("memory, spend and health", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Lift" }).click();
     await done(page, "Lifted.");
     await show("health");
+    await page
+      .getByText(/checks found nothing/)
+      .first()
+      .click();
+    await page
+      .getByRole("list", { name: /checks found nothing/ })
+      .getByText("fine")
+      .first()
+      .waitFor();
+    await page.getByRole("button", { name: "Check again" }).click();
+    await page.getByRole("button", { name: "Reload the file" }).click();
+    await done(page, "The file was read again.");
     await page.getByText("Configuration in force").waitFor();
     await page.getByText("Show", { exact: true }).click();
     await page.locator("pre.code").getByText('"budgets"').waitFor();
@@ -345,6 +458,20 @@ describe("memory, spend and health", () => {
 });
 
 describe("people", () => {
+  it("who want to be let in are let in, refused or blocked", async () => {
+    const page = await show("people");
+    const waiting = page.getByRole("list", { name: "Want to be let in" });
+    const row = (name: string) => waiting.getByRole("listitem").filter({ hasText: name });
+    await row("Yuri").getByRole("button", { name: "Let in" }).click();
+    await done(page, "Let in.");
+    await row("Nobody").getByRole("button", { name: "No" }).click();
+    await row("Nobody").waitFor({ state: "detached" });
+    await row("Spammer").getByRole("button", { name: "Block" }).click();
+    await done(page, "Blocked.");
+    await page.getByRole("list", { name: "People" }).getByText("telegram:501").waitFor();
+    await page.getByRole("list", { name: "Audit log" }).getByText("telegram:503").first().waitFor();
+  });
+
   it("are added, granted rights, limited, and forgotten", async () => {
     const page = await show("people");
     await page.getByRole("button", { name: "Add a person" }).click();
@@ -357,6 +484,13 @@ describe("people", () => {
     await page.getByRole("textbox", { name: "Link an account" }).fill("telegram:4711");
     await page.getByRole("button", { name: "Link", exact: true }).click();
     await page.getByRole("list", { name: "Accounts" }).getByText("telegram:4711").waitFor();
+    await page.getByRole("button", { name: "Unlink" }).click();
+    await page.getByText("No account is linked.").waitFor();
+    await page.getByRole("button", { name: "Take away" }).click();
+    await page.getByText("Only the rights of the role.").waitFor();
+    await page.getByRole("button", { name: "Invite" }).click();
+    await page.getByRole("dialog").getByText("/invite/").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
     await page.getByRole("spinbutton", { name: "Messages" }).fill("10");
     await page.getByRole("button", { name: "Save" }).click();
     await done(page, "Saved.");
@@ -367,22 +501,8 @@ describe("people", () => {
   });
 });
 
-describe("the connection", () => {
-  it("is shown when the engine restarts under an open page, and continues without a gap", async () => {
-    const page = await show("conversations/main");
-    await page.getByRole("textbox", { name: "Message to Main" }).waitFor();
-    const { port, home } = world.served;
-    expect([port, home].every(Boolean)).toBe(true);
-    const restarting = world.served.crash();
-    await page.getByText("The connection to the engine is lost").waitFor();
-    world.served = await restarting;
-    await sendMain(world.served, "said while the page was away");
-    await page.getByText("The connection to the engine is lost").waitFor({ state: "detached" });
-    const answer = page.getByRole("log").getByText("You said: said while the page was away");
-    await answer.waitFor();
-    expect(await answer.count()).toBe(1);
-  });
-});
+textCases(() => room);
+connectionCases(() => room);
 
 describe("a guest", () => {
   it("signs in with an invitation and sees only what is the guest's", async () => {
@@ -436,6 +556,8 @@ const VIEWS = [
   "agents",
   "schedules",
   "memory",
+  "memory?tab=files",
+  "schedules/backup",
   "spend",
   "people",
   "people/ann",
@@ -525,3 +647,5 @@ describe("the keyboard", () => {
     await page.getByText("rookery open").waitFor();
   });
 });
+
+actionCases(() => room);

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
 import { openBrowser, signIn, startBrowser } from "./browser.ts";
-import { fillForPictures, startWorld } from "./world.ts";
+import { fill, fillForPictures, startWorld } from "./world.ts";
 
 const FORMS = {
   light: { width: 1280, height: 800 },
@@ -17,6 +17,7 @@ const FORMS = {
 const [dir = "docs/pictures", ...wanted] = process.argv.slice(2);
 mkdirSync(dir, { recursive: true });
 const world = await startWorld();
+await fill(world);
 const browser = await startBrowser();
 const views = await fillForPictures(world);
 for (const [form, options] of Object.entries(FORMS)) {

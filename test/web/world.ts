@@ -1,4 +1,10 @@
 /** A served installation with something in every view, made through the API and by real runs of a scripted model. */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
+import type { Op } from "../../src/core/store/change.ts";
 import { api, type FakeModel, fakeModel, type ModelCall, type Served, serve, TOKEN } from "../e2e/serving.ts";
 
 export interface World {
@@ -27,6 +33,16 @@ export const ANSWER = `The build is **green** again.
 ![tracker](https://evil.example/pixel.png)
 `;
 
+/** Escape codes, marks that turn the direction of text, scripts and links that must do nothing. */
+export const HOSTILE = `Before \u001b[31mred\u001b[0m\u0007 after.
+
+<script>document.title = "taken"</script><img src=x onerror="document.title='taken'">
+
+[a link](javascript:document.title='taken') and <a href="data:text/html,x">another</a> <form><input name=x></form>
+`;
+/** Longer than what is shown as markdown. */
+export const LONG = `begin ${"word ".repeat(11_000)}end`;
+
 /** Prompts choose what the model does. */
 export function script(waiting: Set<() => void>): (call: ModelCall) => void {
   return (call) => {
@@ -40,6 +56,12 @@ export function script(waiting: Set<() => void>): (call: ModelCall) => void {
       waiting.add(() => answer(call, ", and here is the rest."));
       return;
     }
+    if (call.prompt.includes("think hard")) return think(call, "First I look at both sides.", "Both are right.");
+    if (call.prompt.includes("hostile")) return answer(call, HOSTILE);
+    if (call.prompt.includes("very long")) {
+      call.say(LONG);
+      return call.end();
+    }
     answer(call, call.prompt.includes("build") ? ANSWER : `You said: ${call.prompt.slice(0, 200)}`);
   };
 }
@@ -47,6 +69,13 @@ export function script(waiting: Set<() => void>): (call: ModelCall) => void {
 function answer(call: ModelCall, text: string): void {
   for (const piece of text.split(/(?<= )/)) call.say(piece);
   call.end();
+}
+
+/** Thoughts, as several providers stream them, and then the answer. */
+function think(call: ModelCall, thoughts: string, text: string): void {
+  const choices = [{ index: 0, delta: { reasoning_content: thoughts }, finish_reason: null }];
+  call.response.write(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, choices })}\n\n`);
+  answer(call, text);
 }
 
 let calls = 0;
@@ -72,9 +101,11 @@ export async function startWorld(): Promise<World> {
   const model = await fakeModel();
   const waiting = new Set<() => void>();
   model.script = script(waiting);
+  const home = mkdtempSync(join(tmpdir(), "rookery-web-"));
+  await beforehand(home);
   const world: World = {
     model,
-    served: await serve(model, { gateway: { publicUrl: "http://localhost:1" }, more: MORE }),
+    served: await serve(model, { at: home, gateway: { publicUrl: "http://localhost:1" }, more: MORE }),
     release() {
       for (const go of waiting) go();
       waiting.clear();
@@ -85,8 +116,37 @@ export async function startWorld(): Promise<World> {
       await model.close();
     },
   };
-  await fill(world);
   return world;
+}
+
+/** What only time or a channel makes: strangers who want to be let in, a schedule that was missed while the process was off. */
+async function beforehand(home: string): Promise<void> {
+  mkdirSync(join(home, "workspace", "memory"), { recursive: true });
+  writeFileSync(join(home, "workspace", "memory", "plants.md"), "# Plants\n\nThe ficus wants water on Mondays.\n");
+  const now = Date.now();
+  const stranger = (code: string, account: string, name: string) => ({
+    ...{ code, account, channel: "telegram", name, at: now, toldAt: now },
+  });
+  const requests = [
+    stranger("yurixa", "telegram:501", "Yuri"),
+    stranger("nobody", "telegram:502", "Nobody"),
+    stranger("spammy", "telegram:503", "Spammer"),
+  ];
+  const job = {
+    ...{ id: "backup", name: "Nightly backup", enabled: true, createdAtMs: now, updatedAtMs: now },
+    ...{ schedule: { kind: "every", everyMs: 86_400_000 }, sessionTarget: "main", wakeMode: "now" },
+    ...{ payload: { kind: "agentTurn", message: "Back up." }, state: { nextRunAtMs: now + 86_400_000 } },
+  };
+  const slot = { jobId: "backup", slot: "1@1", revision: 1, dueAt: now - 7_200_000, count: 3, at: now };
+  const store = openSqliteStore({ home });
+  const ops = [
+    { op: "fact.put", key: "pairing", value: JSON.stringify({ requests, links: [], blocked: [] }) },
+    { op: "job.put", job },
+    { op: "job.slot", slot: { ...slot, status: "skipped", reason: "missed" } },
+  ] as readonly Op[];
+  const done = await store.commit({ id: systemIds().change(), site: "test", at: now, ops });
+  if (!done.ok) throw new Error(done.detail);
+  await store.close();
 }
 
 export const send = (served: Pick<Served, "url">, user: string, text: string, more: object = {}) =>
@@ -122,7 +182,8 @@ export async function sendAsAnn(served: Pick<Served, "url">, text: string): Prom
   });
 }
 
-async function fill({ served }: World): Promise<void> {
+/** What people have said and made before the tests look at it. */
+export async function fill({ served }: World): Promise<void> {
   await sendMain(served, "Is the build green?");
   await sendMain(served, "what time is it?");
   for (const user of ["bob", "carla", "dora"]) await send(served, user, `Hello, this is ${user}.`, { waitSeconds: 20 });

@@ -6,6 +6,7 @@ import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { BASE } from "./api.ts";
 import { plainText } from "./format.ts";
+import { t } from "./texts.ts";
 
 const TAGS = [
   ..."p br hr h1 h2 h3 h4 h5 h6 strong em b i del s code pre blockquote ul ol li a img".split(" "),
@@ -13,7 +14,15 @@ const TAGS = [
 ];
 const ATTRIBUTES = ["href", "src", "alt", "title", "type", "checked", "disabled", "start", "align"];
 
-const marked = new Marked({ gfm: true, breaks: true, async: false });
+const SIGNS: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+/** HTML in a text is shown as it was written, except a few tags without attributes: a browser never reads it as HTML. */
+const asText = (html: string): string =>
+  html
+    .replace(/[&<>"]/g, (sign) => SIGNS[sign] ?? "")
+    .replace(/&lt;(\/?(?:br|sup|sub|kbd|b|i|s|em|strong|del|code)) ?\/?&gt;/gi, "<$1>");
+
+const marked = new Marked({ gfm: true, breaks: true, async: false, renderer: { html: ({ text }) => asText(text) } });
 const purify = DOMPurify(window);
 
 purify.addHook("afterSanitizeAttributes", (node) => {
@@ -23,7 +32,7 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   }
   if (node.tagName === "IMG") keepOwnImage(node);
   if (node.tagName === "INPUT" && node.getAttribute("type") !== "checkbox") node.remove();
-  if (node.tagName === "INPUT") node.setAttribute("aria-label", "task");
+  if (node.tagName === "INPUT") node.setAttribute("aria-label", t.chat.task);
 });
 
 /** An image of another server becomes a link that says so. */
@@ -33,7 +42,7 @@ function keepOwnImage(image: Element): void {
   if (url?.href.startsWith(`${BASE}/api/files/`)) return;
   const text = image.ownerDocument.createElement("span");
   text.className = "blocked-image";
-  text.textContent = `[image: ${image.getAttribute("alt") || url?.hostname || "unknown"}]`;
+  text.textContent = t.chat.image(image.getAttribute("alt") || url?.hostname || t.common.unknown);
   image.replaceWith(text);
 }
 

@@ -101,3 +101,13 @@ export function usePaged<T>(
   }, [options.key, limit, reload]);
   return { ...query, data: data?.items, hasMore: data !== undefined && data.next !== null, more };
 }
+
+/** The value once it has stayed the same for a moment: a search asks when a person stops typing. */
+export function useSettled<T>(value: T, ms = 250): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}

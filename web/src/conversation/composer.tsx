@@ -147,7 +147,7 @@ export function Composer({ chat, name, draft }: { chat: Chat | undefined; name: 
           }}
         />
         {isBusy && isOwner() && (
-          <Button kind="danger" icon="stop" onClick={stop}>
+          <Button kind="danger" icon="stop" label={t.chat.stop} onClick={stop}>
             {t.chat.stop}
           </Button>
         )}

@@ -15,7 +15,7 @@ import { showDone } from "../ui/toast.tsx";
 import { Chat } from "./chat.ts";
 import { Composer, type Draft, ownKey } from "./composer.tsx";
 import { EntryView } from "./entries.tsx";
-import { type Entry, onPath, resultsOf, textOf } from "./entry.ts";
+import { type Entry, onPath, resultsOf, saidIn, textOf } from "./entry.ts";
 import { Find } from "./find.tsx";
 import { Asks, LiveRunView } from "./live-run.tsx";
 
@@ -64,7 +64,7 @@ function Opened({ chat }: { chat: Chat }) {
     showDone(t.chat.branchDone);
   };
   const onEdit = (entry: Entry): void => {
-    draft.value = { text: textOf(entry), n: draft.value.n + 1 };
+    draft.value = { text: saidIn(textOf(entry)).text, n: draft.value.n + 1 };
   };
   const onBranch = (entry: Entry): void => {
     branching.value = entry;

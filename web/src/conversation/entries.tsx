@@ -6,7 +6,7 @@ import { t } from "../texts.ts";
 import { Icon } from "../ui/icons.tsx";
 import { LongText, MarkdownText } from "../ui/markdown-text.tsx";
 import { Badge, Button, Details, Time } from "../ui/parts.tsx";
-import { type Block, callsOf, type Entry, type Placed, textOf, thinkingOf, timeOf } from "./entry.ts";
+import { type Block, callsOf, type Entry, type Placed, saidIn, textOf, thinkingOf, timeOf } from "./entry.ts";
 import { OwnImage } from "./own-image.tsx";
 
 export interface EntryActions {
@@ -83,13 +83,15 @@ function Note({ label, text, at }: { label: string; text: string; at: number | u
 }
 
 function Person({ entry, actions }: { entry: Entry; actions: EntryActions }) {
+  const { speaker, text } = saidIn(textOf(entry));
   return (
     <article class="chat-person" aria-label={t.role.user} id={`e-${entry.id}`}>
       <div class="bubble">
-        <MarkdownText text={textOf(entry)} />
+        <MarkdownText text={text} />
         <Images content={entry.content} />
       </div>
       <div class="chat-foot">
+        {speaker && <span>{speaker}</span>}
         <Time at={timeOf(entry)} />
         <Button kind="quiet" icon="edit" label={t.chat.editAndSend} onClick={() => actions.onEdit(entry)} />
       </div>

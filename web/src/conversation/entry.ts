@@ -79,3 +79,12 @@ export const resultsOf = (entries: readonly Placed[]): ReadonlyMap<string, Entry
 
 export const timeOf = ({ timestamp }: Entry): number | undefined =>
   typeof timestamp === "number" ? timestamp : timestamp === undefined ? undefined : Date.parse(timestamp);
+
+/** How the engine marks in a prompt who wrote it, where that is not the person the conversation belongs to. */
+const SPEAKER = /^<speaker id="([^"]{1,200})"[^>]{0,300}\/>\n?/;
+
+/** What a person said, without the mark, and who said it if the mark names someone. */
+export function saidIn(text: string): { readonly speaker: string | undefined; readonly text: string } {
+  const [mark = "", speaker] = SPEAKER.exec(text) ?? [];
+  return { speaker, text: text.slice(mark.length) };
+}

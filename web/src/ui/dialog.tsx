@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "../api.ts";
+import { bump } from "../live.ts";
 import { t } from "../texts.ts";
 import { Icon } from "./icons.tsx";
 
@@ -30,6 +31,7 @@ export function Dialog({ title, onClose, children, action, isDanger, onAction }:
     setProblem(undefined);
     try {
       await onAction?.();
+      bump();
       onClose();
     } catch (error) {
       setProblem(messageOf(error));

@@ -22,7 +22,10 @@ export function LongText({ text }: { text: string }) {
   const [shown, setShown] = useState(PART);
   return (
     <div>
-      <pre class="plain-text">{plainText(text.slice(0, shown))}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by the keyboard */}
+      <pre class="plain-text" tabIndex={0}>
+        {plainText(text.slice(0, shown))}
+      </pre>
       {shown < text.length && (
         <button type="button" class="button quiet" onClick={() => setShown(shown + PART)}>
           {t.common.moreText(count(text.length - shown))}

@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { messageOf } from "../api.ts";
 import { fullTime, relativeTime } from "../format.ts";
+import { bump } from "../live.ts";
 import type { Paged, Query } from "../query.ts";
 import { t } from "../texts.ts";
 import { Icon, type IconName } from "./icons.tsx";
@@ -14,8 +15,11 @@ export function Badge({ tone = "neutral", children }: { tone?: Tone; children: C
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
+/** The last time that a calendar has. A lease without an end is later. */
+const LAST_TIME = 8.64e15;
+
 export function Time({ at }: { at: number | undefined | null }) {
-  if (at === undefined || at === null) return <span class="muted">–</span>;
+  if (at === undefined || at === null || !(Math.abs(at) <= LAST_TIME)) return <span class="muted">–</span>;
   return (
     <time dateTime={new Date(at).toISOString()} title={fullTime(at)}>
       {relativeTime(at)}
@@ -33,13 +37,15 @@ interface ButtonProps {
   readonly type?: "button" | "submit";
 }
 
-/** Shows that it works until what it started has ended. An error is shown, never lost. */
+/** Shows that it works until what it started has ended; then what is on the screen is read again. An error is shown, never lost. */
 export function Button({ children, onClick, kind = "plain", icon, label, disabled, type = "button" }: ButtonProps) {
   const [isBusy, setBusy] = useState(false);
   const press = async (): Promise<void> => {
     setBusy(true);
     try {
-      await onClick();
+      const started = onClick();
+      await started;
+      if (started instanceof Promise) bump();
     } catch (error) {
       showProblem(messageOf(error));
     } finally {

@@ -3,12 +3,14 @@ import { useState } from "preact/hooks";
 import { agentName } from "../agent-name.ts";
 import { api, type Page } from "../api.ts";
 import { Conversation } from "../conversation/conversation.tsx";
+import { saidIn } from "../conversation/entry.ts";
 import { oneLine } from "../format.ts";
 import { usePaged } from "../query.ts";
 import { linkTo, route } from "../router.ts";
 import { t } from "../texts.ts";
 import { Icon } from "../ui/icons.tsx";
-import { Badge, Empty, inputValue, Loaded, More, Row, Rows, Time } from "../ui/parts.tsx";
+import { Badge, Empty, inputValue, Loaded, More, Row, Rows, Section, Time } from "../ui/parts.tsx";
+import { SearchAll } from "../ui/search-all.tsx";
 
 interface Listed {
   readonly id: string;
@@ -74,9 +76,13 @@ function List({ current }: { current: string | undefined }) {
         <Loaded query={list} rows={8}>
           {(items) =>
             items.length === 0 ? (
-              <Empty icon="chat" title={q ? t.chat.noMatch : t.chat.noneTitle}>
-                {!q && <p>{t.chat.noneText}</p>}
-              </Empty>
+              q ? (
+                <p class="calm">{t.chat.noMatch}</p>
+              ) : (
+                <Empty icon="chat" title={t.chat.noneTitle}>
+                  <p>{t.chat.noneText}</p>
+                </Empty>
+              )
             ) : (
               <Rows label={t.chat.title}>
                 {items.map((one) => (
@@ -87,6 +93,11 @@ function List({ current }: { current: string | undefined }) {
           }
         </Loaded>
         <More list={list} />
+        {q.trim().length > 1 && (
+          <Section title={t.chat.inTexts}>
+            <SearchAll q={q.trim()} />
+          </Section>
+        )}
       </div>
     </div>
   );
@@ -109,7 +120,7 @@ function ListRow({ one, current }: { one: Listed; current: boolean }) {
       }
     >
       <p class="row-preview">
-        {last ? oneLine(last.text.replace(/<\/?system_message[^>]{0,200}>/g, ""), 90) : "\u00a0"}
+        {last ? oneLine(saidIn(last.text).text.replace(/<\/?system_message[^>]{0,200}>/g, ""), 90) : "\u00a0"}
       </p>
     </Row>
   );

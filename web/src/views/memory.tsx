@@ -1,23 +1,70 @@
-/** Files of the person: search, upload, download, remove. */
+/** What agents know and keep: notes with their history, files of people, and a search over all of it and every conversation. */
 import { useRef, useState } from "preact/hooks";
 import { pathOf } from "../../../src/client-browser.ts";
-import { api, type Page } from "../api.ts";
+import { api, messageOf, type Page } from "../api.ts";
 import { contentUrl, type StoredFile, upload } from "../files.ts";
 import { bytes } from "../format.ts";
 import { usePaged, useQuery } from "../query.ts";
+import { route, setQuery } from "../router.ts";
+import { isOwner } from "../session.ts";
 import { t } from "../texts.ts";
 import { Confirm } from "../ui/confirm.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { Button, Empty, inputValue, Loaded, More, Row, Rows, Stat, Time, ViewHead } from "../ui/parts.tsx";
-import { showDone } from "../ui/toast.tsx";
+import { PagedList } from "../ui/list.tsx";
+import { Button, inputValue, Row, Section, Tabs, Time, ViewHead } from "../ui/parts.tsx";
+import { SearchAll } from "../ui/search-all.tsx";
+import { showDone, showProblem } from "../ui/toast.tsx";
+import { matches, Note, Notes } from "./notes.tsx";
 
 interface Used {
   readonly usedBytes: number;
   readonly quotaBytes: number;
 }
 
+const TABS = ["notes", "files"] as const;
+
+/** One field finds words in everything that was said and noted; below it are the notes, with their history, and the files. */
 export function Memory() {
+  const { id, query } = route.value;
+  return id === undefined || !isOwner() ? <Everything tab={query.tab} /> : <Note key={id} file={id} />;
+}
+
+function Everything({ tab: asked }: { tab: string | undefined }) {
   const [q, setQ] = useState("");
+  const tab = isOwner() && asked !== "files" ? "notes" : "files";
+  return (
+    <div class="view">
+      <ViewHead title={t.memory.title} text={t.memory.text}>
+        {isOwner() && (
+          <Tabs
+            label={t.memory.title}
+            value={tab}
+            tabs={TABS.map((one) => [one, t.memory[one]])}
+            onChange={(next) => setQuery({ tab: next })}
+          />
+        )}
+      </ViewHead>
+      <div class="filter">
+        <input
+          type="search"
+          value={q}
+          placeholder={t.memory.search}
+          aria-label={t.memory.search}
+          maxLength={200}
+          onInput={(event) => setQ(inputValue(event))}
+        />
+      </div>
+      {q.trim().length > 1 && (
+        <Section title={t.search.found}>
+          <SearchAll q={q.trim()} />
+        </Section>
+      )}
+      {tab === "notes" ? <Notes q={q} /> : <Files q={q} />}
+    </div>
+  );
+}
+
+function Files({ q }: { q: string }) {
   const list = usePaged<StoredFile>(
     (limit, after, signal) => api.get<Page<StoredFile>>("/api/files", { after, limit }, signal),
     { key: "files" },
@@ -29,60 +76,48 @@ export function Memory() {
     used.reload();
   };
   const add = async (): Promise<void> => {
-    for (const file of field.current?.files ?? []) await upload(file);
-    showDone(t.memory.uploaded);
-    changed();
+    try {
+      for (const file of field.current?.files ?? []) await upload(file);
+      showDone(t.memory.uploaded);
+    } catch (error) {
+      showProblem(messageOf(error));
+    } finally {
+      changed();
+    }
   };
   return (
-    <div class="view">
-      <ViewHead title={t.memory.title} text={t.memory.text}>
-        <input
-          ref={field}
-          class="visually-hidden"
-          type="file"
-          multiple
-          tabIndex={-1}
-          aria-label={t.memory.upload}
-          onChange={() => void add()}
-        />
-        <Button kind="primary" icon="plus" onClick={() => field.current?.click()}>
-          {t.memory.upload}
-        </Button>
-      </ViewHead>
-      <div class="stats">
-        <Stat
-          label={t.memory.used}
-          value={used.data ? bytes(used.data.usedBytes) : "–"}
-          note={used.data && t.memory.quota(bytes(used.data.quotaBytes))}
-        />
-      </div>
-      <div class="filter">
-        <input
-          type="search"
-          value={q}
-          placeholder={t.memory.search}
-          aria-label={t.memory.search}
-          onInput={(event) => setQ(inputValue(event))}
-        />
-      </div>
-      <Loaded query={list}>
-        {(items) => {
-          const shown = items.filter(({ name }) => name.toLowerCase().includes(q.toLowerCase()));
-          return shown.length === 0 ? (
-            <Empty icon="file" title={t.memory.none}>
-              <p>{t.memory.noneText}</p>
-            </Empty>
-          ) : (
-            <Rows label={t.memory.files}>
-              {shown.map((file) => (
-                <FileRow key={file.id} file={file} onChanged={changed} />
-              ))}
-            </Rows>
-          );
-        }}
-      </Loaded>
-      <More list={list} />
-    </div>
+    <Section
+      title={t.memory.files}
+      side={
+        <>
+          {used.data && (
+            <span class="muted">
+              {bytes(used.data.usedBytes)} {t.memory.quota(bytes(used.data.quotaBytes))}
+            </span>
+          )}
+          <input
+            ref={field}
+            class="visually-hidden"
+            type="file"
+            multiple
+            tabIndex={-1}
+            aria-label={t.memory.upload}
+            onChange={() => void add()}
+          />
+          <Button kind="primary" icon="plus" onClick={() => field.current?.click()}>
+            {t.memory.upload}
+          </Button>
+        </>
+      }
+    >
+      <PagedList
+        list={{ ...list, data: list.data?.filter(({ name }) => matches(name, q)) }}
+        label={t.memory.files}
+        empty={["file", t.memory.none, t.memory.noneText]}
+      >
+        {(file) => <FileRow key={file.id} file={file} onChanged={changed} />}
+      </PagedList>
+    </Section>
   );
 }
 

@@ -6,7 +6,16 @@ import type { Approval } from "../../../src/core/rights/approval.ts";
 import type { RunRecord } from "../../../src/core/run/run.ts";
 import { api } from "../api.ts";
 import { ToolCall } from "../conversation/entries.tsx";
-import { callsOf, type Entry, type Placed, resultsOf, textOf, thinkingOf, timeOf } from "../conversation/entry.ts";
+import {
+  callsOf,
+  type Entry,
+  type Placed,
+  resultsOf,
+  saidIn,
+  textOf,
+  thinkingOf,
+  timeOf,
+} from "../conversation/entry.ts";
 import { clockTime, count, duration, money } from "../format.ts";
 import { useQuery } from "../query.ts";
 import { go, linkTo, route } from "../router.ts";
@@ -93,7 +102,7 @@ function Head({ data, onChanged }: { data: Timeline; onChanged: () => void }) {
   const asked = entries.find(({ entry }) => entry.role === "user")?.entry;
   const replay = async (): Promise<void> => {
     if (before !== null) await api.post(pathOf("api", "agents", run.agentId, "branch"), { entryId: before });
-    const text = asked ? textOf(asked) : "";
+    const text = asked ? saidIn(textOf(asked)).text : "";
     await api.post(pathOf("api", "agents", run.agentId, "messages"), { text, answerTo: "caller" }, { id: newKey() });
     showDone(t.run.replayed);
     go("conversations", run.agentId);
@@ -253,7 +262,8 @@ interface StepProps {
 
 function Step({ position, entry, results, agentId }: StepProps) {
   const [isForking, setForking] = useState(false);
-  const [text, thinking, calls] = [textOf(entry), thinkingOf(entry), callsOf(entry)];
+  const [thinking, calls] = [thinkingOf(entry), callsOf(entry)];
+  const { speaker, text } = saidIn(textOf(entry));
   const at = timeOf(entry);
   const fork = async (): Promise<void> => {
     await api.post(pathOf("api", "agents", agentId, "branch"), { entryId: entry.id });
@@ -264,6 +274,7 @@ function Step({ position, entry, results, agentId }: StepProps) {
       <div class="step-head">
         <h3>{t.run.kind[entry.role ?? ""] ?? entry.type}</h3>
         {at !== undefined && <span class="muted mono">{clockTime(at)}</span>}
+        {speaker && <span class="muted">{speaker}</span>}
         <span class="muted">{t.run.position(position)}</span>
         {entry.model && <span class="muted">{entry.model}</span>}
         {entry.usage && <span class="muted">{t.now.tokens(count(entry.usage.totalTokens))}</span>}
