@@ -3,7 +3,7 @@
  * it finds only when it searches. With `--check` it prints only what is too much.
  */
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { toolHost } from "../src/adapters/tools/tool-host.ts";
+import { type ChangingTools, toolHost } from "../src/adapters/tools/tool-host.ts";
 import type { AgentRecord } from "../src/core/agent/agent.ts";
 import type { Tool } from "../src/core/ports/tool.ts";
 import { buildSystemPrompt } from "../src/engine/context/prompt/system-prompt.ts";
@@ -32,9 +32,9 @@ export interface PromptSize {
   readonly total: number;
 }
 
-export function promptSize(window: keyof typeof WINDOWS = "large"): PromptSize {
+export function promptSize(window: keyof typeof WINDOWS = "large", changing?: ChangingTools): PromptSize {
   const contextWindow = WINDOWS[window];
-  const host = toolHost({ tools: tools.filter(({ name }) => name !== "find_tools"), search: true });
+  const host = toolHost({ tools: tools.filter(({ name }) => name !== "find_tools"), search: true, changing });
   const shown = host.shown?.(agent, contextWindow) ?? [];
   const { text } = buildSystemPrompt({
     descriptor,

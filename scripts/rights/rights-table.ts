@@ -4,6 +4,9 @@ import { currentTimeTool } from "../../src/adapters/tools/current-time.ts";
 import { execTools } from "../../src/adapters/tools/exec/exec-tools.ts";
 import { fileTools } from "../../src/adapters/tools/files/file-tools.ts";
 import { findToolsTool } from "../../src/adapters/tools/find-tools.ts";
+import { mcpAnswerTool } from "../../src/adapters/tools/mcp/mcp-answer-tool.ts";
+import { mcpPromptsTool, mcpResourcesTool } from "../../src/adapters/tools/mcp/mcp-read-tools.ts";
+import { memoryTools } from "../../src/adapters/tools/memory/memory-tools.ts";
 import { cronTaskTools } from "../../src/adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../src/adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../src/adapters/tools/schedules/heartbeat-tools.ts";
@@ -30,7 +33,11 @@ export const tools: readonly Tool[] = (
     ...heartbeatTools(nothing),
     cronTool(nothing),
     currentTimeTool(nothing, nothing),
-    findToolsTool(nothing),
+    findToolsTool({ hiddenFrom: () => [] }),
+    ...memoryTools(nothing),
+    mcpAnswerTool(nothing),
+    mcpResourcesTool(nothing),
+    mcpPromptsTool(nothing),
   ] as readonly Tool[]
 ).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 

@@ -16,6 +16,7 @@ import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
 import { limitDefaults, limitsSchema } from "./sections/limits.ts";
 import { logDefaults, logSchema } from "./sections/log.ts";
 import { mailboxDefaults, mailboxSchema } from "./sections/mailbox.ts";
+import { mcpDefaults, mcpSchema } from "./sections/mcp.ts";
 import { modelDefaults, modelsSchema, providerDefaults } from "./sections/models.ts";
 import { networkDefaults, networkSchema } from "./sections/network.ts";
 import { outboxDefaults, outboxSchema } from "./sections/outbox.ts";
@@ -73,6 +74,7 @@ export const configSchema = section({
   network: networkSchema,
   sandbox: sandboxSchema,
   web: webSchema,
+  mcp: mcpSchema,
   workspaces: workspacesSchema,
   telemetry: telemetrySchema,
 });
@@ -109,6 +111,8 @@ export const configDefaults = {
   files: fileDefaults,
   network: networkDefaults,
   sandbox: sandboxDefaults,
+  /** Of each server. */
+  mcpServer: mcpDefaults,
   workspaces: workspaceDefaults,
   telemetry: telemetryDefaults,
 } as const;

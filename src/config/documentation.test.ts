@@ -26,7 +26,7 @@ describe("docs/configuration.md", () => {
   });
 
   it("states the actual defaults", () => {
-    const { provider, model, connector, ...sections } = configDefaults;
+    const { provider, model, connector, mcpServer, ...sections } = configDefaults;
     const leaves = (value: unknown, path: string): readonly (readonly [string, unknown])[] =>
       typeof value === "object" && value !== null
         ? Object.entries(value).flatMap(([key, child]) => leaves(child, path === "" ? key : `${path}.${key}`))
@@ -36,6 +36,7 @@ describe("docs/configuration.md", () => {
       ...leaves(provider, "models.providers.<name>"),
       ...leaves(model, "models.providers.<name>.models[]"),
       ...leaves(connector, "connectors.<name>"),
+      ...leaves(mcpServer, "mcp.servers.<name>"),
     ];
     expect(defaults.length).toBeGreaterThan(25);
     for (const [key, value] of defaults) expect(documented.get(key), key).toBe(`\`${JSON.stringify(value)}\``);

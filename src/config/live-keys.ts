@@ -46,6 +46,7 @@ export const LIVE_KEYS: readonly string[] = [
   "network",
   "sandbox",
   "web",
+  "mcp",
   "workspaces",
   "retention",
   "log.level",

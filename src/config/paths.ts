@@ -75,6 +75,11 @@ export const processDirectory = ({ home }: Pick<HomePaths, "home">): string => j
 /** The search index. It can be deleted at any time: it is built again. */
 export const searchFile = ({ home }: Pick<HomePaths, "home">): string => join(home, "search.db");
 
+/** Pinned descriptions of MCP servers' tools, and the directories in which local servers work. */
+export const mcpDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "mcp");
+/** Logins at remote MCP servers. */
+export const mcpAuthFile = ({ home }: Pick<HomePaths, "home">): string => join(home, "mcp-auth.json");
+
 /** The home: from the command line, else the environment, else `~/.rookery`. */
 export function resolveHome(
   said: string | undefined,

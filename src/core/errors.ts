@@ -95,6 +95,12 @@ export class ChannelUnavailableError extends RookeryError {
   readonly retryable = true;
 }
 
+/** A server that tools use, such as one of MCP, cannot be reached now. */
+export class ServerUnavailableError extends RookeryError {
+  readonly code = "server_unavailable";
+  readonly retryable = true;
+}
+
 /** There is no database here yet. */
 export class StoreMissingError extends RookeryError {
   readonly code = "store_missing";

@@ -59,7 +59,6 @@ const METHODS: Readonly<Record<string, string>> = {
 const RENAMED = new Set(["some", "every", "min", "max", "floor", "ceil", "startsWith", "endsWith", "findLast"]);
 
 const ENDINGS = /(?:Id|At|Ms|Key|Name|From|To|Count|Index)$/;
-const LARGE = 1_000;
 const LOGS = /(?:^|\.)(?:log|logger)\??\.\w+$/;
 const CANCELS = /^(?:clear|cancel|abort|stop|close|dispose|release|unref|remove|delete|off|unsubscribe|unlock)/;
 
@@ -207,10 +206,8 @@ function literals(node: Node, { add, parents, text }: Context): void {
   if (parent?.type === "Property" && parent.key === node) return;
   if (typeof node.value === "number") {
     const raw = text(node);
-    // A time or a size that is one off is no mistake anybody makes; one in the wrong unit is.
-    if (node.value >= LARGE) add("wrong unit", node, `(${raw} / ${LARGE})`);
-    else add("boundary moved", node, `(${raw} + 1)`);
-    if (node.value > 1 && node.value < LARGE) add("boundary moved", node, `(${raw} - 1)`);
+    add("boundary moved", node, `(${raw} + 1)`);
+    if (node.value > 1) add("boundary moved", node, `(${raw} - 1)`);
   }
   if (typeof node.value === "boolean" && parent?.type !== "AssignmentExpression")
     add("wrong constant", node, String(!node.value));

@@ -17,12 +17,6 @@ const records = process.env.ROOKERY_COVERAGE !== undefined;
 const change: Plugin = {
   name: "rookery-mutate",
   enforce: "pre",
-  /** What Vitest keeps between runs is the source without changes, or with the marks. */
-  configureVitest({ defineCacheKeyGenerator }) {
-    defineCacheKeyGenerator(({ id }) =>
-      id.split("?")[0] === `${ROOT}${mutant?.file}` ? false : records ? "marks" : undefined,
-    );
-  },
   load(id) {
     const path = id.split("?")[0] ?? "";
     if (!path.startsWith(ROOT)) return null;

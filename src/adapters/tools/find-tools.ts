@@ -12,16 +12,27 @@ export const FIND_TOOLS = "find_tools";
 
 const MAX_QUERY = 500;
 const MAX_FOUND = 5;
+/** Of the names that are listed if nothing matches. */
+const MAX_NAMES = 2_000;
 
 const input = z.object({
   query: z.string().max(MAX_QUERY).describe("keywords or names"),
 });
 
-/** `hiddenFrom`: the tools that an agent may use and its model was not sent. */
-export const findToolsTool = (hiddenFrom: (agent: AgentRecord) => readonly Tool[]): Tool<z.infer<typeof input>> => ({
+export interface FindToolsOptions {
+  /** The tools that an agent may use and its model was not sent. */
+  readonly hiddenFrom: (agent: AgentRecord) => readonly Tool[];
+  /** What else can be found, in a few words. */
+  readonly also?: () => string;
+  /** Where the description of a tool comes from, if no person of this installation has looked at it (M32). */
+  readonly untrustedFrom?: (tool: string) => string | undefined;
+}
+
+export const findToolsTool = ({ hiddenFrom, also, untrustedFrom }: FindToolsOptions): Tool<z.infer<typeof input>> => ({
   name: FIND_TOOLS,
-  description:
-    "More tools: schedules (cron), heartbeat, other agents and sessions (list, history, send), permanent agents, swarms. Finds them by keywords; you can call them after that.",
+  get description() {
+    return `More tools: schedules (cron), heartbeat, other agents and sessions (list, history, send), permanent agents, swarms${also?.() ?? ""}. Finds them by keywords; you can call them after that.`;
+  },
   input,
   rights: [],
   replay: "safe",
@@ -33,9 +44,14 @@ export const findToolsTool = (hiddenFrom: (agent: AgentRecord) => readonly Tool[
     if (found.length > 0) {
       const lines = found.map(({ name, description }) => `- ${name}: ${cutText(description, 300)}`);
       const text = ["You can call these tools now:", ...lines].join("\n");
-      return { content: [{ type: "text", text }], found: found.map(({ name }) => name) };
+      const from = found.map(({ name }) => untrustedFrom?.(name)).find((each) => each !== undefined);
+      return {
+        content: [{ type: "text", text }],
+        found: found.map(({ name }) => name),
+        untrusted: from === undefined ? undefined : { from },
+      };
     }
-    const names = hidden.map(({ name }) => name).join(", ");
+    const names = cutText(hidden.map(({ name }) => name).join(", "), MAX_NAMES);
     const text = names === "" ? "There are no more tools." : `No tool matches. There are: ${names}.`;
     return { content: [{ type: "text", text }] };
   },

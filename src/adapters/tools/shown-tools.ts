@@ -5,6 +5,7 @@
 import type { AgentKind } from "../../core/agent/descriptor.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import { FIND_TOOLS } from "./find-tools.ts";
+import { isMcpTool } from "./mcp/tool-name.ts";
 
 /** Seldom-used tools, and the kinds of agents that always see them. Tools of a program are never in this table. */
 export const SELDOM: Readonly<Record<string, readonly AgentKind[]>> = {
@@ -21,6 +22,9 @@ export const SELDOM: Readonly<Record<string, readonly AgentKind[]>> = {
   heartbeat_list: ["heartbeat"],
   heartbeat_remove: ["heartbeat"],
   heartbeat_run: [],
+  mcp_answer: [],
+  mcp_prompts: [],
+  mcp_resources: [],
   process: [],
   read_message_file: ["swarm", "permanent", "subagent"],
   remove_permanent_agent: [],
@@ -69,6 +73,8 @@ export function shownTools(all: readonly Tool[], showing: Showing): readonly Too
 
 function isShown(name: string, { kind, found = [], named = [], small }: Showing): boolean {
   if (found.includes(name)) return true;
+  // Servers may have hundreds of tools.
+  if (isMcpTool(name)) return named.includes(name);
   const seldom = Object.hasOwn(SELDOM, name) ? SELDOM[name] : undefined;
   if (seldom?.includes(kind)) return true;
   if (named.includes(name)) return true;

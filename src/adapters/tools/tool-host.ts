@@ -8,8 +8,20 @@ import { denialByProfile, mayUse, type ToolPolicy } from "../../core/rights/kind
 import { findToolsTool } from "./find-tools.ts";
 import { shownTools } from "./shown-tools.ts";
 
+/** Tools that come and go while the program runs: those of MCP servers. */
+export interface ChangingTools {
+  /** The same array as long as nothing has changed. */
+  tools(): readonly Tool[];
+  /** Whether agents of a profile may use a tool. */
+  isFor(tool: string, profile: string): boolean;
+  /** For the description of `find_tools`. */
+  summary(): string;
+  untrustedFrom(tool: string): string | undefined;
+}
+
 export interface ToolHostOptions {
   readonly tools: readonly Tool[];
+  readonly changing?: ChangingTools;
   /** Tools under old names: not listed, but still found. */
   readonly older?: readonly Tool[];
   policyOf?(profile: string): ToolPolicy | undefined;
@@ -27,16 +39,26 @@ export interface ToolHostOptions {
 /** Tools are sorted by name, so that the prompt's bytes do not depend on the order of registration. */
 export function toolHost({
   tools,
+  changing,
   older = [],
   search = false,
   policyOf = () => undefined,
   nesting = () => false,
   standingOf = () => undefined,
 }: ToolHostOptions): ToolHost {
-  const finder = search ? [findToolsTool((agent) => hiddenFrom(agent)) as Tool] : [];
-  const all = [...tools, ...finder].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const twice = all.find(({ name }, index) => all[index + 1]?.name === name);
+  const finder = search
+    ? [
+        findToolsTool({
+          hiddenFrom: (agent) => hiddenFrom(agent),
+          also: changing?.summary,
+          untrustedFrom: changing?.untrustedFrom,
+        }) as Tool,
+      ]
+    : [];
+  const own = [...tools, ...finder];
+  const twice = own.find(({ name }, index) => own.findIndex((other) => other.name === name) !== index);
   if (twice) throw new InvariantError(`There are two tools called ${twice.name}.`);
+  const allNow = sortedTools(own, changing);
   /** The list of a kind and profile, and what it was made from. A reload gives new values. */
   const lists = new Map<string, { readonly from: readonly unknown[]; readonly tools: readonly Tool[] }>();
 
@@ -46,11 +68,13 @@ export function toolHost({
     const key = JSON.stringify([profile, kind, tag]);
     const policy = policyOf(profile);
     const { allow, deny, subagents } = policy ?? {};
-    const from = [allow, deny, subagents?.allow, subagents?.deny, nesting()];
+    const all = allNow();
+    const from = [all, allow, deny, subagents?.allow, subagents?.deny, nesting()];
     let known = lists.get(key);
     if (!known || known.from.some((value, index) => value !== from[index])) {
       const options = { nesting: nesting(), tag };
-      known = { from, tools: all.filter(({ name }) => mayUse(name, kind, policy, options)) };
+      const isFor = (name: string) => changing?.isFor(name, profile) ?? true;
+      known = { from, tools: all.filter(({ name }) => isFor(name) && mayUse(name, kind, policy, options)) };
       lists.set(key, known);
     }
     // A child with another profile has no tool that its parent lacks (L13).
@@ -87,7 +111,22 @@ export function toolHost({
     find: (agent, name) =>
       allowed(agent).find((tool) => tool.name === name) ??
       older.find((tool) => tool.name === name && mayUseOlder(agent, tool)),
-    known: (name) => [...all, ...older].find((tool) => tool.name === name),
+    known: (name) => [...allNow(), ...older].find((tool) => tool.name === name),
+  };
+}
+
+/** All tools of the moment by name. A tool of the program is never replaced by one that comes later. */
+function sortedTools(own: readonly Tool[], changing: ChangingTools | undefined): () => readonly Tool[] {
+  const sorted = (tools: readonly Tool[]) => tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const names = new Set(own.map(({ name }) => name));
+  let more: readonly Tool[] = [];
+  let all = sorted(own);
+  return () => {
+    const now = changing?.tools() ?? more;
+    if (now === more) return all;
+    more = now;
+    all = sorted([...own, ...now.filter(({ name }) => !names.has(name))]);
+    return all;
   };
 }
 

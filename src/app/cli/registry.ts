@@ -156,6 +156,10 @@ export const REGISTRY: Registry = {
     summary: "rebuild an unreadable database and keep the broken one, or adopt an agent",
     load: async () => (await import("./commands/repair.ts")).repairCommand,
   },
+  mcp: {
+    summary: "MCP servers that agents use, and this engine as one",
+    load: async () => (await import("./commands/mcp.ts")).mcpCommand,
+  },
   nodes: {
     summary: "show the nodes of a shared store, their agents and their lag",
     load: async () => (await import("./commands/nodes.ts")).nodesCommand,

@@ -250,6 +250,18 @@ const TABLE: Readonly<Record<string, Row>> = {
       settle: () => kit.engine.advance(1_000),
     }),
   },
+  "/mcp": {
+    elsewhere: "in memory",
+    prepare: async () => ({
+      path: "/mcp",
+      headers: { accept: "application/json, text/event-stream" },
+      body: {
+        ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+        params: { name: "send_message", arguments: { agent: "eve", text: "over mcp", id: "one" } },
+      },
+      effects: () => prompts("over mcp"),
+    }),
+  },
   "/api/wake": {
     async prepare() {
       const effects = async (): Promise<number> => {

@@ -32,6 +32,7 @@ import { tokenRoutes } from "./api/token-routes.ts";
 import { treeRoutes } from "./api/tree-routes.ts";
 import { triggerRoutes } from "./api/trigger-routes.ts";
 import { EAGER_ROUTES } from "./eager-routes.ts";
+import { mcpRoutes } from "./mcp/mcp-routes.ts";
 import { modelRoutes } from "./openai/models.ts";
 import { responsesRoute } from "./openai/responses.ts";
 import { uiStreamRoutes } from "./openai/ui-stream.ts";
@@ -62,6 +63,7 @@ export const ROUTES: readonly Route[] = [
   ...fileRoutes,
   ...sessionRoutes,
   ...searchRoutes,
+  ...mcpRoutes,
   ...conversationRoutes,
   ...spendRoutes,
   ...triggerRoutes,

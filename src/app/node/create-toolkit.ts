@@ -15,7 +15,7 @@ import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts
 import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
 import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts";
-import { toolHost } from "../../adapters/tools/tool-host.ts";
+import { type ChangingTools, toolHost } from "../../adapters/tools/tool-host.ts";
 import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
 import { callSurroundings, type SurroundingsOf } from "../../adapters/workspace/call-surroundings.ts";
@@ -42,6 +42,7 @@ import { peopleSettings } from "../../engine/runtime/people-settings.ts";
 import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { type CommandParts, type CommandTools, commandTools } from "./command-tools.ts";
+import { type NodeMcp, nodeMcp } from "./node-mcp.ts";
 import { nodeWebTools } from "./node-web-tools.ts";
 import { listRights } from "./tool-list-rights.ts";
 import { toolPolicies } from "./tool-policies.ts";
@@ -69,6 +70,8 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   readonly stored?: StoredFiles;
   /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
+  /** The tools of MCP servers. */
+  readonly mcp?: NodeMcp;
   /** What the tools of memory need besides the directories. Absent: there are none. */
   readonly memory?: Pick<MemoryDeps, "index" | "store">;
   /** Tools for the web. */
@@ -117,6 +120,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     options.tools ??
     toolHost({
       tools: all,
+      changing: options.mcp && changingTools(options.mcp),
       older,
       search: true,
       nesting: () => config.subagents.maxDepth > 1,
@@ -131,10 +135,20 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       return promptOf(agent, contextWindow);
     },
     surroundingsOf: callSurroundings(workspaceOf, () => commandEnvironment(process.env)),
-    close: async () => commands?.close(),
+    async close() {
+      await options.mcp?.close();
+      await commands?.close();
+    },
     placeOf: rulePlaces(workspacesOf(config, paths, whose("now"))),
   };
 }
+
+const changingTools = ({ servers }: NodeMcp): ChangingTools => ({
+  tools: () => servers.tools(),
+  isFor: (tool, profile) => servers.isFor(tool, profile),
+  summary: () => servers.summary(),
+  untrustedFrom: (tool) => servers.untrustedFrom(tool),
+});
 
 export interface NodeToolkitParts {
   readonly config: Config;
@@ -198,6 +212,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     ],
     older: olderAgentTools(deps),
     memory: { index: parts.search, store },
+    mcp: tools ? undefined : nodeMcp({ config, paths, ports, env: parts.env ?? process.env }),
     web: nodeWebTools({ config, paths, clock, env: parts.env ?? process.env }),
     commands: tools
       ? undefined

@@ -43,39 +43,6 @@ describe("createDeliveries", () => {
     ]);
   });
 
-  describe("with files", () => {
-    const file = (name: string) => ({ id: name, name, mimeType: "text/plain", size: 1 }) as never;
-    const to = (sendFiles: boolean, limit?: number) => ({
-      ...draft(limit),
-      connectors: new Map([
-        ["test", { capabilities: { sendText: true, sendFiles, maxTextLength: limit } } as unknown as Connector],
-      ]),
-    });
-    const sentTo = (sendFiles: boolean, payload: object, limit?: number) =>
-      createDeliveries(to(sendFiles, limit), payload).map(({ id, payload: { text, files, replyToId } }) => ({
-        ...{ id, text, replyToId, files: files?.map(({ name }) => name) },
-      }));
-
-    it("sends each file as a row of its own behind the text, where the channel sends files", () => {
-      expect(sentTo(true, { text: "one two", replyToId: "m1", files: [file("a"), file("b")] }, 4)).toEqual([
-        { id: "r.4", text: "one", replyToId: "m1" },
-        { id: "r.5", text: "two" },
-        { id: "r.6", files: ["a"] },
-        { id: "r.7", files: ["b"] },
-      ]);
-    });
-
-    it.each(["", undefined])("sends the files alone if the text is %j", (text) => {
-      expect(sentTo(true, { text, files: [file("a")] })).toEqual([{ id: "r.4", files: ["a"] }]);
-    });
-
-    it("names the files in the text where the channel sends none", () => {
-      const [only, ...more] = sentTo(false, { text: "look", files: [file("a.txt")] });
-      expect(more).toEqual([]);
-      expect(only?.text).toContain("a.txt");
-    });
-  });
-
   it("does not split a text for a channel without a limit", () => {
     const text = "x".repeat(100_000);
     expect(createDeliveries(draft(), { text }).map(({ payload }) => payload.text)).toEqual([text]);

@@ -31,22 +31,6 @@ describe("the front matter of a file", () => {
     expect(body).toBe("body\n---\nmore");
     expect(unread).toEqual(["???"]);
   });
-  test.each([
-    ["a 'quoted' end", "a 'quoted' end"],
-    ["xax", "xax"],
-    ['"both" and "more"', 'both" and "more'],
-    ['"open', '"open'],
-    ["'it' # why", "it"],
-    ['"x" y', '"x" y'],
-    ["-1.5", -1.5],
-    ["1.5.2", "1.5.2"],
-    ["OFF", false],
-  ])("reads the value %s as %j", (text, value) => {
-    expect(readFrontMatter(`---\nv: ${text}\n---\n`).fields.v).toEqual(value);
-  });
-  test("ends at the second fence, also if nothing stands between them", () => {
-    expect(readFrontMatter("---\n---\nbody\n---\nmore")).toEqual({ fields: {}, body: "body\n---\nmore", unread: [] });
-  });
   test("is empty without both fences", () => {
     expect(readFrontMatter("hello")).toEqual({ fields: {}, body: "hello", unread: [] });
     expect(readFrontMatter("---\na: 1").fields).toEqual({});

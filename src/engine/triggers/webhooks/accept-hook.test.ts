@@ -77,25 +77,6 @@ test("a hook may post to the main conversation and deliver the answer there", as
   expect(world.engine.shown().at(-1)).toContain("ping 7");
 });
 
-test.each([
-  ["an isolated hook", "", 0],
-  [`an isolated hook with deliver: "last"`, `deliver: "last",`, 1],
-  ["an isolated hook with an address", `deliver: "test:bob",`, 1],
-])("%s shows its answer as it says", async (_, deliver, shown) => {
-  const world = await open(`{ ping: { token: "open", ${deliver} prompt: "ping" } }`);
-  await world.engine.say("hi", {
-    to: {
-      descriptor: { type: "user", connector: "test", userId: "ann", channelId: "ann" },
-      sessionKey: "agent:main:main" as never,
-    },
-  });
-  await world.engine.settle();
-  const before = world.engine.shown().length;
-  await world.hook("ping", { headers: BEARER, body: "{}" });
-  await world.engine.settle();
-  expect(world.engine.shown().length - before).toBe(shown);
-});
-
 test("each call of an isolated hook begins a new session", async () => {
   const world = await open(SIMPLE);
   for (const n of [1, 2]) await world.hook("deploy", { headers: BEARER, body: `{"who":"${n}"}` });

@@ -1,0 +1,285 @@
+/**
+ * The MCP servers of a node: one link each, their pinned tools, and what changes when the configuration does. A server without pins is
+ * asked for its tools once, in the background; from then on it starts with its first use only.
+ */
+import { errorText } from "../../../core/errors.ts";
+import type { Clock } from "../../../core/ports/clock.ts";
+import type { Log } from "../../../core/ports/log.ts";
+import type { Tool } from "../../../core/ports/tool.ts";
+import { matchesWildcard } from "../../../core/rights/wildcard.ts";
+import type { InputStore } from "./input-asked.ts";
+import { mcpAnswerTool } from "./mcp-answer-tool.ts";
+import { mcpPromptsTool, mcpResourcesTool } from "./mcp-read-tools.ts";
+import { type Answers, type McpToolDeps, mcpTool } from "./mcp-tool.ts";
+import type { McpSession, OpenSession } from "./open-session.ts";
+import {
+  comparePins,
+  type PinChanges,
+  type PinnedTool,
+  type Pins,
+  pinned,
+  readPins,
+  writePins,
+} from "./pinned-tools.ts";
+import { type LinkState, ServerLink } from "./server-link.ts";
+
+/** A server as the configuration has it now. */
+export interface ServerSettings {
+  readonly idleSeconds: number;
+  readonly startSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly allow?: readonly string[];
+  readonly deny: readonly string[];
+  readonly safe: readonly string[];
+  readonly profiles?: readonly string[];
+}
+
+export interface McpServersOptions {
+  /** The enabled servers, by name. Read at each use. */
+  readonly settings: () => Readonly<Record<string, ServerSettings>>;
+  /** How to reach one. `answers` answers what it asks during a call. */
+  readonly open: (server: string, answers: Answers) => OpenSession;
+  /** Where the pins are. */
+  readonly directory: string;
+  readonly store: InputStore;
+  readonly clock: Clock;
+  readonly log: Pick<Log, "warn" | "info">;
+}
+
+export interface ServerStatus {
+  readonly name: string;
+  readonly state: LinkState;
+  readonly tools: number;
+  readonly reviewed: boolean;
+  readonly changed: readonly string[];
+  readonly error?: string;
+}
+
+interface Server {
+  readonly deps: McpToolDeps;
+  readonly link: ServerLink;
+  pins: Pins | undefined;
+  changed: ReadonlySet<string>;
+  tools: readonly Tool[];
+  asked: boolean;
+}
+
+export class McpServers {
+  readonly #options: McpServersOptions;
+  readonly #servers = new Map<string, Server>();
+  readonly #readers: readonly Tool[];
+  /** The list that was given last, and the lists it was made of. */
+  #list: { readonly of: readonly (readonly Tool[])[]; readonly tools: readonly Tool[] } = { of: [], tools: [] };
+  #lookedAt = 0;
+  /** Which server a tool belongs to. */
+  readonly #owner = new Map<string, string>();
+
+  constructor(options: McpServersOptions) {
+    this.#options = options;
+    const named = (name: string) => this.#server(name)?.deps;
+    this.#readers = [
+      mcpAnswerTool({ store: options.store, serverNamed: named }),
+      mcpResourcesTool(named),
+      mcpPromptsTool(named),
+    ] as readonly Tool[];
+  }
+
+  /** The tools of all servers. The same array as long as nothing has changed. */
+  tools(): readonly Tool[] {
+    const names = Object.keys(this.#options.settings()).sort();
+    if (names.length === 0 && this.#servers.size === 0) return NONE;
+    for (const name of [...this.#servers.keys()]) if (!names.includes(name)) this.#drop(name);
+    this.#readPinsAgain();
+    const of = names.map((name) => this.#server(name)?.tools ?? []);
+    const same = of.length === this.#list.of.length && of.every((tools, index) => tools === this.#list.of[index]);
+    if (!same) this.#list = { of, tools: [...of.flat(), ...(names.length > 0 ? this.#readers : [])] };
+    return this.#list.tools;
+  }
+
+  /** Whether agents of a profile may use a tool. */
+  isFor(tool: string, profile: string): boolean {
+    const server = this.#owner.get(tool);
+    if (server === undefined) return true;
+    return this.#options.settings()[server]?.profiles?.includes(profile) ?? true;
+  }
+
+  /** Where the texts of a tool come from, if no person has looked at them. */
+  untrustedFrom(tool: string): string | undefined {
+    const server = this.#owner.get(tool);
+    return server === undefined || this.#servers.get(server)?.pins?.reviewed ? undefined : `mcp:${server}`;
+  }
+
+  /** For the model: which servers there are. */
+  summary(): string {
+    const names = Object.keys(this.#options.settings()).sort();
+    return names.length === 0 ? "" : `, MCP servers (${names.join(", ").slice(0, MAX_SUMMARY)})`;
+  }
+
+  status(): readonly ServerStatus[] {
+    return Object.keys(this.#options.settings()).map((name) => {
+      const server = this.#server(name);
+      return {
+        name,
+        state: server?.link.state ?? "idle",
+        tools: server?.tools.length ?? 0,
+        reviewed: server?.pins?.reviewed ?? false,
+        changed: [...(server?.changed ?? [])],
+        error: server?.link.lastError || undefined,
+      };
+    });
+  }
+
+  /** Connects, and compares the tools with the pinned ones. */
+  async check(name: string): Promise<{ readonly live: readonly PinnedTool[]; readonly changes: PinChanges }> {
+    const server = this.#server(name);
+    if (!server) return { live: [], changes: { added: [], removed: [], changed: [] } };
+    const live = await server.link.use(liveTools);
+    return { live, changes: comparePins(server.pins?.tools ?? [], live) };
+  }
+
+  /** Pins the tools as they are now: a person has looked at them. */
+  async pin(name: string): Promise<void> {
+    const server = this.#server(name);
+    if (!server) return;
+    const tools = await server.link.use(liveTools);
+    this.#pinned(name, server, { version: 1, reviewed: true, pinnedAt: this.#options.clock.now(), tools: [...tools] });
+    server.changed = new Set();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#servers.values()].map(({ link }) => link.close()));
+  }
+
+  #drop(name: string): void {
+    const server = this.#servers.get(name);
+    this.#servers.delete(name);
+    void server?.link.close();
+  }
+
+  #server(name: string): Server | undefined {
+    const known = this.#servers.get(name);
+    const { settings, open, clock, directory } = this.#options;
+    if (settings()[name] === undefined) return undefined;
+    if (known) return known;
+    const now = (): ServerSettings => settings()[name] ?? GONE;
+    const answers = answersOf();
+    const link = new ServerLink({
+      ...{ name, clock, open: open(name, answers) },
+      settings: () => ({ idleMs: now().idleSeconds * 1_000, startMs: now().startSeconds * 1_000 }),
+      onOpened: async (session) => this.#opened(name, session),
+    });
+    const deps: McpToolDeps = {
+      ...{ server: name, link, answers },
+      isSafe: (tool) => now().safe.some((pattern) => matchesWildcard(pattern, tool)),
+      timeoutMs: () => now().timeoutSeconds * 1_000,
+      changed: () => this.#servers.get(name)?.changed ?? new Set(),
+    };
+    const server: Server = { deps, link, pins: readPins(directory, name), changed: new Set(), tools: [], asked: false };
+    this.#servers.set(name, server);
+    server.tools = this.#toolsOf(name, server);
+    if (!server.pins) this.#askInBackground(name, server);
+    return server;
+  }
+
+  /** A person may have pinned tools with a command. */
+  #readPinsAgain(): void {
+    const { clock, directory } = this.#options;
+    if (clock.monotonic() - this.#lookedAt < LOOK_MS) return;
+    this.#lookedAt = clock.monotonic();
+    for (const [name, server] of this.#servers) {
+      const pins = readPins(directory, name);
+      if (!pins || JSON.stringify(pins) === JSON.stringify(server.pins)) continue;
+      server.pins = pins;
+      server.tools = this.#toolsOf(name, server);
+      // The next session compares again.
+      void server.link.restart();
+    }
+  }
+
+  #askInBackground(name: string, server: Server): void {
+    if (server.asked) return;
+    server.asked = true;
+    server.link
+      .use(async () => undefined)
+      .catch((error) =>
+        this.#options.log.warn(`The tools of the MCP server ${name} are not known yet.`, { error: errorText(error) }),
+      );
+  }
+
+  /** Each new session: its tools are compared with the pinned ones before anything is called. */
+  async #opened(name: string, session: McpSession): Promise<void> {
+    const server = this.#servers.get(name);
+    if (!server) return;
+    const live = await liveTools(session);
+    if (!server.pins) {
+      this.#pinned(name, server, {
+        version: 1,
+        reviewed: false,
+        pinnedAt: this.#options.clock.now(),
+        tools: [...live],
+      });
+      return;
+    }
+    const { changed, removed } = comparePins(server.pins.tools, live);
+    server.changed = new Set([...changed, ...removed]);
+    if (changed.length > 0)
+      this.#options.log.warn(`The MCP server ${name} describes tools differently than when they were pinned.`, {
+        changed: changed.join(", "),
+      });
+  }
+
+  #pinned(name: string, server: Server, pins: Pins): void {
+    writePins(this.#options.directory, name, pins);
+    server.pins = pins;
+    server.tools = this.#toolsOf(name, server);
+  }
+
+  #toolsOf(name: string, { deps, pins }: Server): readonly Tool[] {
+    const { allow, deny } = this.#options.settings()[name] ?? GONE;
+    const matches = (patterns: readonly string[], tool: string) =>
+      patterns.some((pattern) => matchesWildcard(pattern, tool));
+    const offered = (pins?.tools ?? []).filter(
+      ({ name: tool }) => (!allow || matches(allow, tool)) && !matches(deny, tool),
+    );
+    const tools = offered.map((tool) => mcpTool(deps, tool) as Tool);
+    for (const tool of tools) this.#owner.set(tool.name, name);
+    return tools;
+  }
+}
+
+const NONE: readonly Tool[] = [];
+const MAX_SUMMARY = 300;
+const LOOK_MS = 5_000;
+const GONE: ServerSettings = { idleSeconds: 1, startSeconds: 1, timeoutSeconds: 1, deny: [], safe: [] };
+
+const liveTools = async (session: McpSession): Promise<readonly PinnedTool[]> =>
+  (await session.tools()).flatMap((tool) => pinned(tool) ?? []);
+
+/**
+ * Without an answer of a person every question is declined, and the call says what was asked. A question that comes while several calls
+ * are under way belongs to none of them for sure: it is declined, and no one is told its text.
+ */
+export function answersOf(): Answers {
+  let given: Parameters<Answers["begin"]>[0];
+  let asked: { message: string; schema?: unknown; url?: string }[] = [];
+  let calls = 0;
+  return {
+    begin(answers) {
+      calls++;
+      asked = [];
+      given = calls === 1 ? answers : undefined;
+    },
+    end() {
+      calls--;
+      const before = asked;
+      asked = [];
+      given = undefined;
+      return before;
+    },
+    answer(request) {
+      if (calls !== 1) return { action: "decline" };
+      asked.push(request);
+      return given ? { action: "accept", content: given } : { action: "decline" };
+    },
+  };
+}

@@ -1,0 +1,130 @@
+/**
+ * A tool of an MCP server, for agents. The gate judges it as `mcp__server__tool` and asks unless a rule allows it. A server that ends
+ * during a call leaves the outcome unknown: the call is repeated only if the owner listed the tool as safe (L4).
+ */
+import type { Client } from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { errorText, InvalidInputError, ServerUnavailableError } from "../../../core/errors.ts";
+import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
+import { inputAsked, type PendingInput } from "./input-asked.ts";
+import type { CallToolResult, ElicitAnswer, McpSession } from "./open-session.ts";
+import type { PinnedTool } from "./pinned-tools.ts";
+import type { ServerLink } from "./server-link.ts";
+import { mcpToolName } from "./tool-name.ts";
+import { toolOutput } from "./tool-output.ts";
+
+export interface McpToolDeps {
+  readonly server: string;
+  readonly link: ServerLink;
+  readonly isSafe: (tool: string) => boolean;
+  readonly timeoutMs: () => number;
+  /** Tools whose live description differs from the pinned one, as of the current session. */
+  readonly changed: () => ReadonlySet<string>;
+  /** Answers to questions that an older server asks during the call, by the call. */
+  readonly answers: Answers;
+}
+
+/** Questions of older servers, and what a person has answered. One call of a server at a time may have answers. */
+export interface Answers {
+  /** A call begins, with what a person has answered. */
+  begin(answers: PendingInput["answers"] | undefined): void;
+  /** A call has ended: the questions that were asked during it. */
+  end(): readonly { readonly message: string; readonly schema?: unknown; readonly url?: string }[];
+  answer(request: { readonly message: string; readonly schema?: unknown; readonly url?: string }): ElicitAnswer;
+}
+
+const input = z.record(z.string(), z.unknown());
+const MAX_OUTPUT = 20_000;
+
+export const mcpTool = (
+  deps: McpToolDeps,
+  { name, description, parameters }: PinnedTool,
+): Tool<z.infer<typeof input>> => ({
+  name: mcpToolName(deps.server, name),
+  description,
+  input,
+  parameters,
+  rights: ["network"],
+  replay: deps.isSafe(name) ? "safe" : "never",
+  parallel: false,
+  untrusted: true,
+  maxOutput: MAX_OUTPUT,
+  execute: (args, context) => callServer(deps, { tool: name, args }, context),
+});
+
+export interface ServerCall {
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** What a person answered, and the state that the server wants back. */
+  readonly given?: PendingInput;
+}
+
+export async function callServer(deps: McpToolDeps, call: ServerCall, context: ToolContext): Promise<ToolOutput> {
+  const attempt = () => deps.link.use((session) => called(deps, session, call, context), context.signal);
+  try {
+    return await attempt();
+  } catch (error) {
+    if (context.signal.aborted || error instanceof ServerUnavailableError || error instanceof InvalidInputError)
+      throw error;
+    if (!isBroken(error)) return failed(deps, error);
+    if (deps.isSafe(call.tool)) return attempt();
+    throw new ServerUnavailableError(
+      `The MCP server ${deps.server} ended during the call. Whether ${call.tool} has taken effect is unknown.`,
+      { cause: error, hint: "Look at the outcome before you call it again." },
+    );
+  }
+}
+
+async function called(
+  deps: McpToolDeps,
+  { client }: McpSession,
+  call: ServerCall,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  const { tool, args, given } = call;
+  if (deps.changed().has(tool))
+    throw new InvalidInputError(`The description of ${tool} has changed since it was pinned, so it is not called.`, {
+      hint: `The owner looks at it with "rookery mcp check ${deps.server}" and pins it with "rookery mcp pin ${deps.server}".`,
+    });
+  // Newer servers get the answers with the call, older ones ask for them during it.
+  deps.answers.begin(given?.keys ? undefined : given?.answers);
+  let asked: ReturnType<Answers["end"]> = [];
+  const result = await request(client, { tool, args, given }, deps.timeoutMs(), context).finally(() => {
+    asked = deps.answers.end();
+  });
+  if ("resultType" in result && result.resultType === "input_required")
+    return inputAsked(deps.server, call, result as object, context);
+  if (asked.length > 0 && !given) return inputAsked(deps.server, call, { questions: asked }, context);
+  return toolOutput(result as CallToolResult, deps.server);
+}
+
+function request(client: Client, { tool, args, given }: ServerCall, timeoutMs: number, context: ToolContext) {
+  const answers = given?.keys ? { inputResponses: given.responses, requestState: given.state } : {};
+  return client.callTool({ name: tool, arguments: { ...args }, ...answers } as Parameters<Client["callTool"]>[0], {
+    signal: context.signal,
+    timeout: timeoutMs,
+    resetTimeoutOnProgress: true,
+    maxTotalTimeout: timeoutMs * 10,
+    allowInputRequired: true,
+    onprogress: ({ progress, total, message }) =>
+      context.progress((message ?? `${progress}${total === undefined ? "" : ` of ${total}`}`).slice(0, 500)),
+  });
+}
+
+/** Whether the connection ended before the answer came. */
+const isBroken = (error: unknown): boolean => {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+  const codes = [code, cause?.code].map(String);
+  return (
+    codes.some((each) =>
+      ["-32000", "CONNECTION_CLOSED", "ConnectionClosed", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(each),
+    ) || /connection closed|socket|terminated/i.test(errorText(error))
+  );
+};
+
+/** A refusal of the server is a result that the model reads. */
+const failed = ({ server }: McpToolDeps, error: unknown): ToolOutput => ({
+  content: [{ type: "text", text: `The server refused the call: ${errorText(error).slice(0, 2_000)}` }],
+  isError: true,
+  untrusted: { from: `mcp:${server}` },
+});

@@ -1,0 +1,81 @@
+/**
+ * The login at remote MCP servers that want OAuth. Tokens are in `mcp-auth.json` of the home (0600), by server and by issuer. The engine
+ * refreshes them; a login needs a person and a browser: `rookery mcp login NAME`.
+ */
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { OAuthClientProvider } from "@modelcontextprotocol/client";
+import { FILE_MODE } from "../../../config/paths.ts";
+import { ServerUnavailableError } from "../../../core/errors.ts";
+import { readVersion } from "../../system/version.ts";
+
+interface StoredLogin {
+  client?: unknown;
+  tokens?: unknown;
+  verifier?: string;
+}
+type Logins = Record<string, StoredLogin>;
+
+export interface LoginStorage {
+  read(server: string): StoredLogin;
+  write(server: string, change: Partial<StoredLogin>): void;
+}
+
+export function loginStorage(file: string): LoginStorage {
+  const all = (): Logins => {
+    try {
+      return JSON.parse(readFileSync(file, "utf8")) as Logins;
+    } catch {
+      return {};
+    }
+  };
+  return {
+    read: (server) => all()[server] ?? {},
+    write(server, change) {
+      const logins = all();
+      logins[server] = { ...logins[server], ...change };
+      writeFileSync(`${file}.new`, `${JSON.stringify(logins, null, 2)}\n`, { mode: FILE_MODE });
+      renameSync(`${file}.new`, file);
+    },
+  };
+}
+
+export interface ProviderOptions {
+  readonly server: string;
+  readonly storage: LoginStorage;
+  /** Where the browser comes back to. Absent: nobody is there to log in. */
+  readonly redirectUrl?: string;
+  readonly state?: string;
+  readonly open?: (url: URL) => void | Promise<void>;
+}
+
+export function oauthProvider({ server, storage, redirectUrl, state, open }: ProviderOptions): OAuthClientProvider {
+  return {
+    redirectUrl,
+    clientMetadata: {
+      client_name: "Rookery",
+      software_version: readVersion(),
+      redirect_uris: [redirectUrl ?? "http://127.0.0.1/callback"],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      application_type: "native",
+    } as OAuthClientProvider["clientMetadata"],
+    state: state === undefined ? undefined : () => state,
+    clientInformation: () => storage.read(server).client as never,
+    saveClientInformation: (client) => storage.write(server, { client }),
+    tokens: () => storage.read(server).tokens as never,
+    saveTokens: (tokens) => storage.write(server, { tokens }),
+    redirectToAuthorization(url) {
+      if (open) return open(url);
+      throw new ServerUnavailableError(`The MCP server ${server} wants a login.`, {
+        hint: `Run "rookery mcp login ${server}".`,
+      });
+    },
+    saveCodeVerifier: (verifier) => storage.write(server, { verifier }),
+    codeVerifier: () => storage.read(server).verifier ?? "",
+    invalidateCredentials(scope: string) {
+      if (scope === "all" || scope === "tokens") storage.write(server, { tokens: undefined });
+      if (scope === "all" || scope === "client") storage.write(server, { client: undefined });
+      if (scope === "all" || scope === "verifier") storage.write(server, { verifier: undefined });
+    },
+  } as OAuthClientProvider;
+}

@@ -1,0 +1,51 @@
+/** The login at a remote MCP server: a browser goes to its address and comes back to a port of this machine with a code. */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { loginStorage, oauthProvider } from "../../adapters/tools/mcp/oauth-provider.ts";
+import { type HomePaths, mcpAuthFile } from "../../config/paths.ts";
+import { DeniedError, TimeoutError } from "../../core/errors.ts";
+
+export interface LoginOptions {
+  readonly name: string;
+  readonly url: string;
+  readonly paths: HomePaths;
+  readonly port: number;
+  readonly show: (url: URL) => void | Promise<void>;
+  readonly timeoutMs?: number;
+}
+
+const MAX_WAIT_MS = 300_000;
+
+export async function logIn({ name, url, paths, port, show, timeoutMs = MAX_WAIT_MS }: LoginOptions): Promise<void> {
+  const { auth } = await import("@modelcontextprotocol/client");
+  const state = randomBytes(16).toString("base64url");
+  const came = Promise.withResolvers<URL>();
+  const server = createServer((request, response) => {
+    const back = new URL(request.url ?? "/", "http://127.0.0.1");
+    response.setHeader("content-type", "text/plain; charset=utf-8");
+    const isOurs = back.pathname === "/callback" && back.searchParams.get("state") === state;
+    response.writeHead(isOurs ? 200 : 404).end(isOurs ? "You can close this page." : "");
+    if (isOurs) came.resolve(back);
+  }).listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const timer = setTimeout(() => came.reject(new TimeoutError("No one logged in in time.")), timeoutMs);
+  try {
+    const redirectUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
+    const storage = loginStorage(mcpAuthFile(paths));
+    // A client that was registered for another port would be refused.
+    storage.write(name, { client: undefined, tokens: undefined });
+    const provider = oauthProvider({ server: name, storage, redirectUrl, state, open: show });
+    if ((await auth(provider, { serverUrl: url })) === "AUTHORIZED") return;
+    const { searchParams } = await came.promise;
+    const code = searchParams.get("code");
+    if (code === null)
+      throw new DeniedError(`The server refused the login: ${searchParams.get("error")?.slice(0, 200)}.`);
+    await auth(provider, { serverUrl: url, authorizationCode: code, iss: searchParams.get("iss") ?? undefined });
+  } finally {
+    clearTimeout(timer);
+    server.closeAllConnections();
+    server.close();
+  }
+}

@@ -1,0 +1,115 @@
+/** The MCP servers of a node: how each one is reached, with its secrets, its sandbox and its login. */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { hiddenPaths, programPaths } from "../../adapters/sandbox/hidden-paths.ts";
+import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
+import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
+import { McpServers } from "../../adapters/tools/mcp/mcp-servers.ts";
+import type { Answers } from "../../adapters/tools/mcp/mcp-tool.ts";
+import { loginStorage, oauthProvider } from "../../adapters/tools/mcp/oauth-provider.ts";
+import { type OpenSession, openSession } from "../../adapters/tools/mcp/open-session.ts";
+import { localTransport } from "../../adapters/tools/mcp/stdio-transport.ts";
+import { guardedFilesOf } from "../../adapters/workspace/guarded-workspace-files.ts";
+import type { Config } from "../../config/config-schema.ts";
+import { secretDeps } from "../../config/load-config.ts";
+import { type HomePaths, mcpAuthFile, mcpDirectory, resolvePath } from "../../config/paths.ts";
+import type { McpServerConfig } from "../../config/sections/mcp.ts";
+import type { Ports } from "../../core/ports/ports.ts";
+
+export interface McpParts {
+  readonly config: Config;
+  readonly paths: HomePaths;
+  readonly ports: Pick<Ports, "clock" | "log" | "store">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface NodeMcp {
+  readonly servers: McpServers;
+  close(): Promise<void>;
+}
+
+export function nodeMcp(parts: McpParts): NodeMcp {
+  const { config, paths, ports } = parts;
+  let sandbox: Promise<Sandbox> | undefined;
+  const openOnce = (): Promise<Sandbox> => {
+    sandbox ??= openSandbox({ sandbox: config.sandbox.kind, dockerImage: config.sandbox.dockerImage }).then(
+      (choice) => {
+        if (choice.sandbox) return choice.sandbox;
+        sandbox = undefined;
+        throw noSandbox(choice);
+      },
+    );
+    return sandbox;
+  };
+  const servers = new McpServers({
+    settings: () => Object.fromEntries(Object.entries(config.mcp.servers).filter(([, { enabled }]) => enabled)),
+    open: (name, answers) => openerOf(parts, name, answers, openOnce),
+    directory: mcpDirectory(paths),
+    store: ports.store,
+    clock: ports.clock,
+    log: ports.log,
+  });
+  return {
+    servers,
+    async close() {
+      await servers.close();
+      await (await sandbox?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+function openerOf(parts: McpParts, name: string, answers: Answers, sandbox: () => Promise<Sandbox>): OpenSession {
+  return async (timeoutMs, onClosed) => {
+    const server = parts.config.mcp.servers[name];
+    const common = { elicit: answers.answer, timeoutMs, onClosed };
+    if (server?.url !== undefined)
+      return openSession({ ...common, isLocal: false, transport: () => remote(parts, name, server) });
+    let errors = (): string => "";
+    const transport = async () => {
+      const opened = await localTransport(localServer(parts, name, server, sandbox));
+      errors = opened.errors;
+      return opened.transport;
+    };
+    return openSession({ ...common, isLocal: true, transport, errors: () => errors() }).catch((error) => {
+      throw errors() === ""
+        ? error
+        : Object.assign(error as Error, { message: `${(error as Error).message}: ${errors()}` });
+    });
+  };
+}
+
+async function remote({ paths, env }: McpParts, name: string, { url, headers, oauth }: McpServerConfig) {
+  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const secrets = secretDeps(paths.home, env);
+  const sent = Object.fromEntries(Object.entries(headers).map(([header, secret]) => [header, secret.reveal(secrets)]));
+  return new StreamableHTTPClientTransport(new URL(url ?? ""), {
+    requestInit: { headers: sent },
+    authProvider: oauth ? oauthProvider({ server: name, storage: loginStorage(mcpAuthFile(paths)) }) : undefined,
+  });
+}
+
+/** What programs need to run at all. Nothing else of the engine's environment reaches a server. */
+const PASSED = ["PATH", "LANG", "LC_ALL", "TZ", "TERM"];
+
+function localServer(parts: McpParts, name: string, server: McpServerConfig | undefined, open: () => Promise<Sandbox>) {
+  const { config, paths, env } = parts;
+  const secrets = secretDeps(paths.home, env);
+  const { command = "", args = [], sandbox = true, read = [], write = [], domains = [] } = server ?? {};
+  const directory = join(mcpDirectory(paths), "work", name);
+  const own = Object.fromEntries(
+    Object.entries(server?.env ?? {}).map(([key, secret]) => [key, secret.reveal(secrets)]),
+  );
+  const passed = Object.fromEntries(PASSED.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])));
+  const resolved = (list: readonly string[]) => list.map((path) => resolvePath(path, paths.home));
+  const policy = {
+    writable: [directory, ...resolved(write)],
+    readable: [...programPaths(env.PATH), ...resolved(read)],
+    hidden: [...hiddenPaths(homedir()), paths.home, ...guardedFilesOf(config, paths).roots],
+    frozen: [],
+    domains,
+  };
+  return {
+    ...{ command, args, directory, env: { HOME: directory, ...passed, ...own } },
+    sandbox: sandbox ? { open, policy } : undefined,
+  };
+}
