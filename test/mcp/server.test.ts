@@ -67,10 +67,10 @@ describe.each([
     );
     expect([sent.accepted, again.seq]).toEqual([true, sent.seq]);
     await expect
-      .poll(async () => (await call(client, "read_history", { agent: user })).text)
+      .poll(async () => (await call(client, "read_history", { agent: user })).text, PATIENT)
       .toContain("user: a pelican");
     await expect
-      .poll(async () => (await call(client, "search_memory", { query: "pelican" })).text)
+      .poll(async () => (await call(client, "search_memory", { query: "pelican" })).text, PATIENT)
       .toContain("a pelican");
     expect((await call(client, "list_agents")).text).toContain(`agent:main:api:dm:${user}`);
     expect((await call(client, "read_inbox", { agent: user })).text).toContain("waiting");

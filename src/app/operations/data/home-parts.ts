@@ -44,6 +44,8 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   "search.db-wal": { backup: { left: "the index is made again from the history" }, forget: "rows are removed" },
   "search.db-shm": OF_THE_MACHINE,
   "logins.json": SETTINGS,
+  mcp: SETTINGS,
+  "mcp-auth.json": SETTINGS,
   changes: { backup: "copied", forget: "mentions are listed, not removed" },
   "untrusted-files.jsonl": { backup: "copied", forget: "lines that name the person's files are removed" },
   "shared-before.txt": { backup: "copied", forget: "mentions are listed, not removed" },
