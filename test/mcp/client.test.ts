@@ -101,9 +101,11 @@ describe("a server that speaks the newest version", () => {
 
   it("reports progress, and is told when a call is cancelled", async () => {
     const told: string[] = [];
-    expect(
-      textOf(await call(servers, "mcp__fixture__progress", {}, { progress: (text) => void told.push(text) })),
-    ).toBe("done");
+    const progress = (text: string): void => {
+      told.push(text);
+      writeFileSync(`${log}.seen`, "");
+    };
+    expect(textOf(await call(servers, "mcp__fixture__progress", {}, { progress }))).toBe("done");
     expect(told[0]).toBe("step 1");
     const abort = new AbortController();
     const waiting = call(servers, "mcp__fixture__wait", {}, { signal: abort.signal });

@@ -46,6 +46,9 @@ serveStdio(
               method: "notifications/progress",
               params: { progressToken: token, progress, total: 2, message: `step ${progress}` },
             });
+        // Until the caller has seen it: then it came before the result.
+        const { existsSync } = await import("node:fs");
+        while (!existsSync(`${log}.seen`)) await new Promise((resolve) => setTimeout(resolve, 10));
         return text("done");
       },
     );

@@ -137,6 +137,7 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "mcp check": { argv: () => ["unknown"] },
   "mcp pin": { argv: () => ["unknown"] },
   "mcp login": { argv: () => ["unknown"] },
+  "mcp serve": { argv: () => ["extra"] },
   "permissions list": { argv: () => [], isList: true },
   "permissions add": { argv: () => ["deny", "exec(git push *)"] },
   "permissions remove": { argv: () => ["unknown"] },
