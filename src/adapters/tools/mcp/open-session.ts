@@ -54,7 +54,10 @@ export async function openSession(options: SessionOptions): Promise<McpSession> 
       { name: "rookery", version: readVersion() },
       {
         capabilities: { elicitation: { form: { applyDefaults: true }, url: {} } },
-        versionNegotiation: { mode, probe: { timeoutMs: options.isLocal ? Math.min(PROBE_MS, options.timeoutMs) : options.timeoutMs } },
+        versionNegotiation: {
+          mode,
+          probe: { timeoutMs: options.isLocal ? Math.min(PROBE_MS, options.timeoutMs) : options.timeoutMs },
+        },
         inputRequired: { autoFulfill: false },
         listMaxPages: 20,
       },
