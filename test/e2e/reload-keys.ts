@@ -171,7 +171,12 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
             n === 0 ? { ask: "read" } : { deny: "read" },
             n === 0 ? { deny: "write", when: "untrusted" } : { allow: "write" },
           ],
-          limits: { messagesPerDay: 100_000 + n, tokensPerDay: 1e9 + n, dollarsPerDay: 100 + n },
+          limits: {
+            messagesPerDay: 100_000 + n,
+            tokensPerDay: 1e9 + n,
+            dollarsPerDay: 100 + n,
+            quietHours: `0${n}:00-0${n + 1}:00`,
+          },
           timeZone: n === 0 ? "Europe/Berlin" : "Asia/Tokyo",
           language: n === 0 ? "de" : "ja",
         },

@@ -169,6 +169,7 @@ function zoneOf({ session }: Config): string {
 
 const sessionOptions = (config: Config) =>
   ({
+    zone: () => zoneOf(config),
     address: (incoming) => addressFor(incoming, config),
     isOwner: (sender) => isOwner(sender, config.owner.accounts),
     inheritsParent: (descriptor) => inheritsParent(config.session.thread, descriptor),

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { type Grant, parseSubject } from "../../core/people/grant.ts";
 import { isRecordId } from "../../core/people/person.ts";
+import { QUIET_HOURS, QUIET_HOURS_EXPECTED } from "../../core/people/quiet-hours.ts";
 import { amount, list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
 export const peopleDefaults = { unknown: "stranger" } as const;
@@ -42,6 +43,7 @@ const personSchema = section({
     messagesPerDay: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
     tokensPerDay: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
     dollarsPerDay: amount().optional(),
+    quietHours: text(QUIET_HOURS_EXPECTED).regex(QUIET_HOURS, `expected ${QUIET_HOURS_EXPECTED}`).optional(),
   }).optional(),
   timeZone: text("the name of a time zone").max(64).optional(),
   language: text("a language, such as de").max(35).optional(),

@@ -8,6 +8,7 @@
  */
 import { z } from "zod";
 import { grantsSchema } from "./grant.ts";
+import { QUIET_HOURS, QUIET_HOURS_EXPECTED } from "./quiet-hours.ts";
 
 declare const brand: unique symbol;
 export type PersonId = string & { readonly [brand]: "PersonId" };
@@ -77,11 +78,13 @@ const account = z
   .regex(/^[^\s:]+:\S.*$/u, "an account is CHANNEL:ID, such as telegram:42")
   .max(MAX_ID);
 
-/** Limits of one person in one day. An absent one means no limit. */
+/** Limits of one person in one day, and when the person is not disturbed. An absent one means no limit. */
 export const personLimitsSchema = z.strictObject({
   messagesPerDay: z.number().int().min(0).optional(),
   tokensPerDay: z.number().int().min(0).optional(),
   dollarsPerDay: z.number().min(0).optional(),
+  /** When the person gets nothing that they did not ask for. */
+  quietHours: z.string().regex(QUIET_HOURS, `expected ${QUIET_HOURS_EXPECTED}`).optional(),
 });
 export type PersonLimits = z.infer<typeof personLimitsSchema>;
 

@@ -33,6 +33,8 @@ export interface AgentSystemOptions {
   /** Default: the notes in the store. */
   readonly watchdogNotes?: RunPorts["watchdogNotes"];
   readonly outbox?: Partial<Omit<OutboxOptions, "node">>;
+  /** The time zone of people whose record names none. Default: UTC. */
+  readonly zone?: () => string;
   /** Agents kept in memory while they rest. */
   readonly warm?: number;
   readonly resolveModel: RunPorts["resolveModel"];

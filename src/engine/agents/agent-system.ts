@@ -20,8 +20,9 @@ import type { Emit, EngineEvent } from "../engine-event.ts";
 import type { FileService } from "../files/file-service.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { type QueuePolicy, queuePolicyOf } from "../inbox/queue-settings.ts";
-import { DEFAULT_OUTBOX, Outbox } from "../outbox/outbox.ts";
+import { DEFAULT_OUTBOX, Outbox, type OutboxOptions } from "../outbox/outbox.ts";
 import { type Directory, directoryOf } from "../people/directory.ts";
+import { holdWhileQuiet } from "../people/hold-while-quiet.ts";
 import { Pairing } from "../people/pairing.ts";
 import { Lanes } from "../runs/lanes.ts";
 import { finalText } from "../runs/reply-texts.ts";
@@ -359,6 +360,12 @@ export class AgentSystem {
     this.subagents.givenUp(agentId, reason);
   }
 
+  #heldMs(): OutboxOptions["heldMs"] {
+    const { store, clock } = this.#ports;
+    const zone = () => this.#options.zone?.() ?? "UTC";
+    return this.#options.outbox?.heldMs ?? holdWhileQuiet({ store, clock, directory: this.directory, zone });
+  }
+
   /** Sets up what acts under the node's number. */
   #joined(node: number): void {
     const [ports, options, emit] = [this.#ports, this.#options, this.#emit];
@@ -366,6 +373,7 @@ export class AgentSystem {
       {
         ...ports,
         opsOnDelivered: options.hooks?.opsOnDelivered,
+        heldMs: this.#heldMs(),
         waiting: (state, target) => this.deliveries.waits(state, target),
         posted: (messages) => {
           for (const posted of messages) emit({ type: "posted", posted });

@@ -500,3 +500,19 @@ describe("stopping", () => {
     expect(one.calls).toHaveLength(2);
   });
 });
+
+describe("a delivery that is held back", () => {
+  it("waits, is not marked as being sent, and goes when an answer to the same target comes", async () => {
+    const one = channel("test", "ambiguous");
+    let isHeld = true;
+    const heldMs = async (): Promise<number> => (isHeld ? HOUR / 2 : 0);
+    const engine = await engineWith(one, { system: { outbox: { maxAgeMs: 2 * HOUR, heldMs } } });
+    await engine.tell("first");
+    await engine.advance(HOUR / 4);
+    expect([one.calls.length, await state(engine)]).toEqual([0, ["pending"]]);
+    isHeld = false;
+    await engine.tell("second");
+    expect(one.shown()).toHaveLength(2);
+    expect(await state(engine)).toEqual(["sent", "sent"]);
+  });
+});

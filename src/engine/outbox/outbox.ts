@@ -28,6 +28,8 @@ export interface OutboxPorts extends Pick<Ports, "clock" | "ids" | "store" | "lo
   opsOnDelivered?(delivery: Delivery, ended: Pick<DeliveryMove, "to" | "reason">): Promise<readonly Op[]>;
   /** Called with the messages that were committed with a delivery's end. */
   posted?(posted: readonly Posted[]): void;
+  /** How long a delivery is held back now. Absent: none is. */
+  heldMs?(delivery: Delivery): Promise<number>;
   /** Called with the target of a delivery that waits now for its reader or for a route. */
   waiting?(state: WaitingState, target: DeliveryContext): void;
 }
@@ -47,6 +49,8 @@ export interface OutboxOptions {
   /** The wait before a retry: after the first attempt, and at most. */
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
+  /** Instead of the quiet hours of people. */
+  readonly heldMs?: OutboxPorts["heldMs"];
 }
 
 export const DEFAULT_OUTBOX = {
@@ -74,6 +78,8 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #queue: TargetQueue;
   readonly #stop = new AbortController();
+  /** Targets whose first delivery is held back. */
+  readonly #held = new Set<string>();
 
   constructor(ports: OutboxPorts, options: OutboxOptions) {
     this.#ports = ports;
@@ -90,7 +96,10 @@ export class Outbox {
         continue;
       }
       const isFirst = results.some((one) => one?.op === "delivery.add" && one.next === delivery.id);
-      this.#queue.add(targetKey(delivery.target), isFirst ? delivery : undefined);
+      const key = targetKey(delivery.target);
+      // It may be an answer: its person is awake.
+      if (this.#held.delete(key)) this.#queue.interruptWait(key);
+      else this.#queue.add(key, isFirst ? delivery : undefined);
     }
   }
 
@@ -160,6 +169,12 @@ export class Outbox {
     const wait = this.#retryDelay(target, delivery);
     if (wait > 0) return { next: "wait", ms: wait };
     if (!connector) return { next: "wait", ms: NO_CHANNEL_WAIT_MS };
+    const held = (await this.#ports.heldMs?.(delivery)) ?? 0;
+    if (held > 0) {
+      this.#held.add(target.key);
+      return { next: "wait", ms: held };
+    }
+    this.#held.delete(target.key);
     const turnAfter = connector.admit?.(delivery.target) ?? 0;
     // The next turn reads the store: others may have been added for this target by then.
     if (turnAfter > 0) return { next: "wait", ms: turnAfter };

@@ -146,13 +146,15 @@ const limits = defineAction({
     messages: { type: "string", value: "N", description: "messages per day" },
     tokens: { type: "string", value: "N", description: "model tokens per day" },
     dollars: { type: "string", value: "N", description: "dollars per day" },
+    quiet: { type: "string", value: "HOURS", description: "when nothing unasked is sent, such as 22:00-07:00" },
   },
   run(context) {
-    const { messages, tokens, dollars } = context.flags;
+    const { messages, tokens, dollars, quiet } = context.flags;
     const given = {
       messagesPerDay: numberFlag(messages, "--messages", { min: 0 }),
       tokensPerDay: numberFlag(tokens, "--tokens", { min: 0 }),
       dollarsPerDay: numberFlag(dollars, "--dollars", { min: 0, fraction: true }),
+      quietHours: quiet,
     };
     const isEmpty = Object.values(given).every((value) => value === undefined);
     const body = { limits: isEmpty ? null : given };
@@ -212,9 +214,10 @@ function details({ id, name, role, accounts, grants, createdAt, createdBy, ...re
   return rows.flatMap(([key, value]) => (value === undefined ? [] : [`${key.padEnd(10)}${value}`])).join("\n");
 }
 
-const limitText = ({ messagesPerDay, tokensPerDay, dollarsPerDay }: PersonLimits): string =>
+const limitText = ({ messagesPerDay, tokensPerDay, dollarsPerDay, quietHours }: PersonLimits): string =>
   [
     ...(messagesPerDay === undefined ? [] : [`${messagesPerDay} messages per day`]),
     ...(tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens per day`]),
     ...(dollarsPerDay === undefined ? [] : [`$${dollarsPerDay} per day`]),
+    ...(quietHours === undefined ? [] : [`nothing unasked ${quietHours}`]),
   ].join(", ");
