@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OptionalPackage } from "../../../adapters/connectors/packages/optional-package.ts";
 import { type BotApi, DEFAULT_API_ROOT, openBotApi } from "../../../adapters/connectors/telegram/bot-api.ts";
+import { createHome } from "../../../config/create-home.ts";
 import { withEntry } from "../../../config/edit-config.ts";
 import type { ConnectorKind } from "../../../config/sections/connectors.ts";
 import { ChannelUnavailableError, ConfigError, NotFoundError, UsageError } from "../../../core/errors.ts";
@@ -57,6 +58,7 @@ const telegram = defineAction({
     const owner = flags.owner ?? (await ownerOf(context, api, bot));
     if (!/^\d{1,20}$/u.test(owner))
       throw new UsageError("The owner's id is a number.", { hint: "Leave --owner out to find it." });
+    await createHome(paths);
     store?.();
     await linkOwner(context, `telegram:${owner}`);
     writeFileSync(paths.config, after, { mode: 0o600 });
