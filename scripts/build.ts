@@ -1,4 +1,4 @@
-/** `npm run build`: builds the published package in `dist/`: JavaScript and types from tsc, the SQL and lock files beside them, and the control room. */
+/** `npm run build`: builds the published package in `dist/`: JavaScript and types from tsc, the SQL, lock and schema files beside them, and the control room. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -21,7 +21,7 @@ function compile(): void {
 /** Copies the files that the sources read at run time to the same paths in `dist`. */
 function copyData(): number {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) =>
-    /\.(?:sql|lock\.json)$/.test(name),
+    /\.(?:sql|lock\.json|schema\.json)$/.test(name),
   );
   for (const file of files) {
     mkdirSync(dirname(join(target, file)), { recursive: true });
@@ -35,4 +35,4 @@ compile();
 const copied = copyData();
 await buildWeb(join(target, "web"));
 for (const file of ["bin.js", "main.js"]) chmodSync(join(target, file), 0o755);
-console.log(`built dist/ with ${copied} SQL and lock files and the control room`);
+console.log(`built dist/ with ${copied} SQL, lock and schema files and the control room`);

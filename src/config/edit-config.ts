@@ -1,6 +1,7 @@
 /** Adds an entry to the text of a configuration and changes nothing else of it: comments, order and spelling stay. */
 import { ConfigError } from "../core/errors.ts";
 import { type Token, tokenise } from "./json5-tokens.ts";
+import { keyIn } from "./set-value.ts";
 
 /** The text with `section.name` set to `value`. Throws if it is there already, or if the text has no form to add to. */
 export function withEntry(text: string, section: string, name: string, value: string): string {
@@ -24,17 +25,3 @@ export function withEntry(text: string, section: string, name: string, value: st
 
 const insertedAfter = (text: string, { end }: Token, more: string): string =>
   text.slice(0, end) + more + text.slice(end);
-
-/** The index of the token of a key of the object that opens at `from`; undefined if it has none. */
-function keyIn(text: string, tokens: readonly Token[], from: number, name: string): number | undefined {
-  let depth = 0;
-  for (let at = from; at < tokens.length; at++) {
-    const { kind, start, end } = tokens[at] as Token;
-    if (kind === "{" || kind === "[") depth += 1;
-    else if (kind === "}" || kind === "]") depth -= 1;
-    if (depth === 0) return undefined;
-    const isKey = depth === 1 && tokens[at + 1]?.kind === ":" && (kind === "string" || kind === "bare");
-    if (isKey && text.slice(start, end).replaceAll(/^["']|["']$/gu, "") === name) return at;
-  }
-  return undefined;
-}

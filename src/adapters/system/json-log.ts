@@ -25,7 +25,7 @@ const KEPT = 500;
 
 /** The forms of tokens and keys, in case a foreign text contains one. */
 const SECRET_SHAPED =
-  /\brk_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}|\b(?:sk|pk|gsk|xai)-[A-Za-z0-9_-]{16,}|\bAIza[\w-]{20,}|\bBearer\s+[\w.~+/-]{8,}=*/g;
+  /\brk_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}|\b(?:sk|pk|gsk|xai)-[A-Za-z0-9_-]{16,}|\bAIza[\w-]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[A-Z0-9]{16}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}|\b\d{8,12}:[A-Za-z0-9_-]{30,}|\bBearer\s+[\w.~+/-]{8,}=*/g;
 
 export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP }: JsonLogOptions): Log {
   let fd: number | undefined;
@@ -61,7 +61,7 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
   const write = (at: LogLevel, message: string, fields: LogFields = {}): void => {
     if (ORDER.indexOf(at) < ORDER.indexOf(typeof level === "function" ? level() : level)) return;
     try {
-      const line = masked(`${JSON.stringify({ at: new Date().toISOString(), level: at, message, ...fields })}\n`);
+      const line = maskSecrets(`${JSON.stringify({ at: new Date().toISOString(), level: at, message, ...fields })}\n`);
       kept.push({ n: ++written, text: line.trimEnd() });
       if (kept.length > 2 * KEPT) kept.splice(0, KEPT);
       if (fd !== undefined && size > 0 && size + line.length > maxBytes) rotate();
@@ -71,7 +71,8 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
     }
     try {
       // Also if the file could not be written: a full disk is reported here.
-      if (errors && (at === "warn" || at === "error")) errors.write(masked(`${at}: ${message}${fieldsText(fields)}\n`));
+      if (errors && (at === "warn" || at === "error"))
+        errors.write(maskSecrets(`${at}: ${message}${fieldsText(fields)}\n`));
     } catch {
       // There is no other place to report it.
     }
@@ -85,7 +86,8 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
   };
 }
 
-const masked = (text: string): string => text.replace(SECRET_SHAPED, "***");
+/** A text with everything that has the form of a key or a token replaced. */
+export const maskSecrets = (text: string): string => text.replace(SECRET_SHAPED, "***");
 
 function fieldsText(fields: LogFields): string {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);

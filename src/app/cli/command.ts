@@ -8,6 +8,8 @@ import type { HomePaths } from "../../config/paths.ts";
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
+  /** The width of the terminal. */
+  readonly columns?: number;
 }
 
 export interface Input extends AsyncIterable<string | Uint8Array> {

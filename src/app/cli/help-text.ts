@@ -1,26 +1,33 @@
 /** The help texts of the program, of a command and of an action. No line is longer than 80 columns. */
 import { type Action, type Command, GLOBAL_OPTIONS, type Options } from "./command.ts";
+import { HELP_GROUPS } from "./help-groups.ts";
 import type { Registry } from "./registry.ts";
 
 const WIDTH = 80;
 /** Names up to this width share the line with their description. */
 const NAME_WIDTH = 26;
+/** The names of commands have one width in all groups. */
+const COMMAND_WIDTH = 11;
 
 export function programHelp(registry: Registry): string {
-  const commands = Object.entries(registry).map(([name, { summary }]) => [name, summary] as const);
+  const grouped = HELP_GROUPS.flatMap(([, names]) => names);
+  const others = Object.keys(registry).filter((name) => !grouped.includes(name));
   return page([
     ...wrapped("Rookery runs AI agents that survive crashes: every message is answered once and in order."),
     "",
     "usage: rookery <command> [flags]",
-    "",
-    "commands:",
-    ...table(commands),
+    ...[...HELP_GROUPS, ["more", others] as const].flatMap(([title, names]) => groupLines(title, names, registry)),
     "",
     "flags of every command:",
     ...optionLines(GLOBAL_OPTIONS),
     "",
     "Run `rookery help <command>` for the details of a command.",
   ]);
+}
+
+function groupLines(title: string, names: readonly string[], registry: Registry): readonly string[] {
+  const rows = names.flatMap((name) => (registry[name] ? [[name, registry[name].summary] as const] : []));
+  return rows.length === 0 ? [] : ["", `${title}:`, ...table(rows, COMMAND_WIDTH)];
 }
 
 export function commandHelp(name: string, command: Command): string {
@@ -65,8 +72,8 @@ const optionLines = (options: Options): readonly string[] =>
     }),
   );
 
-function table(rows: readonly (readonly [string, string])[]): readonly string[] {
-  const width = Math.max(...rows.map(([left]) => left.length).filter((length) => length <= NAME_WIDTH), 0);
+function table(rows: readonly (readonly [string, string])[], least = 0): readonly string[] {
+  const width = Math.max(least, ...rows.map(([left]) => left.length).filter((length) => length <= NAME_WIDTH), 0);
   const indent = " ".repeat(width + 4);
   return rows.flatMap(([left, right]) =>
     left.length <= width

@@ -77,7 +77,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/auth.ts")).authCommand,
   },
   config: {
-    summary: "show, check and create the configuration",
+    summary: "show, explain, set, check, edit and create the configuration",
     load: async () => (await import("./commands/config.ts")).configCommand,
   },
   home: {
@@ -85,7 +85,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/home.ts")).homeCommand,
   },
   agents: {
-    summary: "list agents; show, create, set, stop, start or remove one; go back in its history",
+    summary: "list agents; show, create, set, stop, start, reset or remove one; go back in its history",
     load: async () => (await import("./commands/agents.ts")).agentsCommand,
   },
   subagents: {
@@ -99,6 +99,14 @@ export const REGISTRY: Registry = {
   tree: {
     summary: "show which agent started which, with their state and usage",
     load: async () => (await import("./commands/tree.ts")).treeCommand,
+  },
+  runs: {
+    summary: "list runs; show, replay, wait for or end one",
+    load: async () => (await import("./commands/runs.ts")).runsCommand,
+  },
+  sessions: {
+    summary: "list conversations; show, search, export, archive or branch one",
+    load: async () => (await import("./commands/sessions.ts")).sessionsCommand,
   },
   history: {
     summary: "show the conversation of an agent",
@@ -117,7 +125,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/heartbeat.ts")).heartbeatCommand,
   },
   outbox: {
-    summary: "list, retry and drop deliveries",
+    summary: "list, show, retry and drop deliveries",
     load: async () => (await import("./commands/outbox.ts")).outboxCommand,
   },
   connect: {
@@ -132,9 +140,21 @@ export const REGISTRY: Registry = {
     summary: "list the calls that wait for your answer; say yes or no",
     load: async () => (await import("./commands/approvals.ts")).approvalsCommand,
   },
+  usage: {
+    summary: "show tokens and cost by day, agent, person or model",
+    load: async () => (await import("./commands/usage.ts")).usageCommand,
+  },
   budget: {
     summary: "show what each budget has spent, and allow more",
     load: async () => (await import("./commands/budget.ts")).budgetCommand,
+  },
+  hooks: {
+    summary: "list the webhooks of the configuration and how they are called",
+    load: async () => (await import("./commands/hooks.ts")).hooksCommand,
+  },
+  logs: {
+    summary: "show the log of the engine; follow it, filter it by agent, run or level",
+    load: async () => (await import("./commands/logs.ts")).logsCommand,
   },
   doctor: {
     summary: "check this home and the engine, and say what helps",
@@ -167,6 +187,10 @@ export const REGISTRY: Registry = {
   store: {
     summary: "copy everything between a home and a shared database",
     load: async () => (await import("./commands/store.ts")).storeCommand,
+  },
+  completion: {
+    summary: "print the completion script of your shell",
+    load: async () => (await import("./commands/completion.ts")).completionCommand,
   },
   version: {
     summary: "show the version",

@@ -50,7 +50,15 @@ async function dispatch(argv: readonly string[], deps: CliDeps, registry: Regist
   if (line.flags.version) return print(deps, await versionText(line.flags.json === true));
   if (line.flags.help || !chosen.action) return print(deps, await helpText(named.word, command, chosen, registry));
   checkArguments(chosen, line);
-  return await chosen.action.run(contextFor(deps, line));
+  const context = contextFor(deps, line);
+  return await chosen.action.run({ ...context, args: await shortened(chosen.action, context) });
+}
+
+/** The arguments with short ids made whole. */
+async function shortened(action: Action, context: CommandContext): Promise<readonly string[]> {
+  if (context.args.length === 0 || !/[<[](?:agent|run|delivery|job)\b/.test(action.usage ?? "")) return context.args;
+  const { expandIds } = await import("./expand-ids.ts");
+  return expandIds(action, context);
 }
 
 /** Removes the first argument that is not a flag. */

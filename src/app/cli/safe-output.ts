@@ -7,4 +7,7 @@ export const safeOutput = (output: Output): Output => ({
   get isTTY() {
     return output.isTTY;
   },
+  get columns() {
+    return output.columns;
+  },
 });

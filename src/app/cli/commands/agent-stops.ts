@@ -27,6 +27,12 @@ export const startAction = action("let a stopped agent work again", "can work ag
   withApi(context, (api) => api.ask({ method: "POST", path: `/api/agents/${agent}/start` })),
 );
 
+export const resetAction = action(
+  "start a new session; the history before it stays",
+  "starts a new session",
+  (context, agent) => withApi(context, (api) => api.ask({ method: "POST", path: `/api/agents/${agent}/reset` })),
+);
+
 export const removeAction = action("remove an idle agent and its history for good", "is removed", (context, agent) =>
   withApi(context, (api) => api.ask({ method: "DELETE", path: `/api/agents/${agent}?idle=true` })),
 );

@@ -1,15 +1,21 @@
 /** `rookery agents`: lists agents, shows one in detail, makes permanent ones, and posts changes. */
+
 import { listOf } from "../../../core/list.ts";
+import type { RunRecord } from "../../../core/run/run.ts";
+import { CHARS_PER_TOKEN } from "../../../engine/context/compaction/estimate-tokens.ts";
 import type { AgentDetails, AgentSummary } from "../../client/resources.ts";
 import { backAction, setAction } from "../ask-agent.ts";
-import { reading } from "../client/with-api.ts";
-import { defineAction, type Group } from "../command.ts";
+import { reading, withApi } from "../client/with-api.ts";
+import { type Action, type CommandContext, defineAction, type Group } from "../command.ts";
+import { fitTable, terminalWidth } from "../fit-table.ts";
 import { limitFlag } from "../number-flag.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printResult } from "../print.ts";
+import { relativeTime } from "../relative-time.ts";
 import { upTo } from "../up-to.ts";
 import { createAgentAction } from "./agent-create.ts";
-import { removeAction, startAction, stopAction } from "./agent-stops.ts";
+import { removeAction, resetAction, startAction, stopAction } from "./agent-stops.ts";
+import { treeCommand } from "./tree.ts";
 
 const LIMIT = 100;
 const MAX = 10_000;
@@ -32,7 +38,11 @@ const list = defineAction({
     const next = isMore ? (shown.at(-1)?.id ?? null) : null;
     const items = shown.map(summaryOf);
     const more = isMore ? context.here(`\nTo see more, run \`rookery agents --after ${next}\``) : "";
-    return printResult(context, listOf(items, next), items.length === 0 ? "No agents." : `${table(items)}${more}`);
+    return printResult(
+      context,
+      listOf(items, next),
+      items.length === 0 ? "No agents." : `${tableOf(items, terminalWidth(context.stdout))}${more}`,
+    );
   },
 });
 
@@ -40,11 +50,33 @@ const show = defineAction({
   summary: "show one agent in detail",
   usage: "<agent id or session key>",
   arguments: { min: 1, max: 1 },
+  options: { prompt: { type: "boolean", description: "the parts of its last system prompt, with tokens" } },
   async run(context) {
-    const agent = await reading(context, (rookery) => rookery.agents.get(context.args[0] ?? ""));
+    const [who = ""] = context.args;
+    if (context.flags.prompt) return showPrompt(context, who);
+    const agent = await reading(context, (rookery) => rookery.agents.get(who));
     return printResult(context, agent, details(agent));
   },
 });
+
+/** As its last run was prompted: each run has a new prompt. */
+async function showPrompt(context: CommandContext, who: string): Promise<undefined> {
+  const path = `/api/agents/${encodeURIComponent(who)}/runs?limit=20`;
+  const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path }), { reads: true })) as {
+    items: readonly RunRecord[];
+  };
+  const report = items.find(({ body }) => body.systemPromptReport !== undefined)?.body.systemPromptReport;
+  const parts = (report?.parts ?? []).map((part) => ({ ...part, tokens: Math.ceil(part.chars / CHARS_PER_TOKEN) }));
+  const total = parts.reduce((sum, { tokens }) => sum + tokens, 0);
+  const lines = parts.map(
+    ({ name, source, tokens }) => `${String(tokens).padStart(7)}  ${oneLine(name, 40)} (${oneLine(source, 80)})`,
+  );
+  const text =
+    parts.length === 0
+      ? "This agent has not been prompted yet."
+      : [...lines, `${String(total).padStart(7)}  in all, estimated`].join("\n");
+  return printResult(context, { ...listOf(parts), tokens: total }, text);
+}
 
 interface Summary {
   readonly id: string;
@@ -62,16 +94,13 @@ function summaryOf(agent: AgentSummary): Summary {
   return { id, kind, label, sessionKey, waiting, running: runId !== null, lastActivityAt };
 }
 
-function table(rows: readonly Summary[]): string {
+function tableOf(rows: readonly Summary[], width: number | undefined): string {
+  const now = Date.now();
   const cells = rows.map(({ id, kind, label, sessionKey, waiting, running, lastActivityAt }) => [
     ...[id, kind, oneLine(label, 24), oneLine(sessionKey, 80)],
-    ...[`${waiting}${running ? " +run" : ""}`, timeText(lastActivityAt)],
+    ...[`${waiting}${running ? " +run" : ""}`, relativeTime(lastActivityAt, now)],
   ]);
-  const all = [["id", "kind", "label", "session key", "waiting", "last activity (UTC)"], ...cells];
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? [];
-  const line = (row: readonly string[]): string =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
-  return all.map((row) => line(row).trimEnd()).join("\n");
+  return fitTable(["id", "kind", "label", "session key", "waiting", "last activity"], cells, { width });
 }
 
 function details(agent: AgentDetails): string {
@@ -104,7 +133,7 @@ function details(agent: AgentDetails): string {
 }
 
 export const agentsCommand: Group = {
-  summary: "list agents; show, create, set, stop, start or remove one; go back in its history",
+  summary: "list agents; show, create, set, stop, start, reset or remove one; go back in its history",
   description:
     "A running engine applies a change at once. Without one the change waits for the next `rookery serve` or `rookery run`.",
   actions: {
@@ -115,6 +144,8 @@ export const agentsCommand: Group = {
     back: backAction,
     stop: stopAction,
     start: startAction,
+    reset: resetAction,
+    tree: treeCommand as Action,
     remove: removeAction,
   },
   fallback: "list",

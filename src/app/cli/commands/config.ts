@@ -10,6 +10,7 @@ import { printableJson } from "../../../core/printable.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { printResult } from "../print.ts";
+import { editAction, explainAction, getAction, setAction } from "./config-keys.ts";
 
 const path = defineAction({
   summary: "print the path of the configuration file",
@@ -92,6 +93,6 @@ async function writeStarter({ paths }: CommandContext): Promise<void> {
 }
 
 export const configCommand: Group = {
-  summary: "show, check and create the configuration",
-  actions: { path, check, show, init },
+  summary: "show, explain, set, check, edit and create the configuration",
+  actions: { show, get: getAction, set: setAction, explain: explainAction, edit: editAction, check, path, init },
 };

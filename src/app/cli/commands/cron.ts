@@ -25,7 +25,7 @@ const list = defineAction({
 
 const show = defineAction({
   summary: "show one job",
-  usage: "<id>",
+  usage: "<job id>",
   arguments: { min: 1, max: 1 },
   async run(context) {
     const job = await reading(context, ({ schedule }) => schedule.get(context.args[0] ?? ""));
@@ -42,7 +42,7 @@ interface Change {
 const change = (summary: string, done: string, { method, below = "", body }: Change) =>
   defineAction({
     summary,
-    usage: "<id>",
+    usage: "<job id>",
     arguments: { min: 1, max: 1 },
     async run(context) {
       const id = context.args[0] ?? "";
@@ -55,7 +55,7 @@ const change = (summary: string, done: string, { method, below = "", body }: Cha
 
 const runs = defineAction({
   summary: "show the past due times of a job and their outcomes",
-  usage: "<id>",
+  usage: "<job id>",
   arguments: { min: 1, max: 1 },
   options: {
     before: { type: "string", value: "N", description: "only those before this number" },

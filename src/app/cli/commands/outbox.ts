@@ -6,6 +6,7 @@ import { defineAction, type Group } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
+import { relativeTime } from "../relative-time.ts";
 import { upTo } from "../up-to.ts";
 
 const LIMIT = 100;
@@ -30,6 +31,20 @@ const list = defineAction({
   },
 });
 
+const show = defineAction({
+  summary: "show one delivery: where it goes, its state and its text",
+  usage: "<delivery id>",
+  arguments: { min: 1, max: 1 },
+  async run(context) {
+    const path = `/api/outbox/${encodeURIComponent(context.args[0] ?? "")}`;
+    const delivery = (await withApi(context, (api) => api.ask({ method: "GET", path }), { reads: true })) as Delivery;
+    const { createdAt, endedAt, payload } = delivery;
+    const now = Date.now();
+    const times = `made ${relativeTime(createdAt, now)}${endedAt === undefined ? "" : `, ended ${relativeTime(endedAt, now)}`}`;
+    return printResult(context, delivery, [line(delivery), times, payload.text ?? ""].join("\n"));
+  },
+});
+
 const change = (summary: string, what: "retry" | "drop") =>
   defineAction({
     summary,
@@ -43,10 +58,11 @@ const change = (summary: string, what: "retry" | "drop") =>
   });
 
 export const outboxCommand: Group = {
-  summary: "list, retry and drop deliveries",
+  summary: "list, show, retry and drop deliveries",
   description: "A delivery is sent, or it stays listed here with the reason. No delivery disappears silently.",
   actions: {
     list,
+    show,
     retry: change("send an ended delivery again", "retry"),
     drop: change("give up a delivery that waits: for a retry, its reader or a route", "drop"),
   },

@@ -20,7 +20,7 @@ interface Login {
 
 export const invite = defineAction({
   summary: "print a link that signs a person in once, within 24 hours; makes a guest if there is no record",
-  usage: "<id>",
+  usage: "<person id>",
   arguments: { min: 1, max: 1 },
   async run(context) {
     const path = `/api/people/${encodeURIComponent(context.args[0] ?? "")}/invitations`;
@@ -33,7 +33,7 @@ export const invite = defineAction({
 
 export const sessions = defineAction({
   summary: "list the browsers that are signed in, of one person or of all",
-  usage: "[id]",
+  usage: "[person id]",
   arguments: { min: 0, max: 1 },
   async run(context) {
     const [id] = context.args;

@@ -43,7 +43,7 @@ const list = defineAction({
 
 const show = defineAction({
   summary: "show one person",
-  usage: "<id>",
+  usage: "<person id>",
   arguments: { min: 1, max: 1 },
   run: (context) => shown(context, { method: "GET", path: pathOf(context.args[0] ?? "") }),
 });
@@ -57,7 +57,7 @@ const PROFILE = {
 
 const add = defineAction({
   summary: "add a person",
-  usage: "<id>",
+  usage: "<person id>",
   arguments: { min: 1, max: 1 },
   options: {
     ...PROFILE,
@@ -72,7 +72,7 @@ const add = defineAction({
 
 const set = defineAction({
   summary: "change a person's name, role, time zone or language; an empty value removes it",
-  usage: "<id>",
+  usage: "<person id>",
   arguments: { min: 1, max: 1 },
   options: PROFILE,
   run(context) {
@@ -91,7 +91,7 @@ const cleared = (text: string | undefined): string | null | undefined => (text =
 
 const link = defineAction({
   summary: "link an account on a channel to a person",
-  usage: "<id> <account>",
+  usage: "<person id> <account>",
   arguments: { min: 2, max: 2 },
   run(context) {
     const [id = "", account] = context.args;
@@ -101,7 +101,7 @@ const link = defineAction({
 
 const unlink = defineAction({
   summary: "unlink an account from a person",
-  usage: "<id> <account>",
+  usage: "<person id> <account>",
   arguments: { min: 2, max: 2 },
   run(context) {
     const [id = "", account = ""] = context.args;
@@ -111,7 +111,7 @@ const unlink = defineAction({
 
 const grant = defineAction({
   summary: "allow something to a person, ask before it, or deny it",
-  usage: "<id> <what>",
+  usage: "<person id> <what>",
   description: "Name a tool or another action, a beginning with *, or a target: cron_add, cron_*, send(telegram:42).",
   arguments: { min: 2, max: 2 },
   options: {
@@ -130,7 +130,7 @@ const grant = defineAction({
 
 const revoke = defineAction({
   summary: "take a grant away; what the role allows stays",
-  usage: "<id> <what>",
+  usage: "<person id> <what>",
   arguments: { min: 2, max: 2 },
   run(context) {
     const [id = "", subject = ""] = context.args;
@@ -140,7 +140,7 @@ const revoke = defineAction({
 
 const limits = defineAction({
   summary: "limit what a person may use in a day; without flags nothing is limited",
-  usage: "<id>",
+  usage: "<person id>",
   arguments: { min: 1, max: 1 },
   options: {
     messages: { type: "string", value: "N", description: "messages per day" },
@@ -164,7 +164,7 @@ const limits = defineAction({
 
 const remove = defineAction({
   summary: "remove a person; what they started has no rights from then on",
-  usage: "<id>",
+  usage: "<person id>",
   arguments: { min: 1, max: 1 },
   async run(context) {
     const [id = ""] = context.args;

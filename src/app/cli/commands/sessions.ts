@@ -1,0 +1,129 @@
+/** `rookery sessions`: conversations by their session key: list, show, search, export, archive, and go back in one. */
+import { InvalidInputError } from "../../../core/errors.ts";
+import { backAction } from "../ask-agent.ts";
+import { withApi } from "../client/with-api.ts";
+import { type CommandContext, defineAction, type Group } from "../command.ts";
+import { fitTable, terminalWidth } from "../fit-table.ts";
+import { limitFlag } from "../number-flag.ts";
+import { oneLine } from "../plain-text.ts";
+import { printResult } from "../print.ts";
+import { relativeTime } from "../relative-time.ts";
+import { historyCommand } from "./history.ts";
+
+interface Conversation {
+  readonly id: string;
+  readonly sessionKey: string;
+  readonly label: string;
+  readonly channel: string;
+  readonly waiting: number;
+  readonly runId: string | null;
+  readonly lastHumanAt: number | null;
+  readonly last?: { readonly text?: string } | null;
+}
+
+interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next: string | number | null;
+}
+
+const LIMIT = 20;
+
+const list = defineAction({
+  summary: "list conversations, the latest first; with a text those with it in their name",
+  usage: "[text]",
+  arguments: { min: 0, max: 1 },
+  options: {
+    before: { type: "string", value: "NEXT", description: "the `next` of a page before" },
+    limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
+  },
+  examples: ["rookery sessions", "rookery sessions list telegram"],
+  async run(context) {
+    const { args, flags, stdout } = context;
+    const limit = limitFlag(flags.limit, LIMIT, 200);
+    const query = new URLSearchParams({
+      limit: String(limit),
+      ...(args[0] ? { q: args[0] } : {}),
+      ...(flags.before ? { before: flags.before } : {}),
+    });
+    const page = (await ask(context, `/api/conversations?${query}`)) as Page<Conversation>;
+    const now = Date.now();
+    const rows = page.items.map(({ id, sessionKey, label, waiting, runId, lastHumanAt }) => [
+      ...[id, oneLine(label, 40), sessionKey, `${waiting}${runId ? " +run" : ""}`, relativeTime(lastHumanAt, now)],
+    ]);
+    const table = fitTable(["id", "label", "session key", "waiting", "last message"], rows, {
+      width: terminalWidth(stdout),
+    });
+    const more =
+      page.next === null ? "" : context.here(`\nTo see more, run \`rookery sessions list --before ${page.next}\``);
+    return printResult(context, page, rows.length === 0 ? "No conversations." : `${table}${more}`);
+  },
+});
+
+const show = defineAction({
+  summary: "show one conversation: its model, tokens and settings",
+  usage: "<agent id or session key>",
+  arguments: { min: 1, max: 1 },
+  async run(context) {
+    const found = (await ask(context, `/api/sessions/${encodeURIComponent(context.args[0] ?? "")}`)) as Record<
+      string,
+      unknown
+    >;
+    const rows = Object.entries(found).filter(([, value]) => value !== null);
+    const text = rows.map(([name, value]) => `${name.padEnd(18)} ${oneLine(valueText(name, value), 200)}`).join("\n");
+    return printResult(context, found, text);
+  },
+});
+
+const valueText = (name: string, value: unknown): string => {
+  if (name.endsWith("At") && typeof value === "number") return relativeTime(value, Date.now());
+  return typeof value === "string" ? value : JSON.stringify(value);
+};
+
+const search = defineAction({
+  summary: "find a text in the history of a conversation",
+  usage: "<agent id or session key> <text>",
+  arguments: { min: 2, max: 2 },
+  examples: ["rookery sessions search main invoice"],
+  async run(context) {
+    const [agent = "", text = ""] = context.args;
+    const path = `/api/agents/${encodeURIComponent(agent)}/search?${new URLSearchParams({ q: text })}`;
+    const page = (await ask(context, path)) as Page<{ position: number; at?: number; role?: string; text?: string }>;
+    const now = Date.now();
+    const lines = page.items.map(
+      (item) =>
+        `${String(item.position).padStart(6)}  ${relativeTime(item.at, now).padEnd(12)} ${(item.role ?? "").padEnd(10)} ${oneLine(item.text ?? "", 160)}`,
+    );
+    return printResult(context, page, lines.length === 0 ? "Nothing found." : lines.join("\n"));
+  },
+});
+
+/** The same as `rookery history` with a flag. */
+const writing = (summary: string, flag: "export" | "archive") =>
+  defineAction({
+    summary,
+    usage: "<agent id or session key> <directory>",
+    arguments: { min: 2, max: 2 },
+    options: { session: { type: "string", value: "ID", description: "which session (default: the current one)" } },
+    run(context) {
+      const [agent = "", directory = ""] = context.args;
+      if (directory === "") throw new InvalidInputError("Name a directory.");
+      const run = historyCommand.run as (given: CommandContext) => Promise<number | undefined>;
+      return run({ ...context, args: [agent], flags: { ...context.flags, [flag]: directory } });
+    },
+  });
+
+const ask = (context: CommandContext, path: string): Promise<unknown> =>
+  withApi(context, (api) => api.ask({ method: "GET", path }), { reads: true });
+
+export const sessionsCommand: Group = {
+  summary: "list conversations; show, search, export, archive or branch one",
+  actions: {
+    list,
+    show,
+    search,
+    export: writing("write a conversation as a session file into a directory", "export"),
+    archive: writing("write a session from its last compaction on, and the whole of it as .bak", "archive"),
+    branch: { ...backAction, summary: "go on from an earlier entry; what came after it stays as a branch" },
+  },
+  fallback: "list",
+};

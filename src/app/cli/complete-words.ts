@@ -1,0 +1,139 @@
+/**
+ * The candidates for the last word of an unfinished command line: commands, actions, flags, and ids of agents, jobs, runs and
+ * models. Reads the store beside an engine; what cannot be read is left out, and nothing is ever written.
+ */
+import { argumentKind } from "./argument-kinds.ts";
+import { type Action, type CommandContext, GLOBAL_OPTIONS, type Options } from "./command.ts";
+import { SHELLS } from "./completion-scripts.ts";
+import { firstArgument } from "./parse-flags.ts";
+import type { Registry } from "./registry.ts";
+
+export interface Candidate {
+  readonly word: string;
+  readonly about?: string;
+}
+
+const MOST = 200;
+
+/** `words`: after the program's name, the last one unfinished, maybe empty. */
+export async function completeWords(
+  words: readonly string[],
+  registry: Registry,
+  context: CommandContext,
+): Promise<readonly Candidate[]> {
+  const last = words.at(-1) ?? "";
+  const candidates = await candidatesFor(words.slice(0, -1), last, registry, context);
+  return candidates.filter(({ word }) => word.startsWith(last)).slice(0, MOST);
+}
+
+async function candidatesFor(
+  before: readonly string[],
+  last: string,
+  registry: Registry,
+  context: CommandContext,
+): Promise<readonly Candidate[]> {
+  const at = firstArgument(before, GLOBAL_OPTIONS);
+  const name = at === undefined ? undefined : before[at];
+  if (at === undefined || name === undefined) {
+    if (last.startsWith("-")) return flagsOf({});
+    return Object.entries(registry).map(([word, { summary }]) => ({ word, about: summary }));
+  }
+  const command = Object.hasOwn(registry, name) ? await registry[name]?.load() : undefined;
+  if (!command) return [];
+  const rest = before.slice(at + 1);
+  if (!("actions" in command)) return ofAction(command, name, rest, last, context);
+  const actionAt = firstArgument(rest, GLOBAL_OPTIONS);
+  const word = actionAt === undefined ? undefined : rest[actionAt];
+  const action = word !== undefined && Object.hasOwn(command.actions, word) ? command.actions[word] : undefined;
+  if (action && actionAt !== undefined) return ofAction(action, name, rest.slice(actionAt + 1), last, context);
+  const fallback = command.fallback === undefined ? undefined : command.actions[command.fallback];
+  if (last.startsWith("-")) return flagsOf(fallback?.options ?? {});
+  return Object.entries(command.actions).map(([one, { summary }]) => ({ word: one, about: summary }));
+}
+
+async function ofAction(
+  action: Action,
+  name: string,
+  before: readonly string[],
+  last: string,
+  context: CommandContext,
+): Promise<readonly Candidate[]> {
+  const options: Options = { ...action.options, ...GLOBAL_OPTIONS };
+  if (last.startsWith("-")) return flagsOf(action.options ?? {});
+  const previous = before.at(-1) ?? "";
+  const flag = previous.startsWith("--") ? previous.slice(2) : undefined;
+  if (flag !== undefined && options[flag]?.type === "string") return valuesOf(flag, context);
+  const taken = before.filter((word, index) => {
+    if (word.startsWith("-")) return false;
+    const preceding = before[index - 1];
+    return !(preceding?.startsWith("--") && options[preceding.slice(2)]?.type === "string");
+  });
+  if (name === "help") return [];
+  return valuesOf(argumentKind(action.usage, taken.length), context);
+}
+
+const flagsOf = (options: Options): readonly Candidate[] =>
+  Object.entries({ ...options, ...GLOBAL_OPTIONS }).map(([name, { description }]) => ({
+    word: `--${name}`,
+    about: description,
+  }));
+
+/** The values of an argument, or of a flag with the same name. */
+async function valuesOf(kind: string | undefined, context: CommandContext): Promise<readonly Candidate[]> {
+  if (kind === "shell") return SHELLS.map((word) => ({ word }));
+  try {
+    if (kind === "agent" || kind === "to") return await agents(context);
+    if (kind === "job") return await jobs(context);
+    if (kind === "run") return await runs(context);
+    if (kind === "person" || kind === "for") return await people(context);
+    if (kind === "model" || kind === "provider") return await models(context, kind);
+    if (kind === "delivery") return await deliveries(context);
+  } catch {
+    // Nothing to read is nothing to offer.
+  }
+  return [];
+}
+
+const reading = async <T>(
+  { paths }: CommandContext,
+  read: Parameters<typeof import("./read-home.ts").readHome<T>>[1],
+): Promise<T> => (await import("./read-home.ts")).readHome(paths, read);
+
+/** By the last part of the session key where it is a word, else by id: shells split words at colons. */
+async function agents(context: CommandContext): Promise<readonly Candidate[]> {
+  const { labelOf } = await import("../../core/agent/descriptor.ts");
+  const found = await reading(context, (store) => store.agents({ limit: MOST, newest: true }));
+  return found.map(({ id, sessionKey, descriptor, state }) => {
+    const name = /^agent:main:(?:permanent:)?([a-z][a-z0-9-]*)$/.exec(sessionKey)?.[1];
+    return { word: name ?? id, about: state.label ?? labelOf(descriptor) };
+  });
+}
+
+const jobs = async (context: CommandContext): Promise<readonly Candidate[]> =>
+  (await reading(context, (store) => store.jobs({ limit: MOST }))).map(({ id, name }) => ({ word: id, about: name }));
+
+const people = async (context: CommandContext): Promise<readonly Candidate[]> =>
+  (await reading(context, (store) => store.people({ limit: MOST }))).map(({ id, name }) => ({ word: id, about: name }));
+
+const deliveries = async (context: CommandContext): Promise<readonly Candidate[]> =>
+  (await reading(context, (store) => store.deliveries({ limit: MOST }))).map(({ id, state }) => ({
+    word: id,
+    about: state,
+  }));
+
+async function runs(context: CommandContext): Promise<readonly Candidate[]> {
+  return reading(context, async (store) => {
+    const latest = await store.recentForeground({ limit: 5 });
+    const found = await Promise.all(latest.map(({ id }) => store.runs(id, { limit: 10 })));
+    return found.flat().map(({ id, outcome }) => ({ word: id, about: outcome ?? "open" }));
+  });
+}
+
+async function models({ loadConfig }: CommandContext, kind: "model" | "provider"): Promise<readonly Candidate[]> {
+  const { KNOWN_PROVIDERS } = await import("../../config/known-providers.ts");
+  const { providers, default: first, fallbacks } = (await loadConfig()).config.models;
+  if (kind === "provider")
+    return [...new Set([...Object.keys(providers), ...Object.keys(KNOWN_PROVIDERS)])].map((word) => ({ word }));
+  const own = Object.entries(providers).flatMap(([name, provider]) => provider.models.map(({ id }) => `${name}/${id}`));
+  return [...new Set([...(first ? [first] : []), ...fallbacks, ...own, "offline"])].map((word) => ({ word }));
+}

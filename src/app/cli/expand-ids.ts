@@ -1,0 +1,68 @@
+/**
+ * Short ids: an argument that is the beginning of exactly one id becomes that id. Names come first, an unknown text stays as it is,
+ * and one that fits several ids is an error that lists them.
+ */
+import { existsSync } from "node:fs";
+import type { IdTable } from "../../adapters/store/find-ids.ts";
+import { UsageError } from "../../core/errors.ts";
+import { type ArgumentKind, argumentKind } from "./argument-kinds.ts";
+import type { Action, CommandContext } from "./command.ts";
+
+const TABLES: Readonly<Partial<Record<ArgumentKind, IdTable>>> = {
+  agent: "agents",
+  run: "runs",
+  delivery: "deliveries",
+  job: "jobs",
+};
+/** Whole ids: a cuid2, a uuid. Other ids have no fixed length. */
+const LENGTHS: Readonly<Partial<Record<ArgumentKind, number>>> = { agent: 24, run: 36, job: 36 };
+const LEAST = 4;
+const SHOWN = 5;
+
+export async function expandIds(action: Action, context: CommandContext): Promise<readonly string[]> {
+  const { args } = context;
+  const expanded: string[] = [];
+  for (const [index, text] of args.entries()) {
+    const kind = argumentKind(action.usage, index);
+    expanded.push(kind && mayBeShort(kind, text) ? await expanding(context, kind, text) : text);
+  }
+  return expanded;
+}
+
+const mayBeShort = (kind: ArgumentKind, text: string): boolean =>
+  TABLES[kind] !== undefined &&
+  text.length >= LEAST &&
+  text.length < (LENGTHS[kind] ?? 64) &&
+  /^[0-9a-z][0-9a-z.-]*$/.test(text);
+
+async function expanding(context: CommandContext, kind: ArgumentKind, text: string): Promise<string> {
+  const at = await storeOf(context);
+  const table = TABLES[kind];
+  if (!at || !table) return text;
+  if (kind === "agent" && (await isName(context, text))) return text;
+  const { idsBeginning } = await import("../../adapters/store/find-ids.ts");
+  const found: readonly string[] = await idsBeginning(at, table, text, SHOWN + 1).catch(() => []);
+  if (found.includes(text) || found.length === 0) return text;
+  if (found.length === 1) return found[0] ?? text;
+  const more = found.length > SHOWN ? ", …" : "";
+  throw new UsageError(`"${text}" is the beginning of several ids: ${found.slice(0, SHOWN).join(", ")}${more}.`, {
+    hint: "Write one more letter.",
+  });
+}
+
+async function storeOf({ paths }: CommandContext) {
+  const { sharedStoreOf } = await import("./read-home.ts");
+  const url = await sharedStoreOf(paths).catch(() => undefined);
+  if (url !== undefined) return { url };
+  return existsSync(paths.database) ? { database: paths.database } : undefined;
+}
+
+async function isName({ paths, loadConfig }: CommandContext, text: string): Promise<boolean> {
+  const { readHome } = await import("./read-home.ts");
+  const { findAgentByName } = await import("../gateway/messages/address.ts");
+  const { config } = await loadConfig();
+  return readHome(
+    paths,
+    async (store) => (await findAgentByName(store, text, config.session.mainKey)) !== undefined,
+  ).catch(() => true);
+}
