@@ -67,6 +67,7 @@ const lines = (): readonly Line[] => [
   ["cron remove", job],
   ["cron remove", job],
   ["outbox show", failed],
+  ["outbox show", "nope"],
   ["outbox retry", failed],
   ["outbox retry", "nope"],
   ["outbox drop", pending],
@@ -89,6 +90,7 @@ const lines = (): readonly Line[] => [
   ["agents stop", "main"],
   ["agents start", "main"],
   ["agents reset", "main"],
+  ["agents reset", "nobody"],
   ["agents remove", other.id],
   ["agents remove", "nobody"],
   ["people add", "ann", "--name", "Ann", "--account", "telegram:42"],
@@ -271,6 +273,7 @@ afterAll(async () => {
 const comparable = (text: string, home: string): string =>
   text
     .replaceAll(home, "HOME")
+    .replaceAll(/\b(?:\d+ (?:s|min|h|days?) ago|now)\b/g, "AGO")
     .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?Z?)?/g, "TIME")
     .replaceAll(/\b1[78]\d{11}\b/g, "MS")
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "ID")

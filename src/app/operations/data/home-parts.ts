@@ -1,12 +1,13 @@
 /**
- * What a home consists of, and what a backup and `forget` do with each part. A feature that adds a file or a directory to the home
+ * What a home consists of, what a backup does with each part, and what forgetting a person must do with it (no command does that yet:
+ * these are its rules). A feature that adds a file or a directory to the home
  * adds it here; a test fails for one that is missing.
  */
 
 export interface HomePart {
   /** `copied` into a backup; the database is a `snapshot`; or why it is left out. */
   readonly backup: "copied" | "snapshot" | { readonly left: string };
-  /** What happens to it when a person is forgotten. */
+  /** What must happen to it when a person is forgotten. */
   readonly forget:
     | "nothing of people is in it"
     | "rows are removed"

@@ -1,4 +1,4 @@
-/** Every stored table and every part of a home is handled by backups and by `forget`, or the test fails. */
+/** Every stored table and every part of a home is handled by backups and has a rule for forgetting a person, or the test fails. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

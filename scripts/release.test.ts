@@ -1,0 +1,40 @@
+/** A release is complete, and a home of every released version opens in this one and goes on. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runCommand } from "../src/app/cli/cli.test-kit.ts";
+import { FIXTURES, nextVersion, releasedChangelog } from "./release.ts";
+
+describe("a release", () => {
+  it("has a version and its part of the changelog", () => {
+    expect(nextVersion("0.1.9")).toBe("0.1.10");
+    const text = readFileSync(new URL("../CHANGELOG.md", import.meta.url), "utf8");
+    expect(releasedChangelog(text, "9.9.9", "2026-01-01")).toContain("## Unreleased\n\n## 9.9.9 (2026-01-01)\n\n- ");
+    expect(() => releasedChangelog("# Changelog\n\n## Unreleased\n\n## 1.0.0\n\n- x\n", "1.0.1", "")).toThrow(
+      "nothing",
+    );
+  });
+});
+
+describe("a home of an earlier version", () => {
+  const fixtures = readdirSync(FIXTURES).filter((name) => name.endsWith(".tar.gz"));
+  it("is there", () => expect(fixtures.length).toBeGreaterThan(0));
+
+  it.each(fixtures)("%s opens, has its history, and answers", async (name) => {
+    const home = join(mkdtempSync(join(tmpdir(), "rookery-fixture-")), "home");
+    const run = (...argv: readonly string[]) => runCommand([...argv, "--home", home, "--json"]);
+    try {
+      expect((await run("restore", join(FIXTURES, name))).code).toBe(0);
+      const { items } = JSON.parse((await run("history", "main")).out) as { items: unknown[] };
+      expect(JSON.stringify(items)).toContain("buy milk");
+      expect((await run("cron", "list")).out).toContain("time for tea");
+      expect((await run("people", "show", "ann")).out).toContain("telegram:42");
+      const answered = await run("run", "read notes.txt");
+      expect(answered).toMatchObject({ code: 0 });
+      expect(answered.out).toContain("buy milk");
+    } finally {
+      rmSync(join(home, ".."), { recursive: true, force: true });
+    }
+  });
+});
