@@ -19,6 +19,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   web: async () => (await import("./web.ts")).webBench,
   tools: async () => (await import("./tools.ts")).toolsBench,
   sandbox: async () => (await import("./sandbox.ts")).sandboxBench,
+  memory: async () => (await import("./memory.ts")).memoryBench,
   scale: async () => (await import("./scale.ts")).scaleBench,
 };
 
