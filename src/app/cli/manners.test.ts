@@ -269,7 +269,16 @@ const required = (call: string): readonly string[] =>
 
 /** Read the database, and only that. */
 const READERS = [
-  ...["agents list", "agents show", "subagents list", "subagents info", "subagents log", "swarms list", "swarms show"],
+  ...[
+    "status",
+    "agents list",
+    "agents show",
+    "subagents list",
+    "subagents info",
+    "subagents log",
+    "swarms list",
+    "swarms show",
+  ],
   ...["tree", "history", "inbox", "cron list", "cron show", "cron runs", "heartbeat", "outbox list", "budget list"],
   ...[
     "people list",

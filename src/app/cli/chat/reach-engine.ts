@@ -21,7 +21,7 @@ const STARTING_MS = 5_000;
 const RETRY_MS = 100;
 
 export interface ReachOptions {
-  /** False: without a running engine the store is opened, and nothing works on it. */
+  /** False: without a running engine the store is only read. */
   readonly work?: boolean;
 }
 
@@ -59,6 +59,6 @@ async function ownEngine(
 }
 
 async function idleEngine(context: CommandContext): Promise<ReachedEngine> {
-  const { openLocal } = await import("../client/open-local.ts");
-  return { ...(await openLocal(context)), isAttached: false };
+  const { openReading } = await import("../client/open-local.ts");
+  return { ...(await openReading(context)), isAttached: false };
 }
