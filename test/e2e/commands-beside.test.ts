@@ -1,5 +1,6 @@
 /** Every command, alone and beside a real engine: the same output, the same exit code, and nothing has to be stopped. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -13,6 +14,7 @@ import { OWNER } from "../../src/core/people/person.ts";
 import type { ApprovalId } from "../../src/core/rights/approval.ts";
 import type { Op } from "../../src/core/store/change.ts";
 import { seedAgent } from "../../src/engine/context/seed-agent.ts";
+import { fileId } from "../../src/engine/files/file-service.ts";
 import { peopleOf } from "../../src/engine/runtime/people.ts";
 import { CronService } from "../../src/engine/triggers/cron/cron-service.ts";
 import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from "./serving.ts";
@@ -24,6 +26,9 @@ const other = seedAgent(ids, { ...TERMINAL, connector: "api", userId: "zoe", cha
 const [openRun, endedRun] = [ids.uuid() as RunId, ids.uuid() as RunId];
 const [failed, pending] = [deliveryId("x" as RunId, 0), deliveryId("y" as RunId, 0)];
 let job = "";
+
+const NOTE = "buy milk\n";
+const note = fileId(OWNER, createHash("sha256").update(NOTE).digest("hex"), "note.txt");
 
 type Line = readonly [name: string, ...argv: string[]] | { readonly line: readonly string[]; readonly input: string };
 
@@ -59,6 +64,14 @@ const lines = (): readonly Line[] => [
   ["tokens list"],
   ["config path"],
   ["auth list"],
+  ["files add", join(root, "note.txt")],
+  ["files add", join(root, "none.txt")],
+  ["files list"],
+  ["files list", "--user", "ann"],
+  ["files show", note],
+  ["files get", note],
+  ["files remove", note],
+  ["files remove", note],
   ["cron add", "--name", "tea", "--every", "30m", "--message", "tea"],
   ["cron add", "--name", "tea", "--every", "30m"],
   ["cron disable", job],
@@ -252,6 +265,7 @@ async function seedHome(home: string): Promise<void> {
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "rookery-beside-"));
+  writeFileSync(join(root, "note.txt"), NOTE);
   model = await fakeModel();
   // No heartbeat: its next time exists only while an engine runs.
   const more = { budgets: { agent: { tokens: 500_000 } }, heartbeat: { every: "0" } };

@@ -124,6 +124,10 @@ export const REGISTRY: Registry = {
     summary: "show the heartbeat settings and its last ticks",
     load: async () => (await import("./commands/heartbeat.ts")).heartbeatCommand,
   },
+  files: {
+    summary: "list, show, get, add and remove files of people",
+    load: async () => (await import("./commands/files.ts")).filesCommand,
+  },
   outbox: {
     summary: "list, show, retry and drop deliveries",
     load: async () => (await import("./commands/outbox.ts")).outboxCommand,

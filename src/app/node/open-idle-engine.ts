@@ -3,6 +3,7 @@
  * agent, fires no trigger and sends nothing. What it accepts waits for the next engine, or for the nodes of a shared store.
  */
 import { sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
+import { diskFileStore } from "../../adapters/system/disk-file-store.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import { systemIds } from "../../adapters/system/system-ids.ts";
 import type { Config } from "../../config/config-schema.ts";
@@ -15,6 +16,7 @@ import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import type { CommandParts } from "../../engine/commands/chat-command.ts";
 import { Triggers } from "../../engine/triggers/triggers.ts";
 import { jobProblem } from "./job-problem.ts";
+import { openFiles } from "./open-files.ts";
 
 export interface IdleEngineOptions {
   readonly paths: HomePaths;
@@ -54,17 +56,21 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
     { mainKey, zone, heartbeat: config, jobProblem: (job) => jobProblem(config, [], job) },
   );
   // Neither loaded nor started: it has no number in the store, and wakes no one.
+  const isShared = sharedStoreUrl(options.paths, config, options.env) !== undefined;
+  // The bytes of a shared store are elsewhere: then files need a running engine.
+  const files = isShared ? undefined : openFiles({ ...options, ports, blobs: diskFileStore(options.paths.files) });
   const agents = new AgentSystem(ports, {
     nodeName: "command",
     resolveModel: doesNoWork,
     commands: { models: modelsOf(options, triggers) },
+    files,
   });
   return {
     agents,
     ports,
     triggers,
     remoteNodes: undefined,
-    isShared: sharedStoreUrl(options.paths, config, options.env) !== undefined,
+    isShared,
     async close() {
       await agents.drain();
       await store.close();

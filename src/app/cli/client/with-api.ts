@@ -52,6 +52,11 @@ export async function reading<T>(context: CommandContext, use: (rookery: Rookery
   return withTransport(context, { reads: true }, (transport) => use(connectedBy(transport)));
 }
 
+/** The same for a command that changes something. */
+export async function changing<T>(context: CommandContext, use: (rookery: RookeryClient) => Promise<T>): Promise<T> {
+  return withTransport(context, {}, (transport) => use(connectedBy(transport)));
+}
+
 async function withTransport<T>(
   context: CommandContext,
   { startingMs = STARTING_MS, reads = false }: ApiOptions = {},
