@@ -6,6 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { readPages } from "../../scripts/docs/pages.ts";
+import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import type { Command } from "../../src/app/cli/command.ts";
 import { createRookery } from "../../src/app/library/create-rookery.ts";
 import { toNode } from "../../src/app/library/mounts.test-kit.ts";
 import { freshDatabase } from "../postgres/shared.ts";
@@ -65,7 +67,7 @@ it("examples/two-nodes.ts accepts a message once at two engines", async () => {
   expect(await printed(() => import("../../examples/two-nodes.ts"))).toBe("accepted once\nhello\n");
 });
 
-describe("docs/library.md", () => {
+describe("the programs of the pages", () => {
   // In the repository, so that the programs find its packages.
   const dir = mkdtempSync(join(import.meta.dirname, ".programs-"));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -76,18 +78,65 @@ describe("docs/library.md", () => {
     const file = join(dir, `${name}.ts`);
     writeFileSync(
       file,
-      program.replaceAll('"anthropic/claude-sonnet-5"', '"offline"').replaceAll('"./data"', JSON.stringify(home)),
+      program
+        .replaceAll('"anthropic/claude-sonnet-5"', '"offline"')
+        .replaceAll(/"\.\/data"|"\/tmp\/rookery-[\w-]+"/g, JSON.stringify(home)),
     );
     return printed(() => import(file));
   }
-  const programs = (readPages().get("docs/library.md")?.blocks ?? []).filter(({ language }) => language === "ts");
+  const programs = [...readPages()].flatMap(([page, { blocks }]) =>
+    blocks.flatMap(({ language, line, text }) => (language === "ts" ? [{ page, line, text }] : [])),
+  );
+  /** Programs that need something beside them, each with a test of its own. */
   const connects = (text: string): boolean => text.includes("connectRookery");
+  const asksGateway = (text: string): boolean => text.includes("new OpenAI(");
+  const isCommand = (text: string): boolean => text.startsWith("// src/app/cli/commands/");
+  const alone = programs.filter(({ text }) => !connects(text) && !asksGateway(text) && !isCommand(text));
 
-  it.each(programs.filter(({ text }) => !connects(text)))("runs the program in line $line", async ({ line, text }) => {
-    await run(`line-${line}`, text);
+  it("are all run", () => {
+    expect(programs.length - alone.length).toBe(3);
+    expect(new Set(programs.map(({ page }) => page)).size).toBeGreaterThan(3);
   });
 
-  it("uses an engine in another process", async () => {
+  it.each(alone)("run: $page, line $line", async ({ page, line, text }) => {
+    await run(`${page.replaceAll(/\W/g, "-")}-${line}`, text);
+  });
+
+  it("add a command that works", async () => {
+    const text = programs.find((one) => isCommand(one.text))?.text ?? "";
+    const file = join(dir, "greet.ts");
+    const commands = join(import.meta.dirname, "../../src/app/cli/commands");
+    writeFileSync(
+      file,
+      text.replaceAll(/from "(\.[^"]+)"/g, (_, from: string) => `from ${JSON.stringify(join(commands, from))}`),
+    );
+    const { greetCommand } = (await import(file)) as { greetCommand: Command };
+    const registry = { greet: { summary: greetCommand.summary, load: async () => greetCommand } };
+    expect(await runCommand(["greet", "ann", "--loud"], { registry })).toMatchObject({ code: 0, out: "HELLO ann\n" });
+  });
+
+  it("ask a gateway with the official client", async () => {
+    const { text = "" } = programs.find((one) => asksGateway(one.text)) ?? {};
+    await using engine = await createRookery({ home: "memory", model: "offline", env: {} });
+    const asked: string[] = [];
+    const server = createServer((incoming, outgoing) => {
+      asked.push(`${incoming.method} ${incoming.url}`);
+      void toNode(engine.fetch)(incoming, outgoing);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    await engine.fetch(new Request("http://localhost/health"));
+    vi.stubEnv("ROOKERY_TOKEN", readFileSync(join(engine.home, "token"), "utf8").trim());
+    await run(
+      "openai",
+      text.replace("http://127.0.0.1:7717", `http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    );
+    expect(asked).toEqual(["POST /v1/chat/completions"]);
+    expect((await engine.agent("ann").history()).items.length).toBeGreaterThan(2);
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it("use an engine in another process", async () => {
     const [program] = programs.filter(({ text }) => connects(text));
     const engine = await createRookery({ home, model: "offline", env: {} });
     const server = createServer(toNode(engine.fetch)).listen(0, "127.0.0.1");
