@@ -14,6 +14,8 @@ const FORMS = {
   phone: { width: 390, height: 844 },
 } as const;
 
+// As a home is made by the program itself: for its owner only.
+process.umask(0o077);
 const [dir = "docs/pictures", ...wanted] = process.argv.slice(2);
 mkdirSync(dir, { recursive: true });
 const world = await startWorld();

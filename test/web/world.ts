@@ -212,6 +212,8 @@ export async function fillForPictures(world: World): Promise<Readonly<Record<str
     headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/octet-stream" },
     body: "# Plan\n\nWater the plants on Monday.\n",
   });
+  const note = { file: "workspace/memory/plants.md", text: "# Plants\n\nThe ficus wants water on Fridays.\n" };
+  await api(served, "/api/changes", { method: "POST", body: { ...note, why: "it was too dry" } });
   await sendMain(served, "And now, is the build green?");
   await send(served, "erik", "Please look slowly into the invoices.");
   await send(served, "erik", "And the ones of last year.");

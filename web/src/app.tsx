@@ -9,7 +9,7 @@ import { t } from "./texts.ts";
 import { Keys } from "./ui/keys.tsx";
 import { LazyView, type Loader, preload } from "./ui/lazy-view.tsx";
 import { Problem } from "./ui/parts.tsx";
-import { Shell, type ViewName } from "./ui/shell.tsx";
+import { Shell, titleOf } from "./ui/shell.tsx";
 import { Toasts } from "./ui/toast.tsx";
 import { Now } from "./views/now.tsx";
 import { SignIn } from "./views/sign-in.tsx";
@@ -49,7 +49,7 @@ function SignedIn() {
   const { view, id } = route.value;
   const load = LOADERS[view];
   useEffect(() => {
-    document.title = `${t.nav[view as ViewName] ?? t.name} · ${t.name}`;
+    document.title = `${titleOf(view)} · ${t.name}`;
     if (id === undefined) document.getElementById("main")?.scrollTo(0, 0);
   }, [view, id]);
   return (

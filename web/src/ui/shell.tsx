@@ -71,7 +71,7 @@ function NavLink({ view, icon, short }: NavItem & { short?: boolean }) {
 export function Shell({ children }: { children: ComponentChildren }) {
   const me = currentMe();
   const state = connection.value;
-  const title = t.nav[route.value.view as ViewName] ?? t.name;
+  const title = titleOf(route.value.view);
   return (
     <div class={`shell ${isMenuOpen.value ? "menu-open" : ""}`}>
       <button type="button" class="skip" onClick={skipToMain}>
@@ -145,6 +145,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
     </div>
   );
 }
+
+/** A run has no place in the navigation. */
+export const titleOf = (view: string): string => (view === "runs" ? t.run.title : (t.nav[view as ViewName] ?? t.name));
 
 const toggleMenu = (): void => {
   isMenuOpen.value = !isMenuOpen.value;
