@@ -10,6 +10,7 @@ import { memoryTools } from "../../src/adapters/tools/memory/memory-tools.ts";
 import { cronTaskTools } from "../../src/adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../src/adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../src/adapters/tools/schedules/heartbeat-tools.ts";
+import { skillTool } from "../../src/adapters/tools/skills/skill-tool.ts";
 import { subagentTools } from "../../src/adapters/tools/subagents/subagent-tools.ts";
 import { webTools } from "../../src/adapters/tools/web/web-tools.ts";
 import { AGENT_KINDS, type AgentKind } from "../../src/core/agent/descriptor.ts";
@@ -35,6 +36,7 @@ export const tools: readonly Tool[] = (
     currentTimeTool(nothing, nothing),
     findToolsTool({ hiddenFrom: () => [] }),
     ...memoryTools(nothing),
+    skillTool(nothing),
     mcpAnswerTool(nothing),
     mcpResourcesTool(nothing),
     mcpPromptsTool(nothing),

@@ -31,6 +31,8 @@ export interface PromptDeps {
   /** The permanent agents that every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
   readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
+  /** The skills of an agent. Default: none. */
+  readonly skillsOf?: (agent: AgentRecord) => Promise<PromptSources["skills"]>;
   /** Who is who. Default: prompts name no one. */
   readonly directory?: Directory;
   /** Finds a swarm by its name. Default: none. */
@@ -57,6 +59,7 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
         isMarkedFile(marks, (PERSONAL_FILES.includes(name) && own) || workspace.instructions, name, text),
       readFile: (name) => (PERSONAL_FILES.includes(name) ? personal(name) : instructions(name)),
       permanentAgents: await permanentAgents?.(),
+      skills: await deps.skillsOf?.(agent),
       systemAgent: descriptor.type === "system" ? systemAgents?.().get(descriptor.tag) : undefined,
       swarm: descriptor.type === "swarm" ? await swarmNamed?.(descriptor.id) : undefined,
       person: directory && (await personIn(directory, agent)),

@@ -1,5 +1,6 @@
 /** Builds the toolkit of a node: the tools of each agent, and its system prompt. Loaded with the first run. */
 
+import { homedir } from "node:os";
 import { commandEnvironment } from "../../adapters/system/command-environment.ts";
 import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts";
 import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
@@ -14,6 +15,7 @@ import { messageTools } from "../../adapters/tools/messages/message-tools.ts";
 import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
 import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
+import { skillTool } from "../../adapters/tools/skills/skill-tool.ts";
 import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts";
 import { type ChangingTools, toolHost } from "../../adapters/tools/tool-host.ts";
 import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
@@ -21,6 +23,8 @@ import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/wor
 import { callSurroundings, type SurroundingsOf } from "../../adapters/workspace/call-surroundings.ts";
 import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
 import { rulePlaces } from "../../adapters/workspace/rule-places.ts";
+import { findSkills, readText } from "../../adapters/workspace/skills/find-skills.ts";
+import { sessionSkills } from "../../adapters/workspace/skills/session-skills.ts";
 import { type PersonOf, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
@@ -101,10 +105,15 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
   const workspaceOf = workspacesOf(config, paths, whose("recent"));
   const rights = listRights(options.directory, settings);
   const commands = options.commands?.({ placesOf, marks });
+  const skillsOf = sessionSkills(
+    ({ workspace }) => findSkills({ workspace, home: paths.home, userHome: homedir() }).skills,
+    async (agent) => (await workspaceOf(agent)).instructions,
+  );
   const all = [
     currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
     ...fileTools({ placesOf, personOf: whose("now"), marks, stored: options.stored }),
     ...(commands?.tools ?? []),
+    ...(options.memory ? [skillTool({ skillsOf, readText }) as Tool] : []),
     ...(options.memory && options.directory
       ? memoryTools({
           ...options.memory,
@@ -127,7 +136,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       policyOf: toolPolicies(config),
       standingOf: rights.standingOf,
     });
-  const promptOf = agentPrompts({ ...options, marks, workspaceOf });
+  const promptOf = agentPrompts({ ...options, marks, workspaceOf, skillsOf });
   return {
     tools,
     async promptOf(agent, contextWindow) {

@@ -7,7 +7,7 @@ export const systemPromptReportSchema = z.looseObject({
   parts: z.array(
     z.looseObject({
       name: z.string(),
-      source: z.enum(["profile", "kind", "tools", "file", "agents", "extra"]),
+      source: z.enum(["profile", "kind", "tools", "file", "skills", "agents", "extra"]),
       /** Characters of the part in the prompt, with its heading. */
       chars: z.number().int(),
       /** Characters of the source, if only its beginning is in the prompt. */

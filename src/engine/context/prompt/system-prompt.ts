@@ -41,6 +41,8 @@ export interface PromptSources {
   /** Whether this text of a file was written with untrusted text in context (M32). Default: never. */
   readonly isMarked?: (name: string, text: string) => boolean;
   readonly permanentAgents?: readonly PermanentAgent[];
+  /** Instructions that the agent can look up. */
+  readonly skills?: readonly { readonly name: string; readonly description: string }[];
   readonly extraSystemPrompt?: string;
   /** The prompt of a system agent, and whether it replaces the rest. */
   readonly systemAgent?: { readonly prompt: string; readonly replacesSystemPrompt: boolean };
@@ -78,6 +80,7 @@ export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
     part("person", "kind", personText(sources)),
     part(descriptor.type, "kind", extraSystemPrompt && isSubagentContext(extraSystemPrompt) ? "" : kindText(sources)),
     ...files.parts,
+    part("skills", "skills", KNOW_NOBODY.has(descriptor.type) ? "" : skillsText(sources.skills ?? [])),
     part("permanent agents", "agents", KNOW_NOBODY.has(descriptor.type) ? "" : permanentAgentsText(permanentAgents)),
     part("extra", "extra", extraSystemPrompt.trim()),
   ].filter(({ text }) => text !== "");
@@ -180,6 +183,24 @@ function cutText(text: string, limit: number, name: string): { readonly text: st
   const note = `[${name} is cut here: ${end} of ${text.length} characters are shown; read the file for the rest]`;
   return { text: `${text.slice(0, end)}\n${note}`, cutFrom: text.length };
 }
+
+/** The names and the beginnings of the descriptions; all of them, as long as they are not too many. */
+function skillsText(skills: readonly { readonly name: string; readonly description: string }[]): string {
+  if (skills.length === 0) return "";
+  const lines = skills
+    .slice(0, MAX_SKILLS)
+    .map(({ name, description }) => `- ${safe(name)}: ${safe(description).slice(0, MAX_SKILL_TEXT).toWellFormed()}`);
+  const rest = skills.length > MAX_SKILLS ? [`(${skills.length - MAX_SKILLS} more)`] : [];
+  return [
+    "<skills>",
+    "Read a skill with the tool `skill` before you do what it is for.",
+    ...lines,
+    ...rest,
+    "</skills>",
+  ].join("\n");
+}
+const MAX_SKILLS = 40;
+const MAX_SKILL_TEXT = 250;
 
 function permanentAgentsText(agents: readonly PermanentAgent[]): string {
   if (agents.length === 0) return "";

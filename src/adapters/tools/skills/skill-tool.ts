@@ -1,0 +1,73 @@
+/** `skill`: the instructions of a skill, or one of its files. It reads only, and gives no rights: what a skill asks for is judged as ever. */
+import { lstatSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { NotFoundError } from "../../../core/errors.ts";
+import type { Tool } from "../../../core/ports/tool.ts";
+
+const input = z.object({
+  name: z.string().max(64),
+  file: z.string().max(200).optional().describe("One of its other files"),
+});
+
+export interface SkillSource {
+  readonly name: string;
+  readonly directory: string;
+  readonly body: string;
+  readonly allowedTools?: readonly string[];
+}
+
+export interface SkillDeps {
+  readonly skillsOf: (agent: AgentRecord) => Promise<readonly SkillSource[]>;
+  readonly readText: (path: string) => string | undefined;
+}
+
+const MAX_FILES = 100;
+const PART = /^[\w][\w. -]{0,99}$/;
+
+export const skillTool = ({ skillsOf, readText }: SkillDeps): Tool<z.infer<typeof input>> => ({
+  name: "skill",
+  description: "Shows the instructions of a skill. Read them before you do what the skill is for.",
+  input,
+  rights: [],
+  replay: "safe",
+  parallel: true,
+  maxOutput: 40_000,
+  async execute({ name, file }, { agent }) {
+    const skill = (await skillsOf(agent)).find((each) => each.name === name);
+    if (!skill) throw new NotFoundError(`There is no skill "${name.slice(0, 64)}".`);
+    const files = filesOf(skill.directory);
+    if (file === undefined) return { content: [{ type: "text", text: shown(skill, files) }] };
+    const text = files.includes(file) ? readText(join(skill.directory, file)) : undefined;
+    if (text === undefined) throw new NotFoundError(`The skill ${name} has no text file "${file.slice(0, 200)}".`);
+    return { content: [{ type: "text", text }] };
+  },
+});
+
+function shown({ body, allowedTools, directory }: SkillSource, files: readonly string[]): string {
+  return [
+    body,
+    allowedTools ? `For this skill use no tools but: ${allowedTools.join(", ")}. It gives you no others.` : "",
+    files.length > 0 ? `Its files, in ${directory}: ${files.join(", ")}` : "",
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+/** Regular files of the directory and of the directories in it, as paths. */
+function filesOf(directory: string): readonly string[] {
+  const inside = (path: string): readonly string[] => {
+    try {
+      return readdirSync(join(directory, path), { withFileTypes: true }).flatMap((entry) => {
+        const at = path === "" ? entry.name : `${path}/${entry.name}`;
+        if (!PART.test(entry.name)) return [];
+        if (entry.isFile()) return at === "SKILL.md" ? [] : [at];
+        return path === "" && entry.isDirectory() && !lstatSync(join(directory, at)).isSymbolicLink() ? inside(at) : [];
+      });
+    } catch {
+      return [];
+    }
+  };
+  return inside("").slice(0, MAX_FILES);
+}

@@ -1,0 +1,86 @@
+/**
+ * The skills of an agent, by name: those of its profile's workspace, of the home, of `.agents/skills` in the workspace and of
+ * `~/.agents/skills`. The first place that has a name counts. Only the owner's places are read: skills are instructions.
+ */
+import { createHash } from "node:crypto";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { parseSkill, type Skill } from "./parse-skill.ts";
+
+export interface FoundSkill extends Skill {
+  readonly directory: string;
+  readonly hash: string;
+}
+
+export interface BrokenSkill {
+  readonly directory: string;
+  readonly problems: readonly string[];
+}
+
+export interface SkillPlaces {
+  readonly workspace: string;
+  readonly home: string;
+  readonly userHome: string;
+}
+
+export const FILE = "SKILL.md";
+const MAX_SKILLS = 200;
+const MAX_BYTES = 256 * 1024;
+
+export const skillDirectories = ({ workspace, home, userHome }: SkillPlaces): readonly string[] => [
+  join(workspace, "skills"),
+  join(home, "skills"),
+  join(workspace, ".agents", "skills"),
+  join(userHome, ".agents", "skills"),
+];
+
+export function findSkills(places: SkillPlaces): {
+  readonly skills: readonly FoundSkill[];
+  readonly broken: readonly BrokenSkill[];
+} {
+  const skills = new Map<string, FoundSkill>();
+  const broken: BrokenSkill[] = [];
+  for (const place of skillDirectories(places)) {
+    for (const name of namesIn(place)) {
+      if (skills.has(name)) continue;
+      const directory = join(place, name);
+      const text = readText(join(directory, FILE));
+      if (text === undefined) continue;
+      const read = parseSkill(text, name);
+      if ("problems" in read) broken.push({ directory, problems: read.problems });
+      else skills.set(name, { ...read.skill, directory, hash: createHash("sha256").update(text).digest("hex") });
+    }
+  }
+  return { skills: [...skills.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, MAX_SKILLS), broken };
+}
+
+/** Directories only; a link in their place could show everything. */
+function namesIn(place: string): readonly string[] {
+  try {
+    if (!lstatSync(place).isDirectory()) return [];
+    const entries = readdirSync(place, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return entries
+      .map(({ name }) => name)
+      .sort()
+      .slice(0, MAX_SKILLS);
+  } catch {
+    return [];
+  }
+}
+
+/** Undefined if it is not a regular file of a bounded size. */
+export function readText(path: string): string | undefined {
+  try {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(fd);
+      if (!stats.isFile() || stats.size > MAX_BYTES) return undefined;
+      const buffer = Buffer.alloc(stats.size);
+      return buffer.toString("utf8", 0, readSync(fd, buffer, 0, buffer.length, 0));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return undefined;
+  }
+}
