@@ -21,6 +21,7 @@ import { type ChangingTools, toolHost } from "../../adapters/tools/tool-host.ts"
 import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
 import { callSurroundings, type SurroundingsOf } from "../../adapters/workspace/call-surroundings.ts";
+import { isMarkedFile } from "../../adapters/workspace/marked-file.ts";
 import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
 import { rulePlaces } from "../../adapters/workspace/rule-places.ts";
 import { findSkills, readText } from "../../adapters/workspace/skills/find-skills.ts";
@@ -108,12 +109,21 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
   const skillsOf = sessionSkills(
     ({ workspace }) => findSkills({ workspace, home: paths.home, userHome: homedir() }).skills,
     async (agent) => (await workspaceOf(agent)).instructions,
+    ({ directory, text }) => isMarkedFile(marks, directory, "SKILL.md", text),
   );
   const all = [
     currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
     ...fileTools({ placesOf, personOf: whose("now"), marks, stored: options.stored }),
     ...(commands?.tools ?? []),
-    ...(options.memory ? [skillTool({ skillsOf, readText }) as Tool] : []),
+    ...(options.memory
+      ? [
+          skillTool({
+            skillsOf,
+            readText,
+            isMarked: (directory, file, text) => isMarkedFile(marks, directory, file, text),
+          }) as Tool,
+        ]
+      : []),
     ...(options.memory && options.directory
       ? memoryTools({
           ...options.memory,

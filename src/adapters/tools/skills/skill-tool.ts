@@ -21,12 +21,14 @@ export interface SkillSource {
 export interface SkillDeps {
   readonly skillsOf: (agent: AgentRecord) => Promise<readonly SkillSource[]>;
   readonly readText: (path: string) => string | undefined;
+  /** Whether a file was written while untrusted text was in context (M32). */
+  readonly isMarked?: (directory: string, file: string, text: string) => boolean;
 }
 
 const MAX_FILES = 100;
 const PART = /^[\w][\w. -]{0,99}$/;
 
-export const skillTool = ({ skillsOf, readText }: SkillDeps): Tool<z.infer<typeof input>> => ({
+export const skillTool = ({ skillsOf, readText, isMarked }: SkillDeps): Tool<z.infer<typeof input>> => ({
   name: "skill",
   description: "Shows the instructions of a skill. Read them before you do what the skill is for.",
   input,
@@ -41,7 +43,8 @@ export const skillTool = ({ skillsOf, readText }: SkillDeps): Tool<z.infer<typeo
     if (file === undefined) return { content: [{ type: "text", text: shown(skill, files) }] };
     const text = files.includes(file) ? readText(join(skill.directory, file)) : undefined;
     if (text === undefined) throw new NotFoundError(`The skill ${name} has no text file "${file.slice(0, 200)}".`);
-    return { content: [{ type: "text", text }] };
+    const untrusted = isMarked?.(skill.directory, file, text) ? { from: `file:${file}` } : undefined;
+    return { content: [{ type: "text", text }], untrusted };
   },
 });
 

@@ -10,6 +10,8 @@ import { parseSkill, type Skill } from "./parse-skill.ts";
 export interface FoundSkill extends Skill {
   readonly directory: string;
   readonly hash: string;
+  /** Of the whole file. */
+  readonly text: string;
 }
 
 export interface BrokenSkill {
@@ -48,7 +50,7 @@ export function findSkills(places: SkillPlaces): {
       if (text === undefined) continue;
       const read = parseSkill(text, name);
       if ("problems" in read) broken.push({ directory, problems: read.problems });
-      else skills.set(name, { ...read.skill, directory, hash: createHash("sha256").update(text).digest("hex") });
+      else skills.set(name, { ...read.skill, directory, text, hash: createHash("sha256").update(text).digest("hex") });
     }
   }
   return { skills: [...skills.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, MAX_SKILLS), broken };

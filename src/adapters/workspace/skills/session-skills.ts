@@ -11,6 +11,8 @@ const MAX_SESSIONS = 2_000;
 export function sessionSkills(
   find: (places: { readonly workspace: string }) => readonly FoundSkill[],
   workspaceOf: (agent: AgentRecord) => Promise<string>,
+  /** Whether its file was written while untrusted text was in context: then it is no skill until someone has changed it (M32). */
+  isMarked: (skill: FoundSkill) => boolean = () => false,
 ): (agent: AgentRecord) => Promise<readonly FoundSkill[]> {
   const kept = new Map<string, readonly FoundSkill[]>();
   return async (agent) => {
@@ -20,7 +22,7 @@ export function sessionSkills(
     const known = kept.get(key);
     if (known) return known;
     if (kept.size >= MAX_SESSIONS) kept.clear();
-    const skills = find({ workspace: await workspaceOf(agent) });
+    const skills = find({ workspace: await workspaceOf(agent) }).filter((skill) => !isMarked(skill));
     kept.set(key, skills);
     return skills;
   };

@@ -89,6 +89,25 @@ it("shows the instructions and files of a skill, and nothing outside of it", asy
   expect([tool.rights, tool.replay]).toEqual([[], "safe"]);
 });
 
+it("leaves out a skill that was written with untrusted text in context, and marks such a file of another", async () => {
+  const marked = ({ name }: { name: string }) => name === "brief";
+  const skillsOf = sessionSkills(
+    ({ workspace }) => findSkills({ ...places, workspace }).skills,
+    async () => places.workspace,
+    marked,
+  );
+  const names = (await skillsOf({ id: "b", sessionId: "s" } as unknown as AgentRecord)).map(({ name }) => name);
+  expect(names).not.toContain("brief");
+  expect(names).toContain("triage");
+  const tool = skillTool({
+    skillsOf: async () => findSkills(places).skills,
+    readText,
+    isMarked: (_, file) => file === "references/rules.md",
+  });
+  const shown = await tool.execute({ name: "triage", file: "references/rules.md" }, { agent: {} } as never);
+  expect(shown.untrusted).toEqual({ from: "file:references/rules.md" });
+});
+
 it("keeps the skills of a session until it is reset, and gives other people's agents none", async () => {
   const skillsOf = sessionSkills(
     ({ workspace }) => findSkills({ ...places, workspace }).skills,
