@@ -30,6 +30,7 @@ export type Law =
   | "M30"
   | "M32"
   | "M10"
+  | "files"
   | "fork"
   | "branch"
   | "identity"

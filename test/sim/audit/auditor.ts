@@ -10,6 +10,7 @@ import { budgets } from "./audit-budgets.ts";
 import { callers } from "./audit-callers.ts";
 import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";
+import { files } from "./audit-files.ts";
 import { keys } from "./audit-keys.ts";
 import { people } from "./audit-people.ts";
 import { peopleActs } from "./audit-people-acts.ts";
@@ -58,6 +59,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...triggers(view),
     ...compaction(view),
     ...sessions(view),
+    ...files(view),
     ...subagents(view),
     ...approvals(view),
     ...rights(view),

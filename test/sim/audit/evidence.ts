@@ -3,6 +3,7 @@ import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import type { BudgetRecord, Reservation } from "../../../src/core/budget/budget.ts";
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message/message.ts";
+import type { StoredFile } from "../../../src/core/message/stored-file.ts";
 import type { Approval } from "../../../src/core/rights/approval.ts";
 import type { RunRecord } from "../../../src/core/run/run.ts";
 import type { StoreReader } from "../../../src/core/store/store.ts";
@@ -69,6 +70,13 @@ export interface Evidence {
   /** What people answered, and the contents of the file that every question names. */
   readonly answers: readonly AnswerRecord[];
   readonly watched: readonly Watched[];
+  /** The files of people, which bytes are there, and before when one that nothing refers to must be gone. */
+  readonly files?: {
+    readonly rows: readonly StoredFile[];
+    readonly blobs: ReadonlySet<string>;
+    readonly quotaBytes: number;
+    readonly oldest: number;
+  };
 }
 
 /** One agent as the public listing shows it, everything oldest first. */

@@ -74,6 +74,8 @@ export interface Scenario {
   readonly approvals?: { readonly changes: Range };
   /** One tool needs a grant. `changes`: how often someone gets or loses it. */
   readonly rights?: { readonly changes: Range };
+  /** People send files. `quotaBytes`: how much each may store. */
+  readonly files?: { readonly quotaBytes: number };
   /** Cron jobs that are due while people write. */
   readonly jobs?: JobsShape;
   /** How many people talk to agents over HTTP, without keys. */

@@ -3,6 +3,7 @@ import type { Feature } from "../subjects/subject.ts";
 import { APPROVAL_SCENARIOS } from "./approval-scenarios.ts";
 import { BASIC_SCENARIOS } from "./basic-scenarios.ts";
 import { CONTEXT_SCENARIOS } from "./context-scenarios.ts";
+import { FILE_SCENARIOS } from "./file-scenarios.ts";
 import { MESSAGE_SCENARIOS } from "./message-scenarios.ts";
 import { MODEL_SCENARIOS } from "./model-scenarios.ts";
 import { OWED_SCENARIOS } from "./owed-scenarios.ts";
@@ -34,6 +35,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...TRIAL_SCENARIOS,
   ...OWED_SCENARIOS,
   ...RIGHTS_SCENARIOS,
+  ...FILE_SCENARIOS,
   ...APPROVAL_SCENARIOS,
   ...PEOPLE_SCENARIOS,
 ].map(([name, about, changed]) => scenario(name, about, changed));

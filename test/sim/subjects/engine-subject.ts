@@ -18,6 +18,7 @@ import type { AgentSystemOptions } from "../../../src/engine/agents/agent-system
 import { type TriggerOptions, Triggers } from "../../../src/engine/triggers/triggers.ts";
 import { WATCHED_FILE } from "../world/approvers.ts";
 import type { SimContext } from "../world/summariser.ts";
+import { simFileService, sweeping } from "./file-service.ts";
 import { jobTool } from "./job-tool.ts";
 import { PEOPLE } from "./people.ts";
 import type { HttpRequest, HttpResponse, SubjectNode, SubjectUnderTest } from "./subject.ts";
@@ -88,6 +89,7 @@ export const engine: SubjectUnderTest = {
       ...(triggers ? [jobTool(triggers.cron, ports.clock) as Tool] : []),
     ]);
     const tools = context ? listingOnly(all, "sim_safe") : all;
+    const files = node.files && simFileService(ports, node.files);
     const system: AgentSystem = new AgentSystem(
       { ...ports, tools },
       {
@@ -102,6 +104,7 @@ export const engine: SubjectUnderTest = {
         people: PEOPLE,
         ...(node.approvals ? asking(ports) : {}),
         ...(node.rights ? { rights: {} } : {}),
+        files,
         runs: { timeoutMs: runMs },
         budgets: (budgets || node.tokens) && { limitsFor: () => budgets ?? {}, dayOf: () => "today" },
         hooks: triggers?.hooks,
@@ -112,8 +115,10 @@ export const engine: SubjectUnderTest = {
     await system.load();
     await system.start();
     await triggers?.start(system);
+    const stopSweeps = files && sweeping(ports, files);
     return {
       async drain() {
+        stopSweeps?.();
         await triggers?.stop();
         await ledger.close();
         await system.drain();

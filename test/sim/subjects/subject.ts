@@ -109,6 +109,8 @@ export interface SubjectNode {
   readonly approvals?: boolean;
   /** Whether calls are judged by people's rights. */
   readonly rights?: boolean;
+  /** How much each person may store. Absent: no files. */
+  readonly files?: { readonly quotaBytes: number };
 }
 
 /** Starts an instance, including the connectors in `ports.connectors`. May be called again after a crash at any point. */

@@ -4,8 +4,11 @@
  * by these records.
  */
 import type { SendingClass } from "../../../src/core/delivery/delivery.ts";
+import { TooLargeError } from "../../../src/core/errors.ts";
+import type { FileReference } from "../../../src/core/file-reference.ts";
 import type { IncomingMessage } from "../../../src/core/message/incoming-message.ts";
 import type {
+  Accepted,
   Connector,
   ConnectorHost,
   IncomingCommand,
@@ -17,6 +20,7 @@ import type { EventLog } from "./event-log.ts";
 import type { Faults } from "./faults.ts";
 import type { SimProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
+import { directivesIn } from "./tokens.ts";
 
 /** A message or command that a person wrote. */
 export interface Inbound {
@@ -145,7 +149,7 @@ export class Channel {
     item.submittedAt ??= scheduler.time;
     process.enter(() => {
       log.write(process.name, `receives ${this.name} ${message.messageId}`);
-      const accepted = "command" in message ? host.command(message) : host.accept(message);
+      const accepted = "command" in message ? host.command(message) : this.#accept(host, message);
       accepted.then(
         () =>
           process.call<void>("acknowledge", this.name, (answer) => {
@@ -155,6 +159,23 @@ export class Channel {
         (error: unknown) => log.write(process.name, `cannot accept ${message.messageId}: ${String(error)}`),
       );
     });
+  }
+
+  /** A file is stored before its message; over the quota the message comes without. */
+  async #accept(host: ConnectorHost, message: IncomingMessage): Promise<Accepted> {
+    const directives = [...directivesIn(message.text).values()].flat();
+    const put = async (name: string): Promise<FileReference | undefined> => {
+      const data = new TextEncoder().encode(`${name} `.repeat(20));
+      try {
+        return await host.files?.put({ data, name: `${name}.txt`, userId: message.userId });
+      } catch (error) {
+        if (error instanceof TooLargeError) return undefined;
+        throw error;
+      }
+    };
+    if (directives.includes("file:unused")) await put(`unused-${message.messageId}`);
+    const file = directives.includes("file") ? await put(`sent-${message.messageId}`) : undefined;
+    return host.accept(file ? { ...message, files: [file] } : message);
   }
 
   #acknowledge(item: Inbound): void {

@@ -1,6 +1,7 @@
 /** Collects the evidence for the auditor: outside records and the public listing. And the counts for the report. */
 import type { AgentRecord } from "../../../src/core/agent/agent.ts";
 import { type Evidence, type ListedAgent, listAgent, listAgents } from "../audit/evidence.ts";
+import { FILE_SWEEP_MS, FILE_UNUSED_MS } from "../subjects/file-service.ts";
 import type { World } from "./build-world.ts";
 import type { Actors } from "./inject-faults.ts";
 import { LEASE_MS, type Nodes } from "./nodes.ts";
@@ -43,7 +44,17 @@ export async function collectEvidence(world: World, nodes: Nodes, actors: Actors
     approvals: await reader.approvals({ limit: 10_000 }),
     answers: actors.approvers.answers,
     watched: actors.approvers.watched,
+    files: await filesOf(world, nodes),
   };
+}
+
+/** Unused files go after `FILE_UNUSED_MS`, with the next sweep of a node that lives. */
+async function filesOf({ options, backend, files }: World, nodes: Nodes): Promise<Evidence["files"]> {
+  const { files: shape } = options.scenario;
+  if (!shape) return undefined;
+  const oldest = nodes.wall("a") - FILE_UNUSED_MS - 3 * FILE_SWEEP_MS;
+  const rows = await backend.reader.files({ limit: 10_000 });
+  return { rows, blobs: files.names(), quotaBytes: shape.quotaBytes, oldest };
 }
 
 /** How often each thing happened. */

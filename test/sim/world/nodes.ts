@@ -172,12 +172,26 @@ export class Nodes {
 
   #settings(name: string): SubjectNode {
     const { alone, participants, options } = this.#world;
-    const { restore, queue, runMs, subagents, lanes, budgets, tokens, keys, jobs, context, reset, approvals, rights } =
-      options.scenario;
+    const {
+      restore,
+      queue,
+      runMs,
+      subagents,
+      lanes,
+      budgets,
+      tokens,
+      keys,
+      jobs,
+      context,
+      reset,
+      approvals,
+      rights,
+      files,
+    } = options.scenario;
     const model = keys ? ROUTED_CHOICE : undefined;
     const triggers = jobs !== undefined || options.scenario.needs.includes("triggers");
     const judged = { approvals: approvals !== undefined, rights: rights !== undefined };
-    const settings = { restore, queue, runMs, subagents, lanes, budgets, tokens, context, reset, ...judged };
+    const settings = { restore, queue, runMs, subagents, lanes, budgets, tokens, context, reset, files, ...judged };
     const zone = (): string => this.zone;
     return { name, leaseMs: LEASE_MS, alone, participants, model, triggers, zone, ...settings };
   }

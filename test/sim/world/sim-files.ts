@@ -8,6 +8,7 @@ export interface SimFiles {
   /** Writes a file from outside of the program. */
   put(name: string, content: string): void;
   has(name: string): boolean;
+  names(): ReadonlySet<string>;
 }
 
 export function makeSimFiles(scheduler: Scheduler): SimFiles {
@@ -15,6 +16,7 @@ export function makeSimFiles(scheduler: Scheduler): SimFiles {
   return {
     put: (name, content) => void files.set(name, new TextEncoder().encode(content)),
     has: (name) => files.has(name),
+    names: () => new Set(files.keys()),
     port: (process) => ({
       write: (name, content) =>
         process.call("file", "write", (answer) => {

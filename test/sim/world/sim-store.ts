@@ -104,6 +104,11 @@ const READS = [
   "approval",
   "approvals",
   "approvalsDue",
+  "file",
+  "fileBySha",
+  "fileBytes",
+  "files",
+  "holdsFile",
   "grantFor",
 ] as const satisfies readonly (keyof StoreReader)[];
 

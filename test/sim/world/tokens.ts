@@ -87,6 +87,9 @@ export const DIRECTIVES = [
   "spawn:branch",
   /** Waits for the children it has started. */
   "await",
+  /** The message brings a file; an upload comes before it that no message names. */
+  "file",
+  "file:unused",
 ] as const;
 export type Directive = (typeof DIRECTIVES)[number];
 
