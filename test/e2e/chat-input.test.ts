@@ -75,7 +75,7 @@ describe("typing", () => {
     await terminal.until("/verbose full");
     terminal.type(KEYS.enter);
     await terminal.until("⚙");
-    await ask("what time is it", /✓ current_time \d+ ms[\s\S]*\n {4}\w+day/u);
+    await ask("what time is it", /✓ current_time [\d.]+ m?s[\s\S]*\n {4}\w+day/u);
     await ask("/verbose off", /⚙[\s\S]*⚙/u);
   });
 

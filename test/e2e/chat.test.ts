@@ -98,7 +98,7 @@ describe("a conversation in the terminal", () => {
     next.end();
     const text = await chat.until(/quickly done[\s\S]*● idle/u);
     expect([times(text, "❯ and be quick"), times(text, "↳")]).toEqual([1, 0]);
-    expect(text).toMatch(/✓ current_time \d+ ms/u);
+    expect(text).toMatch(/✓ current_time [\d.]+ m?s/u);
   });
 
   it("shows thoughts if they are on, while they come and afterwards, and hides them if they are off", async () => {
@@ -143,9 +143,12 @@ describe("a conversation in the terminal", () => {
       call.end();
     };
     served = await served.crash();
-    const text = await chat.until((now) => now.includes("answer two") && now.includes("● idle"), 30_000);
+    const text = await chat.until((now) => now.includes("answer two") && now.includes("● idle"));
     const counts = ["❯ question one", "❯ question two", "answer one", "answer two", "half an ans"];
-    expect(counts.map((one) => times(text, one))).toEqual([1, 1, 1, 1, 0]);
+    expect(
+      counts.map((one) => times(text, one)),
+      text,
+    ).toEqual([1, 1, 1, 1, 0]);
     const prompts = model.calls.filter(({ prompt }) => prompt.includes("question two"));
     expect(prompts).toHaveLength(1);
   });
@@ -241,12 +244,11 @@ describe("a question about a call", () => {
     obeys();
     await begin();
     chat.say("run: shipit one");
-    const text = await chat.until("y yes, this once");
-    expect(text).toContain("command: shipit one");
-    expect(text).toContain("1 to approve");
+    await chat.until(/command: shipit one[\s\S]*y yes, this once/u);
+    await chat.until("1 to approve");
     chat.type("n");
     await chat.until(isOver(1));
-    expect(chat.text).toContain("✗ exec");
+    await chat.until("✗ exec");
   });
 
   it.each([

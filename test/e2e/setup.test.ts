@@ -149,6 +149,18 @@ describe("setup of a channel", () => {
   });
 });
 
+it("logs in with a flag, and keeps the rest if the person does not accept what the provider says", async () => {
+  const home = join(root, "login");
+  const { code, out, err } = await runCommand(
+    ["setup", "--yes", "--home", home, "--name", "Ann", "--login", "openai-codex"],
+    { input: "" },
+  );
+  expect([code, err]).toEqual([1, expect.stringContaining("OpenAI")]);
+  expect(out).toContain("The login does not work yet");
+  expect(user(home)).toContain("- Call me: Ann");
+  expect(existsSync(join(home, "logins.json"))).toBe(false);
+});
+
 it("installs the service with a flag, once, however often it is repeated", async () => {
   const [home, bin] = [join(root, "served"), join(root, "bin")];
   mkdirSync(bin);
@@ -179,6 +191,10 @@ it("asks its questions at a terminal, and a cancelled one changes nothing", asyn
   expect(existsSync(join(home, "workspace", "USER.md"))).toBe(false);
   const terminal = start();
   await terminal.until("Which model answers?");
+  // The list is longer than the screen: its end is above its beginning.
+  terminal.type(KEYS.up);
+  await terminal.until("a login: ");
+  terminal.type(KEYS.down);
   terminal.type(KEYS.enter);
   await terminal.until("What shall it call you?");
   terminal.type(`Ann${KEYS.enter}`);
