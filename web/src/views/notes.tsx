@@ -72,7 +72,7 @@ export function Notes({ q }: { q: string }) {
 /** An engine inside a program may have no files of its own. */
 const orNone = <T,>(asked: Promise<Page<T>>): Promise<Page<T>> =>
   asked.catch((error) => {
-    if (error instanceof ApiError && error.status === 404) return { items: [], next: null };
+    if (error instanceof ApiError && (error.status === 404 || error.status === 400)) return { items: [], next: null };
     throw error;
   });
 
