@@ -29,7 +29,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/send.ts")).sendCommand,
   },
   status: {
-    summary: "show what an engine does: model, cost today, what works and what waits",
+    summary: "show what an engine does: cost today, what works, failed, comes next and waits",
     load: async () => (await import("./commands/status.ts")).statusCommand,
   },
   remote: {

@@ -6,6 +6,7 @@ import { defineAction } from "../command.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { REMOTE_OPTIONS } from "../remotes.ts";
+import { readStatusParts } from "../status-parts.ts";
 
 interface Info {
   readonly version: string;
@@ -31,7 +32,7 @@ interface Doing {
 }
 
 export const statusCommand = defineAction({
-  summary: "show what an engine does: model, cost today, what works and what waits",
+  summary: "show what an engine does: cost today, what works, failed, comes next and waits",
   options: REMOTE_OPTIONS,
   async run(context) {
     const { stderr } = context;
@@ -44,7 +45,8 @@ export const statusCommand = defineAction({
         isGuest ? doingOfGuest(api) : doingOf(api),
         api.get<{ items: readonly { id: string; tool: string }[] }>("/api/approvals", { state: "pending" }),
       ]);
-      const facts = { isRunning: engine.isAttached, ...info, busy, approvals, undelivered };
+      const more = isGuest ? { facts: {}, lines: [] } : await readStatusParts(api, Date.now());
+      const facts = { isRunning: engine.isAttached, ...info, busy, approvals, undelivered, ...more.facts };
       const running = engine.isAttached
         ? `running since ${new Date(info.startedAt).toISOString()}`
         : "not running; `rookery serve` or `rookery` starts it";
@@ -55,6 +57,7 @@ export const statusCommand = defineAction({
         ...(info.logins ?? []).map((login) => `Login     ${login.provider}: ${loginStateText(login)}`),
         `Today     $${info.today.dollars.toFixed(2)}, ${info.today.tokens} tokens${isGuest ? " of yours" : ""}`,
         `Working   ${busy.length === 0 ? "nothing" : `${busy.length} agents${isGuest ? " of yours" : ""}`}`,
+        ...more.lines,
         `Waiting   ${approvals.length} to approve${undelivered === undefined ? "" : `, ${undelivered} to deliver`}`,
         ...approvals.map(
           ({ id, tool }) => `          ${oneLine(tool, 60)}: \`rookery approvals yes ${oneLine(id, 8)}\``,
