@@ -23,12 +23,14 @@ const RETRY_MS = 100;
 export interface ReachOptions {
   /** False: without a running engine the store is only read. */
   readonly work?: boolean;
+  /** The command only reads: it makes no database. With `work: false`. */
+  readonly reads?: boolean;
 }
 
 export async function reachEngine(
   context: CommandContext<typeof REMOTE_OPTIONS>,
   onFatal: (error: unknown) => void,
-  { work = true }: ReachOptions = {},
+  { work = true, reads = false }: ReachOptions = {},
 ): Promise<ReachedEngine> {
   const { home } = context;
   const remote = remoteOf(context);
@@ -39,7 +41,7 @@ export async function reachEngine(
       return { transport: homeTransport(home), isAttached: true, close: async () => {} };
     }
     try {
-      return await (work ? ownEngine(context, onFatal) : idleEngine(context));
+      return await (work ? ownEngine(context, onFatal) : idleEngine(context, reads));
     } catch (error) {
       if (!(error instanceof HomeLockedError) || performance.now() >= until) throw error;
       await pause(RETRY_MS);
@@ -58,7 +60,7 @@ async function ownEngine(
   return { transport: engine.served.transport, isAttached: false, close: () => engine.close() };
 }
 
-async function idleEngine(context: CommandContext): Promise<ReachedEngine> {
-  const { openReading } = await import("../client/open-local.ts");
-  return { ...(await openReading(context)), isAttached: false };
+async function idleEngine(context: CommandContext, reads: boolean): Promise<ReachedEngine> {
+  const { openLocal, openReading } = await import("../client/open-local.ts");
+  return { ...(await (reads ? openReading(context) : openLocal(context))), isAttached: false };
 }

@@ -36,7 +36,10 @@ export const statusCommand = defineAction({
   options: REMOTE_OPTIONS,
   async run(context) {
     const { stderr } = context;
-    const engine = await reachEngine(context, (error) => stderr.write(`${String(error)}\n`), { work: false });
+    const engine = await reachEngine(context, (error) => stderr.write(`${String(error)}\n`), {
+      work: false,
+      reads: true,
+    });
     try {
       const api = new EngineApi(engine.transport);
       const info = await api.get<Info>("/api/terminal");

@@ -47,6 +47,7 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   "logins.json": SETTINGS,
   mcp: SETTINGS,
   "mcp-auth.json": SETTINGS,
+  skills: SETTINGS,
   changes: { backup: "copied", forget: "mentions are listed, not removed" },
   "untrusted-files.jsonl": { backup: "copied", forget: "lines that name the person's files are removed" },
   "shared-before.txt": { backup: "copied", forget: "mentions are listed, not removed" },
