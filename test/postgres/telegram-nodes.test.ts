@@ -88,7 +88,7 @@ test("a node that does not run an account takes what the server brings to it, on
     const raw = Buffer.from(JSON.stringify({ update_id: 1, message }));
     const header = (name: string) => (name === "x-telegram-bot-api-secret-token" ? SECRET : undefined);
     const request = { account: "hook", method: "POST", query: {}, raw, header } as const;
-    return connector && (await connector.receive?.(request, node.agents.connectorHost(connector)))?.status;
+    return node && connector && (await connector.receive?.(request, node.agents.connectorHost(connector)))?.status;
   };
   expect(await bring(nodes[1 - running])).toBe(200);
   expect(await bring(nodes[running])).toBe(200);
