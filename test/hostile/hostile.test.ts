@@ -50,19 +50,19 @@ const ENTRIES: Readonly<Record<string, readonly [string, (one: HostileCase) => P
     },
   ],
   skill: [
-    "as a file that is read",
+    "as a skill that an agent wrote: it is left out, and its file is read",
     inFile(
       ({ id }) => `skills/${id}/SKILL.md`,
-      ({ text }) => text,
+      ({ id, text }) => `---\nname: ${id}\ndescription: ${text.replaceAll("\n", " ").slice(0, 900)}\n---\n\n${text}\n`,
       (path) => look("read", { path }),
     ),
   ],
   "memory file": [
-    "as a file that is read",
+    "as a note that is looked up",
     inFile(
       ({ id }) => `memory/${id}.md`,
       ({ text }) => text,
-      (path) => look("read", { path }),
+      (path) => look("memory_get", { ref: path }),
     ),
   ],
   "file name": [
