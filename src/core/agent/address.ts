@@ -7,6 +7,7 @@ import { defined } from "../defined.ts";
 import { InvalidInputError } from "../errors.ts";
 import type { SessionKey } from "../ids.ts";
 import type { IncomingMessage } from "../message/incoming-message.ts";
+import { foldedId as folded } from "../same-id.ts";
 import { DEFAULT_PROFILE } from "./agent.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import type { IdentityLinks } from "./identity-links.ts";
@@ -123,8 +124,6 @@ export function resolveBinding(
   }
   return { profile: profiles.default, matchedBy: "default" };
 }
-
-const folded = (text: string): string => text.trim().toLowerCase();
 
 function fitsChannel(match: Binding["match"], origin: BindingOrigin): boolean {
   if (folded(match.channel) !== folded(origin.channel)) return false;

@@ -1,8 +1,8 @@
 /** Which ids belong to one person: a canonical name and its ids, each `id` or `channel:id`. */
 
-export type IdentityLinks = Readonly<Record<string, readonly string[]>>;
+import { foldedId as folded } from "../same-id.ts";
 
-const folded = (text: string): string => text.trim().toLowerCase();
+export type IdentityLinks = Readonly<Record<string, readonly string[]>>;
 
 /**
  * The canonical name of a peer: the first one whose list contains it; undefined if no link names it. Blank names and values

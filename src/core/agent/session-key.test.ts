@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { foldedId } from "../same-id.ts";
 import { AGENT_KINDS, type AgentDescriptor } from "./descriptor.ts";
 import { readSessionKey, sessionKeyCandidates } from "./key-shape.ts";
 import {
@@ -261,7 +262,7 @@ const id = fc.oneof(
   ),
 );
 const notBlank = id.filter((text) => text.trim() !== "");
-const folded = (text: string): string => text.trim().toLowerCase();
+const folded = foldedId;
 
 /** A conversation, independent of its spelling. */
 const conversation = fc.record({

@@ -5,6 +5,7 @@
 
 import { unreachable } from "../errors.ts";
 import type { SessionKey } from "../ids.ts";
+import { foldedId, sameForm } from "../same-id.ts";
 import { trimChars } from "../trim-chars.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import { type IdentityLinks, isCanonicalName, linkedName } from "./identity-links.ts";
@@ -187,11 +188,11 @@ function apiKey(userId: string, profile: string, { identityLinks }: KeyScoping):
 export function isOwner(user: Pick<UserDescriptor, "connector" | "userId">, accounts: readonly string[] = []): boolean {
   const channel = user.connector.trim().toLowerCase();
   if (channel === OWNER_CHANNEL) return true;
-  const id = user.userId.trim();
+  const id = sameForm(user.userId).trim();
   return accounts.some((account) => {
     const at = account.indexOf(":");
     if (at < 1 || account.slice(0, at).trim().toLowerCase() !== channel) return false;
-    const own = account.slice(at + 1).trim();
+    const own = sameForm(account.slice(at + 1)).trim();
     return own !== "" && (channel === API_CHANNEL ? own === id : own.toLowerCase() === id.toLowerCase());
   });
 }
@@ -215,10 +216,10 @@ function escaped(character: string): string {
 }
 
 /** A component with its case kept: for internal ids, and names where case counts. */
-export const exactPart = (text: string | number): string => String(text).replace(UNSAFE, escaped);
+export const exactPart = (text: string | number): string => sameForm(String(text)).replace(UNSAFE, escaped);
 
 /** A component trimmed and lower-cased: for ids of channels, where case does not count. */
-export const keyPart = (text: string | number): string => exactPart(String(text).trim().toLowerCase());
+export const keyPart = (text: string | number): string => exactPart(foldedId(String(text)));
 
 /** Makes a component differ from an equal one with another meaning. No escape sequence ends in `%`. */
 export const setApart = (part: string): string => `${part}%`;

@@ -7,6 +7,7 @@
  * application vouches for, inside the application's own names.
  */
 import { z } from "zod";
+import { sameForm } from "../same-id.ts";
 import { grantsSchema } from "./grant.ts";
 import { QUIET_HOURS, QUIET_HOURS_EXPECTED } from "./quiet-hours.ts";
 
@@ -49,18 +50,21 @@ export const isRecordId = (name: string): boolean => name !== OWNER && RECORD_ID
 const DIRECT = "dm:";
 
 /** An account on a channel. */
-export const accountOf = (channel: string, id: string): PersonId =>
-  `${channel}:${[...GROUPS, DIRECT].some((word) => id.startsWith(word)) ? DIRECT : ""}${id}` as PersonId;
+export function accountOf(channel: string, id: string): PersonId {
+  const same = sameForm(id);
+  return `${channel}:${[...GROUPS, DIRECT].some((word) => same.startsWith(word)) ? DIRECT : ""}${same}` as PersonId;
+}
 
 /** All members of a group. */
 export const groupOf = (channel: string, kind: "group" | "channel", id: string): PersonId =>
-  `${channel}:${kind}:${id}` as PersonId;
+  `${channel}:${kind}:${sameForm(id)}` as PersonId;
 
 // A slash in the first part would let one name be read as another's.
-const part = (text: string): string => text.replaceAll("%", "%25").replaceAll("/", "%2F");
+const part = (text: string): string => sameForm(text).replaceAll("%", "%25").replaceAll("/", "%2F");
 
 /** A user of an application. Two applications with a user of the same name mean two people. */
-export const appUser = (application: string, user: string): PersonId => `app:${part(application)}/${user}` as PersonId;
+export const appUser = (application: string, user: string): PersonId =>
+  `app:${part(application)}/${sameForm(user)}` as PersonId;
 
 /** The application in the id of one of its users. */
 export function applicationOf(id: PersonId): string | undefined {
@@ -74,6 +78,7 @@ export type Role = (typeof ROLES)[number];
 
 const account = z
   .string()
+  .normalize("NFC")
   .trim()
   .regex(/^[^\s:]+:\S.*$/u, "an account is CHANNEL:ID, such as telegram:42")
   .max(MAX_ID);

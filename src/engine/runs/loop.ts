@@ -269,9 +269,10 @@ async function ended(ports: RunPorts, lease: AgentLease, run: LiveRun, ending: E
   return { kind: "ended", result };
 }
 
-const tooLarge = ({ kind, reason }: Extract<Room, { fits: false }>): RunError => ({
+const tooLarge = ({ kind, reason, says }: Extract<Room, { fits: false }>): RunError => ({
   kind,
-  message: kind === "context_overflow" ? OVERFLOW_TEXT : `${OVERFLOW_TEXT} ${COMPACTION_FAILED_TEXT}: ${reason}`,
+  message:
+    says ?? (kind === "context_overflow" ? OVERFLOW_TEXT : `${OVERFLOW_TEXT} ${COMPACTION_FAILED_TEXT}: ${reason}`),
 });
 
 function explain(error: ModelError): RunError {

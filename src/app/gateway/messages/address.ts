@@ -8,6 +8,7 @@ import { API_CHANNEL, apiMailbox, OWNER_MAILBOX } from "../../../core/delivery/r
 import { type AgentId, isAgentId, type SessionKey } from "../../../core/ids.ts";
 import { isReservedUser } from "../../../core/people/api-user.ts";
 import type { PersonId } from "../../../core/people/person.ts";
+import { sameForm } from "../../../core/same-id.ts";
 import type { Store } from "../../../core/store/store.ts";
 import type { Address } from "../../../engine/agents/message-ingress.ts";
 import { type Principal, ROOT } from "../auth/principal.ts";
@@ -103,6 +104,7 @@ export async function findAgent(
   store: Pick<Store, "agent" | "agentByKey">,
   name: string,
 ): Promise<AgentRecord | undefined> {
-  const byId = isAgentId(name) ? await store.agent(name as AgentId) : undefined;
-  return byId ?? (await store.agentByKey(name as SessionKey));
+  const same = sameForm(name).trim();
+  const byId = isAgentId(same) ? await store.agent(same as AgentId) : undefined;
+  return byId ?? (await store.agentByKey(same as SessionKey));
 }

@@ -380,3 +380,24 @@ describe("/compact", () => {
     }
   });
 });
+
+describe("a window that is too small for the short prompt", () => {
+  it("ends the run before any call, in one sentence with the setting to change", async () => {
+    let calls = 0;
+    const engine = await open({
+      limits: { contextWindow: 40 },
+      system: { resolveModel: () => ({ model: "ollama/tiny", system: words(60) }) },
+      script: () => {
+        calls += 1;
+        return said("never");
+      },
+    });
+    await engine.tell("hello");
+    const [run] = await engine.runs();
+    expect(run?.body.error).toMatchObject({ kind: "context_overflow" });
+    expect(run?.body.error?.message).toMatch(
+      /^The context window of ollama\/tiny has 40 tokens, too few for the instructions and tools of about \d+ tokens: set a larger contextWindow for it in models\.providers, or choose another model\.$/u,
+    );
+    expect(calls).toBe(0);
+  });
+});

@@ -35,9 +35,20 @@ const PRUNE_SHARE = 0.8;
 
 export type Room =
   | { readonly fits: true }
-  | { readonly fits: false; readonly kind: RunErrorKind; readonly reason: string };
+  /** `says`: the whole message, in place of the usual one. */
+  | { readonly fits: false; readonly kind: RunErrorKind; readonly reason: string; readonly says?: string };
 
 const FITS: Room = { fits: true };
+
+/** The least share of the window for a question and its answer. */
+const LEAST_SHARE = 0.1;
+
+/** Why no conversation fits, in one sentence with the setting to change: the window has no room beside the short prompt. */
+function windowProblem({ limits, overhead }: MeasuredContext, model = "the model"): string | undefined {
+  const { contextWindow } = limits;
+  if (overhead <= contextWindow * (1 - LEAST_SHARE)) return undefined;
+  return `The context window of ${model} has ${contextWindow} tokens, too few for the instructions and tools of about ${overhead} tokens: set a larger contextWindow for it in models.providers, or choose another model.`;
+}
 
 /**
  * Called before every model call. Does nothing while the context is below the critical limit. `background`: the agent's
@@ -51,6 +62,8 @@ export async function ensureContextFits(
 ): Promise<Room> {
   const measured = await measureForRun(ports, lease, run);
   const { limits, thresholds, tokens } = measured;
+  const says = windowProblem(measured, run.setup?.choice.model);
+  if (says !== undefined) return { fits: false, kind: "context_overflow", reason: says, says };
   // A memory flush runs before the compaction, so only the emergency limit applies to it.
   const isFlush = run.body.memoryFlush === true;
   if (!limits.enabled || tokens < (isFlush ? thresholds.emergency : thresholds.critical)) return FITS;
