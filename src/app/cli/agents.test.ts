@@ -31,7 +31,7 @@ describe("rookery tree", () => {
       ].join("\n"),
     );
     const shallow = (await run("tree", "main", "--depth", "1")).out;
-    expect(shallow).toContain(`│  └─ … more: rookery tree ${dig.id}\n`);
+    expect(shallow).toContain(`│  └─ … more: \`rookery tree ${dig.id}\`\n`);
     expect(JSON.parse((await run("tree", "main", "--json")).out)).toMatchObject({
       roots: [
         {

@@ -13,7 +13,11 @@ function drawn(node: TreeNode, first: string, rest: string): readonly string[] {
     const last = index === node.children.length - 1 && !node.more;
     return drawn(child, `${rest}${last ? "└─ " : "├─ "}`, `${rest}${last ? "   " : "│  "}`);
   });
-  return [`${first}${about(node)}`, ...children, ...(node.more ? [`${rest}└─ … more: rookery tree ${node.id}`] : [])];
+  return [
+    `${first}${about(node)}`,
+    ...children,
+    ...(node.more ? [`${rest}└─ … more: \`rookery tree ${node.id}\``] : []),
+  ];
 }
 
 function about({ label, kind, state, waiting, waitsFor, tokens, treeSpent, sessionKey }: TreeNode): string {

@@ -123,5 +123,5 @@ function withRule(record: PersonRecord, { allow, when }: AlwaysRule, note: strin
 
 const noRule = (why: string, person: string): InvalidInputError =>
   new InvalidInputError(`No rule was stored: ${why}.`, {
-    hint: `Say yes without "always", choose another width, or change the rules (rookery permissions list --for ${person}). Nothing was decided.`,
+    hint: `Say yes without "always", choose another width, or change the rules (\`rookery permissions list --for ${person}\`). Nothing was decided.`,
   });

@@ -66,7 +66,7 @@ export function answerOps(
   if (!can && !onTheWay(people, approval, person)) throw unknownApproval(id);
   if (approve && !can) {
     throw new DeniedError(`Only the owner, or a person with the grant approve, can say yes to ${id}.`, {
-      hint: `Ask the owner (rookery approvals yes ${id}).`,
+      hint: `Ask the owner (\`rookery approvals yes ${id}\`).`,
     });
   }
   if (approval.state !== "pending") throw alreadyEnded(approval);
@@ -102,7 +102,7 @@ export const decidedBy = (
 });
 
 export const unknownApproval = (id: string): NotFoundError =>
-  new NotFoundError(`There is no approval ${id}.`, { hint: 'Run "rookery approvals" to see the open ones.' });
+  new NotFoundError(`There is no approval ${id}.`, { hint: "Run `rookery approvals` to see the open ones." });
 
 export const alreadyEnded = ({ id, state, decidedBy }: Approval): ConflictError =>
   new ConflictError(`Approval ${id} is already ${state}${decidedBy === undefined ? "" : ` by ${decidedBy}`}.`, {

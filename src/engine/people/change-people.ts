@@ -202,7 +202,7 @@ async function assertAccountsFree({ store }: PeoplePorts, { id, accounts }: Pers
     const other = await store.personByAccount(account);
     if (other === undefined || other.id === id) continue;
     throw new InvalidInputError(`The account ${account} belongs to ${other.id}.`, {
-      hint: `An account belongs to one person: rookery people unlink ${other.id} ${account}`,
+      hint: `An account belongs to one person: \`rookery people unlink ${other.id} ${account}\``,
     });
   }
 }

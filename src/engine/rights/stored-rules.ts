@@ -62,7 +62,7 @@ export function removed(grants: readonly Grant[], text: string, whose: string): 
   const kept = withoutRule(grants, text);
   if (kept.length < grants.length) return kept;
   throw new NotFoundError(`There is no stored rule ${text.slice(0, 100)} of ${whose.slice(0, 64)}.`, {
-    hint: "rookery permissions lists them. Rules of the configuration are changed in its file.",
+    hint: "`rookery permissions` lists them. Rules of the configuration are changed in its file.",
   });
 }
 

@@ -84,7 +84,7 @@ async function called(
   const { tool, args, given } = call;
   if (deps.changed().has(tool))
     throw new InvalidInputError(`The description of ${tool} has changed since it was pinned, so it is not called.`, {
-      hint: `The owner looks at it with "rookery mcp check ${deps.server}" and pins it with "rookery mcp pin ${deps.server}".`,
+      hint: `The owner looks at it with \`rookery mcp check ${deps.server}\` and pins it with \`rookery mcp pin ${deps.server}\`.`,
     });
   // Newer servers get the answers with the call, older ones ask for them during it.
   deps.answers.begin(given?.keys ? undefined : given?.answers);

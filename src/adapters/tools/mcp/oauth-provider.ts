@@ -67,7 +67,7 @@ export function oauthProvider({ server, storage, redirectUrl, state, open }: Pro
     redirectToAuthorization(url) {
       if (open) return open(url);
       throw new ServerUnavailableError(`The MCP server ${server} wants a login.`, {
-        hint: `Run "rookery mcp login ${server}".`,
+        hint: `Run \`rookery mcp login ${server}\`.`,
       });
     },
     saveCodeVerifier: (verifier) => storage.write(server, { verifier }),

@@ -138,7 +138,10 @@ export class ServerLink {
 
   #unavailable(hint?: string, cause?: unknown): ServerUnavailableError {
     const text = `The MCP server ${this.#options.name} cannot be used: ${this.#lastError.slice(0, 500)}`;
-    return new ServerUnavailableError(text, { cause, hint: hint ?? `Run "rookery mcp check ${this.#options.name}".` });
+    return new ServerUnavailableError(text, {
+      cause,
+      hint: hint ?? `Run \`rookery mcp check ${this.#options.name}\`.`,
+    });
   }
 
   #stopWhenIdle(): void {

@@ -44,7 +44,7 @@ async function withServer<Result>(
   const [name = ""] = context.args;
   const { config } = await context.loadConfig();
   if (!config.mcp.servers[name]?.enabled)
-    throw new NotFoundError(`There is no MCP server "${name}".`, { hint: context.here('Run "rookery mcp list".') });
+    throw new NotFoundError(`There is no MCP server "${name}".`, { hint: context.here("Run `rookery mcp list`.") });
   const quiet = { warn() {}, info() {}, error() {}, debug() {} };
   const ports = { clock: systemClock, log: quiet, store: { fact: async () => undefined } };
   const mcp = nodeMcp({ config, paths: context.paths, ports: ports as never, env: context.env });
@@ -72,7 +72,7 @@ const checkAction = defineAction({
         : news.length > 0
           ? "Differs from what was pinned."
           : "As it was pinned.";
-      const hint = context.here(`Pin these texts with "rookery mcp pin ${name}".`);
+      const hint = context.here(`Pin these texts with \`rookery mcp pin ${name}\`.`);
       const text = [...lines, "", ...news, state, ...(pinned?.reviewed && news.length === 0 ? [] : [hint])].join("\n");
       return printResult(context, { server: name, tools: live, changes, reviewed: pinned?.reviewed ?? false }, text);
     }),
@@ -102,7 +102,7 @@ const loginAction = defineAction({
     const { config } = await context.loadConfig();
     const server = config.mcp.servers[name];
     if (!server?.url)
-      throw new UsageError(`"${name}" is not a remote MCP server.`, { hint: context.here('Run "rookery mcp list".') });
+      throw new UsageError(`"${name}" is not a remote MCP server.`, { hint: context.here("Run `rookery mcp list`.") });
     const { logIn } = await import("../mcp-login.ts");
     const show = (url: URL): void => void context.stderr.write(`Open this address in a browser:\n${url.href}\n`);
     await logIn({ name, url: server.url, paths: context.paths, port: Number(context.flags.port ?? 0), show });

@@ -54,7 +54,7 @@ export const serveCommand = defineAction({
     else {
       const made = "made" in token.from && token.from.made ? " (just made)" : "";
       stdout.write(
-        `Rookery listens on ${gateway.url}\nThe token is in ${where}${made}.\nOpen ${open.url}\nThis link works once, within a minute. Later: rookery open\n`,
+        `Rookery listens on ${gateway.url}\nThe token is in ${where}${made}.\nOpen ${open.url}\nThis link works once, within a minute. Later: \`rookery open\`\n`,
       );
     }
     if (node.rebuilt)

@@ -16,7 +16,7 @@ const copy = defineAction({
   async run({ flags, json, stdout }) {
     if (flags.from === undefined || flags.to === undefined) {
       throw new UsageError("rookery store copy needs --from and --to.", {
-        hint: "For example: rookery store copy --from ~/.rookery --to postgres://user@host/database",
+        hint: "For example: `rookery store copy --from ~/.rookery --to postgres://user@host/database`",
       });
     }
     const { copyStore } = await import("../../../adapters/store/copy/copy-store.ts");

@@ -90,7 +90,7 @@ function gone({ context, caller }: InviteCall): never {
   const tooMany = countFailure(context, caller.address, WRONG);
   if (tooMany) throw tooMany;
   throw new HttpError(410, "invitation_used", "This invitation was used, or it has expired.", {
-    hint: "Ask the owner for a new one (rookery people invite).",
+    hint: "Ask the owner for a new one (`rookery people invite`).",
   });
 }
 

@@ -21,7 +21,9 @@ beforeAll(async () => {
     cleo: { role: "contact" },
     dan: { grants: [{ ask: "cron_add" }] },
   };
-  kit = await openTestGateway({ config: { cron: { commandGates: true }, people: { records } } });
+  kit = await openTestGateway({
+    config: { cron: { commandGates: true }, people: { records }, profiles: { other: {} } },
+  });
   for (const person of [...Object.keys(records), "eve"]) {
     const body = { name: person, scopes: ["chat"], person };
     tokens[person] = String((await kit.ask({ method: "POST", path: "/api/tokens", body })).json.token);

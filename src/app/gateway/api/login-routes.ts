@@ -71,7 +71,7 @@ const noPublicUrl = (): HttpError =>
 
 const contactsHaveNoLogin = (id: string): HttpError =>
   new HttpError(409, "contact", `${id} is a contact, who only writes to swarms and has no login.`, {
-    hint: `Make a guest of ${id} first: rookery people set ${id} --role guest`,
+    hint: `Make a guest of ${id} first: \`rookery people set ${id} --role guest\``,
   });
 
 const listRoute = defineRoute({

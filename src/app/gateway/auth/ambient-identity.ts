@@ -75,7 +75,7 @@ async function byProxy({ config, agents }: AmbientContext, { incoming, peer }: C
   const person = people.personOf(accountOf(PROXY, name));
   if (!isRecordId(person) || people.record(person)?.role !== "guest") {
     throw new HttpError(403, "stranger", "You are not known here.", {
-      hint: "Ask the owner to let you in (rookery people link ID proxy:NAME).",
+      hint: "Ask the owner to let you in (`rookery people link ID proxy:NAME`).",
     });
   }
   return { id: PROXY_PREFIX + person, name: `${person} by the proxy`, kind: "person", person, scopes: ["chat"] };

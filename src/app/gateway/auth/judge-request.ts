@@ -133,6 +133,6 @@ function hintFor(person: PersonId | undefined, effect: Effect | undefined): stri
   const { action = "", target } = effect ?? {};
   const grant = target === undefined ? action : `${action}(${target})`;
   return grant === ""
-    ? `Ask the owner to let ${person} in (rookery people add ${person}).`
-    : `Ask the owner for it (rookery people grant ${person} "${grant}").`;
+    ? `Ask the owner to let ${person} in (\`rookery people add ${person}\`).`
+    : `Ask the owner for it (\`rookery people grant ${person} "${grant}"\`).`;
 }
