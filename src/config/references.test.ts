@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { resolveSendPolicy } from "../core/agent/send-policy.ts";
 import { checkConfig } from "./parse-config.ts";
 
 const PROVIDERS = `models: { providers: {
@@ -172,5 +173,22 @@ describe("spaces around names", () => {
 
   it("alone are no name", () => {
     expect(errorsOf(`{ models: { default: "  " } }`)).toHaveLength(2);
+  });
+});
+
+describe("the rules of the send policy", () => {
+  it('with chatType: "channel" apply to channels, and to nothing else', () => {
+    const text = `{ session: { sendPolicy: { rules: [{ action: "deny", match: { chatType: "channel" } }] } } }`;
+    const policy = checkConfig({ text, file: "f", env: {} }).config?.session.sendPolicy;
+    const decide = (sessionKey: string) => resolveSendPolicy({ policy, sessionKey });
+    expect(decide("agent:main:slack:channel:1")).toBe("deny");
+    expect(decide("agent:main:slack:group:1")).toBe("allow");
+    expect(decide("agent:main:slack:dm:1")).toBe("allow");
+  });
+
+  it.each(["direct", "group", "channel"])("accept the chat type %s", (chatType) => {
+    expect(
+      errorsOf(`{ session: { sendPolicy: { rules: [{ action: "deny", match: { chatType: "${chatType}" } }] } } }`),
+    ).toEqual([]);
   });
 });

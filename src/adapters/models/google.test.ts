@@ -87,6 +87,31 @@ const part = (parts: readonly object[], extra: object = {}): object => ({
 });
 
 describe("google-generative-ai", () => {
+  it.each([
+    ["a text", '{"word":"ab'],
+    ["a list", ["word"]],
+    ["a number", 5],
+    ["a truth", true],
+  ])("marks a call whose arguments are %s, so that it is never executed", async (_, args) => {
+    const calls = [
+      { functionCall: { name: "look_up", args } },
+      { functionCall: { name: "look_up", args: { word: "whole" } } },
+    ];
+    const { result } = await ask({ chunks: [part(calls, { finishReason: "STOP" })] });
+    expect(result.error).toBeUndefined();
+    const made = result.content.filter((block) => block.type === "toolCall");
+    expect(made.map(({ malformed = false }) => malformed)).toEqual([true, false]);
+    expect(made[1]?.arguments).toEqual({ word: "whole" });
+  });
+
+  it.each([undefined, null])("takes %s for no arguments", async (args) => {
+    const { result } = await ask({
+      chunks: [part([{ functionCall: { name: "look_up", args } }], { finishReason: "STOP" })],
+    });
+    expect(result.content).toMatchObject([{ type: "toolCall", arguments: {} }]);
+    expect(result.content[0]).not.toHaveProperty("malformed", true);
+  });
+
   it("streams text and calls, counts tokens, and sends our user agent", async () => {
     const { result, events, got } = await ask({
       chunks: [

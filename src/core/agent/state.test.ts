@@ -186,6 +186,12 @@ describe("resolveSendPolicy", () => {
       { policy: deny({ channel: "slack" }), state: { lastChannel: "slack" }, sessionKey: group },
       "deny",
     ],
+    [
+      "the chat type of a channel",
+      { policy: deny({ chatType: "room" }), sessionKey: "agent:main:slack:channel:1" },
+      "deny",
+    ],
+    ["the chat type of a channel, in a group", { policy: deny({ chatType: "room" }), sessionKey: group }, "allow"],
     ["channel from the key", { policy: deny({ channel: "discord" }), sessionKey: group }, "deny"],
     ["another channel", { policy: deny({ channel: "slack" }), sessionKey: group }, "allow"],
     ["chat type from the key", { policy: deny({ chatType: "room" }), sessionKey: "agent:main:x:channel:1" }, "deny"],

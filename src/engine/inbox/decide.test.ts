@@ -423,6 +423,16 @@ describe("the queue's texts", () => {
     expect(buildQueueSummaryPrompt([], 2)).toBeUndefined();
   });
 
+  test("use the summary line that came with a message", () => {
+    const [one, two] = [1, 2].map((seq) => said({ seq }).message);
+    if (!one || !two || one.body.kind !== "user") throw new TypeError("no messages");
+    const own = { ...one, body: { ...one.body, summaryLine: "  Ann asks\nfor tea " } };
+    expect(buildQueueSummaryPrompt([own, two], 5)).toBe(
+      "[Queue overflow] Dropped 2 messages due to cap.\nSummary:\n- Ann asks for tea\n- word 2",
+    );
+    expect(buildQueueSummaryPrompt([{ ...one, body: { ...one.body, summaryLine: "  " } }], 5)).toContain("- word 1");
+  });
+
   test("have summary lines of at most 160 characters", () => {
     expect(summaryLine("  a\n b\t c ")).toBe("a b c");
     expect(summaryLine("x".repeat(161))).toBe(`${"x".repeat(159)}…`);

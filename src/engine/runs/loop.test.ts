@@ -552,6 +552,17 @@ describe("errors of the model", () => {
     });
   }
 
+  it.each([
+    ["auth", false],
+    ["request", false],
+  ] as const)(
+    "of the class %s (a provider's 401 and 400 are the first two) are retryable: %s",
+    async (errorClass, retryable) => {
+      const engine = await TestEngine.open({ script: () => failure(errorClass) });
+      expect((await resultOf(engine)).meta.error?.retryable).toBe(retryable);
+    },
+  );
+
   it("keep the text so far with a mark, and leave no call open", async () => {
     const engine = await TestEngine.open({
       script: inTurn(

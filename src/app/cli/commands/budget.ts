@@ -79,9 +79,9 @@ function countLine({ key, spent, allowed, lifted }: ListedBudget): string {
 
 function spendLine({ key, spent, reserved, estimated, allowed, lifted }: ListedBudget): string {
   const parts = [
-    `${key}  ${allowed ? ofAllowed(spent, allowed) : amounts(spent)}`,
-    ...(some(reserved) ? [`${amounts(reserved)} reserved by active calls`] : []),
-    ...(some(estimated) ? [`${amounts(estimated)} of it estimated`] : []),
+    `${key}  ${allowed ? ofAllowed(spent, allowed) : used(spent)}`,
+    ...(some(reserved) ? [`${used(reserved)} reserved by active calls`] : []),
+    ...(some(estimated) ? [`${used(estimated)} of it estimated`] : []),
     ...(some(lifted) ? [`lifted by ${amounts(lifted)}`] : []),
   ];
   return parts.join(", ");
@@ -101,8 +101,11 @@ const amounts = ({ tokens, micros, messages }: Limit): string =>
     ...(messages === undefined ? [] : [`${messages} messages a day`]),
   ].join(", ");
 
+/** Tokens without a price cost an unknown amount. */
+const used = ({ tokens, micros }: Spend): string => `${tokens} tokens, ${costText(micros / 1_000_000, tokens)}`;
+
 const ofAllowed = (spent: Spend, { tokens, micros }: Limit): string =>
   [
     ...(tokens === undefined ? [] : [`${spent.tokens} of ${tokens} tokens`]),
-    ...(micros === undefined ? [] : [`${money(spent.micros)} of ${money(micros)}`]),
+    ...(micros === undefined ? [] : [`${costText(spent.micros / 1_000_000, spent.tokens)} of ${money(micros)}`]),
   ].join(", ");

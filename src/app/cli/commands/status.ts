@@ -1,5 +1,6 @@
 /** `rookery status`: what an engine does now: its model, today's cost, what works, what waits, and what it asks. */
 import { type DescribedLogin, loginStateText } from "../../../adapters/models/logins/describe-logins.ts";
+import { costText } from "../../../engine/commands/level-commands.ts";
 import { EngineApi } from "../../client/engine-api.ts";
 import { reachEngine } from "../chat/reach-engine.ts";
 import { defineAction } from "../command.ts";
@@ -58,7 +59,7 @@ export const statusCommand = defineAction({
         ...(info.url === null ? [] : [`Address   ${oneLine(info.url, 200)}`]),
         `Model     ${oneLine(info.model ?? "none", 80)}${info.why ? ` (${oneLine(info.why, 120)})` : ""}`,
         ...(info.logins ?? []).map((login) => `Login     ${login.provider}: ${loginStateText(login)}`),
-        `Today     $${info.today.dollars.toFixed(2)}, ${info.today.tokens} tokens${isGuest ? " of yours" : ""}`,
+        `Today     ${costText(info.today.dollars, info.today.tokens)}, ${info.today.tokens} tokens${isGuest ? " of yours" : ""}`,
         `Working   ${busy.length === 0 ? "nothing" : `${busy.length} agents${isGuest ? " of yours" : ""}`}`,
         ...more.lines,
         `Waiting   ${approvals.length} to approve${undelivered === undefined ? "" : `, ${undelivered} to deliver`}`,

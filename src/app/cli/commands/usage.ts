@@ -1,5 +1,7 @@
 /** `rookery usage`: tokens and cost by day, agent, person and model, with a small chart. */
+
 import { UsageError } from "../../../core/errors.ts";
+import { costText } from "../../../engine/commands/level-commands.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { fitTable, terminalWidth } from "../fit-table.ts";
@@ -53,10 +55,10 @@ export const usageCommand = defineAction({
     );
     const most = Math.max(1, ...rows.map(({ tokens }) => tokens));
     const cells = rows.map(({ name, tokens, dollars }) => [
-      ...[name, String(tokens), dollars === undefined ? "" : `$${dollars.toFixed(4)}`, bar(tokens / most)],
+      ...[name, String(tokens), dollars === undefined ? "" : costText(dollars, tokens), bar(tokens / most)],
     ]);
     const table = fitTable([by, "tokens", "cost", ""], cells, { width: terminalWidth(stdout) });
-    const sum = `Total of ${days} days: ${total.tokens} tokens, $${total.dollars.toFixed(4)}.`;
+    const sum = `Total of ${days} days: ${total.tokens} tokens, ${costText(total.dollars, total.tokens)}.`;
     const text = rows.length === 0 ? "Nothing was spent." : `${table}\n${sum}`;
     return printResult(context, { by, days, items: rows, next: null, total }, text);
   },
