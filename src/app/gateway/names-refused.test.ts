@@ -140,6 +140,20 @@ const TABLE: readonly Row[] = [
     'There is no agentId "wrok" in the configuration. Did you mean "work"?',
   ],
   [
+    "an interval below a second",
+    "POST",
+    "/api/cron",
+    { ...turn({}), schedule: { kind: "every", everyMs: 999 } },
+    "everyMs must be at least 1000 (one second)",
+  ],
+  [
+    "an interval of a second",
+    "POST",
+    "/api/cron",
+    { ...turn({}), schedule: { kind: "every", everyMs: 1_000 } },
+    undefined,
+  ],
+  [
     "the profile of a job",
     "POST",
     "/api/cron",
