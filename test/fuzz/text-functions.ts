@@ -118,6 +118,8 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/app/gateway/openai/resolve-conversation.ts#modelNotFound": [["main", "work"]],
   "src/config/parse-config.ts#notesAt": ["file", [{ path: ["a"], message: "m" }]],
+  "src/core/people/person.ts#groupOf": ["group", "42"],
+  "src/core/people/person.ts#appUser": ["ann"],
   "src/core/known-name.ts#unknownName": ["wrok", ["main", "work"]],
   "src/app/operations/service/service-files.ts#environmentText": [{ KEY: "value" }],
   "src/config/set-value.ts#keyIn": [[], 0, "name"],

@@ -88,7 +88,7 @@ describe("a command that is named", () => {
     const bare = SOURCES.flatMap((file) =>
       read(file)
         .split("\n")
-        .filter((line) => !/^\s*(?:\/?\*|\/\/)/u.test(line))
+        .filter((line) => /\bhint\b/u.test(line) && !/^\s*(?:\/?\*|\/\/)/u.test(line))
         .flatMap((line) => [...line.matchAll(/(.?)\brookery ([a-z]+)\b/gu)].map((found) => ({ line, found })))
         .filter(({ found: [, before, word = ""] }) => before !== "`" && COMMANDS.has(word))
         .map(({ line }) => `${file}: ${line.trim()}`),
