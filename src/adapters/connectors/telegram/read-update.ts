@@ -24,8 +24,10 @@ export interface ReadMessage {
   readonly userId: string;
   readonly userName: string;
   readonly messageId: string;
-  /** Of an edited message. */
+  /** Of an edited message: the number of its update. Two edits in one second have the same time. */
   readonly revision?: number;
+  /** In seconds. */
+  readonly editedAt?: number;
   readonly sentAt: number;
   readonly text: string;
   readonly files: readonly RemoteFile[];
@@ -143,7 +145,8 @@ function readMessage(message: Message, updateId: number, bot: Bot): ReadUpdate {
     userId: String(sender.id),
     userName: sender.name,
     messageId: String(messageId),
-    revision: editedAt,
+    revision: editedAt === undefined ? undefined : updateId,
+    editedAt,
     sentAt: date * 1_000,
     text,
     files,

@@ -59,7 +59,7 @@ export async function takeMessage(deps: TakeIn, message: ReadMessage): Promise<A
     ...conversation,
     messageId: message.messageId,
     revision: message.revision,
-    sentAt: message.revision === undefined ? message.sentAt : message.revision * 1_000,
+    sentAt: message.editedAt === undefined ? message.sentAt : message.editedAt * 1_000,
     text,
     files: fetched.files.length === 0 ? undefined : fetched.files,
     replyToId: message.replyTo?.messageId,
