@@ -8,6 +8,8 @@ import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
 import { systemClock as clock } from "../../src/adapters/system/system-clock.ts";
 import { ids, type RunOptions, runCommand, TERMINAL } from "../../src/app/cli/cli.test-kit.ts";
 import { REGISTRY } from "../../src/app/cli/registry.ts";
+import { nodeChanges } from "../../src/app/node/node-changes.ts";
+import { homePaths } from "../../src/config/paths.ts";
 import { deliveryId } from "../../src/core/delivery/delivery.ts";
 import type { RunId } from "../../src/core/ids.ts";
 import { OWNER } from "../../src/core/people/person.ts";
@@ -130,6 +132,13 @@ const lines = (): readonly Line[] => [
   ["approvals no", "kmtb", "--reason", "not today"],
   ["approvals yes", "kmtb", "--always"],
   ["approvals yes", "zzzz"],
+  ["changes list"],
+  ["changes list", "--kind", "notes"],
+  ["changes show", "1"],
+  ["changes undo", "1"],
+  ["changes undo", "1"],
+  ["changes undo", "7"],
+  ["changes show", "one"],
   ["permissions list"],
   ["permissions add", "deny", "exec(git push *)", "--because", "by hand"],
   ["permissions add", "allow", "exec(a && b)"],
@@ -261,6 +270,9 @@ async function seedHome(home: string): Promise<void> {
   const payload = { kind: "agentTurn", message: "news" };
   ({ id: job } = await cron.add({ name: "news", schedule: { kind: "every", everyMs: 3_600_000 }, payload }));
   await store.close();
+  const changes = nodeChanges({ config: { profiles: {} }, paths: homePaths(home), clock });
+  const text = readFileSync(join(home, "rookery.json5"), "utf8");
+  await changes.write("rookery.json5", `${text}// Tea.\n`, { by: { person: OWNER, surface: "api" } });
 }
 
 beforeAll(async () => {

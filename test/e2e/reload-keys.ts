@@ -345,6 +345,8 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       secrets: { [`S${n}`]: { env: `H${n}` } },
       timeoutSeconds: 100 + n,
       maxTimeoutSeconds: 1_000 + n,
+      memoryMb: 1_000 + n,
+      processes: 100 + n,
     },
     mcp: {
       servers: {

@@ -138,6 +138,7 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
     { id: "j" },
     { agent: { sessionKey: "agent:main:main", descriptor: { type: "user" } } },
   ],
+  "src/core/line-diff.ts#unifiedDiff": ["one\ntwo\nthree\n", "note.txt"],
   "src/core/history/file-block.ts#fileBlock": [{ id: "f", name: "n", mimeType: "text/plain", size: 1, as: "text" }],
   "src/app/cli/chat/highlight.ts#highlight": ["ts", { hasColor: false }],
   "src/app/gateway/api/invite-page.ts#invitePage": ["nonce"],

@@ -8,6 +8,7 @@ import { realpath, stat } from "node:fs/promises";
 import { resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { ToolHost } from "../../core/ports/tool.ts";
 import type { Right } from "../../core/rights/right.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { Surroundings } from "../../engine/approvals/call-digest.ts";
@@ -21,8 +22,21 @@ const MAX_BYTES = 64_000_000;
 
 export type SurroundingsOf = (agent: AgentRecord, call: CallRecord, rights: readonly Right[]) => Promise<Surroundings>;
 
+/** What the tool of a call shows people of it. */
+export type PreviewOf = (agent: AgentRecord, call: CallRecord) => Promise<string | undefined>;
+
+/** A tool that cannot show what it would do shows its arguments. */
+export const previews =
+  (tools: Pick<ToolHost, "find">): PreviewOf =>
+  async (agent, { name, arguments: given }) => {
+    const tool = tools.find(agent, name);
+    if (!tool?.preview) return undefined;
+    const input = await tool.input.safeParseAsync(given);
+    return input.success ? tool.preview(input.data, agent).catch(() => undefined) : undefined;
+  };
+
 export const callSurroundings =
-  (workspaceOf: WorkspaceOf, env: () => Readonly<Record<string, unknown>>): SurroundingsOf =>
+  (workspaceOf: WorkspaceOf, env: () => Readonly<Record<string, unknown>>, previewOf?: PreviewOf): SurroundingsOf =>
   async (agent, call, rights) => {
     const { own: directory, guest } = await workspaceOf(agent);
     const environment = rights.includes("exec") ? Object.keys(env()) : undefined;
@@ -33,7 +47,7 @@ export const callSurroundings =
       const hash = await hashOf(directory, name, guest !== undefined);
       if (hash !== undefined) files[name] = hash;
     }
-    return { directory, environment, files };
+    return { directory, environment, files, preview: await previewOf?.(agent, call) };
   };
 
 /** The texts among the arguments that could name a file, each once. */

@@ -24,9 +24,10 @@ export interface PolicyParts {
   readonly userHome?: string;
 }
 
+/** `agentDirs`: the directories of permanent agents, which have prompt files of their own. */
 export const commandPolicy =
   ({ config, paths, env, userHome = homedir() }: PolicyParts) =>
-  (places: Places, access: WorkspaceAccess = "rw"): CommandPolicy => {
+  (places: Places, access: WorkspaceAccess = "rw", agentDirs: readonly string[] = []): CommandPolicy => {
     const { workingDir, readDirs = [], writeDirs = [], quota } = places;
     const { roots, files, directories } = guardedFilesOf(config, paths);
     const isOwner = quota === undefined;
@@ -35,9 +36,10 @@ export const commandPolicy =
     const granted = isOwner ? [workingDir, ...writeDirs] : [workingDir];
     const writable = access === "rw" ? granted : [];
     const shown = access === "none" ? [] : [...granted, ...readDirs, ...(isOwner ? [] : writeDirs)];
-    const prompts = isOwner
-      ? [workingDir, ...roots].flatMap((root) => [...files, ...directories, HOOKS].map((name) => join(root, name)))
-      : [];
+    const prompted = isOwner ? [workingDir, ...roots, ...agentDirs] : [workingDir];
+    const prompts = [...new Set(prompted)].flatMap((root) =>
+      [...files, ...directories, HOOKS].map((name) => join(root, name)),
+    );
     return {
       writable,
       readable: [...programPaths(env.PATH), ...shown, ...more],

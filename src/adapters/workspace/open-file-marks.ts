@@ -1,15 +1,18 @@
 /**
  * Keeps the marks of files in `untrusted-files.jsonl` of the home: a line for each path and content, appended and flushed
- * before the file is written. A crash in between leaves a mark without its file, which means nothing (M32). The file is read with
- * its first use; one process has the home at a time (M7).
+ * before the file is written. A crash in between leaves a mark without its file, which means nothing (M32). What a command will write is
+ * not known before: its directories are under suspicion until it has ended. The file is read with its first use; one process has the home
+ * at a time (M7).
  */
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { open, rename } from "node:fs/promises";
+import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { open, readFile, rename } from "node:fs/promises";
 import { join, sep } from "node:path";
+import { z } from "zod";
 import { FILE_MODE, type HomePaths } from "../../config/paths.ts";
 import type { FileMarks } from "../tools/files/file-marks.ts";
 import { writeQueues } from "../tools/files/write-queues.ts";
+import { changedSince, isChangedSince } from "./changed-since.ts";
 
 export const marksFile = ({ home }: Pick<HomePaths, "home">): string => join(home, "untrusted-files.jsonl");
 
@@ -18,64 +21,143 @@ const MAX_VERSIONS = 8;
 /** The file is written again when it has this many lines more than it needs. */
 const SPARE_LINES = 200;
 
-const digestOf = (content: string): string => createHash("sha256").update(content).digest("hex");
+const digestOf = (content: string | Buffer): string => createHash("sha256").update(content).digest("hex");
 const lineOf = (path: string, sha256: string): string => `${JSON.stringify({ path, sha256 })}\n`;
 
 type Known = Map<string, string[]>;
 
+/** Directories that a command writes to while such text is in context. */
+interface Suspicion {
+  readonly id: string;
+  readonly roots: readonly string[];
+  readonly since: number;
+}
+
+interface Marks {
+  readonly known: Known;
+  readonly suspicions: Map<string, Suspicion>;
+  lines: number;
+}
+
 export function openFileMarks(paths: Pick<HomePaths, "home">): FileMarks {
   const file = marksFile(paths);
   const exclusive = writeQueues().of(file);
-  let known: Known | undefined;
-  let lines = 0;
-  const read = (): Known => {
-    if (known) return known;
-    const found = readMarks(file);
-    known = found.known;
-    lines = found.lines;
-    return known;
+  let marks: Marks | undefined;
+  const read = (): Marks => {
+    marks ??= readMarks(file);
+    return marks;
   };
   return {
-    has: (path, content) => read().get(path)?.includes(digestOf(content)) ?? false,
-    knows: (path) => read().has(path) || [...read().keys()].some((one) => one.startsWith(`${path}${sep}`)),
+    has(path, content) {
+      const { known, suspicions } = read();
+      if (known.get(path)?.includes(digestOf(content))) return true;
+      return [...suspicions.values()].some(
+        ({ roots, since }) => roots.some((root) => isBelow(root, path)) && isChangedSince(path, since),
+      );
+    },
+    knows(path) {
+      const { known, suspicions } = read();
+      if (known.has(path) || [...known.keys()].some((one) => isBelow(path, one))) return true;
+      const near = [...suspicions.values()].filter(({ roots }) =>
+        roots.some((root) => root === path || isBelow(root, path) || isBelow(path, root)),
+      );
+      return near.some(({ since }) => !isPlainFile(path) || isChangedSince(path, since));
+    },
     get isEmpty() {
-      return read().size === 0;
+      return read().known.size === 0 && read().suspicions.size === 0;
     },
     add: (path, content) =>
       exclusive(async () => {
-        const marks = read();
-        const digest = digestOf(content);
-        // The latest last: the oldest versions are the ones that are given up.
-        const versions = (marks.get(path) ?? []).filter((one) => one !== digest);
-        if (versions.length < (marks.get(path)?.length ?? 0) && marks.get(path)?.at(-1) === digest) return;
-        await append(file, lineOf(path, digest));
-        lines += 1;
-        marks.set(path, [...versions, digest].slice(-MAX_VERSIONS));
-        if (lines > countOf(marks) * 2 + SPARE_LINES) lines = await rewrite(file, marks);
+        await addAll(file, read(), [[path, digestOf(content)]]);
+        await shorten(file, read());
+      }),
+    suspect: (id, roots, since) =>
+      exclusive(async () => {
+        const { suspicions } = read();
+        await append(file, suspicionLine({ id, roots, since }));
+        suspicions.set(id, { id, roots, since });
+      }),
+    settle: (id) =>
+      exclusive(async () => {
+        const { suspicions } = read();
+        const found = suspicions.get(id);
+        if (!found) return;
+        const { paths: changed, isComplete } = await changedSince(found.roots, found.since);
+        const added: [string, string][] = [];
+        for (const path of changed) {
+          const bytes = await readFile(path).catch(() => undefined);
+          if (bytes) added.push([path, digestOf(bytes)]);
+        }
+        await addAll(file, read(), added);
+        // Of a directory with too many files everything that was changed since stays marked.
+        if (!isComplete) return;
+        await append(file, settledLine(id));
+        suspicions.delete(id);
+        await shorten(file, read());
       }),
   };
+}
+
+const isBelow = (root: string, path: string): boolean => path.startsWith(`${root}${sep}`);
+
+function isPlainFile(path: string): boolean {
+  try {
+    return lstatSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+async function addAll(file: string, marks: Marks, added: readonly (readonly [string, string])[]): Promise<void> {
+  const fresh = added.filter(([path, digest]) => marks.known.get(path)?.at(-1) !== digest);
+  if (fresh.length === 0) return;
+  await append(file, fresh.map(([path, digest]) => lineOf(path, digest)).join(""));
+  for (const [path, digest] of fresh) {
+    // The latest last: the oldest versions are the ones that are given up.
+    const versions = (marks.known.get(path) ?? []).filter((one) => one !== digest);
+    marks.known.set(path, [...versions, digest].slice(-MAX_VERSIONS));
+  }
+  marks.lines += fresh.length;
+}
+
+async function shorten(file: string, marks: Marks): Promise<void> {
+  if (marks.lines > countOf(marks.known) * 2 + SPARE_LINES) marks.lines = await rewrite(file, marks);
 }
 
 const countOf = (known: Known): number => [...known.values()].reduce((sum, { length }) => sum + length, 0);
 
 /** A line that cannot be read is skipped: the last one may be torn. Throws if the file exists and cannot be read. */
-function readMarks(file: string): { readonly known: Known; readonly lines: number } {
+function readMarks(file: string): Marks {
   const known: Known = new Map();
+  const suspicions = new Map<string, Suspicion>();
   const texts = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
   for (const text of texts) {
-    const { path, sha256 } = parsed(text);
-    if (path === undefined || sha256 === undefined) continue;
-    known.set(path, [...(known.get(path) ?? []).filter((one) => one !== sha256), sha256].slice(-MAX_VERSIONS));
+    const line = parsed(text);
+    if (!line) continue;
+    if ("suspect" in line) suspicions.set(line.suspect, { id: line.suspect, roots: line.roots, since: line.since });
+    else if ("settled" in line) suspicions.delete(line.settled);
+    else {
+      const { path, sha256 } = line;
+      known.set(path, [...(known.get(path) ?? []).filter((one) => one !== sha256), sha256].slice(-MAX_VERSIONS));
+    }
   }
-  return { known, lines: texts.length };
+  return { known, suspicions, lines: texts.length };
 }
 
-function parsed(line: string): { readonly path?: string; readonly sha256?: string } {
+const lineSchema = z.union([
+  z.object({ path: z.string(), sha256: z.string() }),
+  z.object({ suspect: z.string(), roots: z.array(z.string()), since: z.number() }),
+  z.object({ settled: z.string() }),
+]);
+
+const suspicionLine = ({ id, roots, since }: Suspicion): string => `${JSON.stringify({ suspect: id, roots, since })}\n`;
+const settledLine = (id: string): string => `${JSON.stringify({ settled: id })}\n`;
+
+function parsed(line: string): z.infer<typeof lineSchema> | undefined {
   try {
-    const { path, sha256 } = JSON.parse(line) as Record<string, unknown>;
-    return typeof path === "string" && typeof sha256 === "string" ? { path, sha256 } : {};
+    return line === "" ? undefined : lineSchema.safeParse(JSON.parse(line)).data;
   } catch {
-    return {};
+    return undefined;
   }
 }
 
@@ -91,9 +173,12 @@ async function append(file: string, line: string): Promise<void> {
 }
 
 /** Replaces the file by one without repetitions, and without files that no longer exist. Returns its number of lines. */
-async function rewrite(file: string, known: Known): Promise<number> {
+async function rewrite(file: string, { known, suspicions }: Marks): Promise<number> {
   for (const path of known.keys()) if (!existsSync(path)) known.delete(path);
-  const lines = [...known].flatMap(([path, digests]) => digests.map((digest) => lineOf(path, digest)));
+  const lines = [
+    ...[...known].flatMap(([path, digests]) => digests.map((digest) => lineOf(path, digest))),
+    ...[...suspicions.values()].map(suspicionLine),
+  ];
   const handle = await open(`${file}.tmp`, "w", FILE_MODE);
   try {
     await handle.writeFile(lines.join(""));

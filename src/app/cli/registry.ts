@@ -60,6 +60,10 @@ export const REGISTRY: Registry = {
     summary: "list, add and remove rules; try a call, explain a denial",
     load: async () => (await import("./commands/permissions.ts")).permissionsCommand,
   },
+  changes: {
+    summary: "list, show and undo changes of prompt files, notes and the configuration",
+    load: async () => (await import("./commands/changes.ts")).changesCommand,
+  },
   pair: {
     summary: "let people and groups in who write to your bots",
     load: async () => (await import("./commands/pair.ts")).pairCommand,

@@ -3,6 +3,7 @@ import { exactPart, keyPart } from "../../core/agent/session-key.ts";
 import { isAgentId } from "../../core/ids.ts";
 import { AgentHandle } from "./agent-handle.ts";
 import { type Approvals, approvalsOf } from "./approvals-resource.ts";
+import { type Changes, changesOf } from "./changes-resource.ts";
 import { EngineApi } from "./engine-api.ts";
 import { eventsOf, type OnEvent, onEvent, type TreeEvent } from "./engine-events.ts";
 import type { StreamOptions } from "./event-stream.ts";
@@ -67,6 +68,8 @@ export interface RookeryClient {
   readonly people: People;
   /** Rules: what agents may do without asking, what asks, what never happens. */
   readonly permissions: Permissions;
+  /** Changes of prompt files, notes, skills and the configuration. */
+  readonly changes: Changes;
   readonly budgets: Budgets;
   /** Files of people. */
   readonly files: Files;
@@ -111,6 +114,7 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
     swarm: swarmsOf(api),
     people: peopleOf(api),
     permissions: permissionsOf(api),
+    changes: changesOf(api),
     budgets: budgetsOf(api),
     files: filesOf(api),
     search: searchOf(api),

@@ -1,4 +1,5 @@
 /** Builds what handlers work with, for every surface of one engine: the HTTP port, the control socket, or a command. */
+import type { FileChanges } from "../../adapters/workspace/changes/file-changes.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import { hostZone } from "../../core/zoned-time.ts";
@@ -24,6 +25,8 @@ const DAY_MS = 24 * 3_600_000;
 export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "remoteNodes" | "memory"> & {
   /** Whether nodes share the store. Default: whether it knows the others. */
   readonly isShared?: boolean;
+  /** Absent: this engine has no files of its own. */
+  readonly changes?: FileChanges;
 };
 
 export interface ContextOptions {
@@ -69,6 +72,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     memory: node.memory,
     tokens,
     logins,
+    changes: node.changes,
     limiter: new UsageLimiter(ports, {
       limits: () => config().gateway.limits,
       dayOf: (at) => dayIn(at, config().session.timeZone ?? hostZone()),

@@ -317,6 +317,22 @@ const TABLE: Readonly<Record<string, Row>> = {
       effects: auditRows("permission.add"),
     }),
   },
+  "/api/changes": {
+    elsewhere: "same effect again",
+    prepare: async () => ({
+      path: "/api/changes",
+      body: { file: "workspace/USER.md", text: "She lives in Bern.\n" },
+      effects: async () => (await kit.changes.list({ limit: 10 })).length,
+    }),
+  },
+  "/api/changes/:change/undo": {
+    elsewhere: "same effect again",
+    async prepare() {
+      await kit.changes.write("workspace/USER.md", "one\n", { by: { person: "owner", surface: "api" } });
+      const effects = async () => (await kit.changes.list({ limit: 10 })).length - 1;
+      return { path: "/api/changes/1/undo", effects };
+    },
+  },
   "/api/permissions/test": {
     elsewhere: "same effect again",
     prepare: async () => ({ path: "/api/permissions/test", body: { call: "exec(ls)" }, effects: async () => 1 }),

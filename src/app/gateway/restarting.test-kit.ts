@@ -2,18 +2,20 @@
  * A gateway over a test engine: real HTTP, a store in memory that outlives restarts, a virtual clock, and a kill after any
  * commit. A killed process gets no answer of the store, so its requests never end; the client gives them up.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lastText, type Script, stall } from "../../../test/kit/model.ts";
 import type { TestProcess } from "../../../test/kit/process.ts";
 import { type Config, configSchema } from "../../config/config-schema.ts";
+import { homePaths } from "../../config/paths.ts";
 import { defined } from "../../core/defined.ts";
 import type { Scope } from "../../core/rights/scope.ts";
 import type { Change } from "../../core/store/change.ts";
 import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
 import { TriggerTestEngine } from "../../engine/triggers/triggers.test-kit.ts";
+import { nodeChanges } from "../node/node-changes.ts";
 import { askHttp, openGateway, ROOT_TOKEN, type TestRequest, type TestResponse } from "./gateway.test-kit.ts";
 import type { Port } from "./open-port.ts";
 
@@ -30,6 +32,11 @@ export class RestartingGateway {
   readonly world: TriggerTestEngine;
   readonly config: Config;
   readonly home = mkdtempSync(join(tmpdir(), "rookery-restarting-"));
+  readonly changes = nodeChanges({
+    config: configSchema.parse({}),
+    paths: homePaths(this.home),
+    clock: { now: () => 0 },
+  });
   /** How often the configuration was read again. */
   reloads = 0;
   gateway!: Port;
@@ -51,6 +58,7 @@ export class RestartingGateway {
     const system = { budgets: budgetsOf(config) };
     const world = await TriggerTestEngine.open({ script: options.script ?? script, children: true, triggers, system });
     const kit = new RestartingGateway(world, config);
+    mkdirSync(join(kit.home, "workspace"));
     await kit.#serve();
     return kit;
   }
@@ -70,6 +78,7 @@ export class RestartingGateway {
         ports: this.engine.ports(this.#life),
         triggers: this.world.triggers,
         remoteNodes: undefined,
+        changes: this.changes,
       },
       config: () => this.config,
       reload: async () => {

@@ -193,6 +193,28 @@ const METHODS: Readonly<Record<string, Case>> = {
     await r.permissions.remove("exec(rm *)");
     expect((await r.permissions.list()).items).toEqual([]);
   },
+  "changes.write": async (r, n) => {
+    const tried = await r.changes.write("workspace/USER.md", `${n}\n`, { dryRun: true });
+    expect(tried).toMatchObject({ kind: "prompt", diff: expect.stringContaining(`+${n}`) });
+    expect(tried.id).toBeUndefined();
+    expect(await r.changes.write("workspace/USER.md", `${n}\n`, { why: "a test" })).toMatchObject({ state: "done" });
+    await expect(r.changes.write("notes.txt", "x")).rejects.toMatchObject({ code: "invalid_input" });
+  },
+  "changes.file": async (r, n) => expect(await r.changes.file("workspace/USER.md")).toMatchObject({ text: `${n}\n` }),
+  "changes.list": async (r) =>
+    expect((await r.changes.list({ kind: "prompt" })).items[0]).toMatchObject({
+      why: "a test",
+      by: { person: "owner" },
+    }),
+  "changes.get": async (r, n) => {
+    const [last] = (await r.changes.list()).items;
+    expect((await r.changes.get(last?.id ?? 0)).diff).toContain(`+${n}`);
+    await expect(r.changes.get(99_999)).rejects.toMatchObject(nothingThere);
+  },
+  "changes.undo": async (r) => {
+    const [last] = (await r.changes.list()).items;
+    expect(await r.changes.undo(last?.id ?? 0)).toMatchObject({ undoes: last?.id });
+  },
   "permissions.explain": (r) => expect(r.permissions.explain("nothing")).rejects.toMatchObject(nothingThere),
   "people.add": async (r, n) => {
     expect(await r.people.add({ id: n, accounts: [`telegram:${n}`] })).toMatchObject({ id: n, role: "guest" });

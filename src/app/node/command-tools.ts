@@ -1,22 +1,26 @@
 /** The tools for commands in a node: the sandbox of this machine, the processes of its home, and who ends them. */
+import { resolve } from "node:path";
 import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import { commandEnvironment } from "../../adapters/system/command-environment.ts";
 import type { ExecDeps } from "../../adapters/tools/exec/exec-deps.ts";
 import { execTools } from "../../adapters/tools/exec/exec-tools.ts";
 import { hidesSecrets } from "../../adapters/tools/exec/output-text.ts";
-import { ProcessKeeper } from "../../adapters/tools/exec/process-keeper.ts";
+import { type EndedProcess, ProcessKeeper } from "../../adapters/tools/exec/process-keeper.ts";
 import { Processes } from "../../adapters/tools/exec/processes.ts";
 import { realDisk } from "../../adapters/tools/files/disk.ts";
 import { commandPolicy } from "../../adapters/workspace/command-policy.ts";
+import { profileWorkspaces } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { type HomePaths, processDirectory } from "../../config/paths.ts";
+import { cutText } from "../../core/cut-text.ts";
 import { DeniedError } from "../../core/errors.ts";
 import { everyone } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool } from "../../core/ports/tool.ts";
+import type { PostRequest } from "../../engine/agents/message-ingress.ts";
 import { type ConfiguredRules, configuredRules } from "../../engine/rights/configured-rules.ts";
 import type { RunEvents } from "../../engine/runtime/run-events.ts";
 
@@ -27,6 +31,8 @@ export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks"> {
   readonly events: Pick<RunEvents, "listenToEnds">;
   /** The people that these are now: an account belongs to a person. */
   people(ids: readonly PersonId[]): Promise<readonly PersonId[]>;
+  /** Posts a message, once for each key. */
+  post(request: PostRequest): Promise<unknown>;
   readonly nodeName: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -41,8 +47,13 @@ export function commandTools(parts: CommandParts): CommandTools {
   const { config, paths, ports, events, env, placesOf, marks, people, nodeName } = parts;
   const { clock, store, log } = ports;
   const sandbox = sandboxOf(config);
-  const processes = new Processes({ directory: processDirectory(paths), clock, sandbox: sandbox.get });
-  const keeper = new ProcessKeeper({ processes, clock, log, store });
+  const processes = new Processes({
+    directory: processDirectory(paths),
+    clock,
+    sandbox: sandbox.get,
+    limits: () => config.sandbox,
+  });
+  const keeper = new ProcessKeeper({ processes, clock, log, store, marks, tell: teller(parts.post) });
   const unlisten = events.listenToEnds(({ agentId }) => void keeper.check(agentId));
   void keeper.start();
   const rules = configuredRules(config);
@@ -52,7 +63,8 @@ export function commandTools(parts: CommandParts): CommandTools {
   const tools = execTools({
     ...{ processes, marks, placesOf, secret },
     disk: realDisk,
-    policyOf: async ({ profile }, places) => policyFor(places, rules.workspaceAccessOf(profile)),
+    policyOf: async ({ profile }, places) =>
+      policyFor(places, rules.workspaceAccessOf(profile), await permanentDirs(store, profileWorkspaces(config, paths))),
     hostOf: hostOf(rules, people, nodeName),
     environment: () => commandEnvironment(env),
     settings: () => ({ ...config.sandbox, secrets: Object.keys(config.sandbox.secrets) }),
@@ -68,6 +80,38 @@ export function commandTools(parts: CommandParts): CommandTools {
     },
   };
 }
+
+/** The end of a process is told for those for whom its run worked. What their text has started stays marked. */
+const teller =
+  (post: CommandParts["post"]) =>
+  async ({ info, state, agent, run }: EndedProcess): Promise<void> => {
+    const how = state.is === "ended" ? `ended with exit code ${state.code}` : "ended without an exit code";
+    const text = `Your process ${info.id} (${oneLine(info.command)}) has ${how}. Use process to read its output.`;
+    await post({
+      to: { agentId: agent.id },
+      body: { kind: "system", text },
+      key: `process:${info.id}`,
+      behalf: run?.body.behalf,
+      delivery: run?.body.delivery,
+    });
+  };
+
+const oneLine = (command: string): string => cutText(command.replace(/\p{Cc}/gu, " "), 200);
+
+/** Where permanent agents have prompt files of their own. */
+async function permanentDirs(
+  store: Pick<Ports["store"], "agentsOfKind">,
+  workspaceOf: (profile: string) => string,
+): Promise<readonly string[]> {
+  const permanents = await store.agentsOfKind("permanent", { limit: MAX_PERMANENTS });
+  return permanents.flatMap(({ descriptor, profile }) =>
+    descriptor.type === "permanent" && descriptor.workspaceDir !== undefined
+      ? [resolve(workspaceOf(profile), descriptor.workspaceDir)]
+      : [],
+  );
+}
+
+const MAX_PERMANENTS = 500;
 
 /** Where a command runs, as the settings of its agent say in a run for these people. */
 const hostOf =

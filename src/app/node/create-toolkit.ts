@@ -6,6 +6,7 @@ import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts"
 import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
 import type { OwnerReader } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
+import type { KeepsChanges } from "../../adapters/tools/files/file-changes.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
 import { type StoredFiles, storedFiles } from "../../adapters/tools/files/stored-files.ts";
@@ -20,7 +21,7 @@ import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts"
 import { type ChangingTools, toolHost } from "../../adapters/tools/tool-host.ts";
 import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
-import { callSurroundings, type SurroundingsOf } from "../../adapters/workspace/call-surroundings.ts";
+import { callSurroundings, previews, type SurroundingsOf } from "../../adapters/workspace/call-surroundings.ts";
 import { isMarkedFile } from "../../adapters/workspace/marked-file.ts";
 import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
 import { rulePlaces } from "../../adapters/workspace/rule-places.ts";
@@ -73,6 +74,8 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   readonly directory?: Directory;
   /** Files that came with messages. Absent: there are none. */
   readonly stored?: StoredFiles;
+  /** Keeps changes of prompt files and notes. Absent: nothing is kept. */
+  readonly changes?: KeepsChanges;
   /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
   /** The tools of MCP servers. */
@@ -113,7 +116,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
   );
   const all = [
     currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
-    ...fileTools({ placesOf, personOf: whose("now"), marks, stored: options.stored }),
+    ...fileTools({ placesOf, personOf: whose("now"), marks, changes: options.changes, stored: options.stored }),
     ...(commands?.tools ?? []),
     ...(options.memory
       ? [
@@ -153,7 +156,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       await rights.refresh();
       return promptOf(agent, contextWindow);
     },
-    surroundingsOf: callSurroundings(workspaceOf, () => commandEnvironment(process.env)),
+    surroundingsOf: callSurroundings(workspaceOf, () => commandEnvironment(process.env), previews(tools)),
     async close() {
       await options.mcp?.close();
       await commands?.close();
@@ -178,6 +181,7 @@ export interface NodeToolkitParts {
   readonly subagents: SubagentSettings;
   readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
   readonly marks?: FileMarks;
+  readonly changes?: KeepsChanges;
   readonly tools?: ToolHost;
   readonly nodeName?: string;
   readonly search?: SearchIndex;
@@ -213,6 +217,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     store,
     directory: parts.system.directory,
     marks: parts.marks,
+    changes: parts.changes,
     stored: parts.system.files && storedFiles(store, parts.system.files),
     systemAgents,
     tools,
@@ -239,6 +244,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
           commandTools({
             ...{ ...files, config, paths, ports, events: parts.system.events, env: parts.env ?? process.env },
             nodeName: parts.nodeName ?? "",
+            post: (request) => parts.system.post(request),
             async people(ids) {
               const now = await parts.system.directory.now();
               return ids.map((id) => now.standing(id).person);

@@ -6,6 +6,7 @@ import { sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
 import { diskFileStore } from "../../adapters/system/disk-file-store.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import { systemIds } from "../../adapters/system/system-ids.ts";
+import type { FileChanges } from "../../adapters/workspace/changes/file-changes.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import { InvariantError, StoreUnreadableError } from "../../core/errors.ts";
@@ -16,6 +17,7 @@ import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import type { CommandParts } from "../../engine/commands/chat-command.ts";
 import { Triggers } from "../../engine/triggers/triggers.ts";
 import { jobProblem } from "./job-problem.ts";
+import { nodeChanges } from "./node-changes.ts";
 import { openFiles } from "./open-files.ts";
 
 export interface IdleEngineOptions {
@@ -34,6 +36,7 @@ export interface IdleEngine {
   readonly remoteNodes: undefined;
   /** Whether nodes share the store: then it holds the tokens. */
   readonly isShared: boolean;
+  readonly changes: FileChanges;
   close(): Promise<void>;
 }
 
@@ -71,6 +74,7 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
     triggers,
     remoteNodes: undefined,
     isShared,
+    changes: nodeChanges({ ...options, clock }),
     async close() {
       await agents.drain();
       await store.close();

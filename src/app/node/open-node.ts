@@ -17,6 +17,7 @@ import { systemIds } from "../../adapters/system/system-ids.ts";
 import type { Telemetry } from "../../adapters/system/telemetry.ts";
 import type { RunningWatchdog } from "../../adapters/system/watchdog/start-watchdog.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
+import type { FileChanges } from "../../adapters/workspace/changes/file-changes.ts";
 import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
 import { personNotes } from "../../adapters/workspace/person-notes.ts";
 import { makeWorkspaces } from "../../adapters/workspace/workspaces.ts";
@@ -49,6 +50,7 @@ import { engineOptions, retentionLimits, subagentOptions } from "./engine-option
 import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
 import { type LinkedAccounts, linkedAccounts } from "./linked-accounts.ts";
 import { type LiveConfig, liveConfigOf } from "./live-config.ts";
+import { nodeChanges } from "./node-changes.ts";
 import { openFiles } from "./open-files.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
 import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
@@ -93,6 +95,8 @@ export interface RookeryNode {
   startTriggers(): Promise<void>;
   /** Posts the messages of the jobs that are due now. For a process that exits. */
   fireDueJobs(): Promise<void>;
+  /** The changes of prompt files, notes, skills and the configuration. */
+  readonly changes: FileChanges;
   readonly rebuilt: NodeStore["rebuilt"];
   /** Search over conversations and notes. Absent on a store of the program. */
   readonly memory?: MemorySearch;
@@ -133,6 +137,7 @@ interface Parts {
   readonly subagents: SubagentSettings;
   readonly system: AgentSystem;
   readonly marks: FileMarks;
+  readonly changes: FileChanges;
   readonly configured: ConfiguredConnectors;
 }
 
@@ -172,6 +177,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       agents: system,
       triggers: triggers.triggers,
       ports,
+      changes: parts.changes,
       rebuilt: opened.rebuilt,
       memory: opened.search && { index: opened.search, notesOf: personNotes(config, paths) },
       remoteNodes: opened.shared?.cluster.remoteNodes,
@@ -219,6 +225,7 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
   const leaseMs = opened.shared?.leaseMs;
   // One for all readers and writers: it is read once, and then kept in memory.
   const marks = openFileMarks(paths);
+  const changes = nodeChanges({ config, paths, clock, env });
   const ownPorts = { clock, ids, log, store };
   const connectors = connectorsOf(base, { clock, ids });
   const triggers = openTriggers({
@@ -265,18 +272,18 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
       commands: commandParts({ config, paths, clock, models, cron: triggers.triggers.cron, modelGiven }),
     }),
   );
-  return { ports, models, triggers, toolkit, systemAgents, subagents, system, marks, configured };
+  return { ports, models, triggers, toolkit, systemAgents, subagents, system, marks, changes, configured };
 }
 
 /** Ties the parts together that need each other. */
 function connect({ options, config, opened, telemetry }: Base, parts: Parts, live: LiveConfig): void {
-  const { ports, triggers, toolkit, systemAgents, subagents, system, marks } = parts;
+  const { ports, triggers, toolkit, systemAgents, subagents, system, marks, changes } = parts;
   toolkit.connect(async () => {
     const { createNodeToolkit } = await import("./create-toolkit.ts");
     const { paths, tools, moreTools, env } = options;
     return live.building(() =>
       createNodeToolkit({
-        ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools, marks, env },
+        ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools, marks, changes, env },
         nodeName: opened.nodeName,
         search: opened.search,
         triggers: triggers.triggers,

@@ -8,6 +8,8 @@ export const sandboxDefaults = {
   read: [] as readonly string[],
   timeoutSeconds: 120,
   maxTimeoutSeconds: 3_600,
+  memoryMb: 4_096,
+  processes: 512,
 } as const;
 
 export const sandboxSchema = section({
@@ -25,4 +27,8 @@ export const sandboxSchema = section({
   timeoutSeconds: wholeNumber(1, 86_400).default(sandboxDefaults.timeoutSeconds),
   /** The most that a call can ask for. */
   maxTimeoutSeconds: wholeNumber(1, 86_400).default(sandboxDefaults.maxTimeoutSeconds),
+  /** How much memory a command may use with everything that it has started. */
+  memoryMb: wholeNumber(16, 1_048_576).default(sandboxDefaults.memoryMb),
+  /** How many processes a command may have. */
+  processes: wholeNumber(8, 100_000).default(sandboxDefaults.processes),
 }).prefault({});

@@ -37,6 +37,8 @@ export interface Tool<Input = unknown> {
   effects?(input: Input, context: EffectContext): Promise<readonly Effect[]> | readonly Effect[];
   /** Whether a person must say yes to this call although the rights allow it. If it throws, it must. It only reads. */
   needsYes?(input: Input, context: EffectContext): Promise<boolean> | boolean;
+  /** What a person who is asked about the call reads instead of its arguments: the difference it makes. A yes covers exactly that. It only reads. */
+  preview?(input: Input, agent: AgentRecord): Promise<string | undefined>;
   /**
    * Failures may be thrown or returned as an error; both are a result the model sees. `SuspendedError`: nothing has happened
    * yet, the run is paused and the call is made again.

@@ -6,26 +6,28 @@ import { trimCharsEnd } from "../trim-chars.ts";
 import { namesOf } from "./rule.ts";
 
 const FILES = new Set(
-  ["AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md", "IDENTITY.md", "BOOTSTRAP.md", "HEARTBEAT.md", "TASK.md"].map(plain),
+  ["AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md", "IDENTITY.md", "BOOTSTRAP.md", "HEARTBEAT.md", "TASK.md"].map(
+    plainName,
+  ),
 );
-const DIRECTORIES = new Set(["cron", "heartbeat"].map(plain));
+const DIRECTORIES = new Set(["cron", "heartbeat"].map(plainName));
 
 /** Names that some file system treats as equal are equal here. */
-function plain(name: string): string {
+export function plainName(name: string): string {
   const visible = name.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
   return trimCharsEnd(visible.toUpperCase().toLowerCase(), ". ");
 }
 
 /** `workspace`: where the directories of tasks are looked for. */
 export function isPromptFile(path: string, workspace = "/"): boolean {
-  const names = namesOf(path).map(plain);
-  const root = namesOf(workspace).map(plain);
+  const names = namesOf(path).map(plainName);
+  const root = namesOf(workspace).map(plainName);
   const inside = root.every((name, at) => name === names[at]) ? names.slice(root.length) : names;
   return inside.some((name) => FILES.has(name)) || DIRECTORIES.has(inside[0] ?? "");
 }
 
 /** Whether a rule speaks of this file by its name: a rule for all files is no yes to this one. */
 export const namesFile = (rule: string, path = ""): boolean => {
-  const name = plain(namesOf(path).at(-1) ?? "");
-  return name !== "" && plain(rule).includes(name);
+  const name = plainName(namesOf(path).at(-1) ?? "");
+  return name !== "" && plainName(rule).includes(name);
 };

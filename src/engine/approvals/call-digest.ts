@@ -12,13 +12,15 @@ export interface Surroundings {
   readonly environment?: readonly string[];
   /** Hashes of existing files that the arguments name, by the argument. */
   readonly files?: Readonly<Record<string, string>>;
+  /** What people are shown instead of the arguments. */
+  readonly preview?: string;
 }
 
 export function digestOf(
   { name, arguments: given }: CallRecord,
-  { directory, environment, files }: Surroundings,
+  { directory, environment, files, preview }: Surroundings,
 ): string {
-  const whole = { tool: name, arguments: given, directory, environment: environment?.toSorted(), files };
+  const whole = { tool: name, arguments: given, directory, environment: environment?.toSorted(), files, preview };
   return createHash("sha256").update(JSON.stringify(whole, sorted)).digest("hex");
 }
 

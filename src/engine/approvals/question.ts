@@ -45,14 +45,17 @@ export function questionOf({ agent, run, at, dueAt, uuid }: Asking, held: HeldCa
   };
 }
 
-function promptOf({ judged: { call, decision }, files, behalf }: HeldCall): string {
-  const args = cutText(JSON.stringify(call.arguments, undefined, 2), MAX_SHOWN);
+function promptOf({ judged: { call, decision }, files, preview, behalf }: HeldCall): string {
+  const args = shown(preview ?? JSON.stringify(call.arguments, undefined, 2));
   const covered =
     files.length === 0
       ? "No file is covered: the contents of files may change before the call."
       : `The contents of ${files.join(", ")} are covered. Other files are not.`;
   return `${call.name} for ${behalf.person} (${decision.reason}):\n${args}\n${covered}`;
 }
+
+const shown = (text: string): string =>
+  text.length <= MAX_SHOWN ? text : `${cutText(text, MAX_SHOWN)}\n[cut: ${text.length} characters in all]`;
 
 /** What the person who decides reads, wherever that is. */
 export const questionText = ({ id, prompt, dueAt }: NewApproval): string =>

@@ -25,6 +25,8 @@ export interface HeldCall {
   readonly judged: JudgedCall;
   readonly digest: string;
   readonly files: readonly string[];
+  /** What people are shown instead of the arguments. */
+  readonly preview?: string;
   readonly behalf: Behalf;
   /** Its question, if it was asked already. */
   readonly approval?: ApprovalId;
@@ -55,7 +57,8 @@ export async function settleAsked(
   const digest = digestOf(call, surroundings);
   const found = await knownFor(ports, agent, call, behalf, digest);
   const known = found && taken.has(found.id) ? undefined : found;
-  const held = { judged, digest, files: Object.keys(surroundings.files ?? {}), behalf, approval: known?.id };
+  const { files = {}, preview } = surroundings;
+  const held = { judged, digest, files: Object.keys(files), preview, behalf, approval: known?.id };
   const settled = known ? settledBy(known, call, digest, ports.clock.now()) : undefined;
   if (settled) return settled;
   if (call.approval !== undefined && !found) {

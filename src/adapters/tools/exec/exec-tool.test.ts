@@ -4,13 +4,16 @@ import type { AddressInfo } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { OWNER } from "../../../core/people/person.ts";
 import { bwrapSandbox } from "../../sandbox/bwrap-sandbox.ts";
 import { openSandbox } from "../../sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { srtSandbox } from "../../sandbox/srt-sandbox.ts";
+import { openFileMarks } from "../../workspace/open-file-marks.ts";
 import { type CommandWorld, commandWorld, SECRET } from "./exec.test-kit.ts";
 import { processesOf } from "./process-identity.ts";
 import { Processes } from "./processes.ts";
+import { settleFiles } from "./settle-files.ts";
 
 // The runtime puts a socket there. A sandbox has a /dev of its own.
 process.env.TMPDIR = "/tmp";
@@ -86,6 +89,71 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
   it("keeps prompt files read-only", async () => {
     await sh("echo evil > SOUL.md; rm -f SOUL.md; mv SOUL.md x; ln -sf x SOUL.md; cp /dev/null SOUL.md");
     expect(readFileSync(join(world.workspace, "SOUL.md"), "utf8")).toBe("kind");
+  });
+
+  it("makes no prompt file either: what it makes under such a name is set aside, also in the background", async () => {
+    const { text } = await sh("echo evil > AGENTS.md; mkdir cron; echo evil > cron/TASK.md; echo fine > plain.md");
+    expect(text).toContain("AGENTS.md, cron: only a reviewed change makes such a file");
+    expect(readdirSync(world.workspace)).toEqual(
+      expect.arrayContaining(["AGENTS.md.proposed", "cron.proposed", "plain.md"]),
+    );
+    expect(existsSync(join(world.workspace, "AGENTS.md")) || existsSync(join(world.workspace, "cron"))).toBe(false);
+    const id = /process (\w+)/.exec((await sh("echo evil > TOOLS.md", { background: true })).text)?.[1] as string;
+    await world.call("process", { action: "wait", id, seconds: 20 });
+    const known = await world.processes.find(world.agent.id, id);
+    if (known) expect(await settleFiles(world.deps.marks, known)).toEqual([join(world.workspace, "TOOLS.md")]);
+    await world.call("process", { action: "stop", id });
+  });
+
+  it("marks what it writes while untrusted text is in context, and nothing else (M32)", async () => {
+    const { marks } = world.deps;
+    writeFileSync(join(world.workspace, "old.txt"), "old\n");
+    writeFileSync(join(world.workspace, "kept.txt"), "kept\n");
+    // Files that were changed within a second before its start cannot be told apart.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const behalf = { person: OWNER, untrusted: true } as const;
+    await world.call("exec", { command: "echo obey > new.txt; mkdir d; mv old.txt d/moved.txt" }, { behalf });
+    expect(marks.has(join(world.workspace, "new.txt"), "obey\n")).toBe(true);
+    expect(marks.has(join(world.workspace, "d/moved.txt"), "old\n")).toBe(true);
+    expect(marks.has(join(world.workspace, "kept.txt"), "kept\n")).toBe(false);
+    // Someone else's version has no mark.
+    expect(marks.has(join(world.workspace, "new.txt"), "mine\n")).toBe(false);
+  });
+
+  it("marks what a background command writes while it runs, and after a crash until it is looked at", async () => {
+    const behalf = { person: OWNER, untrusted: true } as const;
+    const command = "read line; echo obey > later.txt; read line";
+    const { text } = await world.call("exec", { command, background: true }, { behalf });
+    const id = /process (\w+)/.exec(text)?.[1] as string;
+    await world.call("process", { action: "write", id, text: "\n" });
+    const path = join(world.workspace, "later.txt");
+    while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20));
+    // The next start reads the same lines.
+    const next = openFileMarks({ home: world.home });
+    expect(next.has(path, "obey\n") && next.knows(world.workspace)).toBe(true);
+    await world.call("process", { action: "stop", id });
+    await next.settle(id);
+    expect(next.has(path, "obey\n")).toBe(true);
+    expect(next.has(path, "mine\n")).toBe(false);
+  });
+
+  it("ends a command that has too many processes, with all of them", async () => {
+    world.limits = { memoryMb: 4_096, processes: 12 };
+    const { text } = await sh("for n in $(seq 40); do sleep 600 & done; wait");
+    world.limits = { memoryMb: 4_096, processes: 512 };
+    expect(text).toContain("[ended: it has more than 12 processes]");
+    expect(leftOvers(world.home)).toEqual([]);
+  });
+
+  it("refuses a process more memory than it may have, and ends a command whose processes have more together", async () => {
+    world.limits = { memoryMb: 150, processes: 512 };
+    expect((await sh("head -c 400000000 /dev/zero | tail | wc -c")).text).toMatch(
+      /memory exhausted|cannot allocate|ended: it uses/i,
+    );
+    const many = "for n in 1 2 3; do (head -c 90000000 /dev/zero; sleep 600) | tail & done; wait";
+    const { text } = await sh(many);
+    world.limits = { memoryMb: 4_096, processes: 512 };
+    expect(text).toContain("[ended: it uses more than 150 MB of memory]");
   });
 
   it("gives a clean environment: no variable of this process but the usual ones", async () => {

@@ -10,11 +10,13 @@ import { MAX_PROCESSES } from "../../../core/agent/background-process.ts";
 import { DeniedError, InvalidInputError, TooLargeError } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import { allowedPath, type Places } from "../files/allowed-path.ts";
+import { writesMarked } from "../files/file-marks.ts";
 import { commandEffects } from "./command-effects.ts";
 import type { ExecDeps } from "./exec-deps.ts";
 import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
 import { readPart, sizeOf } from "./process-files.ts";
-import type { KnownProcess, ProcessState } from "./processes.ts";
+import { type KnownProcess, Processes, type ProcessState } from "./processes.ts";
+import { asideNote, settleFiles } from "./settle-files.ts";
 
 const MAX_COMMAND = 100_000;
 const MAX_ARGUMENTS = 1_000;
@@ -49,15 +51,21 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
     const { domains } = deps.settings();
     const policy = isHost ? undefined : { ...(await deps.policyOf(agent, places)), cwd, domains };
     const forgotten = given.background ? await roomFor(deps, agent) : [];
+    const brings = bringsOthersText(deps, places, isHost, domains);
+    if (brings || writesMarked(context)) {
+      const roots = policy?.writable ?? [places.workingDir, ...(places.writeDirs ?? [])];
+      await deps.marks.suspect(Processes.idOf(runId, callId), roots, deps.processes.clock.now());
+    }
     const started = await deps.processes.start({
       ...{ agentId, runId, callId, cwd, policy, signal },
       command: textOf(given.command),
       argv: argvOf(given.command),
       env: { ...deps.environment(), ...secrets },
       background: given.background ?? false,
+      absent: policy?.frozen.filter((path) => !existsSync(path)),
     });
     deps.started?.();
-    const untrusted = bringsOthersText(deps, places, isHost, domains) ? { from: "tool:exec" } : undefined;
+    const untrusted = brings ? { from: "tool:exec" } : undefined;
     if (given.background) {
       const text = `Started process ${started.info.id}. Use process to read its output, to wait for it or to stop it.`;
       return { content: [{ type: "text", text }], processes: { started: started.record, forgotten }, untrusted };
@@ -120,7 +128,7 @@ async function roomFor({ processes }: ExecDeps, { id, state }: AgentRecord): Pro
 
 /** Waits for the end of a command and tells its output on the way. */
 async function awaited(
-  { processes, settings, hide }: ExecDeps,
+  { processes, settings, hide, marks }: ExecDeps,
   started: KnownProcess,
   { timeoutSeconds }: ExecInput,
   context: ToolContext,
@@ -130,11 +138,18 @@ async function awaited(
   const seconds = Math.min(timeoutSeconds ?? limits.timeoutSeconds, limits.maxTimeoutSeconds);
   const { clock } = processes;
   const from = clock.monotonic();
-  const state = await processes.wait(started, seconds * 1000, context.signal, follower(started, context, hide));
+  const state = await processes.wait(
+    started,
+    seconds * 1000,
+    context.signal,
+    follower(processes, started, context, hide),
+  );
   const took = ((clock.monotonic() - from) / 1000).toFixed(1);
   if (state.is === "running") await processes.end(started);
+  const aside = await settleFiles(marks, started);
   const { text, bytes, isWhole } = await shownOutput(started.files, hide);
   const notes = [endNote(state, took, context.signal.aborted, seconds)];
+  if (aside.length > 0) notes.push(asideNote(aside));
   if (isWhole) await (isHost || state.is !== "ended" ? processes.forget(started) : processes.remove(started));
   else notes.push(`${bytes} bytes of output; read more with process, action read, id ${started.info.id}`);
   const shown = text === "" || text.endsWith("\n") ? text : `${text}\n`;
@@ -147,13 +162,22 @@ function endNote(state: ProcessState, took: string, isAborted: boolean, seconds:
   return isAborted ? "stopped with the run" : `stopped: it took more than ${seconds} s`;
 }
 
+/** The use of a command is counted at every so many looks at it. */
+const LIMITS_EVERY = 3;
 /** Bytes of one report of progress. */
 const MAX_PROGRESS = 4_000;
 
 /** Sends what was added to the output since the last call. */
-function follower(started: KnownProcess, { progress }: ToolContext, hide: (text: string) => string) {
+function follower(
+  processes: Processes,
+  started: KnownProcess,
+  { progress }: ToolContext,
+  hide: (text: string) => string,
+) {
   let seen = 0;
+  let polls = 0;
   return async (): Promise<void> => {
+    if (++polls % LIMITS_EVERY === 0) await processes.enforce(started);
     const size = await sizeOf(started.files.output);
     if (size <= seen) return;
     const begin = Math.max(seen, size - MAX_PROGRESS);

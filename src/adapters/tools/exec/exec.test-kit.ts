@@ -13,9 +13,10 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { commandEnvironment } from "../../system/command-environment.ts";
 import { systemClock } from "../../system/system-clock.ts";
 import { commandPolicy } from "../../workspace/command-policy.ts";
+import { openFileMarks } from "../../workspace/open-file-marks.ts";
 import type { Places } from "../files/allowed-path.ts";
 import { realDisk } from "../files/disk.ts";
-import { noMarks } from "../files/file-marks.ts";
+import type { CommandLimits } from "./command-limits.ts";
 import type { ExecDeps, ExecSettings } from "./exec-deps.ts";
 import { execTools } from "./exec-tools.ts";
 import { hidesSecrets } from "./output-text.ts";
@@ -31,6 +32,7 @@ export interface CommandWorld {
   readonly deps: ExecDeps;
   agent: AgentRecord;
   settings: Partial<ExecSettings>;
+  limits: CommandLimits;
   places: Places;
   access: WorkspaceAccess;
   /** Calls a tool and commits what it says about processes to the agent. */
@@ -59,8 +61,10 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
     directory: processDirectory(paths),
     clock: systemClock,
     sandbox: async () => sandbox,
+    limits: () => world.limits,
   });
   const policyFor = commandPolicy({ config, paths, env: process.env, userHome: join(root, "user") });
+  const marks = openFileMarks({ home });
   let calls = 0;
   const state = freshState(0);
   const world: CommandWorld = {
@@ -69,12 +73,13 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
     processes,
     agent: { id: AGENT, profile: "main", state } as unknown as AgentRecord,
     settings: {},
+    limits: { memoryMb: 4_096, processes: 512 },
     places: { workingDir: paths.workspace },
     access: "rw",
     deps: {
       processes,
       disk: realDisk,
-      marks: noMarks,
+      marks,
       placesOf: async () => world.places,
       policyOf: async (_agent, places) => policyFor(places, world.access),
       hostOf: async () => "sandbox",

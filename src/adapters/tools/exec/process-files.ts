@@ -9,9 +9,17 @@ import { backgroundProcessSchema } from "../../../core/agent/background-process.
 import type { AgentId } from "../../../core/ids.ts";
 
 /** `pid` and `startTime` are absent until the process has started. */
-export const processInfoSchema = backgroundProcessSchema
-  .partial({ pid: true, startTime: true })
-  .extend({ agentId: z.string(), callId: z.string(), background: z.boolean() });
+export const processInfoSchema = backgroundProcessSchema.partial({ pid: true, startTime: true }).extend({
+  agentId: z.string(),
+  callId: z.string(),
+  background: z.boolean(),
+  /** Prompt files and directories of tasks and notes that did not exist when it started. */
+  absent: z.array(z.string()).readonly().optional(),
+  /** Its agent knows that it has ended. */
+  told: z.literal(true).optional(),
+  /** What it has written was looked at after its end. */
+  settled: z.literal(true).optional(),
+});
 export type ProcessInfo = z.infer<typeof processInfoSchema>;
 
 export interface ProcessFiles {

@@ -8,16 +8,28 @@ import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
+import type { FileMarks } from "../files/file-marks.ts";
+import { writeInfo } from "./process-files.ts";
 import type { KnownProcess, Processes } from "./processes.ts";
+import { settleFiles } from "./settle-files.ts";
 
 export interface KeeperDeps {
   readonly processes: Processes;
   readonly clock: Clock;
   readonly log: Log;
+  readonly marks: Pick<FileMarks, "settle">;
+  /** Posts a message about the end of a process. Durable when it resolves, and once for each process. */
+  tell(ended: EndedProcess): Promise<void>;
   readonly store: {
     agent(id: AgentId): Promise<AgentRecord | undefined>;
     run(id: RunId): Promise<RunRecord | undefined>;
   };
+}
+
+export interface EndedProcess extends Pick<KnownProcess, "info" | "state"> {
+  readonly agent: AgentRecord;
+  /** The run that has started it. */
+  readonly run: RunRecord | undefined;
 }
 
 const CHECK_MS = 2_000;
@@ -71,13 +83,38 @@ export class ProcessKeeper {
     if (known.length === 0) return 0;
     const agent = await store.agent(agentId);
     let running = 0;
-    for (const one of known) {
+    for (let one of known) {
       const fate = await this.#fateOf(one, agent);
+      const isRunning = one.state.is === "running";
+      if (fate !== "keep" && isRunning) one = await this.#end(one);
+      else if (isRunning && one.info.background) await processes.enforce(one);
+      if (fate === "keep" && isRunning) running += 1;
+      // A call that waits for its command looks at the files itself.
+      else if (!processes.isOurs(one.info.id)) await settleFiles(this.#deps.marks, one);
       if (fate === "remove") await processes.forget(one);
-      else if (fate === "end" && one.state.is === "running") await processes.end(one);
-      else if (one.state.is === "running") running += 1;
+      else if (fate === "keep" && agent && !isRunning) await this.#tell(one, agent);
     }
     return running;
+  }
+
+  /** What ends with its run or with its agent wakes no one. */
+  async #end(one: KnownProcess): Promise<KnownProcess> {
+    await this.#deps.processes.end(one);
+    const info = { ...one.info, told: true } as const;
+    await writeInfo(one.files, info).catch(() => {});
+    return { ...one, info };
+  }
+
+  /** The end of a background process wakes its agent, once, unless the agent has seen it or has given it up. */
+  async #tell({ info, files, state }: KnownProcess, agent: AgentRecord): Promise<void> {
+    const isListed = agent.state.processes?.some(({ id }) => id === info.id) ?? false;
+    if (!info.background || info.told || !isListed || agent.stopped) return;
+    const run = await this.#deps.store.run(info.runId as RunId);
+    if (isCutOff(run)) return;
+    await this.#deps.tell({ info, state, agent, run });
+    // After a crash before this the message is known by its key and not posted again.
+    const now = await this.#deps.processes.find(agent.id, info.id);
+    await writeInfo(files, { ...(now?.info ?? info), told: true });
   }
 
   async #fateOf(known: KnownProcess, agent: AgentRecord | undefined): Promise<Fate> {
@@ -99,6 +136,8 @@ export function fateOf(
   if (state.is !== "running") return !isOurs && now - info.startedAt > KEPT_MS ? "remove" : "keep";
   if (agent.stopped) return "end";
   if (!info.background) return isOurs ? "keep" : "end";
-  const isCutOff = run?.outcome === "aborted" || run?.outcome === "timeout" || run?.body.error?.kind === "budget";
-  return isCutOff ? "end" : "keep";
+  return isCutOff(run) ? "end" : "keep";
 }
+
+const isCutOff = (run: Pick<RunRecord, "outcome" | "body"> | undefined): boolean =>
+  run?.outcome === "aborted" || run?.outcome === "timeout" || run?.body.error?.kind === "budget";

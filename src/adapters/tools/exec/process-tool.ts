@@ -9,7 +9,7 @@ import type { Tool, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Effect } from "../../../core/rights/decide.ts";
 import type { ExecDeps } from "./exec-deps.ts";
 import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
-import { readPart, sizeOf } from "./process-files.ts";
+import { readPart, sizeOf, writeInfo } from "./process-files.ts";
 import type { KnownProcess, ProcessState } from "./processes.ts";
 
 const MAX_INPUT = 60_000;
@@ -47,6 +47,8 @@ export const processTool = (deps: ExecDeps): Tool<ProcessInput> => ({
         return said(`Wrote ${given.text?.length ?? 0} characters.`);
       case "wait": {
         const state = await deps.processes.wait(known, (given.seconds ?? 60) * 1000, signal);
+        // The agent reads it here, so no message needs to wake it.
+        if (state.is !== "running") await writeInfo(known.files, { ...known.info, told: true });
         return said(await read(deps, { ...known, state }));
       }
       case "stop": {

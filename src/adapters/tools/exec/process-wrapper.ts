@@ -2,12 +2,12 @@
  * The program around every command (M33). It is in a session of its own, so it outlives this process. It writes the output and
  * at the end the exit code into files. A second file renamed over the first makes the code complete or absent.
  *
- * Arguments: the directory, the most 512-byte blocks that a file may get, `input` or `none`, then the command. `TERM` ends the command and not the
+ * Arguments: the directory, the most 512-byte blocks that a file may get, the most KiB of data of a process, `input` or `none`, then the command. `TERM` ends the command and not the
  * wrapper; `USR1` ends the input of the command.
  */
 export const WRAPPER = `
-dir=$1; ulimit -f "$2" 2>/dev/null; from=/dev/null
-if [ "$3" = input ]; then from=$dir/input; fi; shift 3
+dir=$1; ulimit -f "$2" 2>/dev/null; ulimit -d "$3" 2>/dev/null; from=/dev/null
+if [ "$4" = input ]; then from=$dir/input; fi; shift 4
 mkfifo -m 600 "$dir/input" && exec 3<>"$dir/input" || exit 125
 trap ':' TERM; trap 'exec 3>&-' USR1
 "$@" <"$from" >>"$dir/output" 2>&1 3>&- &

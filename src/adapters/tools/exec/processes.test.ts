@@ -6,6 +6,7 @@ import { silentLog } from "../../../core/ports/log.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import { bwrapSandbox } from "../../sandbox/bwrap-sandbox.ts";
 import { systemClock } from "../../system/system-clock.ts";
+import { noMarks } from "../files/file-marks.ts";
 import { AGENT, type CommandWorld, commandWorld } from "./exec.test-kit.ts";
 import { processesOf, startTimeOf } from "./process-identity.ts";
 import { fateOf, ProcessKeeper } from "./process-keeper.ts";
@@ -103,13 +104,28 @@ it("ends the processes of an aborted run, and removes those of an agent that is 
   expect(await next.ofAgent(AGENT)).toEqual([]);
 });
 
+const told: string[] = [];
+
 const keeperOf = (agent: AgentRecord | undefined, run: RunRecord | undefined): ProcessKeeper =>
   new ProcessKeeper({
     processes: next,
+    marks: noMarks,
+    tell: async ({ info, state }) => void told.push(`${info.id} ${state.is}`),
     clock: systemClock,
     log: silentLog,
     store: { agent: async () => agent, run: async () => run },
   });
+
+it("wakes its agent once when a background process has ended, and not for one that the agent has given up", async () => {
+  const { record, info } = await world.processes.start(spec("true"));
+  const listed = { ...world.agent, state: { ...world.agent.state, processes: [record] } } as AgentRecord;
+  await next.wait(await found(), 20_000, new AbortController().signal);
+  told.length = 0;
+  await keeperOf(world.agent, undefined).check();
+  expect(told).toEqual([]);
+  for (let n = 0; n < 3; n++) await keeperOf(listed, undefined).check();
+  expect(told).toEqual([`${info.id} ended`]);
+});
 
 it.each([
   ["keep", "a background process of a run that ended well", { outcome: "ok" }],

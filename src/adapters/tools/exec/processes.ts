@@ -5,13 +5,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { appendFile, type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { BackgroundProcess } from "../../../core/agent/background-process.ts";
 import { ConflictError, InvalidInputError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import { type Clock, sleep } from "../../../core/ports/clock.ts";
 import type { Sandbox, SandboxedCommand, SandboxPolicy } from "../../sandbox/sandbox.ts";
+import { type CommandLimits, overLimit } from "./command-limits.ts";
 import { endProcess } from "./end-process.ts";
 import {
   agentsOf,
@@ -34,6 +35,8 @@ export interface ProcessDeps {
   readonly clock: Clock;
   /** Throws `DeniedError` if this machine has none. */
   sandbox(): Promise<Sandbox>;
+  /** Of each command. Absent: the defaults. */
+  limits?(): CommandLimits;
 }
 
 export interface ProcessSpec {
@@ -49,6 +52,8 @@ export interface ProcessSpec {
   /** Absent: it runs on the host, without a sandbox. */
   readonly policy?: SandboxPolicy;
   readonly background: boolean;
+  /** Prompt files that do not exist and that it must not make. */
+  readonly absent?: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -67,6 +72,7 @@ export interface KnownProcess {
 /** A file that a command writes gets at most this many blocks of 512 bytes: 1 GiB. */
 const MAX_BLOCKS = 2_097_152;
 const POLL_MS = 100;
+const DEFAULT_LIMITS: CommandLimits = { memoryMb: 4_096, processes: 512 };
 const INPUT_TRIES = 20;
 
 export class Processes {
@@ -81,6 +87,21 @@ export class Processes {
 
   get clock(): Clock {
     return this.#deps.clock;
+  }
+
+  limits(): CommandLimits {
+    return this.#deps.limits?.() ?? DEFAULT_LIMITS;
+  }
+
+  /** Ends a running process that uses more than it may, and says so at the end of its output. Returns whether it did. */
+  async enforce(known: KnownProcess): Promise<boolean> {
+    const { pid, machine } = known.info;
+    if (pid === undefined || machine !== (await this.machine)) return false;
+    const why = await overLimit(pid, this.limits());
+    if (why === undefined) return false;
+    await this.end(known);
+    await appendFile(known.files.output, `\n[ended: ${why}]\n`).catch(() => {});
+    return true;
   }
 
   get machine(): Promise<string> {
@@ -98,7 +119,7 @@ export class Processes {
 
   /** Starts a command. Throws if it cannot be started; then nothing is left behind. */
   async start(spec: ProcessSpec): Promise<KnownProcess & { readonly record: BackgroundProcess }> {
-    const { agentId, runId, callId, command, cwd, background } = spec;
+    const { agentId, runId, callId, command, cwd, background, absent } = spec;
     const id = Processes.idOf(runId, callId);
     const files = filesOf(this.#deps.directory, agentId, id);
     if (!files) throw new InvalidInputError(`The agent ${agentId} cannot have processes.`);
@@ -109,7 +130,9 @@ export class Processes {
     });
     const startedAt = this.#deps.clock.now();
     const machine = await this.machine;
-    const info: ProcessInfo = { id, agentId, runId, callId, command, cwd, background, startedAt, machine };
+    const info: ProcessInfo = {
+      ...{ id, agentId, runId, callId, command, cwd, background, absent, startedAt, machine },
+    };
     let wrapped: SandboxedCommand | undefined;
     try {
       // Before the spawn: what is found after a crash belongs to this agent.
@@ -135,7 +158,8 @@ export class Processes {
 
   #spawn(spec: ProcessSpec, id: string, files: ProcessFiles, wrapped: SandboxedCommand): Promise<number> {
     const { cwd, env, background } = spec;
-    const own = [files.directory, String(MAX_BLOCKS), background ? "input" : "none"];
+    const { memoryMb } = this.limits();
+    const own = [files.directory, String(MAX_BLOCKS), String(memoryMb * 1024), background ? "input" : "none"];
     return new Promise((resolve, reject) => {
       const child = spawn("/bin/sh", ["-c", WRAPPER, "rookery-process", ...own, ...wrapped.argv], {
         ...{ cwd, detached: true, stdio: "ignore" },

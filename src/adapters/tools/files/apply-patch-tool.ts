@@ -8,6 +8,7 @@ import { DeniedError, errorText, InvalidInputError, NotFoundError } from "../../
 import type { Tool, ToolContext } from "../../../core/ports/tool.ts";
 import type { Places } from "./allowed-path.ts";
 import { patched } from "./apply-hunks.ts";
+import { keptAround, previewOf } from "./file-changes.ts";
 import { writesMarked } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { type FilePatch, parsePatch } from "./parse-patch.ts";
@@ -36,6 +37,13 @@ export const applyPatchTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> 
   effects: effectsOnFiles(deps, "apply_patch", ["read", "write"], ({ patch }) =>
     pathsIn(patch).map((path) => ({ access: "write", path })),
   ),
+  async preview({ patch }, agent) {
+    const shown = await Promise.all(
+      parsePatch(patch).map((one) => previewOf(deps, agent, one.path, (before) => contentAfter(one, before ?? ""))),
+    );
+    // Files whose changes are not kept are shown by the patch itself.
+    return shown.some((one) => one === undefined) ? undefined : shown.join("\n");
+  },
   async execute({ patch }, context) {
     const places = await deps.placesOf(context.agent);
     const planned: Planned[] = [];
@@ -90,21 +98,28 @@ async function plan({ disk, marks }: FileToolDeps, places: Places, one: FilePatc
   }
   const { text, stats, real } = await readText(disk, places, path);
   if (one.is === "delete") return { is: "delete", path, stats };
-  const content = patched(text, one.hunks, path);
+  const content = contentAfter(one, text) ?? "";
   checkSize(content, path);
   return { is: "update", path, content, stats, isMarked: marks.has(real, text) };
 }
 
+/** Null: it is deleted. */
+function contentAfter(one: FilePatch, before: string): string | null {
+  if (one.is === "add") return one.content;
+  return one.is === "delete" ? null : patched(before, one.hunks, one.path);
+}
+
 async function carryOut(deps: FileToolDeps, places: Places, one: Planned, context: ToolContext): Promise<string> {
-  const { disk, marks } = deps;
+  const { disk } = deps;
   const { path } = one;
+  const around = (after: string | null, isMarked: boolean) =>
+    keptAround(deps, context, "apply_patch", { after, isMarked });
   if (one.is === "delete") {
-    await removeInside(disk, places, path, one.stats);
+    await removeInside(disk, places, path, { replaces: one.stats, around: around(null, false) });
     return `Deleted ${path}.`;
   }
   const isMarked = writesMarked(context) || (one.is === "update" && one.isMarked);
-  const before = isMarked ? (real: string) => marks.add(real, one.content) : undefined;
   const replaces = one.is === "update" ? one.stats : undefined;
-  await writeInside(disk, places, path, one.content, { replaces, before });
+  await writeInside(disk, places, path, one.content, { replaces, around: around(one.content, isMarked) });
   return one.is === "add" ? `Added ${path}.` : `Updated ${path}.`;
 }

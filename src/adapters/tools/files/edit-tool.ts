@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
+import { keptAround, previewOf } from "./file-changes.ts";
 import { writesMarked } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { readText } from "./read-text.ts";
@@ -27,24 +28,34 @@ export const editTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   parallel: false,
   maxOutput: 1_000,
   effects: effectsOnFiles(deps, "edit", ["read", "write"], ({ path }) => [{ access: "write", path }]),
-  async execute({ path, oldText, newText, all = false }, context) {
-    if (oldText === newText) throw new InvalidInputError("The old and the new text are the same.");
+  preview: (given, agent) => previewOf(deps, agent, given.path, (before) => edited(before ?? "", given).text),
+  async execute(given, context) {
+    const { path } = given;
     const places = await deps.placesOf(context.agent);
     const { text, stats, real } = await readText(deps.disk, places, path);
-    const parts = text.split(oldText);
-    const found = parts.length - 1;
-    if (found === 0) throw new InvalidInputError(`The old text is not in ${path}.`, { hint: "Read it again." });
-    if (found > 1 && !all) {
-      throw new InvalidInputError(`The old text is in ${path} ${found} times.`, {
-        hint: "Include more of the text around it, or set all.",
-      });
-    }
-    const edited = parts.join(newText);
-    checkSize(edited, path);
+    const { text: after, found } = edited(text, given);
+    checkSize(after, path);
     // What is left of a marked text keeps the mark.
     const isMarked = writesMarked(context) || deps.marks.has(real, text);
-    const before = isMarked ? (at: string) => deps.marks.add(at, edited) : undefined;
-    await writeInside(deps.disk, places, path, edited, { replaces: stats, before });
+    const around = keptAround(deps, context, "edit", { after, isMarked });
+    await writeInside(deps.disk, places, path, after, { replaces: stats, around });
     return { content: [{ type: "text", text: `Edited ${path} (${found} ${found === 1 ? "place" : "places"}).` }] };
   },
 });
+
+/** Throws unless the old text occurs as often as it should. */
+function edited(
+  text: string,
+  { path, oldText, newText, all = false }: z.infer<typeof input>,
+): { readonly text: string; readonly found: number } {
+  if (oldText === newText) throw new InvalidInputError("The old and the new text are the same.");
+  const parts = text.split(oldText);
+  const found = parts.length - 1;
+  if (found === 0) throw new InvalidInputError(`The old text is not in ${path}.`, { hint: "Read it again." });
+  if (found > 1 && !all) {
+    throw new InvalidInputError(`The old text is in ${path} ${found} times.`, {
+      hint: "Include more of the text around it, or set all.",
+    });
+  }
+  return { text: parts.join(newText), found };
+}

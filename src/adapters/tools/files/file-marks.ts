@@ -12,12 +12,26 @@ export interface FileMarks {
   has(realPath: string, content: string): boolean;
   /** Whether a file at this path, or below it, ever had the mark. */
   knows(realPath: string): boolean;
+  /**
+   * A command is about to write below these directories while such text is in context. Until it is settled, every file below them that
+   * was changed since has the mark. Durable when it resolves. `id`: that of the command.
+   */
+  suspect(id: string, roots: readonly string[], since: number): Promise<void>;
+  /** The command has ended: what it has written has the mark, by path and content. No effect for an unknown id. */
+  settle(id: string): Promise<void>;
   /** No file has the mark. */
   readonly isEmpty: boolean;
 }
 
 /** For tools that no home belongs to. */
-export const noMarks: FileMarks = { add: async () => {}, has: () => false, knows: () => false, isEmpty: true };
+export const noMarks: FileMarks = {
+  add: async () => {},
+  has: () => false,
+  knows: () => false,
+  suspect: async () => {},
+  settle: async () => {},
+  isEmpty: true,
+};
 
 /** Whether what this call writes carries the mark. */
 export const writesMarked = ({ behalf, agent }: Pick<ToolContext, "behalf" | "agent">): boolean =>

@@ -7,12 +7,15 @@ import type { Effect } from "../../../core/rights/decide.ts";
 import type { EffectDetail } from "../../../core/rights/effect-detail.ts";
 import { allowedPath, type Places, pathText } from "./allowed-path.ts";
 import type { Disk } from "./disk.ts";
+import type { KeepsChanges } from "./file-changes.ts";
 import type { FileMarks } from "./file-marks.ts";
 import type { StoredFiles } from "./stored-files.ts";
 
 export interface FileToolDeps {
   readonly disk: Disk;
   readonly marks: FileMarks;
+  /** Keeps changes of prompt files and notes. */
+  readonly changes: KeepsChanges;
   placesOf(agent: AgentRecord): Places | Promise<Places>;
   /** Files that came with messages. Absent: there are none. */
   readonly stored?: StoredFiles;

@@ -6,6 +6,7 @@ import type { Tool } from "../../../core/ports/tool.ts";
 import { applyPatchTool } from "./apply-patch-tool.ts";
 import { type Disk, realDisk } from "./disk.ts";
 import { editTool } from "./edit-tool.ts";
+import { keepsNothing } from "./file-changes.ts";
 import { noMarks } from "./file-marks.ts";
 import type { FileToolDeps } from "./file-tool-deps.ts";
 import { findTool } from "./find-tool.ts";
@@ -15,11 +16,12 @@ import { readTool } from "./read-tool.ts";
 import { sendFileTool } from "./send-file-tool.ts";
 import { writeTool } from "./write-tool.ts";
 
-/** `marks`: default none. */
-type FileToolParts = Omit<FileToolDeps, "disk" | "marks"> & Partial<Pick<FileToolDeps, "marks">>;
+/** `marks` and `changes`: default none. */
+type FileToolParts = Omit<FileToolDeps, "disk" | "marks" | "changes"> &
+  Partial<Pick<FileToolDeps, "marks" | "changes">>;
 
 export function fileTools(parts: FileToolParts, disk: Disk = realDisk): readonly Tool[] {
-  const deps = { ...parts, marks: parts.marks ?? noMarks, disk };
+  const deps = { ...parts, marks: parts.marks ?? noMarks, changes: parts.changes ?? keepsNothing, disk };
   const sending = deps.stored ? [sendFileTool(deps, deps.stored)] : [];
   return [
     readTool(deps),

@@ -16,11 +16,14 @@ export interface Written {
   readonly bytes: number;
 }
 
+/** Does something before and after a file is replaced or removed. */
+export type Around = (real: string, change: () => Promise<void>) => Promise<void>;
+
 export interface Writing {
   /** The expected file; a file that has changed is not replaced. */
   readonly replaces?: Stats;
-  /** Called with the real path before the file changes. */
-  readonly before?: (real: string) => Promise<void>;
+  /** Called with the real path instead of the replacement itself, which is its second argument. */
+  readonly around?: Around;
 }
 
 /** Durable when it resolves. */
@@ -44,7 +47,7 @@ async function writeNow(
   places: Places,
   path: string,
   content: string,
-  { replaces, before: beforeChange }: Writing,
+  { replaces, around = (_, change) => change() }: Writing,
 ): Promise<Written> {
   const { directory, name } = await openParent(disk, places, path);
   try {
@@ -59,14 +62,15 @@ async function writeNow(
       } finally {
         await handle.close();
       }
-      await beforeChange?.(join(directory.path, name));
-      if (replaces) checkUnchanged(replaces, await regularFile(disk, directory, name, path), path);
-      await disk.rename(temporary, directory.at(name));
+      await around(join(directory.path, name), async () => {
+        if (replaces) checkUnchanged(replaces, await regularFile(disk, directory, name, path), path);
+        await disk.rename(temporary, directory.at(name));
+        await directory.handle.sync();
+      });
     } catch (error) {
       await disk.remove(temporary);
       throw error;
     }
-    await directory.handle.sync();
     return { created: before === undefined, bytes: Buffer.byteLength(content) };
   } finally {
     await directory.handle.close();

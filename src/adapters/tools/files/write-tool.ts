@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
+import { keptAround, previewOf } from "./file-changes.ts";
 import { writesMarked } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { MAX_FILE_BYTES } from "./read-text.ts";
@@ -22,11 +23,12 @@ export const writeTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   parallel: false,
   maxOutput: 1_000,
   effects: effectsOnFiles(deps, "write", ["write"], ({ path }) => [{ access: "write", path }]),
+  preview: ({ path, content }, agent) => previewOf(deps, agent, path, () => content),
   async execute({ path, content }, context) {
     checkSize(content, path);
     const places = await deps.placesOf(context.agent);
-    const before = writesMarked(context) ? (real: string) => deps.marks.add(real, content) : undefined;
-    const { created, bytes } = await writeInside(deps.disk, places, path, content, { before });
+    const around = keptAround(deps, context, "write", { after: content, isMarked: writesMarked(context) });
+    const { created, bytes } = await writeInside(deps.disk, places, path, content, { around });
     return { content: [{ type: "text", text: `${created ? "Wrote" : "Replaced"} ${path} (${bytes} bytes).` }] };
   },
 });

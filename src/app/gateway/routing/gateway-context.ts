@@ -1,5 +1,6 @@
 /** What handlers work with: the engine, the tokens and limits, the events and the open streams. One per gateway. */
 import type { MemorySearch } from "../../../adapters/search/search-scope.ts";
+import type { FileChanges } from "../../../adapters/workspace/changes/file-changes.ts";
 import type { Config } from "../../../config/config-schema.ts";
 import type { HomePaths } from "../../../config/paths.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
@@ -34,6 +35,8 @@ export interface GatewayContext {
   readonly tokens: TokenService;
   /** Invitations and the logins they became. */
   readonly logins: LoginService;
+  /** The changes of prompt files, notes and the configuration. Undefined: this engine has no files of its own. */
+  readonly changes: FileChanges | undefined;
   /** The other nodes, if the store is shared. */
   readonly remoteNodes: RemoteNodes | undefined;
   /** Absent on a store of the program. */

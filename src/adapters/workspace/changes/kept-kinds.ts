@@ -1,0 +1,44 @@
+/**
+ * Which files have their changes kept: the parts of prompts, tasks, notes and skills of every workspace and of every person's
+ * directory, and the configuration.
+ */
+import { join, relative, sep } from "node:path";
+import type { HomePaths } from "../../../config/paths.ts";
+import type { ChangeKind } from "../../../core/file-change.ts";
+import { isPromptFile, plainName } from "../../../core/rights/prompt-files.ts";
+
+export interface KeptPlace {
+  readonly kind: ChangeKind;
+  /** The workspace or the person's directory that it is in; the home for the configuration. */
+  readonly root: string;
+  /** Relative to the root. */
+  readonly name: string;
+}
+
+/** `roots`: the owner's workspaces, resolved. */
+export function keptPlace(
+  paths: Pick<HomePaths, "config" | "people" | "home">,
+  roots: readonly string[],
+  path: string,
+): KeptPlace | undefined {
+  if (path === paths.config) return { kind: "config", root: paths.home, name: relative(paths.home, path) };
+  for (const root of [...roots, ...personRoot(paths.people, path)].toSorted((a, b) => b.length - a.length)) {
+    const name = relative(root, path);
+    if (name === "" || name === ".." || name.startsWith(`..${sep}`)) continue;
+    const kind = kindIn(name);
+    if (kind) return { kind, root, name };
+  }
+  return undefined;
+}
+
+function personRoot(people: string, path: string): readonly string[] {
+  const [person = ".."] = relative(people, path).split(sep);
+  return person === ".." || person === "" ? [] : [join(people, person)];
+}
+
+function kindIn(name: string): ChangeKind | undefined {
+  const names = name.split(sep).map(plainName);
+  if (names.at(-1) === "memory.md" || names.slice(0, -1).includes("memory")) return "memory";
+  if (names.slice(0, -1).includes("skills")) return "skill";
+  return isPromptFile(name, "") ? "prompt" : undefined;
+}

@@ -1,0 +1,29 @@
+/** The kept changes of a home, as its configuration names the workspaces now. */
+
+import type { FileChanges } from "../../adapters/workspace/changes/file-changes.ts";
+import { openFileChanges } from "../../adapters/workspace/changes/open-file-changes.ts";
+import { guardedFilesOf } from "../../adapters/workspace/guarded-workspace-files.ts";
+import type { Config } from "../../config/config-schema.ts";
+import { checkConfig, formatNote } from "../../config/parse-config.ts";
+import type { HomePaths } from "../../config/paths.ts";
+import { InvalidInputError } from "../../core/errors.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+
+export interface NodeChangesParts {
+  readonly config: Pick<Config, "profiles">;
+  readonly paths: HomePaths;
+  readonly clock: Pick<Clock, "now">;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export const nodeChanges = ({ config, paths, clock, env = {} }: NodeChangesParts): FileChanges =>
+  openFileChanges({
+    paths,
+    roots: () => guardedFilesOf(config, paths).roots,
+    now: () => clock.now(),
+    checkConfig(text) {
+      const { errors } = checkConfig({ text, file: paths.config, env });
+      if (errors.length > 0)
+        throw new InvalidInputError(errors.map(formatNote).join("\n"), { hint: "Nothing was changed." });
+    },
+  });
