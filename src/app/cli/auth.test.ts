@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AuthServer, PLANTED, startAuthServer } from "../../adapters/models/logins/auth-server.test-kit.ts";
-import { cliHome, type RunOptions, runCommand } from "./cli.test-kit.ts";
+import { cliHome, type RunOptions, runCommand, TERMINAL } from "./cli.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
 
 const KEY = "sk-planted-0123456789-abcdef-wxyz";
@@ -160,6 +160,7 @@ describe("rookery auth login", () => {
     );
     expect(out).toContain("meta  default  expired 2020-01-01T00:00:00.000Z; refreshed with the next call");
     writeFileSync(join(home.dir, "rookery.json5"), "{ models: { default: 'offline' } }");
+    await home.make(TERMINAL);
     const status = await run(["status"]);
     expect(status.out).toContain("Login     xai: expires 2099-01-01T00:00:00.000Z; refreshed before");
     expect(status.out).toContain("Login     xai: no longer accepted: log in again with");
