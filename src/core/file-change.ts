@@ -54,7 +54,8 @@ export type FileChange = z.infer<typeof fileChangeSchema> & {
 export interface KeptFile {
   readonly file: string;
   readonly kind: ChangeKind;
-  readonly version: FileVersion;
+  readonly bytes: number;
+  readonly changedAt: number;
 }
 
 export interface ChangeFilter {

@@ -423,6 +423,31 @@ describe("schedules", () => {
   });
 });
 
+describe("notes", () => {
+  it("are found by their words, edited after their difference was shown, and any change is undone", async () => {
+    const page = await show("memory");
+    await page.getByRole("searchbox", { name: "Search notes, files and conversations" }).fill("ficus");
+    await page.getByRole("list", { name: "Found" }).getByText("The ficus wants water").first().waitFor();
+    await page.getByRole("searchbox").fill("");
+    await page.getByRole("list", { name: "Notes" }).getByRole("link", { name: "plants.md" }).click();
+    await page.getByText("The ficus wants water on Mondays.").waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox").fill("# Plants\n\nThe ficus wants water on Fridays.\n");
+    await dialog.getByRole("button", { name: "Difference" }).click();
+    await dialog.locator(".diff .removed").getByText("Mondays").waitFor();
+    await dialog.locator(".diff .added").getByText("Fridays").waitFor();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.locator(".card").getByText("The ficus wants water on Fridays.").waitFor();
+    await page.getByRole("list", { name: "History" }).getByText("by owner").first().waitFor();
+    await page.getByRole("button", { name: "Undo" }).first().click();
+    await dialog.locator(".diff .added").getByText("Fridays").waitFor();
+    await dialog.getByRole("button", { name: "Undo" }).click();
+    await page.locator(".card").getByText("The ficus wants water on Mondays.").waitFor();
+    await page.getByRole("list", { name: "History" }).getByText("takes back change").waitFor();
+  });
+});
+
 describe("memory, spend and health", () => {
   it("remove a file, draw what was spent, and show the log and the configuration", async () => {
     const page = await show("memory?tab=files");
@@ -557,6 +582,7 @@ const VIEWS = [
   "schedules",
   "memory",
   "memory?tab=files",
+  "memory/workspace%2Fmemory%2Fplants.md",
   "schedules/backup",
   "spend",
   "people",

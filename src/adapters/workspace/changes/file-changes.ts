@@ -1,6 +1,6 @@
 /** The contract of kept changes: what can be asked of them, and what they need. */
 import type { HomePaths } from "../../../config/paths.ts";
-import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion } from "../../../core/file-change.ts";
+import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } from "../../../core/file-change.ts";
 import type { KeepsChanges } from "../../tools/files/file-changes.ts";
 import type { ChangeLimits } from "./change-journal.ts";
 import type { KeptPlace } from "./kept-kinds.ts";
@@ -36,6 +36,8 @@ export interface FileChanges extends KeepsChanges {
   get(id: number): Promise<FileChange>;
   /** Both versions; undefined: not kept any more, or not text. */
   textsOf(change: FileChange): Promise<{ readonly before?: string | null; readonly after?: string | null }>;
+  /** Every such file there is now, without the configuration, in the order of their names. */
+  files(): Promise<readonly KeptFile[]>;
   /** A file whose changes are kept, relative to the home or absolute. Throws `InvalidInputError` for any other file. */
   current(file: string): Promise<CurrentFile>;
   /** Replaces or removes a file for a person. Undefined if that changes nothing. Durable when it resolves. */

@@ -8,7 +8,7 @@ import { mkdir, open } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { DIRECTORY_MODE, type HomePaths } from "../../../config/paths.ts";
 import { ConflictError, DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
-import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion } from "../../../core/file-change.ts";
+import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } from "../../../core/file-change.ts";
 import { isInside } from "../../tools/files/allowed-path.ts";
 import { codeOf, READ, realDisk } from "../../tools/files/disk.ts";
 import type { NewChange } from "../../tools/files/file-changes.ts";
@@ -20,6 +20,7 @@ import { personDirectory } from "../person-directory.ts";
 import { ChangeJournal, withUndone } from "./change-journal.ts";
 import type { CurrentFile, FileChanges, FileChangesParts, Written } from "./file-changes.ts";
 import { type KeptPlace, keptPlace } from "./kept-kinds.ts";
+import { listKept } from "./list-kept.ts";
 import { type VersionTexts, versionOf, versionTexts } from "./version-texts.ts";
 
 export const changesDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "changes");
@@ -158,6 +159,15 @@ class HomeChanges implements FileChanges {
     } catch {
       return undefined;
     }
+  }
+
+  async files(): Promise<readonly KeptFile[]> {
+    const directories = [...this.#parts.roots().map(realOf), join(this.#home(), "people")];
+    const found = await listKept(directories, (path) => this.#placeOf(path) !== undefined);
+    return found.flatMap(({ path, bytes, changedAt }) => {
+      const kind = this.#placeOf(path)?.kind;
+      return kind === undefined || kind === "config" ? [] : [{ file: this.#fileOf(path), kind, bytes, changedAt }];
+    });
   }
 
   async current(file: string): Promise<CurrentFile> {

@@ -1,5 +1,5 @@
 /** A prompt file changes only after a person has seen the difference, and each change can be undone over the API. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { lastText, modelResult } from "../../../../test/kit/model.ts";
@@ -163,4 +163,23 @@ describe("other people", () => {
     }
     expect(read("workspace/AGENTS.md")).toBe("Be brief.\nBe kind.\n");
   });
+});
+
+it("lists the files whose changes are kept, not through links and not the configuration", async () => {
+  mkdirSync(at("workspace/memory"), { recursive: true });
+  writeFileSync(at("workspace/memory/plants.md"), "The ficus.\n");
+  writeFileSync(at("workspace/other.txt"), "no note");
+  symlinkSync(at("rookery.json5"), at("workspace/memory/link.md"));
+  const { status, json } = await send("GET", "/api/changes/files");
+  expect(status).toBe(200);
+  const names = (json.items as { file: string; kind: string }[]).map(({ file, kind }) => `${kind} ${file}`);
+  expect(names).toContain("memory workspace/memory/plants.md");
+  expect(names).toContain("prompt workspace/AGENTS.md");
+  expect(names.join()).not.toMatch(/other\.txt|link\.md|rookery\.json5/);
+  const { token } = await kit.mint("operate");
+  await kit.ask({ method: "POST", path: "/api/people", body: { id: "ann" } });
+  const guest = { name: "g", scopes: ["read", "chat"], person: "ann" };
+  const minted = (await kit.ask({ method: "POST", path: "/api/tokens", body: guest })).json.token;
+  expect((await send("GET", "/api/changes/files", undefined, String(minted))).status).toBe(403);
+  expect((await send("GET", "/api/changes/files", undefined, token)).status).toBe(200);
 });

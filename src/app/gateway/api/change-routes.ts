@@ -48,6 +48,20 @@ const listRoute = defineRoute({
   },
 });
 
+const filesRoute = defineRoute({
+  method: "GET",
+  path: "/api/changes/files",
+  access: "operate",
+  action: "manage.changes",
+  tag: "changes",
+  summary: "List the prompt files, notes and skills there are now",
+  answers: { status: 200, holds: `${LIST} of \`{ file, kind, bytes, changedAt }\``, list: true },
+  async handle({ context, principal }) {
+    assertOwner(principal);
+    return { json: listOf(await changesOf(context).files()) };
+  },
+});
+
 const fileRoute = defineRoute({
   method: "GET",
   path: "/api/changes/file",
@@ -142,7 +156,7 @@ const undoRoute = defineRoute({
   },
 });
 
-export const changeRoutes: readonly Route[] = [listRoute, fileRoute, showRoute, writeRoute, undoRoute];
+export const changeRoutes: readonly Route[] = [listRoute, filesRoute, fileRoute, showRoute, writeRoute, undoRoute];
 
 function changesOf({ changes }: GatewayContext): FileChanges {
   if (changes) return changes;
