@@ -43,7 +43,7 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
     law: "L10",
     scenario: "overflows",
     seeds: 20,
-    from: 2,
+    from: 48,
     ports: readingLines((line) => ({ ...line, details: { ...line.details, runId: "another" } })),
   },
   {
