@@ -169,7 +169,7 @@ describe("the screen", () => {
       if (isAfterTool(call)) {
         call.say(HOSTILE);
         call.end();
-      } else callTool(call, "read", { path: "evil.txt", [`x\u001b[2J`]: HOSTILE });
+      } else callTool(call, "read", { path: "evil.txt", "x\u001b[2J": HOSTILE });
     };
     chat.paste(`typed\u001b[2J\u001b]0;owned\u0007 text`);
     chat.type(KEYS.enter);
