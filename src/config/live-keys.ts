@@ -32,6 +32,8 @@ export const LIVE_KEYS: readonly string[] = [
   "lanes",
   "runs.timeoutSeconds",
   "runs.maxIterations",
+  "runs.blockReplyBreak",
+  "runs.enforceFinalTag",
   "limits",
   "cron.missed",
   "cron.missedGraceSeconds",

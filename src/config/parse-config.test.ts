@@ -23,7 +23,7 @@ describe("parseConfig", () => {
     "parses %j as a configuration of defaults",
     (text) => {
       const { config, warnings } = parse(text);
-      const { model: _, provider: __, connector: ___, ...defaults } = configDefaults;
+      const { model: _, provider: __, connector: ___, mcpServer: ____, ...defaults } = configDefaults;
       expect(config).toMatchObject(defaults);
       expect(config.queue.byChannel).toEqual({});
       expect(config.models).toEqual({ fallbacks: [], providers: {} });

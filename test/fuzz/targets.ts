@@ -205,12 +205,15 @@ function raw(port: number, head: readonly string[], body: Buffer, mayPromiseMore
   });
 }
 
+/** A word, or the number of an error of JSON-RPC. */
+const CLEAR_CODE = /"code":(?:"[a-z_]+"|-32\d{3})/;
+
 function judge(seen: Map<string, number>, { status, body }: Answer, sent: string): string | undefined {
   count(seen, status === 0 ? "no answer" : `${Math.floor(status / 100)}xx`);
   const about = `${status} to ${JSON.stringify(sent.slice(0, 600))}: ${body.slice(0, 300)}`;
   // No answer: the request ended before its announced length.
   if (status === 0) return undefined;
   if (status >= 500) return `not a 4xx: ${about}`;
-  if (status >= 400 && body.includes('"error"') && !/"code":"[a-z_]+"/.test(body)) return `no clear error: ${about}`;
+  if (status >= 400 && body.includes('"error"') && !CLEAR_CODE.test(body)) return `no clear error: ${about}`;
   return undefined;
 }

@@ -60,7 +60,7 @@ export const changesCommand: Group = {
 function numberOf(text = ""): string {
   if (/^\d{1,15}$/.test(text)) return text;
   throw new InvalidInputError(`"${text.slice(0, 40)}" is not the number of a change.`, {
-    hint: '"rookery changes" lists them.',
+    hint: "`rookery changes` lists them.",
   });
 }
 

@@ -144,8 +144,6 @@ const undoRoute = defineRoute({
   tag: "changes",
   summary: "Undo a change: the file gets its content from before, as another change",
   params: changeParams,
-  body: z.strictObject({}),
-  bodyOptional: true,
   answers: { status: 200, holds: "the change that undoes it, and `diff`; 409 if the file was changed since" },
   async handle({ context, principal, surface, params }) {
     assertOwner(principal);

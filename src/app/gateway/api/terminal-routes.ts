@@ -16,12 +16,12 @@ import { isConfined } from "../auth/principal.ts";
 import { HttpError } from "../http/http-error.ts";
 import { accepted } from "../messages/accept-once.ts";
 import { MAX_FILES } from "../messages/message-files.ts";
-import { postOwners, postPersons } from "../messages/post-typed.ts";
 import { settledWithin } from "../messages/settled-within.ts";
-import { addressAt, seatOf } from "../messages/terminal-seat.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, numberQuery, requireAgent } from "./params.ts";
+import { postOwners, postPersons } from "./post-typed.ts";
+import { addressAt, seatOf } from "./terminal-seat.ts";
 
 const MAX_WAIT_SECONDS = 60;
 

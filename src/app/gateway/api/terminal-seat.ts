@@ -10,8 +10,8 @@ import { holds } from "../../../core/rights/scope.ts";
 import { isConfined, type Principal } from "../auth/principal.ts";
 import { type Speaker, speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
+import { conversationOf } from "../messages/address.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
-import { conversationOf } from "./address.ts";
 
 export type Seat =
   | { readonly kind: "owner"; readonly user: string; readonly channel: string }

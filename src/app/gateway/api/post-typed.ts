@@ -10,11 +10,11 @@ import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
 import { submitText } from "../../../engine/commands/read-chat-command.ts";
 import type { AcceptResult } from "../../../engine/inbox/accept.ts";
 import { keyReused } from "../http/http-error.ts";
+import { type AcceptedOnce, type AcceptingCall, postingOf, staleError } from "../messages/accept-once.ts";
+import { chatBody } from "../messages/chat-body.ts";
+import { messageFiles } from "../messages/message-files.ts";
+import { assertMayMessage } from "../messages/speaking-in.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
-import { type AcceptedOnce, type AcceptingCall, postingOf, staleError } from "./accept-once.ts";
-import { chatBody } from "./chat-body.ts";
-import { messageFiles } from "./message-files.ts";
-import { assertMayMessage } from "./speaking-in.ts";
 import { addressAt, type Seat } from "./terminal-seat.ts";
 
 interface TypedCall extends AcceptingCall {
