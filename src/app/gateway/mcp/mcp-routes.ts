@@ -15,13 +15,6 @@ const PASSED = [
   "last-event-id",
 ];
 
-/** What JSON-RPC answers to a body that is no message. */
-const NO_MESSAGE = {
-  jsonrpc: "2.0",
-  error: { code: -32_600, message: "The body is not a message of JSON-RPC." },
-  id: null,
-} as const;
-
 const mcpRoute = defineRoute({
   method: "POST",
   path: "/mcp",
@@ -30,7 +23,7 @@ const mcpRoute = defineRoute({
   action: "message",
   tag: "mcp",
   summary: "The MCP server: JSON-RPC over streamable HTTP, without sessions. Its tools can do what the token can do",
-  body: z.unknown(),
+  body: z.union([z.looseObject({}), z.array(z.unknown())]),
   describes: z.looseObject({
     jsonrpc: z.literal("2.0"),
     id: z.union([z.string(), z.number()]).optional(),
@@ -40,7 +33,6 @@ const mcpRoute = defineRoute({
   example: { jsonrpc: "2.0", id: 1, method: "ping" },
   answers: { status: 200, holds: "a JSON-RPC response" },
   async handle(call) {
-    if (typeof call.body !== "object" || call.body === null) return { status: 400, json: NO_MESSAGE };
     const { createMcpHandler } = await import("@modelcontextprotocol/server");
     const { context } = call;
     const transport = await transportOf(call);
