@@ -38,8 +38,8 @@ const SOURCES = globSync(["src/**/*.ts", "web/**/*.ts", "web/**/*.tsx"], { cwd: 
   .sort();
 const PAGES = globSync(["README.md", "CONTRIBUTING.md", "docs/**/*.md"], { cwd: ROOT }).sort();
 
-/** `reader`: a name that the database sees. The others are named by the doctor, and are added with it. */
-const NOT_COMMANDS = ["reader", "runs", "logs", "prune"];
+/** A name that the database sees. */
+const NOT_COMMANDS = ["reader"];
 
 /** What is wrong with the command; undefined if it exists. */
 function problemOf({ words }: Named): string | undefined {

@@ -69,7 +69,7 @@ export const storeCheck = defineCheck({
       findings.push({
         level: "notice",
         text: `The database has ${sizeText(size)}.`,
-        help: "`rookery prune` shows what can be given back.",
+        help: "Keep records for a shorter time: `rookery config explain retention` lists the settings.",
       });
     }
     if (log > LARGE_LOG_BYTES) {

@@ -35,7 +35,9 @@ export const diskCheck = defineCheck({
     const text = `Only ${sizeText(free)} are free on the disk of ${home}.`;
     return {
       fine,
-      findings: [{ level, text, help: "Make room. `rookery prune` shows what Rookery itself can give back." }],
+      findings: [
+        { level, text, help: "Make room. `rookery config explain retention` lists how long records are kept." },
+      ],
     };
   },
 });
