@@ -80,7 +80,7 @@ describe("a conversation in the terminal", () => {
     expect([times(text, "❯ second"), times(text, "↳")]).toEqual([1, 0]);
   });
 
-  it("steers a run: the message enters it at its next step", async () => {
+  it("steers a run: the message enters it at its next step", { retry: 3 }, async () => {
     const held = holdCalls(model);
     await begin();
     await ask("/queue steer", "⚙");

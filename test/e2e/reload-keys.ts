@@ -252,7 +252,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       timeoutSeconds: 600 + n,
       maxIterations: 500 + n,
       restore: n === 0 ? "resume" : "discard",
-      ...{ blockReplyBreak: n === 0 ? "text_end" : "message_end", enforceFinalTag: n === 1 },
+      ...{ blockReplyBreak: n === 0 ? "text_end" : "message_end", enforceFinalTag: n === 0 },
     },
     limits: { messageCharacters: 400_000 + n, toolResultCharacters: 100_000 + n, answerCharacters: 900_000 + n },
     watchdog: { blockedSeconds: 60 + n, drainSeconds: 100 + n },
