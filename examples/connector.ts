@@ -2,32 +2,37 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createRookery, defineConnector } from "rookery";
 import { scripted } from "rookery/testing";
 
 function spool(dir: string) {
-  let timer: NodeJS.Timeout | undefined;
+  const stopping = new AbortController();
+  let watching: Promise<void> | undefined;
   return defineConnector({
     name: "spool",
     // Writing the same file again changes nothing, so a send with an unknown outcome may be repeated.
     sendingClass: "idempotent",
     async start(host) {
       for (const name of ["in", "done", "out"]) await mkdir(join(dir, name), { recursive: true });
-      const look = async (): Promise<void> => {
-        for (const file of await readdir(join(dir, "in"))) {
-          const [user = "", id = ""] = file.replace(/\.txt$/, "").split("-");
-          const text = await readFile(join(dir, "in", file), "utf8");
-          const delivery = { channel: "spool", to: user };
-          await host.accept({ connector: "spool", userId: user, channelId: user, messageId: id, text, delivery });
-          // Only now: if this program is killed before, the file is read again, and the same id is accepted once.
-          await rename(join(dir, "in", file), join(dir, "done", file));
+      const watch = async (): Promise<void> => {
+        while (!stopping.signal.aborted) {
+          for (const file of await readdir(join(dir, "in"))) {
+            const [user = "", id = ""] = file.replace(/\.txt$/, "").split("-");
+            const text = await readFile(join(dir, "in", file), "utf8");
+            const delivery = { channel: "spool", to: user };
+            await host.accept({ connector: "spool", userId: user, channelId: user, messageId: id, text, delivery });
+            // Only now: if this program is killed before, the file is read again, and the same id is accepted once.
+            await rename(join(dir, "in", file), join(dir, "done", file));
+          }
+          await sleep(20);
         }
-        timer = setTimeout(() => void look(), 20);
       };
-      void look();
+      watching = watch();
     },
     async stop() {
-      clearTimeout(timer);
+      stopping.abort();
+      await watching;
     },
     async send({ id, target, payload }) {
       await writeFile(join(dir, "out", `${target.to}-${id.replace(/[^\w-]/g, "_")}.txt`), payload.text ?? "");
@@ -41,7 +46,7 @@ const rookery = await createRookery({ home: "memory", model: scripted("Sunny in 
 await writeFile(join(dir, "in", "bob-1.txt"), "What is the weather in Rome?");
 let answers: string[] = [];
 while (answers.length === 0) {
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await sleep(20);
   answers = await readdir(join(dir, "out"));
 }
 console.log(await readFile(join(dir, "out", answers[0] ?? ""), "utf8"));
