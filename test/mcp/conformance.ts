@@ -2,15 +2,26 @@
  * `npm run conformance`: the conformance suite of the protocol's authors, on the client and on the server. What fails is compared with a
  * list that may only become shorter: a failure that is not in it, and an entry that does not fail any more, are both errors.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { openConformanceServer } from "./conformance-server.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const suite = join(root, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js");
 const beside = (name: string): string => join(import.meta.dirname, name);
 export const VERSION = "2026-07-28";
+
+export interface Baseline {
+  /** Scenarios that count and fail. */
+  readonly failing: { readonly client: readonly string[]; readonly server: readonly string[] };
+  /** Scenarios that the version does not require and that fail, with the reason. */
+  readonly notApplicable: Readonly<Record<string, string>>;
+}
+
+export const readBaseline = (): Baseline =>
+  JSON.parse(readFileSync(beside("conformance-baseline.json"), "utf8")) as Baseline;
 
 async function outputOf(args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [suite, ...args], { cwd: root });
@@ -20,55 +31,70 @@ async function outputOf(args: readonly string[]): Promise<string> {
   return text;
 }
 
-/** The scenarios that failed and count, of all that ran. */
-export function failuresIn(output: string): { readonly ran: number; readonly failed: readonly string[] } {
+export interface Outcome {
+  readonly ran: number;
+  readonly failed: readonly string[];
+  /** Those that the version does not require. */
+  readonly failedBesides: readonly string[];
+}
+
+export function outcomeIn(output: string): Outcome {
   const summary = output.slice(output.lastIndexOf("SUMMARY"));
-  const extra = new Set([...summary.matchAll(/^ {2}✗ (\S+) \(/gm)].map(([, name]) => name));
+  const besides = new Set([...summary.matchAll(/^ {2}[✓✗] (\S+) \(/gm)].map(([, name]) => name));
   const lines = [...summary.matchAll(/^(✓|✗) (\S+): /gm)].map(([, sign, name = ""]) => ({
     failed: sign === "✗",
     name,
   }));
-  const counted = lines.filter(({ name }) => !extra.has(name));
-  return { ran: counted.length, failed: counted.filter(({ failed }) => failed).map(({ name }) => name) };
+  const failed = lines.filter((line) => line.failed).map(({ name }) => name);
+  return {
+    ran: lines.filter(({ name }) => !besides.has(name)).length,
+    failed: failed.filter((name) => !besides.has(name)),
+    failedBesides: failed.filter((name) => besides.has(name)),
+  };
 }
+
+const which = (only: string | undefined): readonly string[] =>
+  only === undefined ? ["--requirements", VERSION] : ["--scenario", only, "--spec-version", VERSION];
 
 /** `only`: one scenario instead of all. */
 export async function clientConformance(only?: string): Promise<string> {
   const command = `${process.execPath} ${beside("conformance-client.ts")}`;
-  const which = only === undefined ? ["--requirements", VERSION] : ["--scenario", only, "--spec-version", VERSION];
-  return outputOf(["client", "--command", command, ...which, "--timeout", "120000"]);
+  return outputOf(["client", "--command", command, ...which(only), "--timeout", "120000"]);
 }
 
 export async function serverConformance(only?: string): Promise<string> {
-  const server: ChildProcess = spawn(process.execPath, [beside("conformance-server.ts")], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const server = await openConformanceServer();
   try {
-    const [first] = (await once(server.stdout as NodeJS.ReadableStream, "data")) as [Buffer];
-    const which = only === undefined ? ["--requirements", VERSION] : ["--scenario", only, "--spec-version", VERSION];
-    return await outputOf(["server", "--url", first.toString().trim(), ...which]);
+    return await outputOf(["server", "--url", server.url, ...which(only), "--timeout", "120000"]);
   } finally {
-    server.kill();
+    await server.close();
   }
 }
 
+/** What differs from the baseline, in words. */
+export function differences(
+  { failed, failedBesides }: Outcome,
+  known: readonly string[],
+  notApplicable: Baseline["notApplicable"],
+): readonly string[] {
+  return [
+    ...failed.filter((name) => !known.includes(name)).map((name) => `${name} fails and is not expected to`),
+    ...known.filter((name) => !failed.includes(name)).map((name) => `${name} passes: remove it from the baseline`),
+    ...failedBesides.filter((name) => !(name in notApplicable)).map((name) => `${name} fails and has no reason to`),
+  ];
+}
+
 if (import.meta.main) {
-  const expected = JSON.parse(readFileSync(beside("conformance-baseline.json"), "utf8")) as Record<
-    string,
-    readonly string[]
-  >;
+  const { failing, notApplicable } = readBaseline();
   for (const [part, run] of [
     ["client", clientConformance],
     ["server", serverConformance],
   ] as const) {
-    const output = await run();
-    const { ran, failed } = failuresIn(output);
-    const known = expected[part] ?? [];
-    const fresh = failed.filter((name) => !known.includes(name));
-    const gone = known.filter((name) => !failed.includes(name));
-    console.log(`${part}: ${ran - failed.length} of ${ran} scenarios pass`);
-    if (fresh.length > 0) console.log(`  fail and are not expected to: ${fresh.join(", ")}`);
-    if (gone.length > 0) console.log(`  pass: remove them from conformance-baseline.json: ${gone.join(", ")}`);
-    if (ran === 0 || fresh.length > 0 || gone.length > 0) process.exitCode = 1;
+    const outcome = outcomeIn(await run());
+    const { ran, failed, failedBesides } = outcome;
+    console.log(`${part}: ${ran - failed.length} of ${ran} scenarios pass; not applicable: ${failedBesides.length}`);
+    const problems = differences(outcome, failing[part], notApplicable);
+    for (const problem of problems) console.log(`  ${problem}`);
+    if (ran === 0 || problems.length > 0) process.exitCode = 1;
   }
 }

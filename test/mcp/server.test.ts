@@ -100,6 +100,55 @@ describe.each([
   });
 });
 
+it("tells the progress of an answer, and of nothing that was not asked for", async () => {
+  const client = await connected(ROOT_TOKEN);
+  const told: string[] = [];
+  const onprogress = ({ message = "" }): void => void told.push(message);
+  const question = { name: "ask", arguments: { agent: "slow", text: "hello there" } };
+  const { content } = await client.callTool(question, { onprogress });
+  expect([content[0]?.type, told[0]]).toEqual(["text", "The agent works on it."]);
+  const older = await connected(ROOT_TOKEN, "legacy");
+  const before = told.length;
+  await older.callTool(question, { onprogress });
+  expect(told.length).toBeGreaterThan(before);
+});
+
+it("completes the names of conversations", async () => {
+  const client = await connected(ROOT_TOKEN);
+  await call(client, "ask", { agent: "heron", text: "hello" });
+  const ref = { type: "ref/resource", uri: "rookery://conversations/{agent}" } as const;
+  const completed = async (value: string) =>
+    (await client.complete({ ref, argument: { name: "agent", value } })).completion.values;
+  const [id = ""] = await completed("heron");
+  const { contents } = await client.readResource({ uri: `rookery://conversations/${id}` });
+  expect(JSON.stringify(contents)).toContain("hello");
+  expect(await completed("no such thing")).toEqual([]);
+});
+
+it("tells who listens when a conversation goes on, and ends with the token", async () => {
+  const root = await connected(ROOT_TOKEN);
+  const sent = JSON.parse((await call(root, "send_message", { agent: "stork", text: "one" })).text);
+  const uri = `rookery://conversations/${sent.agentId}`;
+  const { token, id } = await kit.mint("read");
+  const told = { root: 0, reader: 0, ann: 0 };
+  const listening = async (who: keyof typeof told, client: Client) => {
+    client.setNotificationHandler("notifications/resources/updated", () => void told[who]++);
+    return client.listen({ resourceSubscriptions: [uri] });
+  };
+  const own = await listening("root", root);
+  await listening("reader", await connected(token));
+  // It is not Ann's conversation.
+  await listening("ann", await connected(await mint({ person: "ann" })));
+  await expect.poll(() => Math.min(told.root, told.reader), PATIENT).toBeGreaterThan(0);
+  await kit.ask({ method: "DELETE", path: `/api/tokens/${id}` });
+  await expect.poll(() => kit.gateway.context.streams.count, PATIENT).toBeLessThan(6);
+  const before = told.root;
+  await call(root, "ask", { agent: "stork", text: "two" });
+  await expect.poll(() => told.root, PATIENT).toBeGreaterThan(before);
+  expect(told.ann).toBe(0);
+  await own.close();
+});
+
 it("refuses pages of other origins and hosts that are not this one", async () => {
   const body = { jsonrpc: "2.0", id: 1, method: "ping" };
   const post = (headers: Record<string, string>) => kit.ask({ method: "POST", path: "/mcp", body, headers });
@@ -121,6 +170,12 @@ it("serves a running engine over standard input and output", async () => {
   );
   expect((await call(client, "ask", { text: "hello" })).text).not.toBe("");
   expect((await call(client, "list_agents")).text).toContain("agent:main:api:dm:mcp");
+  const [{ uri = "" } = {}] = (await client.listResources()).resources;
+  const updated = Promise.withResolvers<void>();
+  client.setNotificationHandler("notifications/resources/updated", () => updated.resolve());
+  await client.listen({ resourceSubscriptions: [uri] });
+  await call(client, "ask", { text: "again" });
+  await updated.promise;
   await client.close();
   await engine.close();
   rmSync(home, { recursive: true, force: true });

@@ -9,6 +9,7 @@ import {
   chownSync,
   constants,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -22,7 +23,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 
 export interface ServerOptions {
-  /** The data directory. Default: a fresh directory, removed when the server is stopped. */
+  /** Where its data is, or will be. Default: a fresh directory, removed when the server is stopped. */
   readonly directory?: string;
   /** Further settings, as on the server's command line. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -58,14 +59,11 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const user = unprivileged();
   chmodSync(base, 0o755);
   const data = join(base, "data");
-  mkdirSync(data, { mode: 0o700 });
-  if (user) chownSync(data, user.uid, user.gid);
+  const isNew = !existsSync(data);
+  if (isNew) mkdirSync(data, { mode: 0o700 });
+  if (isNew && user) chownSync(data, user.uid, user.gid);
   const bin = await binaries(base, user);
-  execFileSync(bin.initdb, [`--pgdata=${data}`, "--auth=trust", "--username=rookery", "--no-sync", "--encoding=UTF8"], {
-    ...user,
-    stdio: "pipe",
-    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
-  });
+  if (isNew) createData(bin, data, user);
   const secured: Record<string, string> = options.tls
     ? { ssl: "on", ssl_cert_file: "tls.crt", ssl_key_file: "tls.key" }
     : {};
@@ -129,6 +127,11 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       rmSync(base, { recursive: true, force: true });
     },
   };
+}
+
+function createData({ initdb }: Binaries, data: string, user: { uid: number; gid: number } | undefined): void {
+  const flags = [`--pgdata=${data}`, "--auth=trust", "--username=rookery", "--no-sync", "--encoding=UTF8"];
+  execFileSync(initdb, flags, { ...user, stdio: "pipe", env: { ...process.env, LC_ALL: "C", TZ: "UTC" } });
 }
 
 export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {

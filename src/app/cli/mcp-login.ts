@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { loginStorage, oauthProvider } from "../../adapters/tools/mcp/oauth-provider.ts";
+import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapters/tools/mcp/oauth-provider.ts";
 import { type HomePaths, mcpAuthFile } from "../../config/paths.ts";
 import { DeniedError, TimeoutError } from "../../core/errors.ts";
 
@@ -12,13 +12,16 @@ export interface LoginOptions {
   readonly url: string;
   readonly paths: HomePaths;
   readonly port: number;
+  /** Who this program is at the login server. */
+  readonly client?: Pick<ProviderOptions, "client" | "metadataUrl">;
   readonly show: (url: URL) => void | Promise<void>;
   readonly timeoutMs?: number;
 }
 
 const MAX_WAIT_MS = 300_000;
 
-export async function logIn({ name, url, paths, port, show, timeoutMs = MAX_WAIT_MS }: LoginOptions): Promise<void> {
+export async function logIn(options: LoginOptions): Promise<void> {
+  const { name, url, paths, port, client, show, timeoutMs = MAX_WAIT_MS } = options;
   const { auth } = await import("@modelcontextprotocol/client");
   const state = randomBytes(16).toString("base64url");
   const came = Promise.withResolvers<URL>();
@@ -36,7 +39,7 @@ export async function logIn({ name, url, paths, port, show, timeoutMs = MAX_WAIT
     const storage = loginStorage(mcpAuthFile(paths));
     // A client that was registered for another port would be refused.
     storage.write(name, { client: undefined, tokens: undefined });
-    const provider = oauthProvider({ server: name, storage, redirectUrl, state, open: show });
+    const provider = oauthProvider({ server: name, storage, ...client, redirectUrl, state, open: show });
     if ((await auth(provider, { serverUrl: url })) === "AUTHORIZED") return;
     const { searchParams } = await came.promise;
     const code = searchParams.get("code");

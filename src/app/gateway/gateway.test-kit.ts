@@ -66,7 +66,12 @@ export interface TestGateway {
 }
 
 export async function openTestGateway(
-  options: { config?: object; model?: Model; store?: string; connectors?: readonly Connector[] } = {},
+  options: Pick<HereOptions, "routes"> & {
+    config?: object;
+    model?: Model;
+    store?: string;
+    connectors?: readonly Connector[];
+  } = {},
 ): Promise<TestGateway> {
   const home = mkdtempSync(join(tmpdir(), "rookery-gateway-"));
   const paths = homePaths(home);
@@ -84,6 +89,7 @@ export async function openTestGateway(
     tokenFile: paths.tokens,
     control: home,
     store: options.store,
+    routes: options.routes,
   });
   const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
   return Object.assign(kit, {

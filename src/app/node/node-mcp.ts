@@ -6,7 +6,7 @@ import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import { McpServers } from "../../adapters/tools/mcp/mcp-servers.ts";
 import type { Answers } from "../../adapters/tools/mcp/mcp-tool.ts";
-import { loginStorage, oauthProvider } from "../../adapters/tools/mcp/oauth-provider.ts";
+import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapters/tools/mcp/oauth-provider.ts";
 import { type OpenSession, openSession } from "../../adapters/tools/mcp/open-session.ts";
 import { localTransport } from "../../adapters/tools/mcp/stdio-transport.ts";
 import { guardedFilesOf } from "../../adapters/workspace/guarded-workspace-files.ts";
@@ -78,14 +78,26 @@ function openerOf(parts: McpParts, name: string, answers: Answers, sandbox: () =
   };
 }
 
-async function remote({ paths, env }: McpParts, name: string, { url, headers, oauth }: McpServerConfig) {
+async function remote({ paths, env }: McpParts, name: string, server: McpServerConfig) {
   const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const { url, headers, oauth } = server;
   const secrets = secretDeps(paths.home, env);
   const sent = Object.fromEntries(Object.entries(headers).map(([header, secret]) => [header, secret.reveal(secrets)]));
   return new StreamableHTTPClientTransport(new URL(url ?? ""), {
     requestInit: { headers: sent },
-    authProvider: oauth ? oauthProvider({ server: name, storage: loginStorage(mcpAuthFile(paths)) }) : undefined,
+    authProvider: oauth
+      ? oauthProvider({ server: name, storage: loginStorage(mcpAuthFile(paths)), ...clientOf(server, secrets) })
+      : undefined,
   });
+}
+
+/** Who this program is at the login server of an MCP server. */
+export function clientOf(
+  { clientId, clientSecret, clientMetadataUrl }: McpServerConfig,
+  secrets: ReturnType<typeof secretDeps>,
+): Pick<ProviderOptions, "client" | "metadataUrl"> {
+  const client = clientId === undefined ? undefined : { id: clientId, secret: clientSecret?.reveal(secrets) };
+  return { client, metadataUrl: clientMetadataUrl };
 }
 
 /** What programs need to run at all. Nothing else of the engine's environment reaches a server. */

@@ -33,6 +33,11 @@ const serverSchema = section({
     .default({}),
   /** Whether the remote server wants a login: `rookery mcp login NAME`. */
   oauth: flag().optional(),
+  /** Who this program is at the login server. Absent: it registers itself. */
+  clientId: text("the id of a registered client").optional(),
+  clientSecret: secretSchema.optional(),
+  /** Where this program describes itself, for login servers that read it there. */
+  clientMetadataUrl: z.url({ protocol: /^https$/, error: "expected an https address with a path" }).optional(),
   /** The profiles whose agents may use it. Absent: all. */
   profiles: list(text("the name of a profile")).optional(),
   /** Only these tools; without: all. */

@@ -10,19 +10,7 @@ import type { Space } from "../../../core/search/search-index.ts";
 import { type Database, databaseOf } from "../../store/sqlite/database.ts";
 import { agentWord, indexedWords, type NewDocument } from "../documents-of.ts";
 import type { DocumentIndex, DocumentNumber, StoredDocument } from "../find-documents.ts";
-
-/** A file of another version is deleted and built again. */
-const VERSION = 1;
-const SCHEMA = `
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE spaces (no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, next INTEGER NOT NULL);
-CREATE TABLE agents (no INTEGER PRIMARY KEY, id TEXT NOT NULL, session_key TEXT NOT NULL, space INTEGER NOT NULL, pos INTEGER NOT NULL);
-CREATE TABLE files (no INTEGER PRIMARY KEY, space INTEGER NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL, UNIQUE (space, path));
-CREATE TABLE docs (n INTEGER PRIMARY KEY, agent INTEGER, pos INTEGER, file INTEGER, line INTEGER, at INTEGER NOT NULL, speaker TEXT NOT NULL, untrusted TEXT, text TEXT NOT NULL);
-CREATE INDEX docs_agent ON docs (agent) WHERE agent IS NOT NULL;
-CREATE INDEX docs_file ON docs (file) WHERE file IS NOT NULL;
-CREATE VIRTUAL TABLE words USING fts5 (body, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '3');
-PRAGMA user_version = ${VERSION};`;
+import { SCHEMA, VERSION } from "./index-schema.ts";
 
 /** Documents of one space: more than anyone writes. */
 const SPACE_SIZE = 2 ** 32;

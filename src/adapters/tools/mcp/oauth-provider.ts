@@ -42,15 +42,22 @@ export function loginStorage(file: string): LoginStorage {
 export interface ProviderOptions {
   readonly server: string;
   readonly storage: LoginStorage;
+  /** A client that was registered before. Absent: this program registers itself. */
+  readonly client?: { readonly id: string; readonly secret?: string };
+  /** Where this program describes itself: its id at login servers that support that. */
+  readonly metadataUrl?: string;
   /** Where the browser comes back to. Absent: nobody is there to log in. */
   readonly redirectUrl?: string;
   readonly state?: string;
   readonly open?: (url: URL) => void | Promise<void>;
 }
 
-export function oauthProvider({ server, storage, redirectUrl, state, open }: ProviderOptions): OAuthClientProvider {
+export function oauthProvider(options: ProviderOptions): OAuthClientProvider {
+  const { server, storage, client: given, metadataUrl, redirectUrl, state, open } = options;
+  const registered = given && { client_id: given.id, client_secret: given.secret };
   return {
     redirectUrl,
+    clientMetadataUrl: metadataUrl,
     clientMetadata: {
       client_name: "Rookery",
       software_version: readVersion(),
@@ -60,8 +67,8 @@ export function oauthProvider({ server, storage, redirectUrl, state, open }: Pro
       application_type: "native",
     } as OAuthClientProvider["clientMetadata"],
     state: state === undefined ? undefined : () => state,
-    clientInformation: () => storage.read(server).client as never,
-    saveClientInformation: (client) => storage.write(server, { client }),
+    clientInformation: () => (registered ?? storage.read(server).client) as never,
+    saveClientInformation: registered ? undefined : (client) => storage.write(server, { client }),
     tokens: () => storage.read(server).tokens as never,
     saveTokens: (tokens) => storage.write(server, { tokens }),
     redirectToAuthorization(url) {

@@ -3,10 +3,11 @@
 import { systemClock } from "../../../adapters/system/system-clock.ts";
 import type { McpServers } from "../../../adapters/tools/mcp/mcp-servers.ts";
 import { readPins } from "../../../adapters/tools/mcp/pinned-tools.ts";
+import { secretDeps } from "../../../config/load-config.ts";
 import { mcpDirectory } from "../../../config/paths.ts";
 import { NotFoundError, UsageError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
-import { nodeMcp } from "../../node/node-mcp.ts";
+import { clientOf, nodeMcp } from "../../node/node-mcp.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
@@ -104,8 +105,9 @@ const loginAction = defineAction({
     if (!server?.url)
       throw new UsageError(`"${name}" is not a remote MCP server.`, { hint: context.here("Run `rookery mcp list`.") });
     const { logIn } = await import("../mcp-login.ts");
+    const client = clientOf(server, secretDeps(context.paths.home, context.env));
     const show = (url: URL): void => void context.stderr.write(`Open this address in a browser:\n${url.href}\n`);
-    await logIn({ name, url: server.url, paths: context.paths, port: Number(context.flags.port ?? 0), show });
+    await logIn({ name, url: server.url, paths: context.paths, port: Number(context.flags.port ?? 0), client, show });
     return printResult(context, { server: name, loggedIn: true }, `Logged in at ${name}.`);
   },
 });
@@ -115,17 +117,22 @@ const serveAction = defineAction({
   description:
     "For programs that start their MCP servers themselves. It acts as the owner of the home. Over HTTP the same server is at /mcp.",
   async run(context) {
-    const [{ serveStdio }, { connectRookery }, { mcpServerOf }, { readVersion }] = await Promise.all([
+    const [{ serveStdio }, { connectRookery }, { mcpServerOf }, { tellUpdates }, { readVersion }] = await Promise.all([
       import("@modelcontextprotocol/server/stdio"),
       import("../../library/connect-rookery.ts"),
       import("../../gateway/mcp/mcp-server.ts"),
+      import("../../gateway/mcp/conversation-resource.ts"),
       import("../../../adapters/system/version.ts"),
     ]);
     const rookery = connectRookery({ home: context.home });
     const ended = Promise.withResolvers<void>();
     process.stdin.once("end", () => ended.resolve());
     process.stdin.once("close", () => ended.resolve());
-    const handle = serveStdio(() => mcpServerOf(rookery, readVersion()));
+    const handle = serveStdio(async ({ era }) => {
+      const server = await mcpServerOf({ rookery, version: readVersion(), era });
+      if (era === "modern") tellUpdates(server, rookery);
+      return server;
+    });
     await ended.promise;
     await handle.close();
     await rookery.close();

@@ -2,10 +2,13 @@
  * Rookery as an MCP server: send, ask, agents, inbox, outbox, history, schedule and search as tools, conversations as resources. Every
  * tool is a request of the API with the rights of the caller's token, so it can do nothing that the token cannot (L13).
  */
-import type { McpServer } from "@modelcontextprotocol/server";
+import { randomUUID } from "node:crypto";
+import type { McpRequestContext, McpServer, McpServerOptions, ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { errorText } from "../../../core/errors.ts";
 import type { RookeryClient } from "../../client/rookery-client.ts";
+import { addConversations, transcript } from "./conversation-resource.ts";
+import { progressTeller, tellProgress } from "./tell-progress.ts";
 
 const agent = z
   .string()
@@ -27,10 +30,10 @@ const text = (value: string): Output => ({ content: [{ type: "text", text: value
 
 /** A failure is a result that the caller's model reads. */
 const safely =
-  <Input>(act: (input: Input) => Promise<Output>) =>
-  async (input: Input): Promise<Output> => {
+  <Input>(act: (input: Input, context: ServerContext) => Promise<Output>) =>
+  async (input: Input, context: ServerContext): Promise<Output> => {
     try {
-      return await act(input);
+      return await act(input, context);
     } catch (error) {
       const { hint } = error as { hint?: unknown };
       return { ...text(`${errorText(error)}${typeof hint === "string" ? ` ${hint}` : ""}`), isError: true };
@@ -39,34 +42,33 @@ const safely =
 
 const READS = { readOnlyHint: true, openWorldHint: false } as const;
 
-export async function mcpServerOf(rookery: RookeryClient, version: string): Promise<McpServer> {
+export interface ServerParts {
+  readonly rookery: RookeryClient;
+  readonly version: string;
+  /** Which version of the protocol the caller speaks: 2026-07-28, or an older one. */
+  readonly era: McpRequestContext["era"];
+  /** Adds to what the server says about itself. */
+  readonly options?: McpServerOptions;
+}
+
+export async function mcpServerOf({ rookery, version, era, options = {} }: ServerParts): Promise<McpServer> {
   const sdk = await import("@modelcontextprotocol/server");
   const server = new sdk.McpServer(
     { name: "rookery", title: "Rookery", version },
     {
       instructions: "Durable agents. A message that was accepted is answered once, also after a crash.",
-      capabilities: { tools: {}, resources: {} },
+      ...options,
+      capabilities: {
+        tools: { listChanged: false },
+        // Callers of older versions would need a session to subscribe.
+        resources: { subscribe: era === "modern", listChanged: false },
+        ...options.capabilities,
+      },
     },
   );
   addTalk(server, rookery);
   addReading(server, rookery);
-  server.registerResource(
-    "conversation",
-    new sdk.ResourceTemplate("rookery://conversations/{agent}", {
-      list: async () => ({
-        resources: (await rookery.agents.list({ limit: 100 })).items.map(({ id, label, sessionKey }) => ({
-          uri: `rookery://conversations/${id}`,
-          name: label || sessionKey,
-          mimeType: "text/plain",
-        })),
-      }),
-    }),
-    { title: "Conversation", description: "What was said, the newest last", mimeType: "text/plain" },
-    async (uri, { agent: id }) => {
-      const { items } = await rookery.agent(String(id)).history({ limit: 100 });
-      return { contents: [{ uri: uri.href, mimeType: "text/plain", text: transcript(items) }] };
-    },
-  );
+  addConversations(server, sdk, rookery);
   return server;
 }
 
@@ -99,10 +101,14 @@ function addTalk(server: McpServer, rookery: RookeryClient): void {
         timeoutSeconds: z.number().int().min(1).max(MAX_WAIT_SECONDS).optional(),
       }),
     },
-    safely(async ({ agent: name = DEFAULT_AGENT, text: said, id, timeoutSeconds = 120 }) => {
-      const signal = AbortSignal.timeout(timeoutSeconds * 1_000);
+    safely(async ({ agent: name = DEFAULT_AGENT, text: said, id = randomUUID(), timeoutSeconds = 120 }, { mcpReq }) => {
+      const signal = AbortSignal.any([mcpReq.signal, AbortSignal.timeout(timeoutSeconds * 1_000)]);
+      const handle = rookery.agent(name);
+      const tell = progressTeller(mcpReq);
       try {
-        return text(await rookery.agent(name).ask(said, { id, signal }));
+        // The same id is the same message: first its run is followed, then its answer is read.
+        if (tell) await tellProgress(handle.stream(said, { id, signal }), tell);
+        return text(await handle.ask(said, { id, signal }));
       } catch (error) {
         if (!signal.aborted) throw error;
         return text("There is no answer yet. The message is accepted and will be answered: look at the history later.");
@@ -184,17 +190,4 @@ function addReading(server: McpServer, rookery: RookeryClient): void {
     { query: z.string().min(1).max(1_000), limit: z.number().int().min(1).max(50).optional() },
     async ({ query, limit: most }) => json((await rookery.search(query, { limit: most })).items),
   );
-}
-
-/** Entries come newest first. */
-function transcript(items: readonly { readonly entry?: Readonly<Record<string, unknown>> | null }[]): string {
-  const lines = items.toReversed().flatMap(({ entry }) => {
-    const { type, role, content } = (entry ?? {}) as { type?: string; role?: string; content?: unknown };
-    if (type !== "message" || role === "tool" || !Array.isArray(content)) return [];
-    const said = content.flatMap((block: { type?: string; text?: string }) =>
-      block.type === "text" ? [block.text] : [],
-    );
-    return said.length === 0 ? [] : [`${role}: ${said.join("\n")}`];
-  });
-  return lines.join("\n\n");
 }
