@@ -35,7 +35,7 @@ export const tools: readonly Tool[] = (
     cronTool(nothing),
     currentTimeTool(nothing, nothing),
     findToolsTool({ hiddenFrom: () => [] }),
-    ...memoryTools(nothing),
+    ...memoryTools(nothing, nothing),
     skillTool(nothing),
     mcpAnswerTool(nothing),
     mcpResourcesTool(nothing),

@@ -43,6 +43,7 @@ export const NOT_CORE: readonly string[] = [
   "exec",
   "find",
   "grep",
+  "memory_write",
   "send_agent_message",
   "sessions_spawn",
   "subagents",

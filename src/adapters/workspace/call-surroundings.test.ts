@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { RunId } from "../../core/ids.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import { digestOf } from "../../engine/approvals/call-digest.ts";
 import { callSurroundings } from "./call-surroundings.ts";
@@ -29,7 +30,7 @@ const around = (
   callSurroundings(
     async () => ({ instructions: own, own, guest }),
     () => ({ PATH: "/bin", SECRET: "no one sees this" }),
-  )({} as AgentRecord, call(given), rights);
+  )({} as AgentRecord, call(given), rights, "r" as RunId);
 const digest = async (given: Record<string, unknown>) => digestOf(call(given), await around(given));
 
 describe("what a call depends on", () => {

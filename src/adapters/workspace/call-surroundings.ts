@@ -8,6 +8,7 @@ import { realpath, stat } from "node:fs/promises";
 import { resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { RunId } from "../../core/ids.ts";
 import type { ToolHost } from "../../core/ports/tool.ts";
 import type { Right } from "../../core/rights/right.ts";
 import type { CallRecord } from "../../core/run/run.ts";
@@ -20,24 +21,35 @@ const MAX_NAME = 4_096;
 /** A larger file is covered by its size and time, because it would take too long to read. */
 const MAX_BYTES = 64_000_000;
 
-export type SurroundingsOf = (agent: AgentRecord, call: CallRecord, rights: readonly Right[]) => Promise<Surroundings>;
+export type SurroundingsOf = (
+  agent: AgentRecord,
+  call: CallRecord,
+  rights: readonly Right[],
+  runId: RunId,
+) => Promise<Surroundings>;
 
-/** What the tool of a call shows people of it. */
-export type PreviewOf = (agent: AgentRecord, call: CallRecord) => Promise<string | undefined>;
+/** What the tool of a call shows people of it, and whether the call has had its effect already. */
+export type PreviewOf = (
+  agent: AgentRecord,
+  call: CallRecord,
+  runId: RunId,
+) => Promise<Pick<Surroundings, "preview" | "made">>;
 
 /** A tool that cannot show what it would do shows its arguments. */
 export const previews =
   (tools: Pick<ToolHost, "find">): PreviewOf =>
-  async (agent, { name, arguments: given }) => {
+  async (agent, { name, callId, arguments: given }, runId) => {
     const tool = tools.find(agent, name);
-    if (!tool?.preview) return undefined;
+    if (!tool?.preview) return {};
     const input = await tool.input.safeParseAsync(given);
-    return input.success ? tool.preview(input.data, agent).catch(() => undefined) : undefined;
+    if (!input.success) return {};
+    const preview = await tool.preview(input.data, agent).catch(() => undefined);
+    return { preview, made: await tool.made?.({ runId, callId }) };
   };
 
 export const callSurroundings =
   (workspaceOf: WorkspaceOf, env: () => Readonly<Record<string, unknown>>, previewOf?: PreviewOf): SurroundingsOf =>
-  async (agent, call, rights) => {
+  async (agent, call, rights, runId) => {
     const { own: directory, guest } = await workspaceOf(agent);
     const environment = rights.includes("exec") ? Object.keys(env()) : undefined;
     if (directory === undefined) return { environment };
@@ -47,7 +59,7 @@ export const callSurroundings =
       const hash = await hashOf(directory, name, guest !== undefined);
       if (hash !== undefined) files[name] = hash;
     }
-    return { directory, environment, files, preview: await previewOf?.(agent, call) };
+    return { directory, environment, files, ...(await previewOf?.(agent, call, runId)) };
   };
 
 /** The texts among the arguments that could name a file, each once. */

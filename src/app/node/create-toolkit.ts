@@ -6,6 +6,7 @@ import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts"
 import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
 import type { OwnerReader } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
+import { realDisk } from "../../adapters/tools/files/disk.ts";
 import type { KeepsChanges } from "../../adapters/tools/files/file-changes.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
@@ -114,9 +115,12 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     async (agent) => (await workspaceOf(agent)).instructions,
     ({ directory, text }) => isMarkedFile(marks, directory, "SKILL.md", text),
   );
+  const zone = (): string => config.session.timeZone ?? hostZone();
+  const files = { placesOf, personOf: whose("now"), marks };
+  const { changes } = options;
   const all = [
-    currentTimeTool(clock, () => config.session.timeZone ?? hostZone()),
-    ...fileTools({ placesOf, personOf: whose("now"), marks, changes: options.changes, stored: options.stored }),
+    currentTimeTool(clock, zone),
+    ...fileTools({ ...files, changes, stored: options.stored }),
     ...(commands?.tools ?? []),
     ...(options.memory
       ? [
@@ -128,12 +132,15 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
         ]
       : []),
     ...(options.memory && options.directory
-      ? memoryTools({
-          ...options.memory,
-          marks,
-          people: options.directory.now,
-          directoryOf: async (agent) => (await workspacesOf(config, paths, whose("now"))(agent)).own,
-        })
+      ? memoryTools(
+          {
+            ...options.memory,
+            marks,
+            people: options.directory.now,
+            directoryOf: async (agent) => (await workspacesOf(config, paths, whose("now"))(agent)).own,
+          },
+          changes && { ...files, changes, disk: realDisk, now: () => clock.now(), zone },
+        )
       : []),
     ...(options.web ?? []),
     ...more,

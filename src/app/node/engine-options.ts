@@ -86,7 +86,7 @@ export function engineOptions({
       get expiryMs() {
         return config.approvals.expiryMinutes * 60_000;
       },
-      surroundingsOf: (agent, call, rights) => toolkit.surroundingsOf(agent, call, rights),
+      surroundingsOf: (agent, call, rights, runId) => toolkit.surroundingsOf(agent, call, rights, runId),
     },
     queue: config.queue,
     get resetTriggers() {

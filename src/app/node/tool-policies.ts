@@ -11,7 +11,10 @@ export function toolPolicies({ profiles }: Pick<Config, "profiles">): (profile: 
     if (!profile || access === "rw") return tools;
     const known = made.get(profile);
     if (known) return known;
-    const policy = { ...tools, deny: [...(tools?.deny ?? []), ...WRITES, ...(access === "none" ? READS : [])] };
+    const policy = {
+      ...tools,
+      deny: [...(tools?.deny ?? []), ...WRITES, "memory_write", ...(access === "none" ? READS : [])],
+    };
     made.set(profile, policy);
     return policy;
   };

@@ -40,6 +40,11 @@ export interface Tool<Input = unknown> {
   /** What a person who is asked about the call reads instead of its arguments: the difference it makes. A yes covers exactly that. It only reads. */
   preview?(input: Input, agent: AgentRecord): Promise<string | undefined>;
   /**
+   * Whether this very call has had its effect already, before a crash: a record outside of the store says so. Then its used yes holds
+   * although the world has changed, and `execute` only tells what was done.
+   */
+  made?(call: Pick<ToolContext, "runId" | "callId">): Promise<boolean>;
+  /**
    * Failures may be thrown or returned as an error; both are a result the model sees. `SuspendedError`: nothing has happened
    * yet, the run is paused and the call is made again.
    */

@@ -29,6 +29,8 @@ export interface Effect {
   readonly of?: PersonId;
   /** What exactly it touches. Rules match against it. */
   readonly detail?: EffectDetail;
+  /** The version of the file that was looked at; null: there is none. The tool changes no other one. */
+  readonly version?: string | null;
   /** The tool wants a yes for this call, although the rights allow it. A grant that names the tool is that yes. */
   readonly needsYes?: boolean;
   /** What it asks of a token. Absent: nothing. */

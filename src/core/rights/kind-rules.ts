@@ -31,6 +31,7 @@ export const CHILD_DENY: readonly string[] = [
   "heartbeat_run",
   "memory_search",
   "memory_get",
+  "memory_write",
   "message",
 ];
 

@@ -1,6 +1,7 @@
 /** What questions about calls need from the node: how long they wait, what a call depends on, and who to ask (M31). */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
+import type { RunId } from "../../core/ids.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { Right } from "../../core/rights/right.ts";
@@ -13,12 +14,12 @@ export const DEFAULT_EXPIRY_MS = 24 * 3600_000;
 export interface ApprovalSettings {
   readonly expiryMs?: number;
   /** What a call depends on besides its arguments. Absent: nothing. */
-  surroundingsOf?(agent: AgentRecord, call: CallRecord, rights: readonly Right[]): Promise<Surroundings>;
+  surroundingsOf?(agent: AgentRecord, call: CallRecord, rights: readonly Right[], runId: RunId): Promise<Surroundings>;
 }
 
 export interface ApprovalPort {
   expiryMs(): number;
-  surroundingsOf(agent: AgentRecord, call: CallRecord, rights: readonly Right[]): Promise<Surroundings>;
+  surroundingsOf(agent: AgentRecord, call: CallRecord, rights: readonly Right[], runId: RunId): Promise<Surroundings>;
   /** Where the person who decides is reached. */
   askAt(behalf: Behalf, delivery: DeliveryContext | undefined): Promise<DeliveryContext>;
   /** Called after the commit of a question. */
@@ -31,7 +32,8 @@ export const approvalPortOf = (
   asked: ApprovalPort["asked"],
 ): ApprovalPort => ({
   expiryMs: () => options.approvals?.expiryMs ?? DEFAULT_EXPIRY_MS,
-  surroundingsOf: async (agent, call, rights) => (await options.approvals?.surroundingsOf?.(agent, call, rights)) ?? {},
+  surroundingsOf: async (agent, call, rights, runId) =>
+    (await options.approvals?.surroundingsOf?.(agent, call, rights, runId)) ?? {},
   // The owner's own conversation is where the owner is now.
   askAt: async ({ person }, delivery) => (person === OWNER && delivery ? delivery : people.addressOf(OWNER)),
   asked,

@@ -14,6 +14,8 @@ export interface Surroundings {
   readonly files?: Readonly<Record<string, string>>;
   /** What people are shown instead of the arguments. */
   readonly preview?: string;
+  /** The call has had its effect already, before a crash. Not part of the digest. */
+  readonly made?: boolean;
 }
 
 export function digestOf(

@@ -53,13 +53,13 @@ export async function settleAsked(
   const { call } = judged;
   const behalf = run.body.behalf ?? { person: judged.person as PersonId };
   const rights = judged.effects.flatMap((effect) => effect.rights);
-  const surroundings = (await ports.approvals?.surroundingsOf(agent, call, rights)) ?? {};
+  const surroundings = (await ports.approvals?.surroundingsOf(agent, call, rights, run.id)) ?? {};
   const digest = digestOf(call, surroundings);
   const found = await knownFor(ports, agent, call, behalf, digest);
   const known = found && taken.has(found.id) ? undefined : found;
-  const { files = {}, preview } = surroundings;
+  const { files = {}, preview, made = false } = surroundings;
   const held = { judged, digest, files: Object.keys(files), preview, behalf, approval: known?.id };
-  const settled = known ? settledBy(known, call, digest, ports.clock.now()) : undefined;
+  const settled = known ? settledBy(known, call, { digest, made }, ports.clock.now()) : undefined;
   if (settled) return settled;
   if (call.approval !== undefined && !found) {
     return { is: "refused", text: `Not executed: there is no approval ${call.approval}.`, ops: [] };
@@ -82,7 +82,12 @@ async function knownFor(
 }
 
 /** Undefined while the question is open. */
-function settledBy(approval: Approval, call: CallRecord, digest: string, now: number): AskedCall | undefined {
+function settledBy(
+  approval: Approval,
+  call: CallRecord,
+  { digest, made }: { readonly digest: string; readonly made: boolean },
+  now: number,
+): AskedCall | undefined {
   const { id, state, reason, decidedBy } = approval;
   const because = reason === undefined ? "" : `: ${reason}`;
   const refused = (text: string, ops: readonly Op[] = []): AskedCall => ({ is: "refused", text, ops });
@@ -95,7 +100,8 @@ function settledBy(approval: Approval, call: CallRecord, digest: string, now: nu
       return { is: "allowed", approval: id, use: { op: "approval.use", id, digest } };
     case "used":
       // Only the commit that starts a call writes the approval into it: a crash interrupted this very call.
-      if (approval.digest !== digest) return refused(changedText(call, id));
+      // What it changed itself is no change of what was approved.
+      if (approval.digest !== digest && !made) return refused(changedText(call, id));
       return { is: "allowed", approval: id };
     case "denied":
       return refused(`Not executed: ${decidedBy} denied approval ${id}${because}.`);

@@ -1,7 +1,7 @@
 /** Keeps the changes that tools make to prompt files, notes and skills, with both versions, so that a person can undo them. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import type { ChangeAuthor } from "../../../core/file-change.ts";
+import type { ChangeAuthor, FileChange } from "../../../core/file-change.ts";
 import { unifiedDiff } from "../../../core/line-diff.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { ToolContext } from "../../../core/ports/tool.ts";
@@ -18,20 +18,40 @@ export interface NewChange {
   readonly after: string | null;
   readonly by: ChangeAuthor;
   readonly why?: string;
+  /** The version that the author has seen; null: no file. Another one is a conflict. */
+  readonly expect?: string | null;
 }
+
+/** A call of a tool, the same after a crash. */
+export type CallOfRun = Pick<ToolContext, "runId" | "callId">;
 
 export interface KeepsChanges {
   /** Whether changes of the file at this real path are kept. */
   keeps(path: string): boolean;
   /**
    * Runs `write`, which replaces or removes the file. If changes of this file are kept, the change is durable before that, and a
-   * crash in between leaves one that says whether it was made.
+   * crash in between leaves one that says whether it was made. Returns its number, if one was kept.
    */
-  around(change: NewChange, write: () => Promise<void>): Promise<void>;
+  around(change: NewChange, write: () => Promise<void>): Promise<number | undefined>;
+  /** The last change that a call began; undefined if none. */
+  ofCall(call: CallOfRun): Promise<FileChange | undefined>;
 }
 
 /** For tools that no home belongs to. */
-export const keepsNothing: KeepsChanges = { keeps: () => false, around: (_, write) => write() };
+export const keepsNothing: KeepsChanges = {
+  keeps: () => false,
+  async around(_, write) {
+    await write();
+    return undefined;
+  },
+  ofCall: async () => undefined,
+};
+
+/** Whether a call has made its change already: a crash came before its result was recorded. */
+export const madeBy =
+  ({ changes }: { readonly changes: KeepsChanges }) =>
+  async (call: CallOfRun): Promise<boolean> =>
+    (await changes.ofCall(call))?.state === "done";
 
 /** The author of what a call changes. */
 export const authorOf = (

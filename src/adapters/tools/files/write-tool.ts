@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import { keptAround, previewOf } from "./file-changes.ts";
+import { keptAround, madeBy, previewOf } from "./file-changes.ts";
 import { writesMarked } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { MAX_FILE_BYTES } from "./read-text.ts";
@@ -24,8 +24,11 @@ export const writeTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   maxOutput: 1_000,
   effects: effectsOnFiles(deps, "write", ["write"], ({ path }) => [{ access: "write", path }]),
   preview: ({ path, content }, agent) => previewOf(deps, agent, path, () => content),
+  made: madeBy(deps),
   async execute({ path, content }, context) {
     checkSize(content, path);
+    // Someone may have changed the file since: it is not written a second time.
+    if (await madeBy(deps)(context)) return { content: [{ type: "text", text: `Wrote ${path}.` }] };
     const places = await deps.placesOf(context.agent);
     const around = keptAround(deps, context, "write", { after: content, isMarked: writesMarked(context) });
     const { created, bytes } = await writeInside(deps.disk, places, path, content, { around });

@@ -1,7 +1,7 @@
 /** The contract of kept changes: what can be asked of them, and what they need. */
 import type { HomePaths } from "../../../config/paths.ts";
 import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } from "../../../core/file-change.ts";
-import type { KeepsChanges } from "../../tools/files/file-changes.ts";
+import type { KeepsChanges, NewChange } from "../../tools/files/file-changes.ts";
 import type { ChangeLimits } from "./change-journal.ts";
 import type { KeptPlace } from "./kept-kinds.ts";
 
@@ -15,12 +15,7 @@ export interface FileChangesParts {
   readonly limits?: ChangeLimits;
 }
 
-export interface Written {
-  readonly by: ChangeAuthor;
-  readonly why?: string;
-  /** The version that the author has seen; null: no file. Another one is a conflict. */
-  readonly expect?: string | null;
-}
+export type Written = Pick<NewChange, "by" | "why" | "expect">;
 
 export interface CurrentFile extends KeptPlace {
   readonly file: string;

@@ -11,9 +11,10 @@ import { ConflictError, DeniedError, InvalidInputError, NotFoundError } from "..
 import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } from "../../../core/file-change.ts";
 import { isInside } from "../../tools/files/allowed-path.ts";
 import { codeOf, READ, realDisk } from "../../tools/files/disk.ts";
-import type { NewChange } from "../../tools/files/file-changes.ts";
+import type { CallOfRun, NewChange } from "../../tools/files/file-changes.ts";
 import { decode } from "../../tools/files/read-text.ts";
 import { removeInside } from "../../tools/files/remove-inside.ts";
+import { versionOf } from "../../tools/files/text-version.ts";
 import { writeInside } from "../../tools/files/write-inside.ts";
 import { writeQueues } from "../../tools/files/write-queues.ts";
 import { personDirectory } from "../person-directory.ts";
@@ -21,7 +22,7 @@ import { ChangeJournal, withUndone } from "./change-journal.ts";
 import type { CurrentFile, FileChanges, FileChangesParts, Written } from "./file-changes.ts";
 import { type KeptPlace, keptPlace } from "./kept-kinds.ts";
 import { listKept } from "./list-kept.ts";
-import { type VersionTexts, versionOf, versionTexts } from "./version-texts.ts";
+import { type VersionTexts, versionTexts } from "./version-texts.ts";
 
 export const changesDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "changes");
 
@@ -29,7 +30,7 @@ export function openFileChanges(parts: FileChangesParts): FileChanges {
   return new HomeChanges(parts);
 }
 
-interface Kept extends NewChange, Pick<Written, "expect"> {
+interface Kept extends NewChange {
   readonly undoes?: number;
 }
 
@@ -52,8 +53,13 @@ class HomeChanges implements FileChanges {
     return this.#placeOf(path) !== undefined;
   }
 
-  async around(change: NewChange, write: () => Promise<void>): Promise<void> {
-    await this.#around(change, write);
+  around(change: NewChange, write: () => Promise<void>): Promise<number | undefined> {
+    return this.#around(change, write);
+  }
+
+  async ofCall({ runId, callId }: CallOfRun): Promise<FileChange | undefined> {
+    await this.#exclusive(() => this.#settle());
+    return withUndone(this.#journal.rows).findLast(({ by }) => by.callId === callId && by.runId === runId);
   }
 
   async #around(change: Kept, write: () => Promise<void>): Promise<number | undefined> {

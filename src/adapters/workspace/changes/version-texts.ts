@@ -1,17 +1,12 @@
 /** The contents of all versions in `changes/versions/` of the home, each named by its hash. A file there never changes. */
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DIRECTORY_MODE, FILE_MODE } from "../../../config/paths.ts";
 import type { FileVersion } from "../../../core/file-change.ts";
+import { versionOf } from "../../tools/files/text-version.ts";
 
 const NAME = /^[0-9a-f]{64}$/;
-
-export const versionOf = (text: string | Buffer): FileVersion => ({
-  sha256: createHash("sha256").update(text).digest("hex"),
-  bytes: Buffer.byteLength(text),
-});
 
 export interface VersionTexts {
   /** Durable when it resolves. */
