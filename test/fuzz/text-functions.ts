@@ -139,6 +139,8 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
     { agent: { sessionKey: "agent:main:main", descriptor: { type: "user" } } },
   ],
   "src/core/line-diff.ts#unifiedDiff": ["one\ntwo\nthree\n", "note.txt"],
+  "src/adapters/tools/memory/note-change.ts#changedNote": [{ text: "new", replaces: "old" }, "MEMORY.md"],
+  "src/adapters/tools/memory/note-change.ts#notePathOf": [1_750_000_000_000, "UTC"],
   "src/core/history/file-block.ts#fileBlock": [{ id: "f", name: "n", mimeType: "text/plain", size: 1, as: "text" }],
   "src/app/cli/chat/highlight.ts#highlight": ["ts", { hasColor: false }],
   "src/app/gateway/api/invite-page.ts#invitePage": ["nonce"],
