@@ -123,6 +123,23 @@ export function filesContract(open: Opener): void {
     expect(agent?.id).toBe(create.id);
   });
 
+  storeTest("a message that comes again holds nothing more, and takes back no question", open, async (world) => {
+    for (const id of ["a", "b"]) await stored(world, fileOf(id, { sha: sha(id.charCodeAt(0)) }));
+    const agent = await world.agent("ann");
+    const [to, dedupe] = [{ agentId: agent.id }, { key: "test:1", keepUntil: LATER }];
+    const post = postOp(to, userBody("look"), world.now, { dedupe });
+    const hold = (file: string): Op => ({ op: "file.hold", files: [file], by: to, person: "ann", ifPosted: true });
+    const withdraw: Op = { op: "approval.withdraw", of: to, reason: "test", ifPosted: true };
+    const [first, , withdrawn] = await world.done([post, hold("a"), withdraw]);
+    expect([first, withdrawn]).toMatchObject([{ duplicate: false }, { withdrawn: 0 }]);
+    const [again, , not] = await world.done([post, hold("b"), withdraw]);
+    expect([again, not]).toMatchObject([{ duplicate: true }, undefined]);
+    // Also if what it brought is no longer there.
+    await world.done([post, hold("none")]);
+    expect(await world.store.holdsFile(agent.id, "a")).toBe(true);
+    expect(await world.store.holdsFile(agent.id, "b")).toBe(false);
+  });
+
   storeTest("the sweep leaves what an agent's history or a delivery refers to", open, async (world) => {
     for (const id of ["a", "b", "c", "d", "e"]) await stored(world, fileOf(id, { sha: sha(id.charCodeAt(0)) }));
     await stored(world, fileOf("new", { createdAt: LATER }));

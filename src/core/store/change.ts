@@ -60,6 +60,11 @@ export interface Dedupe {
   readonly keepUntil: number;
 }
 
+/** An op that belongs to the message of its change: it has no effect if that message was accepted before (M5). */
+export interface IfPosted {
+  readonly ifPosted?: true;
+}
+
 export type Op =
   // Allowed without ownership, for any agent.
   /** `fresh`: refused if the session key is taken. Otherwise the agent with that key is the result. */
@@ -241,7 +246,7 @@ export type Op =
    * Withdraws every open question and every unused yes of an agent. A suspended run becomes work again, so that a node
    * finds it also if this process ends now. No effect if the agent does not exist.
    */
-  | { readonly op: "approval.withdraw"; readonly of: Recipient; readonly reason: string }
+  | ({ readonly op: "approval.withdraw"; readonly of: Recipient; readonly reason: string } & IfPosted)
   /** Names blobs before their bytes are written, so that those of an upload that never ends are found and removed. */
   | { readonly op: "file.stage"; readonly blobs: readonly string[]; readonly until: number }
   /**
@@ -253,13 +258,13 @@ export type Op =
    * An agent or a delivery refers to files: they are kept as long as it exists. Refused if one is not a file of `person`;
    * with `ifKept` one that does not exist is left out instead.
    */
-  | {
+  | ({
       readonly op: "file.hold";
       readonly ifKept?: true;
       readonly files: readonly string[];
       readonly by: Recipient | { readonly delivery: DeliveryId };
       readonly person?: string;
-    }
+    } & IfPosted)
   | { readonly op: "file.remove"; readonly id: string }
   /**
    * Removes the files of one bounded portion that were stored before a time and that nothing refers to. The result names blobs

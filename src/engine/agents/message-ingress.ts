@@ -240,13 +240,17 @@ export class MessageIngress {
   }
 }
 
-/** The agent refers to the files of its message from the commit that accepts it: no sweep removes them. They are its person's. */
+/**
+ * The agent refers to the files of its message from the commit that accepts it: no sweep removes them. They are its person's. A
+ * message that comes again may bring others, which it does not refer to.
+ */
 function holdsOf({ body, behalf }: NewMessage, by: Recipient): readonly Op[] {
   const stored = body.kind === "user" ? (body.files ?? []).filter(isStored) : [];
   const inherited = "create" in by ? (by.create?.holds ?? []) : [];
   const holds: Op[] = [];
-  if (stored.length > 0) holds.push({ op: "file.hold", files: stored.map(({ id }) => id), by, person: behalf?.person });
-  if (inherited.length > 0) holds.push({ op: "file.hold", files: inherited, by, ifKept: true });
+  const own = { op: "file.hold", by, ifPosted: true } as const;
+  if (stored.length > 0) holds.push({ ...own, files: stored.map(({ id }) => id), person: behalf?.person });
+  if (inherited.length > 0) holds.push({ ...own, files: inherited, ifKept: true });
   return holds;
 }
 
@@ -258,7 +262,8 @@ function withFiles(behalf: Behalf | undefined, body: MessageBody): Behalf | unde
 
 /** A person who stops or resets an agent takes its open questions back, in the same commit (M31). */
 function withdrawal(body: MessageBody, of: Recipient): readonly Op[] {
-  if (body.kind === "stop") return [{ op: "approval.withdraw", of, reason: "the run was stopped" }];
+  const own = { op: "approval.withdraw", of, ifPosted: true } as const;
+  if (body.kind === "stop") return [{ ...own, reason: "the run was stopped" }];
   if (body.kind !== "reset" || body.by !== "person") return [];
-  return [{ op: "approval.withdraw", of, reason: "the session was reset" }];
+  return [{ ...own, reason: "the session was reset" }];
 }

@@ -15,6 +15,14 @@ export const FILE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts }
   },
   {
     ...files,
+    name: "held by a message that comes again",
+    about: "a message that was accepted without its file holds it when it is delivered again",
+    scenario: "files-nodes",
+    from: 96,
+    ports: rewriting((op) => (op.op === "file.hold" ? { ...op, ifPosted: undefined } : op)),
+  },
+  {
+    ...files,
     name: "row without bytes",
     about: "the bytes are acknowledged and not written",
     ports: (ports) => ({ ...ports, files: { ...ports.files, write: async (name: string) => name } }),

@@ -85,10 +85,10 @@ export const approvalOps: OpForms<"approval.ask" | "approval.use" | "approval.de
     locks: ({ id, agentId }) => [approvalLock(id), ["agents", clean(agentId)]],
   },
   "approval.withdraw": {
-    wire: ({ of, reason }) =>
+    wire: ({ of, reason, ifPosted }) =>
       "agentId" in of
-        ? { agentId: clean(of.agentId), reason: clean(reason) }
-        : { key: clean(of.sessionKey), reason: clean(reason) },
+        ? { agentId: clean(of.agentId), reason: clean(reason), ifPosted }
+        : { key: clean(of.sessionKey), reason: clean(reason), ifPosted },
     locks: ({ of }) => ["agentId" in of ? ["agents", clean(of.agentId)] : ["keys", clean(of.sessionKey)]],
   },
 };

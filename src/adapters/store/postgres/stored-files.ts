@@ -77,14 +77,14 @@ function wireFile({ file, quota }: OpOf<"file.put">): Wire {
   };
 }
 
-function wireHold({ files, by, person, ifKept }: OpOf<"file.hold">): Wire {
+function wireHold({ files, by, person, ifKept, ifPosted }: OpOf<"file.hold">): Wire {
   const holder =
     "delivery" in by
       ? { delivery: clean(by.delivery) }
       : "agentId" in by
         ? { agentId: clean(by.agentId) }
         : { key: clean(by.sessionKey) };
-  return { files: files.map(clean), person: cleanIfAny(person), ifKept, ...holder };
+  return { files: files.map(clean), person: cleanIfAny(person), ifKept, ifPosted, ...holder };
 }
 
 type FileOp = "file.stage" | "file.put" | "file.hold" | "file.remove" | "file.sweep" | "file.gone";

@@ -71,6 +71,8 @@ export interface Applying {
   readonly owner: CachedAgent | undefined;
   /** What the change touched, for the change log: agent numbers, and words such as `subagents`, `budgets`, `job:<id>`. */
   readonly touched: Set<number | string>;
+  /** A message of the change was accepted before. */
+  isRepeated: boolean;
 }
 
 /** How many rows stay cached between groups. This process is the only writer, so a cached row equals the stored one. */

@@ -178,18 +178,23 @@ function applyChange(db: Database, change: Change): CommitResult {
     if (!("no" in checked)) return checked;
     owner = checked;
   }
-  const applying: Applying = { db, agents: db.agentCache, change, owner, touched: new Set() };
+  const applying: Applying = { db, agents: db.agentCache, change, owner, touched: new Set(), isRepeated: false };
   const results: (OpResult | undefined)[] = [];
   let hasResult = false;
   for (const op of change.ops) {
-    const apply = APPLY[op.op] as ApplyOp<Op["op"]> | undefined;
-    const result = apply ? apply(applying, op) : unreachable(op as never, `op at ${change.site}`);
+    const result = applying.isRepeated && "ifPosted" in op && op.ifPosted ? undefined : applyOp(applying, op);
+    applying.isRepeated ||= result?.op === "message.post" && result.duplicate;
     hasResult ||= result !== undefined;
     results.push(result);
   }
   const touched = [...applying.touched].join(" ");
   db.run(INSERT_CHANGE, change.id, change.at, touched, hasResult ? JSON.stringify(results) : null);
   return { ok: true, results };
+}
+
+function applyOp(applying: Applying, op: Op): OpResult | undefined {
+  const apply = APPLY[op.op] as ApplyOp<Op["op"]> | undefined;
+  return apply ? apply(applying, op) : unreachable(op as never, `op at ${applying.change.site}`);
 }
 
 const refusal = (refused: Refusal, detail: string): CommitResult => ({ ok: false, refused, detail });

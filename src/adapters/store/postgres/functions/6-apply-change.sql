@@ -15,6 +15,7 @@ DECLARE
   v_said jsonb;
   v_results jsonb;
   v_index int := -1;
+  v_repeated boolean := false;
   p jsonb;
 BEGIN
   IF v_owner IS NOT NULL THEN
@@ -58,6 +59,8 @@ BEGIN
   FOR p IN SELECT value FROM jsonb_array_elements(c->'ops') LOOP
     v_index := v_index + 1;
     v_said := NULL;
+    -- What belongs to a message that was accepted before has happened.
+    IF v_repeated AND p ? 'ifPosted' THEN CONTINUE; END IF;
     -- Ops of the owner.
     IF p ? 'byOwner' THEN
       IF v_owner IS NULL THEN
@@ -215,6 +218,7 @@ BEGIN
       CASE p->>'op'
         WHEN 'message.post' THEN
           v_said := {{post_message}}(p, v_at, v_now);
+          v_repeated := v_repeated OR coalesce((v_said->>'duplicate')::boolean, false);
           v_touched := v_touched || (v_said->>'agentId');
         WHEN 'message.drop' THEN
           SELECT id, next_seq, cursor, waiting, run_id, suspended INTO v_run FROM agents WHERE id = p->>'agentId' FOR UPDATE;
