@@ -4,21 +4,15 @@
  */
 import { EngineApi, pathOf } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
+import { type AgentEvent, applyEvent, withLiveRun, withOlder } from "./apply-event.ts";
 import type { Attachment } from "./attachments.ts";
 import { ChatLog, type NoticeOptions } from "./chat-log.ts";
-import {
-  type AgentEvent,
-  applyEvent,
-  type ChatState,
-  EMPTY_CHAT,
-  patchPending,
-  withLiveRun,
-  withOlder,
-} from "./chat-state.ts";
+import { type ChatState, EMPTY_CHAT } from "./chat-state.ts";
 import { cleanLine } from "./clean-text.ts";
 import { errorLine, insist } from "./insist.ts";
 import { joinDeltas } from "./join-deltas.ts";
 import { Outgoing } from "./outgoing.ts";
+import { patchPending, withoutArrived } from "./pending.ts";
 import { type Older, readNewest, readOlder } from "./read-history.ts";
 import type { Conversation, TerminalInfo } from "./terminal-info.ts";
 
@@ -189,7 +183,7 @@ export class ChatSession {
     this.update(({ pending, live, ended }) => {
       const fresh = { ...EMPTY_CHAT, pending, ended };
       const read = entries.reduce((state, one) => applyEvent(state, { type: "entry", data: { ...one } }, 0), fresh);
-      return { ...read, live, position, lastEntry: leaf, isStale: false };
+      return withoutArrived({ ...read, live, position, lastEntry: leaf, isStale: false });
     });
     const stream = new AbortController();
     this.#stream = stream;

@@ -1,5 +1,5 @@
 /** Puts the parts of an answer together that arrived between two frames. */
-import type { AgentEvent } from "./chat-state.ts";
+import type { AgentEvent } from "./apply-event.ts";
 
 /** Deltas of one kind that follow each other, as one. */
 export function joinDeltas(deltas: readonly AgentEvent[]): readonly AgentEvent[] {

@@ -3,8 +3,8 @@
  * next one. An answer that stands in the open conversation is not shown a second time (L12).
  */
 import { type EngineApi, pathOf } from "../../client/engine-api.ts";
+import { withDelivery } from "./apply-event.ts";
 import type { ChatSession } from "./chat-session.ts";
-import { withDelivery } from "./chat-state.ts";
 
 interface Delivered {
   readonly id: string;

@@ -6,8 +6,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type EngineApi, newKey, pathOf } from "../../client/engine-api.ts";
 import { type Attachment, storeFiles } from "./attachments.ts";
 import type { ChatLog } from "./chat-log.ts";
-import { patchPending, type Settled, withoutPending, withPending, withSettled } from "./chat-state.ts";
+import type { Settled } from "./chat-state.ts";
 import { clean } from "./clean-text.ts";
+import { patchPending, withoutPending, withPending, withSettled } from "./pending.ts";
 import type { Conversation } from "./terminal-info.ts";
 
 export interface Sent {
@@ -81,7 +82,7 @@ export class Outgoing {
       ).catch(() => undefined);
       if (!settled || closed.aborted) return;
       if (!settled.settled) continue;
-      // What a run said comes with the stream, which may be a little later.
+      // What a run was asked and said comes with the stream, which may be a little later.
       log.update((state) => withSettled(state, key, settled));
       onSettled();
       return;

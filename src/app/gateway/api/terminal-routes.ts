@@ -8,7 +8,7 @@ import { commandsOn } from "../../../config/sections/commands.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import { isSettled, type Message } from "../../../core/message/message.ts";
+import { isSettled, type Message, type MessageState } from "../../../core/message/message.ts";
 import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { seesAgent } from "../auth/judge-request.ts";
@@ -125,7 +125,7 @@ const repliesRoute = defineRoute({
   answers: {
     status: 200,
     holds:
-      "`{ settled, runId, replies: [{ text, isError }], unanswered: { reason, failed } | null }`; `settled` is false after a timeout, `unanswered` says why there is no reply",
+      "`{ settled, runId, replies: [{ text, isError }], unanswered: { reason, failed } | null, historyEnd }`; `settled` is false after a timeout, `unanswered` says why there is no reply, `historyEnd` is a position behind the message's entry in the history, or null if it has none",
   },
   async handle({ context, principal, params: { agent, seq }, query: { waitSeconds = 0 } }) {
     const { id } = await requireAgent({ context, principal }, agent);
@@ -133,12 +133,26 @@ const repliesRoute = defineRoute({
     if (!before) throw new NotFoundError(`This agent has no message ${seq}.`);
     if (!isSettled(before)) await settledWithin(context, id, seq, waitSeconds * 1_000);
     const message = await context.ports.store.message(id, seq);
-    if (message && !isSettled(message)) return { json: { settled: false, runId: null, replies: [], unanswered: null } };
-    const replies = message ? await repliesTo(context, message) : [];
-    const unanswered = message && replies.length === 0 ? whyUnanswered(message) : null;
-    return { json: { settled: true, runId: message?.runId ?? null, replies, unanswered } };
+    if (!message) return { json: { settled: true, ...NO_REPLY } };
+    if (!isSettled(message)) return { json: { settled: false, ...NO_REPLY } };
+    const replies = await repliesTo(context, message);
+    const unanswered = replies.length === 0 ? whyUnanswered(message) : null;
+    const runId = wasTaken(message) ? (message.runId ?? null) : null;
+    // Read after the message was settled, so its entry stands before it.
+    const historyEnd = hasEntry(message) ? ((await context.ports.store.agent(id))?.nextPos ?? null) : null;
+    return { json: { settled: true, runId, replies, unanswered, historyEnd } };
   },
 });
+
+const NO_REPLY = { runId: null, replies: [], unanswered: null, historyEnd: null };
+
+/** Ends of messages that no run took. Such a message may name the run that was about to. */
+const NOT_TAKEN: ReadonlySet<MessageState> = new Set(["dropped", "discarded", "removed"]);
+
+const wasTaken = ({ state }: Message): boolean => !NOT_TAKEN.has(state);
+
+/** Commands are in no history. */
+const hasEntry = (message: Message): boolean => wasTaken(message) && message.body.kind === "user";
 
 interface Reply {
   readonly text: string;
@@ -147,7 +161,7 @@ interface Reply {
 
 async function repliesTo({ ports }: GatewayContext, message: Message): Promise<readonly Reply[]> {
   const { state, reason, runId, body } = message;
-  const result = runId && (await readRunResult(ports.store, runId));
+  const result = runId && wasTaken(message) && (await readRunResult(ports.store, runId));
   if (result) {
     return result.payloads.flatMap(({ text = "", isError = false }) =>
       text.trim() === "" || isSilentReply(text) ? [] : [{ text, isError }],

@@ -1,15 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { applyEvent, withDelivery } from "./apply-event.ts";
 import type { RawEntry } from "./blocks.ts";
-import {
-  applyEvent,
-  type ChatState,
-  EMPTY_CHAT,
-  patchPending,
-  withDelivery,
-  withPending,
-  withSettled,
-} from "./chat-state.ts";
-import { type CleanText, clean } from "./clean-text.ts";
+import { type ChatState, EMPTY_CHAT } from "./chat-state.ts";
+import { clean } from "./clean-text.ts";
 import { piecesOf } from "./split-markdown.ts";
 
 const RUN = "run-1";
@@ -87,30 +80,6 @@ describe("an answer", () => {
     const failed = apply(started, ["end", { result: { outcome: "error", error: { message: "no key" } } }]);
     expect(texts(failed)).toEqual(["hi", "no key"]);
     expect(texts(apply(started, ["end", { result: { outcome: "aborted" } }]))).toEqual(["hi", "stopped"]);
-  });
-});
-
-describe("a message of this terminal", () => {
-  const typed = withPending(EMPTY_CHAT, { key: "k", text: "hi" as CleanText, state: "sending" });
-
-  it("leaves when its entry is there, in both orders", () => {
-    const accepted = patchPending(typed, "k", { state: "accepted", seq: 1 });
-    expect(apply(accepted, entry(1, asked("hi", 1))).pending).toEqual([]);
-    expect(patchPending(apply(typed, entry(1, asked("hi", 1))), "k", { seq: 1 }).pending).toEqual([]);
-  });
-
-  it("that is a command is shown with its answer, once", () => {
-    const settled = { runId: null, replies: [{ text: "Model: x", isError: false }], unanswered: null };
-    const once = withSettled(typed, "k", settled);
-    expect(texts(once)).toEqual(["hi", "Model: x"]);
-    expect(texts(withSettled(once, "k", settled))).toEqual(["hi", "Model: x"]);
-  });
-
-  it("whose run failed while the connection was lost is shown as failed", () => {
-    const settled = { runId: RUN, replies: [{ text: "no key", isError: true }], unanswered: null };
-    expect(texts(withSettled(typed, "k", settled))).toEqual(["no key"]);
-    const ended = apply(typed, ["end", { result: { outcome: "error", error: { message: "no key" } } }]);
-    expect(texts(withSettled(ended, "k", settled))).toEqual(["no key"]);
   });
 });
 
