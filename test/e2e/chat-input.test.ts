@@ -76,7 +76,11 @@ describe("typing", () => {
     terminal.type(KEYS.enter);
     await terminal.until("⚙");
     await ask("what time is it", /✓ current_time [\d.]+ m?s[\s\S]*\n {4}\w+day/u);
-    await ask("/verbose off", /⚙[\s\S]*⚙/u);
+    // Full shows the input and the result, on only the result, off neither.
+    await ask("/verbose on", /⚙[\s\S]*⚙/u);
+    expect(terminal.text).toMatch(/✓ current_time [^\n]*\n {4}\w+day/u);
+    await ask("/verbose off", /⚙[\s\S]*⚙[\s\S]*⚙/u);
+    await terminal.until((text) => !/\n {4}\w+day/u.test(text));
   });
 
   it("completes files behind an @ and sends them", async () => {

@@ -218,6 +218,19 @@ describe("a guest of an engine elsewhere", () => {
     await terminal.until(/── stopped/u);
   });
 
+  it("sees that another conversation of the own has something unread, and nothing of the owner's", async () => {
+    await runCommand(["send", "the owner's second secret", "--home", served.home]);
+    const sent = ["send", "for later", "--url", served.url, "--home", home];
+    expect(await runCommand(sent, { env: { ROOKERY_TOKEN: token } })).toMatchObject({ code: 0 });
+    await terminal.until("1 unread");
+    terminal.type("\u0014");
+    const list = await terminal.until(/● [^\n]*1 unread[\s\S]*type to filter/u);
+    expect(times(list, " unread")).toBe(2);
+    terminal.type(KEYS.enter);
+    await terminal.until(/echo: for later[\s\S]*● idle/u);
+    expect(terminal.text).not.toMatch(/unread|secret/u);
+  });
+
   it("sends and asks for the status with the same token", async () => {
     const env = { ROOKERY_TOKEN: token };
     const far = ["--url", served.url, "--home", home];

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import { MAIN, TestTerminal } from "../kit/terminal.ts";
 import { type FakeModel, fakeModel, type Served, serve, TOKEN, writeServedConfig } from "./serving.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rookery-send-"));
@@ -77,6 +78,12 @@ describe("an engine elsewhere", () => {
     expect(statSync(join(home, "remotes.json")).mode & 0o777).toBe(0o600);
     expect((await runCommand(["remote", "--home", home])).out).toContain(served.url);
     expect((await runCommand(["send", "by name", "--url", "server", "--home", home])).out).toBe("echo: by name\n");
+    const chat = new TestTerminal({ args: [MAIN, "chat", "--url", "server", "--home", home] });
+    await chat.until(`Address  ${served.url}`);
+    await chat.until("● idle");
+    chat.say("from a chat");
+    await chat.until(/echo: from a chat[\s\S]*● idle/u);
+    await chat.close();
     await runCommand(["remote", "remove", "server", "--home", home]);
     expect(readFileSync(join(home, "remotes.json"), "utf8")).not.toContain(TOKEN);
   });

@@ -13,7 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type AuthServer, PLANTED, startAuthServer } from "../../src/adapters/models/logins/auth-server.test-kit.ts";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 import { FakeTelegram } from "../telegram/fake-telegram.ts";
@@ -159,6 +160,41 @@ it("logs in with a flag, and keeps the rest if the person does not accept what t
   expect(out).toContain("The login does not work yet");
   expect(user(home)).toContain("- Call me: Ann");
   expect(existsSync(join(home, "logins.json"))).toBe(false);
+});
+
+describe("a login that succeeds", () => {
+  let server: AuthServer;
+  beforeAll(async () => {
+    server = await startAuthServer();
+    vi.stubGlobal("fetch", server.redirected);
+    // The library waits for five seconds between two polls.
+    const real = globalThis.setTimeout;
+    vi.stubGlobal("setTimeout", (callback: () => void, ms: number, ...rest: []) =>
+      real(callback, ms === 5_000 ? 1 : ms, ...rest),
+    );
+  });
+  afterAll(async () => {
+    vi.unstubAllGlobals();
+    await server.close();
+  });
+
+  it("stores its tokens for the owner only, and the model is tested with them", async () => {
+    const home = join(root, "logged-in");
+    mkdirSync(home);
+    const xai = { baseUrl: `http://127.0.0.1:${model.port}/v1`, api: "openai-completions" };
+    const models = { default: "xai/fake", providers: { xai } };
+    writeFileSync(join(home, "rookery.json5"), JSON.stringify({ models }));
+    server.polls = ["pending", "ok"];
+    const flags = ["--login", "xai", "--accept-login", "--name", "Ann"];
+    const { code, out, err } = await runCommand(["setup", "--yes", "--home", home, ...flags], { input: "" });
+    expect([code, err]).toEqual([0, expect.stringContaining("enter the code ABCD-1234")]);
+    expect(out).toMatch(/xai\/fake answers: tested, \d+ ms/u);
+    expect(server.asked).toContain("POST auth.x.ai/oauth2/device/code");
+    expect(model.keys.at(-1)).toMatch(new RegExp(`^Bearer ${PLANTED}-access`, "u"));
+    expect(out + err).not.toContain(PLANTED);
+    expect(statSync(join(home, "logins.json")).mode & 0o777).toBe(0o600);
+    expect(user(home)).toContain("- Call me: Ann");
+  });
 });
 
 it("installs the service with a flag, once, however often it is repeated", async () => {

@@ -4,7 +4,7 @@
  */
 import { signal } from "@preact/signals";
 import { api, isSignedOut } from "./api.ts";
-import { currentMe, signedOut } from "./session.ts";
+import { signedOut } from "./session.ts";
 import { t } from "./texts.ts";
 
 export type Connection = "connecting" | "live" | "lost" | "paused";
@@ -16,8 +16,6 @@ export const changes = signal(0);
 const BUMP_MS = 300;
 const HIDDEN_MS = 5_000;
 const RETRY_MS = 1_000;
-/** A guest has no stream of all agents and asks again instead. */
-const GUEST_POLL_MS = 4_000;
 
 let isBumping = false;
 export function bump(): void {
@@ -67,7 +65,6 @@ export function followServer(): () => void {
   const onPause = (): void => {
     connection.value = "paused";
   };
-  if (!currentMe().isOwner && !currentMe().scopes.includes("read")) return whileVisible(pollAsGuest, onPause);
   return whileVisible((signal) => {
     void followEvents("/api/events", {
       signal,
@@ -80,23 +77,6 @@ export function followServer(): () => void {
     // What has happened since the tab was hidden.
     bump();
   }, onPause);
-}
-
-function pollAsGuest(signal: AbortSignal): void {
-  const ask = async (): Promise<void> => {
-    try {
-      await api.get("/api/me", {}, signal);
-      connection.value = "live";
-      bump();
-    } catch (error) {
-      if (signal.aborted) return;
-      if (isSignedOut(error)) return signedOut(t.signIn.ended);
-      connection.value = "lost";
-    }
-    const timer = setTimeout(ask, GUEST_POLL_MS);
-    signal.addEventListener("abort", () => clearTimeout(timer));
-  };
-  void ask();
 }
 
 export interface Following {

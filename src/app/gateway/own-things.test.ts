@@ -1,4 +1,5 @@
 /** A token of a person or an application sees what belongs to it, on every route of the table, and nothing else (L13). */
+import { get } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "./gateway.test-kit.ts";
 import { ROUTES } from "./route-table.ts";
@@ -108,6 +109,54 @@ const ASKING = ["eve", "ann of bank"];
 
 const CLOSED = ROUTES.filter(({ access }) => access !== "anonymous" && access !== "hook");
 const isStream = ({ answers }: Route): boolean => answers.type === "text/event-stream";
+
+describe("the stream of all agents", () => {
+  const ask = (one: Conversation) =>
+    kit.ask({
+      method: "POST",
+      path: "/v1/chat/completions",
+      token: one.token,
+      body: { model: "main", user: one.user, messages: [{ role: "user", content: "again" }] },
+    });
+
+  /** What the token reads until the run of its own agent ends. */
+  const followed = async (as: Conversation): Promise<string> => {
+    let text = "";
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const headers = { authorization: `Bearer ${as.token}` };
+    const request = get({ host: "127.0.0.1", port: kit.gateway.port, path: "/api/events", headers }, (response) => {
+      response.setEncoding("utf8");
+      response.on("error", () => {});
+      response.on("data", (piece: string) => {
+        if (text === "") void Promise.all(people.filter((one) => one !== as).map(ask)).then(() => ask(as), reject);
+        text += piece;
+        if (/"type":"end"/u.test(text) && /"type":"changed"/u.test(text)) resolve();
+      });
+    });
+    await promise.finally(() => request.destroy());
+    return text;
+  };
+
+  it("tells a person and an application about their own agents only", async () => {
+    for (const as of people.slice(1)) {
+      const text = await followed(as);
+      expect(text, as.whose).toMatch(/event: tree[\s\S]*event: start[\s\S]*event: end/u);
+      expect(text, as.whose).toContain(as.agentId);
+      for (const other of people) {
+        if (other === as) continue;
+        for (const secret of [other.agentId, other.key])
+          expect(text, `${as.whose} hears ${other.whose}`).not.toContain(secret);
+      }
+    }
+  });
+
+  it("tells the owner about all", async () => {
+    const [owner] = people;
+    if (!owner) throw new Error("no owner");
+    const text = await followed(owner);
+    for (const { agentId } of people) expect(text).toContain(agentId);
+  });
+});
 
 describe.each(CLOSED.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", (_, route) => {
   const names =

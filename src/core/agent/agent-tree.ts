@@ -1,6 +1,7 @@
 /** The tree of agents: which agent started which, the state of each and what it has used. Bounded, for screens and streams. */
 
 import type { AgentId, RunId } from "../ids.ts";
+import type { AgentRecord } from "./agent.ts";
 import type { AgentKind } from "./descriptor.ts";
 
 export interface TreeNode {
@@ -39,4 +40,6 @@ export interface TreeOptions {
   readonly depth?: number;
   /** How many agents in all. */
   readonly limit?: number;
+  /** Which agents are shown. Absent: all. An agent below one that is not shown is not shown either. */
+  readonly shows?: (agent: AgentRecord) => boolean;
 }

@@ -92,9 +92,11 @@ type TreeReader = Pick<StoreReader, "agent" | "roots" | "children" | "waits" | "
 export async function readTree(store: TreeReader, now: number, options: TreeOptions = {}): Promise<AgentTree> {
   const depth = Math.min(options.depth ?? DEFAULT_DEPTH, MAX_DEPTH);
   const limit = Math.max(1, Math.min(options.limit ?? DEFAULT_LIMIT, MAX_LIMIT));
-  const tops = options.root === undefined ? await store.roots({ limit: limit + 1 }) : [await store.agent(options.root)];
-  if (options.root !== undefined && !tops[0]) throw new NotFoundError(`There is no agent ${options.root}.`);
-  const shown = tops.filter((agent) => agent !== undefined).slice(0, limit);
+  const { shows = () => true } = options;
+  const found = options.root === undefined ? await store.roots({ limit: limit + 1 }) : [await store.agent(options.root)];
+  if (options.root !== undefined && !found[0]) throw new NotFoundError(`There is no agent ${options.root}.`);
+  const tops = found.filter((agent) => agent !== undefined).filter(shows);
+  const shown = tops.slice(0, limit);
   const budget = { left: limit - shown.length };
   const growing = shown.map((agent): Growing => ({ agent, children: [], more: false }));
   // Level by level, so that a large branch does not hide the first children of the others.
@@ -102,7 +104,7 @@ export async function readTree(store: TreeReader, now: number, options: TreeOpti
     const next: Growing[] = [];
     for (const one of level) {
       const room = deep < depth ? budget.left : 0;
-      const children = await store.children(one.agent.id, { limit: room + 1 });
+      const children = (await store.children(one.agent.id, { limit: room + 1 })).filter(shows);
       const fit = children.slice(0, room);
       budget.left -= fit.length;
       one.more = children.length > fit.length;

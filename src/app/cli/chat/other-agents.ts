@@ -79,7 +79,7 @@ export class OtherAgents {
         this.#options.onChange();
       }
     } catch {
-      // The chat is closed, or this token sees no other agents.
+      // The chat is closed.
     }
   }
 

@@ -6,7 +6,7 @@ import { highlight } from "./highlight.ts";
 import type { Piece } from "./split-markdown.ts";
 import { markdownTheme, type Theme } from "./theme.ts";
 
-/** How much of the work is shown. `off`: calls in one line. `on`: with their input. `full`: with input and result. */
+/** How much of a call is shown. `off`: one line. `on`: the beginning of its result too. `full`: its input and its result. */
 export type Verbose = "off" | "on" | "full";
 
 export interface RenderSettings {
@@ -171,9 +171,11 @@ const firstLine = (text: CleanText): CleanText => (text.split("\n", 1)[0] ?? "")
 
 function cut(text: CleanText | undefined, width: number, most: number, theme: Theme): readonly string[] {
   if (!text) return [];
-  const lines = wrapped(text.slice(0, most * 400) as CleanText, width, theme.dim, CODE_INDENT, CODE_INDENT);
-  if (lines.length <= most) return lines;
-  return [...lines.slice(0, most), theme.dim(`${CODE_INDENT}… ${lines.length - most} more lines`)];
+  const read = text.slice(0, most * 400) as CleanText;
+  const lines = wrapped(read, width, theme.dim, CODE_INDENT, CODE_INDENT);
+  if (lines.length <= most && read === text) return lines;
+  const more = read === text ? `${lines.length - most} more lines` : "more lines";
+  return [...lines.slice(0, most), theme.dim(`${CODE_INDENT}… ${more}`)];
 }
 
 /** Wrapped text: `first` before the first line, the indent before the others. */

@@ -50,6 +50,39 @@ describe("the replies to a text of the terminal", () => {
   });
 });
 
+describe("how a text of the terminal ended", () => {
+  it("says where its entry is in the history, and that a command has none", async () => {
+    const asked = await replies(await send("hi"));
+    const position = Number(asked.historyEnd);
+    const [, agent = ""] = /messages\/([^/]+)/u.exec((await send("hi again"))[0] ?? "") ?? [];
+    const { json } = await kit.ask({ path: `/api/agents/${agent}/history?before=${position}` });
+    expect(JSON.stringify(json.items)).toContain('"seqs":[1]');
+    expect(await replies(await send("/status"))).toMatchObject({ settled: true, runId: null, historyEnd: null });
+  });
+
+  it("says that the queue dropped it, and not what the run said that dropped it", async () => {
+    await replies(await send("/queue collect cap:1 drop:old debounce:0"));
+    const say = async (text: string) => {
+      const body = { user: "owner", text };
+      const { json } = await kit.ask({ method: "POST", path: "/api/terminal/messages", body });
+      const [{ agentId, seq }] = json.messages as [{ agentId: string; seq: number }];
+      return [`/api/terminal/messages/${agentId}/${seq}?waitSeconds=10`];
+    };
+    await say("stall");
+    await expect
+      .poll(async () => (await kit.ask({ path: "/api/agents" })).json.items)
+      .toMatchObject([{ runId: expect.any(String) }]);
+    const [first, second] = [await say("the first"), await say("the second")];
+    const { agentId } = /messages\/(?<agentId>[^/]+)/u.exec(first[0] ?? "")?.groups ?? {};
+    await kit.ask({ method: "POST", path: `/api/agents/${agentId}/stop` });
+    expect(await replies(second)).toMatchObject({ replies: [{ text: "fine" }], runId: expect.any(String) });
+    expect(await replies(first)).toMatchObject({
+      ...{ settled: true, runId: null, historyEnd: null },
+      replies: [{ text: "The message was dropped: cap 1 (old)", isError: true }],
+    });
+  });
+});
+
 describe("a guest at the terminal", () => {
   const mint = async (more: object): Promise<string> => {
     const { json } = await kit.ask({

@@ -40,10 +40,11 @@ const treeEventsRoute = defineRoute({
   method: "GET",
   path: "/api/events",
   access: "read",
-  action: "manage.agents",
+  action: "agents_list",
+  own: true,
   tag: "streams",
   summary:
-    "Stream the events of all agents; `Last-Event-ID` continues an earlier stream, or the stream starts with the tree",
+    "Stream the events of all agents that the token may see; `Last-Event-ID` continues an earlier stream, or the stream starts with the tree",
   answers: { status: 200, holds: "events: tree, changed, start, step, restart, error, end", type: "text/event-stream" },
   async handle(call) {
     await streamTree(call, call.header("last-event-id"));
