@@ -93,7 +93,8 @@ export async function readTree(store: TreeReader, now: number, options: TreeOpti
   const depth = Math.min(options.depth ?? DEFAULT_DEPTH, MAX_DEPTH);
   const limit = Math.max(1, Math.min(options.limit ?? DEFAULT_LIMIT, MAX_LIMIT));
   const { shows = () => true } = options;
-  const found = options.root === undefined ? await store.roots({ limit: limit + 1 }) : [await store.agent(options.root)];
+  const found =
+    options.root === undefined ? await store.roots({ limit: limit + 1 }) : [await store.agent(options.root)];
   if (options.root !== undefined && !found[0]) throw new NotFoundError(`There is no agent ${options.root}.`);
   const tops = found.filter((agent) => agent !== undefined).filter(shows);
   const shown = tops.slice(0, limit);
