@@ -32,6 +32,7 @@ searchContract("SQLite", async () =>
     return {
       search: (request) => index.search(request),
       rebuild: async () => index.rebuild(),
+      forget: async (traces) => index.forget(traces),
       state: async () => index.state(),
       close: async () => index.close(),
     };
@@ -65,6 +66,7 @@ test("an index of another database is not used", async () => {
     const search = {
       search: index.search,
       rebuild: async () => {},
+      forget: async () => {},
       state: async () => index.state(),
       close: async () => {},
     };

@@ -7,6 +7,7 @@ import { approvalsContract } from "./approvals-contract.ts";
 import { budgetContract } from "./budget-contract.ts";
 import { commitContract } from "./commit-contract.ts";
 import { damageContract } from "./damage-contract.ts";
+import { eraseContract } from "./erase-contract.ts";
 import { filesContract } from "./files-contract.ts";
 import type { Opener } from "./fixture.ts";
 import { historyContract } from "./history-contract.ts";
@@ -43,6 +44,7 @@ export function storeContract(name: string, open: Opener): void {
     approvalsContract(open);
     filesContract(open);
     retentionContract(open);
+    eraseContract(open);
     lifetimeContract(open);
     damageContract(open);
   });

@@ -522,7 +522,7 @@ export const t = {
     forget: "Forget",
     forgetTitle: "Forget this person?",
     forgetText:
-      "The record, the logins and the rights are removed. What the person started has no rights from then on.",
+      "Everything of this person is removed: agents and their conversations, jobs, files, notes, logins and rights. This cannot be undone. Other people's conversations and backups that mention the person stay; `rookery forget` lists them.",
     forgotten: "Forgotten.",
     pairings: "Want to be let in",
     pair: "Let in",

@@ -130,6 +130,8 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
   "file.remove": { sqlite: "stored-files.ts#removeFile", form: "stored-files.ts", branch: "any", calls: "drop_files" },
   "file.sweep": { sqlite: "stored-files.ts#sweepFiles", form: "stored-files.ts", branch: "any", calls: "sweep_files" },
   "file.gone": { sqlite: "stored-files.ts#blobsGone", form: "stored-files.ts", branch: "any" },
+  "agent.erase": { sqlite: "erase.ts#eraseAgent", form: "erase.ts", branch: "any", calls: "erase_agent" },
+  "person.erase": { sqlite: "erase.ts#erasePerson", form: "erase.ts", branch: "any", calls: "erase_person" },
   "audit.add": { sqlite: "audit.ts#addAudit", form: "audit.ts", branch: "any", batch: ["audit"] },
   "fact.put": { sqlite: "facts.ts#putFact", form: "facts.ts", branch: "any", batch: ["facts"] },
   "request.put": { sqlite: "requests.ts#putRequest", form: "requests.ts", branch: "any" },

@@ -15,6 +15,8 @@ export interface SharedStore {
   readonly files: BlobStore;
   /** How long a silent node counts as alive. */
   readonly leaseMs: number;
+  /** Absent: this node writes no plain files. */
+  readonly flush?: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ export async function openSharedStore(options: SharedStoreOptions): Promise<Shar
       store,
       files,
       leaseMs: config.store.leaseSeconds * 1_000,
+      flush: mirror?.flush,
       async close() {
         await mirror?.stop();
         await store.close();

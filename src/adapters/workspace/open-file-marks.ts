@@ -48,6 +48,17 @@ export function openFileMarks(paths: Pick<HomePaths, "home">): FileMarks {
     return marks;
   };
   return {
+    forget: (root) =>
+      exclusive(async () => {
+        const all = read();
+        const isOf = (path: string): boolean => path === root || isBelow(root, path);
+        const paths = [...all.known.keys()].filter(isOf);
+        const ids = [...all.suspicions.values()].filter(({ roots }) => roots.some(isOf)).map(({ id }) => id);
+        for (const path of paths) all.known.delete(path);
+        for (const id of ids) all.suspicions.delete(id);
+        // Also lines of earlier marks are gone then.
+        if (existsSync(file)) all.lines = await rewrite(file, all);
+      }),
     has(path, content) {
       const { known, suspicions } = read();
       if (known.get(path)?.includes(digestOf(content))) return true;

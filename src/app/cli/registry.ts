@@ -56,6 +56,10 @@ export const REGISTRY: Registry = {
     summary: "list, add, invite and remove people; link accounts, grant rights, set limits",
     load: async () => (await import("./commands/people.ts")).peopleCommand,
   },
+  forget: {
+    summary: "remove everything of a person: agents, jobs, files, notes, rows",
+    load: async () => (await import("./commands/forget.ts")).forgetCommand,
+  },
   permissions: {
     summary: "list, add and remove rules; try a call, explain a denial",
     load: async () => (await import("./commands/permissions.ts")).permissionsCommand,

@@ -20,6 +20,22 @@ export interface Invitation {
   readonly expiresAt: number;
 }
 
+/** What was removed, and what stays. It names a random tombstone, as the audit log does, not the person. */
+export interface ForgetReceipt {
+  readonly tombstone: string;
+  readonly at: number;
+  readonly removed: Readonly<Record<"agents" | "messages" | "jobs" | "files" | "logins" | "tokens", number>>;
+  /** Other people's conversations, and files of the home, that mention the person. */
+  readonly mentions: readonly {
+    readonly kind: "conversation" | "file";
+    readonly where: string;
+    readonly sessionKey?: string;
+    readonly count?: number;
+  }[];
+  /** Backups that were made before. They still contain the person. */
+  readonly backups: readonly string[];
+}
+
 export interface People {
   /** By id. Send `next` as `after` for the next page. Changes nothing. */
   list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<PersonRecord, string>>;
@@ -46,6 +62,13 @@ export interface People {
   revoke(person: string, subject: string): Promise<PersonRecord>;
   /** A link that opens a login once, within 24 hours. Makes a guest if there is no record. Durable when it resolves. */
   invite(person: string): Promise<Invitation>;
+  /** Everything of a person as a tar.gz: record, conversations, jobs, files, workspace. Changes nothing. */
+  export(person: string): Promise<Uint8Array<ArrayBuffer>>;
+  /**
+   * Removes everything of a person: agents, jobs, files, notes and rows. What others hold is listed in the receipt and stays. Durable when
+   * it resolves; a call that was cut off is completed by the next one.
+   */
+  forget(person: string): Promise<ForgetReceipt>;
   /** Ends the person's logins too; what they started has no rights from then on. Durable when it resolves. */
   remove(person: string): Promise<void>;
 }
@@ -60,6 +83,8 @@ export const peopleOf = (api: EngineApi): People => ({
   grant: (person, subject, more) => api.post(pathOf("api", "people", person, "grants"), { subject, ...more }),
   revoke: (person, subject) => api.delete(pathOf("api", "people", person, "grants"), { subject }),
   invite: (person) => api.post(pathOf("api", "people", person, "invitations")),
+  export: (person) => api.bytes(pathOf("api", "people", person, "data")),
+  forget: (person) => api.delete(pathOf("api", "people", person, "data")),
   async remove(person) {
     await api.delete(pathOf("api", "people", person));
   },

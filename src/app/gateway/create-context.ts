@@ -4,6 +4,7 @@ import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import { dayIn } from "../../engine/budgets/budget-settings.ts";
+import type { NodeTraces } from "../node/node-traces.ts";
 import type { RookeryNode } from "../node/open-node.ts";
 import { FailureLog } from "./auth/failure-log.ts";
 import { LoginService } from "./auth/login-service.ts";
@@ -27,6 +28,10 @@ export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "re
   readonly isShared?: boolean;
   /** Absent: this engine has no files of its own. */
   readonly changes?: FileChanges;
+  /** Absent: this engine has no home of its own. */
+  readonly traces?: (() => Promise<NodeTraces>) | undefined;
+  /** It does no work: no agent runs in it. */
+  readonly isIdle?: boolean;
 };
 
 export interface ContextOptions {
@@ -73,6 +78,8 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     tokens,
     logins,
     changes: node.changes,
+    traces: node.traces,
+    isIdle: node.isIdle ?? false,
     limiter: new UsageLimiter(ports, {
       limits: () => config().gateway.limits,
       dayOf: (at) => dayIn(at, config().session.timeZone ?? hostZone()),

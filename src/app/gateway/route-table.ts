@@ -10,6 +10,7 @@ import { configRoutes } from "./api/config-routes.ts";
 import { connectorRoutes } from "./api/connector-routes.ts";
 import { conversationRoutes } from "./api/conversation-routes.ts";
 import { fileRoutes } from "./api/file-routes.ts";
+import { forgetRoutes } from "./api/forget-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
 import { inviteRoutes } from "./api/invite-routes.ts";
@@ -72,6 +73,7 @@ export const ROUTES: readonly Route[] = [
   ...changeRoutes,
   ...tokenRoutes,
   ...peopleRoutes,
+  ...forgetRoutes,
   ...permissionRoutes,
   ...pairingRoutes,
   ...loginRoutes,

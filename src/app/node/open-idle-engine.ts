@@ -18,6 +18,7 @@ import type { CommandParts } from "../../engine/commands/chat-command.ts";
 import { Triggers } from "../../engine/triggers/triggers.ts";
 import { jobProblem } from "./job-problem.ts";
 import { nodeChanges } from "./node-changes.ts";
+import type { NodeTraces } from "./node-traces.ts";
 import { openFiles } from "./open-files.ts";
 
 export interface IdleEngineOptions {
@@ -34,9 +35,12 @@ export interface IdleEngine {
   readonly ports: Ports;
   readonly triggers: Triggers;
   readonly remoteNodes: undefined;
+  readonly isIdle: true;
   /** Whether nodes share the store: then it holds the tokens. */
   readonly isShared: boolean;
   readonly changes: FileChanges;
+  /** Loaded when it is used. Undefined on a shared store. */
+  readonly traces: (() => Promise<NodeTraces>) | undefined;
   close(): Promise<void>;
 }
 
@@ -73,8 +77,10 @@ export async function openIdleEngine(options: IdleEngineOptions): Promise<IdleEn
     ports,
     triggers,
     remoteNodes: undefined,
+    isIdle: true,
     isShared,
     changes: nodeChanges({ ...options, clock }),
+    traces: isShared ? undefined : async () => (await import("./node-traces.ts")).tracesOfHome(options.paths, log),
     async close() {
       await agents.drain();
       await store.close();

@@ -51,6 +51,7 @@ import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
 import { type LinkedAccounts, linkedAccounts } from "./linked-accounts.ts";
 import { type LiveConfig, liveConfigOf } from "./live-config.ts";
 import { nodeChanges } from "./node-changes.ts";
+import type { NodeTraces } from "./node-traces.ts";
 import { openFiles } from "./open-files.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
 import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
@@ -100,6 +101,8 @@ export interface RookeryNode {
   readonly rebuilt: NodeStore["rebuilt"];
   /** Search over conversations and notes. Absent on a store of the program. */
   readonly memory?: MemorySearch;
+  /** What this node keeps of people besides the store. */
+  readonly traces: () => Promise<NodeTraces>;
   /** Agents that other nodes work on. Undefined on an embedded store. */
   readonly remoteNodes: RemoteNodes | undefined;
   /** The watchdog ends the process if `close` is not done within the time of a stop from now on. */
@@ -180,6 +183,11 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       changes: parts.changes,
       rebuilt: opened.rebuilt,
       memory: opened.search && { index: opened.search, notesOf: personNotes(config, paths) },
+      traces: async () => ({
+        flush: async () => opened.flush?.(),
+        forgetSearch: async (traces) => opened.search?.forget(traces),
+        marks: parts.marks,
+      }),
       remoteNodes: opened.shared?.cluster.remoteNodes,
       async startTriggers() {
         if (config.cron.enabled) await triggers.start(system);

@@ -23,6 +23,8 @@ export interface NodeStore {
   readonly rebuilt?: EmbeddedStore["rebuilt"];
   /** Absent on a store of the program: nothing is indexed there. */
   readonly search?: SearchIndex;
+  /** The plain files are as the store is when it resolves. Absent: this node writes none. */
+  readonly flush?: () => Promise<void>;
   /** Absent on an embedded store: no other node uses it. */
   readonly shared?: {
     readonly leaseMs: number;
@@ -58,11 +60,11 @@ export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
     ...{ databasePath: paths.database, indexPath: searchFile(paths), log: options.log },
     stays: options.stays ?? false,
   });
-  const { store, rebuilt, close } = await openEmbeddedStore({
+  const { store, rebuilt, mirror, close } = await openEmbeddedStore({
     ...{ ...options, synchronous, now: clock.now(), onCommitted: search.nudge },
   });
   return {
-    ...{ nodeName, store, rebuilt, search, files: diskFileStore(paths.files) },
+    ...{ nodeName, store, rebuilt, search, files: diskFileStore(paths.files), flush: mirror.flush },
     async close() {
       await search.close();
       await close();
@@ -93,15 +95,18 @@ async function openSharedWithCluster(url: string, options: NodeStoreOptions) {
   ]);
   // The lock is that of the control socket: the store itself needs none.
   const lock = lockHome(paths.home);
-  const { store, files, leaseMs, close } = await openSharedStore({ url, paths, config, env, log }).catch((error) => {
-    lock.release();
-    throw error;
-  });
+  const { store, files, leaseMs, flush, close } = await openSharedStore({ url, paths, config, env, log }).catch(
+    (error) => {
+      lock.release();
+      throw error;
+    },
+  );
   const cluster = openCluster({ store, relay: store.relay, leases: store.leases, clock, log });
   const search = openSharedSearch({ store, log, stays: options.stays ?? false });
   return {
     store,
     files,
+    flush,
     search,
     shared: { leaseMs, cluster, leases: store.leases, connection: { url, schema: store.connections.options.schema } },
     async close() {

@@ -55,11 +55,25 @@ export interface SearchState {
   readonly behind?: number;
 }
 
+/** What a person has left in the index. */
+export interface SearchTraces {
+  readonly people: readonly string[];
+  /** Ends of paths of directories with notes: a home may have been elsewhere before. */
+  readonly directories: readonly string[];
+  readonly agents: readonly AgentId[];
+}
+
+export const isTraceOf = ({ people, directories }: SearchTraces, space: Space): boolean =>
+  people.some((person) => space === personSpace(person)) ||
+  (space.startsWith(notesSpace("")) && directories.some((end) => space.endsWith(`/${end}`)));
+
 export interface SearchIndex {
   /** Sees everything that was committed before the call, unless the index is still being built. */
   search(request: SearchRequest): Promise<readonly SearchHit[]>;
   /** Reads everything again. */
   rebuild(): Promise<void>;
+  /** Removes these spaces and agents, also from the bytes of the file. No effect if there is no index. */
+  forget(traces: SearchTraces): Promise<void>;
   state(): Promise<SearchState>;
   close(): Promise<void>;
 }

@@ -100,6 +100,22 @@ export type Op =
       /** Its history, messages and runs stay readable. */
       readonly keep?: boolean;
     }
+  /**
+   * Removes an agent for good, at work or not, with everything it holds: history, deliveries, approvals, records, budgets. Its holder is
+   * fenced. Its row stays without a name and a person, because digests of its dedupe keys and requests stay until their horizon.
+   */
+  | { readonly op: "agent.erase"; readonly agentId: AgentId; readonly tombstone: string }
+  /**
+   * Erases what names people: records, accounts, the named jobs and budgets with their rows. The audit log and answers keep the tombstone
+   * in the place of a person. What other people's agents hold stays.
+   */
+  | {
+      readonly op: "person.erase";
+      readonly people: readonly string[];
+      readonly jobs: readonly string[];
+      readonly budgets: readonly string[];
+      readonly tombstone: string;
+    }
   // Ownership.
   /** `was`: the earlier number of the same process, which lost its lease but did not die (M13). */
   | { readonly op: "node.join"; readonly name: string; readonly leaseUntil: number; readonly was?: number }

@@ -34,7 +34,24 @@ export interface Store extends StoreReader {
   ready(): Promise<void>;
   /** Calls back with agents that another node posted to: a hint, may be late or missing (M24). Returns how to stop. */
   onHint(listener: (agentId: AgentId) => void): () => void;
+  /** What forgetting a person needs besides ops. Absent: this store forgets no one. */
+  readonly eraser?: StoreEraser;
   close(): Promise<void>;
+}
+
+/** Reads over whole tables, for the rare case that a person is forgotten. */
+export interface StoreEraser {
+  /** Agents in the order of creation, also removed ones. */
+  agents(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
+  /** By key. */
+  facts(page: Page & { readonly after?: string }): Promise<readonly { readonly key: string; readonly value: string }[]>;
+  /** How many messages and lines of history of each of these agents contain one of the texts. */
+  mentions(
+    agents: readonly AgentId[],
+    texts: readonly string[],
+  ): Promise<readonly { readonly agentId: AgentId; readonly count: number }[]>;
+  /** Gives the space of deleted rows back and overwrites it (SQLite), or marks it as free (PostgreSQL). */
+  compact(): Promise<void>;
 }
 
 export interface Page {

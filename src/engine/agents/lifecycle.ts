@@ -90,6 +90,14 @@ export class Lifecycle {
     this.#host.ingress.forget(record.sessionKey);
   }
 
+  /** Removes an agent of a forgotten person, at work or not, with everything it holds. Only a tombstone is left of its person. */
+  async erase(agentId: AgentId, tombstone: string, also: readonly Op[] = []): Promise<void> {
+    const record = await this.#ports.store.agent(agentId);
+    if (!record) return;
+    await this.#commit("agent.erase", [...also, { op: "agent.erase", agentId, tombstone }]);
+    this.#host.ingress.forget(record.sessionKey);
+  }
+
   /** Frees a swarm's name. Each of its agents is removed when it comes to rest. */
   async removeSwarm(nametag: string, by = "a person"): Promise<void> {
     const { store, clock } = this.#ports;

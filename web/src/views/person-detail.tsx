@@ -51,7 +51,7 @@ function Commands({ person: { id } }: PartProps) {
     setLink((await api.post<{ link: string }>(pathOf("api", "people", id, "invitations"))).link);
   };
   const forget = async (): Promise<void> => {
-    await api.delete(pathOf("api", "people", id));
+    await api.delete(pathOf("api", "people", id, "data"));
     go("people");
   };
   return (

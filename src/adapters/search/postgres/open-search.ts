@@ -14,7 +14,7 @@ import { findDocuments } from "../find-documents.ts";
 import { noteFollower } from "../follow-notes.ts";
 import { sharedFollower } from "./follow-shared.ts";
 import { frequentWords, postgresDocuments, type SpaceRow } from "./search-documents.ts";
-import { createSearchTables, emptySearchTables } from "./search-tables.ts";
+import { createSearchTables, emptySearchTables, forgetInTables } from "./search-tables.ts";
 import { sharedNotes } from "./shared-notes.ts";
 
 export interface SharedSearchOptions {
@@ -103,6 +103,12 @@ export function openSharedSearch({ store, log, stays, now = Date.now }: SharedSe
       notes.forget();
       frequent.forget();
       await step();
+    },
+    async forget(traces) {
+      await ready();
+      await forgetInTables(connections, traces);
+      notes.forget();
+      frequent.forget();
     },
     async state() {
       await ready();

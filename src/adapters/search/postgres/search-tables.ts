@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { SearchTerm } from "../../../core/search/parse-query.ts";
-import type { Space } from "../../../core/search/search-index.ts";
+import { isTraceOf, type SearchTraces, type Space } from "../../../core/search/search-index.ts";
 import { clean } from "../../store/postgres/clean-text.ts";
 import type { Connections } from "../../store/postgres/connections.ts";
 import { indexedWords, type NewDocument } from "../documents-of.ts";
@@ -55,6 +55,20 @@ export const emptySearchTables = (connections: Connections): Promise<unknown> =>
   connections.use("commit", (client) =>
     client.query("TRUNCATE search_docs, search_files, search_agents, search_spaces"),
   );
+
+export const forgetInTables = (connections: Connections, traces: SearchTraces): Promise<void> =>
+  connections.use("commit", async (client) => {
+    const { rows } = await client.query("SELECT no, name FROM search_spaces");
+    for (const { no, name } of rows as readonly { no: number; name: string }[]) {
+      if (!isTraceOf(traces, name)) continue;
+      const range = [Number(no) * SPACE_SIZE, (Number(no) + 1) * SPACE_SIZE - 1];
+      await client.query("DELETE FROM search_docs WHERE n BETWEEN $1 AND $2", range);
+      await client.query("DELETE FROM search_files WHERE space = $1", [no]);
+      await client.query("DELETE FROM search_spaces WHERE no = $1", [no]);
+    }
+    await client.query("DELETE FROM search_docs WHERE agent = ANY ($1)", [traces.agents]);
+    await client.query("DELETE FROM search_agents WHERE id = ANY ($1)", [traces.agents]);
+  });
 
 /** The number of a space; a new one if it has none. */
 export async function spaceNumber(client: pg.ClientBase, name: Space): Promise<number> {

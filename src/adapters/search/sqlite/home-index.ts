@@ -6,6 +6,7 @@ import {
   type SearchHit,
   type SearchRequest,
   type SearchState,
+  type SearchTraces,
   spacesPrefix,
 } from "../../../core/search/search-index.ts";
 import { sqliteSource } from "../../store/files/sqlite-source.ts";
@@ -26,6 +27,7 @@ export interface HomeIndex {
   step(): boolean;
   search(request: SearchRequest): Promise<readonly SearchHit[]>;
   rebuild(): void;
+  forget(traces: SearchTraces): void;
   state(): SearchState;
   close(): void;
 }
@@ -81,6 +83,11 @@ export function homeIndex({ databasePath, indexPath, now = Date.now }: HomeIndex
       removeIndexFile(indexPath);
       at = openOrBuild();
       while (at.follower.step().more);
+    },
+    forget(traces) {
+      at.index.forget(traces);
+      // Notes in memory may belong to a directory that is gone.
+      at = { ...at, notes: noteFollower(sqliteNotes(at.index), now) };
     },
     state: () => ({ documents: at.index.documents(), behind: at.follower.behind() }),
     close() {

@@ -6,7 +6,7 @@ import { chmodSync, rmSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { InvariantError } from "../../../core/errors.ts";
 import type { SearchTerm } from "../../../core/search/parse-query.ts";
-import type { Space } from "../../../core/search/search-index.ts";
+import { isTraceOf, type SearchTraces, type Space } from "../../../core/search/search-index.ts";
 import { type Database, databaseOf } from "../../store/sqlite/database.ts";
 import { agentWord, indexedWords, type NewDocument } from "../documents-of.ts";
 import type { DocumentIndex, DocumentNumber, StoredDocument } from "../find-documents.ts";
@@ -46,6 +46,8 @@ export interface IndexFile {
   /** Adds the documents of one agent or one file to the end of a space. */
   add(name: Space, from: DocumentOrigin, documents: readonly PlacedDocument[]): void;
   removeWhere(column: "agent" | "file", no: number): void;
+  /** Removes spaces and agents with their documents, and writes the file anew. */
+  forget(traces: SearchTraces): void;
   documents(): number;
   inSpaces(names: readonly Space[], agentId?: string): DocumentIndex;
   transaction(act: () => void): void;
@@ -113,6 +115,21 @@ function indexFile(sql: DatabaseSync): IndexFile {
     removeWhere(column, no) {
       sql.prepare(`DELETE FROM words WHERE rowid IN (SELECT n FROM docs WHERE ${column} = ?)`).run(no);
       sql.prepare(`DELETE FROM docs WHERE ${column} = ?`).run(no);
+    },
+    forget(traces) {
+      for (const found of db.all<{ no: number; name: string }>("SELECT no, name FROM spaces")) {
+        if (!isTraceOf(traces, found.name)) continue;
+        const range = [BigInt(found.no * SPACE_SIZE), BigInt((found.no + 1) * SPACE_SIZE - 1)];
+        db.run("DELETE FROM words WHERE rowid BETWEEN ? AND ?", ...range);
+        db.run("DELETE FROM docs WHERE n BETWEEN ? AND ?", ...range);
+        db.run("DELETE FROM files WHERE space = ?", found.no);
+        db.run("DELETE FROM spaces WHERE no = ?", found.no);
+      }
+      for (const id of traces.agents) db.run("DELETE FROM agents WHERE id = ?", id);
+      // Deleted words stay in older parts of the word list until all parts are merged.
+      sql.exec("INSERT INTO words (words) VALUES ('optimize')");
+      sql.exec("VACUUM");
+      sql.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     },
     documents: () => db.get<{ count: number }>("SELECT coalesce(sum(next), 0) AS count FROM spaces")?.count ?? 0,
     inSpaces: (names, agentId) =>

@@ -1,12 +1,13 @@
 /** The thread of the search index. A message about commits wakes it; a search is answered in between. No timer runs while it is idle. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { errorText, InvariantError } from "../../../core/errors.ts";
-import type { SearchRequest } from "../../../core/search/search-index.ts";
+import type { SearchRequest, SearchTraces } from "../../../core/search/search-index.ts";
 import { type HomeIndex, type HomeIndexOptions, homeIndex } from "./home-index.ts";
 
 export type ToSearch =
   | { readonly type: "nudge" }
   | { readonly type: "search"; readonly id: number; readonly request: SearchRequest }
+  | { readonly type: "forget"; readonly id: number; readonly traces: SearchTraces }
   | { readonly type: "rebuild" | "state" | "stop"; readonly id: number };
 
 export type FromSearch =
@@ -41,6 +42,8 @@ function serve(port: MessagePort, options: HomeIndexOptions): void {
         return opened().search(message.request);
       case "rebuild":
         return opened().rebuild();
+      case "forget":
+        return opened().forget(message.traces);
       case "state":
         return opened().state();
       case "stop":

@@ -2,6 +2,7 @@
  * The search index of a home, in a thread that starts with the first search or, in a process that stays, some time after the first
  * commit. So indexing never delays the engine's thread, and a process that only sends a message pays nothing.
  */
+import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { InvariantError, StoreClosedError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
@@ -74,7 +75,10 @@ export function startSearch({ databasePath, indexPath, log, stays }: SearchOptio
     return started;
   };
   const ask = <Value>(
-    message: { readonly type: "rebuild" | "state" | "stop" } | Omit<Extract<ToSearch, { type: "search" }>, "id">,
+    message:
+      | { readonly type: "rebuild" | "state" | "stop" }
+      | Omit<Extract<ToSearch, { type: "search" }>, "id">
+      | Omit<Extract<ToSearch, { type: "forget" }>, "id">,
   ): Promise<Value> => {
     if (closed && message.type !== "stop") return Promise.reject(new StoreClosedError("The store is closed."));
     worker ??= launch();
@@ -100,6 +104,9 @@ export function startSearch({ databasePath, indexPath, log, stays }: SearchOptio
     },
     search: (request) => ask<readonly SearchHit[]>({ type: "search", request }),
     rebuild: () => ask<void>({ type: "rebuild" }),
+    forget: async (traces) => {
+      if (existsSync(indexPath)) await ask<void>({ type: "forget", traces });
+    },
     state: () => ask<SearchState>({ type: "state" }),
     async close() {
       if (closed) return;

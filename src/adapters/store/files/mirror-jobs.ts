@@ -16,6 +16,8 @@ const MIN_FOLD = 1024 * 1024;
 
 export interface JobsMirror {
   all(): void;
+  /** Writes all, and removes the log that is not in use: nothing of earlier jobs stays. */
+  rewrite(): void;
   changed(ids: readonly string[]): void;
 }
 
@@ -38,6 +40,15 @@ export function jobsMirror(source: MirrorSource, files: MirrorFiles, wrote: (pat
 
   return {
     all,
+    rewrite() {
+      all();
+      const log = logOf(files);
+      for (const name of LOGS) {
+        if (name === log || files.size(`${DIR}/${name}`) === undefined) continue;
+        files.remove(`${DIR}/${name}`);
+        wrote(DIR);
+      }
+    },
     changed(ids) {
       const log = logOf(files);
       if (log === undefined) return all();

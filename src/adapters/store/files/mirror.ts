@@ -167,6 +167,11 @@ export class Mirror {
       word.startsWith("job:") ? [decodeURIComponent(word.slice(4))] : [],
     );
     if (changedJobs.length > 0) this.#jobs.changed(changedJobs);
+    // Rows of a forgotten person must not stay in older lines.
+    if (words.has("slots")) {
+      this.#jobs.rewrite();
+      this.#jobRuns.all();
+    }
     const slots = [...words].flatMap((word) => (word.startsWith("slot:") ? [word.slice(5)] : []));
     if (slots.length > 0) this.#jobRuns.changed(slots);
     if (words.has("swarms")) this.#mirrorSwarms();

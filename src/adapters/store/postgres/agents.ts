@@ -10,9 +10,9 @@ import { type Lock, type OpForms, type Wire, whole } from "./op-form.ts";
 
 const COLUMNS = `no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
   last_human_at, stopped, suspended, states.state`;
-const SELECT_FROM = `SELECT ${COLUMNS}
+export const SELECT_AGENTS_FROM = `SELECT ${COLUMNS}
 FROM agents JOIN states ON states.agent = agents.id`;
-const SELECT: Statement = { name: "select-agent", types: ["text"], text: `${SELECT_FROM} WHERE agents.id = $1` };
+const SELECT: Statement = { name: "select-agent", types: ["text"], text: `${SELECT_AGENTS_FROM} WHERE agents.id = $1` };
 const SELECT_BY_KEY: Statement = {
   name: "select-agent-by-key",
   types: ["text"],
@@ -21,52 +21,52 @@ FROM session_keys JOIN agents ON agents.id = session_keys.agent JOIN states ON s
 };
 const SELECT_PAGE: Statement = {
   name: "select-agents",
-  text: `${SELECT_FROM}
+  text: `${SELECT_AGENTS_FROM}
 WHERE no > coalesce((SELECT earlier.no FROM agents AS earlier WHERE earlier.id = $1), 0) AND NOT removed ORDER BY no LIMIT $2`,
 };
 const SELECT_NEWEST: Statement = {
   name: "select-agents-newest",
-  text: `${SELECT_FROM}
+  text: `${SELECT_AGENTS_FROM}
 WHERE no < coalesce((SELECT earlier.no FROM agents AS earlier WHERE earlier.id = $1), 9223372036854775807) AND NOT removed
 ORDER BY no DESC LIMIT $2`,
 };
 const SELECT_ROOTS: Statement = {
   name: "select-roots",
-  text: `${SELECT_FROM}
+  text: `${SELECT_AGENTS_FROM}
 WHERE parent IS NULL AND no < coalesce((SELECT earlier.no FROM agents AS earlier WHERE earlier.id = $1), 9223372036854775807) AND NOT removed
 ORDER BY no DESC LIMIT $2`,
 };
 const SELECT_BUSY: Statement = {
   name: "select-busy-agents",
-  text: `${SELECT_FROM}
+  text: `${SELECT_AGENTS_FROM}
 WHERE busy AND no > coalesce((SELECT earlier.no FROM agents AS earlier WHERE earlier.id = $1), 0) ORDER BY no LIMIT $2`,
 };
 const SELECT_CHILDREN: Statement = {
   name: "select-children",
-  text: `${SELECT_FROM}
+  text: `${SELECT_AGENTS_FROM}
 WHERE parent = $1 AND no > coalesce((SELECT earlier.no FROM agents AS earlier WHERE earlier.id = $2), 0) AND NOT removed
 ORDER BY no LIMIT $3`,
 };
 const SELECT_OF_KIND: Statement = {
   name: "select-agents-of-kind",
-  text: `${SELECT_FROM}
+  text: `${SELECT_AGENTS_FROM}
 WHERE kind = $1 AND no > coalesce((SELECT earlier.no FROM agents AS earlier WHERE earlier.id = $2), 0) AND NOT removed ORDER BY no LIMIT $3`,
 };
 const SELECT_MOST_RECENT_FOREGROUND: Statement = {
   name: "select-most-recent-foreground",
-  text: `${SELECT_FROM}
+  text: `${SELECT_AGENTS_FROM}
 WHERE kind = 'user' AND last_human_at IS NOT NULL ORDER BY last_human_at DESC, no DESC LIMIT $1`,
 };
 const SELECT_RECENT_BEFORE: Statement = {
   name: "select-recent-before",
-  text: `${SELECT_FROM}
+  text: `${SELECT_AGENTS_FROM}
 WHERE kind = 'user' AND last_human_at IS NOT NULL
   AND (last_human_at, no) < ($1::bigint, coalesce((SELECT earlier.no FROM agents AS earlier WHERE earlier.id = $2), 0))
 ORDER BY last_human_at DESC, no DESC LIMIT $3`,
 };
 const SELECT_MOST_RECENT_HEARTBEAT: Statement = {
   name: "select-most-recent-heartbeat",
-  text: `${SELECT_FROM} WHERE kind = 'heartbeat' AND NOT removed ORDER BY no DESC LIMIT $1`,
+  text: `${SELECT_AGENTS_FROM} WHERE kind = 'heartbeat' AND NOT removed ORDER BY no DESC LIMIT $1`,
 };
 
 type AgentReads =

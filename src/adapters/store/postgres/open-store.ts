@@ -8,6 +8,7 @@ import { outcomeOf } from "./changes.ts";
 import { Connections } from "./connections.ts";
 import { openControlConnection } from "./control-connection.ts";
 import { explain } from "./database-error.ts";
+import { eraserOf } from "./erase.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
 import { readerOf } from "./reader.ts";
@@ -84,6 +85,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const reader = readerOf(connections);
     return {
       ...reader,
+      eraser: eraserOf(connections),
       ready: async () => void (await reader.nodes()),
       commit: (change) => group.commit(change),
       outcome: (id) => outcomeOf(connections, id),

@@ -6,6 +6,7 @@ import { auditOps } from "./audit.ts";
 import { budgetOps } from "./budgets.ts";
 import { deliveryOps } from "./deliveries.ts";
 import { entryOps } from "./entries.ts";
+import { eraseOps } from "./erase.ts";
 import { factOps } from "./facts.ts";
 import { jobOps } from "./jobs.ts";
 import { messageOps } from "./messages.ts";
@@ -35,6 +36,7 @@ export const OP_FORMS: OpForms<Op["op"]> = {
   ...auditOps,
   ...approvalOps,
   ...storedFileOps,
+  ...eraseOps,
   ...factOps,
   ...requestOps,
   prune: { wire: ({ what, before, limit, after }) => ({ what, before: whole(before), limit, after }) },

@@ -124,6 +124,14 @@ export class AgentCache {
     if (this.#byKey.get(agent.session_key) === agent) this.#byKey.delete(agent.session_key);
   }
 
+  /** After a row was written without the cache: it is read again with its next use. */
+  drop(agent: CachedAgent): void {
+    this.unkey(agent);
+    this.#byId.delete(agent.id);
+    this.#byNo.delete(agent.no);
+    this.#dirty.delete(agent);
+  }
+
   /** Writes every changed row, once: at a group's end, and before a statement that selects many rows. */
   write(): void {
     for (const agent of this.#dirty) {

@@ -10,37 +10,37 @@ import type { Database } from "./database.ts";
 import { insertEntry, removeEntries } from "./entries.ts";
 import { RefusedChange } from "./refused.ts";
 
-const COLUMNS = `no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
+export const AGENT_COLUMNS = `no, id, session_key, profile, person, descriptor, created_at, session_id, next_seq, cursor, waiting, next_pos, leaf, run_id, node, epoch,
   last_human_at, stopped, suspended, state`;
 const NOT_REMOVED = "coalesce(stopped ->> 'removed', 0) = 0";
-const SELECT = `SELECT ${COLUMNS}
+const SELECT = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE id = ?`;
-const SELECT_BY_KEY = `SELECT ${COLUMNS}
+const SELECT_BY_KEY = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE no = (SELECT agent FROM session_keys WHERE key = ?)`;
-const SELECT_PAGE = `SELECT ${COLUMNS}
+const SELECT_PAGE = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE no > coalesce((SELECT no FROM agents WHERE id = ?), 0) AND ${NOT_REMOVED} ORDER BY no LIMIT ?`;
-const SELECT_NEWEST = `SELECT ${COLUMNS}
+const SELECT_NEWEST = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE no < coalesce((SELECT no FROM agents WHERE id = ?), 9223372036854775807) AND ${NOT_REMOVED}
 ORDER BY no DESC LIMIT ?`;
-const SELECT_ROOTS = `SELECT ${COLUMNS}
+const SELECT_ROOTS = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE parent IS NULL AND no < coalesce((SELECT no FROM agents WHERE id = ?), 9223372036854775807)
   AND ${NOT_REMOVED}
 ORDER BY no DESC LIMIT ?`;
-const SELECT_BUSY = `SELECT ${COLUMNS}
+const SELECT_BUSY = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE (waiting > 0 OR (run_id IS NOT NULL AND suspended = 0)) AND no > coalesce((SELECT no FROM agents WHERE id = ?), 0) ORDER BY no LIMIT ?`;
-const SELECT_CHILDREN = `SELECT ${COLUMNS}
+const SELECT_CHILDREN = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE parent = ? AND no > coalesce((SELECT no FROM agents WHERE id = ?), 0) AND ${NOT_REMOVED}
 ORDER BY no LIMIT ?`;
-const SELECT_OF_KIND = `SELECT ${COLUMNS}
+const SELECT_OF_KIND = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE kind = ? AND no > coalesce((SELECT no FROM agents WHERE id = ?), 0) AND ${NOT_REMOVED}
 ORDER BY no LIMIT ?`;
-const SELECT_MOST_RECENT_FOREGROUND = `SELECT ${COLUMNS}
+const SELECT_MOST_RECENT_FOREGROUND = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE kind = 'user' AND last_human_at IS NOT NULL ORDER BY last_human_at DESC, no DESC LIMIT ?`;
-const SELECT_RECENT_BEFORE = `SELECT ${COLUMNS}
+const SELECT_RECENT_BEFORE = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE kind = 'user' AND last_human_at IS NOT NULL
   AND (last_human_at, no) < (CAST(? AS INTEGER), coalesce((SELECT no FROM agents WHERE id = ?), 0))
 ORDER BY last_human_at DESC, no DESC LIMIT ?`;
-const SELECT_MOST_RECENT_HEARTBEAT = `SELECT ${COLUMNS}
+const SELECT_MOST_RECENT_HEARTBEAT = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE kind = 'heartbeat' AND ${NOT_REMOVED} ORDER BY no DESC LIMIT ?`;
 const INSERT = `INSERT INTO agents (id, session_key, profile, person, kind, parent, descriptor, created_at, session_id, next_seq, cursor,
   waiting, next_pos, leaf, run_id, node, epoch, last_human_at, stopped, state)

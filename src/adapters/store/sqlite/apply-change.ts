@@ -23,6 +23,7 @@ import type { Database } from "./database.ts";
 import { addDelivery, moveDelivery } from "./deliveries.ts";
 import { isDiskError } from "./disk-error.ts";
 import { appendEntries, moveLeaf, putState } from "./entries.ts";
+import { eraseAgent, erasePerson } from "./erase.ts";
 import { putFact } from "./facts.ts";
 import { addSlot, jobDelivered, jobRan, putJob, removeJob } from "./jobs.ts";
 import { dropMessage, postMessage, settleMessages, takeMessages } from "./messages.ts";
@@ -101,6 +102,8 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "file.remove": removeFile,
   "file.sweep": sweepFiles,
   "file.gone": blobsGone,
+  "agent.erase": eraseAgent,
+  "person.erase": erasePerson,
   "audit.add": addAudit,
   "fact.put": putFact,
   "request.put": putRequest,

@@ -7,6 +7,7 @@ import type { AgentId, RunId } from "../../../core/ids.ts";
 import { isFromPerson, isUrgent } from "../../../core/message/message.ts";
 import type { Op, OpResult, Recipient } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
+import { FORGOTTEN_KEYS, forgottenKey } from "../forgotten-key.ts";
 import { type MessageRow, messageOf } from "../rows.ts";
 import { type Applying, type CachedAgent, claim, isRemoved, ownerOf, touch } from "./agent-cache.ts";
 import { insertAgent } from "./agents.ts";
@@ -50,6 +51,7 @@ const SETTLE = `UPDATE messages SET state = ?, run_id = coalesce(?, run_id), rea
 WHERE agent = ? AND seq = ? AND state = ?`;
 const SELECT_DEDUPE =
   "SELECT agents.id AS agent_id, dedupe.seq FROM dedupe JOIN agents ON agents.no = dedupe.agent WHERE dedupe.key = ?";
+const SELECT_FORGOTTEN = "SELECT 1 AS found FROM dedupe WHERE key >= ? AND key < ? LIMIT 1";
 const INSERT_DEDUPE = "INSERT INTO dedupe (key, agent, seq, keep_until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
@@ -97,7 +99,7 @@ export function postMessage(applying: Applying, op: OpOf<"message.post">): OpRes
   const { db, agents, change } = applying;
   const found = "agentId" in op.to ? agents.get(op.to.agentId) : agents.byKey(op.to.sessionKey);
   if (!found && op.dedupe) {
-    const before = acceptedBefore(db, op.dedupe.key);
+    const before = acceptedBefore(db, op.dedupe.key) ?? acceptedFromForgotten(db, op.dedupe.key);
     if (before) return before;
   }
   if (!found && op.request) {
@@ -108,6 +110,8 @@ export function postMessage(applying: Applying, op: OpOf<"message.post">): OpRes
   const agent = found ?? insertAgent(applying, seedOf(op.to));
   const { body, acceptedAt } = op.message;
   const seq = agent.next_seq;
+  const forgotten = op.dedupe && acceptedFromForgotten(db, op.dedupe.key);
+  if (forgotten) return forgotten;
   if (op.dedupe && !insertDedupe(db, op.dedupe.key, agent.no, seq, op.dedupe.keepUntil)) {
     const before = acceptedBefore(db, op.dedupe.key);
     if (before) return before;
@@ -133,6 +137,10 @@ function acceptedBefore(db: Database, key: string): OpResult | undefined {
   const row = db.get<{ agent_id: AgentId; seq: number }>(SELECT_DEDUPE, key);
   return row && { op: "message.post", agentId: row.agent_id, seq: row.seq, duplicate: true, created: false };
 }
+
+/** A message of someone who is forgotten, delivered once more. Mostly there are no such keys, which one look at the index tells. */
+const acceptedFromForgotten = (db: Database, key: string): OpResult | undefined =>
+  db.get(SELECT_FORGOTTEN, ...FORGOTTEN_KEYS) ? acceptedBefore(db, forgottenKey(key)) : undefined;
 
 function seedOf(to: Recipient): AgentSeed {
   if ("create" in to && to.create) return to.create;

@@ -5,6 +5,7 @@ import type { Store } from "../../../core/store/store.ts";
 import { outcomeOf } from "./apply-change.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { hasNoRoom, isOutOfRoom } from "./disk-room.ts";
+import { eraserOf } from "./erase.ts";
 import { type GroupCommit, groupCommit, openLogFlush } from "./group-commit.ts";
 import { type HomeFiles, type HomeIdentity, homeFiles, identifyHome } from "./home-files.ts";
 import { lockHome } from "./home-lock.ts";
@@ -106,6 +107,7 @@ function storeOn(
   let closing: Promise<void> | undefined;
   return {
     ...readerOf(db),
+    eraser: eraserOf(db),
     commit: group.commit,
     async outcome(id) {
       const outcome = outcomeOf(db, id);

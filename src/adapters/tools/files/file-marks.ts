@@ -19,6 +19,8 @@ export interface FileMarks {
   suspect(id: string, roots: readonly string[], since: number): Promise<void>;
   /** The command has ended: what it has written has the mark, by path and content. No effect for an unknown id. */
   settle(id: string): Promise<void>;
+  /** Removes all marks of files below this directory. */
+  forget(root: string): Promise<void>;
   /** No file has the mark. */
   readonly isEmpty: boolean;
 }
@@ -30,6 +32,7 @@ export const noMarks: FileMarks = {
   knows: () => false,
   suspect: async () => {},
   settle: async () => {},
+  forget: async () => {},
   isEmpty: true,
 };
 

@@ -167,6 +167,18 @@ export class LoginService {
   /** The op that ends everything of a person. Call `reload` after its commit. */
   ending = (person: string): Promise<Op> => this.#putOp((records) => withoutPerson(records, person));
 
+  /** Ends the logins and invitations of people. Durable when it resolves. */
+  async endAll(people: readonly string[]): Promise<void> {
+    for (let tries = 1; tries <= MAX_TRIES; tries++) {
+      const before = await this.#options.ports.store.fact(LOGINS_FACT);
+      const records = parseLogins(before);
+      const next = people.reduce(withoutPerson, records);
+      if (JSON.stringify(next) === JSON.stringify(records)) return;
+      if (await this.#commit("login.end", [putOf(next, before)])) return;
+    }
+    throw crowded();
+  }
+
   /** Calls the listener with the ids of principals whose login ended. Returns a function that unsubscribes. */
   onEnded(listener: (ids: readonly string[]) => void): () => void {
     this.#listeners.add(listener);

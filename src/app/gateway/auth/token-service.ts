@@ -46,7 +46,7 @@ const DAY_MS = 24 * 3600_000;
 /** How long the record of an expired token stays, so that a request that minted it can still be recognised. */
 const EXPIRED_KEPT_MS = 7 * DAY_MS;
 
-const ROOT_PRINCIPAL: Principal = {
+export const ROOT_PRINCIPAL: Principal = {
   id: ROOT,
   name: "the home's own token",
   kind: "owner",

@@ -4,7 +4,7 @@
  * processes are never asked.
  */
 import type { HomePaths } from "../../../config/paths.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
+import { errorText, InvalidInputError } from "../../../core/errors.ts";
 import type { Transport } from "../../client/transport.ts";
 import type { ContextOptions } from "../create-context.ts";
 import type { HttpServer } from "../http/server.ts";
@@ -91,6 +91,10 @@ async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
       const { openPort } = await import("../open-port.ts");
       port = await openPort(context, router, at);
       await follow();
+      const { finishForgetting } = await import("../api/forget-routes.ts");
+      void finishForgetting(context).catch((error) =>
+        node.ports.log.warn("a person is not wholly forgotten yet", { error: errorText(error) }),
+      );
       return port;
     },
     async close() {

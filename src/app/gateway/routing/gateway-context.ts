@@ -8,6 +8,7 @@ import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import type { Triggers } from "../../../engine/triggers/triggers.ts";
+import type { NodeTraces } from "../../node/node-traces.ts";
 import type { FailureLog } from "../auth/failure-log.ts";
 import type { LoginService } from "../auth/login-service.ts";
 import type { TokenService } from "../auth/token-service.ts";
@@ -37,6 +38,10 @@ export interface GatewayContext {
   readonly logins: LoginService;
   /** The changes of prompt files, notes and the configuration. Undefined: this engine has no files of its own. */
   readonly changes: FileChanges | undefined;
+  /** What this engine keeps of people besides the store. Undefined: nothing, or it is elsewhere. */
+  readonly traces: (() => Promise<NodeTraces>) | undefined;
+  /** No agent runs in this process. */
+  readonly isIdle: boolean;
   /** The other nodes, if the store is shared. */
   readonly remoteNodes: RemoteNodes | undefined;
   /** Absent on a store of the program. */

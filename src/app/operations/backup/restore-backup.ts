@@ -62,7 +62,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     refuseNewer(manifest);
     const lost = settle(staging, home, options);
     await syncPath(staging);
-    const kept = isUsed ? `${home}.before-restore-${stampOf(now)}` : null;
+    const kept = isUsed ? freeName(`${home}.before-restore-${stampOf(now)}`) : null;
     replaceHome({ home, staging, kept });
     return { home, manifest, lost, kept };
   } catch (error) {
@@ -74,6 +74,13 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
 }
 
 const stampOf = (now: number): string => new Date(now).toISOString().replace(/[-:]/g, "").slice(0, 15);
+
+/** A restore that was killed may have taken the name within the same second. */
+function freeName(wanted: string): string {
+  let name = wanted;
+  for (let count = 2; existsSync(name); count++) name = `${wanted}-${count}`;
+  return name;
+}
 
 function refuseNewer({ schema, version }: Manifest): void {
   const newest = migrations().at(-1)?.version ?? 0;

@@ -1,19 +1,20 @@
 /**
- * What a home consists of, what a backup does with each part, and what forgetting a person must do with it (no command does that yet:
- * these are its rules). A feature that adds a file or a directory to the home
- * adds it here; a test fails for one that is missing.
+ * What a home consists of, what a backup does with each part, and what forgetting a person does with it. A feature that adds a file or a
+ * directory to the home adds it here; a test fails for one that is missing, and another one for a trace that stays.
  */
 
 export interface HomePart {
   /** `copied` into a backup; the database is a `snapshot`; or why it is left out. */
   readonly backup: "copied" | "snapshot" | { readonly left: string };
-  /** What must happen to it when a person is forgotten. */
+  /** What happens to it when a person is forgotten. */
   readonly forget:
     | "nothing of people is in it"
     | "rows are removed"
     | "follows the database"
     | "the directory of the person is removed"
     | "blobs of the person are removed"
+    | "directories of the person's agents are removed"
+    | "changes of the person's files are removed"
     | "lines that name the person's files are removed"
     | "mentions are listed, not removed";
 }
@@ -45,14 +46,14 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   "search.db-wal": { backup: { left: "the index is made again from the history" }, forget: "rows are removed" },
   "search.db-shm": OF_THE_MACHINE,
   "logins.json": SETTINGS,
-  mcp: SETTINGS,
+  mcp: { backup: "copied", forget: "mentions are listed, not removed" },
   "mcp-auth.json": SETTINGS,
   skills: SETTINGS,
-  changes: { backup: "copied", forget: "mentions are listed, not removed" },
+  changes: { backup: "copied", forget: "changes of the person's files are removed" },
   "untrusted-files.jsonl": { backup: "copied", forget: "lines that name the person's files are removed" },
   "shared-before.txt": { backup: "copied", forget: "mentions are listed, not removed" },
-  "chat-history.jsonl": { backup: "copied", forget: "nothing of people is in it" },
-  "agents-aside": { backup: "copied", forget: "mentions are listed, not removed" },
+  "chat-history.jsonl": { backup: "copied", forget: "mentions are listed, not removed" },
+  "agents-aside": { backup: "copied", forget: "directories of the person's agents are removed" },
   agents: FROM_DATABASE,
   subagents: FROM_DATABASE,
   cron: FROM_DATABASE,
@@ -63,7 +64,10 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   "mirror.json": FROM_DATABASE,
   logs: { backup: { left: "it is not needed to go on" }, forget: "mentions are listed, not removed" },
   backups: { backup: { left: "a backup does not contain others" }, forget: "mentions are listed, not removed" },
-  processes: OF_THE_MACHINE,
+  processes: {
+    backup: { left: "it belongs to the machine" },
+    forget: "directories of the person's agents are removed",
+  },
   packages: { backup: { left: "they are installed again when they are needed" }, forget: "nothing of people is in it" },
   "ended-by-watchdog.json": OF_THE_MACHINE,
   "rookery.lock": OF_THE_MACHINE,

@@ -1,6 +1,6 @@
 /**
- * What a backup does with each stored table, of both databases, and what forgetting a person must do with it (no command does that
- * yet: these are its rules). A feature that adds a table adds it here; a test fails for one that is missing. A backup of a home copies its database whole; one of a shared store copies the tables of `copy/tables.ts`.
+ * What a backup does with each stored table, of both databases, and what forgetting a person does with it. A feature that adds a table
+ * adds it here; a test fails for one that is missing, and another one for a table in which a person's rows stay. A backup of a home copies its database whole; one of a shared store copies the tables of `copy/tables.ts`.
  */
 import { COPIED, LEFT_BEHIND } from "../../../adapters/store/copy/tables.ts";
 

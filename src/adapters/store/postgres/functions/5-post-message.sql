@@ -21,7 +21,9 @@ BEGIN
   END IF;
   IF v_found AND v.removed THEN RAISE EXCEPTION 'missing:Agent % was removed.', v.id USING ERRCODE = 'RKREF'; END IF;
   IF p ? 'dedupe' THEN
-    SELECT agent, seq INTO v_before FROM dedupe WHERE key = p->>'dedupe';
+    -- A forgotten person's keys are digests.
+    SELECT agent, seq INTO v_before FROM dedupe
+    WHERE key IN (p->>'dedupe', '#' || encode(sha256(convert_to(p->>'dedupe', 'UTF8')), 'hex')) LIMIT 1;
     IF FOUND THEN
       RETURN jsonb_build_object('op', 'message.post', 'agentId', v_before.agent, 'seq', v_before.seq, 'duplicate', true, 'created', false);
     END IF;

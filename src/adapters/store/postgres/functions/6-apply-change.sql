@@ -474,6 +474,12 @@ BEGIN
           IF (v_said->>'removed')::bigint > 0 THEN v_touched := v_touched || 'files'::text; END IF;
         WHEN 'file.gone' THEN
           DELETE FROM blob_trash WHERE doomed AND blob IN (SELECT jsonb_array_elements_text(p->'blobs'));
+        WHEN 'agent.erase' THEN
+          PERFORM {{erase_agent}}(p, v_at);
+          v_touched := v_touched || ARRAY[p->>'agentId', 'subagents', 'budgets', 'files'];
+        WHEN 'person.erase' THEN
+          PERFORM {{erase_person}}(p);
+          v_touched := v_touched || ARRAY['jobs', 'slots', 'budgets', 'people'];
         WHEN 'audit.add' THEN
           INSERT INTO audit (at, person, agent, action, decision, entry)
             VALUES ((p->>'at')::bigint, p->>'person', p->>'agent', p->>'action', p->>'decision', p->>'entry');

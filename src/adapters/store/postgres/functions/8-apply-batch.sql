@@ -161,6 +161,11 @@ BEGIN
   END IF;
 
   IF p ? 'posts' THEN
+    -- A message of a forgotten person, delivered once more: its key is a digest.
+    IF EXISTS (
+      SELECT FROM jsonb_to_recordset(p->'posts') AS w (dedupe text)
+      JOIN dedupe d ON d.key = '#' || encode(sha256(convert_to(w.dedupe, 'UTF8')), 'hex')
+    ) THEN RAISE EXCEPTION 'not batchable: posts' USING ERRCODE = 'RKSLW'; END IF;
     v_living := ARRAY(SELECT node FROM nodes WHERE gone <> 1 AND lease_until > v_now);
     -- Each message gets the agent's next sequence, in the order of the batch (M3).
     WITH given AS (

@@ -1,0 +1,19 @@
+/**
+ * Dedupe keys of forgotten people: a digest takes the place of the key, which names a chat. A message that a channel delivers once more
+ * is still recognised until the key's horizon (M5).
+ */
+import { hash } from "node:crypto";
+
+/** No key begins like this: keys are JSON, or words with a colon. */
+const MARK = "#";
+
+export const forgottenKey = (key: string): string => (key.startsWith(MARK) ? key : MARK + hash("sha256", key, "hex"));
+
+/** The first and the last key of this form. */
+export const FORGOTTEN_KEYS = [MARK, "$"] as const;
+
+/** In the place of a reply that told about a forgotten person: the request is known, and is not executed again (M18). */
+export const FORGOTTEN_REPLY = JSON.stringify({
+  status: 410,
+  json: { error: { code: "gone", message: "The person whom this answer was about is forgotten.", type: "gone" } },
+});
