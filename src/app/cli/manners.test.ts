@@ -184,6 +184,7 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "approvals no": { argv: () => ["unknown"] },
   "budget list": { argv: () => [], isList: true },
   "budget lift": { argv: () => ["unknown"] },
+  forget: { argv: () => ["unknown", "--yes"] },
   backup: { argv: () => [] },
   restore: { argv: () => ["unknown.tar.gz"] },
   "service install": { argv: () => ["--no-start", "--no-keys"] },

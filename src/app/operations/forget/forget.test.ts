@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { startSearch } from "../../../adapters/search/sqlite/start-search.ts";
 import { openDatabaseSync } from "../../../adapters/store/sqlite/database-sync.ts";
 import { openSqliteStore } from "../../../adapters/store/sqlite/open-store.ts";
@@ -16,7 +16,9 @@ import type { AgentId } from "../../../core/ids.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import { runCommand } from "../../cli/cli.test-kit.ts";
+import { connectedBy } from "../../client/connect-url.ts";
 import type { ForgetReceipt } from "../../client/people-resource.ts";
+import { openEngine } from "../../library/open-engine.ts";
 import { nodeChanges } from "../../node/node-changes.ts";
 import { tracesOfHome } from "../../node/node-traces.ts";
 import { openFiles } from "../../node/open-files.ts";
@@ -179,4 +181,53 @@ describe("a planted person", () => {
     expect(await refused(ACCOUNT, "--yes")).toContain(`is an account of ${PERSON}`);
     expect(await refused("nobody", "--yes")).toContain("Nothing of nobody is stored");
   });
+});
+
+describe("a running engine", () => {
+  it("forgets a person who is at work, goes on with others, and completes what a killed process began", async () => {
+    const at = home("running");
+    const paths = homePaths(at);
+    const config = configSchema.parse({ models: { detect: false } });
+    const options = { paths, config, connectors: [], log: silentLog, onFatal() {}, stays: true };
+    const engine = await openEngine(options);
+    const rookery = connectedBy(engine.served.transport);
+    const receipt = await rookery.people.forget(PERSON);
+    expect(receipt.removed.agents).toBe(2);
+    // What is left is the question about the person in someone else's conversation.
+    expect(tablesWith(at, WORDS.slice(1))).toEqual([]);
+    expect(await rookery.agent("still here").ask("hello")).not.toBe("");
+    await engine.close();
+    expect(
+      filesWithWords(at)
+        .filter((path) => !path.startsWith(`agents/${OTHERS}/`))
+        .sort(),
+    ).toEqual(["rookery.db", "workspace/MEMORY.md"]);
+
+    // Only the plan is stored: everything else is done by the start.
+    const left = home("left");
+    const store = openSqliteStore({ home: left });
+    const dead = { ...planned(), tombstone: "forgotten-0" };
+    const ops = [{ op: "fact.put", key: "forget:forgotten-0", value: JSON.stringify(dead) }] as const;
+    await store.commit({ id: systemIds().change(), site: "test", at: Date.now(), ops });
+    await store.close();
+    const next = await openEngine({ ...options, paths: homePaths(left) });
+    await next.served.listen({ port: 0 });
+    await vi.waitFor(
+      async () =>
+        expect(
+          (await next.node.ports.store.eraser?.facts({ limit: 9, after: "forget" }))?.filter(({ key }) =>
+            key.startsWith("forget"),
+          ),
+        ).toEqual([]),
+      30_000,
+    );
+    await next.close();
+    expect(tablesWith(left, WORDS.slice(1))).toEqual([]);
+  }, 60_000);
+});
+
+const planned = () => ({
+  ...{ person: PERSON, people: [PERSON, ACCOUNT, `api:${PERSON}`], name: "Quokka Nightingale", at: 1, agents: AGENTS },
+  ...{ sessionKeys: [], jobs: ["job-1"] },
+  counts: { agents: 2, messages: 2, jobs: 1, files: 1, logins: 1, tokens: 1 },
 });
