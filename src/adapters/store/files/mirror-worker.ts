@@ -56,12 +56,15 @@ class MirrorWorker {
   work(): void {
     if (this.#working) return;
     this.#attempt(() => {
-      if (!this.#step()) return;
+      const { more, pauseMs } = this.#step();
+      if (!more) return;
       this.#working = true;
-      setImmediate(() => {
+      const goOn = (): void => {
         this.#working = false;
         this.work();
-      });
+      };
+      if (pauseMs === 0) setImmediate(goOn);
+      else setTimeout(goOn, pauseMs);
     });
   }
 
@@ -76,13 +79,13 @@ class MirrorWorker {
         return;
       case "flush":
         this.#finish(message.id, () => {
-          while (this.#step());
+          while (this.#step().more);
           this.#sync();
         });
         return;
       case "stop":
         this.#finish(message.id, () => {
-          while (this.#step());
+          while (this.#step().more);
           clearTimeout(this.#syncTimer);
           this.#opened().close();
         });
@@ -107,15 +110,16 @@ class MirrorWorker {
     return this.#mirror;
   }
 
-  /** Whether there is more to do at once. */
-  #step(): boolean {
+  /** Whether there is more to do, and after which pause: a pass over all agents leaves half of the time to the engine. */
+  #step(): { readonly more: boolean; readonly pauseMs: number } {
     const begun = performance.now();
     const mirror = this.#opened();
-    const { more } = mirror.step();
-    this.#send({ type: "lag", lag: mirror.lag(), tookMs: performance.now() - begun });
+    const { more, isPass } = mirror.step();
+    const tookMs = performance.now() - begun;
+    this.#send({ type: "lag", lag: mirror.lag(), tookMs });
     if (mirror.unsynced())
       this.#syncTimer ??= setTimeout(() => this.#attempt(() => this.#sync()), this.#data.syncAfterMs);
-    return more;
+    return { more, pauseMs: isPass ? Math.ceil(tookMs) : 0 };
   }
 
   #sync(): void {

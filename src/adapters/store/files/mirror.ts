@@ -34,6 +34,11 @@ export interface MirrorOptions {
   readonly report?: (notice: MirrorNotice) => void;
 }
 
+export interface Stepped {
+  readonly more: boolean;
+  readonly isPass?: boolean;
+}
+
 export interface MirrorLag {
   /** Committed changes that are not in the files yet. */
   readonly behind: number;
@@ -83,8 +88,11 @@ export class Mirror {
     this.#pass = trusted === "same" ? undefined : this.#newPass(trusted === "other");
   }
 
-  /** Does one portion of work; `more`: call it again at once. May throw the disk's errors: try again later. */
-  step(): { readonly more: boolean } {
+  /**
+   * Does one portion of work; `more`: call it again. `isPass`: it compares all agents, which takes long and is not urgent. May
+   * throw the disk's errors: try again later.
+   */
+  step(): Stepped {
     if (!this.#pass) {
       const changes = this.#source.changesAfter(this.#done, CHANGES_PER_STEP);
       const first = changes[0];
@@ -139,11 +147,11 @@ export class Mirror {
     this.#clean = false;
   }
 
-  #stepPass(pass: Pass): { more: boolean } {
+  #stepPass(pass: Pass): Stepped {
     const numbers = this.#source.agentsAfter(pass.next, AGENTS_PER_PASS_STEP);
     this.#mirrorAgents(numbers);
     pass.next = numbers.at(-1) ?? pass.next;
-    if (numbers.length === AGENTS_PER_PASS_STEP) return { more: true };
+    if (numbers.length === AGENTS_PER_PASS_STEP) return { more: true, isPass: true };
     this.#mirrorSubagents();
     this.#mirrorBudgets();
     this.#jobs.all();
@@ -157,7 +165,7 @@ export class Mirror {
     return { more: this.#source.bounds().last > this.#done };
   }
 
-  #stepChanges(changes: readonly LoggedChange[]): { more: boolean } {
+  #stepChanges(changes: readonly LoggedChange[]): Stepped {
     const { agents, words } = touchedBy(changes);
     this.#mirrorAgents(agents);
     if (words.has("subagents")) this.#mirrorSubagents();
