@@ -1,7 +1,7 @@
 /**
  * `npm run package`: builds and packs the package, checks it with publint and attw, installs the tarball in an empty project, and
  * there runs the command, a program of ten lines and a strict type check. On an older Node, if there is one, it must say why it does
- * not run. Prints sizes and times.
+ * not run. Prints sizes and times. `--bun` installs Bun too and runs an engine in it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -57,6 +57,31 @@ connectRookery({ home: "./data" }).agent("ann");
 console.log(answer.ok, buildAgentPeerSessionKey({ agentId: "main", channel: "x" }), virtualClock().now());
 `;
 
+/** An engine in Bun, mounted in its server, and the client in both of its forms. Throws if anything is missing. */
+const BUN_PROGRAM = `
+import { readFileSync } from "node:fs";
+import { createRookery } from "rookery";
+import { connectRookery } from "rookery/client";
+const rookery = await createRookery({ home: "./bun-data", model: "offline" });
+const server = Bun.serve({ port: 0, fetch: (request, bun) => rookery.fetch(request, { address: bun.requestIP(request)?.address }) });
+const { status } = await fetch(new URL("/v1/models", server.url));
+if (status !== 401) throw new Error("without a token: " + status);
+const token = readFileSync("./bun-data/token", "utf8").trim();
+for (const client of [connectRookery({ url: server.url.origin, token }), connectRookery({ home: "./bun-data" })]) {
+  if ((await client.agent("ann").ask("what time is it")) === "") throw new Error("no answer");
+  let text = "";
+  for await (const event of client.agent("ann").stream("And tomorrow?")) if (event.type === "delta") text += event.text;
+  if (!text.includes("tomorrow")) throw new Error("not streamed: " + text);
+}
+const { items } = await rookery.agent("ann").history();
+if (items.length < 8) throw new Error("the history has " + items.length + " entries");
+await server.stop(true);
+// The next process finds what this one has stored, however it ends.
+if (process.argv[2] === "die") process.kill(process.pid, "SIGKILL");
+await rookery.close();
+`;
+const BUN = "bun@1.4.4";
+
 try {
   run("build", "npm", ["run", "build"], ROOT);
   run("pack", "npm", ["pack", "--ignore-scripts", "--pack-destination", dir], ROOT);
@@ -85,6 +110,7 @@ try {
   ];
   run("strict types", process.execPath, ["node_modules/typescript/bin/tsc", ...flags, "--types", "node", "types.ts"]);
   checkOldNode();
+  if (process.argv.includes("--bun")) checkBun();
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }
@@ -104,6 +130,17 @@ function measureStart(): void {
   console.log(
     `${isFast ? "ok    " : "SLOW  "} first message accepted ${ms.toFixed(0)} ms after the import (goal ${MAX_START_MS} ms), ${cpu} ms of processor time; median of ${STARTS}`,
   );
+}
+
+/** Killed at its end, and then a second time on the same home. */
+function checkBun(): void {
+  run(`install ${BUN}`, "npm", ["install", BUN, "--no-audit", "--no-fund"]);
+  const bun = join(project, "node_modules/.bin/bun");
+  writeFileSync(join(project, "bun-program.ts"), BUN_PROGRAM);
+  const { signal } = spawnSync(bun, ["bun-program.ts", "die"], { cwd: project });
+  console.log(`${signal === "SIGKILL" ? "ok    " : "FAILED"} an engine in Bun, killed at its end`);
+  failures += signal === "SIGKILL" ? 0 : 1;
+  run("an engine in Bun on the same home", bun, ["bun-program.ts"]);
 }
 
 /** The command and the library each say in one sentence which Node they need. */
