@@ -86,6 +86,12 @@ export function peopleContract(open: Opener): void {
     ]);
     expect(outcomes.map(({ ok }) => ok)).toEqual([true, true]);
     expect(await world.refused(...step(4, 1))).toBe("rights");
+    // The rules of an agent are rights too.
+    await world.done(...step(4, 2));
+    await world.done([{ op: "rights.move" }], held.owner);
+    expect(await world.store.rightsRevision()).toBe(3);
+    expect(await world.refused(...step(5, 2))).toBe("rights");
+    await world.done(...step(5, 3));
   });
 
   storeTest("the audit log is added to with other changes, filtered, paged and pruned by age", open, async (world) => {

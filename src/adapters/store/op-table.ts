@@ -120,6 +120,7 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
   "swarm.contact": { sqlite: "swarms.ts#countContact", form: "swarms.ts", branch: "any" },
   "person.put": { sqlite: "people.ts#putPerson", form: "people.ts", branch: "any", calls: "change_person" },
   "person.remove": { sqlite: "people.ts#removePerson", form: "people.ts", branch: "any", calls: "change_person" },
+  "rights.move": { sqlite: "people.ts#moveRights", form: "people.ts", branch: "any", calls: "change_person" },
   "approval.ask": { sqlite: "approvals.ts#askApproval", form: "approvals.ts", branch: "owner" },
   "approval.use": { sqlite: "approvals.ts#useApproval", form: "approvals.ts", branch: "owner" },
   "approval.decide": { sqlite: "approvals.ts#decideApproval", form: "approvals.ts", branch: "any" },

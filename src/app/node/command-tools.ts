@@ -23,6 +23,7 @@ import type { Tool } from "../../core/ports/tool.ts";
 import type { PostRequest } from "../../engine/agents/message-ingress.ts";
 import { type ConfiguredRules, configuredRules } from "../../engine/rights/configured-rules.ts";
 import type { RunEvents } from "../../engine/runtime/run-events.ts";
+import { ancestorsOf } from "../../engine/subagents/tree.ts";
 
 export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks"> {
   readonly config: Config;
@@ -44,7 +45,7 @@ export interface CommandTools {
 }
 
 export function commandTools(parts: CommandParts): CommandTools {
-  const { config, paths, ports, events, env, placesOf, marks, people, nodeName } = parts;
+  const { config, paths, ports, events, env, placesOf, marks } = parts;
   const { clock, store, log } = ports;
   const sandbox = sandboxOf(config);
   const processes = new Processes({
@@ -65,7 +66,7 @@ export function commandTools(parts: CommandParts): CommandTools {
     disk: realDisk,
     policyOf: async ({ profile }, places) =>
       policyFor(places, rules.workspaceAccessOf(profile), await permanentDirs(store, profileWorkspaces(config, paths))),
-    hostOf: hostOf(rules, people, nodeName),
+    hostOf: hostOf(rules, parts),
     environment: () => commandEnvironment(env),
     settings: () => ({ ...config.sandbox, secrets: Object.keys(config.sandbox.secrets) }),
     hide: (text) => hidesSecrets(known(Object.keys(config.sandbox.secrets), secret))(text),
@@ -117,12 +118,11 @@ const MAX_PERMANENTS = 500;
 const hostOf =
   (
     { execPolicyOf }: Pick<ConfiguredRules, "execPolicyOf">,
-    people: CommandParts["people"],
-    nodeName: string,
+    { people, nodeName, ports }: Pick<CommandParts, "people" | "nodeName" | "ports">,
   ): ExecDeps["hostOf"] =>
   async (agent, { behalf }) => {
     const way = await people(behalf ? everyone(behalf) : []);
-    const { host, node } = execPolicyOf(agent, way);
+    const { host, node } = execPolicyOf(agent, way, { ancestors: await ancestorsOf(ports.store, agent) });
     if (host === "sandbox") return "sandbox";
     if (host === "gateway" || node === nodeName) return "host";
     throw new DeniedError(`This agent works on the node ${nodeName}, and its commands run on ${node} only.`, {

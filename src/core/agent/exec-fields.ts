@@ -24,11 +24,23 @@ export const OWNERS_FIELDS: readonly string[] = [
   "rules",
 ];
 
-/** What a child keeps of its parent's settings. */
+/** What a child keeps of its parent's settings, and in `bound` of what the parent kept. */
 export const inheritedExecSchema = z.object({
   host: z.enum(EXEC_HOSTS),
   node: z.string().optional(),
   security: z.enum(EXEC_SECURITY),
   ask: z.enum(EXEC_ASK),
   elevated: z.enum(ELEVATED_LEVELS),
+  get bound(): z.ZodOptional<z.ZodType<InheritedExec>> {
+    return inheritedExecSchema.optional();
+  },
 });
+
+export interface InheritedExec {
+  readonly host: ExecHost;
+  readonly node?: string;
+  readonly security: ExecSecurity;
+  readonly ask: ExecAsk;
+  readonly elevated: ElevatedLevel;
+  readonly bound?: InheritedExec;
+}

@@ -8,6 +8,7 @@ import { fileReferenceSchema } from "../file-reference.ts";
 import { agentIdSchema } from "../id-schemas.ts";
 import type { AgentId, MessageId, RunId } from "../ids.ts";
 import { behalfSchema } from "../people/behalf.ts";
+import { grantSchema } from "../people/grant.ts";
 import { permissionsSchema } from "./permissions.ts";
 import { queueSettingsSchema } from "./queue.ts";
 import { type RunOverrides, runOverridesSchema } from "./run-overrides.ts";
@@ -87,6 +88,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     queue: queueSettingsSchema.partial().nullable().optional(),
     /** Fields of the state that may be set from outside, `null` clears one; checked by `patchState`. */
     patch: z.record(z.string(), z.unknown()).optional(),
+    /** Rules that the agent gets or loses. They are named one by one: two such messages in a row both count. */
+    rules: z.object({ add: grantSchema.optional(), remove: z.string().optional() }).optional(),
     /** Why nothing may be changed: the answer to the person. */
     refused: z.string().optional(),
   }),

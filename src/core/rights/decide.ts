@@ -49,6 +49,8 @@ export interface Situation extends ToolUser {
   readonly people: readonly Standing[];
   readonly kind: AgentKind;
   readonly profile?: ToolPolicy;
+  /** The tools of the other profiles that the agents have which started this one. */
+  readonly bounds?: readonly ToolPolicy[];
   /** Text that the run's person did not write is in its context (M32). */
   readonly untrusted?: boolean;
   /** No person waits for this run (a schedule, a hook): a question would have no answer. */
@@ -74,9 +76,10 @@ export interface Decision {
 export const ALLOWED: Decision = { verdict: "allow", reason: "" };
 
 export function decide(effect: Effect, situation: Situation): Decision {
-  const { people, kind, profile, untrusted = false, headless = false } = situation;
+  const { people, kind, profile, bounds = [], untrusted = false, headless = false } = situation;
   const { tool = effect.action } = effect;
-  const limit = denialByKind(tool, kind, situation, profile) ?? denialByProfile(tool, profile);
+  const byProfile = [profile, ...bounds].map((policy) => denialByProfile(tool, policy));
+  const limit = denialByKind(tool, kind, situation, profile) ?? byProfile.find((why) => why !== undefined);
   if (limit !== undefined) return { verdict: "deny", reason: limit };
   const byToken = situation.token && effect.asked && denialByToken(effect.asked, situation.token);
   if (byToken) return { verdict: "deny", ...byToken };

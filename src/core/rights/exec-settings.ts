@@ -41,6 +41,8 @@ export interface ExecProfile {
   readonly elevated?: ElevatedLevel;
   /** The names of the cluster's nodes. Absent: there are no others. */
   readonly nodes?: readonly string[];
+  /** One of the agents that started this one is sandboxed now. */
+  readonly isShut?: boolean;
 }
 
 /** `people`: everyone on the run's way. */
@@ -54,7 +56,7 @@ export function execPolicyFor(
   const settings: ExecProfile = isOwners ? ownersSettings(state, profile) : {};
   // A child of a sandboxed agent is sandboxed (`spawnedBy`).
   const { inheritedExec: parent } = state;
-  const isShut = parent?.host === "sandbox";
+  const isShut = parent?.host === "sandbox" || (profile.isShut ?? false);
   const own = withElevation({
     host: isShut ? "sandbox" : (settings.host ?? DEFAULT_EXEC.host),
     node: isShut ? undefined : settings.node,

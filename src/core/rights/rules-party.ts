@@ -91,7 +91,7 @@ function ofRule(rule: Rule): Decision {
 function byExec(effect: Effect, rule: Rule | undefined, limited: boolean, policy: ExecPolicy): Decision {
   const own = byPolicy(effect, rule, limited, policy);
   if (!policy.bound) return own;
-  const parents = byPolicy(effect, rule, limited, { ...policy.bound, refused: undefined });
+  const parents = byExec(effect, rule, limited, { ...policy.bound, refused: undefined });
   return strictest(own.verdict, parents.verdict) === own.verdict ? own : parents;
 }
 

@@ -243,6 +243,8 @@ export type Op =
    */
   | { readonly op: "person.put"; readonly person: PersonRecord; readonly expect?: number }
   | { readonly op: "person.remove"; readonly id: string; readonly expect?: number }
+  /** Moves the revision of rights: the rules or the command settings of an agent change, which count for its children too. */
+  | { readonly op: "rights.move" }
   /** Ends a question. Refused unless it is in this state with this digest: of two answers the first wins (M31). */
   | {
       readonly op: "approval.decide";

@@ -30,6 +30,7 @@ import { type People, peopleOf } from "../runtime/people.ts";
 import { RunEvents } from "../runtime/run-events.ts";
 import { LiveTree } from "../subagents/live-tree.ts";
 import { Subagents } from "../subagents/subagents.ts";
+import { ancestorsOf } from "../subagents/tree.ts";
 import { type ActorHost, actorHostOf } from "./actor/actor-host.ts";
 import { ActorRegistry } from "./actor/actor-registry.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
@@ -123,6 +124,7 @@ export class AgentSystem {
       shared,
       claimFor,
       rules: options.rights?.rules,
+      ancestorsOf: (agent) => ancestorsOf(ports.store, agent),
     });
     this.deliveries = new Deliveries(ports, {
       ...{ emit, people, shared, claimFor },

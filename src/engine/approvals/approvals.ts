@@ -35,7 +35,15 @@ export interface ApprovalsHost {
   readonly shared: boolean;
   claimFor(): number | undefined;
   /** The rules that the calls of an agent are judged by. Absent: there are none. */
-  readonly rules?: { partiesOf(agent: AgentRecord, people: readonly PersonId[]): readonly RulesParty[] };
+  readonly rules?: {
+    partiesOf(
+      agent: AgentRecord,
+      people: readonly PersonId[],
+      around: { readonly ancestors: readonly AgentRecord[] },
+    ): readonly RulesParty[];
+  };
+  /** The agents that started this one, nearest first. */
+  ancestorsOf(agent: AgentRecord): Promise<readonly AgentRecord[]>;
 }
 
 /** Rights change seldom; an answer is decided again if they do. */
@@ -92,7 +100,9 @@ export class Approvals {
     const agent = await this.#ports.store.agent(approval.agentId);
     const people = (await this.#host.directory.now()).personOf;
     const way = everyone(approval.behalf).map(people);
-    return { rules: (agent && this.#host.rules?.partiesOf(agent, way)) ?? [], untrusted: isMarked(approval, agent) };
+    const ancestors = agent ? await this.#host.ancestorsOf(agent) : [];
+    const rules = (agent && this.#host.rules?.partiesOf(agent, way, { ancestors })) ?? [];
+    return { rules, untrusted: isMarked(approval, agent) };
   }
 
   /** Durable when it resolves. Throws `ConflictError` if another answer was first. `also`: ops of the result, committed with it. */

@@ -360,7 +360,8 @@ export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arriv
   const { body, seq } = message;
   if (body.kind === "stop") return seq > run.lastSeq ? "end-stop" : "wait";
   if (body.kind === "reset") return body.by === "person" ? "end-reset" : "wait";
-  // A question must not wait until the run is over.
+  // A question must not wait until the run is over, and neither must a rule.
+  if (body.kind === "setting" && body.rules !== undefined) return "answer";
   if (body.kind === "subagents" || (body.kind === "command" && !body.inTurn)) return "answer";
   if (!isRunnable(message)) return "wait";
   // An answer goes where its message came from, and a run acts for one person: only messages of the run's own route and person

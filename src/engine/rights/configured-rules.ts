@@ -1,6 +1,7 @@
 /**
  * The rules that count for an agent: of the configuration, of its profile, and of the agent itself, as one party of the gate. A child
- * under another profile is bound by the rules of its parents' profiles too, each as a party of its own (L13).
+ * under another profile is bound by the rules of its parents' profiles too, each as a party of its own, and so are the agents that
+ * started it, as they are now: a rule that one of them gets while the child runs counts for the child (L13).
  */
 import type { Config } from "../../config/config-schema.ts";
 import type { Permissions } from "../../config/sections/permissions.ts";
@@ -21,7 +22,11 @@ export interface ConfiguredRules {
   /** One party for each profile that bounds the agent. `people`: everyone on the way of its run. `nodes`: see `usesNodes`. */
   partiesOf(agent: AgentRecord, people: readonly PersonId[], around?: Around): readonly RulesParty[];
   /** Where the agent's commands run. */
-  execPolicyOf(agent: AgentRecord, people: readonly PersonId[], nodes?: readonly string[]): ExecPolicy;
+  execPolicyOf(
+    agent: AgentRecord,
+    people: readonly PersonId[],
+    around?: Pick<Around, "nodes" | "ancestors">,
+  ): ExecPolicy;
   /** Whether its commands may run on another node: then the names of the nodes are needed to decide. */
   usesNodes(agent: AgentRecord): boolean;
   workspaceAccessOf(profile: string): WorkspaceAccess;
@@ -31,6 +36,8 @@ export interface ConfiguredRules {
 export interface Around {
   readonly place?: Place;
   readonly nodes?: readonly string[];
+  /** The agents that started this one, nearest first, as the store has them now. */
+  readonly ancestors?: readonly AgentRecord[];
 }
 
 export function configuredRules(config: RulesConfig): ConfiguredRules {
@@ -40,27 +47,34 @@ export function configuredRules(config: RulesConfig): ConfiguredRules {
   const profileOf = (name: string) =>
     config.profiles[name] ??
     Object.entries(config.profiles).find(([spelled]) => normalizeAgentId(spelled) === normalizeAgentId(name))?.[1];
-  const execPolicyOf: ConfiguredRules["execPolicyOf"] = (agent, people, nodes) =>
-    execPolicyFor(agent, people, { ...profileOf(agent.profile)?.exec, nodes });
+  const execPolicyOf: ConfiguredRules["execPolicyOf"] = (agent, people, { nodes, ancestors = [] } = {}) => {
+    const [parent, ...others] = ancestors;
+    const isShut = parent && execPolicyOf(parent, people, { nodes, ancestors: others }).host === "sandbox";
+    return execPolicyFor(agent, people, { ...profileOf(agent.profile)?.exec, nodes, isShut });
+  };
+  const partiesOfOne = (agent: AgentRecord, people: readonly PersonId[], around: Around): readonly RulesParty[] => {
+    const { rules = [], inheritedProfiles = [] } = agent.state;
+    const exec = execPolicyOf(agent, people, around);
+    return [...new Set([agent.profile, ...inheritedProfiles])].map((name): RulesParty => {
+      const profile = profileOf(name);
+      const own = rules.length === 0 ? NO_RULES : ofAgent(rules);
+      const sets = [ofConfig(config.permissions), profile?.permissions && ofProfile(profile.permissions), own];
+      return {
+        rules: unionOf(sets.filter((set): set is RuleSet => set !== undefined)),
+        place: around.place,
+        exec,
+        access: profile?.workspaceAccess,
+        untrusted: profile?.permissions?.untrusted ?? config.permissions.untrusted,
+      };
+    });
+  };
   return {
     execPolicyOf,
     usesNodes: ({ profile, state }) => (state.execHost ?? profileOf(profile)?.exec?.host) === "node",
     workspaceAccessOf: (profile) => profileOf(profile)?.workspaceAccess ?? "rw",
-    partiesOf(agent, people, { place, nodes } = {}) {
-      const { rules = [], inheritedProfiles = [] } = agent.state;
-      const exec = execPolicyOf(agent, people, nodes);
-      return [...new Set([agent.profile, ...inheritedProfiles])].map((name): RulesParty => {
-        const profile = profileOf(name);
-        const own = rules.length === 0 ? NO_RULES : ofAgent(rules);
-        const sets = [ofConfig(config.permissions), profile?.permissions && ofProfile(profile.permissions), own];
-        return {
-          rules: unionOf(sets.filter((set): set is RuleSet => set !== undefined)),
-          place,
-          exec,
-          access: profile?.workspaceAccess,
-          untrusted: profile?.permissions?.untrusted ?? config.permissions.untrusted,
-        };
-      });
+    partiesOf(agent, people, around = {}) {
+      const family = [agent, ...(around.ancestors ?? [])];
+      return family.flatMap((one, at) => partiesOfOne(one, people, { ...around, ancestors: family.slice(at + 1) }));
     },
   };
 }

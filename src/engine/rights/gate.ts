@@ -26,6 +26,8 @@ export interface RightsSettings {
   placeOf?(agent: AgentRecord): Promise<Place>;
   /** The names of the nodes of the cluster. */
   nodeNames?(): Promise<readonly string[]>;
+  /** The agents that started this one, nearest first, as the store has them now. */
+  ancestorsOf?(agent: AgentRecord): Promise<readonly AgentRecord[]>;
 }
 
 export interface GateParts extends RightsSettings {
@@ -42,7 +44,9 @@ export const gateOf = (parts: GateParts): Gate => ({
     const people = await peopleOn(parts, agent, run.body);
     const around = await aroundOf(parts, agent, found);
     const { revision, standing, personOf } = await parts.directory.now();
-    const situation = situationOf(parts, agent, run.body, people.map(standing), around);
+    // After the revision: a rule that a parent gets later moves it, and the commit of these calls is refused.
+    const ancestors = await parts.ancestorsOf?.(agent);
+    const situation = situationOf(parts, agent, run.body, people.map(standing), { ...around, ancestors });
     const owned = (effect: Effect): Effect => (effect.of ? { ...effect, of: personOf(effect.of) } : effect);
     const [person = NO_ONE] = situation.people.map((one) => one.person);
     const calls = found.map(({ call, effects }) => judged(call, effects.map(owned), { ...situation, person }));
@@ -108,6 +112,7 @@ export function situationOf(
     profile: policyOf?.(profile),
     nesting: nesting?.() ?? false,
     tag: descriptor.type === "system" ? descriptor.tag : undefined,
+    bounds: around?.ancestors?.flatMap((one) => (one.profile === profile ? [] : (policyOf?.(one.profile) ?? []))),
     inherited: state.inheritedTools,
     untrusted: (behalf !== undefined && isUntrusted(behalf)) || (state.untrusted ?? state.madeUntrusted ?? false),
     headless: trigger !== undefined || kind === "cron" || kind === "heartbeat",

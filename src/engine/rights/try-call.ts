@@ -15,6 +15,8 @@ export interface Trial {
   readonly people: readonly PersonId[];
   /** Absent: a conversation of the default profile. */
   readonly agent?: AgentRecord;
+  /** The agents that started it, nearest first. */
+  readonly ancestors?: readonly AgentRecord[];
   readonly headless?: boolean;
   readonly untrusted?: boolean;
   readonly place?: Place;
@@ -27,12 +29,13 @@ export interface TrialResult {
 }
 
 export function tryCall(settings: RightsSettings, now: PeopleNow, trial: Trial): TrialResult {
-  const { call, place, headless = false, untrusted = false } = trial;
+  const { call, place, ancestors, headless = false, untrusted = false } = trial;
   const called = effectsOfCall(call, place);
   if ("wrong" in called) throw new InvalidInputError(`"${call.slice(0, 100)}": ${called.wrong}.`);
   const agent = trial.agent ?? ANY_CONVERSATION;
   const behalf = undefined;
-  const whole = situationOf(settings, agent, { trigger: undefined, behalf }, trial.people.map(now.standing), { place });
+  const people = trial.people.map(now.standing);
+  const whole = situationOf(settings, agent, { trigger: undefined, behalf }, people, { place, ancestors });
   const situation: Situation = {
     ...whole,
     headless: whole.headless || headless,

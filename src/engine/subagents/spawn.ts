@@ -208,7 +208,7 @@ function rightsOf(
   const given = permissions ?? state.permissions;
   const bound = state.inheritedTools !== undefined || profile !== normalizeAgentId(requester.profile);
   const inheritedTools = bound ? tools.list(requester).map(({ name }) => name) : undefined;
-  const { bound: _, refused: __, ...inheritedExec } = execOf?.(requester) ?? {};
+  const { refused: _, ...inheritedExec } = execOf?.(requester) ?? {};
   const profiles = [...new Set([requester.profile, ...(state.inheritedProfiles ?? [])])];
   const inheritedProfiles = profiles.filter((name) => normalizeAgentId(name) !== profile);
   return {

@@ -15,6 +15,7 @@ import { keys } from "./audit-keys.ts";
 import { people } from "./audit-people.ts";
 import { peopleActs } from "./audit-people-acts.ts";
 import { rights } from "./audit-rights.ts";
+import { rules } from "./audit-rules.ts";
 import { runs } from "./audit-runs.ts";
 import { sessions } from "./audit-sessions.ts";
 import { subagents } from "./audit-subagents.ts";
@@ -63,6 +64,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...subagents(view),
     ...approvals(view),
     ...rights(view),
+    ...rules(view),
     ...peopleActs(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];

@@ -1,7 +1,8 @@
 /** The gate broken around the engine: each names the law that must find it. */
+import type { AgentState } from "../../../src/core/agent/state.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import { GRANTED_TOOL } from "../world/revocations.ts";
-import { type BreakPorts, committing, reading } from "./break-ports.ts";
+import { type BreakPorts, committing, reading, rewriting } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";
 
 const FULL = [{ allow: GRANTED_TOOL }] as const;
@@ -18,7 +19,7 @@ function firstCallOnly(ports: Ports): Ports {
       });
       return tool;
     }
-    return { ...tool, rights: [] };
+    return { ...tool, rights: [], effects: undefined };
   };
   return { ...ports, tools: { ...ports.tools, find } };
 }
@@ -60,5 +61,73 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
     scenario: "revocations",
     seeds: 10,
     ports: firstCallOnly,
+  },
+  {
+    name: "rules ignored",
+    about: "a call seems to do nothing that a rule is about",
+    law: "L13",
+    scenario: "rules",
+    seeds: 10,
+    ports: (ports) => {
+      const find: Ports["tools"]["find"] = (agent, name) => {
+        const tool = ports.tools.find(agent, name);
+        return tool && { ...tool, rights: [], effects: undefined, renamed: "sim_other" };
+      };
+      return { ...ports, tools: { ...ports.tools, find } };
+    },
+  },
+  {
+    name: "owner's grants ignored",
+    about: "the rules of the owner do not count",
+    law: "L13",
+    scenario: "rules",
+    seeds: 10,
+    ports: reading((store) => ({
+      people: async (page) => (await store.people(page)).map((one) => ({ ...one, grants: [] })),
+    })),
+  },
+  {
+    name: "inheritedExec dropped",
+    about: "a child does not keep the settings that its parent had when it started it",
+    law: "L13",
+    scenario: "rules",
+    seeds: 20,
+    ports: rewriting((op) => {
+      if (op.op !== "message.post" || !("create" in op.to) || !op.to.create) return op;
+      const { create } = op.to;
+      const state = create.state && { ...create.state, inheritedExec: undefined };
+      return { ...op, to: { ...op.to, create: { ...create, state } } };
+    }),
+  },
+  {
+    name: "parents as they were",
+    about: "a rule that an agent gets does not reach the children that it has",
+    law: "L13",
+    scenario: "rules",
+    seeds: 10,
+    ports: (ports) => {
+      const first = new Map<string, Partial<AgentState>>();
+      return reading((store) => ({
+        agent: async (id) => {
+          const found = await store.agent(id);
+          if (!found) return undefined;
+          const { rules, execSecurity } = first.get(id) ?? found.state;
+          first.set(id, { rules, execSecurity });
+          return { ...found, state: { ...found.state, rules, execSecurity } };
+        },
+      }))(ports);
+    },
+  },
+  {
+    name: "rules without a revision",
+    about:
+      "a rule that an agent gets does not move the revision of rights: calls that were judged before it start after it",
+    law: "L13",
+    scenario: "rules",
+    seeds: 10,
+    from: 18,
+    ports: committing((store, change) =>
+      store.commit({ ...change, ops: change.ops.filter(({ op }) => op !== "rights.move") }),
+    ),
   },
 ];

@@ -9,6 +9,13 @@ const WORK = {
   directives: { "tool:act": 0.6, "tool:safe": 0.3, "tool:never": 0.2, chain: 0.15 },
 } as const;
 
+const RULED = {
+  ...WORK,
+  messages: [40, 44],
+  conversations: [3, 4],
+  directives: { "spawn:act": 0.45, "spawn:acts": 0.12, "tool:act": 0.25, slow: 0.1 },
+} as const;
+
 export const RIGHTS_SCENARIOS: readonly NamedChanges[] = [
   [
     "revocations",
@@ -23,6 +30,16 @@ export const RIGHTS_SCENARIOS: readonly NamedChanges[] = [
       rights: { changes: [60, 90] },
       needs: ["tools", "rights"],
       workload: WORK,
+    },
+  ],
+  [
+    "rules",
+    "agents that get and lose a rule while their children work, on nodes that die",
+    {
+      ...{ nodes: [1, 2], crashes: [2, 5], rules: { changes: [30, 40] }, subagents: { maxDepth: 3 } },
+      ...{ ends: ["failed", "aborted", "recorded"], order: "none" },
+      needs: ["tools", "rights", "children", "timeouts"],
+      workload: RULED,
     },
   ],
 ];

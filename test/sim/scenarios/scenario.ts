@@ -74,6 +74,8 @@ export interface Scenario {
   readonly approvals?: { readonly changes: Range };
   /** One tool needs a grant. `changes`: how often someone gets or loses it. */
   readonly rights?: { readonly changes: Range };
+  /** How often an agent, or the owner, gets a rule against one tool, or loses it. Everyone is the owner. */
+  readonly rules?: { readonly changes: Range };
   /** People send files. `quotaBytes`: how much each may store. */
   readonly files?: { readonly quotaBytes: number };
   /** Cron jobs that are due while people write. */

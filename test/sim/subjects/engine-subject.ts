@@ -9,19 +9,22 @@ import { isStale, resetPolicyFor } from "../../../src/core/agent/session-freshne
 import { apiMailbox } from "../../../src/core/delivery/route.ts";
 import { ConflictError, InvariantError } from "../../../src/core/errors.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../src/core/history/compaction-settings.ts";
+import type { AgentId } from "../../../src/core/ids.ts";
 import { OWNER } from "../../../src/core/people/person.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../../src/core/ports/tool.ts";
 import type { ApprovalId } from "../../../src/core/rights/approval.ts";
 import { AgentSystem } from "../../../src/engine/agents/agent-system.ts";
 import type { AgentSystemOptions } from "../../../src/engine/agents/agent-system-options.ts";
+import { configuredRules } from "../../../src/engine/rights/configured-rules.ts";
 import { type TriggerOptions, Triggers } from "../../../src/engine/triggers/triggers.ts";
 import { WATCHED_FILE } from "../world/approvers.ts";
+import { GRANTED_TOOL } from "../world/revocations.ts";
 import type { SimContext } from "../world/summariser.ts";
 import { simFileService, sweeping } from "./file-service.ts";
 import { jobTool } from "./job-tool.ts";
 import { PEOPLE } from "./people.ts";
-import type { HttpRequest, HttpResponse, SubjectNode, SubjectUnderTest } from "./subject.ts";
+import type { HttpRequest, HttpResponse, Limit, SubjectNode, SubjectUnderTest } from "./subject.ts";
 import { withTalk } from "./talk-tools.ts";
 import { withTokenLimits } from "./token-limits.ts";
 
@@ -37,6 +40,20 @@ const limitsOf = ({ window, unknown, flush }: SimContext): ContextLimits => ({
 
 /** Every agent may write to every other: the auditor judges whether it arrives. */
 const CONFIG = parseConfig({ text: `{ agentToAgent: { write: ["any"] } }`, file: "sim", env: {} }).config;
+
+/** Commands are allowed unless a rule or a setting of an agent says otherwise. */
+const RULES = configuredRules(
+  parseConfig({
+    text: `{ profiles: { main: { exec: { host: "gateway", security: "full", ask: "off" } } } }`,
+    file: "sim",
+    env: {},
+  }).config,
+);
+
+async function limit({ sessions }: AgentSystem, agentId: AgentId, { by, on }: Limit): Promise<void> {
+  if (by === "setting") await sessions.patch(agentId, { execSecurity: on ? "deny" : null });
+  else await sessions.changeRules(agentId, on ? { add: { deny: GRANTED_TOOL } } : { remove: GRANTED_TOOL });
+}
 
 export const engine: SubjectUnderTest = {
   name: "engine",
@@ -100,10 +117,11 @@ export const engine: SubjectUnderTest = {
         lanes,
         contextLimits: context && (() => limitsOf(context)),
         isStale: reset && ((agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC")),
-        subagents,
-        people: PEOPLE,
+        subagents: node.rules ? { ...subagents, execOf: (agent) => RULES.execPolicyOf(agent, [OWNER]) } : subagents,
+        people: node.rules ? { ...PEOPLE, isOwner: () => true } : PEOPLE,
         ...(node.approvals ? asking(ports) : {}),
         ...(node.rights ? { rights: {} } : {}),
+        ...(node.rules ? { rights: { rules: RULES, nesting: () => true } } : {}),
         files,
         runs: { timeoutMs: runMs },
         budgets: (budgets || node.tokens) && { limitsFor: () => budgets ?? {}, dayOf: () => "today" },
@@ -133,6 +151,7 @@ export const engine: SubjectUnderTest = {
       remove: (agentId) => system.lifecycle.remove(agentId),
       readMailbox: async (user) => (await system.deliveries.mailboxes.page([apiMailbox(user)], { limit: 5 })).items,
       acknowledge: (user, ids) => system.deliveries.mailboxes.acknowledge([apiMailbox(user)], ids),
+      limit: (agentId, change) => limit(system, agentId, change),
       decide: (id, approve) => decide(system, id, approve),
       ask: (request) => answerHttp(ports, system, ledger, request),
     };

@@ -39,8 +39,16 @@ export interface Subject {
   acknowledge?(user: string, ids: readonly DeliveryId[]): Promise<unknown>;
   /** The owner answers a question about a call. False if another answer was first (M31). */
   decide?(id: ApprovalId, approve: boolean): Promise<boolean>;
+  /** The owner gives an agent a rule or a setting against a tool, or takes it away. */
+  limit?(agentId: AgentId, change: Limit): Promise<void>;
   /** Answers an HTTP request without a key, as the gateway does (M18). */
   ask?(request: HttpRequest): Promise<HttpResponse>;
+}
+
+/** A rule against the tool, or all commands. */
+export interface Limit {
+  readonly by: "rule" | "setting";
+  readonly on: boolean;
 }
 
 /** A request of one token. `words` are its content: two requests of a user with the same words have the same body. */
@@ -109,6 +117,8 @@ export interface SubjectNode {
   readonly approvals?: boolean;
   /** Whether calls are judged by people's rights. */
   readonly rights?: boolean;
+  /** Whether calls are judged by rules, and everyone is the owner. */
+  readonly rules?: boolean;
   /** How much each person may store. Absent: no files. */
   readonly files?: { readonly quotaBytes: number };
 }

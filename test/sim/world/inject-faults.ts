@@ -13,6 +13,7 @@ import { makePeopleActs, type PeopleActs } from "./people-acts.ts";
 import { startReaders } from "./readers.ts";
 import { makeRecords } from "./records.ts";
 import { makeRevocations } from "./revocations.ts";
+import { makeRuleChanges } from "./rule-changes.ts";
 import { makeTreeStops } from "./tree-stops.ts";
 import { ZONES } from "./zones.ts";
 
@@ -84,6 +85,8 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
     revocations.start();
     times(scenario.rights.changes, revocations.change);
   }
+  const rules = makeRuleChanges({ ...ask("rules"), wall: wallOfFirst });
+  times(scenario.rules?.changes, () => void rules.change());
   const trees = makeTreeStops(ask("trees"));
   if (scenario.treeStops) times(scenario.treeStops, () => void trees.stop());
   if (scenario.removals) times(scenario.removals, () => void trees.remove());

@@ -274,6 +274,8 @@ const CHILDREN: Partial<Record<Directive, readonly { readonly words: string; rea
   "spawn:many": Array.from({ length: 20 }, () => ({ words: "" })),
   "spawn:tree": [{ words: "spawn:branch await" }],
   "spawn:branch": [{ words: "spawn await" }],
+  "spawn:act": [{ words: "slow tool:act" }, { words: "slow tool:act" }],
+  "spawn:acts": [{ words: "spawn:act await" }],
 };
 
 /** The arguments of calls that got their yes after the run had given up: they are made once more. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { DeliveryContext } from "../../../src/core/delivery/delivery.ts";
 import { SuspendedError } from "../../../src/core/errors.ts";
 import type { Tool, ToolContext, ToolHost, ToolOutput } from "../../../src/core/ports/tool.ts";
+import type { Effect } from "../../../src/core/rights/decide.ts";
 import type { ReplayPolicy } from "../../../src/core/run/run.ts";
 import type { Random } from "../../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
@@ -77,6 +78,13 @@ const RIGHTS: Readonly<Record<string, Tool["rights"]>> = {
   [GRANTED_TOOL]: ["exec"],
 };
 
+/** What a tool says that it is about to do: rules about commands count for this one too. */
+const EFFECTS: Readonly<Record<string, readonly Effect[]>> = {
+  [GRANTED_TOOL]: [
+    { action: GRANTED_TOOL, rights: ["exec"], detail: { kind: "command", argv: [GRANTED_TOOL], cwd: "/" } },
+  ],
+};
+
 /** Sends a delivery with its result. */
 const sendKind = (routeOf: ToolsDeps["routeOf"]): Kind => ({
   name: "sim_send",
@@ -116,6 +124,7 @@ export class SimTools {
       description: "A simulated tool.",
       input,
       rights: RIGHTS[name] ?? [],
+      effects: EFFECTS[name] && (() => EFFECTS[name] ?? []),
       replay,
       parallel,
       maxOutput: 4_000,

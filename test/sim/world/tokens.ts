@@ -85,6 +85,9 @@ export const DIRECTIVES = [
   "spawn:many",
   "spawn:tree",
   "spawn:branch",
+  /** A child that uses the tool that needs a right, after a while; and one whose child does. */
+  "spawn:act",
+  "spawn:acts",
   /** Waits for the children it has started. */
   "await",
   /** The message brings a file; an upload comes before it that no message names. */

@@ -48,7 +48,7 @@ export const peopleReads = (connections: Connections): Pick<StoreReader, PeopleR
 /** Changes of people are rare and move one revision, so that they are applied one after the other. */
 const PEOPLE_LOCK: readonly Lock[] = [["names", `fact ${RIGHTS_REVISION}`]];
 
-export const peopleOps: OpForms<"person.put" | "person.remove"> = {
+export const peopleOps: OpForms<"person.put" | "person.remove" | "rights.move"> = {
   "person.put": {
     wire: ({ person, expect }) => ({
       id: clean(person.id),
@@ -59,4 +59,5 @@ export const peopleOps: OpForms<"person.put" | "person.remove"> = {
     locks: () => PEOPLE_LOCK,
   },
   "person.remove": { wire: ({ id, expect }) => ({ id: clean(id), expect }), locks: () => PEOPLE_LOCK },
+  "rights.move": { wire: () => ({}), locks: () => PEOPLE_LOCK },
 };

@@ -28,7 +28,7 @@ import { putFact } from "./facts.ts";
 import { addSlot, jobDelivered, jobRan, putJob, removeJob } from "./jobs.ts";
 import { dropMessage, postMessage, settleMessages, takeMessages } from "./messages.ts";
 import { joinNode, leaveNode, renewNode } from "./nodes.ts";
-import { putPerson, removePerson, rightsRevision } from "./people.ts";
+import { moveRights, putPerson, removePerson, rightsRevision } from "./people.ts";
 import { prune } from "./prune.ts";
 import { RefusedChange } from "./refused.ts";
 import { finishRequest, putRequest } from "./requests.ts";
@@ -92,6 +92,7 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "swarm.contact": countContact,
   "person.put": putPerson,
   "person.remove": removePerson,
+  "rights.move": moveRights,
   "approval.ask": askApproval,
   "approval.use": useApproval,
   "approval.decide": decideApproval,

@@ -81,13 +81,17 @@ export function removePerson(applying: Applying, { id, expect }: OpOf<"person.re
   moveRevision(applying);
 }
 
+export function moveRights(applying: Applying): undefined {
+  return moveRevision(applying);
+}
+
 function expectRevision(db: Database, expect: number | undefined): void {
   if (expect !== undefined && rightsRevision(db) !== expect) {
     throw new RefusedChange("conflict", "The rights of people have changed.");
   }
 }
 
-function moveRevision({ db, touched }: Applying): void {
+function moveRevision({ db, touched }: Applying): undefined {
   touched.add("people");
   writeFact(db, RIGHTS_REVISION, String(rightsRevision(db) + 1));
 }

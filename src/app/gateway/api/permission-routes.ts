@@ -6,8 +6,9 @@ import { VERDICTS } from "../../../core/people/grant.ts";
 import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import type { Rule } from "../../../core/rights/rule.ts";
 import { configuredRules, ruleOf, rulesIn } from "../../../engine/rights/configured-rules.ts";
-import { addRule, grantOfRule, removed, removeRule, withGrant } from "../../../engine/rights/stored-rules.ts";
+import { addRule, grantOfRule, removed, removeRule } from "../../../engine/rights/stored-rules.ts";
 import { tryCall } from "../../../engine/rights/try-call.ts";
+import { ancestorsOf } from "../../../engine/subagents/tree.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
@@ -96,9 +97,9 @@ const addRoute = defineRoute({
     const { context, principal, surface, body } = call;
     const { person: whose, agent: name, ...rule } = body;
     if (name !== undefined) {
-      const { id, state } = await requireAgent(call, name);
+      const { id } = await requireAgent(call, name);
       const grant = grantOfRule(rule);
-      await context.agents.sessions.patch(id, { rules: [...withGrant(state.rules ?? [], grant)] });
+      await context.agents.sessions.changeRules(id, { add: grant });
       return { json: ruleOf(grant, `agent:${id}`) };
     }
     const reply = { json: ruleOf(grantOfRule(rule), whose) };
@@ -122,8 +123,8 @@ const removeRoute = defineRoute({
     const { context, principal, surface, query } = call;
     if (query.agent !== undefined) {
       const { id, state } = await requireAgent(call, query.agent);
-      const kept = removed(state.rules ?? [], query.rule, `agent ${id}`);
-      await context.agents.sessions.patch(id, { rules: kept.length === 0 ? null : [...kept] });
+      removed(state.rules ?? [], query.rule, `agent ${id}`);
+      await context.agents.sessions.changeRules(id, { remove: query.rule });
     } else {
       await removeRule(context.ports, actorOf(principal, surface), query.person, query.rule);
       peopleChanged(context);
@@ -160,7 +161,8 @@ const testRoute = defineRoute({
     };
     const record = name === undefined ? undefined : await requireAgent(call, name);
     const now = await context.agents.directory.now();
-    return { json: tryCall(settings, now, { ...trial, people: [whose as PersonId], agent: record }) };
+    const ancestors = record && (await ancestorsOf(context.ports.store, record));
+    return { json: tryCall(settings, now, { ...trial, people: [whose as PersonId], agent: record, ancestors }) };
   },
 });
 

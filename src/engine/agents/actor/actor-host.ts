@@ -23,6 +23,7 @@ import type { RunEvents } from "../../runtime/run-events.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../../runtime/run-ports.ts";
 import { answerSubagentsCommand } from "../../subagents/chat-command.ts";
 import type { Subagents } from "../../subagents/subagents.ts";
+import { ancestorsOf } from "../../subagents/tree.ts";
 import type { AgentSystemOptions } from "../agent-system-options.ts";
 import type { NodeFates } from "../recovery/node-fates.ts";
 import type { Trials } from "../recovery/trials.ts";
@@ -135,6 +136,7 @@ function gateFor(ports: Ports, options: AgentSystemOptions, directory: Directory
     rules: rights?.rules,
     placeOf: rights?.placeOf && ((agent) => rights.placeOf?.(agent) ?? Promise.resolve({})),
     nodeNames: async () => (await ports.store.nodes()).map(({ name }) => name),
+    ancestorsOf: (agent) => ancestorsOf(ports.store, agent),
     tools: ports.tools,
     directory,
     // A swarm's agent has the rights of its contact, and its kind limits it to talking.

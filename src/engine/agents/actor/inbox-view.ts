@@ -34,7 +34,7 @@ export class InboxView {
   #waits: Message | undefined;
   /** Messages that may enter the active run at its next step, decided when they arrived. */
   readonly #steerable = new Set<number>();
-  /** Questions about the agent's children, to be answered at the next step. */
+  /** Questions about the agent's children and changes of its rules, to be answered at the next step. */
   readonly #questions = new Set<number>();
   #lookNext: { readonly run: LiveRun; readonly state: AgentState; readonly own?: PersonId } | undefined;
   #looking = false;

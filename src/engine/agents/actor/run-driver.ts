@@ -17,6 +17,7 @@ import { Place } from "../../runs/lanes.ts";
 import { runLoop } from "../../runs/loop.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
+import { changeSettings } from "../sessions/change-settings.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { answerQuestion, settle } from "./inbox-steps.ts";
 import type { InboxView } from "./inbox-view.ts";
@@ -143,7 +144,8 @@ export class RunDriver {
     const { ports } = this.#host;
     await this.background?.append(ports, lease, run);
     for (const question of await this.#inbox.questions()) {
-      await answerQuestion(ports, lease, question);
+      if (question.body.kind === "setting") await changeSettings(ports, lease, question);
+      else await answerQuestion(ports, lease, question);
       this.#settled([question]);
     }
     const messages = await this.#inbox.steerable(run);

@@ -1,29 +1,51 @@
-/** Changes an agent's overrides, as a person or a program asked for. The agent's owner writes them in the order of the inbox. */
+/**
+ * Changes an agent's overrides, as a person or a program asked for. The agent's owner writes them in the order of the inbox; rules
+ * between two steps of a run already. Rules and command settings move the revision of rights: they bind its children too (L13).
+ */
 
+import { OWNERS_FIELDS } from "../../../core/agent/exec-fields.ts";
 import { patchState, type StatePatch } from "../../../core/agent/patch-state.ts";
+import type { AgentState } from "../../../core/agent/state.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Message } from "../../../core/message/message.ts";
 import type { QueueSettings } from "../../../core/message/queue.ts";
+import type { Op } from "../../../core/store/change.ts";
+import { withGrant, withoutRule } from "../../rights/stored-rules.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settleCommand } from "../actor/inbox-steps.ts";
 
 export async function changeSettings(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "setting") return;
-  const { queue, patch = {}, refused } = message.body;
+  const { queue, patch: given = {}, rules, refused } = message.body;
   if (refused) return settleCommand(ports, lease, message, { site: "setting.refused", reason: refused, text: refused });
+  const patch = rules ? { ...given, rules: rulesAfter(lease.state, rules) } : given;
   const all = { ...(queue !== undefined && queuePatch(queue)), ...patch };
   const texts = [...(queue === undefined ? [] : [queueText(queue)]), ...patchTexts(patch)];
   try {
     const state = patchState(lease.state, all, ports.clock.now());
     const text = texts.join("\n") || "⚙️ Nothing to change.";
-    await settleCommand(ports, lease, message, { site: "setting", reason: "settings changed", text }, { state });
+    const ops: Op[] = changesRights(message.body) ? [{ op: "rights.move" }] : [];
+    await settleCommand(ports, lease, message, { site: "setting", reason: "settings changed", text }, { state, ops });
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     const text = `⚙️ ${error.message}`;
     await settleCommand(ports, lease, message, { site: "setting.wrong", reason: error.message, text });
   }
 }
+
+type Rules = NonNullable<Extract<Message["body"], { kind: "setting" }>["rules"]>;
+
+function rulesAfter({ rules: before = [] }: AgentState, { add, remove }: Rules): StatePatch["rules"] {
+  const kept = remove === undefined ? before : withoutRule(before, remove);
+  const after = add ? withGrant(kept, add) : kept;
+  return after.length === 0 ? null : [...after];
+}
+
+/** Whether a message changes what its agent, and so its children, may do. */
+const changesRights = (body: Message["body"]): boolean =>
+  body.kind === "setting" &&
+  (body.rules !== undefined || Object.keys(body.patch ?? {}).some((field) => OWNERS_FIELDS.includes(field)));
 
 /** `null` clears all queue overrides. */
 function queuePatch(queue: Partial<QueueSettings> | null): StatePatch {

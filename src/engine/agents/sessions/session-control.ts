@@ -10,6 +10,7 @@ import type { MessageBody } from "../../../core/message/message.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { readSession } from "../../context/session-entries.ts";
 import type { AcceptResult } from "../../inbox/accept.ts";
+import { withGrant } from "../../rights/stored-rules.ts";
 import type { Answers } from "../answers.ts";
 import type { MessageIngress } from "../message-ingress.ts";
 
@@ -64,6 +65,8 @@ async function existing(store: Reader, agentId: AgentId): Promise<AgentRecord> {
   return agent;
 }
 
+export type RuleChange = NonNullable<Extract<MessageBody, { kind: "setting" }>["rules"]>;
+
 export interface BranchOptions {
   readonly summary?: string;
   readonly timeoutMs?: number;
@@ -86,6 +89,16 @@ export class SessionControl {
   async patch(agentId: AgentId, patch: StatePatch): Promise<AcceptResult> {
     const body = await settingMessage(this.#store, agentId, patch, this.#check);
     return this.#ingress.post({ to: { agentId }, body });
+  }
+
+  /**
+   * Gives an agent a rule, or takes one from it. Durable when it resolves; in force at the agent's next step, then for its children
+   * too.
+   */
+  async changeRules(agentId: AgentId, rules: RuleChange): Promise<AcceptResult> {
+    const { state } = await existing(this.#store, agentId);
+    if (rules.add) patchState(state, { rules: withGrant(state.rules ?? [], rules.add) });
+    return this.#ingress.post({ to: { agentId }, body: { kind: "setting", rules } });
   }
 
   /** Asks for a branch without waiting for it. Durable when it resolves. */

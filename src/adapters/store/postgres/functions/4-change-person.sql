@@ -1,4 +1,4 @@
--- Writes or removes a person's record and moves the revision of rights. It holds the lock of rights alone, so that nothing
+-- Writes or removes a person's record, or neither (`rights.move`), and moves the revision of rights. It holds the lock of rights alone, so that nothing
 -- begins afterwards that was decided before (M30).
 CREATE OR REPLACE FUNCTION {{change_person}}(p jsonb) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -17,7 +17,7 @@ BEGIN
       RAISE EXCEPTION 'conflict:The account % belongs to %.', v_other.account, v_other.person USING ERRCODE = 'RKREF';
     END IF;
     INSERT INTO people (id, record) VALUES (p->>'id', p->>'record') ON CONFLICT (id) DO UPDATE SET record = excluded.record;
-  ELSE
+  ELSIF p->>'op' = 'person.remove' THEN
     DELETE FROM people WHERE id = p->>'id';
     IF NOT FOUND THEN RAISE EXCEPTION 'missing:There is no person %.', p->>'id' USING ERRCODE = 'RKREF'; END IF;
   END IF;

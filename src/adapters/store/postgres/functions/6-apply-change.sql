@@ -331,6 +331,9 @@ BEGIN
         WHEN 'person.put' THEN
           PERFORM {{change_person}}(p);
           v_touched := v_touched || 'people'::text;
+        WHEN 'rights.move' THEN
+          PERFORM {{change_person}}(p);
+          v_touched := v_touched || 'people'::text;
         WHEN 'person.remove' THEN
           PERFORM {{change_person}}(p);
           v_touched := v_touched || 'people'::text;
