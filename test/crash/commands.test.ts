@@ -7,3 +7,8 @@ test("commands, background processes and approvals survive two kills: nothing ru
   expect(report.problems).toEqual([]);
   expect(report.counts.commands).toBeGreaterThan(0);
 });
+
+test("the audit finds an effect that leaves no record", async () => {
+  const report = await crashCommands({ kills: 1, seed: "vitest", say: () => {}, mutation: "unrecorded" });
+  expect(report.problems.join("\n")).toMatch(/no row of the audit log/u);
+});

@@ -17,8 +17,8 @@ const textOf = (message: ModelMessage | undefined): string =>
   (message?.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
 
 const about = { api: "scripted", provider: "scripted", model: "scripted" };
-/** With the mutation every kill hits a command, so that its test does not depend on luck. */
-const PAUSE = mutation === "" ? 0.05 : 2;
+/** With this mutation every kill hits a command, so that its test does not depend on luck. */
+const PAUSE = mutation === "exec-again" ? 2 : 0.05;
 /** What a message asks for: its kind and its token. */
 const COMMANDS: Readonly<Record<string, (token: string) => object>> = {
   wait: (token) => ({ command: `echo ${token} >> done.txt; sleep ${PAUSE}` }),
@@ -98,10 +98,30 @@ if (mutation === "exec-again") {
     },
   });
 }
+if (mutation === "unrecorded") {
+  // Breaks L13 on purpose: what happens leaves no row in the audit log.
+  const { store } = node.ports;
+  const commit = store.commit.bind(store);
+  const isRow = ({ op }: { readonly op: string }): boolean => op === "audit.add";
+  Object.assign(store, {
+    commit: (change: Parameters<typeof commit>[0]) => commit({ ...change, ops: change.ops.filter((op) => !isRow(op)) }),
+  });
+}
 node.agents.events.listen(({ type }) => {
   if (type === "tool_start") tell({ say: "running" });
 });
 tell({ say: "up" });
+
+/** The tokens whose commands have a row in the audit log. */
+async function recorded(): Promise<readonly string[]> {
+  const tokens: string[] = [];
+  for (let beforeN: number | undefined; ; ) {
+    const page = await node.ports.store.audit({ limit: 500, action: "exec", decision: "allow", beforeN });
+    for (const { callId = "" } of page) tokens.push(/^call-(t\d+)/.exec(callId)?.[1] ?? "");
+    beforeN = page.at(-1)?.n;
+    if (page.length < 500) return tokens;
+  }
+}
 
 /** Says yes to every question. */
 async function approve(): Promise<void> {
@@ -143,7 +163,7 @@ for await (const line of createInterface({ input: process.stdin })) {
       waiting.length === 0;
   } while (!rests);
   const used = (await store.approvals({ limit: 10_000, states: ["used"] })).length;
-  tell({ say: "quiet", used });
+  tell({ say: "quiet", used, recorded: await recorded() });
   await node.close();
   process.exit(0);
 }

@@ -16,7 +16,7 @@ const PER_LIFE = 6;
 
 export interface CommandCrashOptions extends CrashOptions {
   /** A way to break a law that the audit must find. */
-  readonly mutation?: "exec-again";
+  readonly mutation?: "exec-again" | "unrecorded";
 }
 
 interface FromChild {
@@ -24,6 +24,7 @@ interface FromChild {
   readonly id: string;
   readonly text: string;
   readonly used: number;
+  readonly recorded: readonly string[];
 }
 
 export const commandsTarget: CrashTarget = { name: "commands", run: (options) => crashCommands(options) };
@@ -34,10 +35,13 @@ export async function crashCommands({ kills, seed, say, mutation }: CommandCrash
   const random = randomOf(seed);
   for (let life = 1; life <= kills; life++) {
     const victim = await world.start(home, mutation);
-    for (let n = 0; n < PER_LIFE; n++) world.write(victim, `p${n}`, random.int(0, KINDS.length - 1));
+    for (let n = 0; n < PER_LIFE; n++)
+      world.write(victim, `p${n}`, mutation === "exec-again" ? 0 : random.int(0, KINDS.length - 1));
     // At least one command runs, or may have just ended.
     for (let n = random.int(1, 4); n > 0; n--) await Promise.race([world.running(), sleep(3_000)]);
-    await sleep(random.int(0, 150));
+    // With the mutation a command that waits has written its token, and is killed before it ends.
+    while (mutation === "exec-again" && linesOf(home, "done.txt").length === 0) await sleep(20);
+    await sleep(mutation ? 0 : random.int(0, 150));
     await victim.kill();
     if (life % 10 === 0) say(`${life} kills, ${world.answers.size} of ${world.messages.size} messages answered`);
   }
@@ -49,7 +53,10 @@ export async function crashCommands({ kills, seed, say, mutation }: CommandCrash
   const lines = linesOf(home, "done.txt").length;
   return {
     problems,
-    counts: { kills, messages: world.messages.size, commands: world.commands || lines, unknown: world.unknown() },
+    counts: {
+      ...{ kills, messages: world.messages.size, commands: world.commands || lines, unknown: world.unknown() },
+      approved: world.used,
+    },
   };
 }
 
@@ -64,6 +71,8 @@ class Outside {
   #onRunning = (): void => {};
   commands = 0;
   used = 0;
+  /** The tokens whose commands have a row in the audit log. */
+  recorded: ReadonlySet<string> = new Set();
 
   async start(home: string, mutation = ""): Promise<Victim> {
     const up = Promise.withResolvers<void>();
@@ -94,11 +103,14 @@ class Outside {
     });
   }
 
-  #heard({ say, id, text, used }: FromChild): void {
+  #heard({ say, id, text, used, recorded }: FromChild): void {
     const message = this.messages.get(id);
     if (say === "running") this.#onRunning();
     if (say === "ack" && message) message.isAcked = true;
-    if (say === "quiet") this.used = used;
+    if (say === "quiet") {
+      this.used = used;
+      this.recorded = new Set(recorded);
+    }
     // The channel recognises a delivery that it has shown before.
     if (say !== "show" || this.#shown.size === this.#shown.add(id).size) return;
     const token = /^(t\d+): /.exec(text)?.[1];
@@ -127,6 +139,12 @@ async function audit(home: string, world: Outside): Promise<readonly string[]> {
     const isOpen = answers.some((text) => /unknown|Not executed/.test(text));
     if (times === 0 && !isOpen)
       problems.push(`L4: the command of ${token} did not run, and its answer is: ${answers[0]}`);
+  }
+  const wanted = new Set([...world.messages.values()].map(({ token }) => token));
+  for (const token of new Set(done)) {
+    if (!wanted.has(token)) problems.push(`L13: a command that no message asked for wrote ${token}`);
+    else if (!world.recorded.has(token))
+      problems.push(`L13: the command of ${token} ran, and no row of the audit log says so`);
   }
   const asked = readdirSync(homePaths(home).workspace).filter((name) => name.startsWith("asked-")).length;
   if (asked > world.used) problems.push(`L13: ${asked} commands that need a yes ran, and ${world.used} were approved`);

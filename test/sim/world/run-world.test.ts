@@ -43,7 +43,7 @@ test("an aimed crash happens at its place", async () => {
 
 test("a seed has at least fifty messages for at least five agents", () => {
   // Every message of a long run has dozens of steps, people share a few agents, and files and spawned tasks cost more.
-  const few = ["long-runs", "people", "people-collected", "files", "files-nodes", "children-dropped"];
+  const few = ["long-runs", "people", "people-collected", "files", "files-nodes", "children-dropped", "rules"];
   for (const { name, workload } of SCENARIOS.filter(({ name }) => !few.includes(name))) {
     expect(workload.messages[0], name).toBeGreaterThanOrEqual(50);
     expect(workload.conversations[0], name).toBeGreaterThanOrEqual(5);
