@@ -3,7 +3,7 @@
  * when it was started. Judged by the changes that the store applied, in their order.
  */
 import type { AgentState } from "../../../src/core/agent/state.ts";
-import { verdictOf } from "../../../src/core/people/grant.ts";
+import type { Grant } from "../../../src/core/people/grant.ts";
 import type { Change, Op } from "../../../src/core/store/change.ts";
 import { GRANTED_TOOL } from "../world/revocations.ts";
 import { broken, type View, type Violation } from "./audit-view.ts";
@@ -51,7 +51,7 @@ function note(family: Family, change: Change, op: Op): void {
   if (family.limited.has(parent) || family.born.has(parent)) family.born.add(seed.id);
 }
 
-const isAgainst = (grant: Parameters<typeof verdictOf>[0]): boolean => verdictOf(grant).verdict === "deny";
+const isAgainst = (grant: Grant): boolean => "deny" in grant;
 
 const isLimited = ({ rules = [], execSecurity }: AgentState): boolean =>
   execSecurity === "deny" || rules.some(isAgainst);
