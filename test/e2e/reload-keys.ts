@@ -52,6 +52,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
     authProfile: `key${n}`,
     prompt: `You are number ${n}.`,
     workspace: `desk${n}`,
+    memory: { main: n === 0, days: n },
     tools,
     limits: { timeoutSeconds: 100 + n, maxIterations: 50 + n },
     permissions: permissionsOf(n),

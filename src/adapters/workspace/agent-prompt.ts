@@ -13,6 +13,7 @@ import {
   type SystemPrompt,
 } from "../../engine/context/prompt/system-prompt.ts";
 import type { Directory } from "../../engine/people/directory.ts";
+import { notePaths } from "../search/note-files.ts";
 import { type FileMarks, noMarks } from "../tools/files/file-marks.ts";
 import { sharedDirectory } from "./agent-places.ts";
 import { isMarkedFile } from "./marked-file.ts";
@@ -49,15 +50,18 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
     // A swarm's agent sees the memory that its owner shares with contacts.
     const own = descriptor.type === "swarm" ? workspace.instructions : workspace.own;
     const personal = own === undefined ? () => undefined : readerOf(own);
+    const { memory } = config.profiles[agent.profile] ?? {};
+    const days = own === undefined ? [] : dayNotes(own, memory?.days);
+    const isPersonal = (name: string): boolean => PERSONAL_FILES.includes(name) || days.includes(name);
     return buildSystemPrompt({
       descriptor,
       profilePrompt: config.profiles[agent.profile]?.prompt,
       contextWindow,
       workspace: workspace.own,
       shared: sharedWith(workspace, config),
-      isMarked: (name, text) =>
-        isMarkedFile(marks, (PERSONAL_FILES.includes(name) && own) || workspace.instructions, name, text),
-      readFile: (name) => (PERSONAL_FILES.includes(name) ? personal(name) : instructions(name)),
+      isMarked: (name, text) => isMarkedFile(marks, (isPersonal(name) && own) || workspace.instructions, name, text),
+      readFile: (name) => (isPersonal(name) ? personal(name) : instructions(name)),
+      notes: { main: memory?.main, days },
       permanentAgents: await permanentAgents?.(),
       skills: await deps.skillsOf?.(agent),
       systemAgent: descriptor.type === "system" ? systemAgents?.().get(descriptor.tag) : undefined,
@@ -74,6 +78,16 @@ async function personIn(directory: Directory, { person, descriptor }: AgentRecor
   const now = await directory.recent();
   const { person: id, role } = now.standing(person);
   return role === "owner" ? undefined : { id, role, name: now.record(id)?.name };
+}
+
+const DAY = /^memory\/\d{4}-\d\d-\d\d\.md$/u;
+
+/** The latest notes of days, in their order. By their names, not by the clock: the same files make the same prompt. */
+function dayNotes(directory: string, count = 0): readonly string[] {
+  if (count === 0) return [];
+  return notePaths(directory)
+    .filter((path) => DAY.test(path))
+    .slice(-count);
 }
 
 /** The directory that a guest's agent may read besides its own. */

@@ -2,6 +2,7 @@
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentTree } from "../../core/agent/agent-tree.ts";
 import type { SessionPhase } from "../../core/agent/session-phase.ts";
+import type { TurnMemory } from "../../core/agent/turn-memory.ts";
 import type { Delivery } from "../../core/delivery/delivery.ts";
 import type { FileReference } from "../../core/file-reference.ts";
 import type { List } from "../../core/list.ts";
@@ -38,6 +39,8 @@ export interface Agents {
   list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<AgentSummary, string>>;
   /** One agent, by its session key or id. Changes nothing. */
   get(name: string): Promise<AgentDetails>;
+  /** What entered its last turn: the parts of its prompt, what did not fit, and what it looked up. Changes nothing. */
+  memory(name: string): Promise<{ readonly turn: TurnMemory | null }>;
   /** With states, waiting messages and usage. Changes nothing. */
   tree(options?: { readonly root?: string; readonly depth?: number; readonly limit?: number }): Promise<AgentTree>;
 }
@@ -45,6 +48,7 @@ export interface Agents {
 export const agentsOf = (api: EngineApi): Agents => ({
   list: (page) => api.get("/api/agents", { ...page }),
   get: (name) => api.get(pathOf("api", "agents", name)),
+  memory: (name) => api.get(pathOf("api", "agents", name, "memory")),
   tree: (options) => api.get("/api/tree", { ...options }),
 });
 

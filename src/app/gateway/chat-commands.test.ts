@@ -180,6 +180,17 @@ const CONNECTORS: readonly {
 /** Kinds of their own, whose result over the API is not a text. */
 const SILENT_OVER_API = ["new", "reset", "stop", "compact", "subagents"];
 
+it.each(CONNECTORS.filter(({ off }) => !off))(
+  "/memory shows what entered the last answer on $name",
+  async ({ say }) => {
+    await say("hello");
+    const [said] = await say("/memory");
+    expect(said).toMatch(
+      /In the last answer \([\d,]+ characters, about [\d,]+ tokens of prompt\):\n- prompt: \d+ characters/,
+    );
+  },
+);
+
 let cells = 0;
 describe.each(CONNECTORS)("on $name", ({ name, guest, off, say }) => {
   it.each(chatCommands.map((command) => command.name))("/%s", async (command) => {

@@ -17,6 +17,7 @@ import { inviteRoutes } from "./api/invite-routes.ts";
 import { logRoutes } from "./api/log-routes.ts";
 import { loginRoutes } from "./api/login-routes.ts";
 import { mailboxRoutes } from "./api/mailbox-routes.ts";
+import { memoryRoutes } from "./api/memory-routes.ts";
 import { outboxRoutes } from "./api/outbox-routes.ts";
 import { pairingRoutes } from "./api/pairing-routes.ts";
 import { peopleRoutes } from "./api/people-routes.ts";
@@ -51,6 +52,7 @@ export const ROUTES: readonly Route[] = [
   ...connectorRoutes,
   ...channelRoutes,
   ...agentRoutes,
+  ...memoryRoutes,
   ...inboxRoutes,
   ...allMessagesRoutes,
   ...agentCommandRoutes,

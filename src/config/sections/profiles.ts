@@ -1,4 +1,5 @@
 /** Profiles: model, prompt, tools and limits of agents. The profile `main` always exists. */
+import { z } from "zod";
 import {
   ELEVATED_LEVELS,
   EXEC_ASK,
@@ -37,6 +38,14 @@ const execSchema = section({
   elevated: oneOf(ELEVATED_LEVELS).optional(),
 });
 
+/** What of their person's notes enters the prompts of its agents. */
+const memorySchema = section({
+  /** Whether MEMORY.md does. Default: yes. */
+  main: z.boolean({ error: "expected true or false" }).optional(),
+  /** How many notes of days do, the latest. Default: none. */
+  days: wholeNumber(0, 14).optional(),
+});
+
 const profileSchema = section({
   model: modelNameSchema().optional(),
   fallbacks: list(modelNameSchema()).optional(),
@@ -44,6 +53,7 @@ const profileSchema = section({
   authProfile: text("the name of an auth profile").optional(),
   prompt: text("the text of a prompt").optional(),
   workspace: text("the path of a directory").optional(),
+  memory: memorySchema.optional(),
   tools: toolsSchema.optional(),
   /** Rules in addition to `permissions`. */
   permissions: permissionsSchema.optional(),

@@ -12,6 +12,8 @@ export const systemPromptReportSchema = z.looseObject({
       chars: z.number().int(),
       /** Characters of the source, if only its beginning is in the prompt. */
       cutFrom: z.number().int().optional(),
+      /** Characters of the source that may enter the prompt. Absent: all. */
+      limit: z.number().int().optional(),
       /** It was written while untrusted text was in context (M32). */
       untrusted: z.literal(true).optional(),
     }),

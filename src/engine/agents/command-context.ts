@@ -10,6 +10,7 @@ import type { Approvals } from "../approvals/approvals.ts";
 import { spentSince } from "../budgets/budget-book.ts";
 import type { CommandContext } from "../commands/chat-command.ts";
 import { runChatCommand } from "../commands/run-chat-command.ts";
+import { turnMemory } from "../context/turn-memory.ts";
 import type { QueuePolicy } from "../inbox/queue-settings.ts";
 import type { Directory } from "../people/directory.ts";
 import { situationOf } from "../rights/gate.ts";
@@ -57,6 +58,7 @@ export async function answerCommand(
       options.rights ? decide({ ...effect, of: effect.of && now.personOf(effect.of) }, situation) : ALLOWED,
     queue: () => host.queue.settingsFor(message, agent.state),
     contextWindow: async () => (await options.contextLimits?.(agent))?.contextWindow,
+    turn: () => turnMemory(ports.store, agent),
     spentSince: async (at) => spentSince(ports, at, (one) => one?.id === agent.id),
     waits: async () => waitsOf(await host.whatWaits(agent.id), message),
     approvals: {

@@ -4,6 +4,7 @@
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { StatePatch } from "../../core/agent/patch-state.ts";
+import type { TurnMemory } from "../../core/agent/turn-memory.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
@@ -88,6 +89,8 @@ export interface CommandContext {
   queue(): Required<QueueSettings>;
   /** The tokens that the context may have. */
   contextWindow(): Promise<number | undefined>;
+  /** What entered the last turn of this conversation; undefined before the first one. */
+  turn(): Promise<TurnMemory | undefined>;
   /** What runs of this conversation have cost since a time. */
   spentSince(at: number): Promise<{ readonly tokens: number; readonly dollars: number }>;
   /** The run, and what waits besides this command. */

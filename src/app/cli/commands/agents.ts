@@ -1,11 +1,9 @@
 /** `rookery agents`: lists agents, shows one in detail, makes permanent ones, and posts changes. */
 
 import { listOf } from "../../../core/list.ts";
-import type { RunRecord } from "../../../core/run/run.ts";
-import { CHARS_PER_TOKEN } from "../../../engine/context/compaction/estimate-tokens.ts";
 import type { AgentDetails, AgentSummary } from "../../client/resources.ts";
 import { backAction, setAction } from "../ask-agent.ts";
-import { reading, withApi } from "../client/with-api.ts";
+import { reading } from "../client/with-api.ts";
 import { type Action, type CommandContext, defineAction, type Group } from "../command.ts";
 import { fitTable, terminalWidth } from "../fit-table.ts";
 import { limitFlag } from "../number-flag.ts";
@@ -59,23 +57,24 @@ const show = defineAction({
   },
 });
 
-/** As its last run was prompted: each run has a new prompt. */
+/** What entered its last turn: a line for each part, with what did not fit. */
 async function showPrompt(context: CommandContext, who: string): Promise<undefined> {
-  const path = `/api/agents/${encodeURIComponent(who)}/runs?limit=20`;
-  const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path }), { reads: true })) as {
-    items: readonly RunRecord[];
-  };
-  const report = items.find(({ body }) => body.systemPromptReport !== undefined)?.body.systemPromptReport;
-  const parts = (report?.parts ?? []).map((part) => ({ ...part, tokens: Math.ceil(part.chars / CHARS_PER_TOKEN) }));
+  const { turn } = await reading(context, (rookery) => rookery.agents.memory(who));
+  const parts = turn?.parts ?? [];
+  const lines = parts.map(({ part, source, tokens, missing }) => {
+    const cut = missing === undefined ? "" : `, ${missing} characters do not fit`;
+    return `${String(tokens).padStart(7)}  ${oneLine(part, 40)} (${oneLine(source, 80)}${cut})`;
+  });
   const total = parts.reduce((sum, { tokens }) => sum + tokens, 0);
-  const lines = parts.map(
-    ({ name, source, tokens }) => `${String(tokens).padStart(7)}  ${oneLine(name, 40)} (${oneLine(source, 80)})`,
+  const looked = (turn?.lookups ?? []).map(
+    ({ tool, characters }) => `looked up with ${oneLine(tool, 40)}: ${characters} characters`,
   );
   const text =
     parts.length === 0
       ? "This agent has not been prompted yet."
-      : [...lines, `${String(total).padStart(7)}  in all, estimated`].join("\n");
-  return printResult(context, { ...listOf(parts), tokens: total }, text);
+      : [...lines, `${String(total).padStart(7)}  in all, estimated`, ...looked].join("\n");
+  const items = parts.map(({ part: name, ...rest }) => ({ name, ...rest }));
+  return printResult(context, { ...listOf(items), tokens: total, lookups: turn?.lookups ?? [] }, text);
 }
 
 interface Summary {

@@ -163,6 +163,29 @@ describe("a system prompt", () => {
     expect(build({ readFile: files(all), contextWindow: 16_000 }).text).not.toContain("is cut here");
   });
 
+  it("has the notes that the profile names: MEMORY.md or not, and the latest days, but not for subagents", () => {
+    const all = files({ "MEMORY.md": "main", "memory/2026-11-02.md": "second", "memory/2026-11-03.md": "third" });
+    const days = ["memory/2026-11-02.md", "memory/2026-11-03.md"];
+    const named = (about: Partial<PromptSources>) =>
+      build({ readFile: all, ...about }).report.parts.flatMap(({ name }) => (/memory/i.test(name) ? [name] : []));
+    expect(named({})).toEqual(["MEMORY.md"]);
+    expect(named({ notes: { days } })).toEqual(["MEMORY.md", ...days]);
+    expect(named({ notes: { main: false, days } })).toEqual(days);
+    expect(named({ notes: { days }, descriptor: subagent })).toEqual([]);
+  });
+
+  it("reports skills that do not fit: too many of them, and descriptions that are too long", () => {
+    const part = (skills: PromptSources["skills"]) =>
+      build({ skills }).report.parts.find(({ name }) => name === "skills");
+    const skill = (n: number, length = 10) => ({ name: `skill-${n}`, description: "d".repeat(length) });
+    const few = Array.from({ length: 40 }, (_, n) => skill(n, 250));
+    expect(part(few)?.cutFrom).toBeUndefined();
+    expect(part([...few, skill(41)])?.cutFrom).toBe((part([...few, skill(41)])?.chars ?? 0) + 22);
+    const { text } = build({ skills: [skill(1, 300)] });
+    expect(text).toContain(`${"d".repeat(249)}…\n`);
+    expect(part([skill(1, 300)])?.cutFrom).toBe((part([skill(1, 300)])?.chars ?? 0) + 50);
+  });
+
   it("reports its parts and the missing files", () => {
     const { text, report } = build({
       profilePrompt: "Hello.",
@@ -173,7 +196,7 @@ describe("a system prompt", () => {
       parts: [
         { name: "prompt", source: "profile", chars: 6 },
         { name: "workspace", source: "file", chars: 73 },
-        { name: "SOUL.md", source: "file", chars: 14 },
+        { name: "SOUL.md", source: "file", chars: 14, limit: MAX_FILE_CHARACTERS },
       ],
       missing: ["AGENTS.md", "TOOLS.md", "USER.md", "MEMORY.md"],
     });

@@ -41,6 +41,8 @@ export interface PromptSources {
   /** Whether this text of a file was written with untrusted text in context (M32). Default: never. */
   readonly isMarked?: (name: string, text: string) => boolean;
   readonly permanentAgents?: readonly PermanentAgent[];
+  /** What of its person's notes enters the prompt. Default: MEMORY.md, and the notes of no day. */
+  readonly notes?: { readonly main?: boolean; readonly days?: readonly string[] };
   /** Instructions that the agent can look up. */
   readonly skills?: readonly { readonly name: string; readonly description: string }[];
   readonly extraSystemPrompt?: string;
@@ -80,7 +82,7 @@ export function buildSystemPrompt(sources: PromptSources): SystemPrompt {
     part("person", "kind", personText(sources)),
     part(descriptor.type, "kind", extraSystemPrompt && isSubagentContext(extraSystemPrompt) ? "" : kindText(sources)),
     ...files.parts,
-    part("skills", "skills", KNOW_NOBODY.has(descriptor.type) ? "" : skillsText(sources.skills ?? [])),
+    skillsPart(KNOW_NOBODY.has(descriptor.type) ? [] : (sources.skills ?? [])),
     part("permanent agents", "agents", KNOW_NOBODY.has(descriptor.type) ? "" : permanentAgentsText(permanentAgents)),
     part("extra", "extra", extraSystemPrompt.trim()),
   ].filter(({ text }) => text !== "");
@@ -143,23 +145,27 @@ function kindText({ descriptor, task, systemAgent, swarm }: PromptSources): stri
 }
 
 /** In a small window all files together get a quarter of it: four characters are about a token, so one for each token. */
-const fileLimit = (contextWindow: number): number =>
-  contextWindow < SMALL_WINDOW ? Math.floor(contextWindow / WORKSPACE_FILES.length) : MAX_FILE_CHARACTERS;
+const fileLimit = (contextWindow: number, files: number): number =>
+  contextWindow < SMALL_WINDOW
+    ? Math.floor(contextWindow / Math.max(files, WORKSPACE_FILES.length))
+    : MAX_FILE_CHARACTERS;
 
 function workspaceParts(sources: PromptSources) {
   const { descriptor, workspace, shared, readFile, isMarked, swarm, contextWindow = SMALL_WINDOW } = sources;
   const parts: Part[] = [];
   const missing: string[] = [];
-  for (const name of filesFor(descriptor.type, swarm?.memory)) {
+  const names = filesFor(descriptor.type, swarm?.memory, sources.notes);
+  const limit = fileLimit(contextWindow, names.length);
+  for (const name of names) {
     const whole = readFile(name) ?? "";
     const content = whole.trim();
     if (content === "") {
       missing.push(name);
       continue;
     }
-    const { text, cutFrom } = cutText(content, fileLimit(contextWindow), name);
+    const { text, cutFrom } = cutText(content, limit, name);
     const untrusted = isMarked?.(name, whole) ? true : undefined;
-    parts.push({ ...part(name, "file", `# ${name}\n${text}`), cutFrom, untrusted });
+    parts.push({ ...part(name, "file", `# ${name}\n${text}`), cutFrom, limit, untrusted });
   }
   // Agents of a swarm have no tools for the workspace.
   if (descriptor.type === "swarm" || workspace === undefined) return { parts, missing };
@@ -171,9 +177,11 @@ function workspaceParts(sources: PromptSources) {
   return { parts: [part("workspace", "file", about.join(" ")), ...parts], missing };
 }
 
-function filesFor(kind: AgentKind, sharesMemory = false): readonly string[] {
+function filesFor(kind: AgentKind, sharesMemory = false, notes: PromptSources["notes"] = {}): readonly string[] {
   if (kind === "swarm") return sharesMemory ? SHARED_MEMORY : [];
-  return WORKSPACE_FILES.filter((name) => kind !== "subagent" || MINIMAL_FILES.includes(name));
+  if (kind === "subagent") return MINIMAL_FILES;
+  const { main = true, days = [] } = notes;
+  return [...WORKSPACE_FILES.filter((name) => main || name !== "MEMORY.md"), ...days];
 }
 
 /** The beginning of a text, whole characters only, with a note about the rest. */
@@ -184,23 +192,29 @@ function cutText(text: string, limit: number, name: string): { readonly text: st
   return { text: `${text.slice(0, end)}\n${note}`, cutFrom: text.length };
 }
 
-/** The names and the beginnings of the descriptions; all of them, as long as they are not too many. */
-function skillsText(skills: readonly { readonly name: string; readonly description: string }[]): string {
-  if (skills.length === 0) return "";
-  const lines = skills
-    .slice(0, MAX_SKILLS)
-    .map(({ name, description }) => `- ${safe(name)}: ${safe(description).slice(0, MAX_SKILL_TEXT).toWellFormed()}`);
+/** The names and the beginnings of the descriptions, as long as they are not too many. What is left out shows in the report. */
+function skillsPart(skills: readonly { readonly name: string; readonly description: string }[]): Part {
+  if (skills.length === 0) return part("skills", "skills", "");
+  const shown = skills.slice(0, MAX_SKILLS).map((skill) => `- ${safe(skill.name)}: ${shortened(skill.description)}`);
   const rest = skills.length > MAX_SKILLS ? [`(${skills.length - MAX_SKILLS} more)`] : [];
-  return [
+  const text = [
     "<skills>",
     "Read a skill with the tool `skill` before you do what it is for.",
-    ...lines,
+    ...shown,
     ...rest,
     "</skills>",
   ].join("\n");
+  const wanted = skills.reduce((sum, { name, description }) => sum + `- ${safe(name)}: ${safe(description)}`.length, 0);
+  const has = shown.reduce((sum, line) => sum + line.length, 0);
+  return { ...part("skills", "skills", text), cutFrom: wanted > has ? text.length + wanted - has : undefined };
 }
 const MAX_SKILLS = 40;
 const MAX_SKILL_TEXT = 250;
+
+function shortened(description: string): string {
+  const text = safe(description);
+  return text.length <= MAX_SKILL_TEXT ? text : `${text.slice(0, MAX_SKILL_TEXT - 1).toWellFormed()}…`;
+}
 
 function permanentAgentsText(agents: readonly PermanentAgent[]): string {
   if (agents.length === 0) return "";
