@@ -1,5 +1,6 @@
 /** The schema of the whole configuration, made of its sections. A new section is a file in `sections/` and a line here. */
 import type { z } from "zod";
+import type { CarriedConversations } from "../core/agent/carried-conversations.ts";
 import { agentToAgentDefaults, agentToAgentSchema } from "./sections/agent-to-agent.ts";
 import { approvalsDefaults, approvalsSchema } from "./sections/approvals.ts";
 import { bindingsSchema } from "./sections/bindings.ts";
@@ -79,7 +80,10 @@ export const configSchema = section({
   telemetry: telemetrySchema,
 });
 
-export type Config = z.output<typeof configSchema>;
+export type Config = z.output<typeof configSchema> & {
+  /** Added to the configuration in force by a running engine; no key of the file. */
+  readonly session: { readonly carried?: CarriedConversations };
+};
 
 /** Every default, as data. */
 export const configDefaults = {

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { followShared } from "../../src/adapters/store/files/follow-shared.ts";
 import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { silentLog } from "../../src/core/ports/log.ts";
+import { CONVERSATIONS_FACT, RIGHTS_REVISION } from "../../src/core/store/change.ts";
 import { keyOf, postOp, userBody, worldOn } from "../contract/fixture.ts";
 import { withClient } from "./server.ts";
 import { freshDatabase } from "./shared.ts";
@@ -102,11 +103,17 @@ test("budgets, swarms and changes to an agent without its owner are in the files
   const helpers = { nametag: "helpers", owner: a.id, profile: "main", firstName: "H", systemPrompt: "", memory: false };
   const swarm = { ...helpers, createdAt: 1 };
   await world.done([{ op: "swarm.put", swarm }]);
+  const carried = { "agent:main:dm:ann": "agent:main:telegram:dm:42" };
+  await world.done([
+    { op: "fact.put", key: CONVERSATIONS_FACT, value: JSON.stringify({ carried }) },
+    { op: "fact.put", key: RIGHTS_REVISION, value: "1" },
+  ]);
   const delivery = { id: "d1", target: { channel: "test", to: "a" }, payload: { text: "hi" }, createdAt: 1, nextAt: 1 };
   await world.done([{ op: "delivery.add", delivery: delivery as never }], a.owner);
   await mirror.flush();
   expect(read("budgets.json")).toMatchObject({ version: 1, reservations: [{ id: "c1" }] });
   expect(read("swarms", "swarms.json")).toEqual({ version: 1, swarms: [swarm] });
+  expect(read("people.json")).toMatchObject({ revision: 1, conversations: { carried } });
   expect(read("agents", a.id, "pending.json").deliveries).toHaveLength(1);
   // Neither change names the agent: the mirror gets it from the database.
   await world.done([{ op: "delivery.move", id: "d1" as never, from: "pending", attempts: 0, to: "sent" }]);

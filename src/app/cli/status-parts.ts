@@ -3,6 +3,7 @@
  * part here. A part that cannot be read is left out of the screen.
  */
 import type { EngineApi } from "../client/engine-api.ts";
+import type { ConnectorItem } from "../gateway/api/connector-routes.ts";
 import { oneLine } from "./plain-text.ts";
 import { relativeTime } from "./relative-time.ts";
 
@@ -59,7 +60,29 @@ const schedules: StatusPart = {
   },
 };
 
-export const STATUS_PARTS: readonly StatusPart[] = [failed, schedules];
+const channels: StatusPart = {
+  name: "channels",
+  async read(api) {
+    const { items } = await api.get<{ items: readonly ConnectorItem[] }>("/api/connectors");
+    const failing = items.filter(({ state }) => state === "failing");
+    const value = items.map(({ channel, name, state, detail }) => ({ channel, name, state, detail }));
+    const lines = failing.map(
+      ({ name, detail }, index) => `${index === 0 ? "Channels " : "         "} ${name} fails: ${oneLine(detail, 160)}`,
+    );
+    return { value, lines };
+  },
+};
+
+const leftBehind: StatusPart = {
+  name: "leftBehind",
+  async read(api) {
+    const { warning } = await api.get<{ readonly warning: string | null }>("/api/carry-over");
+    const lines = warning === null ? [] : [`Left      ${oneLine(warning, 300)} \`rookery sessions carry-over\``];
+    return { value: warning, lines };
+  },
+};
+
+export const STATUS_PARTS: readonly StatusPart[] = [failed, schedules, channels, leftBehind];
 
 export async function readStatusParts(api: EngineApi, now: number) {
   const read = await Promise.all(

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { SessionKey } from "../../core/ids.ts";
+import type { PersonId } from "../../core/people/person.ts";
 import type { EngineApi } from "../client/engine-api.ts";
 import { cliHome } from "./cli.test-kit.ts";
 import { readStatusParts } from "./status-parts.ts";
@@ -23,7 +25,64 @@ describe("rookery status", () => {
       return { items: [{ settledAt: now - 1_000 }, { settledAt: now - 48 * 3_600_000 }] };
     };
     const { facts, lines } = await readStatusParts({ get } as unknown as EngineApi, now);
-    expect(facts).toEqual({ failed: 1, schedules: null });
+    expect(facts).toMatchObject({ failed: 1, schedules: null });
     expect(lines).toEqual([expect.stringContaining("1 messages in a day")]);
+  });
+});
+
+describe("rookery sessions carry-over", () => {
+  const guest = (userId: string) => ({ type: "user", connector: "telegram", userId, channelId: userId }) as const;
+  const begin = async (): Promise<void> => {
+    await home.run("config", "set", "people.records.ann.accounts", '["telegram:42"]');
+    const sessionKey = "agent:main:telegram:dm:42" as SessionKey;
+    await home.make(guest("42"), { sessionKey, person: "ann" as PersonId });
+  };
+  const WARNING = 'session.dmScope "per-peer" leaves 1 conversation behind';
+
+  it("is offered by every command that sees the change, and done by one", async () => {
+    await begin();
+    expect((await home.run("sessions", "carry-over")).out).toBe("No conversation is left behind.\n");
+    expect((await home.run("sessions", "carry-over", "--to", "per-peer")).out).toContain("can be carried over");
+    const set = await home.run("config", "set", "session.dmScope", "per-peer");
+    expect(set.out).toContain(`warning: ${WARNING}`);
+    expect(set.out).toContain("`rookery sessions carry-over --to per-peer` carries them over.");
+    const check = await home.run("config", "check");
+    expect(check.code).toBe(0);
+    expect(check.out).toMatch(
+      /^warning: .*rookery\.json5:\d+:\d+: session\.dmScope: session\.dmScope "per-peer" leaves 1/m,
+    );
+    expect((await home.run("status")).out).toContain(`Left      ${WARNING}`);
+    expect((await home.run("doctor")).out).toContain(WARNING);
+    const done = await home.run("sessions", "carry-over", "--yes");
+    expect(done.out).toBe("1 carried over. New messages of these people go on there.\n");
+    for (const command of [["status"], ["config", "check"]]) {
+      expect((await home.run(...command)).out).not.toContain("conversation behind");
+    }
+    expect((await home.run("sessions", "carry-over", "--to", "nobody")).code).toBe(2);
+  });
+
+  it("leaves them if that is what you want", async () => {
+    await begin();
+    await home.run("config", "set", "session.dmScope", "per-account-channel-peer");
+    expect(JSON.parse((await home.run("sessions", "carry-over", "--json")).out)).toMatchObject({ total: 1 });
+    await home.run("sessions", "carry-over", "--leave");
+    expect((await home.run("status")).out).not.toContain("Left ");
+  });
+});
+
+describe("channels in rookery status", () => {
+  it("names an account that fails, with the reason, and none that works", async () => {
+    const get = async (path: string) => {
+      if (path !== "/api/connectors") return { items: [], warning: null };
+      const items = [
+        { channel: "telegram", name: "telegram", state: "running", detail: "" },
+        { channel: "telegram", name: "work", state: "failing", detail: "401: the token is refused" },
+      ];
+      return { items };
+    };
+    const { facts, lines } = await readStatusParts({ get } as unknown as EngineApi, 0);
+    expect(lines).toContain("Channels  work fails: 401: the token is refused");
+    expect(lines.join("\n")).not.toContain("telegram fails");
+    expect(facts.channels).toHaveLength(2);
   });
 });

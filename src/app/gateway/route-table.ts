@@ -4,6 +4,7 @@ import { agentRoutes } from "./api/agent-routes.ts";
 import { allMessagesRoutes } from "./api/all-messages-routes.ts";
 import { approvalRoutes } from "./api/approval-routes.ts";
 import { auditRoutes } from "./api/audit-routes.ts";
+import { carryOverRoutes } from "./api/carry-over-routes.ts";
 import { changeRoutes } from "./api/change-routes.ts";
 import { channelRoutes } from "./api/channel-routes.ts";
 import { configRoutes } from "./api/config-routes.ts";
@@ -78,6 +79,7 @@ export const ROUTES: readonly Route[] = [
   ...forgetRoutes,
   ...permissionRoutes,
   ...pairingRoutes,
+  ...carryOverRoutes,
   ...loginRoutes,
   ...inviteRoutes,
   ...auditRoutes,

@@ -1,12 +1,16 @@
 /**
  * Adds to the configuration in force what people have linked themselves: the owner's accounts, and for `dmScope: "per-peer"` the
- * accounts of every person, so that what they write from any of them is one conversation. Other conversations keep their keys.
+ * accounts of every person, so that what they write from any of them is one conversation; and which conversations were carried
+ * over from another scope. Other conversations keep their keys.
  */
 import type { Config } from "../../config/config-schema.ts";
+import { CarriedConversations } from "../../core/agent/carried-conversations.ts";
+import type { IdentityLinks } from "../../core/agent/identity-links.ts";
 import { errorText } from "../../core/errors.ts";
-import type { PersonRecord } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import { readBook } from "../../engine/people/conversation-book.ts";
 import type { Directory } from "../../engine/people/directory.ts";
+import { linksOfPeople } from "../../engine/people/links-of-people.ts";
 import { ownerAccounts } from "../../engine/people/owner-accounts.ts";
 import type { LiveConfig } from "./live-config.ts";
 
@@ -24,10 +28,14 @@ export interface LinkedAccounts {
 export function linkedAccounts(live: LiveConfig, initial: Config): LinkedAccounts {
   let base = initial;
   let owner: readonly string[] = [];
-  let people: readonly PersonRecord[] = [];
-  const apply = (): void => live.replace(withLinked(base, owner, people));
+  let people: IdentityLinks = {};
+  let carried: ReadonlyMap<string, string> = new Map();
+  const apply = (): void => live.replace(withLinked(base, { owner, people, carried }));
   const read = async ({ store }: AccountPorts): Promise<void> => {
     owner = await ownerAccounts({ store } as Pick<Ports, "store">);
+    carried = new Map(Object.entries((await readBook({ store })).carried));
+    // Also at the start, before the first message: nobody has read the records of people by then.
+    people = await linksOfPeople(store);
     apply();
   };
   return {
@@ -37,30 +45,31 @@ export function linkedAccounts(live: LiveConfig, initial: Config): LinkedAccount
     },
     read,
     follow: (ports, directory) =>
-      directory.onChanged((records) => {
-        people = records;
+      directory.onChanged(() => {
         read(ports).catch((error) => ports.log.warn("linked accounts could not be read", { error: errorText(error) }));
       }),
   };
 }
 
-function withLinked(config: Config, owner: readonly string[], people: readonly PersonRecord[]): Config {
+interface Linked {
+  readonly owner: readonly string[];
+  readonly people: IdentityLinks;
+  readonly carried: ReadonlyMap<string, string>;
+}
+
+function withLinked(config: Config, { owner, people, carried }: Linked): Config {
   const added = owner.filter((account) => !config.owner.accounts.includes(account));
-  const links = config.session.dmScope === "per-peer" ? linksOf(config, people) : undefined;
-  if (added.length === 0 && !links) return config;
+  const links = config.session.dmScope === "per-peer" ? people : undefined;
+  if (added.length === 0 && !links && carried.size === 0) return config;
+  const { identityLinks } = config.session;
   return {
     ...config,
     owner: { ...config.owner, accounts: [...config.owner.accounts, ...added] },
-    session: links
-      ? { ...config.session, identityLinks: { ...links, ...config.session.identityLinks } }
-      : config.session,
+    session: {
+      ...config.session,
+      // A link of the configuration with the same name wins.
+      identityLinks: { ...links, ...identityLinks },
+      carried: new CarriedConversations(carried, identityLinks),
+    },
   };
 }
-
-/** A link of the configuration with the same name wins. */
-const linksOf = ({ session }: Config, people: readonly PersonRecord[]): Config["session"]["identityLinks"] =>
-  Object.fromEntries(
-    people
-      .filter(({ id, accounts }) => accounts.length > 0 && !Object.hasOwn(session.identityLinks, id))
-      .map(({ id, accounts }) => [id, accounts]),
-  );

@@ -47,6 +47,7 @@ import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { commandParts } from "./command-parts.ts";
 import { type ConfiguredConnectors, configuredConnectors } from "./configured-connectors.ts";
 import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
+import { followScope } from "./follow-scope.ts";
 import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
 import { type LinkedAccounts, linkedAccounts } from "./linked-accounts.ts";
 import { type LiveConfig, liveConfigOf } from "./live-config.ts";
@@ -203,6 +204,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         makeWorkspaces(next, paths);
         linked.replace(next);
         await syncConfiguredPeople(ports, config.people.records);
+        if (changed.includes("session.dmScope")) await followScope(ports, config);
         await parts.configured.follow((connector) => system.connectorHost(connector));
         system.connectorsChanged();
         if (changed.some((key) => key.startsWith("models."))) models.renew();
@@ -307,6 +309,7 @@ async function start(base: Base, { ports, toolkit, system, configured, models }:
   // Not awaited: a catalogue is a large module, and Ollama may be slow.
   if (base.options.stays && !base.options.model) void warnOfModels(config, models, log);
   await syncConfiguredPeople(ports, config.people.records);
+  if (base.options.stays) await followScope(ports, config);
   await configured.add();
   await system.load();
   await warnOfShared(base, ports);

@@ -9,6 +9,7 @@ import type { SessionKey } from "../ids.ts";
 import type { IncomingMessage } from "../message/incoming-message.ts";
 import { foldedId as folded } from "../same-id.ts";
 import { DEFAULT_PROFILE } from "./agent.ts";
+import type { CarriedConversations } from "./carried-conversations.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import type { IdentityLinks } from "./identity-links.ts";
 import { DEFAULT_ACCOUNT, type DmScope, normalizeAccountId, type PeerKind, sessionKeyOf } from "./session-key.ts";
@@ -27,6 +28,7 @@ export interface AddressConfig {
     readonly dmScope?: DmScope;
     readonly mainKey?: string;
     readonly identityLinks?: IdentityLinks;
+    readonly carried?: CarriedConversations;
   };
   readonly owner: { readonly accounts: readonly string[] };
 }
@@ -46,8 +48,8 @@ export function addressFor(incoming: Conversation, config: AddressConfig): Addre
     config.bindings,
     { known: [DEFAULT_PROFILE, ...Object.keys(config.profiles)], default: DEFAULT_PROFILE },
   );
-  const { dmScope, mainKey, identityLinks } = config.session;
-  const scoping = { dmScope, mainKey, identityLinks, ownerAccounts: config.owner.accounts };
+  const { dmScope, mainKey, identityLinks, carried } = config.session;
+  const scoping = { dmScope, mainKey, identityLinks, ownerAccounts: config.owner.accounts, carried: carried?.keys };
   return { profile, descriptor, sessionKey: sessionKeyOf(descriptor, profile, scoping) };
 }
 

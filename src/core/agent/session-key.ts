@@ -125,6 +125,8 @@ export interface KeyScoping {
   readonly identityLinks?: IdentityLinks;
   /** The owner's own accounts, each `channel:id`. The terminal is always one. */
   readonly ownerAccounts?: readonly string[];
+  /** Keys of people's conversations that lead to an earlier conversation: it was carried over from another scope. */
+  readonly carried?: ReadonlyMap<string, string>;
 }
 
 export const DEFAULT_DM_SCOPE: DmScope = "per-channel-peer";
@@ -174,7 +176,8 @@ function userKey(user: UserDescriptor, profile: string, scoping: KeyScoping): st
   const dmScope = scoping.dmScope ?? DEFAULT_DM_SCOPE;
   // Without a user id the channel id is used: an empty id would lead into the owner's conversation.
   const peerId = userId.trim() || channelId.trim() || "unknown";
-  return buildAgentPeerSessionKey({ ...common, peerKind, peerId, dmScope });
+  const key = buildAgentPeerSessionKey({ ...common, peerKind, peerId, dmScope });
+  return scoping.carried?.get(key) ?? key;
 }
 
 function apiKey(userId: string, profile: string, { identityLinks }: KeyScoping): string {

@@ -47,6 +47,8 @@ export interface Owner {
 
 /** The fact that counts changes of people's rights. */
 export const RIGHTS_REVISION = "rights.revision";
+/** The fact about scopes of conversations and those that were carried over. It is in `people.json` too (M6). */
+export const CONVERSATIONS_FACT = "conversations";
 
 /** The recipient of a message: an existing agent, or the agent of a session key, created if it does not exist. */
 export type Recipient =

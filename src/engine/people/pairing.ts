@@ -98,7 +98,7 @@ export class Pairing {
     if (id === OWNER) await addOwnerAccount(this.#ports, by, account);
     else await this.#addTo(id, account, name, by);
     await this.#book.change((pages) => without(pages, account));
-    await this.#linked();
+    await this.reread();
     return { person: id, account };
   }
 
@@ -177,7 +177,7 @@ export class Pairing {
       const change = { action: "person.link", args: { account }, change: linked(account) };
       await changePerson(this.#ports, by, found.person, change);
     }
-    await this.#linked();
+    await this.reread();
     return true;
   }
 
@@ -186,11 +186,12 @@ export class Pairing {
     const account = accountIn(given);
     await addOwnerAccount(this.#ports, by, account);
     await this.#book.change((pages) => without(pages, account));
-    await this.#linked();
+    await this.reread();
     return account;
   }
 
-  async #linked(): Promise<void> {
+  /** Accounts or carried conversations were changed elsewhere in this process: they are in force when it resolves. */
+  async reread(): Promise<void> {
     this.#directory.forget();
     await this.#changed();
   }

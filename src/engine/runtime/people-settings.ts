@@ -19,6 +19,9 @@ export const peopleSettings = (config: Pick<Config, "profiles" | "session" | "ow
   get identityLinks() {
     return config.session.identityLinks;
   },
+  get carried() {
+    return config.session.carried?.keys;
+  },
   get ownerAccounts() {
     return config.owner.accounts;
   },

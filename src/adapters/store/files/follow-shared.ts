@@ -6,6 +6,7 @@
 import { errorText } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Log } from "../../../core/ports/log.ts";
+import { CONVERSATIONS_FACT } from "../../../core/store/change.ts";
 import { allTold } from "../postgres/budgets.ts";
 import { endedBefore, touchedSince } from "../postgres/changes.ts";
 import type { PostgresStore } from "../postgres/open-store.ts";
@@ -161,8 +162,9 @@ class Follower {
 
   async #mirrorPeople(): Promise<void> {
     const revision = await this.#store.rightsRevision();
-    if (revision > 0)
-      this.#replace(PEOPLE_FILE, ".", peopleFile(revision, await this.#store.people({ limit: MAX_COUNT })));
+    if (revision === 0) return;
+    const people = await this.#store.people({ limit: MAX_COUNT });
+    this.#replace(PEOPLE_FILE, ".", peopleFile(revision, people, await this.#store.fact(CONVERSATIONS_FACT)));
   }
 
   async #mirrorStoredFiles(): Promise<void> {

@@ -1,15 +1,15 @@
 /**
- * `people.json`: who is known, with the revision of their rights. A wrong or old file must not give anyone a right back, so
+ * `people.json`: who is known, with the revision of their rights, and which conversations were carried over. A wrong or old file must not give anyone a right back, so
  * it is taken whole or not at all: without it everyone but the owner is a stranger (M6).
  */
 import { z } from "zod";
 import { RookeryError } from "../../../core/errors.ts";
 import { OWNER, type PersonRecord, personRecordSchema } from "../../../core/people/person.ts";
 import { OPEN_APPROVALS } from "../../../core/rights/approval.ts";
-import { RIGHTS_REVISION } from "../../../core/store/change.ts";
+import { CONVERSATIONS_FACT, RIGHTS_REVISION } from "../../../core/store/change.ts";
 import { withdrawAll } from "../sqlite/approvals.ts";
 import type { Database } from "../sqlite/database.ts";
-import { writeFact } from "../sqlite/facts.ts";
+import { readFact, writeFact } from "../sqlite/facts.ts";
 import { clearPeople, firstPeople, rightsRevision, writePerson } from "../sqlite/people.ts";
 import { PEOPLE_FILE } from "./file-format.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
@@ -20,18 +20,25 @@ const fileSchema = z.object({
   version: z.literal(1),
   revision: z.number().int().min(0),
   people: z.array(personRecordSchema),
+  /** Scopes of conversations, and those that were carried over. */
+  conversations: z.record(z.string(), z.unknown()).optional(),
 });
 
-export const peopleFile = (revision: number, people: readonly PersonRecord[]): object => ({
+export const peopleFile = (
+  revision: number,
+  people: readonly PersonRecord[],
+  conversations: string | undefined,
+): object => ({
   version: 1,
   revision,
   people,
+  conversations: conversations === undefined ? undefined : (JSON.parse(conversations) as unknown),
 });
 
 /** The content of the file; undefined if no one was ever recorded. */
 export function peopleIn(db: Database): object | undefined {
   const revision = rightsRevision(db);
-  return revision === 0 ? undefined : peopleFile(revision, firstPeople(db, -1));
+  return revision === 0 ? undefined : peopleFile(revision, firstPeople(db, -1), readFact(db, CONVERSATIONS_FACT));
 }
 
 const WITHDRAWN = "withdrawn: the rights of people were lost";
@@ -54,6 +61,8 @@ function readPeople({ db, files, report, keep }: RestoreContext): number | undef
     if (file.success) {
       for (const person of file.data.people) writePerson(db, person);
       writeFact(db, RIGHTS_REVISION, String(file.data.revision + 1));
+      const { conversations } = file.data;
+      if (conversations) writeFact(db, CONVERSATIONS_FACT, JSON.stringify(conversations));
       return file.data.people.length;
     }
     report({

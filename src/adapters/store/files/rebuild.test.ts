@@ -9,7 +9,7 @@ import type { AgentId, ChangeId, DeliveryId, Ids, RunId, SessionKey } from "../.
 import type { StoredFile } from "../../../core/message/stored-file.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import type { ApprovalId } from "../../../core/rights/approval.ts";
-import type { Op } from "../../../core/store/change.ts";
+import { CONVERSATIONS_FACT, type Op, RIGHTS_REVISION } from "../../../core/store/change.ts";
 import { applyGroup } from "../sqlite/apply-change.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
 import { readerOf } from "../sqlite/reader.ts";
@@ -160,6 +160,23 @@ describe("rebuilding from the plain files", () => {
     const store = readerOf(open());
     expect(await store.personByAccount("telegram:42")).toEqual(person);
     expect(await store.rightsRevision()).toBe(2);
+  });
+
+  test("restores which conversations were carried over to another scope", async () => {
+    const value = JSON.stringify({
+      scope: "per-peer",
+      earlier: [],
+      carried: { "agent:main:dm:ann": "agent:main:telegram:dm:42" },
+    });
+    lived((work) => {
+      work.commit([{ op: "person.put", person }]);
+      work.commit([
+        { op: "fact.put", key: CONVERSATIONS_FACT, value },
+        { op: "fact.put", key: RIGHTS_REVISION, value: "2" },
+      ]);
+    });
+    expect(run()).toMatchObject({ people: 1, problems: [] });
+    expect(await readerOf(open()).fact(CONVERSATIONS_FACT)).toBe(value);
   });
 
   test.each([

@@ -3,7 +3,7 @@
  * table. This file decides which changes may share a batch and how they are sent. A change that is not batchable, or turns
  * out not to be, is applied by `apply_changes`, one after the other.
  */
-import type { Change, Op } from "../../../core/store/change.ts";
+import { type Change, CONVERSATIONS_FACT, type Op } from "../../../core/store/change.ts";
 import { clean } from "./clean-text.ts";
 import { locksOf } from "./locks.ts";
 import type { BatchedChange, Wire } from "./op-form.ts";
@@ -38,6 +38,8 @@ export function isBatchable({ owner, ops }: Change): boolean {
   const named = new Set<string>();
   for (const [index, op] of ops.entries()) {
     if (!formOf(op).batch) return false;
+    // It is in the change log, as a change of people.
+    if (op.op === "fact.put" && op.key === CONVERSATIONS_FACT) return false;
     if (ONCE.has(op.op)) {
       if (!owner || seen.has(op.op)) return false;
       seen.add(op.op);

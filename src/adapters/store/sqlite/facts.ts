@@ -1,5 +1,5 @@
 /** The table `facts`: small durable values by key, such as a connector's offset. */
-import type { Op } from "../../../core/store/change.ts";
+import { CONVERSATIONS_FACT, type Op } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import type { Applying } from "./agent-cache.ts";
 import type { Database } from "./database.ts";
@@ -18,10 +18,11 @@ export function writeFact(db: Database, key: string, value: string): void {
   db.run(PUT, key, value);
 }
 
-export function putFact({ db }: Applying, { key, value, expect }: Extract<Op, { op: "fact.put" }>): undefined {
+export function putFact({ db, touched }: Applying, { key, value, expect }: Extract<Op, { op: "fact.put" }>): undefined {
   if (expect !== undefined && (readFact(db, key) ?? null) !== expect) {
     throw new RefusedChange("conflict", `The fact ${key} has changed.`);
   }
   if (value === null) db.run(REMOVE, key);
   else writeFact(db, key, value);
+  if (key === CONVERSATIONS_FACT) touched.add("people");
 }

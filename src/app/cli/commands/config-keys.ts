@@ -8,6 +8,7 @@ import { printableJson } from "../../../core/printable.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { printResult } from "../print.ts";
+import { scopeWarning } from "../scope-warning.ts";
 
 export const getAction = defineAction({
   summary: "print one value of the configuration, with its default if it is not set",
@@ -49,7 +50,7 @@ export const setAction = defineAction({
     await createHome(paths);
     const before = existsSync(paths.config) ? readFileSync(paths.config, "utf8") : "";
     const text = withValue(before, key.split("."), await json5Of(value));
-    const { errors } = checkConfig({ text, file: paths.config, env });
+    const { config, errors } = checkConfig({ text, file: paths.config, env });
     const [error] = errors;
     if (error) throw new ConfigError(formatNote(error), { hint: "Nothing was changed." });
     const temporary = `${paths.config}.${process.pid}.tmp`;
@@ -58,7 +59,13 @@ export const setAction = defineAction({
     const { START_KEYS } = await import("../../../config/live-keys.ts");
     const needsRestart = Object.keys(START_KEYS).some((one) => key === one || key.startsWith(`${one}.`));
     const done = needsRestart ? "It takes effect at the next start." : "A running engine takes it at once.";
-    return printResult(context, { key, file: paths.config, needsRestart }, `${key} is set in ${paths.config}. ${done}`);
+    const warning =
+      config && key === "session.dmScope" ? await scopeWarning(context, config.session.dmScope) : undefined;
+    return printResult(
+      context,
+      { key, file: paths.config, needsRestart, warning },
+      `${key} is set in ${paths.config}. ${done}${warning === undefined ? "" : `\nwarning: ${warning}`}`,
+    );
   },
 });
 

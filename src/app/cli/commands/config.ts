@@ -10,6 +10,7 @@ import { printableJson } from "../../../core/printable.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { printResult } from "../print.ts";
+import { scopeWarning } from "../scope-warning.ts";
 import { editAction, explainAction, getAction, setAction } from "./config-keys.ts";
 
 const path = defineAction({
@@ -27,10 +28,15 @@ const check = defineAction({
   async run(context) {
     const { paths, env } = context;
     const { inspectConfig } = await import("../../../config/load-config.ts");
-    const { formatNote } = await import("../../../config/parse-config.ts");
-    const { exists, warnings, config, text, ...inspected } = await inspectConfig(paths, env);
+    const { formatNote, notesAt } = await import("../../../config/parse-config.ts");
+    const { exists, config, text, ...inspected } = await inspectConfig(paths, env);
     const errors = config ? await modelErrors(context, config, text) : inspected.errors;
     const ok = errors.length === 0;
+    const leaves = config && ok ? await scopeWarning(context, config.session.dmScope) : undefined;
+    const warnings = [
+      ...inspected.warnings,
+      ...(leaves === undefined ? [] : notesAt(text, paths.config, [{ path: ["session", "dmScope"], message: leaves }])),
+    ];
     const lines = [
       ...errors.map((note) => `error: ${formatNote(note)}`),
       ...warnings.map((note) => `warning: ${formatNote(note)}`),

@@ -9,6 +9,7 @@ import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { relativeTime } from "../relative-time.ts";
 import { historyCommand } from "./history.ts";
+import { carryOverAction } from "./sessions-carry-over.ts";
 
 interface Conversation {
   readonly id: string;
@@ -123,6 +124,7 @@ export const sessionsCommand: Group = {
     search,
     export: writing("write a conversation as a session file into a directory", "export"),
     archive: writing("write a session from its last compaction on, and the whole of it as .bak", "archive"),
+    "carry-over": carryOverAction,
     branch: { ...backAction, summary: "go on from an earlier entry; what came after it stays as a branch" },
   },
   fallback: "list",

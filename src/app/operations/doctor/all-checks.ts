@@ -1,5 +1,6 @@
 /** The checks that need no gateway, in the order of the report. A feature adds its own check here. */
 import type { DoctorCheck } from "./check.ts";
+import { conversationsCheck } from "./checks/conversations.ts";
 import { connectorsCheck, exposureCheck, modelCheck, sandboxCheck } from "./checks/outside.ts";
 import { packagesCheck } from "./checks/packages.ts";
 import { configurationCheck, plainFilesCheck, sharedWorkspaceCheck, storeCheck } from "./checks/store.ts";
@@ -18,6 +19,7 @@ export const CHECKS: readonly DoctorCheck[] = [
   deliveriesCheck,
   schedulesCheck,
   connectorsCheck,
+  conversationsCheck,
   packagesCheck,
   modelCheck,
   budgetsCheck,

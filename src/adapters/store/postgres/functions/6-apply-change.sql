@@ -495,6 +495,7 @@ BEGIN
           ELSE
             DELETE FROM facts WHERE key = p->>'key';
           END IF;
+          IF p->>'key' = 'conversations' THEN v_touched := v_touched || 'people'::text; END IF;
         WHEN 'request.put' THEN
           SELECT digest, reply, keep_until INTO v_run FROM requests WHERE key = p->>'key';
           IF FOUND AND v_run.keep_until > v_at AND v_run.digest <> p->>'digest' THEN

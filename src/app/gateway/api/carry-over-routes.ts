@@ -1,0 +1,63 @@
+/** Conversations that a change of `session.dmScope` leaves behind: list them, carry them over, or leave them. Only the owner decides. */
+import { z } from "zod";
+import { DM_SCOPES } from "../../../core/agent/session-key.ts";
+import { carryOver, carryPlan, carryWarning, leaveBehind } from "../../../engine/people/carry-over.ts";
+import { actorOf, assertOwner } from "../auth/actor.ts";
+import { defineRoute, type Route } from "../routing/route.ts";
+
+/** Of a list for a person: programs carry over without it. */
+const MAX_SHOWN = 500;
+
+const scope = z.enum(DM_SCOPES).optional().describe("The scope to look at. Default: `session.dmScope`");
+
+const planRoute = defineRoute({
+  method: "GET",
+  path: "/api/carry-over",
+  access: "operate",
+  action: "manage.people",
+  tag: "people",
+  summary: "Conversations that a change of session.dmScope leaves behind",
+  query: z.object({ scope }),
+  answers: {
+    status: 200,
+    holds:
+      "`{ scope, earlier, warning, total, conversations }`: the latest first, each `{ agentId, person, from, to, lastHumanAt, stays }`; `stays` says why one cannot be carried over",
+  },
+  async handle({ context, principal, query }) {
+    assertOwner(principal);
+    const config = context.config();
+    const plan = await carryPlan(context.ports, config, query.scope);
+    const warning = carryWarning(plan, plan.scope === config.session.dmScope) ?? null;
+    const { items, ...rest } = plan;
+    return { json: { ...rest, warning, total: items.length, conversations: items.slice(0, MAX_SHOWN) } };
+  },
+});
+
+const carryRoute = defineRoute({
+  method: "POST",
+  path: "/api/carry-over",
+  access: "operate",
+  action: "manage.people",
+  tag: "people",
+  summary: "Carry conversations over into the scope in force, or leave them behind for good",
+  body: z.strictObject({
+    answer: z.enum(["carry", "leave"]).describe("`leave`: nobody is asked again"),
+    scope,
+    replace: z.boolean().optional().describe("Also those whose person has begun a newer conversation"),
+  }),
+  example: { answer: "carry" },
+  answers: { status: 200, holds: "`{ carried }`: how many conversations were carried over" },
+  async handle({ context, principal, surface, body }) {
+    assertOwner(principal);
+    const by = actorOf(principal, surface);
+    if (body.answer === "leave") {
+      await leaveBehind(context.ports, context.config(), by);
+      return { json: { carried: 0 } };
+    }
+    const carried = await carryOver(context.ports, context.config(), body, by);
+    await context.agents.pairing.reread();
+    return { json: { carried: carried.length } };
+  },
+});
+
+export const carryOverRoutes: readonly Route[] = [planRoute, carryRoute];
