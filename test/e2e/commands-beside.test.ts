@@ -45,6 +45,7 @@ const lines = (): readonly Line[] => [
   ["sessions list"],
   ["sessions show", "main"],
   ["sessions search", "main", "nothing"],
+  ["sessions carry-over"],
   ["runs list", "main"],
   ["runs show", "00000000-0000-7000-8000-000000000000"],
   ["runs replay", "00000000-0000-7000-8000-000000000000"],

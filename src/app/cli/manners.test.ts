@@ -136,6 +136,7 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "sessions list": { argv: () => [], isList: true },
   "sessions show": { argv: () => [MAIN] },
   "sessions search": { argv: () => [MAIN, "remind"], isList: true },
+  "sessions carry-over": { argv: () => [] },
   "sessions export": { argv: () => [MAIN, join(home, "exported")] },
   "sessions archive": { argv: () => [MAIN, join(home, "archived")] },
   "sessions branch": { argv: () => [MAIN, "unknown"] },

@@ -292,6 +292,15 @@ const TABLE: Readonly<Record<string, Row>> = {
         Number((await kit.store.audit({ limit: 100 })).some(({ target }) => target === "telegram:9")),
     }),
   },
+  "/api/carry-over": {
+    elsewhere: "same effect again",
+    prepare: async () => ({
+      path: "/api/carry-over",
+      body: { answer: "leave" },
+      effects: async () =>
+        Number((await kit.store.audit({ limit: 100 })).some(({ action }) => action === "conversations.leave")),
+    }),
+  },
   "/api/owner/accounts": {
     elsewhere: "same effect again",
     prepare: async () => ({

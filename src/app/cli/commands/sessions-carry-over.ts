@@ -12,7 +12,7 @@ interface Plan {
   readonly scope: string;
   readonly warning: string | null;
   readonly total: number;
-  readonly conversations: readonly LeftBehind[];
+  readonly items: readonly LeftBehind[];
 }
 
 const WHY: Readonly<Record<StaysBecause, string>> = {
@@ -41,7 +41,7 @@ export const carryOverAction = defineAction({
     if (flags.yes && flags.leave) throw new UsageError("Choose one of --yes and --leave.");
     if (flags.leave) return answer(context, { answer: "leave" }, () => "They stay as they are. Nobody is asked again.");
     const plan = await readPlan(context, to);
-    const offered = plan.conversations.filter(
+    const offered = plan.items.filter(
       ({ stays }) => stays === undefined || (flags.replace && stays === "begun"),
     ).length;
     if (!flags.yes) {
@@ -67,15 +67,15 @@ async function answer(context: CommandContext, body: object, text: (carried: num
   return printResult(context, done, text(done.carried));
 }
 
-function textOf({ warning, conversations, total }: Plan, width: number | undefined): string {
+function textOf({ warning, items, total }: Plan, width: number | undefined): string {
   if (warning === null) return "No conversation is left behind.";
   const now = Date.now();
-  const rows = conversations.map(({ person, from, to, lastHumanAt, stays }) => [
+  const rows = items.map(({ person, from, to, lastHumanAt, stays }) => [
     ...[person ?? "", from, to, relativeTime(lastHumanAt ?? null, now)],
     stays === undefined ? "can be carried over" : WHY[stays],
   ]);
   const table = fitTable(["person", "conversation", "new messages go to", "last message", ""], rows, { width });
-  const more = total > conversations.length ? `\n… and ${total - conversations.length} more` : "";
+  const more = total > items.length ? `\n… and ${total - items.length} more` : "";
   return `${warning}\n\n${table}${more}\n\nRun it with --yes to carry them over, or with --leave to leave them.`;
 }
 

@@ -21,7 +21,7 @@ const planRoute = defineRoute({
   answers: {
     status: 200,
     holds:
-      "`{ scope, earlier, warning, total, conversations }`: the latest first, each `{ agentId, person, from, to, lastHumanAt, stays }`; `stays` says why one cannot be carried over",
+      "`{ items, next, scope, earlier, warning, total }`: the latest 500, each `{ agentId, person, from, to, lastHumanAt, stays }`; `stays` says why one cannot be carried over",
   },
   async handle({ context, principal, query }) {
     assertOwner(principal);
@@ -29,7 +29,7 @@ const planRoute = defineRoute({
     const plan = await carryPlan(context.ports, config, query.scope);
     const warning = carryWarning(plan, plan.scope === config.session.dmScope) ?? null;
     const { items, ...rest } = plan;
-    return { json: { ...rest, warning, total: items.length, conversations: items.slice(0, MAX_SHOWN) } };
+    return { json: { items: items.slice(0, MAX_SHOWN), next: null, ...rest, warning, total: items.length } };
   },
 });
 
