@@ -46,6 +46,7 @@ const lines = (): readonly Line[] => [
   ["sessions show", "main"],
   ["sessions search", "main", "nothing"],
   ["sessions carry-over"],
+  ["sessions carry-over", "--to", "per-peer"],
   ["runs list", "main"],
   ["runs show", "00000000-0000-7000-8000-000000000000"],
   ["runs replay", "00000000-0000-7000-8000-000000000000"],
