@@ -32,6 +32,12 @@ const TABLE: readonly (readonly [what: string, text: string, error: string | und
     'mailbox.webhooks.w.profiles[0]: There is no profile "nobody-has-this". Known: main.',
   ],
   [
+    "a program with the name of a mailbox's webhook",
+    `{ mailbox: { webhooks: { w: { url: "http://h", secret: { env: "S" } } } },
+       connectors: { w: { kind: "webhook", sendUrl: "http://h", webhook: { secret: { env: "S" } } } } }`,
+    "connectors.w: expected another name: mailbox.webhooks has one of this name",
+  ],
+  [
     "a profile of subagents",
     `{ profiles: { work: {} }, subagents: { allowAgents: ["works", "*"] } }`,
     'subagents.allowAgents[0]: There is no profile "works". Did you mean "work"?',

@@ -10,7 +10,7 @@ import { assertZone } from "../core/zoned-time.ts";
 import type { Config } from "./config-schema.ts";
 import { KNOWN_PROVIDERS } from "./known-providers.ts";
 import type { Path } from "./locate.ts";
-import { CONNECTOR_KINDS } from "./sections/connectors.ts";
+import { CONNECTOR_KINDS, kindOfAccount } from "./sections/connectors.ts";
 
 export interface Misnamed {
   readonly path: Path;
@@ -27,6 +27,7 @@ export function misnamed(config: Config): readonly Misnamed[] {
     ...wrong(zoneNames(config), zoneProblem),
     ...wrong(addresses(config), (address) => addressProblem(config, address)),
     ...thinkingLevels(config),
+    ...takenNames(config),
   ];
 }
 
@@ -151,8 +152,16 @@ function addresses({ heartbeat, profiles, hooks }: Config): readonly Found[] {
   ];
 }
 
+/** Programs that are channels and the webhooks of mailboxes share one channel: an address must name one of them. */
+const takenNames = ({ connectors, mailbox }: Config): readonly Misnamed[] =>
+  Object.entries(connectors).flatMap(([name, account]) =>
+    kindOfAccount(name, account) === "webhook" && Object.hasOwn(mailbox.webhooks, name)
+      ? [{ path: ["connectors", name], message: "expected another name: mailbox.webhooks has one of this name" }]
+      : [],
+  );
+
 /** Channels that every engine has. A program may have more, so a channel with a name of its own is not refused here. */
-export const KNOWN_CHANNELS: readonly string[] = ["terminal", "api", "webhook", ...CONNECTOR_KINDS];
+export const KNOWN_CHANNELS: readonly string[] = ["terminal", "api", ...CONNECTOR_KINDS];
 
 function addressProblem({ connectors }: Config, address: string): string | undefined {
   if (address === "last" || address === "none") return undefined;

@@ -1,4 +1,4 @@
-/** `rookery connect telegram`: by flags, with what can be wrong, and as a person does it in a real terminal. */
+/** `rookery connect`: by flags, with what can be wrong, and as a person does it in a real terminal. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 import { FakeTelegram } from "../telegram/fake-telegram.ts";
+import { FakeWhatsapp } from "../whatsapp/fake-whatsapp.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rookery-connect-"));
 let fake: FakeTelegram;
@@ -87,5 +88,89 @@ describe("connect telegram in a terminal", () => {
     await fake.until(() => fake.textsTo(7).some((text) => text.includes("is it you?")), 30_000);
     await fake.until(() => fake.textsTo(66).some((text) => text.includes("I do not know you yet")), 30_000);
     await serving.close();
+  });
+});
+
+describe("connect whatsapp", () => {
+  let graph: FakeWhatsapp;
+  beforeAll(async () => {
+    graph = await new FakeWhatsapp().start();
+  });
+  afterAll(() => graph.close());
+
+  const byFlags = (home: string, token: string, ...flags: readonly string[]) =>
+    runCommand(
+      [
+        ...["connect", "whatsapp", "--home", join(root, home), "--api-root", graph.url],
+        ...["--phone-number-id", graph.number, "--token-env", "TOKEN", "--app-secret-env", "APP", ...flags],
+      ],
+      { env: { TOKEN: token, APP: graph.appSecret } },
+    );
+
+  it("tests the token, adds the number, links the owner and says what to enter at Meta", async () => {
+    const { code, out, err } = await byFlags("number", graph.token, "--owner", "+49 170 1234", "--template", "news");
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("The token is valid: +1 555-000-1111 (Rook)");
+    expect(out).toContain("whatsapp:491701234 is you");
+    expect(out).toContain("/channels/whatsapp");
+    const verifyToken = /Verify token: (\S+)/u.exec(out)?.[1] ?? "";
+    expect(readFileSync(join(root, "number", "whatsapp.verify-token"), "utf8").trim()).toBe(verifyToken);
+    const { config } = await loadConfig(homePaths(join(root, "number")), { TOKEN: graph.token, APP: "x" });
+    expect(config.connectors.whatsapp).toMatchObject({
+      phoneNumberId: graph.number,
+      template: { name: "news", language: "en_US" },
+    });
+  });
+
+  it.each([
+    ["a wrong token", "wrong", ["--owner", "4917012"], "WhatsApp refuses the token or the number"],
+    ["an owner that is no number", "", ["--owner", "ann"], "The owner's number has digits only"],
+    ["no owner and no terminal", "", [], "--owner is missing"],
+  ] as const)("says what is wrong with %s, and changes nothing", async (what, token, flags, expected) => {
+    const { code, err } = await byFlags(`wa ${what}`, token || graph.token, ...flags);
+    expect([code > 0, err]).toEqual([true, expect.stringContaining(expected)]);
+    expect(existsSync(join(root, `wa ${what}`, "rookery.json5"))).toBe(false);
+  });
+
+  it("asks in a terminal, and shows no secret", async () => {
+    const home = join(root, "wa wizard");
+    const args = [MAIN, "connect", "whatsapp", "--home", home, "--api-root", graph.url];
+    const terminal = new TestTerminal({ args, cols: 120 });
+    await terminal.until("Phone number id");
+    terminal.type(`${graph.number}${KEYS.enter}`);
+    await terminal.until("Access token");
+    terminal.type(`${graph.token}${KEYS.enter}`);
+    await terminal.until("App secret");
+    terminal.type(`${graph.appSecret}${KEYS.enter}`);
+    await terminal.until("Your own phone number");
+    terminal.type(`+49 170 1234${KEYS.enter}`);
+    const screen = await terminal.until("Start the engine");
+    expect(await terminal.exited).toBe(0);
+    expect(screen).not.toContain(graph.token);
+    expect(readFileSync(join(home, "rookery.json5"), "utf8")).not.toContain(graph.token);
+    expect(readFileSync(join(home, "whatsapp.token"), "utf8").trim()).toBe(graph.token);
+  });
+});
+
+describe("connect webhook", () => {
+  const byFlags = (home: string, ...flags: readonly string[]) =>
+    runCommand(["connect", "webhook", "--home", join(root, home), ...flags], { env: {} });
+
+  it("makes a secret, adds the entry and says where messages are posted", async () => {
+    const flags = ["--send-url", "http://127.0.0.1:9/answers", "--name", "door", "--owner", "ann"];
+    const { code, out, err } = await byFlags("hook", ...flags);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("/channels/door");
+    expect(out).toContain("webhook:ann is you");
+    const secret = /The secret of both sides: (\S+)/u.exec(out)?.[1];
+    expect(readFileSync(join(root, "hook", "door.secret"), "utf8").trim()).toBe(secret);
+    const { config } = await loadConfig(homePaths(join(root, "hook")), {});
+    expect(config.connectors.door).toMatchObject({ kind: "webhook", sendUrl: "http://127.0.0.1:9/answers" });
+  });
+
+  it("says what is wrong with an address, and changes nothing", async () => {
+    const { code, err } = await byFlags("no hook", "--send-url", "ftp://x");
+    expect([code > 0, err]).toEqual([true, expect.stringContaining('"ftp://x" is not an address.')]);
+    expect(existsSync(join(root, "no hook", "rookery.json5"))).toBe(false);
   });
 });

@@ -52,6 +52,10 @@ it("examples/mailbox.ts hears its agent and acknowledges", async () => {
   expect(await printed(() => import("../../examples/mailbox.ts"))).toBe("to ann: The report is ready.\n0 left\n");
 });
 
+it("examples/webhook.ts is a channel in ten lines", async () => {
+  expect(await printed(() => import("../../examples/webhook.ts"))).toBe("to bob: Sunny in Rome.\n");
+});
+
 it("examples/nightly.ts runs its job and shows the report", async () => {
   const text = await printed(() => import("../../examples/nightly.ts"));
   expect(text).toContain("1 run, and the agent said:\n12 new orders, nothing is stuck.");

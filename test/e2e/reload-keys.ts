@@ -236,6 +236,13 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
         },
         ...{ pollSeconds: 30 + n, webhook: { url: `https://w${n}.example.org`, secret: { env: `K${n}` } } },
         ...{ rich: n === 0 ? "auto" : "off", drafts: n === 0, reactions: n === 0, maxFileMb: 20 + n },
+        ...{
+          sendUrl: `https://s${n}.example.org`,
+          phoneNumberId: `12${n}`,
+          appSecret: { env: `K${n}` },
+          readMarks: n === 0,
+        },
+        template: { name: `t${n}`, language: `en_${n}` },
         groups: { activation: n === 0 ? "mention" : "always", history: 30 + n },
       },
     },

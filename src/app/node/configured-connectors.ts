@@ -12,6 +12,10 @@ import type { ConnectorKindDefinition } from "../../adapters/connectors/accounts
 import { loadPackage } from "../../adapters/connectors/packages/load-package.ts";
 import type { OptionalPackage } from "../../adapters/connectors/packages/optional-package.ts";
 import { TELEGRAM } from "../../adapters/connectors/telegram/telegram-kind.ts";
+import { bothWebhooks } from "../../adapters/connectors/webhook/both-webhooks.ts";
+import { WEBHOOK_CHANNEL } from "../../adapters/connectors/webhook/webhook-connector.ts";
+import { WEBHOOK } from "../../adapters/connectors/webhook/webhook-kind.ts";
+import { WHATSAPP } from "../../adapters/connectors/whatsapp/whatsapp-kind.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { Secret } from "../../config/secret.ts";
@@ -22,13 +26,18 @@ import {
   type ConnectorKind,
   kindOfAccount,
 } from "../../config/sections/connectors.ts";
+import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Store } from "../../core/store/store.ts";
 
-const KINDS: Readonly<Record<ConnectorKind, ConnectorKindDefinition>> = { telegram: TELEGRAM };
+const KINDS: Readonly<Record<ConnectorKind, ConnectorKindDefinition>> = {
+  telegram: TELEGRAM,
+  whatsapp: WHATSAPP,
+  webhook: WEBHOOK,
+};
 
 export interface ConfiguredDeps {
   /** The live view. */
@@ -53,12 +62,22 @@ export interface ConfiguredConnectors {
 export function configuredConnectors(deps: ConfiguredDeps): ConfiguredConnectors {
   const { connectors, ports, once, starts } = deps;
   const channels = new Map<ConnectorKind, AccountsConnector>();
+  // Every node has the one to the addresses of mailboxes.
+  const mailboxes = connectors.get(WEBHOOK_CHANNEL);
+  const isMailbox = ({ accountId }: DeliveryContext): boolean =>
+    accountId !== undefined && Object.hasOwn(deps.config.mailbox.webhooks, accountId);
+  const put = (kind: ConnectorKind, channel: AccountsConnector | undefined): void => {
+    const beside = kind === WEBHOOK_CHANNEL ? mailboxes : undefined;
+    const one = channel && beside ? bothWebhooks(channel, beside, isMailbox) : (channel ?? beside);
+    if (one) connectors.set(kind, one);
+    else connectors.delete(kind);
+  };
   const replace = async (hostOf?: (connector: Connector) => ConnectorHost): Promise<void> => {
     for (const kind of CONNECTOR_KINDS) {
       const accounts = accountsOf(deps, kind);
       let channel = channels.get(kind);
       if (!channel && accounts.length === 0) continue;
-      if (!channel && connectors.has(kind)) {
+      if (!channel && connectors.has(kind) && connectors.get(kind) !== mailboxes) {
         ports.log.warn("a connector of the program has the name of a channel in the configuration, which is not used", {
           kind,
         });
@@ -69,35 +88,40 @@ export function configuredConnectors(deps: ConfiguredDeps): ConfiguredConnectors
       await channel.replace(accounts);
       if (accounts.length === 0) {
         channels.delete(kind);
-        connectors.delete(kind);
+        put(kind, undefined);
         await channel.stop();
         continue;
       }
       channels.set(kind, channel);
-      connectors.set(kind, channel);
+      put(kind, channel);
       if (isNew && hostOf) await channel.start(hostOf(channel));
     }
   };
   return { add: () => replace(), follow: (hostOf) => replace(hostOf) };
 }
 
-function accountsOf({ config, home, env, ports }: ConfiguredDeps, kind: ConnectorKind): readonly ChannelAccount[] {
+function accountsOf(deps: ConfiguredDeps, kind: ConnectorKind): readonly ChannelAccount[] {
+  const { config, home, env, ports } = deps;
+  const siblings = () => entriesOf(config, kind);
   const reveal = (secret: Secret): string => secret.reveal(secretDeps(home, env));
   const load = (one: OptionalPackage) => loadPackage(one, { home, env });
-  return Object.entries(config.connectors).flatMap(([name, live]): readonly ChannelAccount[] => {
-    const settings = plain(live) as ConnectorAccount;
-    if (kindOfAccount(name, settings) !== kind || !settings.enabled) return [];
-    const accountId = accountIdOf(name, kind);
+  return entriesOf(config, kind).map(({ name, accountId, settings }): ChannelAccount => {
     const webhookUrl = settings.webhook && webhookUrlOf(name, settings.webhook.url ?? config.gateway.publicUrl);
-    return [
-      {
-        ...{ name, accountId, groupActivation: settings.groups.activation },
-        fingerprint: fingerprintOf({ ...settings, webhookUrl } as ConnectorAccount, reveal),
-        open: () => KINDS[kind].open({ name, accountId, settings, webhookUrl, reveal, load, ports }),
-      },
-    ];
+    return {
+      ...{ name, accountId, groupActivation: settings.groups.activation },
+      fingerprint: fingerprintOf({ ...settings, webhookUrl } as ConnectorAccount, reveal),
+      open: () => KINDS[kind].open({ name, accountId, settings, webhookUrl, siblings, reveal, load, ports }),
+    };
   });
 }
+
+/** The enabled entries of a kind, as the configuration is now. */
+const entriesOf = ({ connectors }: Pick<Config, "connectors">, kind: ConnectorKind) =>
+  Object.entries(connectors).flatMap(([name, live]) => {
+    const settings = plain(live) as ConnectorAccount;
+    const isOn = kindOfAccount(name, settings) === kind && settings.enabled;
+    return isOn ? [{ name, accountId: accountIdOf(name, kind), settings }] : [];
+  });
 
 /** The optional package that a kind of connector needs. */
 export const packageOf = (kind: ConnectorKind): OptionalPackage | undefined => KINDS[kind].needs;

@@ -1,9 +1,9 @@
 /** The accounts on channels: bots and other accounts that the engine starts, each under a name that the person chooses. */
-import type { z } from "zod";
+import { z } from "zod";
 import { secretSchema } from "../secret.ts";
-import { flag, httpUrl, named, oneOf, section, wholeNumber } from "../values.ts";
+import { flag, httpUrl, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
-export const CONNECTOR_KINDS = ["telegram"] as const;
+export const CONNECTOR_KINDS = ["telegram", "whatsapp", "webhook"] as const;
 export type ConnectorKind = (typeof CONNECTOR_KINDS)[number];
 
 export const connectorDefaults = {
@@ -12,9 +12,12 @@ export const connectorDefaults = {
   rich: "auto",
   drafts: true,
   reactions: true,
+  readMarks: true,
   groups: { activation: "mention", history: 30 },
   maxFileMb: 20,
 } as const;
+
+const PHONE_NUMBER_ID = "expected the id of a phone number, which has only digits";
 
 const accountSchema = section({
   /** Absent: the name of the entry. */
@@ -27,6 +30,14 @@ const accountSchema = section({
     url: httpUrl().optional(),
     secret: secretSchema,
   }).optional(),
+  sendUrl: httpUrl().optional(),
+  phoneNumberId: z
+    .string({ error: PHONE_NUMBER_ID })
+    .regex(/^\d{1,32}$/u, PHONE_NUMBER_ID)
+    .optional(),
+  appSecret: secretSchema.optional(),
+  template: section({ name: text("the name of a template"), language: text("a language, such as en_US") }).optional(),
+  readMarks: flag().default(connectorDefaults.readMarks),
   rich: oneOf(["auto", "off"]).default(connectorDefaults.rich),
   drafts: flag().default(connectorDefaults.drafts),
   reactions: flag().default(connectorDefaults.reactions),
@@ -46,19 +57,31 @@ export const kindOfAccount = (name: string, { kind }: Pick<ConnectorAccount, "ki
 export const accountIdOf = (name: string, kind: ConnectorKind): string | undefined =>
   name === kind ? undefined : name;
 
+/** What an account of each kind cannot do without. */
+const REQUIRED: Readonly<Record<ConnectorKind, readonly (keyof typeof EXPECTED)[]>> = {
+  telegram: ["token"],
+  whatsapp: ["token", "phoneNumberId", "appSecret", "webhook"],
+  webhook: ["sendUrl", "webhook"],
+};
+
+const EXPECTED = {
+  token: 'expected a secret: { env: "NAME" } or { file: "path" }',
+  appSecret: 'expected a secret: { env: "NAME" } or { file: "path" }',
+  phoneNumberId: PHONE_NUMBER_ID,
+  sendUrl: "expected the address that gets the answers",
+  webhook: 'expected { secret: { env: "NAME" } }',
+} as const;
+
 const KIND = `expected a kind (${CONNECTOR_KINDS.map((kind) => `"${kind}"`).join(", ")}), or the kind as the name`;
 
 export const connectorsSchema = named(accountSchema)
   .superRefine((accounts, context) => {
     for (const [name, account] of Object.entries(accounts)) {
-      if (kindOfAccount(name, account) === undefined) {
-        context.addIssue({ code: "custom", path: [name, "kind"], message: KIND });
-      } else if (account.token === undefined) {
-        context.addIssue({
-          code: "custom",
-          path: [name, "token"],
-          message: 'expected a secret: { env: "NAME" } or { file: "path" }',
-        });
+      const kind = kindOfAccount(name, account);
+      if (kind === undefined) context.addIssue({ code: "custom", path: [name, "kind"], message: KIND });
+      for (const key of kind === undefined ? [] : REQUIRED[kind]) {
+        if (account[key] !== undefined) continue;
+        context.addIssue({ code: "custom", path: [name, key], message: EXPECTED[key] });
       }
       if (name === "default") {
         context.addIssue({

@@ -87,6 +87,18 @@ export interface PressResult {
   readonly buttons?: readonly Button[];
 }
 
+/**
+ * What a channel says about a delivery after the send has ended. `arrived`: it has it. `failed`: it did not bring it to the person; the agent
+ * reads the reason. `again`: the same, and the connector can send it in another way.
+ */
+export interface DeliveryReceipt {
+  readonly deliveryId: DeliveryId;
+  readonly status: "arrived" | "failed" | "again";
+  readonly reason?: string;
+  /** As the channel calls the message. */
+  readonly receipt?: string;
+}
+
 /** What a connector may call. Both calls are durable when they resolve. After a rejection the connector must not acknowledge. */
 export interface ConnectorHost {
   accept(message: IncomingMessage): Promise<Accepted>;
@@ -101,6 +113,8 @@ export interface ConnectorHost {
   press?(press: PressedButton): Promise<PressResult>;
   /** Records something that needs no answer, such as a reaction. Durable when it resolves. */
   note?(message: IncomingMessage): Promise<Accepted>;
+  /** The channel says later how a delivery ended. Durable when it resolves. */
+  receipt?(receipt: DeliveryReceipt): Promise<void>;
   /** Whether this group wants to be answered without being addressed; undefined: as the account says. */
   groupActivation?(conversation: Conversation): Promise<"mention" | "always" | undefined>;
   /** Absent: this engine stores no files. */
@@ -122,11 +136,11 @@ export interface OutgoingDelivery {
 
 /**
  * How one send ended. `sent`: the channel has it. `refused`: it will never accept it (bad recipient, blocked). `retry`: it does
- * not have it, try again. `unknown`: it may have it (a timeout after sending).
+ * not have it, try again. `unknown`: it may have it (a timeout after sending). `tell`: the agent reads the reason.
  */
 export type SendResult =
   | { readonly status: "sent"; readonly receipt?: string }
-  | { readonly status: "refused"; readonly reason: string }
+  | { readonly status: "refused"; readonly reason: string; readonly tell?: true }
   | { readonly status: "retry"; readonly reason: string; readonly afterMs?: number }
   | { readonly status: "unknown"; readonly reason: string };
 

@@ -36,7 +36,7 @@ import { ActorRegistry } from "./actor/actor-registry.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import { type Answer, Answers, type Waiting } from "./answers.ts";
 import { answerCommand, type CommandHost } from "./command-context.ts";
-import { type Conversations, hostFor } from "./connector-host.ts";
+import { type Conversations, type HostOptions, hostFor } from "./connector-host.ts";
 import { Deliveries } from "./deliveries.ts";
 import { type ConversationName, type DescribedConversation, describeConversation } from "./describe-conversation.ts";
 import { diagnose } from "./diagnose.ts";
@@ -192,7 +192,8 @@ export class AgentSystem {
   ): ConnectorHost {
     const personOf = async (channel: string, userId: string) => (await this.directory.recent()).sender(channel, userId);
     const [conversations, pairing] = [this.#conversations, this.pairing];
-    return hostFor(connector, post, withFields(this.#options, { conversations, pairing, personOf }));
+    const receipt: HostOptions["receipt"] = (channel, one) => this.deliveries.receipt(channel, one);
+    return hostFor(connector, post, withFields(this.#options, { conversations, pairing, personOf, receipt }));
   }
 
   readonly #conversations: Conversations = {

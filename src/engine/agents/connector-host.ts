@@ -14,6 +14,7 @@ import type {
   Connector,
   ConnectorFiles,
   ConnectorHost,
+  DeliveryReceipt,
   IncomingCommand,
   PressedButton,
   PressResult,
@@ -47,6 +48,8 @@ export interface HostOptions {
   readonly personOf?: (connector: string, userId: string) => Promise<PersonId>;
   /** What a conversation's agent is and does now. Absent: nothing is known of it. */
   readonly conversations?: Conversations;
+  /** Takes what the channel says about a delivery later. Absent: it is not used. */
+  readonly receipt?: (channel: string, receipt: DeliveryReceipt) => Promise<void>;
   /** Who may write. Absent: everyone. */
   readonly pairing?: Pick<Pairing, "entry">;
 }
@@ -123,6 +126,7 @@ export function hostFor(
       if (refused || !options.conversations) return { say: "You are not known here.", done: false };
       return options.conversations.press(button);
     },
+    receipt: async (receipt) => options.receipt?.(connector.name, receipt),
     async groupActivation(conversation) {
       return (await options.conversations?.agentAt(addressOf(conversation)))?.state.groupActivation;
     },

@@ -5,12 +5,15 @@
 import { type Delivery, type DeliveryContext, targetKey, type WaitingState } from "../../core/delivery/delivery.ts";
 import { OWNER_MAILBOX } from "../../core/delivery/route.ts";
 import type { DeliveryId } from "../../core/ids.ts";
+import type { DeliveryReceipt } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import type { Posted } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
 import type { Emit } from "../engine-event.ts";
 import { type ByPerson, dropDelivery, editDelivery, listDeliveries, retryDelivery } from "../outbox/dead-letters.ts";
 import { Mailboxes } from "../outbox/mailboxes.ts";
 import type { OutboxPorts } from "../outbox/outbox.ts";
+import { takeReceipt } from "../outbox/take-receipt.ts";
 import { DEFAULT_WAITING, type WaitingOptions, WaitingSweep } from "../outbox/waiting-sweep.ts";
 import { OWNER_READS, type People } from "../runtime/people.ts";
 
@@ -34,6 +37,7 @@ export class Deliveries {
   readonly #emit: Emit;
   readonly #sweep: WaitingSweep;
   readonly #shared: boolean;
+  readonly #host: Pick<DeliveriesHost, "claimFor"> & Required<Pick<OutboxPorts, "posted">>;
   #ownerReads: Promise<void> | undefined;
 
   constructor(ports: DeliveryPorts, host: DeliveriesHost) {
@@ -41,9 +45,10 @@ export class Deliveries {
     this.#ports = ports;
     this.#emit = emit;
     this.#shared = shared;
-    const posted: OutboxPorts["posted"] = (messages) => {
+    const posted = (messages: readonly Posted[]): void => {
       for (const one of messages) emit({ type: "posted", posted: one });
     };
+    this.#host = { claimFor, posted };
     const common = { ...ports, opsOnDelivered, claimFor, posted };
     this.#sweep = new WaitingSweep(
       {
@@ -110,6 +115,13 @@ export class Deliveries {
   /** Ends a delivery that waits as failed. The outbox takes up the next delivery to the same target at once (M17). */
   async drop(id: DeliveryId, person?: ByPerson): Promise<Delivery> {
     return this.#moved(await dropDelivery(this.#ports, id, person));
+  }
+
+  /** A channel says how a delivery ended. Durable when it resolves. */
+  receipt(channel: string, receipt: DeliveryReceipt): Promise<void> {
+    const { claimFor, posted } = this.#host;
+    const moved = (delivery: Delivery): void => void this.#moved(delivery);
+    return takeReceipt({ ports: this.#ports, channel, claimFor: claimFor(), posted, moved }, receipt);
   }
 
   #moved(delivery: Delivery): Delivery {

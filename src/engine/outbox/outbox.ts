@@ -21,6 +21,7 @@ import { backoffMs } from "./backoff.ts";
 import { mayBeSentByOther } from "./other-sender.ts";
 import { commitUntilKnown, type DeliveryMove, lookUp, moveChange, send } from "./send-delivery.ts";
 import { type LookupAnswer, NO_CHANNEL_WAIT_MS, settleUnknown } from "./settle-unknown.ts";
+import { notDeliveredOp } from "./take-receipt.ts";
 import { type Target, TargetQueue, type Turn } from "./target-queue.ts";
 
 export interface OutboxPorts extends Pick<Ports, "clock" | "ids" | "store" | "log" | "connectors"> {
@@ -222,7 +223,12 @@ export class Outbox {
       case "sent":
         return this.#end(target, delivery, { to: "sent", receipt: result.receipt });
       case "refused":
-        return this.#end(target, delivery, { to: "failed", reason: result.reason });
+        return this.#end(
+          target,
+          delivery,
+          { to: "failed", reason: result.reason },
+          result.tell ? [notDeliveredOp(delivery, result.reason, this.#ports.clock.now())] : [],
+        );
       case "retry":
         target.waited = delivery.id;
         return this.#retry(delivery, result.reason, result.afterMs);
@@ -273,8 +279,13 @@ export class Outbox {
     return { next: "wait", ms: wait };
   }
 
-  async #end(target: Target, delivery: Delivery, move: Pick<DeliveryMove, "to" | "reason" | "receipt">): Promise<Turn> {
-    const also = delivery.payload.slot ? await this.#opsOnDelivered(delivery, move) : [];
+  async #end(
+    target: Target,
+    delivery: Delivery,
+    move: Pick<DeliveryMove, "to" | "reason" | "receipt">,
+    more: readonly Op[] = [],
+  ): Promise<Turn> {
+    const also = [...more, ...(delivery.payload.slot ? await this.#opsOnDelivered(delivery, move) : [])];
     if (!(await this.#move(delivery, move, also))) return { next: "wait", ms: REFUSED_WAIT_MS };
     // Nothing else can wait for this target if all its deliveries came from this process and this was the only one.
     return { next: this.#options.alone && !target.isRead ? "nothing" : "turn" };

@@ -15,6 +15,8 @@ export interface AccountToOpen {
   readonly settings: ConnectorAccount;
   /** Where its platform calls the gateway: the public address and the account's path. Undefined if no public address is known. */
   readonly webhookUrl?: string;
+  /** All accounts of this kind now, also this one: a platform may call one of them for all. */
+  siblings?(): readonly Pick<AccountToOpen, "name" | "accountId" | "settings">[];
   /** Throws a `ConfigError` if the secret is missing. */
   reveal(secret: Secret): string;
   /** Loads an optional package of the home. Rejects with how to install it. */

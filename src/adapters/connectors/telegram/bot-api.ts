@@ -3,18 +3,10 @@
  * request never left this machine), or unknown (it may have arrived). Never throws, and no outcome contains the token.
  */
 import { Api, GrammyError, HttpError, type RawApi } from "grammy";
+import { type ChannelCall, type ChannelRefusal, neverLeft } from "../chat/channel-call.ts";
 
-export type BotCall<T> =
-  | { readonly status: "ok"; readonly result: T }
-  | {
-      readonly status: "refused";
-      readonly code: number;
-      readonly reason: string;
-      readonly retryAfterMs?: number;
-      readonly migrateTo?: string;
-    }
-  | { readonly status: "not-sent"; readonly reason: string }
-  | { readonly status: "unknown"; readonly reason: string };
+/** `migrateTo`: the new id of a group that has moved. */
+export type BotCall<T> = Exclude<ChannelCall<T>, ChannelRefusal> | (ChannelRefusal & { readonly migrateTo?: string });
 
 type Method = keyof RawApi;
 type Args<M extends Method> = Parameters<RawApi[M]>[0];
@@ -56,9 +48,6 @@ export function openBotApi({ token, apiRoot, timeoutSeconds }: BotApiOptions): B
   };
 }
 
-/** The connection was never made, so the server cannot have the request. */
-const NEVER_LEFT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
-
 function failureOf(error: unknown, clean: (text: string) => string): Exclude<BotCall<never>, { status: "ok" }> {
   if (error instanceof GrammyError) {
     const { error_code: code, description, parameters } = error;
@@ -79,5 +68,5 @@ function failureOf(error: unknown, clean: (text: string) => string): Exclude<Bot
   const reason = clean(
     [code, typeof cause?.message === "string" ? cause.message : String(error)].filter(Boolean).join(": "),
   );
-  return { status: NEVER_LEFT.has(code) ? "not-sent" : "unknown", reason };
+  return { status: neverLeft(code) ? "not-sent" : "unknown", reason };
 }

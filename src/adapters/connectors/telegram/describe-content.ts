@@ -1,14 +1,6 @@
 /** What a message of Telegram says, as text: its own text or caption, and a line for all that is not text. Nothing is left out silently. */
 import type { Message } from "grammy/types";
-
-/** A file of a message, as the channel names it. It is fetched after the message is read. */
-export interface RemoteFile {
-  readonly fileId: string;
-  readonly name: string;
-  readonly mimeType?: string;
-  readonly size?: number;
-  readonly what: string;
-}
+import type { RemoteFile } from "../chat/chat-message.ts";
 
 export interface Content {
   readonly text: string;
@@ -101,7 +93,3 @@ function unknownNote(message: Message): string {
   const kind = Object.keys(message).find((key) => !COMMON.has(key));
   return `[a message that cannot be shown here${kind === undefined ? "" : `: ${kind.replaceAll("_", " ").slice(0, 60)}`}]`;
 }
-
-/** How a file that was not fetched is named in the text. */
-export const missingFileNote = ({ what, name }: RemoteFile, why: string): string =>
-  `[${what} "${line(name)}" was not fetched: ${why}]`;

@@ -4,8 +4,9 @@
  */
 import type { Clock } from "../../../core/ports/clock.ts";
 import { sleep } from "../../../core/ports/clock.ts";
+import { type EventWork, handledOrSkipped } from "../chat/event-work.ts";
 import type { BotApi } from "./bot-api.ts";
-import { handledOrSkipped, idOf, orderOf, type UpdateWork } from "./update-work.ts";
+import { idOf, orderOf } from "./update-id.ts";
 
 /** What the bot is told. Reactions come only if they are named. */
 export const ALLOWED_UPDATES = [
@@ -18,7 +19,9 @@ export const ALLOWED_UPDATES = [
   "stopped_message_generation",
 ] as const;
 
-export interface PollDeps extends UpdateWork {
+export interface PollDeps extends EventWork {
+  /** Durable when it resolves. May reject; the update comes again unless its content is refused. */
+  handle(update: unknown): Promise<void>;
   readonly api: BotApi;
   readonly clock: Clock;
   readonly timeoutSeconds: number;
@@ -76,7 +79,7 @@ async function handleAll(
   await Promise.all(
     [...byOrder.values()].map(async (ofOne) => {
       for (const update of ofOne) {
-        if (await handledOrSkipped(deps, update, tries)) continue;
+        if (await handledOrSkipped(deps, idOf(update) ?? 0, () => deps.handle(update), tries)) continue;
         failed.push(idOf(update) ?? Number.POSITIVE_INFINITY);
         return;
       }

@@ -3,45 +3,20 @@
  * form is `ignored` with a reason, never an error: one update must not stop the others (L14).
  */
 import type { Chat, Message, MessageEntity, Update, User } from "grammy/types";
-import { contentOf, type RemoteFile } from "./describe-content.ts";
+import { type ChatMessage, type ChatReaction, oneLine } from "../chat/chat-message.ts";
+import { contentOf } from "./describe-content.ts";
 
 export interface Bot {
   readonly id: number;
   readonly username: string;
 }
 
-/** A message of a person. */
-export interface ReadMessage {
+/** A message of a person. The revision of an edited one is the number of its update: two edits in one second have the same time. */
+export interface ReadMessage extends ChatMessage {
   readonly kind: "message";
   readonly updateId: number;
-  readonly chatId: string;
-  readonly chatTitle?: string;
-  readonly isGroup: boolean;
   readonly isChannel: boolean;
   readonly threadId?: number;
-  /** The name of the topic, if the server says it. */
-  readonly topic?: string;
-  readonly userId: string;
-  readonly userName: string;
-  readonly messageId: string;
-  /** Of an edited message: the number of its update. Two edits in one second have the same time. */
-  readonly revision?: number;
-  /** In seconds. */
-  readonly editedAt?: number;
-  readonly sentAt: number;
-  readonly text: string;
-  readonly files: readonly RemoteFile[];
-  readonly album?: string;
-  readonly replyTo?: {
-    readonly messageId: string;
-    readonly userId?: string;
-    readonly userName: string;
-    readonly text: string;
-    readonly isOurs: boolean;
-  };
-  readonly forwarded?: string;
-  /** Whether it speaks to the bot: it names it, answers it, or is a command for it. */
-  readonly addressed: boolean;
 }
 
 export interface ReadPress {
@@ -66,16 +41,9 @@ export interface ReadStop {
   readonly draftId: number;
 }
 
-export interface ReadReaction {
+export interface ReadReaction extends ChatReaction {
   readonly kind: "reaction";
   readonly updateId: number;
-  readonly chatId: string;
-  readonly isGroup: boolean;
-  readonly userId: string;
-  readonly userName: string;
-  readonly messageId: string;
-  readonly emoji: string;
-  readonly sentAt: number;
 }
 
 export type ReadUpdate =
@@ -86,7 +54,6 @@ export type ReadUpdate =
   | { readonly kind: "ignored"; readonly updateId?: number; readonly reason: string };
 
 const MAX_QUOTE = 1_000;
-const MAX_NAME = 128;
 
 export function readUpdate(update: unknown, bot: Bot): ReadUpdate {
   if (typeof update !== "object" || update === null) return { kind: "ignored", reason: "not an object" };
@@ -146,8 +113,7 @@ function readMessage(message: Message, updateId: number, bot: Bot): ReadUpdate {
     userName: sender.name,
     messageId: String(messageId),
     revision: editedAt === undefined ? undefined : updateId,
-    editedAt,
-    sentAt: date * 1_000,
+    sentAt: (editedAt ?? date) * 1_000,
     text,
     files,
     album: typeof message.media_group_id === "string" ? message.media_group_id.slice(0, 64) : undefined,
@@ -174,8 +140,6 @@ function placeOf(chat: Chat, message: Pick<Message, "message_thread_id" | "is_to
 const isTime = (value: unknown): value is number => isId(value) && value >= 0 && value < 1e11;
 const isId = (value: unknown): value is number => Number.isSafeInteger(value);
 
-const oneLine = (text: unknown): string =>
-  (typeof text === "string" ? text : "").replaceAll(/\s+/gu, " ").trim().slice(0, MAX_NAME);
 const nameOf = (user: User): string =>
   oneLine([user.first_name, user.last_name].filter(Boolean).join(" ")) || oneLine(user.username) || String(user.id);
 const titleOf = (chat: Chat): string =>
@@ -294,6 +258,7 @@ function readReaction(reaction: NonNullable<Update["message_reaction"]>, updateI
     userId: String(user.id),
     userName: nameOf(user),
     messageId: String(messageId),
+    reactionId: String(updateId),
     emoji: added.join(" ").slice(0, 40),
     sentAt: date * 1_000,
   };

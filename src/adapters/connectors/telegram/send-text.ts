@@ -5,9 +5,9 @@
 import type { InlineKeyboardMarkup, ReactionTypeEmoji, ReplyParameters } from "grammy/types";
 import type { Button, Payload } from "../../../core/delivery/delivery.ts";
 import type { ConnectorFiles, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
+import type { SendRates } from "../chat/send-rates.ts";
 import type { BotApi, BotCall } from "./bot-api.ts";
 import { sendFile } from "./send-file.ts";
-import type { SendRates } from "./send-rates.ts";
 import { toTelegramHtml } from "./telegram-html.ts";
 import { toRichMessage } from "./telegram-rich.ts";
 

@@ -7,8 +7,8 @@ import type { Ids } from "../../../core/ids.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { submit } from "../../../engine/commit/submit.ts";
+import type { SendRates } from "../chat/send-rates.ts";
 import type { BotApi } from "./bot-api.ts";
-import type { SendRates } from "./send-rates.ts";
 
 /** A run that ends sooner shows nothing but typing. */
 const FIRST_MS = 4_000;

@@ -7,17 +7,18 @@ import { ChannelUnavailableError, ConfigError } from "../../../core/errors.ts";
 import type { Connector, ConnectorHost } from "../../../core/ports/connector.ts";
 import { chatCommands } from "../../../engine/commands/chat-commands.ts";
 import type { AccountToOpen } from "../accounts/connector-kind.ts";
+import { downloadUrl } from "../chat/fetch-files.ts";
+import { groupWindow } from "../chat/group-window.ts";
+import { type RateLimits, sendRates } from "../chat/send-rates.ts";
+import { type TakeIn, takeMessage, takeReaction } from "../chat/take-in.ts";
 import { type BotApi, DEFAULT_API_ROOT, openBotApi } from "./bot-api.ts";
 import { type ChatView, draftIdOf, openView } from "./draft-view.ts";
-import { groupWindow } from "./group-window.ts";
 import { pollUpdates } from "./poll-updates.ts";
 import { type Bot, readUpdate } from "./read-update.ts";
 import { receiveUpdates } from "./receive-updates.ts";
-import { sendRates } from "./send-rates.ts";
 import { type Sender, sendText } from "./send-text.ts";
 import { statusMessages } from "./status-messages.ts";
-import { type TakeIn, takeMessage, takeReaction, takeStop } from "./take-in.ts";
-import { takePress } from "./take-press.ts";
+import { takePress, takeStop } from "./take-press.ts";
 import { TELEGRAM, TELEGRAM_CHANNEL } from "./telegram-kind.ts";
 import { setWebhook, type Webhook, watchWebhook } from "./watch-webhook.ts";
 
@@ -27,6 +28,12 @@ export interface TelegramOptions extends Omit<AccountToOpen, "load"> {
   readonly webhook?: Webhook;
 }
 
+const RATES: RateLimits = {
+  ...{ perChatMs: 1_050, groupPerMinute: 19, perSecond: 22 },
+  isGroup: (chat) => chat.startsWith("-"),
+};
+/** What a client sends when a person opens the chat of the bot. A code may follow it. */
+const OPENING = /^\/start(?:@\w{1,64})?(?:\s|$)/iu;
 /** Longer than the longest poll. */
 const CALL_SECONDS = 75;
 const ACCEPTED_REACTION = "👀";
@@ -37,7 +44,7 @@ export function telegramConnector(options: TelegramOptions): Connector {
   const { name, accountId, settings, token, webhook, ports } = options;
   const { clock, log } = ports;
   const api = openBotApi({ token, apiRoot: settings.apiRoot ?? DEFAULT_API_ROOT, timeoutSeconds: CALL_SECONDS });
-  const rates = sendRates(clock);
+  const rates = sendRates(clock, RATES);
   const warn: Sender["warn"] = (message, fields) => log.warn(message, { account: name, ...fields });
   const sender: Sender = { api, rates, rich: settings.rich, warn };
   const stop = new AbortController();
@@ -50,8 +57,9 @@ export function telegramConnector(options: TelegramOptions): Connector {
   let lagMs: number | undefined;
   let bot: Bot | undefined;
 
-  const handle = async (takeIn: TakeIn, update: unknown): Promise<void> => {
-    const read = readUpdate(update, takeIn.bot);
+  const handle = async (host: ConnectorHost, by: Bot, update: unknown): Promise<void> => {
+    const takeIn = takeInFor(host, by);
+    const read = readUpdate(update, by);
     switch (read.kind) {
       case "message": {
         const accepted = await takeMessage(takeIn, read);
@@ -89,8 +97,19 @@ export function telegramConnector(options: TelegramOptions): Connector {
   };
   const window = groupWindow(settings.groups.history);
   const takeInFor = (host: ConnectorHost, by: Bot): TakeIn => ({
-    ...{ host, bot: by, accountId, activation: settings.groups.activation, window },
-    fetching: { api, files: host.files, maxBytes: settings.maxFileMb * 1_000_000 },
+    ...{ channel: TELEGRAM_CHANNEL, host, accountId, activation: settings.groups.activation, window },
+    self: { userId: String(by.id), names: [by.username] },
+    fetching: {
+      ...{ files: host.files, maxBytes: settings.maxFileMb * 1_000_000 },
+      download: async ({ fileId }, limit) => {
+        const found = await api.call("getFile", { file_id: fileId });
+        if (found.status === "refused") return { refused: found.reason };
+        const path = found.status === "ok" ? found.result.file_path : undefined;
+        if (path === undefined) throw new TypeError("the server did not say where it is");
+        return downloadUrl(api.fileUrl(path), limit);
+      },
+    },
+    opening: OPENING,
   });
   const work = { log, account: name, onProblem: failed };
   let known: Promise<Bot> | undefined;
@@ -117,15 +136,13 @@ export function telegramConnector(options: TelegramOptions): Connector {
       void statuses.tidy();
       bot = signedIn;
       log.info("a bot of Telegram is connected", { account: name, bot: bot.username });
-      const takeIn = takeInFor(host, bot);
       const watching = { api, clock, onProblem: failed, onAnswer: worked };
-      const handleHere = (update: unknown): Promise<void> => handle(takeIn, update);
+      const handleHere = (update: unknown): Promise<void> => handle(host, signedIn, update);
       polling = webhook
         ? watchWebhook(watching, webhook, stop.signal)
         : pollUpdates({ ...work, ...watching, handle: handleHere, timeoutSeconds: settings.pollSeconds }, stop.signal);
     },
-    receive: async (request, host) =>
-      received?.take(request, async (update) => handle(takeInFor(host, await botNow()), update)),
+    receive: async (request, host) => received?.take(request, async (update) => handle(host, await botNow(), update)),
     async stop() {
       stop.abort();
       for (const ofChat of views.values()) for (const view of ofChat) view.close();

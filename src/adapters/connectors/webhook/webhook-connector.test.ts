@@ -5,7 +5,8 @@ import { apiMailbox, OWNER_MAILBOX, personAddress, TERMINAL_MAILBOX } from "../.
 import { ConfigError } from "../../../core/errors.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import { httpPost } from "../../system/http-post.ts";
-import { signatureOf, type WebhookTarget, webhookConnector } from "./webhook-connector.ts";
+import { signatureOf } from "./signed-post.ts";
+import { type WebhookTarget, webhookConnector } from "./webhook-connector.ts";
 
 const NOW = 1_750_000_000_000;
 type Answer = (

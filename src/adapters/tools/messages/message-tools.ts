@@ -10,6 +10,9 @@ import { askOp, choiceButtons, questionIdOf } from "../../../engine/people/open-
 import { textOutput } from "../../../engine/runs/call-tool.ts";
 import { effectsOf, type MessageToolDeps, targetOf } from "./message-target.ts";
 
+/** Ids of some channels are long. */
+const MAX_MESSAGE_ID = 200;
+
 const ACTIONS = ["send", "reply", "edit", "delete", "react"] as const;
 
 const messageInput = z.object({
@@ -18,7 +21,7 @@ const messageInput = z.object({
   to: z.string().max(300).optional().describe("An address such as telegram:42; absent: this conversation"),
   messageId: z
     .string()
-    .max(64)
+    .max(MAX_MESSAGE_ID)
     .optional()
     .describe("For edit, delete and react; for reply the default is the message you answer"),
   emoji: z.string().max(16).optional().describe("For react"),
@@ -81,7 +84,7 @@ async function payloadOf(
 
 const reactionInput = z.object({
   emoji: z.string().min(1).max(16).describe("One emoji"),
-  messageId: z.string().max(64).optional().describe("Default: the message you answer"),
+  messageId: z.string().max(MAX_MESSAGE_ID).optional().describe("Default: the message you answer"),
 });
 
 const setReactionTool = (deps: MessageToolDeps): Tool<z.infer<typeof reactionInput>> => ({

@@ -74,7 +74,11 @@ export const OUTGOING_CASES: readonly KitCase[] = [
     name: "shows nothing after a view is closed, and a view never throws",
     async play(platform) {
       const connector = await started(platform, new MemoryHost());
-      const view = connector.view?.(platform.target, { runId: "kit-run" as never, agentId: "a" as never });
+      const view = connector.view?.(platform.target, {
+        runId: "kit-run" as never,
+        agentId: "a" as never,
+        replyToId: "1",
+      });
       view?.text("so far");
       view?.status("working");
       view?.close();
@@ -155,7 +159,11 @@ export const OUTGOING_CASES: readonly KitCase[] = [
     async play(platform) {
       if (!platform.previews) return;
       const connector = await started(platform, new MemoryHost());
-      const view = connector.view?.(platform.target, { runId: "kit-run" as never, agentId: "a" as never });
+      const view = connector.view?.(platform.target, {
+        runId: "kit-run" as never,
+        agentId: "a" as never,
+        replyToId: "1",
+      });
       if (view) {
         view.text("so far");
         await until(platform, () => (platform.previews?.() ?? 0) > 0, "nothing is shown while a run works");

@@ -1,7 +1,6 @@
 /**
- * The rates of the Bot API: about one message a second in a chat, twenty a minute in a group, thirty a second in all. A send asks
- * for its place before its delivery is marked `sending`, and passes the gate right before the call, because a commit in between
- * may take long.
+ * The rates of a channel: in a chat, in a group, and in all. A send asks for its place before its delivery is marked `sending`, and passes
+ * the gate right before the call, because a commit in between may take long.
  */
 import type { Clock } from "../../../core/ports/clock.ts";
 import { sleep } from "../../../core/ports/clock.ts";
@@ -10,9 +9,8 @@ export interface RateLimits {
   readonly perChatMs: number;
   readonly groupPerMinute: number;
   readonly perSecond: number;
+  isGroup(chat: string): boolean;
 }
-
-export const TELEGRAM_RATES: RateLimits = { perChatMs: 1_050, groupPerMinute: 19, perSecond: 22 };
 
 /** Calls under way at once. If the network stands still for a moment, no more than these arrive together after it. */
 const AT_ONCE = 6;
@@ -24,7 +22,7 @@ const MINUTE_MS = 60_000;
 const MAX_CHATS = 20_000;
 
 export interface SendRates {
-  /** Milliseconds until this target may send; 0: it may now. A chat whose id is negative is a group. */
+  /** Milliseconds until this target may send; 0: it may now. */
   admit(target: string, chat: string): number;
   /** Makes a call when it keeps every rate, at once after `admit` in almost all cases. */
   paced<T>(chat: string, signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T>;
@@ -42,7 +40,7 @@ interface Chat {
   pausedUntil: number;
 }
 
-export function sendRates(clock: Clock, limits: RateLimits = TELEGRAM_RATES): SendRates {
+export function sendRates(clock: Clock, limits: RateLimits): SendRates {
   const now = (): number => clock.monotonic();
   const { perChatMs, groupPerMinute, perSecond } = limits;
   const chats = new Map<string, Chat>();
@@ -66,7 +64,7 @@ export function sendRates(clock: Clock, limits: RateLimits = TELEGRAM_RATES): Se
   const pauseOf = (chat: Chat): number => Math.max(pausedUntil, chat.pausedUntil);
   /** When the chat itself may have its next message. */
   const earliest = (id: string, chat: Chat): number => {
-    const ofMinute = id.startsWith("-") ? chat.recent.at(-groupPerMinute) : undefined;
+    const ofMinute = limits.isGroup(id) ? chat.recent.at(-groupPerMinute) : undefined;
     return Math.max(
       chat.last + perChatMs,
       pauseOf(chat),
@@ -111,7 +109,7 @@ export function sendRates(clock: Clock, limits: RateLimits = TELEGRAM_RATES): Se
       const at = Math.max(time, next);
       next = at + gap;
       chat.last = at;
-      if (id.startsWith("-")) chat.recent = [...chat.recent.slice(1 - groupPerMinute), at];
+      if (limits.isGroup(id)) chat.recent = [...chat.recent.slice(1 - groupPerMinute), at];
       if (at <= time) return 0;
       places.set(target, at);
       return Math.ceil(at - time);

@@ -1,42 +1,43 @@
-/** Turns what was read of an update into a message for the engine, and submits it. Durable when it resolves. */
+/** Turns what was read of a chat into a message for the engine, and submits it. Durable when it resolves. */
 import type { Conversation } from "../../../core/agent/address.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { IncomingMessage } from "../../../core/message/incoming-message.ts";
 import type { Accepted, ConnectorHost } from "../../../core/ports/connector.ts";
 import { submitText } from "../../../engine/commands/read-chat-command.ts";
-import { draftIdOf } from "./draft-view.ts";
+import type { ChatMessage, ChatReaction } from "./chat-message.ts";
 import { type FetchDeps, fetchFiles } from "./fetch-files.ts";
 import type { GroupWindow, Heard } from "./group-window.ts";
-import type { Bot, ReadMessage, ReadReaction, ReadStop } from "./read-update.ts";
-import { TELEGRAM_CHANNEL } from "./telegram-kind.ts";
 
 export interface TakeIn {
+  readonly channel: string;
   readonly host: ConnectorHost;
-  readonly bot: Bot;
   readonly accountId?: string;
+  /** Our own account there: its id, and the names that commands may be addressed to. */
+  readonly self: { readonly userId?: string; readonly names: readonly string[] };
   readonly activation: "mention" | "always";
   readonly window: GroupWindow;
   readonly fetching: FetchDeps;
+  /** What a client sends by itself when a person opens the chat. It is a message, not a command of ours. */
+  readonly opening?: RegExp;
 }
 
-type Place = Pick<ReadMessage, "chatId" | "isGroup" | "userId"> & Partial<Pick<ReadMessage, "threadId" | "isChannel">>;
+type Place = Pick<ChatMessage, "chatId" | "isGroup" | "userId"> & Partial<Pick<ChatMessage, "threadId" | "isChannel">>;
+type From = Pick<TakeIn, "channel" | "accountId">;
 
-export function conversationOf({ accountId }: Pick<TakeIn, "accountId">, place: Place): Conversation {
+export function conversationOf({ channel, accountId }: From, place: Place): Conversation {
   const { chatId, isGroup, isChannel, userId, threadId } = place;
   const peerKind = isGroup ? (isChannel ? "channel" : "group") : "dm";
-  return { connector: TELEGRAM_CHANNEL, accountId, userId, channelId: chatId, peerKind, threadId };
+  return { connector: channel, accountId, userId, channelId: chatId, peerKind, threadId };
 }
 
-const deliveryOf = (accountId: string | undefined, { chatId, threadId }: Place): IncomingMessage["delivery"] => ({
-  channel: TELEGRAM_CHANNEL,
-  accountId,
-  to: chatId,
-  threadId,
-});
+export const deliveryOf = (
+  { channel, accountId }: From,
+  { chatId, threadId }: Pick<Place, "chatId" | "threadId">,
+): IncomingMessage["delivery"] => ({ channel, accountId, to: chatId, threadId });
 
 /** Undefined: the message speaks to no one here and is only remembered. */
-export async function takeMessage(deps: TakeIn, message: ReadMessage): Promise<Accepted | undefined> {
-  const { host, bot, accountId, window } = deps;
+export async function takeMessage(deps: TakeIn, message: ChatMessage): Promise<Accepted | undefined> {
+  const { host, self, window } = deps;
   const conversation = conversationOf(deps, message);
   const chat = `${message.chatId}/${message.threadId ?? ""}`;
   if (message.isGroup && !message.addressed) {
@@ -59,24 +60,23 @@ export async function takeMessage(deps: TakeIn, message: ReadMessage): Promise<A
     ...conversation,
     messageId: message.messageId,
     revision: message.revision,
-    sentAt: message.editedAt === undefined ? message.sentAt : message.editedAt * 1_000,
+    sentAt: message.sentAt,
     text,
     files: fetched.files.length === 0 ? undefined : fetched.files,
     replyToId: message.replyTo?.messageId,
     senderName: message.userName,
-    others: isCommand ? undefined : othersIn(message, before, bot),
+    others: isCommand ? undefined : othersIn(message, before, self.userId),
     untrusted: message.forwarded === undefined ? undefined : true,
     ...placeNames(message),
     burst: message.album === undefined ? "text" : "album",
-    delivery: deliveryOf(accountId, message),
+    delivery: deliveryOf(deps, message),
   };
-  // What a client sends when a person opens the chat of the bot. Not a command of ours, and a code may follow it.
-  if (/^\/start(?:@\w{1,64})?(?:\s|$)/iu.test(text)) return host.accept(incoming);
-  return submitText(host, incoming, [bot.username]);
+  if (deps.opening?.test(text)) return host.accept(incoming);
+  return submitText(host, incoming, self.names);
 }
 
 /** What the platform calls the place: the group, and the topic in it. */
-function placeNames({ isGroup, chatTitle, topic, threadId }: ReadMessage) {
+function placeNames({ isGroup, chatTitle, topic, threadId }: ChatMessage) {
   if (!isGroup) return { groupChannel: topic };
   if (threadId === undefined) return { subject: chatTitle };
   return { subject: chatTitle, groupChannel: topic ?? `topic ${threadId}`, space: chatTitle };
@@ -87,11 +87,11 @@ function built<T>(build: () => T): T {
   try {
     return build();
   } catch (cause) {
-    throw new InvalidInputError("The update is malformed.", { cause });
+    throw new InvalidInputError("The message is malformed.", { cause });
   }
 }
 
-function textOf(message: ReadMessage, before: readonly Heard[], missing: readonly string[]): string {
+function textOf(message: ChatMessage, before: readonly Heard[], missing: readonly string[]): string {
   const { replyTo, forwarded, revision, text } = message;
   const quoted =
     replyTo && replyTo.text !== ""
@@ -117,30 +117,36 @@ function textOf(message: ReadMessage, before: readonly Heard[], missing: readonl
 
 const quote = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
 
-/** Everyone but the sender and the bot whose words are in the text. */
-function othersIn(message: ReadMessage, before: readonly Heard[], bot: Bot): readonly string[] | undefined {
+/** Everyone but the sender and us whose words are in the text. */
+function othersIn(
+  message: ChatMessage,
+  before: readonly Heard[],
+  ourId: string | undefined,
+): readonly string[] | undefined {
   const quoted = message.replyTo?.isOurs ? undefined : message.replyTo?.userId;
   const ids = [...before.map(({ userId }) => userId), ...(quoted === undefined ? [] : [quoted])];
-  const others = [...new Set(ids)].filter((id) => id !== message.userId && id !== String(bot.id));
+  const others = [...new Set(ids)].filter((id) => id !== message.userId && id !== ourId);
   return others.length === 0 ? undefined : others;
 }
 
-/** A person pressed Stop under a draft: the run it was shown for ends. After that run has ended it has no effect (M28). */
-export async function takeStop(deps: Pick<TakeIn, "host" | "accountId">, stop: ReadStop): Promise<void> {
-  const place = { chatId: stop.chatId, userId: stop.chatId, isGroup: false, threadId: stop.threadId };
-  await deps.host.stopRun?.(conversationOf(deps, place), (runId) => draftIdOf(runId) === stop.draftId);
-}
-
-export async function takeReaction(deps: Pick<TakeIn, "host" | "accountId">, reaction: ReadReaction): Promise<void> {
-  const { messageId, emoji, userId, userName, sentAt, updateId } = reaction;
+/** A note in the history; it starts no run. Its id is not that of a message, which may be a person's own. */
+export async function takeNote(
+  deps: From & Pick<TakeIn, "host">,
+  place: Place,
+  note: { readonly id: string; readonly sentAt: number; readonly userName: string; readonly text: string },
+): Promise<void> {
   await deps.host.note?.({
-    ...conversationOf(deps, reaction),
-    // Not the id of the message, which may be a person's own.
-    messageId: `reaction-${updateId}`,
-    sentAt,
-    text: `${userName} reacted with ${emoji} to message ${messageId}.`,
-    userId,
-    senderName: userName,
-    delivery: deliveryOf(deps.accountId, reaction),
+    ...conversationOf(deps, place),
+    messageId: note.id,
+    sentAt: note.sentAt,
+    text: note.text,
+    senderName: note.userName,
+    delivery: deliveryOf(deps, place),
   });
 }
+
+export const takeReaction = (deps: From & Pick<TakeIn, "host">, reaction: ChatReaction): Promise<void> =>
+  takeNote(deps, reaction, {
+    ...{ id: `reaction-${reaction.reactionId}`, sentAt: reaction.sentAt, userName: reaction.userName },
+    text: `${reaction.userName} reacted with ${reaction.emoji} to message ${reaction.messageId}.`,
+  });

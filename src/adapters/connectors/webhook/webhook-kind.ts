@@ -1,0 +1,25 @@
+/** A program of yours as a channel: it brings messages as signed requests, and gets answers as signed requests. */
+import { ConfigError } from "../../../core/errors.ts";
+import type { ConnectorKindDefinition } from "../accounts/connector-kind.ts";
+
+export const WEBHOOK: ConnectorKindDefinition = {
+  traits: {
+    capabilities: {
+      sendText: true,
+      // With their content in the request.
+      sendFiles: { modes: ["document"] },
+      strangers: true,
+    },
+    // Every attempt has the id of the delivery, which the program keeps.
+    sendingClass: "idempotent",
+  },
+  async open(account) {
+    const { name, settings, reveal } = account;
+    const { sendUrl, webhook } = settings;
+    if (!sendUrl || !webhook) {
+      throw new ConfigError(`connectors.${name}.${sendUrl ? "webhook.secret" : "sendUrl"} is missing.`);
+    }
+    const { webhookAccount } = await import("./webhook-account.ts");
+    return webhookAccount({ ...account, sendUrl, secret: () => reveal(webhook.secret) });
+  },
+};

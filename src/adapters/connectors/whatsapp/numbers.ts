@@ -1,0 +1,65 @@
+/**
+ * The numbers whose events come to one address. An app at Meta has one address for all its numbers, so the account that is called may get
+ * the events of others; they are taken for the account they belong to. Only accounts with the same app secret: the signature is theirs too.
+ */
+import type { ConnectorAccount } from "../../../config/sections/connectors.ts";
+import type { ConnectorHost } from "../../../core/ports/connector.ts";
+import type { AccountToOpen } from "../accounts/connector-kind.ts";
+import { groupWindow } from "../chat/group-window.ts";
+import type { TakeIn } from "../chat/take-in.ts";
+import { type GraphApi, graphApi } from "./graph-api.ts";
+import { WHATSAPP_CHANNEL } from "./whatsapp-kind.ts";
+
+export interface NumberOf {
+  readonly api: GraphApi;
+  readonly accountId?: string;
+  readonly settings: ConnectorAccount;
+  takeIn(host: ConnectorHost, ourNumber: string): TakeIn;
+}
+
+export interface Numbers {
+  readonly own: NumberOf;
+  /** Undefined: no account has this number. Throws a `ConfigError` if its secret is missing. */
+  find(phoneNumberId: string): NumberOf | undefined;
+}
+
+type Account = Pick<AccountToOpen, "name" | "accountId" | "settings">;
+
+export function numbersOf({
+  appSecret,
+  reveal,
+  siblings,
+  ...account
+}: Account & Pick<AccountToOpen, "reveal" | "siblings"> & { readonly appSecret: string }): Numbers {
+  const open = ({ accountId, settings }: Account): NumberOf => {
+    const { token, phoneNumberId = "", apiRoot, groups, maxFileMb } = settings;
+    const api = graphApi({ token: token ? reveal(token) : "", phoneNumberId, apiRoot });
+    const window = groupWindow(groups.history);
+    return {
+      ...{ api, accountId, settings },
+      takeIn: (host, ourNumber) => ({
+        ...{ channel: WHATSAPP_CHANNEL, host, accountId, activation: groups.activation, window },
+        self: { userId: ourNumber, names: ourNumber === "" ? [] : [ourNumber] },
+        fetching: {
+          ...{ files: host.files, maxBytes: maxFileMb * 1_000_000 },
+          download: ({ fileId }, limit) => api.download(fileId, limit),
+        },
+      }),
+    };
+  };
+  const own = open(account);
+  const others = new Map<string, { readonly settings: ConnectorAccount; readonly number: NumberOf }>();
+  return {
+    own,
+    find(phoneNumberId) {
+      if (phoneNumberId === account.settings.phoneNumberId) return own;
+      const one = siblings?.().find(({ settings }) => settings.phoneNumberId === phoneNumberId);
+      if (!one?.settings.appSecret || reveal(one.settings.appSecret) !== appSecret) return undefined;
+      const known = others.get(phoneNumberId);
+      if (known && JSON.stringify(known.settings) === JSON.stringify(one.settings)) return known.number;
+      const number = open(one);
+      others.set(phoneNumberId, { settings: one.settings, number });
+      return number;
+    },
+  };
+}

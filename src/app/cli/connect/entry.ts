@@ -1,0 +1,131 @@
+/** What the kinds of `rookery connect` share: the name of the entry, its secrets, its place in the configuration, and the owner's account. */
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OptionalPackage } from "../../../adapters/connectors/packages/optional-package.ts";
+import { createHome } from "../../../config/create-home.ts";
+import { withEntry } from "../../../config/edit-config.ts";
+import { loadConfig } from "../../../config/load-config.ts";
+import type { ConnectorKind } from "../../../config/sections/connectors.ts";
+import { NotFoundError, UsageError } from "../../../core/errors.ts";
+import { packageOf } from "../../node/configured-connectors.ts";
+import { withApi } from "../client/with-api.ts";
+import type { CommandContext } from "../command.ts";
+
+const STARTED_MS = 10_000;
+
+export function entryName(name: string): string {
+  if (/^[A-Za-z0-9][\w.-]{0,63}$/u.test(name) && name !== "default") return name;
+  throw new UsageError(`"${name}" cannot be the name of an entry.`);
+}
+
+export const packagesOf = (kind: ConnectorKind): readonly OptionalPackage[] => [packageOf(kind) ?? []].flat();
+
+export interface FoundSecret {
+  readonly value: string;
+  /** As the configuration refers to it. */
+  readonly reference: string;
+  /** Writes the file, once everything else is known to be right. */
+  store?(): void;
+}
+
+/** A secret from an environment variable or a file that a flag names. Undefined if there is no such flag. */
+export function givenSecret(
+  { env }: Pick<CommandContext, "env">,
+  { variable, file }: { readonly variable?: string; readonly file?: string },
+): FoundSecret | undefined {
+  if (variable !== undefined) {
+    const value = env[variable];
+    if (!value) throw new UsageError(`The environment variable ${variable} is not set.`);
+    return { value, reference: `{ env: ${JSON.stringify(variable)} }` };
+  }
+  if (file === undefined) return undefined;
+  if (!existsSync(file)) throw new NotFoundError(`There is no file ${file}.`);
+  return { value: readFileSync(file, "utf8").trim(), reference: `{ file: ${JSON.stringify(file)} }` };
+}
+
+/** A secret that is kept in a file of the home, which only its owner can read. */
+export function keptSecret({ paths }: Pick<CommandContext, "paths">, name: string, value: string): FoundSecret {
+  const file = join(paths.home, name);
+  return {
+    ...{ value, reference: `{ file: ${JSON.stringify(file)} }` },
+    store: () => writeFileSync(file, `${value}\n`, { mode: 0o600 }),
+  };
+}
+
+export const newSecret = (): string => randomBytes(24).toString("base64url");
+
+/** The configuration with the entry. Throws if it cannot be added; nothing is written. */
+export function configWith({ paths }: Pick<CommandContext, "paths">, name: string, entry: string): string {
+  const before = existsSync(paths.config) ? readFileSync(paths.config, "utf8") : "";
+  return withEntry(before, "connectors", name, entry);
+}
+
+/** The fields of an entry as JSON5. Undefined ones are left out. */
+export const entryText = (fields: Readonly<Record<string, string | undefined>>): string =>
+  `{ ${Object.entries(fields)
+    .flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${value}`]))
+    .join(", ")} }`;
+
+export interface NewEntry {
+  readonly name: string;
+  readonly config: string;
+  readonly secrets: readonly FoundSecret[];
+  /** The owner's account there. Absent: it is known already, or said later. */
+  readonly owner?: string;
+}
+
+/** Writes everything. An engine that runs reads it by itself. */
+export async function addEntry(context: CommandContext, { name, config, secrets, owner }: NewEntry): Promise<void> {
+  const { paths, stdout } = context;
+  await createHome(paths);
+  for (const one of secrets) one.store?.();
+  if (owner !== undefined) await linkOwner(context, owner);
+  writeFileSync(paths.config, config, { mode: 0o600 });
+  stdout.write(`Added connectors.${name} to ${paths.config}.${owner === undefined ? "" : ` ${owner} is you.`}\n`);
+}
+
+const linkOwner = (context: CommandContext, account: string): Promise<unknown> =>
+  withApi(context, (api) => api.ask({ method: "POST", path: "/api/owner/accounts", body: { account } }));
+
+/** Whether it is connected by now. A running engine reads the configuration by itself. */
+export async function stateOf(context: CommandContext, name: string, next: string): Promise<string> {
+  const until = performance.now() + STARTED_MS;
+  let state = "";
+  while (performance.now() < until) {
+    const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/connectors" }))) as {
+      items: readonly { name: string; state: string; detail: string }[];
+    };
+    const found = items.find((one) => one.name === name);
+    state = found ? `${found.state}: ${found.detail}` : "";
+    if (found?.state === "running") return `It is connected (${found.detail}). Write to it, and it answers.`;
+    if (!found || found.detail.startsWith("no engine")) break;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  return state.startsWith("failing") ? `It does not work yet: ${state}` : next;
+}
+
+/** Where the platform calls an account. */
+export async function webhookAddress({ paths, env }: CommandContext, name: string): Promise<string> {
+  const { config } = await loadConfig(paths, env);
+  const root = config.gateway.publicUrl ?? "https://YOUR-ADDRESS";
+  return `${root.replace(/\/$/u, "")}/channels/${name}`;
+}
+
+/** Asks at a terminal. Without one, the flag must say it. */
+export async function askText(
+  { stdin }: CommandContext,
+  question: string,
+  flag: string,
+  { secret = false } = {},
+): Promise<string> {
+  if (!stdin().isTTY) throw new UsageError(`--${flag} is missing.`);
+  const prompts = await import("@clack/prompts");
+  const said = secret
+    ? await prompts.password({ message: question })
+    : await prompts.text({ message: question, placeholder: "" });
+  if (prompts.isCancel(said)) throw new UsageError("Cancelled. Nothing was changed.");
+  const text = (said ?? "").trim();
+  if (text === "") throw new UsageError("Nothing was typed. Nothing was changed.");
+  return text;
+}
