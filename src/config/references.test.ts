@@ -33,7 +33,7 @@ const TABLE: readonly (readonly [what: string, text: string, error: string | und
   ],
   [
     "a program with the name of a mailbox's webhook",
-    `{ mailbox: { webhooks: { w: { url: "http://h", secret: { env: "S" } } } },
+    `{ mailbox: { webhooks: { w: { url: "http://h", secret: { env: "S" }, owner: true } } },
        connectors: { w: { kind: "webhook", sendUrl: "http://h", webhook: { secret: { env: "S" } } } } }`,
     "connectors.w: expected another name: mailbox.webhooks has one of this name",
   ],

@@ -42,6 +42,10 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "src/app/cli/chat/attachments.ts#attachmentsOf": COMMAND,
   "src/adapters/store/copy/postgres-end.ts#postgresEnd": NETWORK,
   "src/adapters/connectors/accounts/supervise.ts#supervise": CONFIGURED,
+  "src/adapters/connectors/chat/fetch-files.ts#downloadUrl":
+    "opens a connection to an address that the channel's own server names",
+  "src/adapters/connectors/webhook/signed-post.ts#signatureOf": CONFIGURED,
+  "src/adapters/connectors/whatsapp/receive-events.ts#signatureOf": CONFIGURED,
   "src/config/sections/connectors.ts#kindOfAccount": CONFIGURED,
   "src/adapters/system/fast-imports.ts#ownFile": CONFIGURED,
   "src/adapters/system/thread-code.ts#threadCode": CONFIGURED,
@@ -118,6 +122,11 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/app/gateway/openai/resolve-conversation.ts#modelNotFound": [["main", "work"]],
   "src/config/parse-config.ts#notesAt": ["file", [{ path: ["a"], message: "m" }]],
+  "src/adapters/connectors/whatsapp/message-body.ts#choicesBody": [[{ label: "Yes", token: "y" }]],
+  "src/adapters/connectors/whatsapp/message-body.ts#textBody": ["plain"],
+  "src/adapters/connectors/whatsapp/message-body.ts#mediaKindOf": [10],
+  "src/adapters/connectors/whatsapp/message-body.ts#mediaBody": ["id", "name"],
+  "src/adapters/connectors/whatsapp/message-body.ts#reactionBody": ["👍"],
   "src/core/people/person.ts#groupOf": ["group", "42"],
   "src/core/people/person.ts#appUser": ["ann"],
   "src/core/known-name.ts#unknownName": ["wrok", ["main", "work"]],
