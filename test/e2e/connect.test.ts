@@ -125,7 +125,6 @@ describe("connect whatsapp", () => {
   it.each([
     ["a wrong token", "wrong", ["--owner", "4917012"], "WhatsApp refuses the token or the number"],
     ["an owner that is no number", "", ["--owner", "ann"], "The owner's number has digits only"],
-    ["no owner and no terminal", "", [], "--owner is missing"],
   ] as const)("says what is wrong with %s, and changes nothing", async (what, token, flags, expected) => {
     const { code, err } = await byFlags(`wa ${what}`, token || graph.token, ...flags);
     expect([code > 0, err]).toEqual([true, expect.stringContaining(expected)]);
