@@ -1,11 +1,13 @@
 /** The filled index on each store. */
 import { join } from "node:path";
+import { postgresDocuments } from "../../src/adapters/search/postgres/search-documents.ts";
 import {
-  frequentWords,
-  postgresDocuments,
+  addDocuments,
+  createSearchTables,
   type SpaceRow,
-} from "../../src/adapters/search/postgres/search-documents.ts";
-import { addDocuments, createSearchTables, spaceNumber } from "../../src/adapters/search/postgres/search-tables.ts";
+  spaceNumber,
+} from "../../src/adapters/search/postgres/search-tables.ts";
+import { wordShares } from "../../src/adapters/search/postgres/word-shares.ts";
 import { openIndexFile } from "../../src/adapters/search/sqlite/index-file.ts";
 import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { startServer } from "../../test/postgres/server.ts";
@@ -74,7 +76,7 @@ export async function onPostgres(): Promise<Searched> {
   const { connections } = store;
   try {
     const rows = await connections.all<SpaceRow>({ name: "bench-spaces", text: "SELECT no, next FROM search_spaces" });
-    const frequent = frequentWords(connections, Date.now);
+    const frequent = wordShares(connections, Date.now);
     const textAt = { name: "bench-text", text: "SELECT text FROM search_docs WHERE pos = $1 AND agent IS NOT NULL" };
     return await searchAll(
       () => postgresDocuments(connections, rows, frequent, undefined),

@@ -13,9 +13,10 @@ import type { PostgresStore } from "../../store/postgres/open-store.ts";
 import { findDocuments } from "../find-documents.ts";
 import { noteFollower } from "../follow-notes.ts";
 import { sharedFollower } from "./follow-shared.ts";
-import { frequentWords, postgresDocuments, type SpaceRow } from "./search-documents.ts";
-import { createSearchTables, emptySearchTables, forgetInTables } from "./search-tables.ts";
+import { postgresDocuments } from "./search-documents.ts";
+import { createSearchTables, emptySearchTables, forgetInTables, type SpaceRow } from "./search-tables.ts";
 import { sharedNotes } from "./shared-notes.ts";
+import { wordShares } from "./word-shares.ts";
 
 export interface SharedSearchOptions {
   readonly store: PostgresStore;
@@ -42,7 +43,7 @@ export function openSharedSearch({ store, log, stays, now = Date.now }: SharedSe
   const { connections, leases } = store;
   const follower = sharedFollower(store);
   const notes = noteFollower(sharedNotes(store), now);
-  const frequent = frequentWords(connections, now);
+  const frequent = wordShares(connections, now);
   let created: Promise<void> | undefined;
   let holds = false;
   let closed = false;

@@ -1,21 +1,24 @@
-/** Finds documents on PostgreSQL. Words that stand in many texts are looked for among the newest ones: the index would return them all. */
+/**
+ * Finds documents on PostgreSQL. The index answers cheaply which rows match, but reading them costs: so each query is limited to as many of
+ * the newest documents as give enough matches, judged by how frequent its words are. Rare words are looked for everywhere.
+ */
 import type { SearchTerm } from "../../../core/search/parse-query.ts";
 import type { Statement } from "../../store/postgres/batched-reads.ts";
 import type { Connections } from "../../store/postgres/connections.ts";
 import { agentWord } from "../documents-of.ts";
 import type { DocumentIndex, NewestMatches, StoredDocument } from "../find-documents.ts";
-import { queryOf, SPACE_SIZE } from "./search-tables.ts";
+import { newestGroups, queryOf, SPACE_SIZE, type SpaceRow } from "./search-tables.ts";
+import { type Shares, shareOf, type WordShares } from "./word-shares.ts";
 
-const RARE: Statement = {
-  name: "search-rare",
-  text: `WITH found AS MATERIALIZED (SELECT n FROM search_docs WHERE words @@ $1::tsquery)
-SELECT n FROM found ORDER BY n DESC LIMIT $2`,
+/** Through the index, always: a limit tempts the planner to read the table from its beginning. */
+const MATCHING: Statement = {
+  name: "search-matching",
+  text: "SELECT n FROM search_matching($1::tsquery, $2) AS n",
 };
-const IN_WINDOW: Statement = {
-  name: "search-window",
-  text: `SELECT n, ARRAY(SELECT words @@ q::tsquery FROM unnest($5::text[]) WITH ORDINALITY AS queries (q, place) ORDER BY place) AS fits
-FROM (SELECT n, words FROM search_docs WHERE n BETWEEN $1 AND $2 ORDER BY n DESC LIMIT $3) newest
-WHERE words @@ $4::tsquery LIMIT $6`,
+const NEWEST: Statement = {
+  name: "search-newest",
+  text: `SELECT n FROM (SELECT n, words FROM search_docs WHERE n BETWEEN $1 AND $2 ORDER BY n DESC LIMIT $3) newest
+WHERE words @@ $4::tsquery LIMIT $5`,
 };
 const READ: Statement = {
   name: "search-read",
@@ -24,133 +27,102 @@ const READ: Statement = {
 FROM search_docs d LEFT JOIN search_agents a ON a.id = d.agent LEFT JOIN search_files f ON f.no = d.file
 LEFT JOIN search_spaces s ON s.no = f.space WHERE d.n = ANY ($1)`,
 };
-const SAMPLE: Statement = {
-  name: "search-sample",
-  text: "SELECT tsvector_to_array(words) AS words FROM search_docs WHERE n = ANY ($1)",
-};
 
-export interface SpaceRow {
-  readonly no: number;
-  readonly next: number;
-}
+/** So many of the newest matches of a frequent term are enough. */
+const ENOUGH = 600;
+/** A word in more texts than this is found soonest by reading the newest texts. */
+const NEARLY_EVERYWHERE = 0.1;
+/** A word in more texts than this has more matches than anyone wants to read. */
+const FREQUENT = 0.003;
+/** Matches of the most frequent word that the index walks through for a query of several. */
+const MAX_WALK = 60_000;
+const MAX_TRIES = 4;
 
-const WINDOW = 20_000;
-const SAMPLED = 1_000;
-/** A word in more texts of the sample than this is frequent. */
-const FREQUENT_PART = 0.01;
-/** Below this many documents every word is rare enough. */
-const SMALL = 20_000;
-const SAMPLE_MS = 300_000;
-
-export interface FrequentWords {
-  of(space: SpaceRow): Promise<ReadonlySet<string>>;
-  forget(): void;
-}
-
-/** The frequent words of each space, from a sample of its newest and of all its documents. */
-export function frequentWords(connections: Connections, now: () => number): FrequentWords {
-  const known = new Map<number, { readonly at: number; readonly words: ReadonlySet<string> }>();
-  return {
-    forget: () => known.clear(),
-    async of(space) {
-      const before = known.get(space.no);
-      if (before && now() - before.at < SAMPLE_MS) return before.words;
-      const words = space.next < SMALL ? new Set<string>() : await sampled(connections, space);
-      if (known.size > 1_000) known.clear();
-      known.set(space.no, { at: now(), words });
-      return words;
-    },
-  };
-}
-
-async function sampled(connections: Connections, { no, next }: SpaceRow): Promise<ReadonlySet<string>> {
-  const first = no * SPACE_SIZE;
-  const step = next / SAMPLED;
-  const numbers = Array.from({ length: SAMPLED }, (_, index) => [
-    first + next - 1 - index,
-    first + Math.floor(index * step),
-  ]);
-  const rows = await connections.all<{ words: readonly string[] }>(SAMPLE, numbers.flat());
-  const counts = new Map<string, number>();
-  for (const { words } of rows) for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const least = rows.length * FREQUENT_PART;
-  return new Set([...counts].filter(([, count]) => count > least).map(([word]) => word.slice(word.indexOf(".") + 1)));
+/** One space of a search, and how frequent words are in it. */
+interface Place {
+  readonly space: SpaceRow;
+  readonly shares: Shares;
 }
 
 export function postgresDocuments(
   connections: Connections,
   spaces: readonly SpaceRow[],
-  frequent: FrequentWords,
+  words: WordShares,
   agentId: string | undefined,
 ): DocumentIndex {
-  const numbers = spaces.map(({ no }) => no);
   const total = spaces.reduce((sum, { next }) => sum + next, 0);
-  const only =
-    agentId === undefined
-      ? undefined
-      : queryOf({ words: [agentWord(agentId)], prefix: false, required: true }, numbers);
-  const limited = (query: string): string => (only === undefined ? query : `(${query}) & (${only})`);
-  const query = (term: SearchTerm): string => limited(queryOf(term, numbers));
+  const only = agentId === undefined ? undefined : { words: [agentWord(agentId)], prefix: false, required: true };
+  const query = (term: SearchTerm, { no }: SpaceRow): string =>
+    only ? `${queryOf(term, no)} & ${queryOf(only, no)}` : queryOf(term, no);
+  const places = (): Promise<readonly Place[]> =>
+    Promise.all(spaces.map(async (space) => ({ space, shares: await words.of(space) })));
 
-  const rare = async (text: string, limit: number): Promise<readonly number[]> =>
-    (await connections.all<{ n: number }>(RARE, text, limit)).map(({ n }) => n);
-  const inWindow = async (text: string, queries: readonly string[], limit: number) => {
+  /** The newest matches, of `counts` newest documents of each space. If there are too many, fewer documents are asked. */
+  const matching = async (queries: readonly string[], counts: readonly number[], limit: number) => {
+    for (let part = 1, tries = 1; ; part /= 3, tries++) {
+      const whole = queries.map((text, at) => {
+        const space = spaces[at];
+        const groups = space && newestGroups(space, (counts[at] ?? 0) * part);
+        return groups === undefined ? `(${text})` : `((${text}) & ${groups})`;
+      });
+      const rows = await connections.all<{ n: number }>(MATCHING, whole.join(" | "), limit);
+      const isAll = part === 1 && spaces.every(({ next }, at) => (counts[at] ?? 0) >= next);
+      if (rows.length < limit || tries === MAX_TRIES)
+        return { documents: rows.map(({ n }) => n).sort((a, b) => b - a), complete: isAll && rows.length < limit };
+      if (isAll) part = 0.5;
+    }
+  };
+  /** The newest texts are read one after the other until enough match. */
+  const read = async (term: SearchTerm, share: number): Promise<readonly number[]> => {
     const found = await Promise.all(
-      spaces.map(({ no, next }) => {
-        const first = no * SPACE_SIZE;
-        return connections.all<{ n: number; fits: readonly boolean[] }>(
-          IN_WINDOW,
-          first,
-          first + next,
-          WINDOW,
-          text,
-          queries,
-          limit,
-        );
+      spaces.map((space) => {
+        const first = space.no * SPACE_SIZE;
+        const rows = Math.ceil((3 * ENOUGH) / share);
+        return connections.all<{ n: number }>(NEWEST, first, first + space.next, rows, query(term, space), ENOUGH);
       }),
     );
-    return found.flat();
+    return found.flat().map(({ n }) => n);
   };
-  /** A term is frequent if all of its words are, in one of the spaces. */
-  const areFrequent = async (terms: readonly SearchTerm[]): Promise<readonly boolean[]> => {
-    const sets = await Promise.all(spaces.map((space) => frequent.of(space)));
-    const isFrequent = (word: string, prefix: boolean): boolean =>
-      sets.some((set) => (prefix ? [...set].some((each) => each.startsWith(word)) : set.has(word)));
-    return terms.map(({ words, prefix }) =>
-      words.every((word, at) => isFrequent(word, prefix && at === words.length - 1)),
+  const newest = async (term: SearchTerm, at: readonly Place[], limit: number): Promise<NewestMatches> => {
+    const shares = at.map(({ shares: known }) => shareOf(term, known));
+    const about = Math.round(at.reduce((sum, { space }, index) => sum + space.next * (shares[index] ?? 0), 0));
+    const most = Math.max(0, ...shares);
+    if (most > NEARLY_EVERYWHERE) {
+      const documents = await read(term, most);
+      return { documents, complete: false, containing: Math.max(about, documents.length) };
+    }
+    const queries = spaces.map((space) => query(term, space));
+    const counts = at.map(({ space }, index) =>
+      (shares[index] ?? 0) > FREQUENT ? Math.ceil(ENOUGH / (shares[index] ?? 1)) : space.next,
     );
+    const { documents, complete } = await matching(queries, counts, limit);
+    return { documents, complete, containing: complete ? documents.length : Math.max(about, limit, documents.length) };
   };
-  const searched = Math.max(
-    1,
-    spaces.reduce((sum, { next }) => sum + Math.min(next, WINDOW), 0),
-  );
   return {
     total: async () => total,
     async newest(terms, limit) {
-      const flags = await areFrequent(terms);
-      const common = terms.filter((_, at) => flags[at]).map(query);
-      const [window, ...complete] = await Promise.all([
-        common.length === 0
-          ? []
-          : inWindow(common.map((each) => `(${each})`).join(" | "), common, limit * common.length),
-        ...terms.map((term, at) => (flags[at] ? [] : rare(query(term), limit))),
-      ]);
-      let place = 0;
-      return terms.map((_, at): NewestMatches => {
-        if (!flags[at]) {
-          const documents = complete[at] ?? [];
-          return { documents, complete: documents.length < limit, containing: documents.length };
-        }
-        const own = place++;
-        const documents = window.filter(({ fits }) => fits[own]).map(({ n }) => n);
-        const containing = Math.round((documents.length * total) / searched);
-        return { documents, complete: total <= WINDOW, containing: Math.max(documents.length, containing) };
-      });
+      const at = await places();
+      return Promise.all(terms.map((term) => newest(term, at, limit)));
     },
-    withAny: (terms, term, limit) => rare(`(${terms.map(query).join(" | ")}) & (${query(term)})`, limit),
+    async withAny(terms, term, limit) {
+      const either = (space: SpaceRow): string => terms.map((each) => query(each, space)).join(" | ");
+      const queries = spaces.map((space) => `(${either(space)}) & ${query(term, space)}`);
+      return (
+        await matching(
+          queries,
+          spaces.map(({ next }) => next),
+          limit,
+        )
+      ).documents;
+    },
     async withAll(terms, limit) {
-      const all = terms.map((term) => `(${query(term)})`).join(" & ");
-      return (await inWindow(all, [], limit)).map(({ n }) => n);
+      const queries = spaces.map((space) => terms.map((term) => query(term, space)).join(" & "));
+      const counts = (await places()).map(({ shares }) => {
+        const each = terms.map((term) => Math.max(shareOf(term, shares), 1e-4));
+        const walk = MAX_WALK / Math.max(...each);
+        return Math.ceil(Math.min(walk, limit / each.reduce((product, share) => product * share, 1)));
+      });
+      return (await matching(queries, counts, limit)).documents;
     },
     async read(documents) {
       const rows = await connections.all<StoredDocument>(READ, documents);

@@ -10,7 +10,7 @@ import { clean } from "../../store/postgres/clean-text.ts";
 import type { Connections } from "../../store/postgres/connections.ts";
 import { indexedWords, type NewDocument } from "../documents-of.ts";
 
-const VERSION = "1";
+const VERSION = "2";
 const TABLES = ["search_docs", "search_files", "search_agents", "search_spaces", "search_meta"];
 const SCHEMA = `
 CREATE TABLE search_meta (key text PRIMARY KEY, value text NOT NULL);
@@ -22,10 +22,33 @@ CREATE INDEX search_docs_agent ON search_docs (agent) WHERE agent IS NOT NULL;
 CREATE INDEX search_docs_file ON search_docs (file) WHERE file IS NOT NULL;
 CREATE INDEX search_docs_words ON search_docs USING gin (words) WITH (gin_pending_list_limit = 512);
 CREATE INDEX IF NOT EXISTS changes_xid ON changes (xid);
+CREATE OR REPLACE FUNCTION search_matching (query tsquery, most bigint) RETURNS SETOF bigint LANGUAGE sql STABLE SET enable_seqscan = off
+AS 'SELECT n FROM search_docs WHERE words @@ query LIMIT most';
 INSERT INTO search_meta (key, value) VALUES ('version', '${VERSION}')`;
 
 /** Documents of one space: more than anyone writes. */
 export const SPACE_SIZE = 2 ** 32;
+
+/**
+ * Neighbouring documents share a word that is no word, so that the index itself can be asked for the newest ones. It has no order: without
+ * this, each match of a frequent word is read from the table to learn its number.
+ */
+const GROUP = 16_384;
+const groupWord = (n: number): string => `¶${Math.floor((n % SPACE_SIZE) / GROUP)}`;
+
+/** The groups with at least the newest `count` documents of a space; undefined if these are all. */
+export function newestGroups({ no, next }: SpaceRow, count: number): string | undefined {
+  if (count >= next) return undefined;
+  const words: string[] = [];
+  for (let group = Math.floor((next - count) / GROUP); group <= (next - 1) / GROUP; group++)
+    words.push(`'${no}.¶${group}'`);
+  return `(${words.join(" | ")})`;
+}
+
+export interface SpaceRow {
+  readonly no: number;
+  readonly next: number;
+}
 
 /** Creates the tables, one node at a time. */
 export async function createSearchTables(connections: Connections): Promise<void> {
@@ -103,7 +126,7 @@ export async function addDocuments(
     speaker,
     untrusted: untrusted === undefined ? undefined : clean(untrusted),
     text: clean(text),
-    words: vectorOf(space, indexedWords(clean(text), agent)),
+    words: vectorOf(space, [...indexedWords(clean(text), agent), groupWord(first + index)]),
   }));
   await client.query(
     `INSERT INTO search_docs (n, agent, pos, file, line, at, speaker, untrusted, text, words)
@@ -126,11 +149,8 @@ function vectorOf(space: number, words: readonly string[]): string {
   return [...places].map(([word, at]) => `'${space}.${word}':${at.join(",")}`).join(" ");
 }
 
-/** The text form of a `tsquery` for a term in some spaces. */
-export const queryOf = ({ words, prefix }: SearchTerm, spaces: readonly number[]): string =>
-  spaces
-    .map((space) => {
-      const parts = words.map((word, at) => `'${space}.${word}'${prefix && at === words.length - 1 ? ":*" : ""}`);
-      return `(${parts.join(" <-> ")})`;
-    })
-    .join(" | ");
+/** The text form of a `tsquery` for a term in a space. */
+export function queryOf({ words, prefix }: SearchTerm, space: number): string {
+  const parts = words.map((word, at) => `'${space}.${word}'${prefix && at === words.length - 1 ? ":*" : ""}`);
+  return `(${parts.join(" <-> ")})`;
+}

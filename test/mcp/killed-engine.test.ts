@@ -1,0 +1,44 @@
+/** `kill -9` between the effect of an MCP tool and its record (L4): what is safe is repeated, anything else is reported as unknown. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, expect, it } from "vitest";
+import { systemClock } from "../../src/adapters/system/system-clock.ts";
+import { nodeMcp } from "../../src/app/node/node-mcp.ts";
+import { configSchema } from "../../src/config/config-schema.ts";
+import { homePaths } from "../../src/config/paths.ts";
+import { startVictim } from "../crash/victim.ts";
+import { killedConfig, killedLog } from "./killed-config.ts";
+
+const home = mkdtempSync("/tmp/rookery-mcp-killed-");
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+const log = killedLog(home);
+const effects = (): readonly string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n").sort() : []);
+const TOOLS = ["mcp__once__append_and_hold", "mcp__repeated__append_and_hold"];
+
+it("repeats a safe call after a crash, and says of any other that its outcome is unknown", async () => {
+  const config = configSchema.parse(killedConfig(home));
+  const ports = { clock: systemClock, log: { warn() {}, info() {} }, store: { fact: async () => undefined } };
+  const mcp = nodeMcp({ config, paths: homePaths(home), ports: ports as never, env: process.env });
+  await Promise.all([mcp.servers.pin("once"), mcp.servers.pin("repeated")]);
+  await mcp.close();
+
+  const script = new URL("./killed-engine.ts", import.meta.url);
+  let done: readonly string[] = [];
+  for (const tool of TOOLS) {
+    const killed = startVictim(script, [home, tool], () => {});
+    done = [...done, tool];
+    await expect.poll(() => killed.diedAlone() ?? effects(), { timeout: 60_000 }).toEqual(done);
+    await killed.kill();
+  }
+
+  writeFileSync(`${log}.go`, "");
+  const lines: string[] = [];
+  const last = startVictim(script, [home], (line) => lines.push(line));
+  await last.over();
+  expect(lines.at(-1)).toBe("over");
+  const history = lines.join("\n");
+  expect(history).toContain("Outcome unknown");
+  expect(history).toContain("held mcp__repeated__append_and_hold");
+  expect(history).not.toContain("held mcp__once");
+  expect(effects()).toEqual([TOOLS[0], TOOLS[1], TOOLS[1]]);
+});
