@@ -159,6 +159,21 @@ describe("a server that speaks the newest version", () => {
   });
 });
 
+it("asks a person for an older server too: the first question is declined, and the answer is given when the call is repeated", async () => {
+  const servers = open({ older: ours({ env: env({ MCP_LEGACY: "1" }) }) });
+  const asked = await call(servers, "mcp__older__transfer", { to: "Bo" });
+  expect(textOf(asked)).toContain("Which PIN for Bo?");
+  expect(textOf(asked)).toContain('"pin"');
+  expect(logged().join()).not.toContain("transfer Bo");
+  const ref = /ref "([^"]+)"/.exec(textOf(asked))?.[1] ?? "";
+  const later = open({ older: ours({ env: env({ MCP_LEGACY: "1" }) }) });
+  expect(textOf(await call(later, "mcp_answer", { ref, answers: { pin: "77" } }))).toBe("transferred");
+  expect(logged()).toContain("transfer Bo 77");
+  // The answer was for one call: the next one asks again.
+  expect(textOf(await call(later, "mcp__older__transfer", { to: "Cy" }))).toContain("Which PIN for Cy?");
+  expect(logged().join()).not.toContain("transfer Cy");
+});
+
 it("does not call a tool whose description has changed since it was pinned", async () => {
   const before = open({ changing: ours() });
   await call(before, "mcp__changing__append", { line: "x" });

@@ -29,7 +29,7 @@ function build(era: "modern" | "legacy"): McpServer {
     },
   );
   server.registerTool(
-    "append_and_hold",
+    "hold_appended",
     { description: "Acts, and answers when it is let.", inputSchema: z.object({ line: z.string() }) },
     async ({ line }) => {
       appendFileSync(log, `${line}\n`);

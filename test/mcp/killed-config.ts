@@ -14,6 +14,6 @@ export function killedConfig(home: string): object {
     owner: { accounts: ["test:olga"] },
     queue: { debounceMs: 0 },
     permissions: { allow: ["mcp__repeated__*", "mcp__once__*"] },
-    mcp: { servers: { once: server, repeated: { ...server, safe: ["append_*"] } } },
+    mcp: { servers: { once: server, repeated: { ...server, safe: ["hold_*"] } } },
   };
 }

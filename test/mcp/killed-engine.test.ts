@@ -13,7 +13,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const log = killedLog(home);
 const effects = (): readonly string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n").sort() : []);
-const TOOLS = ["mcp__once__append_and_hold", "mcp__repeated__append_and_hold"];
+const TOOLS = ["mcp__once__hold_appended", "mcp__repeated__hold_appended"];
 
 it("repeats a safe call after a crash, and says of any other that its outcome is unknown", async () => {
   const config = configSchema.parse(killedConfig(home));
@@ -38,7 +38,7 @@ it("repeats a safe call after a crash, and says of any other that its outcome is
   expect(lines.at(-1)).toBe("over");
   const history = lines.join("\n");
   expect(history).toContain("Outcome unknown");
-  expect(history).toContain("held mcp__repeated__append_and_hold");
+  expect(history).toContain("held mcp__repeated__hold_appended");
   expect(history).not.toContain("held mcp__once");
   expect(effects()).toEqual([TOOLS[0], TOOLS[1], TOOLS[1]]);
 });

@@ -51,7 +51,11 @@ export const findToolsTool = ({ hiddenFrom, also, untrustedFrom }: FindToolsOpti
         untrusted: from === undefined ? undefined : { from },
       };
     }
-    const names = cutText(hidden.map(({ name }) => name).join(", "), MAX_NAMES);
+    // A name is a text too: those that no one has looked at are counted only.
+    const known = hidden.filter(({ name }) => untrustedFrom?.(name) === undefined);
+    const more = hidden.length - known.length;
+    const listed = [...known.map(({ name }) => name), ...(more > 0 ? [`${more} of MCP servers`] : [])];
+    const names = cutText(listed.join(", "), MAX_NAMES);
     const text = names === "" ? "There are no more tools." : `No tool matches. There are: ${names}.`;
     return { content: [{ type: "text", text }] };
   },

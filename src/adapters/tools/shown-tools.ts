@@ -62,18 +62,23 @@ export interface Showing {
   readonly named?: readonly string[];
   /** The model's window is small. */
   readonly small: boolean;
+  /** Whether no person has looked at the texts of a tool. The model gets them from `find_tools` only, which marks them (M32). */
+  readonly unreviewed?: (tool: string) => boolean;
 }
 
 /** The tools of an agent that its model is sent, in the order of `all`. */
 export function shownTools(all: readonly Tool[], showing: Showing): readonly Tool[] {
-  if (!all.some(({ name }) => name === FIND_TOOLS)) return all;
+  const { found = [], unreviewed = () => false } = showing;
+  const isStrange = ({ name }: Tool): boolean => !found.includes(name) && unreviewed(name);
+  if (!all.some(({ name }) => name === FIND_TOOLS)) return all.filter((tool) => !isStrange(tool));
   const shown = all.filter(({ name }) => isShown(name, showing));
-  const isSearched = all.length - shown.length >= LEAST_HIDDEN || (showing.found ?? []).length > 0;
+  const isSearched = all.length - shown.length >= LEAST_HIDDEN || found.length > 0 || all.some(isStrange);
   return isSearched ? shown : all.filter(({ name }) => name !== FIND_TOOLS);
 }
 
-function isShown(name: string, { kind, found = [], named = [], small }: Showing): boolean {
+function isShown(name: string, { kind, found = [], named = [], small, unreviewed }: Showing): boolean {
   if (found.includes(name)) return true;
+  if (unreviewed?.(name)) return false;
   // Servers may have hundreds of tools.
   if (isMcpTool(name)) return named.includes(name);
   const seldom = Object.hasOwn(SELDOM, name) ? SELDOM[name] : undefined;

@@ -99,6 +99,7 @@ export function toolHost({
       found: agent.state.foundTools,
       named: policyOf(agent.profile)?.allow,
       small: contextWindow < SMALL_WINDOW,
+      unreviewed: (name) => changing?.untrustedFrom(name) !== undefined,
     });
   /** A search finds everything that any window would not be sent. */
   const hiddenFrom = (agent: AgentRecord): readonly Tool[] => {

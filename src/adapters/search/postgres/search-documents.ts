@@ -34,8 +34,12 @@ const ENOUGH = 600;
 const NEARLY_EVERYWHERE = 0.1;
 /** A word in more texts than this has more matches than anyone wants to read. */
 const FREQUENT = 0.003;
-/** Matches of the most frequent word that the index walks through for a query of several. */
+/** Matches of the rarest word that the index walks through for a query of several. */
 const MAX_WALK = 60_000;
+/** Texts that are read one after the other. */
+const MAX_READ = 15_000;
+/** Of a word that is not in the sample. */
+const LEAST_SHARE = 5e-4;
 const MAX_TRIES = 4;
 
 /** One space of a search, and how frequent words are in it. */
@@ -72,23 +76,21 @@ export function postgresDocuments(
       if (isAll) part = 0.5;
     }
   };
+  const matchingIn = async (text: string, limit: number): Promise<readonly number[]> =>
+    (await connections.all<{ n: number }>(MATCHING, text, limit)).map(({ n }) => n).sort((a, b) => b - a);
   /** The newest texts are read one after the other until enough match. */
-  const read = async (term: SearchTerm, share: number): Promise<readonly number[]> => {
-    const found = await Promise.all(
-      spaces.map((space) => {
-        const first = space.no * SPACE_SIZE;
-        const rows = Math.ceil((3 * ENOUGH) / share);
-        return connections.all<{ n: number }>(NEWEST, first, first + space.next, rows, query(term, space), ENOUGH);
-      }),
-    );
-    return found.flat().map(({ n }) => n);
+  const readIn = async (space: SpaceRow, text: string, share: number): Promise<readonly number[]> => {
+    const first = space.no * SPACE_SIZE;
+    const rows = Math.min(MAX_READ, Math.ceil((3 * ENOUGH) / share));
+    const found = await connections.all<{ n: number }>(NEWEST, first, first + space.next, rows, text, ENOUGH);
+    return found.map(({ n }) => n);
   };
   const newest = async (term: SearchTerm, at: readonly Place[], limit: number): Promise<NewestMatches> => {
     const shares = at.map(({ shares: known }) => shareOf(term, known));
     const about = Math.round(at.reduce((sum, { space }, index) => sum + space.next * (shares[index] ?? 0), 0));
     const most = Math.max(0, ...shares);
     if (most > NEARLY_EVERYWHERE) {
-      const documents = await read(term, most);
+      const documents = (await Promise.all(spaces.map((space) => readIn(space, query(term, space), most)))).flat();
       return { documents, complete: false, containing: Math.max(about, documents.length) };
     }
     const queries = spaces.map((space) => query(term, space));
@@ -116,13 +118,17 @@ export function postgresDocuments(
       ).documents;
     },
     async withAll(terms, limit) {
-      const queries = spaces.map((space) => terms.map((term) => query(term, space)).join(" & "));
-      const counts = (await places()).map(({ shares }) => {
-        const each = terms.map((term) => Math.max(shareOf(term, shares), 1e-4));
-        const walk = MAX_WALK / Math.max(...each);
-        return Math.ceil(Math.min(walk, limit / each.reduce((product, share) => product * share, 1)));
-      });
-      return (await matching(queries, counts, limit)).documents;
+      const at = await places();
+      const all = (space: SpaceRow): string => terms.map((term) => query(term, space)).join(" & ");
+      const found = await Promise.all(
+        at.map(async ({ space, shares }) => {
+          const each = terms.map((term) => Math.max(shareOf(term, shares), LEAST_SHARE));
+          const both = each.reduce((product, share) => product * share, 1);
+          const isRare = space.next * both < limit / 2 && space.next * Math.min(...each) < MAX_WALK;
+          return isRare ? matchingIn(all(space), limit) : readIn(space, all(space), both);
+        }),
+      );
+      return found.flat();
     },
     async read(documents) {
       const rows = await connections.all<StoredDocument>(READ, documents);

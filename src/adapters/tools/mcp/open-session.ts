@@ -44,8 +44,8 @@ export interface SessionOptions {
 }
 
 const MAX_TOOLS = 500;
-/** An older local server may never answer the first question. */
-const PROBE_MS = 5_000;
+/** An older local server may never answer the first question; a newer one may start slowly on a busy machine. */
+const PROBE_MS = 15_000;
 
 export async function openSession(options: SessionOptions): Promise<McpSession> {
   const { Client } = await import("@modelcontextprotocol/client");
@@ -56,7 +56,7 @@ export async function openSession(options: SessionOptions): Promise<McpSession> 
         capabilities: { elicitation: { form: { applyDefaults: true }, url: {} } },
         versionNegotiation: {
           mode,
-          probe: { timeoutMs: options.isLocal ? Math.min(PROBE_MS, options.timeoutMs) : options.timeoutMs },
+          probe: { timeoutMs: options.isLocal ? Math.min(PROBE_MS, options.timeoutMs / 2) : options.timeoutMs },
         },
         inputRequired: { autoFulfill: false },
         listMaxPages: 20,

@@ -24,7 +24,14 @@ it("finds tools that were added, removed or described differently, in text that 
   const before = of(tool("a"), tool("b"), tool("c"), tool("d", "x".repeat(2_000)));
   const now = of(tool("a"), tool("b", "other"), tool("d", `${"x".repeat(2_000)}!`), tool("e"));
   expect(comparePins(before, now)).toEqual({ added: ["e"], removed: ["c"], changed: ["b", "d"] });
-  expect(comparePins(of(tool("a")), of(tool("a", "d", { type: "object", required: ["x"] }))).changed).toEqual(["a"]);
+  const changed = (one: object, other: object) =>
+    comparePins(of(tool("a", "d", one)), of(tool("a", "d", other))).changed.length;
+  expect(changed({ type: "object" }, { type: "object", required: ["x"] })).toBe(1);
+  // Two versions of the protocol write the same schema differently.
+  expect(
+    changed({ type: "object", $schema: "s", x: { a: 1, b: 2 } }, { $schema: "s", x: { b: 2, a: 1 }, type: "object" }),
+  ).toBe(0);
+  expect(changed({ required: ["x", "y"] }, { required: ["y", "x"] })).toBe(1);
 });
 
 it("reads what it wrote, and nothing from a damaged file", () => {

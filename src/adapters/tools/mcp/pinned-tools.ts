@@ -16,7 +16,7 @@ const pinnedToolSchema = z.object({
   name: z.string(),
   description: z.string(),
   parameters: z.record(z.string(), z.unknown()),
-  /** Of name, description and schema as the server sent them. */
+  /** Of name, description and schema as the server sent them, whatever the order of keys. */
   hash: z.string(),
 });
 export type PinnedTool = z.infer<typeof pinnedToolSchema>;
@@ -62,10 +62,16 @@ export function pinned(tool: ServerTool): PinnedTool | undefined {
     description: plain(description).slice(0, MAX_DESCRIPTION).toWellFormed(),
     parameters: inputSchema as Record<string, unknown>,
     hash: createHash("sha256")
-      .update(JSON.stringify([name, description, schema]))
+      .update(JSON.stringify([name, description, JSON.stringify(inputSchema, inOrder)]))
       .digest("hex"),
   };
 }
+
+/** The keys of objects by name: versions of the protocol write the same schema in different orders. */
+const inOrder = (_: string, value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
 
 /** On one line, without control characters: a description cannot pretend to be another part of the prompt. */
 const plain = (text: string): string => text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim();
