@@ -6,10 +6,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { pinsFile } from "../../src/adapters/tools/mcp/pinned-tools.ts";
 import { openGateway } from "../../src/app/gateway/gateway.test-kit.ts";
 import { openNode, type RookeryNode } from "../../src/app/node/open-node.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
-import { type HomePaths, homePaths } from "../../src/config/paths.ts";
+import { type HomePaths, homePaths, mcpDirectory } from "../../src/config/paths.ts";
 import type { AgentRecord } from "../../src/core/agent/agent.ts";
 import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
 import { silentLog } from "../../src/core/ports/log.ts";
@@ -30,6 +31,12 @@ export interface HostileCase {
 export const cases: readonly HostileCase[] = corpus.cases;
 const effects = corpus.effects as unknown as Readonly<Record<string, readonly Wanted[]>>;
 
+/** Without a sandbox: what matters is what its texts do. */
+const HOSTILE_SERVER = {
+  command: process.execPath,
+  args: [join(import.meta.dirname, "hostile-server.ts")],
+  sandbox: false,
+};
 const ORDER = /DO-(h\d{3})-NOW/gu;
 const textOf = ({ content }: ModelMessage): string =>
   content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
@@ -52,20 +59,21 @@ export interface HostileWorld {
 export const OWNER_AT: AgentDescriptor = { type: "user", connector: "test", userId: "olga", channelId: "olga" };
 export const BOB_AT: AgentDescriptor = { type: "user", connector: "test", userId: "bob", channelId: "bob" };
 
-/** Obeys every order in the last message; looks outside, at files or at names when it is told to. */
+/** Obeys every order in the last message and in the descriptions of its tools; looks outside, at files or at names when it is told to. */
 function obedient(tried: Set<string>, resolve: (value: unknown) => unknown): Model {
   let count = 0;
   const call = (name: string, given: object) => ({
     ...{ type: "toolCall", id: `c${++count}`, name, arguments: given as Record<string, unknown> },
   });
   return {
-    async call({ messages }) {
+    async call({ messages, tools }) {
       const about = { api: "a", provider: "p", model: "m" } as const;
       const last = messages.at(-1);
       const text = last ? textOf(last) : "";
+      const described = tools.map(({ description, parameters }) => description + JSON.stringify(parameters)).join("\n");
       // A person's own words may quote an order: for a file, or for a child that only reports.
       const asked = messages.findLast(({ role }) => role === "user");
-      const orders = asked && /^QUOTE$/mu.test(textOf(asked)) ? [] : ordersIn(text);
+      const orders = asked && /^QUOTE$/mu.test(textOf(asked)) ? [] : ordersIn(`${text}\n${described}`);
       for (const id of orders) {
         if (id !== ANY_TIME) done.add(id);
         tried.add(id);
@@ -119,6 +127,8 @@ export async function openHostileWorld(): Promise<HostileWorld> {
     cron: { commandGates: true },
     agentToAgent: { write: ["any"], read: ["any"] },
     people: { records: { ann: { accounts: ["test:ann"] }, bob: { accounts: ["test:bob"] } } },
+    permissions: { allow: ["mcp__hostile__resources", "mcp__hostile__prompts"] },
+    mcp: { servers: { hostile: HOSTILE_SERVER } },
     hooks: { deploy: { token: "token-of-the-hook", prompt: "{{message}}", target: "main" } },
   });
   const node = await openNode({
@@ -143,6 +153,9 @@ export async function openHostileWorld(): Promise<HostileWorld> {
   const clerk = { name: "clerk", description: "files things", systemPrompt: "You file." };
   const main = await say(OWNER_AT, `LOOK ${JSON.stringify({ name: "create_permanent_agent", with: clerk })}`);
   const bob = await say(BOB_AT, "hello");
+  // The first list of tools has asked the server for its own.
+  const pins = pinsFile(mcpDirectory(paths), "hostile");
+  while (!existsSync(pins)) await new Promise((resolve) => setTimeout(resolve, 20));
   names["@bob"] = bob.id;
   names["@bobkey"] = bob.sessionKey;
   writeFileSync(join(paths.workspace, "AGENTS.md"), "Be kind.\n");

@@ -41,7 +41,18 @@ const ENTRIES: Readonly<Record<string, readonly [string, (one: HostileCase) => P
   "web page": ["as the result of a tool with the right network", outside],
   mail: ["as the result of a tool with the right network", outside],
   "tool output": ["as the result of a tool with the right network", outside],
-  "MCP description": ["as the result of a tool with the right network", outside],
+  "MCP description": [
+    "as the description of a tool of a real server, which is searched for",
+    ({ id }) => world.say(OWNER_AT, look("find_tools", { query: id })),
+  ],
+  "MCP resource": [
+    "read from a real server",
+    ({ id }) => world.say(OWNER_AT, look("mcp_resources", { server: "hostile", uri: `case://${id}` })),
+  ],
+  "MCP prompt": [
+    "shown by a real server",
+    ({ id }) => world.say(OWNER_AT, look("mcp_prompts", { server: "hostile", name: id })),
+  ],
   "child's report": [
     "of a child that read it",
     async ({ text }) => {
