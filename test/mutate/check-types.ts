@@ -7,23 +7,43 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Mutant, mutated } from "./mutant.ts";
+import { parse } from "./syntax.ts";
 
 /** What is unused or unreachable is a matter of style here, not of types. */
 const LOOSE = ["--noUnusedLocals", "false", "--noUnusedParameters", "false", "--allowUnreachableCode", "true"];
-const COPIED = ["src", "test", "bench", "scripts", "examples", "tsconfig.json", "package.json", "vitest.config.ts"];
+const COPIED = ["src", "package.json"];
+/** Tests are left out: what only they would notice at compile time, they must notice when they run. */
+const EXCLUDED = {
+  exclude: ["**/*.test.ts", "**/*.test-kit.ts", "src/testing.ts", "src/app/testing"],
+};
 
 export function refusedByTypes(root: string, mutants: readonly Mutant[]): ReadonlySet<string> {
-  const candidates = mutants.filter((one) => one.file.endsWith(".ts"));
-  const refused = new Set<string>();
+  const scripts = mutants.filter((one) => one.file.endsWith(".ts"));
+  // One file that cannot be read hides every other error from the compiler.
+  const refused = new Set(unreadable(root, scripts));
+  const candidates = scripts.filter((one) => !refused.has(one.id));
   const directory = mkdtempSync(join(tmpdir(), "rookery-mutate-types-"));
   try {
     for (const name of COPIED) cpSync(join(root, name), join(directory, name), { recursive: true });
+    const config = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8")) as object;
+    writeFileSync(
+      join(directory, "tsconfig.json"),
+      JSON.stringify({ ...config, include: layersOf(scripts), ...EXCLUDED }),
+    );
     symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
     for (const batch of batches(candidates)) checkBatch(root, directory, batch, refused);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
   return refused;
+}
+
+/** Those that are not even a program. */
+export function unreadable(root: string, mutants: readonly Mutant[]): ReadonlySet<string> {
+  const scripts = mutants.filter((one) => one.file.endsWith(".ts"));
+  return new Set(
+    scripts.filter((one) => !canBeRead(mutated(readFileSync(join(root, one.file), "utf8"), one))).map((one) => one.id),
+  );
 }
 
 function checkBatch(root: string, directory: string, batch: readonly Mutant[], refused: Set<string>): void {
@@ -44,6 +64,25 @@ function checkBatch(root: string, directory: string, batch: readonly Mutant[], r
   else {
     checkBatch(root, directory, rest.slice(0, rest.length / 2), refused);
     checkBatch(root, directory, rest.slice(rest.length / 2), refused);
+  }
+}
+
+/** Only the layers with mutants: what imports them sees the same types, as far as a mutant can tell. */
+function layersOf(mutants: readonly Mutant[]): readonly string[] {
+  return [...new Set(mutants.map(({ file }) => file.split("/").slice(0, 2).join("/")))].map((layer) =>
+    layer === "src/adapters" &&
+    mutants.every(({ file }) => !file.startsWith(layer) || file.startsWith(`${layer}/store`))
+      ? `${layer}/store`
+      : layer,
+  );
+}
+
+function canBeRead(source: string): boolean {
+  try {
+    parse(source);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -8,7 +8,7 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { refusedByTypes } from "./check-types.ts";
+import { refusedByTypes, unreadable } from "./check-types.ts";
 import { loadMet } from "./coverage.ts";
 import { isEquivalent, loadEquivalent, outdated } from "./equivalent.ts";
 import type { Mutant } from "./mutant.ts";
@@ -16,11 +16,14 @@ import { allMutants, changedOf, FOLDERS, sampleOf } from "./plan.ts";
 import { report } from "./report.ts";
 import { openResults, type Results } from "./results.ts";
 import { tryMutant } from "./try-mutant.ts";
+import { tryTogether } from "./try-together.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const KEPT = join(ROOT, ".mutate");
 const COVERAGE = join(KEPT, "coverage");
 const PARALLEL = 2;
+/** How long tests that are not near a mutant may take for it while many are tried. */
+const TOGETHER_MS = 15_000;
 
 const { values } = parseArgs({
   options: {
@@ -29,6 +32,9 @@ const { values } = parseArgs({
     folder: { type: "string", multiple: true },
     changed: { type: "string" },
     budget: { type: "string", default: "90" },
+    /** Without the compiler and with the tests of the same room only: to see while one writes tests what they miss. */
+    quick: { type: "boolean", default: false },
+    workers: { type: "string", default: "1" },
     /** Tries those again that were not found before. */
     again: { type: "boolean", default: false },
     /** Records anew which tests run which piece. */
@@ -42,9 +48,10 @@ for (const one of outdated(ROOT, equivalent))
   console.error(`equivalent.json: this line is gone: ${one.file}: ${one.line}`);
 const counted = mutants.filter((one) => !isEquivalent(ROOT, equivalent, one));
 const results = openResults(ROOT, join(KEPT, "results.jsonl"), values.again);
-if (values.cover || !existsSync(COVERAGE)) recordCoverage();
+if (values.cover) recordCoverage();
 checkTypes(counted, results);
-await tryAll(counted, results);
+await tryMany(counted, results);
+if (existsSync(COVERAGE) && Number(values.budget) > 0) await tryAll(counted, results);
 const text = report(counted, results, mutants.length - counted.length);
 console.log(text.table);
 process.exitCode = text.isGood ? 0 : 1;
@@ -78,8 +85,19 @@ function checkTypes(all: readonly Mutant[], known: Results): void {
   const open = all.filter((one) => known.get(one) === undefined);
   if (open.length === 0) return;
   console.log(`Checking the types of ${open.length} mutants …`);
-  const refused = refusedByTypes(ROOT, open);
+  const refused = values.quick ? unreadable(ROOT, open) : refusedByTypes(ROOT, open);
   for (const one of open) if (refused.has(one.id)) known.set(one, { refused: "types" });
+}
+
+/** First all at once, which is quick; what that does not find is tried one by one. */
+async function tryMany(all: readonly Mutant[], known: Results): Promise<void> {
+  const open = all.filter((one) => known.get(one) === undefined);
+  if (open.length === 0) return;
+  const root = ROOT.replace(/\/$/, "");
+  const setup = { root, kept: KEPT, budgetMs: TOGETHER_MS, workers: Number(values.workers), quick: values.quick };
+  const tried = await tryTogether(setup, open);
+  for (const [one, by] of tried.found) known.set(one, { found: true, by });
+  for (const one of tried.passed) known.set(one, { found: false, why: "every test passes", tests: 1 }, values.quick);
 }
 
 async function tryAll(all: readonly Mutant[], known: Results): Promise<void> {

@@ -9,7 +9,8 @@ export type Outcome = Verdict | { readonly refused: "types" };
 
 export interface Results {
   get(mutant: Mutant): Outcome | undefined;
-  set(mutant: Mutant, outcome: Outcome): void;
+  /** `forget`: only for this run. */
+  set(mutant: Mutant, outcome: Outcome, forget?: boolean): void;
 }
 
 /** A mutant that was found stays found while its file is the same; with `again` the survivors are tried once more. */
@@ -28,9 +29,10 @@ export function openResults(root: string, path: string, again: boolean): Results
   };
   return {
     get: (mutant) => known.get(keyOf(mutant)),
-    set(mutant, outcome) {
+    set(mutant, outcome, forget = false) {
       const key = keyOf(mutant);
       known.set(key, outcome);
+      if (forget) return;
       mkdirSync(dirname(path), { recursive: true });
       appendFileSync(path, `${JSON.stringify({ key, id: mutant.id, outcome })}\n`);
     },

@@ -1,0 +1,136 @@
+/** The small parts of an agent: its label, its processes and found tools, its threads, where it speaks, addresses on shards. */
+import { describe, expect, test } from "vitest";
+import type { AgentRecord } from "./agent.ts";
+import { type BackgroundProcess, stateWithProcesses } from "./background-process.ts";
+import { type AgentDescriptor, isForeground, labelOf, parseDescriptor } from "./descriptor.ts";
+import { MAX_FOUND_TOOLS, stateWithFound } from "./found-tools.ts";
+import { shardAddress, shardTarget } from "./shard-address.ts";
+import { whereItSpeaks } from "./speaking-target.ts";
+import type { AgentState } from "./state.ts";
+import { inheritsParent } from "./thread-settings.ts";
+
+const stateOf = (rest: object = {}): AgentState => ({ version: 1, ...rest }) as unknown as AgentState;
+const user = (rest: object = {}): Extract<AgentDescriptor, { type: "user" }> => ({
+  type: "user",
+  connector: "telegram",
+  userId: "7",
+  channelId: "c7",
+  ...rest,
+});
+
+test.each([
+  [{ type: "subagent", id: "s", parentAgentId: "p", name: "digger" }, "digger"],
+  [{ type: "permanent", id: "p", name: "Ada", description: "d", systemPrompt: "s" }, "Ada"],
+  [{ type: "permanent", id: "p", name: "Ada", description: "d", systemPrompt: "s", username: "ada" }, "Ada (@ada)"],
+  [{ type: "cron", id: "c" }, "cron task"],
+  [{ type: "cron", id: "c", name: "mail" }, "mail"],
+  [{ type: "system", tag: "clean" }, "clean"],
+  [{ type: "heartbeat" }, "heartbeat"],
+  [{ type: "swarm", id: "s", contact: "x" }, "swarm"],
+  [user(), "user"],
+] as const)("the agent %j is called %s on screens", (descriptor, label) => {
+  expect(labelOf(descriptor as AgentDescriptor)).toBe(label);
+  expect(isForeground(descriptor as AgentDescriptor)).toBe(descriptor.type === "user");
+  expect(parseDescriptor(descriptor, "x")).toEqual(descriptor);
+});
+
+test("a stored descriptor with a wrong shape is an error that says where", () => {
+  expect(() => parseDescriptor({ type: "user" }, "agent 5")).toThrow(/^The descriptor in agent 5 is not valid/);
+});
+
+describe("the background processes of an agent", () => {
+  const process = (id: string): BackgroundProcess => ({ id }) as BackgroundProcess;
+  const ids = (state: AgentState | undefined): unknown => state?.processes?.map(({ id }) => id);
+  const before = stateOf({ processes: [process("a"), process("b")] });
+  test("stay as they are without changes", () => {
+    expect(stateWithProcesses(before, [])).toBeUndefined();
+  });
+  test("grow and shrink, keep the rest of the state, and replace one with the same id", () => {
+    expect(ids(stateWithProcesses(before, [{ started: process("c") }]))).toEqual(["a", "b", "c"]);
+    expect(ids(stateWithProcesses(before, [{ forgotten: ["a"] }, {}]))).toEqual(["b"]);
+    expect(ids(stateWithProcesses(before, [{ started: process("a") }]))).toEqual(["b", "a"]);
+    expect(ids(stateWithProcesses(stateOf(), [{ started: process("a") }]))).toEqual(["a"]);
+    const none = stateWithProcesses(before, [{ forgotten: ["a", "b"] }]);
+    expect(none).toEqual({ version: 1, processes: undefined });
+    expect(stateWithProcesses(stateOf(), [{}])).toEqual({ version: 1, processes: undefined });
+  });
+});
+
+describe("the tools that an agent has found", () => {
+  const found = (before: readonly string[] | undefined, now: readonly string[]): unknown =>
+    stateWithFound(stateOf({ foundTools: before }), now);
+  test("are kept with the newest last, each once", () => {
+    expect(found(undefined, ["a", "b", "a"])).toEqual({ version: 1, foundTools: ["a", "b"] });
+    expect(found(["a", "b"], ["a", "c"])).toEqual({ version: 1, foundTools: ["b", "a", "c"] });
+  });
+  test("do not change if all are known", () => {
+    expect(found(["a", "b"], ["b"])).toBeUndefined();
+    expect(found(undefined, [])).toBeUndefined();
+  });
+  test("are at most twelve, without the oldest", () => {
+    const many = Array.from({ length: MAX_FOUND_TOOLS }, (_, n) => `t${n}`);
+    expect(MAX_FOUND_TOOLS).toBe(12);
+    expect((found(many, ["new"]) as AgentState).foundTools).toEqual([...many.slice(1), "new"]);
+  });
+});
+
+test.each([
+  ["a direct message", user(), { inheritParent: true }, true],
+  ["a direct message", user(), { inheritParent: false }, false],
+  ["the terminal", user({ connector: "terminal" }), { inheritParent: true }, false],
+  ["the API", user({ connector: " API " }), { inheritParent: true }, false],
+  [
+    "a terminal that is named",
+    user({ connector: "terminal" }),
+    { inheritParent: false, byChannel: { " Terminal ": { inheritParent: true } } },
+    true,
+  ],
+  [
+    "a channel that is named",
+    user(),
+    { inheritParent: true, byChannel: { telegram: { inheritParent: false } } },
+    false,
+  ],
+  ["another one that is named", user(), { inheritParent: true, byChannel: { slack: { inheritParent: false } } }, true],
+  ["no person", { type: "heartbeat" } as const, { inheritParent: true }, false],
+])("a thread of %s with %j inherits: %#", (_name, descriptor, settings, expected) => {
+  expect(inheritsParent(settings, descriptor)).toBe(expected);
+});
+
+describe("where an agent speaks", () => {
+  const agent = (descriptor: AgentDescriptor, state: object = {}, lastHumanAt?: number): AgentRecord =>
+    ({ descriptor, state: stateOf(state), lastHumanAt }) as AgentRecord;
+  const route = { channel: "slack", to: "C1" };
+  test.each([
+    ["its last route", agent(user(), { deliveryContext: route }), route],
+    [
+      "the first one",
+      agent(user({ accountId: "a", threadId: "t" })),
+      { channel: "telegram", to: "c7", accountId: "a", threadId: "t" },
+    ],
+    ["nowhere, if no person writes to it", agent({ type: "heartbeat" }, { deliveryContext: route }), undefined],
+    ["nowhere at a terminal where no one has written", agent(user({ connector: "terminal" })), undefined],
+    [
+      "at a terminal where someone has",
+      agent(user({ connector: "terminal" }), {}, 5),
+      { channel: "terminal", to: "c7" },
+    ],
+    ["on a channel where no one has written", agent(user()), { channel: "telegram", to: "c7" }],
+  ])("%s", (_name, record, expected) => {
+    expect(whereItSpeaks(record)).toEqual(expected);
+  });
+});
+
+test.each([
+  [" east/main ", { shard: "east", agent: "main" }],
+  ["east/agent:main:main", { shard: "east", agent: "agent:main:main" }],
+  ["east/a/b", { shard: "east", agent: "a/b" }],
+  ["north/main", undefined],
+  ["east/", undefined],
+  ["east/a b", undefined],
+  ["main", undefined],
+  ["", undefined],
+])("the address %j on the shards east and west", (text, expected) => {
+  expect(shardAddress(text, ["east", "west"])).toEqual(expected);
+  if (expected) expect(shardTarget(expected)).toEqual({ channel: "shard", accountId: "east", to: expected.agent });
+});
