@@ -17,7 +17,8 @@ export type JournalLine =
   /** The test failed with the mutant and also without it afterwards. */
   | { readonly unsure: number; readonly by: string }
   | { readonly hung: number }
-  | { readonly file: string };
+  /** A test file has ended; how long one of its tests takes without a mutant. */
+  | { readonly file: string; readonly testMs: number };
 
 export function linesOf(path: string): readonly JournalLine[] {
   if (!existsSync(path)) return [];

@@ -23,7 +23,7 @@ const KEPT = join(ROOT, ".mutate");
 const COVERAGE = join(KEPT, "coverage");
 const PARALLEL = 2;
 /** How long tests that are not near a mutant may take for it while many are tried. */
-const TOGETHER_MS = 15_000;
+const TOGETHER_MS = 10_000;
 
 const { values } = parseArgs({
   options: {
@@ -34,6 +34,8 @@ const { values } = parseArgs({
     budget: { type: "string", default: "90" },
     /** Without the compiler and with the tests of the same room only: to see while one writes tests what they miss. */
     quick: { type: "boolean", default: false },
+    /** With `--quick`: only the tests below these paths. */
+    tests: { type: "string", multiple: true },
     workers: { type: "string", default: "1" },
     /** Tries those again that were not found before. */
     again: { type: "boolean", default: false },
@@ -42,6 +44,8 @@ const { values } = parseArgs({
   },
 });
 
+// The process that tries them belongs to a group of its own and is ended with this one.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 const mutants = chosen();
 const equivalent = loadEquivalent();
 for (const one of outdated(ROOT, equivalent))
@@ -94,7 +98,14 @@ async function tryMany(all: readonly Mutant[], known: Results): Promise<void> {
   const open = all.filter((one) => known.get(one) === undefined);
   if (open.length === 0) return;
   const root = ROOT.replace(/\/$/, "");
-  const setup = { root, kept: KEPT, budgetMs: TOGETHER_MS, workers: Number(values.workers), quick: values.quick };
+  const setup = {
+    root,
+    kept: KEPT,
+    budgetMs: TOGETHER_MS,
+    workers: Number(values.workers),
+    quick: values.quick,
+    tests: values.tests,
+  };
   const tried = await tryTogether(setup, open);
   for (const [one, by] of tried.found) known.set(one, { found: true, by });
   for (const one of tried.passed) known.set(one, { found: false, why: "every test passes", tests: 1 }, values.quick);

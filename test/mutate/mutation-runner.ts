@@ -68,6 +68,8 @@ function note(line: JournalLine): void {
 }
 
 export default class MutationRunner extends TestRunner {
+  /** Without mutants, in this file. */
+  private spent = { ms: 0, tests: 0 };
   private readonly attempts = new WeakMap<RunnerTestCase, Attempt>();
 
   override async onBeforeRunTask(test: RunnerTestCase): Promise<void> {
@@ -117,6 +119,7 @@ export default class MutationRunner extends TestRunner {
     const spent = performance.now() - attempt.began;
     const passed = result.state === "pass";
     if (attempt.phase === "without") {
+      this.spent = { ms: this.spent.ms + spent, tests: this.spent.tests + 1 };
       if (!passed || test.fails) return;
       attempt.milliseconds = spent;
       attempt.queue = this.openFor(test);
@@ -146,7 +149,12 @@ export default class MutationRunner extends TestRunner {
 
   override async onAfterRunSuite(suite: RunnerTestSuite): Promise<void> {
     await super.onAfterRunSuite(suite);
-    if ("filepath" in suite) note({ file: relative(ROOT, (suite as RunnerTestFile).filepath) });
+    if (!("filepath" in suite)) return;
+    note({
+      file: relative(ROOT, (suite as RunnerTestFile).filepath),
+      testMs: this.spent.ms / Math.max(1, this.spent.tests),
+    });
+    this.spent = { ms: 0, tests: 0 };
   }
 
   /** The open mutants that this test met, as far as their budget goes; those of its own folder always. */

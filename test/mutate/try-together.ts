@@ -17,6 +17,7 @@ export interface Together {
   readonly workers: number;
   /** Only the tests of the rooms that the mutants are in. */
   readonly quick: boolean;
+  readonly tests?: readonly string[];
 }
 
 export interface Tried {
@@ -55,6 +56,7 @@ export async function tryTogether(setup: Together, mutants: readonly Mutant[]): 
     if (lastTry(paths.journal) !== undefined && next.length === left.length) markHung(paths.journal);
   }
   const tried = outcome(paths.journal, open, constants);
+  keepDurations(setup.kept, paths.journal);
   if (process.env.ROOKERY_KEEP === undefined) for (const path of Object.values(paths)) rmSync(path, { force: true });
   return tried;
 }
@@ -93,14 +95,33 @@ function batchOf(
   return { batch: { numbers: open.map(({ number }) => number), budgetMs, near, mutants }, open, constants };
 }
 
-/** The nearest layers first; in a layer as the names come. */
+/** The nearest layers first, in a layer the quickest tests. */
 const LAYERS = ["src/core", "src/engine", "src/adapters/store", "test/contract", "test/postgres", "test/sim"];
 
-function testFiles({ root, quick }: Together, open: readonly Numbered[]): readonly string[] {
+function testFiles({ root, kept, quick, tests }: Together, open: readonly Numbered[]): readonly string[] {
   const rooms = new Set(open.map(({ mutant }) => roomOf(mutant.file)));
-  return LAYERS.flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }).toSorted()).filter(
-    (file) => !LEFT_OUT.test(file) && (process.env.ROOKERY_BEFORE === undefined || !/run-end.test|job-slot.test|schedule.job.test|job-message.test|normalize-job.test/.test(file)) && (!quick || rooms.has(roomOf(file))),
-  );
+  const isWanted = (file: string): boolean =>
+    tests ? tests.some((path) => file.startsWith(path)) : !quick || rooms.has(roomOf(file));
+  const known = durationsIn(kept);
+  const slow = (file: string): number => known[file] ?? 0;
+  return LAYERS.flatMap((folder) =>
+    globSync(`${folder}/**/*.test.ts`, { cwd: root }).toSorted((one, other) => slow(one) - slow(other)),
+  ).filter((file) => !LEFT_OUT.test(file) && isWanted(file));
+}
+
+/** How long a test of a file takes without a mutant, as far as it is known. */
+function durationsIn(kept: string): Readonly<Record<string, number>> {
+  try {
+    return JSON.parse(readFileSync(join(kept, "durations.json"), "utf8")) as Record<string, number>;
+  } catch {
+    return {};
+  }
+}
+
+function keepDurations(kept: string, journal: string): void {
+  const measured = linesOf(journal).flatMap((line) => ("file" in line ? [[line.file, line.testMs] as const] : []));
+  const all = { ...durationsIn(kept), ...Object.fromEntries(measured) };
+  writeFileSync(join(kept, "durations.json"), JSON.stringify(all));
 }
 
 /** `src/engine/triggers`, `src/adapters/store`. */
@@ -140,7 +161,10 @@ async function runFiles(
     const open = lastTry(paths.journal);
     if (quiet > (open ? open.limitMs + STUCK_MS : SILENT_MS)) killGroup(child.pid);
   }, POLL_MS);
+  const end = (): void => killGroup(child.pid);
+  process.once("exit", end);
   await new Promise<void>((resolve) => child.on("close", () => resolve()));
+  process.off("exit", end);
   clearInterval(timer);
 }
 
