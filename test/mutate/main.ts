@@ -55,7 +55,7 @@ const results = openResults(ROOT, join(KEPT, "results.jsonl"), values.again);
 if (values.cover) recordCoverage();
 checkTypes(counted, results);
 await tryMany(counted, results);
-if (existsSync(COVERAGE) && Number(values.budget) > 0) await tryAll(counted, results);
+if (Number(values.budget) > 0) await tryAll(counted, results);
 const text = report(counted, results, mutants.length - counted.length);
 console.log(text.table);
 process.exitCode = text.isGood ? 0 : 1;
@@ -113,7 +113,11 @@ async function tryMany(all: readonly Mutant[], known: Results): Promise<void> {
 
 async function tryAll(all: readonly Mutant[], known: Results): Promise<void> {
   const open = all.filter((one) => known.get(one) === undefined);
-  const trial = { root: ROOT.replace(/\/$/, ""), met: loadMet(COVERAGE), budgetSeconds: Number(values.budget) };
+  const trial = {
+    root: ROOT.replace(/\/$/, ""),
+    met: existsSync(COVERAGE) ? loadMet(COVERAGE) : [],
+    budgetSeconds: Number(values.budget),
+  };
   let done = 0;
   const worker = async (): Promise<void> => {
     for (let one = open.shift(); one; one = open.shift()) {

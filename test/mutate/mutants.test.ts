@@ -6,6 +6,7 @@ import { isEquivalent, loadEquivalent, outdated } from "./equivalent.ts";
 import { mutated } from "./mutant.ts";
 import { allMutants, sampleOf } from "./plan.ts";
 import { sqlMutants } from "./sql-mutants.ts";
+import { switched } from "./switch-mutants.ts";
 import { parse } from "./syntax.ts";
 import { typescriptMutants } from "./typescript-mutants.ts";
 
@@ -79,6 +80,70 @@ describe("a sample", () => {
     expect(ids(1)).not.toEqual(ids(2));
     expect(new Set(ids(1)).size).toBe(20);
   });
+});
+
+describe("many mutants behind switches", () => {
+  const numbered = (file: string, source: string) =>
+    typescriptMutants(file, source).map((mutant, number) => ({ mutant, number }));
+  const source = `
+    const LIMIT = 2;
+    const f = (a, { b = 5, ...rest } = {}) => {
+      const out = [];
+      out.push(a);
+      out.push(b);
+      if (a > LIMIT && !rest.quiet) return { out, a };
+      switch (a) { case 1: out.push("one"); break; default: out.push(\`\${a ?? "none"}\`); }
+      return { ...rest, out: out.filter((each) => each !== undefined) };
+    };
+    globalThis.f = f;`;
+  const inputs = [[1], [2, {}], [3, { b: 1 }], [undefined, { b: undefined, c: 4 }], [3, { quiet: true }]];
+
+  /** What the program does with one switch on, as text. */
+  const outcome = (text: string, on: number | undefined): string => {
+    const constants = new Map<number, (on: boolean) => void>();
+    const world = {
+      f: undefined as ((...all: unknown[]) => unknown) | undefined,
+      rookerySwitch: (number: number) => number === on,
+      rookeryConstant: (numbers: readonly number[], assign: (on: boolean) => void) => {
+        for (const number of numbers) constants.set(number, assign);
+      },
+    };
+    new Function("globalThis", text)(world);
+    if (on !== undefined) constants.get(on)?.(true);
+    return inputs.map((input) => attempt(() => JSON.stringify(world.f?.(...input)))).join("\n");
+  };
+  const attempt = (run: () => string): string => {
+    try {
+      return run();
+    } catch (error) {
+      return String(error);
+    }
+  };
+
+  test("do nothing while every switch is off, and what the mutant does when its switch is on", () => {
+    const all = numbered("x.ts", source);
+    const { source: text, unplaced, constants } = switched(source, all);
+    expect(outcome(text, undefined)).toBe(outcome(source, undefined));
+    expect(constants.length).toBeGreaterThan(0);
+    expect(unplaced.length).toBeLessThan(all.length / 5);
+    for (const one of all.filter((each) => !unplaced.includes(each))) {
+      expect(outcome(text, one.number), one.mutant.id).toBe(outcome(mutated(source, one.mutant), undefined));
+    }
+  });
+
+  test("leave every source a program that can be read", () => {
+    for (const folder of ["src/engine/inbox", "src/core/rights", "src/adapters/store/sqlite"]) {
+      for (const [file, all] of Map.groupBy(allMutants(ROOT, [folder]), (one) => one.file)) {
+        const text = readFileSync(`${ROOT}/${file}`, "utf8");
+        const readable = all.filter((one) => attempt(() => parse(mutated(text, one)).type) === "Program");
+        const { source: changed } = switched(
+          text,
+          readable.map((mutant, number) => ({ mutant, number })),
+        );
+        expect(() => parse(changed), file).not.toThrow();
+      }
+    }
+  }, 60_000);
 });
 
 describe("the marks of the coverage", () => {

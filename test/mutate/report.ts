@@ -23,18 +23,20 @@ export function report(
   let refused = 0;
   for (const one of mutants) {
     const outcome = results.get(one);
-    if (!outcome || "refused" in outcome) {
-      refused += outcome ? 1 : 0;
+    if (outcome && "refused" in outcome) {
+      refused += 1;
       continue;
     }
     const count = folders.get(folderOf(one.file)) ?? { found: 0, all: 0 };
     folders.set(folderOf(one.file), count);
     for (const each of [count, total]) {
       each.all += 1;
-      each.found += outcome.found ? 1 : 0;
+      each.found += outcome?.found ? 1 : 0;
     }
-    if (!outcome.found)
-      survivors.push(`${one.id} (${outcome.why})\n    - ${short(one.original)}\n    + ${short(one.replacement)}`);
+    if (!outcome?.found)
+      survivors.push(
+        `${one.id} (${outcome?.why ?? "not tried"})\n    - ${short(one.original)}\n    + ${short(one.replacement)}`,
+      );
   }
   const rows = [...folders]
     .toSorted(([one], [other]) => one.localeCompare(other))

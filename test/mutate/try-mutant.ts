@@ -3,7 +3,7 @@
  * that fails has found it. What a system test finds is confirmed without the mutant, so that a slow machine finds nothing.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -49,11 +49,24 @@ export async function tryMutant(trial: Trial, mutant: Mutant): Promise<Verdict> 
 
 /** The tests that met the mutant's piece. SQL files have no pieces: the tests of their store. */
 function testsFor({ root, met }: Trial, mutant: Mutant): readonly Met[] {
+  if (met.length === 0) return nearTests(root, mutant);
   const candidates = met.filter(({ test }) => !LEFT_OUT.test(test));
   const chosen = mutant.file.endsWith(".sql")
     ? testsOfStore(candidates, mutant)
     : testsOfPiece(root, candidates, mutant);
   return chosen.toSorted((one, other) => rank(one, mutant) - rank(other, mutant));
+}
+
+const UNKNOWN_MS = 2_000;
+
+/** Without a record of the coverage: the tests of its folder, and the contract of its store. */
+function nearTests(root: string, mutant: Mutant): readonly Met[] {
+  const store = /^src\/adapters\/store\/(postgres|sqlite)\//.exec(mutant.file)?.[1];
+  const near = globSync(`${dirname(mutant.file)}/*.test.ts`, { cwd: root }).toSorted();
+  const contract = store === undefined ? [] : [`test/contract/${store}.test.ts`];
+  return [...near, ...contract]
+    .map((test) => ({ test, milliseconds: UNKNOWN_MS, pieces: {} }))
+    .toSorted((one, other) => rank(one, mutant) - rank(other, mutant));
 }
 
 function testsOfPiece(root: string, met: readonly Met[], mutant: Mutant): readonly Met[] {
