@@ -1,16 +1,26 @@
 /**
- * `npm run crash -- --kills N [--seed S] [--target engine|store|commands|backup] [--channel telegram]`: kills a working process repeatedly and audits its
+ * `npm run crash -- --kills N [--seed S] [--target engine|store|commands|backup] [--channel telegram|whatsapp|webhook]`: kills a working process repeatedly and audits its
  * data. With the target `engine` no run may fail by these kills; then a run kills the process itself, and is found. `npm run crash -- --nodes N --minutes M [--seed S]`: the same with several nodes on one PostgreSQL.
  */
 import { parseArgs } from "node:util";
 import { backupTarget } from "./backup/target.ts";
+import { webhookTarget } from "./channels/webhook.ts";
+import { whatsappTarget } from "./channels/whatsapp.ts";
 import { commandsTarget } from "./commands/target.ts";
 import { engineTarget } from "./engine/target.ts";
 import { storeTarget } from "./store/target.ts";
 import type { CrashTarget } from "./target.ts";
 import { telegramTarget } from "./telegram/target.ts";
 
-const TARGETS: readonly CrashTarget[] = [engineTarget, storeTarget, telegramTarget, commandsTarget, backupTarget];
+const TARGETS: readonly CrashTarget[] = [
+  engineTarget,
+  storeTarget,
+  telegramTarget,
+  whatsappTarget,
+  webhookTarget,
+  commandsTarget,
+  backupTarget,
+];
 
 const { values } = parseArgs({
   options: {

@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openDatabase } from "../../../src/adapters/store/sqlite/database.ts";
 import { type Random, randomOf } from "../../kit/random.ts";
 import { FakeTelegram, type Fault, person, privateChat } from "../../telegram/fake-telegram.ts";
+import { auditChannel } from "../channels/audit.ts";
 import type { CrashOptions, CrashReport, CrashTarget } from "../target.ts";
 import { startVictim, type Victim } from "../victim.ts";
 
@@ -58,7 +58,10 @@ export async function crashTelegram({ kills, seed, say, mutation }: TelegramCras
   last.tell("end");
   await last.said("quiet");
   await last.over();
-  const report = audit(world, join(home, "rookery.db"));
+  const more = { drafts: fake.drafts.length, breaches: fake.breaches.length };
+  const shown = fake.sent.map(({ text }) => text);
+  const seen = { tokens: world.tokens, shown, counts: { ...world.counts, ...more } };
+  const report = auditChannel(join(home, "rookery.db"), seen);
   await fake.close();
   if (report.problems.length === 0) rmSync(home, { recursive: true, force: true });
   return report;
@@ -129,43 +132,4 @@ function album(world: World, user: number): void {
     });
   }
   count(world, "albums");
-}
-
-function audit({ fake, tokens, counts }: World, file: string): CrashReport {
-  const db = openDatabase(file, { readOnly: true });
-  const problems: string[] = [];
-  try {
-    const rows = db.all<{ state: string; payload: string }>("SELECT state, payload FROM deliveries");
-    const messages = db.all<{ state: string; message: string }>("SELECT state, message FROM messages");
-    const open = rows.filter(({ state }) => state === "pending" || state === "sending").length;
-    if (open > 0) problems.push(`${open} deliveries have not ended`);
-    const unsure = rows
-      .filter(({ state }) => state === "unconfirmed" || state === "failed")
-      .map(({ payload }) => payload);
-    const stopped = messages.filter(({ state }) => state === "aborted").map(({ message }) => message);
-    const waiting = messages.filter(({ state }) => state === "waiting" || state === "taken").length;
-    if (waiting > 0) problems.push(`${waiting} messages are not settled`);
-    for (const one of tokens) {
-      const stored = messages.filter(({ message }) => message.includes(one)).length;
-      if (stored !== 1) problems.push(`${one} was stored ${stored} times`);
-      const shown = fake.sent.filter(({ text }) => text.includes(one)).length;
-      if (shown > 1) problems.push(`${one} was answered ${shown} times`);
-      const excused = unsure.some((text) => text.includes(one)) || stopped.some((text) => text.includes(one));
-      if (shown === 0 && !excused) problems.push(`${one} was not answered, and is not listed`);
-    }
-    return {
-      problems,
-      counts: {
-        ...counts,
-        messages: tokens.length,
-        answers: fake.sent.length,
-        unconfirmed: unsure.length,
-        stopped: stopped.length,
-        drafts: fake.drafts.length,
-        breaches: fake.breaches.length,
-      },
-    };
-  } finally {
-    db.close();
-  }
 }
