@@ -33,7 +33,8 @@ import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Store } from "../../core/store/store.ts";
 
-const KINDS: Readonly<Record<ConnectorKind, ConnectorKindDefinition>> = {
+/** Every kind that the configuration can name. */
+export const KINDS: Readonly<Record<ConnectorKind, ConnectorKindDefinition>> = {
   telegram: TELEGRAM,
   whatsapp: WHATSAPP,
   webhook: WEBHOOK,

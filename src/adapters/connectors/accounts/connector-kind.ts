@@ -24,7 +24,19 @@ export interface AccountToOpen {
   readonly ports: { readonly clock: Clock; readonly log: Log; readonly store: Store; readonly ids: Ids };
 }
 
+/** What the table of channels in the docs says beyond the declared capabilities. */
+export interface ChannelNotes {
+  readonly title: string;
+  /** What people see while a run works. */
+  readonly drafts: string;
+  /** What a thread is there; absent: there are none. */
+  readonly threads?: string;
+  /** What a crash can cost, coming in and going out. */
+  readonly crash: { readonly in: string; readonly out: string };
+}
+
 export interface ConnectorKindDefinition {
+  readonly notes: ChannelNotes;
   /** What must be installed into the home before an account can start. */
   readonly needs?: OptionalPackage;
   readonly traits: ChannelTraits;

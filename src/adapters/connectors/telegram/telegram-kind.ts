@@ -9,6 +9,12 @@ const MAX_TEXT = 4_000;
 const DAY_MS = 24 * 3600_000;
 
 export const TELEGRAM: ConnectorKindDefinition = {
+  notes: {
+    title: "Telegram",
+    drafts: "a draft with Stop; in groups a status message",
+    threads: "topics",
+    crash: { in: "nothing", out: "a send under way is listed as `unconfirmed`" },
+  },
   traits: {
     capabilities: {
       sendText: true,

@@ -3,6 +3,12 @@ import { ConfigError } from "../../../core/errors.ts";
 import type { ConnectorKindDefinition } from "../accounts/connector-kind.ts";
 
 export const WEBHOOK: ConnectorKindDefinition = {
+  notes: {
+    title: "a program",
+    drafts: "–",
+    threads: "`thread`",
+    crash: { in: "nothing, if the program posts again", out: "nothing: it is sent again under the same id" },
+  },
   traits: {
     capabilities: {
       sendText: true,

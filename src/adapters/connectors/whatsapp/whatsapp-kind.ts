@@ -9,6 +9,11 @@ const MAX_TEXT = 4_000;
 const DAY_MS = 24 * 3600_000;
 
 export const WHATSAPP: ConnectorKindDefinition = {
+  notes: {
+    title: "WhatsApp Cloud API",
+    drafts: "read mark and typing",
+    crash: { in: "nothing", out: "a send under way is listed as `unconfirmed` until its status comes" },
+  },
   traits: {
     capabilities: {
       sendText: true,
