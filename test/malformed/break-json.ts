@@ -17,7 +17,7 @@ export function broken(good: Json, random: Random): Json {
 
 function breakOne(value: Json, random: Random): void {
   let at = value;
-  for (let depth = random.int(1, 7); depth > 0; depth--) {
+  for (let depth = random.int(1, 14); depth > 0; depth--) {
     const keys = Object.keys(at ?? {});
     const key = keys[random.int(0, Math.max(0, keys.length - 1))];
     if (key === undefined) return;
