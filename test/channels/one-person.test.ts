@@ -94,8 +94,8 @@ describe("the owner on three channels", () => {
   });
 
   it.each([
-    ["telegram", () => void telegram.say(TELEGRAM, "here"), (): readonly string[] => shown().telegram],
-    ["whatsapp", () => void whatsapp.say(WHATSAPP, "there"), (): readonly string[] => shown().whatsapp],
+    ["telegram", (): unknown => telegram.say(TELEGRAM, "here"), (): readonly string[] => shown().telegram],
+    ["whatsapp", (): unknown => whatsapp.say(WHATSAPP, "there"), (): readonly string[] => shown().whatsapp],
   ] as const)("gets a report where it was last: %s", async (channel, write, texts) => {
     const before = texts().length;
     write();
