@@ -39,6 +39,20 @@ export function ownershipContract(open: Opener): void {
     expect(await world.refused([{ op: "message.settle", settlements: [] }], a.owner)).toBe("fenced");
   });
 
+  storeTest("an owner gives its agent, with what waits, to another live node, and to no other", open, async (world) => {
+    const a = await world.agent("a");
+    await world.post(a.id);
+    const other = await world.join("other");
+    const gone = await world.join("gone");
+    await world.done([{ op: "node.leave", node: gone }]);
+    expect(await world.refused([{ op: "agent.hand", to: gone }], a.owner)).toBe("missing");
+    await world.done([{ op: "agent.hand", to: other }], a.owner);
+    expect(await world.store.agent(a.id)).toMatchObject({ node: other, epoch: a.owner.epoch + 1, waiting: 1 });
+    expect(await world.refused([{ op: "message.settle", settlements: [] }], a.owner)).toBe("fenced");
+    expect(await claim(world, a.id, world.node)).toBeUndefined();
+    expect(await claim(world, a.id, other)).toBe(a.owner.epoch + 1);
+  });
+
   storeTest("an agent can be claimed as soon as the lease of its node has ended, not earlier", open, async (world) => {
     await world.done([{ op: "agent.create", seed: world.seed("a") }]);
     const id = idOf("a");

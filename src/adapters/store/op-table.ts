@@ -33,6 +33,7 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
     branch: "owner",
     batch: ["owners.rel"],
   },
+  "agent.hand": { sqlite: "agent-cache.ts#handAgent", form: "agents.ts", branch: "owner" },
   "session.begin": { sqlite: "agents.ts#beginSession", form: "agents.ts", branch: "owner", batch: ["owners.begins"] },
   "node.join": { sqlite: "nodes.ts#joinNode", form: "nodes.ts", branch: "any" },
   "node.renew": { sqlite: "nodes.ts#renewNode", form: "nodes.ts", branch: "any" },

@@ -20,6 +20,7 @@ import { everyone } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool } from "../../core/ports/tool.ts";
+import { isNode } from "../../core/rights/exec-settings.ts";
 import type { PostRequest } from "../../engine/agents/message-ingress.ts";
 import { type ConfiguredRules, configuredRules } from "../../engine/rights/configured-rules.ts";
 import type { RunEvents } from "../../engine/runtime/run-events.ts";
@@ -124,9 +125,10 @@ const hostOf =
     const way = await people(behalf ? everyone(behalf) : []);
     const { host, node } = execPolicyOf(agent, way, { ancestors: await ancestorsOf(ports.store, agent) });
     if (host === "sandbox") return "sandbox";
-    if (host === "gateway" || node === nodeName) return "host";
-    throw new DeniedError(`This agent works on the node ${nodeName}, and its commands run on ${node} only.`, {
-      hint: "Set execNode to this node, or execHost to sandbox.",
+    if (host === "gateway" || (node !== undefined && isNode(node, nodeName))) return "host";
+    // Its next run is moved to that node, if it lives.
+    throw new DeniedError(`The node ${node} does not answer, and the commands of this agent run there only.`, {
+      hint: `Start that node, set execNode to ${nodeName}, or execHost to sandbox.`,
     });
   };
 

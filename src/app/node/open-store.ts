@@ -51,7 +51,8 @@ export interface NodeStoreOptions {
 
 export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
   const { paths, config, clock, env = process.env } = options;
-  const nodeName = `${hostname()} pid ${process.pid}`;
+  // In front of the process: what the owner calls this machine in `execNode`.
+  const nodeName = `${env.ROOKERY_NODE || hostname()} pid ${process.pid}`;
   if (options.store) return { nodeName, ...(await useGiven(options.store, options)) };
   const url = sharedStoreUrl(paths, config, env);
   if (url !== undefined) return { nodeName, ...(await openSharedWithCluster(url, options)) };

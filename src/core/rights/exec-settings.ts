@@ -99,8 +99,12 @@ function withElevation(policy: ExecPolicy): ExecPolicy {
   return elevated === "ask" ? { ...onHost, ask: "always" } : { ...onHost, security: "full", ask: "off" };
 }
 
+/** Whether a name in the settings means this node: `mars` is every process on the machine mars, `mars pid 7` one of them. */
+export const isNode = (wanted: string, name: string): boolean =>
+  wanted !== "" && (name === wanted || name.startsWith(`${wanted} pid `));
+
 function refusalOf({ host, node }: ExecPolicy, nodes: readonly string[]): string | undefined {
   if (host !== "node") return undefined;
   if (node === undefined) return "execHost is node, and execNode names no node";
-  return nodes.includes(node) ? undefined : `there is no node ${node} in this cluster`;
+  return nodes.some((name) => isNode(node, name)) ? undefined : `there is no node ${node} in this cluster`;
 }

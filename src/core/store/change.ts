@@ -138,6 +138,8 @@ export type Op =
   // Owner only.
   /** Releases the agent if no message waits and no run is open; compares counters in the same statement (M3). */
   | { readonly op: "agent.release" }
+  /** Gives the agent, with what waits for it, to another living node. Refused if that node's lease has ended. */
+  | { readonly op: "agent.hand"; readonly to: number }
   | {
       readonly op: "message.take";
       readonly runId: RunId;

@@ -19,7 +19,7 @@ import type { RulesParty } from "../../core/rights/rules-party.ts";
 type RulesConfig = Pick<Config, "permissions" | "profiles">;
 
 export interface ConfiguredRules {
-  /** One party for each profile that bounds the agent. `people`: everyone on the way of its run. `nodes`: see `usesNodes`. */
+  /** One party for each profile that bounds the agent. `people`: everyone on the way of its run. `nodes`: see `nodeOf`. */
   partiesOf(agent: AgentRecord, people: readonly PersonId[], around?: Around): readonly RulesParty[];
   /** Where the agent's commands run. */
   execPolicyOf(
@@ -27,8 +27,8 @@ export interface ConfiguredRules {
     people: readonly PersonId[],
     around?: Pick<Around, "nodes" | "ancestors">,
   ): ExecPolicy;
-  /** Whether its commands may run on another node: then the names of the nodes are needed to decide. */
-  usesNodes(agent: AgentRecord): boolean;
+  /** The node that its commands run on; empty if its settings name none. Undefined: on the node that works for it. */
+  nodeOf(agent: AgentRecord): string | undefined;
   workspaceAccessOf(profile: string): WorkspaceAccess;
 }
 
@@ -70,7 +70,10 @@ export function configuredRules(config: RulesConfig): ConfiguredRules {
   };
   return {
     execPolicyOf,
-    usesNodes: ({ profile, state }) => (state.execHost ?? profileOf(profile)?.exec?.host) === "node",
+    nodeOf({ profile, state }) {
+      const settings = profileOf(profile)?.exec;
+      return (state.execHost ?? settings?.host) === "node" ? (state.execNode ?? settings?.node ?? "") : undefined;
+    },
     workspaceAccessOf: (profile) => profileOf(profile)?.workspaceAccess ?? "rw",
     partiesOf(agent, people, around = {}) {
       const family = [agent, ...(around.ancestors ?? [])];

@@ -21,7 +21,7 @@ export interface RightsSettings {
   /** Whether children may have children of their own. */
   nesting?(): boolean;
   /** The rules that count for an agent. Absent: there are no rules, and only people's rights decide. */
-  readonly rules?: Pick<ConfiguredRules, "partiesOf" | "usesNodes" | "workspaceAccessOf">;
+  readonly rules?: Pick<ConfiguredRules, "partiesOf" | "nodeOf" | "workspaceAccessOf">;
   /** The directories that the paths in rules are relative to. */
   placeOf?(agent: AgentRecord): Promise<Place>;
   /** The names of the nodes of the cluster. */
@@ -64,7 +64,7 @@ async function aroundOf(
   if (!rules || details.length === 0) return {};
   return {
     place: details.includes("path") ? await placeOf?.(agent) : undefined,
-    nodes: rules.usesNodes(agent) ? await nodeNames?.() : undefined,
+    nodes: rules.nodeOf(agent) === undefined ? undefined : await nodeNames?.(),
   };
 }
 

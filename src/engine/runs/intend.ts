@@ -6,9 +6,11 @@
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { JudgedCall, Judgement } from "../../core/ports/gate.ts";
+import type { Approval } from "../../core/rights/approval.ts";
 import { ALLOWED } from "../../core/rights/decide.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { CommitResult, Op } from "../../core/store/change.ts";
+import { deniedBefore } from "../approvals/denied-before.ts";
 import { type AskedCall, endNeedless, type HeldCall, settleAsked } from "../approvals/settle-asked.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
 import { type EntryDraft, type ToolResult, toolEntry } from "../context/entries.ts";
@@ -111,14 +113,26 @@ async function settleAll(
 ): Promise<ReadonlyMap<string, AskedCall>> {
   const asked = new Map<string, AskedCall>();
   const given = new Set<string>();
-  for (const one of calls) {
-    if (one.decision.verdict !== "ask") continue;
+  const questions = calls.filter(({ decision }) => decision.verdict === "ask");
+  const denials = questions.length === 0 ? [] : await denialsIn(ports, agent, run);
+  for (const one of questions) {
+    const denied = one.call.approval === undefined ? deniedBefore(one, denials) : undefined;
+    if (denied !== undefined) {
+      asked.set(one.call.callId, { is: "refused", text: denied, ops: [] });
+      continue;
+    }
     const settled = await settleAsked(ports, agent, run, one, waitEnds);
     // One yes is for one call: a second call with the same digest is asked about.
     const isTaken = settled.is === "allowed" && settled.use && given.size === given.add(settled.approval).size;
     asked.set(one.call.callId, isTaken ? await settleAsked(ports, agent, run, one, waitEnds, given) : settled);
   }
   return asked;
+}
+
+/** The questions of this run that people have answered with no. */
+async function denialsIn({ store }: RunPorts, agent: AgentRecord, run: LiveRun): Promise<readonly Approval[]> {
+  const denied = await store.approvals({ agentId: agent.id, states: ["denied"], limit: 50 });
+  return denied.filter(({ runId }) => runId === run.id);
 }
 
 async function intentOf(

@@ -141,6 +141,7 @@ type AgentOps =
   | "agent.claim"
   | "agents.claim"
   | "agent.release"
+  | "agent.hand"
   | "session.begin";
 
 export const agentOps: OpForms<AgentOps> = {
@@ -183,6 +184,7 @@ export const agentOps: OpForms<AgentOps> = {
       claims.rel = o;
     },
   },
+  "agent.hand": { byOwner: true, wire: ({ to }) => ({ to }) },
   "session.begin": {
     byOwner: true,
     wire: ({ sessionId }) => ({ sessionId }),

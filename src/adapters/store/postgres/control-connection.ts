@@ -101,7 +101,11 @@ export class ControlConnection {
           if (agentId) this.#hints.add(`0:${agentId}`);
         }
       }
-      for (const op of changes[index]?.ops ?? []) if (op.op === "agent.stop") this.#hints.add(`0:${op.agentId}`);
+      const { ops = [], owner } = changes[index] ?? {};
+      for (const op of ops) {
+        if (op.op === "agent.stop") this.#hints.add(`0:${op.agentId}`);
+        if (op.op === "agent.hand" && owner) this.#hints.add(`${op.to}:${owner.agentId}`);
+      }
     });
     if (this.#hints.size > 0) this.#sendSoon();
   }

@@ -244,6 +244,15 @@ export function claimAgents(applying: Applying, op: OpOf<"agents.claim">): OpRes
   return { op: "agents.claim", claims };
 }
 
+/** Gives the owner to another node that lives. What waits for it waits for that node. */
+export function handAgent(applying: Applying, { to }: OpOf<"agent.hand">): undefined {
+  const owner = ownerOf(applying);
+  if (!isLive(applying.db, to, applying.change.at)) throw new RefusedChange("missing", `Node ${to} does not live.`);
+  owner.node = to;
+  owner.epoch += 1;
+  touch(applying, owner, "inbox");
+}
+
 /** Releases the owner if it is idle or its run is suspended. A message posted in between keeps it held, because the same row counts it (M3). */
 export function releaseAgent(applying: Applying): OpResult {
   const owner = ownerOf(applying);

@@ -6,7 +6,15 @@ import { unreachable } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
 import type { Change, CommitResult, Op, OpResult, Owner, Refusal } from "../../../core/store/change.ts";
 import { storedJson } from "../rows.ts";
-import { type Applying, type CachedAgent, claimAgent, claimAgents, releaseAgent, stoppedBy } from "./agent-cache.ts";
+import {
+  type Applying,
+  type CachedAgent,
+  claimAgent,
+  claimAgents,
+  handAgent,
+  releaseAgent,
+  stoppedBy,
+} from "./agent-cache.ts";
 import { beginSession, createAgent, describeAgent, removeAgent, stopAgent } from "./agents.ts";
 import { askApproval, decideApproval, useApproval, withdrawApprovals } from "./approvals.ts";
 import { addAudit } from "./audit.ts";
@@ -52,6 +60,7 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "agent.claim": claimAgent,
   "agents.claim": claimAgents,
   "agent.release": releaseAgent,
+  "agent.hand": handAgent,
   "session.begin": beginSession,
   "node.join": joinNode,
   "node.renew": renewNode,

@@ -6,6 +6,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { withDefaults } from "../../../core/live-options.ts";
 import type { Gate } from "../../../core/ports/gate.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
+import { isNode } from "../../../core/rights/exec-settings.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../../core/text-limits.ts";
 import { approvalPortOf } from "../../approvals/approval-port.ts";
 import type { Approvals } from "../../approvals/approvals.ts";
@@ -40,6 +41,8 @@ export interface ActorHost {
   /** Whether the session is stale and ends before the next message (M10). */
   isStale(agent: AgentRecord, lastInteractionAt: number, now: number): boolean;
   readonly queue: QueuePolicy;
+  /** The other node that this agent's runs belong to, because its commands run there. Undefined: it may work here. */
+  elsewhere(agent: AgentRecord): Promise<number | undefined>;
   /** Runs that may have killed a process are tried by these rules (M13). */
   readonly trials: Trials;
   readonly fates: NodeFates;
@@ -72,8 +75,29 @@ export function actorHostOf(ports: Ports, options: AgentSystemOptions, parts: Ho
     answerCommand: _answerCommand,
     ...given
   } = parts;
-  return { ...given, restore, isStale, startedAt: ports.clock.now(), ports: runPortsOf(ports, options, parts) };
+  const elsewhere = nodeForCommands(ports, options, parts.node);
+  return {
+    ...given,
+    restore,
+    isStale,
+    elsewhere,
+    startedAt: ports.clock.now(),
+    ports: runPortsOf(ports, options, parts),
+  };
 }
+
+/** `execNode` of an agent: its runs are on that node while it lives. */
+const nodeForCommands =
+  ({ store, clock }: Ports, { rights, nodeName }: AgentSystemOptions, own: number): ActorHost["elsewhere"] =>
+  async (agent) => {
+    const wanted = rights?.rules?.nodeOf(agent);
+    if (!wanted || isNode(wanted, nodeName)) return undefined;
+    const now = clock.now();
+    return (await store.nodes()).findLast(
+      ({ name, node, left, returned, leaseUntil }) =>
+        isNode(wanted, name) && node !== own && !left && !returned && leaseUntil > now,
+    )?.node;
+  };
 
 function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts): RunPorts {
   const { hooks, watchdog, watchdogNotes = watchdogNotesOf(ports) } = options;

@@ -5,6 +5,7 @@
 
 import type { RunId } from "../../../core/ids.ts";
 import { isSilent, type Message } from "../../../core/message/message.ts";
+import { CommitRefused } from "../../commit/commit-refused.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { discardWaiting, type RecoveryParts, recoverRun } from "../recovery/recover-run.ts";
 import { changeSettings } from "../sessions/change-settings.ts";
@@ -71,6 +72,8 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
     case "settle":
       return handleCommand(parts, lease, choice.message, choice.reason);
     case "run": {
+      const handed = await handOver(parts, lease);
+      if (handed) return handed;
       const moved = await followMessage(parts, lease, choice.messages);
       if (moved) return moved;
       if (isSessionStale(host, lease, choice.messages, now)) {
@@ -82,6 +85,21 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
       return driver.take(lease, choice, seen);
     }
   }
+}
+
+/** The agent's commands run on another node: its runs do too. Undefined if it works here, or if that node has just ended. */
+async function handOver({ host, driver }: ActorParts, lease: AgentLease): Promise<Next | undefined> {
+  const to = await host.elsewhere(lease.record);
+  if (to === undefined) return undefined;
+  try {
+    await lease.commit({ site: "hand", ops: [{ op: "agent.hand", to }] });
+  } catch (error) {
+    if (error instanceof CommitRefused && error.refused === "missing") return undefined;
+    throw error;
+  }
+  driver.background?.stop();
+  // The next read finds that another node holds it.
+  return "reload";
 }
 
 /** A message that continues an entry: the agent goes there first. Undefined if it is there, or if no message names one. */

@@ -196,6 +196,13 @@ BEGIN
             o.node := NULL;
             v_dirty := true;
           END IF;
+        WHEN 'agent.hand' THEN
+          IF NOT EXISTS (SELECT FROM nodes WHERE node = (p->>'to')::bigint AND gone <> 1 AND lease_until > v_now) THEN
+            RAISE EXCEPTION 'missing:Node % does not live.', p->>'to' USING ERRCODE = 'RKREF';
+          END IF;
+          o.node := (p->>'to')::bigint;
+          UPDATE agents SET epoch = epoch + 1 WHERE id = o.id;
+          v_dirty := true;
         WHEN 'leaf.move' THEN
           o.leaf := p->>'leaf';
           v_dirty := true;

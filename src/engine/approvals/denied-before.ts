@@ -1,0 +1,45 @@
+/**
+ * After a no, a run does not ask about the same effect again, however it words the call, and after several it asks about nothing:
+ * a model that obeys an attacker cannot tire its person into a yes.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { JudgedCall } from "../../core/ports/gate.ts";
+import type { Approval } from "../../core/rights/approval.ts";
+import type { Effect } from "../../core/rights/decide.ts";
+import { coversEffect } from "../../core/rights/match-rule.ts";
+import { parseRule } from "../../core/rights/rule.ts";
+import { ruleTextOf } from "../../core/rights/rule-widths.ts";
+
+/** How often people say no before a run asks nothing any more. */
+export const MAX_DENIALS = 3;
+
+type Asked = Pick<Effect, "action" | "target" | "detail">;
+
+/** Why this call is not asked about, as its result; undefined if it may be. `denials`: the questions of this run with a no. */
+export function deniedBefore({ call, effects }: JudgedCall, denials: readonly Approval[]): string | undefined {
+  const same = denials.find(
+    ({ tool, arguments: given, effects: denied = [] }) =>
+      (tool === call.name && isDeepStrictEqual(given, call.arguments)) ||
+      denied.some((one) => effects.some((effect) => isSame(one, effect))),
+  );
+  if (same) {
+    return `Not executed: ${same.decidedBy} denied approval ${same.id}, and is not asked about the same again in this run.`;
+  }
+  if (denials.length < MAX_DENIALS) return undefined;
+  return `Not executed: people have said no ${denials.length} times in this run, so it asks nothing more. Go on without it.`;
+}
+
+/** A denied effect is read widely, as a rule that denies: options in between, another case, a full path are the same. */
+function isSame(denied: Asked, effect: Asked): boolean {
+  if (denied.detail?.kind === "unparsed") {
+    return effect.detail?.kind === "unparsed" && plainLine(effect.detail.line) === plainLine(denied.detail.line);
+  }
+  // Of an effect that names nothing only the same call is the same.
+  if (denied.detail === undefined && denied.target === undefined) return false;
+  const text = ruleTextOf(denied, "call");
+  const rule = text === undefined ? undefined : parseRule(text);
+  if (rule && "subject" in rule) return coversEffect(rule.subject, "deny", effect);
+  return isDeepStrictEqual([denied.target, denied.detail], [effect.target, effect.detail]);
+}
+
+const plainLine = (line: string): string => line.replace(/\s+/gu, " ").trim();
