@@ -18,7 +18,6 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   terminal: async () => (await import("./terminal.ts")).terminalBench,
   web: async () => (await import("./web.ts")).webBench,
   tools: async () => (await import("./tools.ts")).toolsBench,
-  sandbox: async () => (await import("./sandbox.ts")).sandboxBench,
   memory: async () => (await import("./memory.ts")).memoryBench,
   scale: async () => (await import("./scale.ts")).scaleBench,
 };

@@ -1,10 +1,14 @@
-/** Measures the gate: what a decision costs with no rules, with 50 and with 500, for commands, files and hosts. */
+/**
+ * Measures what it costs to act: a decision of the gate with no rules, with 50 and with 500, for commands, files and hosts, and then
+ * a command in the sandbox against a bare one.
+ */
 import { OWNER } from "../src/core/people/person.ts";
 import { effectsOfCall } from "../src/core/rights/call-text.ts";
 import { decide, type Effect, type Situation } from "../src/core/rights/decide.ts";
 import type { Rule } from "../src/core/rights/rule.ts";
 import { ruleSet } from "../src/core/rights/rule-set.ts";
-import type { Bench } from "./report.ts";
+import type { Bench, Figure, Goal } from "./report.ts";
+import { measureSandbox } from "./sandbox.ts";
 import { median } from "./statistics.ts";
 
 const ROUNDS = 7;
@@ -35,7 +39,7 @@ function microsecondsPerCall(rules: readonly Rule[]): number {
 }
 
 export const toolsBench: Bench = {
-  about: "the gate with no rules, with 50 and with 500",
+  about: "the gate with no rules, with 50 and with 500, and a command in the sandbox against a bare one",
   async run(say) {
     const counts = [0, 50, 500];
     const measured = new Map<number, number[]>(counts.map((count) => [count, []]));
@@ -46,9 +50,11 @@ export const toolsBench: Bench = {
       );
     }
     const of = (count: number): number => median(measured.get(count) ?? []);
-    return {
-      figures: counts.map((count) => ({ what: `a decision with ${count} rules`, value: of(count), unit: "µs" })),
-      goals: [{ what: "a decision with 500 rules", goal: 50, better: "less", measured: of(500), unit: "µs" }],
-    };
+    const gate: Figure[] = counts.map((count) => ({
+      ...{ what: `a decision with ${count} rules`, value: of(count), unit: "µs" },
+    }));
+    const goal: Goal = { what: "a decision with 500 rules", goal: 50, better: "less", measured: of(500), unit: "µs" };
+    const { figures, goals } = await measureSandbox(say);
+    return { figures: [...gate, ...figures], goals: [goal, ...goals] };
   },
 };
