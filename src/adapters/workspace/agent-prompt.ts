@@ -18,6 +18,7 @@ import { type FileMarks, noMarks } from "../tools/files/file-marks.ts";
 import { sharedDirectory } from "./agent-places.ts";
 import { isMarkedFile } from "./marked-file.ts";
 import { workspaceReaders } from "./read-workspace-file.ts";
+import type { SessionSkills } from "./skills/session-skills.ts";
 import type { AgentWorkspace, WorkspaceOf } from "./workspaces.ts";
 
 /** `contextWindow`: of the model that is sent it. Default: large. */
@@ -32,8 +33,8 @@ export interface PromptDeps {
   /** The permanent agents that every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
   readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
-  /** The skills of an agent. Default: none. */
-  readonly skillsOf?: (agent: AgentRecord) => Promise<PromptSources["skills"]>;
+  /** The skills of an agent's session. Default: none. */
+  readonly skills?: SessionSkills;
   /** Who is who. Default: prompts name no one. */
   readonly directory?: Directory;
   /** Finds a swarm by its name. Default: none. */
@@ -53,7 +54,7 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
     const { memory } = config.profiles[agent.profile] ?? {};
     const days = own === undefined ? [] : dayNotes(own, memory?.days);
     const isPersonal = (name: string): boolean => PERSONAL_FILES.includes(name) || days.includes(name);
-    return buildSystemPrompt({
+    const prompt = buildSystemPrompt({
       descriptor,
       profilePrompt: config.profiles[agent.profile]?.prompt,
       contextWindow,
@@ -63,12 +64,13 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
       readFile: (name) => (isPersonal(name) ? personal(name) : instructions(name)),
       notes: { main: memory?.main, days },
       permanentAgents: await permanentAgents?.(),
-      skills: await deps.skillsOf?.(agent),
+      skills: await deps.skills?.of(agent),
       systemAgent: descriptor.type === "system" ? systemAgents?.().get(descriptor.tag) : undefined,
       swarm: descriptor.type === "swarm" ? await swarmNamed?.(descriptor.id) : undefined,
       person: directory && (await personIn(directory, agent)),
       extraSystemPrompt: agent.state.extraSystemPrompt,
     });
+    return { ...prompt, skillsSnapshot: await deps.skills?.snapshotOf(agent) };
   };
 }
 

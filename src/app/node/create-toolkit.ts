@@ -27,6 +27,7 @@ import { isMarkedFile } from "../../adapters/workspace/marked-file.ts";
 import { openFileMarks } from "../../adapters/workspace/open-file-marks.ts";
 import { rulePlaces } from "../../adapters/workspace/rule-places.ts";
 import { findSkills, readText } from "../../adapters/workspace/skills/find-skills.ts";
+import { keptBody, skillTexts } from "../../adapters/workspace/skills/kept-skills.ts";
 import { sessionSkills } from "../../adapters/workspace/skills/session-skills.ts";
 import { type PersonOf, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
@@ -110,11 +111,13 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
   const workspaceOf = workspacesOf(config, paths, whose("recent"));
   const rights = listRights(options.directory, settings);
   const commands = options.commands?.({ placesOf, marks });
-  const skillsOf = sessionSkills(
-    ({ workspace }) => findSkills({ workspace, home: paths.home, userHome: homedir() }).skills,
-    async (agent) => (await workspaceOf(agent)).instructions,
-    ({ directory, text }) => isMarkedFile(marks, directory, "SKILL.md", text),
-  );
+  const texts = skillTexts(paths);
+  const skills = sessionSkills({
+    find: ({ workspace }) => findSkills({ workspace, home: paths.home, userHome: homedir() }).skills,
+    workspaceOf: async (agent) => (await workspaceOf(agent)).instructions,
+    isMarked: ({ directory, text }) => isMarkedFile(marks, directory, "SKILL.md", text),
+    texts,
+  });
   const zone = (): string => config.session.timeZone ?? hostZone();
   const files = { placesOf, personOf: whose("now"), marks };
   const { changes } = options;
@@ -125,7 +128,8 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
     ...(options.memory
       ? [
           skillTool({
-            skillsOf,
+            skillsOf: skills.of,
+            bodyOf: keptBody(texts),
             readText,
             isMarked: (directory, file, text) => isMarkedFile(marks, directory, file, text),
           }) as Tool,
@@ -156,7 +160,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       policyOf: toolPolicies(config),
       standingOf: rights.standingOf,
     });
-  const promptOf = agentPrompts({ ...options, marks, workspaceOf, skillsOf });
+  const promptOf = agentPrompts({ ...options, marks, workspaceOf, skills });
   return {
     tools,
     async promptOf(agent, contextWindow) {

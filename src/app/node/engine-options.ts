@@ -104,13 +104,13 @@ export function engineOptions({
     resolveModel: async (agent, overrides) => {
       const choice = models.choose(agent, overrides);
       const { contextWindow } = await contextLimits(agent, overrides, choice);
-      const { text, report } = await toolkit.promptOf(agent, contextWindow);
+      const { text, report, skillsSnapshot } = await toolkit.promptOf(agent, contextWindow);
       const channel = channelPrompt(agent, connectors, config.owner.accounts);
       const final = config.runs.enforceFinalTag ? FINAL_TAG_PROMPT : [];
       const system = [text, channel === "" ? [] : channel, final, overrides?.extraSystemPrompt ?? []]
         .flat()
         .join("\n\n");
-      return { ...choice, system, report };
+      return { ...choice, system, report, skillsSnapshot };
     },
     limits: ({ profile }) => runLimits(config, profile),
     contextLimits,

@@ -16,6 +16,7 @@ const OF_A_SESSION = [
   "cliSessionIds",
   "claudeCliSessionId",
   "systemPromptReport",
+  "skillsSnapshot",
   "sessionFile",
   "foundTools",
   "speakers",

@@ -134,9 +134,16 @@ describe("patchState", () => {
 describe("stateAfterReset", () => {
   it("keeps the choices of a person and drops the counters of the old session", () => {
     const chosen = { thinkingLevel: "high", modelOverride: "m", label: "l", sendPolicy: "deny", contextTokens: 9 };
-    const kept = { ...chosen, queueMode: "steer", lastChannel: "c", skillsSnapshot: {}, somethingNewer: 1 };
+    const kept = { ...chosen, queueMode: "steer", lastChannel: "c", somethingNewer: 1 };
     const tokens = { provider: "p", model: "m", size: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, total: 2 } };
-    const counted = { totalTokens: 5, inputTokens: 2, compactionCount: 3, memoryFlushAt: 4, systemSent: true };
+    const counted = {
+      totalTokens: 5,
+      inputTokens: 2,
+      compactionCount: 3,
+      memoryFlushAt: 4,
+      systemSent: true,
+      skillsSnapshot: {},
+    };
     const state = { ...fresh, ...kept, ...counted, tokens } as AgentState;
     expect(stateAfterReset(state, 2_000)).toEqual({ ...fresh, ...kept, tokens: null, updatedAt: 2_000 });
   });

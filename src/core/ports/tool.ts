@@ -11,6 +11,7 @@ import type { AgentId, RunId } from "../ids.ts";
 import type { Behalf } from "../people/behalf.ts";
 import type { Effect } from "../rights/decide.ts";
 import type { Right } from "../rights/right.ts";
+import type { SkillLimit } from "../rights/skill-limits.ts";
 import type { ReplayPolicy } from "../run/run.ts";
 import type { Op } from "../store/change.ts";
 
@@ -85,6 +86,8 @@ export interface ToolOutput {
   readonly heard?: readonly Behalf[];
   /** Tools that the agent's model is sent from now on, in this session. Committed with the result. */
   readonly found?: readonly string[];
+  /** Tools that the run is limited to from now on, with all others that narrow it. Committed with the result. */
+  readonly narrows?: SkillLimit;
   /** Background processes that the call has started, or that need not be listed any more. Committed with the result (M33). */
   readonly processes?: ProcessChange;
   /** Sends that are the tool's effect, committed with its result. */

@@ -13,6 +13,7 @@ import { roleVerdict } from "./role-rules.ts";
 import { type ParsedRule, parseRule, type Rule } from "./rule.ts";
 import { decideByRules, type OwnRules, type RulesParty } from "./rules-party.ts";
 import type { Scope } from "./scope.ts";
+import { denialBySkills, type SkillLimit } from "./skill-limits.ts";
 import { type Asked, denialByToken, type TokenParty } from "./token-rules.ts";
 import { allowsUntrusted, needsQuestion, UNTRUSTED_REASON } from "./untrusted-rules.ts";
 
@@ -57,6 +58,8 @@ export interface Situation extends ToolUser {
   readonly headless?: boolean;
   /** The rules of the configuration, of the profile and of the agent; one party for each profile that bounds it. */
   readonly rules?: readonly RulesParty[];
+  /** What the skills of the run leave of its tools. */
+  readonly skills?: readonly SkillLimit[];
   /** The token of the request that asks for it: one more party, which only narrows. Absent: a run asks for it. */
   readonly token?: TokenParty;
 }
@@ -81,6 +84,8 @@ export function decide(effect: Effect, situation: Situation): Decision {
   const byProfile = [profile, ...bounds].map((policy) => denialByProfile(tool, policy));
   const limit = denialByKind(tool, kind, situation, profile) ?? byProfile.find((why) => why !== undefined);
   if (limit !== undefined) return { verdict: "deny", reason: limit };
+  const bySkills = denialBySkills(effect, situation.skills, situation.rules?.[0]?.place);
+  if (bySkills !== undefined) return { verdict: "deny", reason: bySkills };
   const byToken = situation.token && effect.asked && denialByToken(effect.asked, situation.token);
   if (byToken) return { verdict: "deny", ...byToken };
   if (people.length === 0) return { verdict: "deny", reason: "it acts for no one" };

@@ -10,6 +10,7 @@ import type { AgentId, RunId, SessionId } from "../ids.ts";
 import { runOverridesSchema } from "../message/run-overrides.ts";
 import { triggerSchema } from "../message/trigger.ts";
 import { behalfSchema } from "../people/behalf.ts";
+import { skillLimitSchema } from "../rights/skill-limits.ts";
 import { type CompactResult, compactResultSchema } from "./compact-result.ts";
 import { runTrialSchema } from "./trial.ts";
 
@@ -113,6 +114,8 @@ export const runBodySchema = z.looseObject({
   lastPos: z.number().int().optional(),
   sentTexts: z.array(z.string()).optional(),
   sentTargets: z.array(deliveryContextSchema).optional(),
+  /** What the skills that it has read leave of its tools. */
+  skillLimits: z.array(skillLimitSchema).optional(),
   /** A run whose only work is to compact, as a person asked. */
   compact: z.object({ instructions: z.string().optional() }).optional(),
   /** A silent run in which the agent writes down what matters before its context is compacted. */

@@ -31,7 +31,7 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
   if (run.setup) return run.setup;
   const agent = lease.record;
   const overrides = run.body.wishes;
-  const { system, report, ...chosen } = await ports.resolveModel(agent, overrides);
+  const { system, report, skillsSnapshot, ...chosen } = await ports.resolveModel(agent, overrides);
   const choice = overrides?.temperature === undefined ? chosen : { ...chosen, temperature: overrides.temperature };
   const limits = (await ports.contextLimits?.(agent, overrides, choice)) ?? DEFAULT_CONTEXT_LIMITS;
   const bounds: ContextBounds = { limits, thresholds: thresholdsOf(limits) };
@@ -41,7 +41,7 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
   context.overhead = overhead;
   // A model that answers this run only does not limit the context between runs.
   context.bounds = overrides?.model === undefined ? bounds : undefined;
-  run.setup = { ...bounds, choice, system, report, tools, overhead };
+  run.setup = { ...bounds, choice, system, report, skillsSnapshot, tools, overhead };
   // A part of the prompt is read like any other text. The commit of the answer stores the mark, with the agent's state.
   run.body = markedBody(run.body, isMarkedPrompt(report));
   return run.setup;

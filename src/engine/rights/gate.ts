@@ -100,7 +100,7 @@ async function peopleOn(
 export function situationOf(
   { policyOf, nesting, rules }: RightsSettings,
   agent: AgentRecord,
-  { trigger, behalf }: Pick<RunBody, "trigger" | "behalf">,
+  { trigger, behalf, skillLimits }: Pick<RunBody, "trigger" | "behalf" | "skillLimits">,
   people: readonly Standing[],
   around?: Around,
 ): Situation {
@@ -115,6 +115,7 @@ export function situationOf(
     bounds: around?.ancestors?.flatMap((one) => (one.profile === profile ? [] : (policyOf?.(one.profile) ?? []))),
     inherited: state.inheritedTools,
     untrusted: (behalf !== undefined && isUntrusted(behalf)) || (state.untrusted ?? state.madeUntrusted ?? false),
+    skills: skillLimits,
     headless: trigger !== undefined || kind === "cron" || kind === "heartbeat",
     rules: rules?.partiesOf(
       agent,

@@ -10,6 +10,7 @@ import { cutText } from "../../core/cut-text.ts";
 import type { NewDelivery } from "../../core/delivery/delivery.ts";
 import { errorText, SuspendedError } from "../../core/errors.ts";
 import type { ToolOutput } from "../../core/ports/tool.ts";
+import { withLimits } from "../../core/rights/skill-limits.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { workedFor } from "../budgets/spender.ts";
@@ -196,8 +197,13 @@ async function commitResults(
     outputs.flatMap((output) => output.processes ?? []),
   );
   const state = processes ?? found ?? marked;
+  const limits = withLimits(
+    run.body.skillLimits,
+    outputs.flatMap(({ narrows }) => narrows ?? []),
+  );
   const bodyWith = (left: readonly CallRecord[]): RunBody => ({
     ...markedBody({ ...run.body, behalf }, isMarked),
+    skillLimits: limits && [...limits],
     calls: [...left],
     deliveries: run.body.deliveries + deliveries.length,
     // Two parallel lists, from before the texts were split: each text and its target.

@@ -62,7 +62,7 @@ export async function commitThought(
       { op: "run.step", runId: run.id, body: bodyWith(judged.calls) },
     ],
     append: chain(ports.ids, lease, [...entries, ...judged.denials]),
-    state: stateAfterCall(lease.state, run.setup?.report, result),
+    state: stateAfterCall(lease.state, run.setup, result),
     run: run.guard(),
   }));
   run.answered(bodyWith(intent.calls));

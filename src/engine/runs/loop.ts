@@ -156,7 +156,7 @@ async function rest(ports: RunPorts, lease: AgentLease, run: LiveRun, result: Mo
     site: "rest",
     outcome: "ok",
     entries: [assistantEntry(result, ports.clock.now(), run.id)],
-    state: stateAfterCall(lease.state, run.setup?.report, result),
+    state: stateAfterCall(lease.state, run.setup, result),
     payload: { text },
     more,
     isShortened: ports.settings.enforceFinalTag,

@@ -4,6 +4,7 @@
  * applies from the next run on.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { SkillsSnapshot } from "../../core/agent/skills-snapshot.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { CompactionKind, ContextLimits, Thresholds } from "../../core/history/compaction-settings.ts";
 import type { Usage } from "../../core/history/entry.ts";
@@ -143,6 +144,7 @@ export interface RunSetup extends ContextBounds {
   readonly system: string;
   /** The parts of `system`. */
   readonly report?: SystemPromptReport;
+  readonly skillsSnapshot?: SkillsSnapshot;
   readonly tools: readonly ModelTool[];
   /** Estimated tokens of `system` and `tools`. */
   readonly overhead: number;

@@ -2,6 +2,7 @@
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { StatePatch } from "../../core/agent/patch-state.ts";
 import type { SendPolicy } from "../../core/agent/send-policy.ts";
+import type { SkillsSnapshot } from "../../core/agent/skills-snapshot.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { Budgets } from "../../core/budget/budget.ts";
@@ -68,6 +69,8 @@ export interface ResolvedModel extends ModelChoice {
   readonly system: string;
   /** The parts of `system`. Kept in the agent's state, to show what fills the context. */
   readonly report?: SystemPromptReport;
+  /** The skills that `system` names, if the session has no snapshot of them yet. Kept in the agent's state until a reset. */
+  readonly skillsSnapshot?: SkillsSnapshot;
 }
 
 /** The answer to a command: the state and ops it changes, and the revision of rights that allowed it. */

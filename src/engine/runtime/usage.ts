@@ -1,5 +1,6 @@
 /** Adds up what models report: per run, and over an agent's life by provider and model. Never estimates. */
 
+import type { SkillsSnapshot } from "../../core/agent/skills-snapshot.ts";
 import type { AgentState, TokenSize } from "../../core/agent/state.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import type { Usage } from "../../core/history/entry.ts";
@@ -28,13 +29,14 @@ export function addUsage(sum: Usage | undefined, more: Usage | undefined): Usage
   };
 }
 
-/** An agent's state after a model call: its usage counted, and the parts of its prompt if they have changed. */
+/** An agent's state after a model call: its usage counted, the parts of its prompt if they have changed, its skills if they are new. */
 export function stateAfterCall(
   state: AgentState,
-  report: SystemPromptReport | undefined,
+  { report, skillsSnapshot }: { readonly report?: SystemPromptReport; readonly skillsSnapshot?: SkillsSnapshot } = {},
   result: ModelResult,
 ): AgentState {
-  const counted = { ...countUsage(state, result), ...callFacts(result) };
+  const skills = skillsSnapshot && { skillsSnapshot };
+  const counted = { ...countUsage(state, result), ...callFacts(result), ...skills };
   const isNew = report && JSON.stringify(report) !== JSON.stringify(state.systemPromptReport);
   const described = isNew ? { ...counted, systemPromptReport: report } : counted;
   const known = withCliSession(described, result);

@@ -42,13 +42,27 @@ export function parseSkill(text: string, directory: string): ReadSkill {
     ),
   ];
   if (problems.length > 0) return { problems };
-  const allowedTools = tools?.split(/[\s,]+/).filter((tool) => tool !== "");
+  const allowedTools = tools === undefined ? undefined : toolsIn(tools);
   const body = lines
     .slice(end + 1)
     .join("\n")
     .trim();
   return { skill: { name, description, license, compatibility, allowedTools, body } };
 }
+
+/** Names with spaces or commas between them. What stands in brackets belongs to its name: `Bash(git push *)`. */
+function toolsIn(text: string): readonly string[] {
+  const found = [""];
+  let depth = 0;
+  for (const sign of text) {
+    if (sign === "(") depth += 1;
+    if (sign === ")") depth = Math.max(0, depth - 1);
+    if (depth === 0 && (sign === "," || sign.trim() === "")) found.push("");
+    else found.push(`${found.pop() ?? ""}${sign}`);
+  }
+  return found.filter((tool) => tool !== "").slice(0, MAX_TOOLS);
+}
+const MAX_TOOLS = 200;
 
 function fieldsOf(lines: readonly string[]): Record<string, string | undefined> {
   const fields: Record<string, string | undefined> = Object.create(null);

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { skillTool } from "../../tools/skills/skill-tool.ts";
 import { findSkills, readText } from "./find-skills.ts";
+import { keptBody, skillTexts } from "./kept-skills.ts";
 import { parseSkill } from "./parse-skill.ts";
-import { sessionSkills } from "./session-skills.ts";
+import { type SkillParts, sessionSkills } from "./session-skills.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rookery-skills-"));
 const places = { workspace: join(root, "workspace"), home: join(root, "home"), userHome: join(root, "user") };
@@ -49,7 +50,7 @@ it("finds skills in four places, the workspace first, and says what is wrong wit
 
 it("reads the head: quotes, folded texts, comments; and refuses what the format does not allow", () => {
   const read = parseSkill(
-    '---\n# a comment\nname: "brief"\ndescription: >-\n  Sums up\n  the day.\nlicense: MIT\nmetadata:\n  author: ann\nallowed-tools: read, grep\n---\nBody\n',
+    '---\n# a comment\nname: "brief"\ndescription: >-\n  Sums up\n  the day.\nlicense: MIT\nmetadata:\n  author: ann\nallowed-tools: read, grep Bash(git push *)\n---\nBody\n',
     "brief",
   );
   expect(read).toMatchObject({
@@ -57,7 +58,7 @@ it("reads the head: quotes, folded texts, comments; and refuses what the format 
       name: "brief",
       description: "Sums up the day.",
       license: "MIT",
-      allowedTools: ["read", "grep"],
+      allowedTools: ["read", "grep", "Bash(git push *)"],
       body: "Body",
     },
   });
@@ -73,16 +74,35 @@ it("reads the head: quotes, folded texts, comments; and refuses what the format 
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => void parseSkill(`---\n${text}\n---\n`, "brief")));
 });
 
-it("shows the instructions and files of a skill, and nothing outside of it", async () => {
-  const tool = skillTool({ skillsOf: async () => findSkills(places).skills, readText });
+const texts = skillTexts({ home: join(root, "kept") });
+const sources = async () =>
+  findSkills(places).skills.map(({ allowedTools, ...skill }) => ({ ...skill, tools: allowedTools }));
+const deps = { skillsOf: sources, bodyOf: keptBody(texts), readText };
+const sessions = (more: Partial<SkillParts> = {}) =>
+  sessionSkills({
+    find: ({ workspace }) => findSkills({ ...places, workspace }).skills,
+    workspaceOf: async () => places.workspace,
+    texts,
+    ...more,
+  });
+const agent = (sessionId: string, state: object = {}, person?: string) =>
+  ({ id: "a", sessionId, state, person }) as unknown as AgentRecord;
+
+it("shows the instructions and files of a skill, narrows the run to its tools, and shows nothing outside of it", async () => {
+  const tool = skillTool(deps);
   const text = async (input: { name: string; file?: string }) => {
     const { content } = await tool.execute(input, { agent: {} } as never);
     return content.map((block) => (block.type === "text" ? block.text : "")).join();
   };
   expect(await text({ name: "triage" })).toMatch(
-    /^Do triage\.\n\nFor this skill use no tools but: read, grep\. .*\n\nIts files.*: references\/rules\.md$/s,
+    /^Do triage\.\n\nFrom now until you have answered, you have no tools but: read, grep\. .*\n\nIts files.*: references\/rules\.md$/s,
   );
   expect(await text({ name: "triage", file: "references/rules.md" })).toBe("the rules");
+  for (const file of [undefined, "references/rules.md"]) {
+    const { narrows } = await tool.execute({ name: "triage", file }, { agent: {} } as never);
+    expect(narrows).toEqual({ skill: "triage", tools: ["read", "grep"] });
+  }
+  expect((await tool.execute({ name: "brief" }, { agent: {} } as never)).narrows).toBeUndefined();
   for (const file of ["linked.md", "../secret.md", "SKILL.md", "/etc/passwd"])
     await expect(text({ name: "triage", file })).rejects.toThrow("has no text file");
   await expect(text({ name: "none" })).rejects.toThrow("There is no skill");
@@ -90,33 +110,47 @@ it("shows the instructions and files of a skill, and nothing outside of it", asy
 });
 
 it("leaves out a skill that was written with untrusted text in context, and marks such a file of another", async () => {
-  const marked = ({ name }: { name: string }) => name === "brief";
-  const skillsOf = sessionSkills(
-    ({ workspace }) => findSkills({ ...places, workspace }).skills,
-    async () => places.workspace,
-    marked,
-  );
-  const names = (await skillsOf({ id: "b", sessionId: "s" } as unknown as AgentRecord)).map(({ name }) => name);
+  const skills = sessions({ isMarked: ({ name }) => name === "brief" });
+  const names = (await skills.of(agent("s"))).map(({ name }) => name);
   expect(names).not.toContain("brief");
   expect(names).toContain("triage");
-  const tool = skillTool({
-    skillsOf: async () => findSkills(places).skills,
-    readText,
-    isMarked: (_, file) => file === "references/rules.md",
-  });
+  const tool = skillTool({ ...deps, isMarked: (_, file) => file === "references/rules.md" });
   const shown = await tool.execute({ name: "triage", file: "references/rules.md" }, { agent: {} } as never);
   expect(shown.untrusted).toEqual({ from: "file:references/rules.md" });
 });
 
-it("keeps the skills of a session until it is reset, and gives other people's agents none", async () => {
-  const skillsOf = sessionSkills(
-    ({ workspace }) => findSkills({ ...places, workspace }).skills,
-    async () => places.workspace,
-  );
-  const agent = (sessionId: string, person?: string) => ({ id: "a", sessionId, person }) as unknown as AgentRecord;
-  expect(await skillsOf(agent("one"))).toHaveLength(4);
+it("keeps the skills of a session until it is reset, also in another process, and gives other people's agents none", async () => {
+  const first = sessions();
+  const skillsSnapshot = await first.snapshotOf(agent("one"));
+  expect(await first.of(agent("one"))).toHaveLength(4);
   write("workspace/skills", "later", skill("later", "d"));
-  expect(await skillsOf(agent("one"))).toHaveLength(4);
-  expect(await skillsOf(agent("two", "owner"))).toHaveLength(5);
-  expect(await skillsOf(agent("three", "telegram:9"))).toEqual([]);
+  write("workspace/skills", "brief", skill("brief", "another text").replace("Do brief", "Do harm"));
+  expect(await first.of(agent("one"))).toHaveLength(4);
+  const second = sessions();
+  const later = agent("one", { skillsSnapshot });
+  expect(await second.of(later)).toEqual(skillsSnapshot?.skills);
+  expect(await second.snapshotOf(later)).toBeUndefined();
+  const tool = skillTool({ ...deps, skillsOf: second.of });
+  const body = async (of: AgentRecord) =>
+    JSON.stringify((await tool.execute({ name: "brief" }, { agent: of } as never)).content);
+  expect(await body(later)).toContain("Do brief");
+  expect(await body(agent("two"))).toContain("Do harm");
+  expect(await second.of(agent("two", {}, "owner"))).toHaveLength(5);
+  expect(await second.of(agent("three", { skillsSnapshot }, "telegram:9"))).toEqual([]);
+  // A snapshot of another program is not used.
+  expect(await second.of(agent("four", { skillsSnapshot: { prompt: "p" } }))).toHaveLength(5);
+});
+
+it("says that a skill has changed if the text of the session is not kept any more", async () => {
+  const few = skillTexts({ home: join(root, "few") }, 1);
+  const skills = sessions({ texts: few });
+  const snapshot = await skills.snapshotOf(agent("one"));
+  const gone = snapshot?.skills.find(({ name }) => name === "triage");
+  rmSync(join(root, "few"), { recursive: true, force: true });
+  expect(await keptBody(few)(gone as never)).toBe("Do triage.");
+  write("home/skills", "triage", skill("triage", "changed"));
+  const tool = skillTool({ ...deps, bodyOf: keptBody(few), skillsOf: async () => snapshot?.skills ?? [] });
+  await expect(tool.execute({ name: "triage" }, { agent: {} } as never)).rejects.toThrow(
+    "has changed since this session",
+  );
 });

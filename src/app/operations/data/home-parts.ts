@@ -49,6 +49,7 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   mcp: { backup: "copied", forget: "mentions are listed, not removed" },
   "mcp-auth.json": SETTINGS,
   skills: SETTINGS,
+  "skill-versions": SETTINGS,
   changes: { backup: "copied", forget: "changes of the person's files are removed" },
   "untrusted-files.jsonl": { backup: "copied", forget: "lines that name the person's files are removed" },
   "shared-before.txt": { backup: "copied", forget: "mentions are listed, not removed" },

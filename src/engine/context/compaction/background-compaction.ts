@@ -72,7 +72,12 @@ export class BackgroundCompaction {
       const input: CompactionInput = { agentId, path, tokens, overhead, at: ports.clock.now(), reason: "background" };
       const planned = planCompaction(agentId, path, keepOf(input, thresholds.keepRecent));
       if ("refused" in planned) return this.#failed(working, tokens);
-      const { system: _system, report: _report, ...choice } = await ports.resolveModel(lease.record);
+      const {
+        system: _system,
+        report: _report,
+        skillsSnapshot: _skills,
+        ...choice
+      } = await ports.resolveModel(lease.record);
       this.#written = this.#write(
         ports,
         { agentId, sessionId, choice, plan: planned.plan, contextWindow: limits.contextWindow },

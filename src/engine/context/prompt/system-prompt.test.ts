@@ -183,7 +183,7 @@ describe("a system prompt", () => {
     expect(part([...few, skill(41)])?.cutFrom).toBe((part([...few, skill(41)])?.chars ?? 0) + 22);
     const { text } = build({ skills: [skill(1, 300)] });
     expect(text).toContain(`${"d".repeat(249)}…\n`);
-    expect(part([skill(1, 300)])?.cutFrom).toBe((part([skill(1, 300)])?.chars ?? 0) + 50);
+    expect(part([skill(1, 300)])?.cutFrom).toBe((part([skill(1, 300)])?.chars ?? 0) + 51);
   });
 
   it("reports its parts and the missing files", () => {

@@ -3,6 +3,7 @@
  * always give the same bytes, because providers cache prompts: nothing depends on the time or on a random order.
  */
 import type { AgentDescriptor, AgentKind } from "../../../core/agent/descriptor.ts";
+import type { SkillsSnapshot } from "../../../core/agent/skills-snapshot.ts";
 import type { SwarmRecord } from "../../../core/agent/swarm.ts";
 import type { SystemPromptReport } from "../../../core/agent/system-prompt-report.ts";
 import { unreachable } from "../../../core/errors.ts";
@@ -44,7 +45,7 @@ export interface PromptSources {
   /** What of its person's notes enters the prompt. Default: MEMORY.md, and the notes of no day. */
   readonly notes?: { readonly main?: boolean; readonly days?: readonly string[] };
   /** Instructions that the agent can look up. */
-  readonly skills?: readonly { readonly name: string; readonly description: string }[];
+  readonly skills?: readonly PromptSkill[];
   readonly extraSystemPrompt?: string;
   /** The prompt of a system agent, and whether it replaces the rest. */
   readonly systemAgent?: { readonly prompt: string; readonly replacesSystemPrompt: boolean };
@@ -54,6 +55,13 @@ export interface PromptSources {
   readonly person?: { readonly id: PersonId; readonly name?: string; readonly role: Role };
   /** The task of a subagent, if it is known in more detail than its name. */
   readonly task?: string;
+}
+
+export interface PromptSkill {
+  readonly name: string;
+  readonly description: string;
+  /** Characters of the description that are left out already. */
+  readonly more?: number;
 }
 
 export interface PermanentAgent {
@@ -67,6 +75,8 @@ export interface PermanentAgent {
 export interface SystemPrompt {
   readonly text: string;
   readonly report: SystemPromptReport;
+  /** The skills that it names, if the session has no snapshot of them yet. */
+  readonly skillsSnapshot?: SkillsSnapshot;
 }
 
 /** Agents with one task, or that talk to strangers, do not see the other agents. */
@@ -193,27 +203,34 @@ function cutText(text: string, limit: number, name: string): { readonly text: st
 }
 
 /** The names and the beginnings of the descriptions, as long as they are not too many. What is left out shows in the report. */
-function skillsPart(skills: readonly { readonly name: string; readonly description: string }[]): Part {
+function skillsPart(skills: readonly PromptSkill[]): Part {
   if (skills.length === 0) return part("skills", "skills", "");
-  const shown = skills.slice(0, MAX_SKILLS).map((skill) => `- ${safe(skill.name)}: ${shortened(skill.description)}`);
-  const rest = skills.length > MAX_SKILLS ? [`(${skills.length - MAX_SKILLS} more)`] : [];
+  const lines = skills.map(({ name, description, more = 0 }) => {
+    const short = shortDescription(description);
+    return { text: `- ${safe(name)}: ${short.text}`, missing: more + (short.more ?? 0) };
+  });
+  const [shown, hidden] = [lines.slice(0, MAX_SKILLS), lines.slice(MAX_SKILLS)];
   const text = [
     "<skills>",
     "Read a skill with the tool `skill` before you do what it is for.",
-    ...shown,
-    ...rest,
+    ...shown.map((line) => line.text),
+    ...(hidden.length > 0 ? [`(${hidden.length} more)`] : []),
     "</skills>",
   ].join("\n");
-  const wanted = skills.reduce((sum, { name, description }) => sum + `- ${safe(name)}: ${safe(description)}`.length, 0);
-  const has = shown.reduce((sum, line) => sum + line.length, 0);
-  return { ...part("skills", "skills", text), cutFrom: wanted > has ? text.length + wanted - has : undefined };
+  const missing =
+    shown.reduce((sum, line) => sum + line.missing, 0) +
+    hidden.reduce((sum, line) => sum + line.text.length + line.missing, 0);
+  return { ...part("skills", "skills", text), cutFrom: missing > 0 ? text.length + missing : undefined };
 }
 const MAX_SKILLS = 40;
 const MAX_SKILL_TEXT = 250;
 
-function shortened(description: string): string {
+/** What a prompt shows of a description, and how many characters it leaves out. */
+export function shortDescription(description: string): { readonly text: string; readonly more?: number } {
   const text = safe(description);
-  return text.length <= MAX_SKILL_TEXT ? text : `${text.slice(0, MAX_SKILL_TEXT - 1).toWellFormed()}…`;
+  if (text.length <= MAX_SKILL_TEXT) return { text };
+  const start = text.slice(0, MAX_SKILL_TEXT - 1).toWellFormed();
+  return { text: `${start}…`, more: text.length - start.length };
 }
 
 function permanentAgentsText(agents: readonly PermanentAgent[]): string {
