@@ -23,7 +23,7 @@ const KEPT = join(ROOT, ".mutate");
 const COVERAGE = join(KEPT, "coverage");
 const PARALLEL = 2;
 /** How long tests that are not near a mutant may take for it while many are tried. */
-const TOGETHER_MS = 10_000;
+const TOGETHER_MS = 6_000;
 
 const { values } = parseArgs({
   options: {

@@ -1,0 +1,255 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { virtualClock } from "../../../test/kit/clock.ts";
+import { seededIds } from "../../../test/kit/ids.ts";
+import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type { Store } from "../../core/store/store.ts";
+import { directoryOf } from "./directory.ts";
+import { ownerAccounts } from "./owner-accounts.ts";
+import { type Arriving, Pairing } from "./pairing.ts";
+
+const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const BY = { person: "owner" as PersonId, surface: "chat" } as const;
+
+let clock = virtualClock();
+let store: Store;
+let pairing: Pairing;
+let changes = 0;
+
+beforeEach(() => {
+  clock = virtualClock();
+  store = openMemoryStore();
+  changes = 0;
+  const ports = { store, clock, ids: seededIds("pairing") };
+  const directory = directoryOf({ store, clock }, { unknown: "stranger" } as never);
+  pairing = new Pairing(ports, directory, async () => void changes++);
+});
+
+const from = (userId: string, rest: Partial<Arriving> = {}): Arriving =>
+  ({ connector: "telegram", userId, channelId: `c${userId}`, senderName: `Name ${userId}`, ...rest }) as Arriving;
+const ask = async (userId: string, rest?: Partial<Arriving>): Promise<string> => {
+  const entry = await pairing.entry(from(userId, rest));
+  return entry.let === "out" ? (/code: (\w+)$/.exec(entry.say ?? "")?.[1] ?? "") : "in";
+};
+const group = { peerKind: "group", channelId: "-100" } as Partial<Arriving>;
+
+describe("a stranger", () => {
+  test("is told one code, and the same again after six hours", async () => {
+    const code = await ask("7");
+    expect(code).toMatch(/^[bcdfghjkmnpqrstvwxz23456789]{6}$/);
+    expect(await pairing.entry(from("7"))).toEqual({ let: "out" });
+    await clock.advance(6 * HOUR - 1);
+    expect(await pairing.entry(from("7"))).toEqual({ let: "out" });
+    await clock.advance(1);
+    expect(await ask("7")).toBe(code);
+    expect(await pairing.list()).toEqual([
+      {
+        code,
+        account: "telegram:7",
+        channel: "telegram",
+        name: "Name 7",
+        at: clock.now() - 6 * HOUR,
+        toldAt: clock.now(),
+      },
+    ]);
+  });
+
+  test("has a code of his own", async () => {
+    expect(await ask("7")).not.toBe(await ask("8"));
+    expect(await pairing.list()).toHaveLength(2);
+  });
+
+  test("in a group asks for the group, by its subject, and a long name is cut", async () => {
+    await ask("7", { ...group, subject: "s".repeat(100) });
+    expect(await pairing.list()).toMatchObject([{ account: "telegram:group:-100", name: "s".repeat(80) }]);
+    await ask("8", { senderName: undefined });
+    expect((await pairing.list())[1]?.name).toBeUndefined();
+  });
+
+  test("is not answered while sixty others of the same minute were", async () => {
+    for (let n = 0; n < 60; n++) expect(await ask(`u${n}`), String(n)).not.toBe("");
+    expect(await pairing.entry(from("late"))).toEqual({ let: "out" });
+    expect(await pairing.list()).toHaveLength(60);
+    await clock.advance(MINUTE - 1);
+    expect(await pairing.entry(from("late"))).toEqual({ let: "out" });
+    await clock.advance(1);
+    expect(await ask("late")).not.toBe("");
+  });
+
+  test("is forgotten after a week", async () => {
+    await ask("7");
+    await clock.advance(7 * 24 * HOUR - 1);
+    await ask("8");
+    expect((await pairing.list()).map(({ account }) => account)).toEqual(["telegram:7", "telegram:8"]);
+    await clock.advance(1);
+    await ask("9");
+    expect((await pairing.list()).map(({ account }) => account)).toEqual(["telegram:8", "telegram:9"]);
+  });
+
+  test("makes the oldest of two hundred requests give way", async () => {
+    for (let n = 0; n < 201; n++) {
+      if (n % 60 === 0) await clock.advance(MINUTE);
+      await ask(`u${n}`);
+    }
+    const accounts = (await pairing.list()).map(({ account }) => account);
+    expect([accounts.length, accounts[0], accounts.at(-1)]).toEqual([200, "telegram:u1", "telegram:u200"]);
+  });
+});
+
+describe("an approval", () => {
+  test("lets the account in as a new person, named after it", async () => {
+    const code = await ask("7");
+    expect(await pairing.approve(` ${code.toUpperCase()} `, BY)).toEqual({
+      person: "telegram-7",
+      account: "telegram:7",
+    });
+    expect(changes).toBe(1);
+    expect(await pairing.list()).toEqual([]);
+    expect(await pairing.entry(from("7"))).toEqual({ let: "in" });
+    expect(await store.person("telegram-7")).toMatchObject({ name: "Name 7", accounts: ["telegram:7"] });
+  });
+
+  test("by the account itself, and as a person who exists", async () => {
+    await pairing.approve(await ask("7"), BY, "ann");
+    await ask("8");
+    expect(await pairing.approve("telegram:8", BY, " ann ")).toEqual({ person: "ann", account: "telegram:8" });
+    expect((await store.person("ann"))?.accounts).toEqual(["telegram:7", "telegram:8"]);
+  });
+
+  test("as the owner adds an account of the owner", async () => {
+    await pairing.approve(await ask("7"), BY, "owner");
+    expect(await ownerAccounts({ store })).toEqual(["telegram:7"]);
+    expect(await store.person("owner")).toBeUndefined();
+  });
+
+  test("of a group lets the group in, and its members not directly", async () => {
+    await pairing.approve(await ask("7", group), BY);
+    expect(await pairing.entry(from("8", group))).toEqual({ let: "in" });
+    expect((await pairing.entry(from("7"))).let).toBe("out");
+    expect((await pairing.entry(from("8", { ...group, channelId: "-200" }))).let).toBe("out");
+  });
+
+  test("of no one, or as something that is no id, is refused", async () => {
+    await expect(pairing.approve("nope", BY)).rejects.toThrow("No one waits with the code nope.");
+    const code = await ask("7");
+    await expect(pairing.approve(code, BY, "No Person")).rejects.toThrow('"No Person" is not the id of a person.');
+    expect(await pairing.list()).toHaveLength(1);
+  });
+});
+
+describe("a denial", () => {
+  test("ends the request, and the next message asks again", async () => {
+    const code = await ask("7");
+    await ask("8");
+    expect((await pairing.deny(code, BY)).account).toBe("telegram:7");
+    expect((await pairing.list()).map(({ account }) => account)).toEqual(["telegram:8"]);
+    expect(await ask("7")).not.toBe("");
+    await expect(pairing.deny("nope", BY)).rejects.toThrow("No one waits");
+  });
+});
+
+describe("a block", () => {
+  test("by code or by account is silent, until it is forgotten", async () => {
+    const code = await ask("7");
+    expect(await pairing.block(code, BY)).toBe("telegram:7");
+    expect(await pairing.block(" telegram:9 ", BY)).toBe("telegram:9");
+    expect(await pairing.block("telegram:9", BY)).toBe("telegram:9");
+    expect(await pairing.blocked()).toEqual(["telegram:7", "telegram:9"]);
+    expect(await pairing.list()).toEqual([]);
+    expect(await pairing.entry(from("7"))).toEqual({ let: "out" });
+    expect(await pairing.entry(from("9"))).toEqual({ let: "out" });
+    expect(await pairing.forget("telegram:7", BY)).toBe("telegram:7");
+    expect(await pairing.blocked()).toEqual(["telegram:9"]);
+    expect(await ask("7")).not.toBe("");
+    expect(await pairing.forget("telegram:7", BY)).toBe("telegram:7");
+    expect(await pairing.list()).toEqual([]);
+  });
+
+  test("of a person holds in every group, and of a group for everyone in it", async () => {
+    await pairing.approve(await ask("7", group), BY);
+    await pairing.block("telegram:8", BY);
+    expect(await pairing.entry(from("8", group))).toEqual({ let: "out" });
+    expect(await pairing.entry(from("7", group))).toEqual({ let: "in" });
+    await pairing.block("telegram:group:-100", BY);
+    expect(await pairing.entry(from("7", group))).toEqual({ let: "out" });
+  });
+
+  test.each(["", "telegram", "telegram:", "tele gram:7", ":7"])("of %j is refused", async (given) => {
+    await expect(pairing.block(given, BY)).rejects.toThrow("is neither a code nor an account");
+    await expect(pairing.forget(given, BY)).rejects.toThrow("is neither a code nor an account");
+  });
+});
+
+describe("a code that links an account", () => {
+  const linked = { let: "out", say: "This account is linked. Write again, and you are known here." };
+  beforeEach(async () => {
+    await pairing.approve(await ask("7"), BY, "ann");
+  });
+
+  test.each(["/link CODE", " /start CODE ", "/LINK@bot CODE", "/link  CODE"])("works as %j, once", async (text) => {
+    const code = await pairing.linkCode("ann" as PersonId);
+    expect(code).toHaveLength(10);
+    const said = text.replace("CODE", code.toUpperCase());
+    expect(await pairing.entry(from("8"), said)).toEqual(linked);
+    expect(await pairing.entry(from("8"))).toEqual({ let: "in" });
+    expect((await pairing.entry(from("9"), said)).let).toBe("out");
+    expect((await store.person("ann"))?.accounts).toEqual(["telegram:7", "telegram:8"]);
+  });
+
+  test.each(["CODE", "/links CODE", "/link CODEx", "x /link CODE", "/link"])("does not work as %j", async (text) => {
+    const code = await pairing.linkCode("ann" as PersonId);
+    await pairing.entry(from("8"), text.replace("CODE", code));
+    expect((await store.person("ann"))?.accounts).toEqual(["telegram:7"]);
+  });
+
+  test("is valid for fifteen minutes, and the next code replaces it", async () => {
+    const first = await pairing.linkCode("ann" as PersonId);
+    const second = await pairing.linkCode("ann" as PersonId);
+    const other = await pairing.linkCode("owner" as PersonId);
+    expect(await pairing.entry(from("8"), `/link ${first}`)).not.toEqual(linked);
+    await clock.advance(15 * MINUTE - 1);
+    expect(await pairing.entry(from("8"), `/link ${second}`)).toEqual(linked);
+    await clock.advance(1);
+    expect(await pairing.entry(from("9"), `/link ${other}`)).not.toEqual(linked);
+    expect(await ownerAccounts({ store })).toEqual([]);
+  });
+
+  test("of the owner adds an account of the owner, and ends a request of that account", async () => {
+    await ask("8");
+    const code = await pairing.linkCode("owner" as PersonId);
+    expect(await pairing.entry(from("8"), `/link ${code}`)).toEqual(linked);
+    expect(await ownerAccounts({ store })).toEqual(["telegram:8"]);
+    expect(await pairing.list()).toEqual([]);
+  });
+
+  test("does nothing in a group, or for an account that is blocked", async () => {
+    const code = await pairing.linkCode("ann" as PersonId);
+    await pairing.entry(from("8", group), `/link ${code}`);
+    await pairing.block("telegram:9", BY);
+    expect(await pairing.entry(from("9"), `/link ${code}`)).toEqual({ let: "out" });
+    expect((await store.person("ann"))?.accounts).toEqual(["telegram:7"]);
+  });
+});
+
+test("the owner's account from the command line ends its request and is in force at once", async () => {
+  await ask("7");
+  expect(await pairing.linkOwner(" telegram:7 ", BY)).toBe("telegram:7");
+  expect([await ownerAccounts({ store }), await pairing.list(), changes]).toEqual([["telegram:7"], [], 1]);
+  await expect(pairing.linkOwner("seven", BY)).rejects.toThrow("is neither a code nor an account");
+});
+
+test("two changes at the same time are both kept", async () => {
+  await Promise.all([ask("7"), ask("8"), pairing.block("telegram:9", BY)]);
+  expect([(await pairing.list()).length, await pairing.blocked()]).toEqual([2, ["telegram:9"]]);
+});
+
+test("a list that cannot be read is an error and not an empty one", async () => {
+  await store.commit({
+    id: "c" as never,
+    site: "t",
+    at: 1,
+    ops: [{ op: "fact.put", key: "pairing", value: '{"blocked":5}', expect: null }],
+  });
+  await expect(pairing.list()).rejects.toThrow("The list of pairing requests cannot be read.");
+});
