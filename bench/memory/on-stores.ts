@@ -9,6 +9,7 @@ import {
 } from "../../src/adapters/search/postgres/search-tables.ts";
 import { wordShares } from "../../src/adapters/search/postgres/word-shares.ts";
 import { openIndexFile } from "../../src/adapters/search/sqlite/index-file.ts";
+import { readAhead } from "../../src/adapters/search/sqlite/read-ahead.ts";
 import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { startServer } from "../../test/postgres/server.ts";
 import { cachedData } from "./cached-data.ts";
@@ -32,7 +33,11 @@ const sqliteData = () =>
   });
 
 export async function onSqlite(): Promise<Searched> {
-  const index = openIndexFile(join(await sqliteData(), "search.db"));
+  const file = join(await sqliteData(), "search.db");
+  const index = openIndexFile(file);
+  // As the thread of the index does after its start.
+  const ahead = readAhead(file);
+  while (ahead.step());
   const text = "SELECT text FROM docs WHERE agent = 1 AND pos = ?";
   const searched = await searchAll(
     () => index.inSpaces(SPACES),

@@ -15,6 +15,8 @@ export interface SandboxPolicy {
   readonly frozen: readonly string[];
   /** Hosts that the command may reach, such as `example.org` and `*.example.org`. Empty: no network at all. */
   readonly domains: readonly string[];
+  /** It may open local sockets, as browsers do. Those of services stay hidden with the directories they are in. */
+  readonly sockets?: boolean;
 }
 
 export interface SandboxedCommand {

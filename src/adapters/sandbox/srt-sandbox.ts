@@ -40,22 +40,18 @@ export const srtSandbox = (): Sandbox => {
       // The id binds connections to the list of this command, so it must not be guessable.
       const commandId = randomBytes(24).toString("base64url");
       const command = `cd ${quoteShell([policy.cwd])} && TMPDIR=/tmp exec ${quoteShell(argv)}`;
-      const wrapped = await manager.wrapWithSandboxArgv(
-        command,
-        SHELL,
-        {
-          network: { allowedDomains: [], deniedDomains: [] },
-          mandatoryDenySearchDepth: 1,
-          filesystem: {
-            denyRead: of("hide"),
-            allowRead: [...of("read"), ...own.map((path) => ({ path, literal: true as const }))],
-            allowWrite: of("write"),
-            denyWrite: of("freeze"),
-          },
+      const config = {
+        network: { allowedDomains: [], deniedDomains: [] },
+        mandatoryDenySearchDepth: 1,
+        filesystem: {
+          denyRead: of("hide"),
+          allowRead: [...of("read"), ...own.map((path) => ({ path, literal: true as const }))],
+          allowWrite: of("write"),
+          denyWrite: of("freeze"),
         },
-        signal,
-        policy.cwd,
-        { commandId },
+      };
+      const wrapped = await withSockets(manager, policy.sockets ?? false, () =>
+        manager.wrapWithSandboxArgv(command, SHELL, config, signal, policy.cwd, { commandId }),
       );
       manager.registerCommandNetworkLists(commandId, { allowedDomains: [...policy.domains] });
       let isReleased = false;
@@ -94,14 +90,38 @@ async function reset(): Promise<void> {
   await manager?.reset();
 }
 
+const settings = (allowAllUnixSockets: boolean) => ({
+  network: {
+    allowedDomains: [],
+    deniedDomains: [],
+    deniedResolvedAddresses: [...SPECIAL_RANGES],
+    allowAllUnixSockets,
+  },
+  filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
+  ripgrep: NO_SEARCH,
+});
+
+let turn: Promise<unknown> = Promise.resolve();
+
+/** Sockets are a setting of the whole runtime: commands are made one after the other, so that each gets its own. */
+function withSockets<Result>(manager: Manager, sockets: boolean, make: () => Promise<Result>): Promise<Result> {
+  const made = turn.then(async () => {
+    if (!sockets) return make();
+    manager.updateConfig(settings(true));
+    try {
+      return await make();
+    } finally {
+      manager.updateConfig(settings(false));
+    }
+  });
+  turn = made.catch(() => undefined);
+  return made;
+}
+
 async function start(): Promise<Manager> {
   const manager = await load();
   const before = SIGNALS.map((signal) => process.listeners(signal));
-  await manager.initialize({
-    network: { allowedDomains: [], deniedDomains: [], deniedResolvedAddresses: [...SPECIAL_RANGES] },
-    filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
-    ripgrep: NO_SEARCH,
-  });
+  await manager.initialize(settings(false));
   // It adds listeners that clean up and do not exit. With one of them the process would ignore the signal.
   SIGNALS.forEach((signal, index) => {
     for (const listener of process.listeners(signal)) {

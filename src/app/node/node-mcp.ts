@@ -106,7 +106,7 @@ const PASSED = ["PATH", "LANG", "LC_ALL", "TZ", "TERM"];
 function localServer(parts: McpParts, name: string, server: McpServerConfig | undefined, open: () => Promise<Sandbox>) {
   const { config, paths, env } = parts;
   const secrets = secretDeps(paths.home, env);
-  const { command = "", args = [], sandbox = true, read = [], write = [], domains = [] } = server ?? {};
+  const { command = "", args = [], sandbox = true, read = [], write = [], domains = [], sockets } = server ?? {};
   const directory = join(mcpDirectory(paths), "work", name);
   const own = Object.fromEntries(
     Object.entries(server?.env ?? {}).map(([key, secret]) => [key, secret.reveal(secrets)]),
@@ -119,6 +119,7 @@ function localServer(parts: McpParts, name: string, server: McpServerConfig | un
     hidden: [...hiddenPaths(homedir()), paths.home, ...guardedFilesOf(config, paths).roots],
     frozen: [],
     domains,
+    sockets,
   };
   return {
     ...{ command, args, directory, env: { HOME: directory, ...passed, ...own } },

@@ -6,6 +6,7 @@ import { flag, httpUrl, list, section, text, wholeNumber } from "../values.ts";
 export const mcpDefaults = {
   enabled: true,
   sandbox: true,
+  sockets: false,
   idleSeconds: 300,
   startSeconds: 30,
   timeoutSeconds: 120,
@@ -51,6 +52,8 @@ const serverSchema = section({
   read: list(text("the path of a directory")).default([]),
   write: list(text("the path of a directory")).default([]),
   domains: list(text('a host such as "example.org" or "*.example.org"')).default([]),
+  /** Whether a local server in the sandbox may open local sockets, as browsers do. */
+  sockets: flag().default(mcpDefaults.sockets),
   idleSeconds: wholeNumber(1, 86_400).default(mcpDefaults.idleSeconds),
   startSeconds: wholeNumber(1, 600).default(mcpDefaults.startSeconds),
   timeoutSeconds: wholeNumber(1, 3_600).default(mcpDefaults.timeoutSeconds),

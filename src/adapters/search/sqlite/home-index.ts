@@ -15,6 +15,7 @@ import { type NoteFollower, noteFollower } from "../follow-notes.ts";
 import { OtherDatabase, type StoreFollower, storeFollower } from "./follow-store.ts";
 import { type IndexFile, openIndexFile, removeIndexFile } from "./index-file.ts";
 import { sqliteNotes } from "./note-rows.ts";
+import { readAhead } from "./read-ahead.ts";
 
 export interface HomeIndexOptions {
   readonly databasePath: string;
@@ -65,12 +66,13 @@ export function homeIndex({ databasePath, indexPath, now = Date.now }: HomeIndex
     }
   };
   let at = openOrBuild();
+  const ahead = readAhead(indexPath);
   const caughtUp = (): void => {
     const until = now() + CATCH_UP_MS;
     while (at.follower.step().more && now() < until);
   };
   return {
-    step: () => at.follower.step().more,
+    step: () => at.follower.step().more || ahead.step(),
     async search({ query, people, notes, agentId, limit }) {
       caughtUp();
       for (const directory of notes) await at.notes.follow(directory);

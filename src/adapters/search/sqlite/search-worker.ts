@@ -17,13 +17,14 @@ export type FromSearch =
 function serve(port: MessagePort, options: HomeIndexOptions): void {
   let index: HomeIndex | undefined;
   let working = false;
+  let stopped = false;
   const opened = (): HomeIndex => {
     index ??= homeIndex(options);
     return index;
   };
   const send = (message: FromSearch): void => port.postMessage(message);
   const work = (): void => {
-    if (working) return;
+    if (working || stopped) return;
     try {
       if (!opened().step()) return;
     } catch (error) {
@@ -47,6 +48,7 @@ function serve(port: MessagePort, options: HomeIndexOptions): void {
       case "state":
         return opened().state();
       case "stop":
+        stopped = true;
         return index?.close();
     }
   };
@@ -60,6 +62,8 @@ function serve(port: MessagePort, options: HomeIndexOptions): void {
       )
       .finally(() => {
         if (message.type === "stop") port.close();
+        // Between searches it goes on with what is left to do.
+        else setImmediate(work);
       });
   });
 }
