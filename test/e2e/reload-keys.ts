@@ -371,6 +371,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
           read: [`r${n}`],
           write: [`w${n}`],
           domains: [`m${n}.example.org`],
+          sockets: n === 1,
           idleSeconds: 100 + n,
           startSeconds: 20 + n,
           timeoutSeconds: 60 + n,

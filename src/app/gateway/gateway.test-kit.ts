@@ -71,9 +71,11 @@ export async function openTestGateway(
     model?: Model;
     store?: string;
     connectors?: readonly Connector[];
+    /** Where the home is made. A sandbox has its own /dev/shm. */
+    within?: string;
   } = {},
 ): Promise<TestGateway> {
-  const home = mkdtempSync(join(tmpdir(), "rookery-gateway-"));
+  const home = mkdtempSync(join(options.within ?? tmpdir(), "rookery-gateway-"));
   const paths = homePaths(home);
   const config = configSchema.parse({ models: { default: "offline", detect: false }, ...options.config });
   const onFatal = (error: unknown): never => {
