@@ -60,5 +60,34 @@ if (what === "backup") {
 } else if (what === "migration") {
   const { openDatabase } = await import("../../../src/adapters/store/sqlite/database.ts");
   openDatabase(paths.database).close();
+} else if (what === "forget") {
+  // Each commit is a point, besides the calls above.
+  const { openIdleEngine } = await import("../../../src/app/node/open-idle-engine.ts");
+  const { serveHere } = await import("../../../src/app/gateway/in-process/serve-here.ts");
+  const { connectedBy } = await import("../../../src/app/client/connect-url.ts");
+  const { silentLog } = await import("../../../src/core/ports/log.ts");
+  const config = configSchema.parse({});
+  const node = await openIdleEngine({ paths, config, env: {}, log: silentLog });
+  const { store } = node.ports as {
+    store: { commit(change: unknown): Promise<unknown>; eraser?: { compact(): Promise<void> } };
+  };
+  const [commit, compact] = [store.commit, store.eraser?.compact];
+  store.commit = async (change) => {
+    counted();
+    const done = await commit(change);
+    counted();
+    return done;
+  };
+  if (store.eraser && compact) {
+    store.eraser.compact = async () => {
+      counted();
+      await compact();
+      counted();
+    };
+  }
+  const served = serveHere({ node, config: () => config, paths });
+  await connectedBy(served.transport).people.forget(file);
+  await served.close();
+  await node.close();
 }
 process.stdout.write(`${calls}\n`);

@@ -1,5 +1,5 @@
 /**
- * Kills a backup, a restore and a migration at every call that changes the disk, and checks after each kill that the old state is
+ * Kills a backup, a restore, a migration and the forgetting of a person at every call that changes the disk, and checks after each kill that the old state is
  * there, that no half of a backup has its name, and that the same command then works.
  */
 import { spawnSync } from "node:child_process";
@@ -10,12 +10,20 @@ import { DatabaseSync } from "node:sqlite";
 import { Workload } from "../../../src/adapters/store/files/workload.test-kit.ts";
 import { openDatabase } from "../../../src/adapters/store/sqlite/database.ts";
 import { migrate, migrations, versionOf } from "../../../src/adapters/store/sqlite/migrate.ts";
+import { openSqliteStore } from "../../../src/adapters/store/sqlite/open-store.ts";
 import { finishRestore } from "../../../src/app/operations/backup/restore-backup.ts";
 import { inspectSnapshot } from "../../../src/app/operations/backup/snapshot-store.ts";
+import {
+  filesWithWords,
+  OTHERS,
+  PERSON,
+  plantFiles,
+  plantRows,
+} from "../../../src/app/operations/forget/plant-person.test-kit.ts";
 import type { CrashOptions, CrashReport, CrashTarget } from "../target.ts";
 
 const CHILD = new URL("child.ts", import.meta.url).pathname;
-type What = "backup" | "restore" | "migration";
+type What = "backup" | "restore" | "migration" | "forget";
 
 interface Stage {
   readonly dir: string;
@@ -27,13 +35,13 @@ interface Stage {
 export async function crashBackup({ kills, say }: Pick<CrashOptions, "kills" | "say">): Promise<CrashReport> {
   const problems: string[] = [];
   const counts: Record<string, number> = { kills: 0 };
-  for (const what of ["backup", "restore", "migration"] as const) {
-    const calls = Number(child(what, 0, prepared(what)).stdout);
+  for (const what of ["backup", "restore", "migration", "forget"] as const) {
+    const calls = Number(child(what, 0, await prepared(what)).stdout);
     if (!(calls > 0)) problems.push(`${what} does not work without a kill`);
     counts[`calls of ${what}`] = calls;
     const step = Math.max(1, Math.floor(calls / kills));
     for (let at = Math.ceil(step / 2); at <= calls; at += step) {
-      const stage = prepared(what);
+      const stage = await prepared(what);
       const { signal } = child(what, at, stage);
       counts.kills = (counts.kills ?? 0) + (signal === "SIGKILL" ? 1 : 0);
       problems.push(...audit(what, stage).map((problem) => `${what} killed at call ${at}: ${problem}`));
@@ -51,12 +59,19 @@ function child(what: What, at: number, { home, file }: Stage) {
 }
 
 /** A home with a conversation; for a restore a backup of it and a later word; for a migration an older database. */
-function prepared(what: What): Stage {
+async function prepared(what: What): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), "rookery-crash-backup-"));
   const stage = { dir, home: join(dir, "home"), file: join(dir, "backup.tar.gz") };
   mkdirSync(join(stage.home, "workspace"), { recursive: true });
   writeFileSync(join(stage.home, "workspace", "note.md"), "before");
   const database = join(stage.home, "rookery.db");
+  if (what === "forget") {
+    const store = openSqliteStore({ home: stage.home, synchronous: "off" });
+    await plantRows(store);
+    await store.close();
+    plantFiles(stage.home);
+    return { ...stage, file: PERSON };
+  }
   if (what === "migration") {
     const sql = new DatabaseSync(database);
     migrate(sql, migrations().slice(0, -2));
@@ -79,6 +94,7 @@ function audit(what: What, stage: Stage): readonly string[] {
   const { home, file, dir } = stage;
   if (what === "restore") finishRestore(home);
   if (!existsSync(join(home, "rookery.db"))) return ["the home is gone"];
+  if (what === "forget") return forgotten(stage);
   const problems: string[] = [];
   const before = versionIn(home);
   const newest = migrations().at(-1)?.version;
@@ -94,6 +110,27 @@ function audit(what: What, stage: Stage): readonly string[] {
     (name) => name.startsWith(".rookery-") || name.endsWith(".restoring") || name.endsWith(".restore.json"),
   );
   if (left.length > 0) problems.push(`left behind: ${left.join(", ")}`);
+  return problems;
+}
+
+/** Repeated, it ends at the same state: nothing of the person but what others hold, no plan, and one tombstone. */
+function forgotten(stage: Stage): readonly string[] {
+  const { home } = stage;
+  const again = child("forget", 0, stage);
+  const isDone = again.status === 0 || again.stderr.includes("Nothing of");
+  const problems = isDone ? [] : [`it does not work again: ${again.stderr.slice(-400)}`];
+  const others = filesWithWords(home).filter((path) => !path.startsWith(`agents/${OTHERS}/`));
+  const left = others.filter((path) => path !== "rookery.db" && path !== "workspace/MEMORY.md");
+  if (left.length > 0) problems.push(`the person is still in ${left.join(", ")}`);
+  const rows = reading(home, (sql) => {
+    const facts = sql.prepare("SELECT key FROM facts WHERE key LIKE 'forget%'").all();
+    const names = sql.prepare("SELECT DISTINCT person FROM audit WHERE person LIKE 'forgotten-%'").all();
+    const others = sql.prepare("SELECT count(*) AS n FROM agents WHERE person = 'owner'").get();
+    const named = sql.prepare("SELECT count(*) AS n FROM agents WHERE session_key LIKE '%77314159%'").get();
+    return { facts: facts.length, names: names.length, others: Number(others?.n), named: Number(named?.n) };
+  });
+  const wanted = { facts: 0, names: 1, others: 1, named: 0 };
+  if (JSON.stringify(rows) !== JSON.stringify(wanted)) problems.push(`rows: ${JSON.stringify(rows)}`);
   return problems;
 }
 

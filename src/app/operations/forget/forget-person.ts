@@ -56,6 +56,8 @@ export interface ForgetReceipt {
 /** Durable when it resolves. */
 export async function forgetPerson(deps: ForgetDeps, by: Actor, person: string): Promise<ForgetReceipt> {
   eraserOf(deps.ports);
+  // A process that was killed near the end left this.
+  if ((await deps.ports.store.fact(COMPACT)) !== undefined) await compact(deps);
   const plan = await planOf(deps, person);
   return follow(deps, by, plan);
 }
