@@ -180,6 +180,8 @@ const LOCAL: Readonly<Record<string, string>> = {
   logs: "reads files",
   completion: "shows text",
   backup: "reads the store beside an engine: backup.test.ts",
+  prune: "removes by age: prune.test.ts, with and without an engine",
+  update: "replaces the program: update.test.ts",
   forget: "its receipt has a random name: forget.test.ts, with and without an engine",
   restore: "needs the home for itself: backup.test.ts",
   "service install": "writes files of the user's session: service.test.ts",

@@ -180,6 +180,14 @@ export const REGISTRY: Registry = {
     summary: "put a backup into a home; work that was open in it is ended and told",
     load: async () => (await import("./commands/restore.ts")).restoreCommand,
   },
+  prune: {
+    summary: "remove ended rows and files that nothing needs, by their age",
+    load: async () => (await import("./commands/prune.ts")).pruneCommand,
+  },
+  update: {
+    summary: "install another version: backup, install, check, and back if it fails",
+    load: async () => (await import("./commands/update.ts")).updateCommand,
+  },
   service: {
     summary: "run the engine in the background: install, show and remove the service",
     load: async () => (await import("./commands/service.ts")).serviceCommand,

@@ -23,6 +23,7 @@ import { outboxRoutes } from "./api/outbox-routes.ts";
 import { pairingRoutes } from "./api/pairing-routes.ts";
 import { peopleRoutes } from "./api/people-routes.ts";
 import { permissionRoutes } from "./api/permission-routes.ts";
+import { pruneRoutes } from "./api/prune-routes.ts";
 import { runRoutes } from "./api/run-routes.ts";
 import { runTimelineRoutes } from "./api/run-timeline-routes.ts";
 import { searchRoutes } from "./api/search-routes.ts";
@@ -77,6 +78,7 @@ export const ROUTES: readonly Route[] = [
   ...tokenRoutes,
   ...peopleRoutes,
   ...forgetRoutes,
+  ...pruneRoutes,
   ...permissionRoutes,
   ...pairingRoutes,
   ...carryOverRoutes,

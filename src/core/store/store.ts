@@ -17,7 +17,7 @@ import type { Approval, ApprovalFilter, ApprovalId, GrantKey } from "../rights/a
 import type { RunRecord } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
 import type { JobSlot } from "../schedule/job-slot.ts";
-import type { Change, CommitResult } from "./change.ts";
+import type { Change, CommitResult, Prunable } from "./change.ts";
 import type { RequestRecord } from "./request.ts";
 import type { WaitEdge } from "./wait.ts";
 
@@ -39,7 +39,7 @@ export interface Store extends StoreReader {
   close(): Promise<void>;
 }
 
-/** Reads over whole tables, for the rare case that a person is forgotten. */
+/** Reads over whole tables, for the rare cases that a person is forgotten or old rows are removed by hand. */
 export interface StoreEraser {
   /** Agents in the order of creation, also removed ones. */
   agents(page: Page & { readonly after?: AgentId }): Promise<readonly AgentRecord[]>;
@@ -50,6 +50,8 @@ export interface StoreEraser {
     agents: readonly AgentId[],
     texts: readonly string[],
   ): Promise<readonly { readonly agentId: AgentId; readonly count: number }[]>;
+  /** How many rows `prune` would remove with this time. */
+  prunable(what: Prunable, before: number): Promise<number>;
   /** Gives the space of deleted rows back and overwrites it (SQLite), or marks it as free (PostgreSQL). */
   compact(): Promise<void>;
 }

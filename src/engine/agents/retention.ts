@@ -55,24 +55,26 @@ export function startRetention(
   };
 }
 
+/** How old the rows of each table may become. */
+export const agesOf = (limits: RetentionLimits): readonly (readonly [Prunable, number])[] => [
+  ["messages", limits.messagesMs],
+  ["deliveries", limits.deliveriesMs],
+  ["runs", limits.runsMs],
+  ["changes", limits.changesMs],
+  ["slots", limits.runsMs],
+  ["audit", limits.auditMs],
+  ["approvals", limits.runsMs],
+  // Each key stores how long it is kept.
+  ["dedupe", 0],
+  ["requests", 0],
+];
+
 /** One pass over all tables. Returns how many rows it removed from each. */
 export async function pruneRound(
   { store, ids, clock }: Pick<Ports, "store" | "ids" | "clock">,
   limits: RetentionLimits,
   pause: () => Promise<void>,
 ): Promise<Readonly<Record<Prunable, number>>> {
-  const ages: readonly (readonly [Prunable, number])[] = [
-    ["messages", limits.messagesMs],
-    ["deliveries", limits.deliveriesMs],
-    ["runs", limits.runsMs],
-    ["changes", limits.changesMs],
-    ["slots", limits.runsMs],
-    ["audit", limits.auditMs],
-    ["approvals", limits.runsMs],
-    // Each key stores how long it is kept.
-    ["dedupe", 0],
-    ["requests", 0],
-  ];
   const removed: Record<Prunable, number> = {
     messages: 0,
     deliveries: 0,
@@ -84,7 +86,7 @@ export async function pruneRound(
     audit: 0,
     approvals: 0,
   };
-  for (const [what, age] of ages) {
+  for (const [what, age] of agesOf(limits)) {
     let after: string | undefined;
     do {
       const at = clock.now();

@@ -1,5 +1,6 @@
 /** How a person's rows are erased on PostgreSQL, and the reads over whole tables that this needs. */
 import { freshState } from "../../../core/agent/state.ts";
+import type { Prunable } from "../../../core/store/change.ts";
 import type { StoreEraser } from "../../../core/store/store.ts";
 import { FORGOTTEN_REPLY } from "../forgotten-key.ts";
 import { type AgentRow, agentOf, readablePage } from "../rows.ts";
@@ -52,6 +53,19 @@ const SELECT_MENTIONS: Statement = {
 ) AS said WHERE text ~ $2 GROUP BY agent`,
 };
 
+const PRUNABLE: Readonly<Record<Prunable, string>> = {
+  messages: "SELECT count(*)::int AS count FROM messages WHERE settled_at < $1",
+  deliveries: "SELECT count(*)::int AS count FROM deliveries WHERE ended_at < $1",
+  dedupe: `SELECT count(*)::int AS count FROM dedupe d LEFT JOIN messages m ON m.agent = d.agent AND m.seq = d.seq
+WHERE d.keep_until < $1 AND coalesce(m.state NOT IN ('waiting', 'taken'), true)`,
+  requests: "SELECT count(*)::int AS count FROM requests WHERE keep_until < $1",
+  runs: "SELECT count(*)::int AS count FROM runs WHERE ended_at < $1",
+  changes: "SELECT count(*)::int AS count FROM changes WHERE at < $1",
+  audit: "SELECT count(*)::int AS count FROM audit WHERE at < $1",
+  approvals: "SELECT count(*)::int AS count FROM approvals WHERE ended_at < $1",
+  slots: "SELECT count(*)::int AS count FROM job_slots WHERE at < $1",
+};
+
 /** A text between signs that cannot belong to a name. */
 const wordPattern = (texts: readonly string[]): string =>
   `(^|[^[:alnum:]_])(${texts.map((text) => text.replaceAll(/[^\p{L}\p{N}_]/gu, "\\$&")).join("|")})($|[^[:alnum:]_])`;
@@ -61,6 +75,9 @@ export const eraserOf = (connections: Connections): StoreEraser => ({
     readablePage(limit, agentOf, (asked) => connections.all<AgentRow>(SELECT_AGENTS, after ?? null, asked)),
   facts: ({ after = "", limit }) => connections.all(SELECT_FACTS, clean(after), limit),
   mentions: (agents, texts) => connections.all(SELECT_MENTIONS, agents, wordPattern(texts.map(clean))),
+  prunable: async (what, before) =>
+    (await connections.one<{ count: number }>({ name: `count-prunable-${what}`, text: PRUNABLE[what] }, whole(before)))
+      ?.count ?? 0,
   async compact() {
     const client = await connections.own();
     try {

@@ -4,5 +4,5 @@
  */
 import type { DatabaseSync, DatabaseSyncOptions } from "node:sqlite";
 
-export const openDatabaseSync = (path: string, options?: DatabaseSyncOptions): DatabaseSync =>
+export const openDatabaseSync = (path: string, options: DatabaseSyncOptions = {}): DatabaseSync =>
   new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path, options);

@@ -12,6 +12,7 @@ import { type AgentRow, agentOf, readablePage } from "../rows.ts";
 import type { Applying } from "./agent-cache.ts";
 import { AGENT_COLUMNS } from "./agents.ts";
 import type { Database } from "./database.ts";
+import { prunable } from "./prune.ts";
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 
@@ -122,6 +123,7 @@ export const eraserOf = (db: Database): StoreEraser => ({
       const count = mentionsIn(db, agentId, texts);
       return count === 0 ? [] : [{ agentId, count }];
     }),
+  prunable: async (what, before) => prunable(db, what, before),
   async compact() {
     // Other connections read for a moment only: the plain files and the search index follow this database.
     db.sql.exec("PRAGMA busy_timeout = 30000");

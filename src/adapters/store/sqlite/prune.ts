@@ -5,6 +5,7 @@
  */
 import type { Op, OpResult, Prunable } from "../../../core/store/change.ts";
 import type { Applying } from "./agent-cache.ts";
+import type { Database } from "./database.ts";
 
 interface WalkedRow {
   readonly n: number | string;
@@ -52,6 +53,22 @@ WHERE dedupe.key > ? ORDER BY dedupe.key LIMIT ?`,
     remove: "DELETE FROM job_slots WHERE n = ?",
   },
 };
+
+const COUNT: Readonly<Record<Prunable, string>> = {
+  messages: "SELECT count(*) AS count FROM messages WHERE settled_at < ?",
+  deliveries: "SELECT count(*) AS count FROM deliveries WHERE ended_at < ? AND n < (SELECT max(n) FROM deliveries)",
+  dedupe: `SELECT count(*) AS count FROM dedupe LEFT JOIN messages ON messages.agent = dedupe.agent AND messages.seq = dedupe.seq
+WHERE dedupe.keep_until < ? AND coalesce(messages.state NOT IN ('waiting', 'taken'), 1)`,
+  requests: "SELECT count(*) AS count FROM requests WHERE keep_until < ?",
+  runs: "SELECT count(*) AS count FROM runs WHERE ended_at < ?",
+  changes: "SELECT count(*) AS count FROM changes WHERE at < ? AND n < (SELECT max(n) FROM changes)",
+  audit: "SELECT count(*) AS count FROM audit WHERE at < ?",
+  approvals: "SELECT count(*) AS count FROM approvals WHERE ended_at < ?",
+  slots: "SELECT count(*) AS count FROM job_slots WHERE at < ?",
+};
+
+export const prunable = (db: Database, what: Prunable, before: number): number =>
+  db.get<{ count: number }>(COUNT[what], before)?.count ?? 0;
 
 export function prune({ db }: Applying, op: Extract<Op, { op: "prune" }>): OpResult {
   const { walk, remove } = STATEMENTS[op.what];

@@ -1,0 +1,113 @@
+/** Updates against a local registry with the real npm: a version that works, one that does not, and one that migrates before it fails. */
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type FakeRegistry, fakeRegistry } from "../../../../test/kit/fake-registry.ts";
+import { openDatabaseSync } from "../../../adapters/store/sqlite/database-sync.ts";
+import { migrate, migrations, versionOf } from "../../../adapters/store/sqlite/migrate.ts";
+import { configSchema } from "../../../config/config-schema.ts";
+import { homePaths } from "../../../config/paths.ts";
+import { availableVersion, installationAt, updateProgram } from "./update-program.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "rookery-update-test-"));
+const prefix = join(directory, "prefix");
+const root = join(prefix, "lib", "node_modules", "rookery");
+const home = join(directory, "home");
+const paths = homePaths(home);
+const OLD = migrations().length - 1;
+let registry: FakeRegistry;
+
+/** A program that answers as its version should: `open` is what it does with the home. */
+const program = (version: string, problems: readonly string[], open = "") => `
+const [command] = process.argv.slice(2);
+const { DatabaseSync } = require("node:sqlite");
+const home = process.argv.at(-1);
+if (command === "--version") console.log("rookery ${version}");
+else if (command === "prune") { ${open}; console.log("{}"); }
+else console.log(JSON.stringify({ items: ${JSON.stringify(problems.map((check) => ({ check, status: "problem" })))} }));
+`;
+
+const publish = (version: string, text: string): void => {
+  registry.publish({ name: "rookery", version, bin: { rookery: "bin.js" } }, { "bin.js": text });
+};
+
+beforeAll(async () => {
+  registry = await fakeRegistry();
+  publish("1.0.0", program("1.0.0", ["disk"]));
+  // Not `spawnSync`: the registry answers from this process.
+  const args = ["install", "-g", "--prefix", prefix, "--no-audit", "--no-fund", "rookery@1.0.0"];
+  await new Promise((resolve) => spawn("npm", args, { env: registry.env, stdio: "ignore" }).once("close", resolve));
+  mkdirSync(home, { recursive: true });
+  const sql = openDatabaseSync(paths.database);
+  migrate(sql, migrations().slice(0, -1));
+  sql.exec("INSERT INTO facts (key, value) VALUES ('answer', '42')");
+  sql.close();
+}, 60_000);
+afterAll(async () => {
+  await registry.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const schema = (): { version: number; fact: unknown } => {
+  const sql = openDatabaseSync(paths.database, { readOnly: true });
+  try {
+    return { version: versionOf(sql), fact: sql.prepare("SELECT value FROM facts WHERE key = 'answer'").get()?.value };
+  } finally {
+    sql.close();
+  }
+};
+const deps = () => ({ root, paths, config: configSchema.parse({}), env: registry.env, now: Date.now() });
+
+it("puts the program and the database back if the new one migrates and then finds a problem", async () => {
+  const migrates = `new DatabaseSync(home + "/rookery.db").exec("PRAGMA user_version = ${OLD + 1}; DELETE FROM facts")`;
+  publish("2.0.0", program("2.0.0", ["disk", "store"], migrates));
+  const said: string[] = [];
+  const report = await updateProgram({ ...deps(), onProgress: (text) => said.push(text) }, "latest");
+  expect(report).toMatchObject({ from: "1.0.0", to: "2.0.0", status: "put back" });
+  expect(report.reason).toBe("The new program finds problems: store.");
+  expect(installationAt(root).version).toBe("1.0.0");
+  expect(schema()).toEqual({ version: OLD, fact: "42" });
+  expect(existsSync(report.backup ?? "")).toBe(true);
+  expect(said.join("\n")).toContain("Putting 1.0.0 back.");
+  expect(readdirSync(join(prefix, "lib", "node_modules")).sort()).toEqual(["rookery"]);
+}, 120_000);
+
+it("puts the program back if the new one does not start or cannot open the home, and the database too", async () => {
+  publish("2.1.0", "throw new Error('broken')");
+  expect(await updateProgram(deps(), "latest")).toMatchObject({
+    status: "put back",
+    reason: expect.stringContaining("does not start"),
+  });
+  publish("2.2.0", program("2.2.0", ["disk"], "throw new Error('cannot open')"));
+  expect(await updateProgram(deps(), "latest")).toMatchObject({
+    reason: expect.stringContaining("cannot open the home"),
+  });
+  expect(installationAt(root).version).toBe("1.0.0");
+  expect(schema()).toEqual({ version: OLD, fact: "42" });
+}, 120_000);
+
+it("changes nothing if npm finds no such version, and installs one that works", async () => {
+  publish("3.0.0", program("3.0.0", ["disk"]));
+  expect(await availableVersion(deps(), "9.9.9")).toBeUndefined();
+  expect(await availableVersion(deps(), "latest")).toBe("3.0.0");
+  expect(await updateProgram(deps(), "9.9.9")).toMatchObject({
+    status: "put back",
+    reason: expect.stringContaining("npm could not"),
+  });
+  expect(installationAt(root).version).toBe("1.0.0");
+  expect(await updateProgram(deps(), "3.0.0")).toMatchObject({
+    from: "1.0.0",
+    to: "3.0.0",
+    status: "updated",
+    reason: null,
+  });
+  expect(readFileSync(join(root, "bin.js"), "utf8")).toContain("3.0.0");
+}, 120_000);
+
+it("refuses a checkout and a project, and names the command that updates them", () => {
+  expect(() => installationAt(new URL("../../../../", import.meta.url).pathname.replace(/\/$/u, ""))).toThrow(
+    "npm did not install",
+  );
+});
