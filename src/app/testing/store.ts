@@ -46,6 +46,7 @@ export function storeOf(store: Store, process: TestProcess, deps: FaultyStoreDep
   const nthOfSite = new Map<string, number>();
   return {
     ...(reads as unknown as Store),
+    eraser: store.eraser,
     onHint: store.onHint,
     close: store.close,
     commit: (change) =>
