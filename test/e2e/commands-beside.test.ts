@@ -190,6 +190,7 @@ const LOCAL: Readonly<Record<string, string>> = {
   doctor: "checks the engine that runs, or the home without one: doctor.test.ts, doctor-route.test.ts",
   "connect telegram": "asks the server of Telegram; the rest is rookery pair and the file",
   "connect whatsapp": "asks the server of WhatsApp; the rest is rookery pair and the file",
+  "connect whatsapp-web": "installs a package; the rest is rookery pair and the file",
   "connect webhook": "writes the file that a running engine reads",
   connectors: "shows what the running engine is connected to",
   "mcp list": "reads files",

@@ -102,6 +102,11 @@ export class FakeWhatsapp {
     this.#faults.set(method, [...(this.#faults.get(method) ?? []), ...faults]);
   }
 
+  /** Faults that no call has met yet. */
+  faultsOf(method: Method): number {
+    return this.#faults.get(method)?.length ?? 0;
+  }
+
   takeId(): string {
     return `wamid.${Buffer.from(`message-${++this.#ids}`).toString("base64")}`;
   }

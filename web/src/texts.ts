@@ -551,6 +551,8 @@ export const t = {
       Record<string, string>
     >,
     connectors: "Channels",
+    scanCode: "On the phone, open Linked devices, Link a device, and scan this.",
+    typeCode: (code: string) => `On the phone, open Linked devices, Link with phone number, and enter ${code}`,
     noConnectors: "No channel is connected. The gateway itself is always there.",
     nodes: "Nodes",
     noNodes: "Only this process.",

@@ -161,6 +161,7 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "outbox drop": { argv: () => ["unknown"] },
   "connect telegram": { argv: () => [] },
   "connect whatsapp": { argv: () => ["--phone-number-id", "x"] },
+  "connect whatsapp-web": { argv: () => ["--phone", "x"] },
   "connect webhook": { argv: () => ["--send-url", "x"] },
   connectors: { argv: () => [], isList: true },
   "mcp list": { argv: () => [], isList: true },

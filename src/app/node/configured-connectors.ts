@@ -16,6 +16,7 @@ import { bothWebhooks } from "../../adapters/connectors/webhook/both-webhooks.ts
 import { WEBHOOK_CHANNEL } from "../../adapters/connectors/webhook/webhook-connector.ts";
 import { WEBHOOK } from "../../adapters/connectors/webhook/webhook-kind.ts";
 import { WHATSAPP } from "../../adapters/connectors/whatsapp/whatsapp-kind.ts";
+import { WHATSAPP_WEB } from "../../adapters/connectors/whatsapp-web/whatsapp-web-kind.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { Secret } from "../../config/secret.ts";
@@ -37,6 +38,7 @@ import type { Store } from "../../core/store/store.ts";
 export const KINDS: Readonly<Record<ConnectorKind, ConnectorKindDefinition>> = {
   telegram: TELEGRAM,
   whatsapp: WHATSAPP,
+  "whatsapp-web": WHATSAPP_WEB,
   webhook: WEBHOOK,
 };
 

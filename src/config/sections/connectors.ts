@@ -3,7 +3,7 @@ import { z } from "zod";
 import { secretSchema } from "../secret.ts";
 import { flag, httpUrl, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
-export const CONNECTOR_KINDS = ["telegram", "whatsapp", "webhook"] as const;
+export const CONNECTOR_KINDS = ["telegram", "whatsapp", "whatsapp-web", "webhook"] as const;
 export type ConnectorKind = (typeof CONNECTOR_KINDS)[number];
 
 export const connectorDefaults = {
@@ -18,6 +18,8 @@ export const connectorDefaults = {
 } as const;
 
 const PHONE_NUMBER_ID = "expected the id of a phone number, which has only digits";
+
+const PAIR_PHONE = "expected a phone number with the code of the country, in digits";
 
 const accountSchema = section({
   /** Absent: the name of the entry. */
@@ -36,6 +38,10 @@ const accountSchema = section({
     .regex(/^\d{1,32}$/u, PHONE_NUMBER_ID)
     .optional(),
   appSecret: secretSchema.optional(),
+  pairPhone: z
+    .string({ error: PAIR_PHONE })
+    .regex(/^\d{6,20}$/u, PAIR_PHONE)
+    .optional(),
   template: section({ name: text("the name of a template"), language: text("a language, such as en_US") }).optional(),
   readMarks: flag().default(connectorDefaults.readMarks),
   rich: oneOf(["auto", "off"]).default(connectorDefaults.rich),
@@ -61,6 +67,7 @@ export const accountIdOf = (name: string, kind: ConnectorKind): string | undefin
 const REQUIRED: Readonly<Record<ConnectorKind, readonly (keyof typeof EXPECTED)[]>> = {
   telegram: ["token"],
   whatsapp: ["token", "phoneNumberId", "appSecret", "webhook"],
+  "whatsapp-web": [],
   webhook: ["sendUrl", "webhook"],
 };
 

@@ -151,6 +151,8 @@ export interface ConnectorHealth {
   readonly lastError?: { readonly at: number; readonly text: string };
   /** How old the last message was when it was accepted. */
   readonly lagMs?: number;
+  /** The channel waits for a person: a code to scan with the phone, or one to type there. Whoever has it can take the account over. */
+  readonly login?: { readonly qr?: string; readonly pairingCode?: string };
 }
 
 /** One account of a channel: a bot, a phone number. */

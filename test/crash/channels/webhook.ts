@@ -20,7 +20,7 @@ async function openWorld(gateway: string): Promise<ChannelWorld> {
     act(random, mark) {
       const from = `person-${random.int(0, USERS - 1)}`;
       const what = random.int(0, 19);
-      if (what < 13) {
+      if (what < 13 || (what > 15 && fake.faults.length > 0)) {
         written.push({ from, id: fake.say(from, `hello ${mark()}`) });
         return "texts";
       }

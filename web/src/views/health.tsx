@@ -40,6 +40,7 @@ interface Connector {
   readonly detail?: string;
   readonly lastError?: string;
   readonly waiting?: number;
+  readonly login?: { readonly pairingCode?: string; readonly rows?: readonly string[] };
 }
 
 interface Node {
@@ -169,16 +170,34 @@ function Channels({ connectors }: { connectors: Query<Page<Connector>> }) {
   return (
     <Section title={t.health.connectors}>
       <List query={connectors} rows={1} label={t.health.connectors} none={t.health.noConnectors}>
-        {({ channel, name, state, ok, detail, lastError }) => (
+        {({ channel, name, state, ok, detail, lastError, login }) => (
           <Row
             key={`${channel} ${name}`}
             title={name === channel ? channel : `${channel} ${name}`}
             side={<Badge tone={ok ? "ok" : "bad"}>{state}</Badge>}
-            meta={detail ?? lastError}
+            meta={login ? <Login {...login} /> : (detail ?? lastError)}
           />
         )}
       </List>
     </Section>
+  );
+}
+
+/** A channel waits for the owner's phone: a code to type there, or one to scan. */
+function Login({ pairingCode, rows = [] }: NonNullable<Connector["login"]>) {
+  if (pairingCode !== undefined) return <span>{t.health.typeCode(pairingCode)}</span>;
+  const size = rows.length + 8;
+  const dark = rows.flatMap((row, y) =>
+    [...row].flatMap((on, x) => (on === "1" ? [`M${x + 4} ${y + 4}h1v1h-1z`] : [])),
+  );
+  return (
+    <span>
+      {t.health.scanCode}
+      <svg role="img" aria-label={t.health.scanCode} viewBox={`0 0 ${size} ${size}`} width="260" height="260">
+        <path fill="#fff" d={`M0 0h${size}v${size}h-${size}z`} />
+        <path fill="#000" d={dark.join("")} />
+      </svg>
+    </span>
   );
 }
 

@@ -3,8 +3,14 @@ import type { Group } from "../command.ts";
 import { connectTelegram } from "../connect/telegram.ts";
 import { connectWebhook } from "../connect/webhook.ts";
 import { connectWhatsapp } from "../connect/whatsapp.ts";
+import { connectWhatsappWeb } from "../connect/whatsapp-web.ts";
 
 export const connectCommand: Group = {
   summary: "connect a channel: rookery connect telegram",
-  actions: { telegram: connectTelegram, whatsapp: connectWhatsapp, webhook: connectWebhook },
+  actions: {
+    telegram: connectTelegram,
+    whatsapp: connectWhatsapp,
+    "whatsapp-web": connectWhatsappWeb,
+    webhook: connectWebhook,
+  },
 };

@@ -3,6 +3,7 @@ import { listOf } from "../../../core/list.ts";
 import type { ConnectorItem } from "../../gateway/api/connector-routes.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
+import { loginText } from "../login-text.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 
@@ -34,7 +35,8 @@ function text(items: readonly ConnectorItem[]): string {
   const errors = items.flatMap(({ name, lastError }) =>
     lastError ? [`${name}: ${new Date(lastError.at).toISOString()} ${oneLine(lastError.text, 300)}`] : [],
   );
-  return `${[...lines, ...(errors.length > 0 ? ["", "Last errors:", ...errors] : [])].join("\n")}`;
+  const logins = items.flatMap(({ name, login }) => (login ? ["", `${name}: ${loginText(login)}`] : []));
+  return `${[...lines, ...logins, ...(errors.length > 0 ? ["", "Last errors:", ...errors] : [])].join("\n")}`;
 }
 
 const cells = ({ channel, name, state, lagMs, waiting, detail }: ConnectorItem): string[] => [

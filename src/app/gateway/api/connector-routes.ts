@@ -2,13 +2,22 @@
 import { accountIdOf, kindOfAccount } from "../../../config/sections/connectors.ts";
 import { type Delivery, SENDABLE_STATES } from "../../../core/delivery/delivery.ts";
 import type { AccountStatus } from "../../../core/ports/connector.ts";
+import { qrRows } from "../../../core/qr-code.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 
 /** How many open deliveries are counted. */
 const MAX_COUNTED = 1_000;
 
-export interface ConnectorItem extends AccountStatus {
+/** A login that waits for a person. `rows`: the code to scan, a text of 0 and 1 for each row. */
+export interface ShownLogin {
+  readonly pairingCode?: string;
+  readonly rows?: readonly string[];
+}
+
+export interface ConnectorItem extends Omit<AccountStatus, "login"> {
+  /** Only the owner sees it: whoever scans it can take the account over. */
+  readonly login?: ShownLogin;
   /** The channel: the kind of a configured account, or the name of a connector of the program. */
   readonly channel: string;
   /** Deliveries that wait to be sent, up to a thousand in all. */
@@ -24,18 +33,28 @@ const connectorsRoute = defineRoute({
   summary: "The accounts on channels, their state and what waits for them",
   answers: {
     status: 200,
-    holds: "`{ items: [{ channel, name, state, ok, detail, lastError, lagMs, waiting }], next: null }`",
+    holds: "`{ items: [{ channel, name, state, ok, detail, lastError, lagMs, waiting, login? }], next: null }`",
     list: true,
   },
-  async handle({ context }) {
+  async handle({ context, principal }) {
     const open = await context.ports.store.deliveries({ limit: MAX_COUNTED, states: SENDABLE_STATES });
-    return {
-      json: { items: statusesOf(context).map((item) => ({ ...item, waiting: waitingFor(item, open) })), next: null },
-    };
+    const items = statusesOf(context).map(
+      (item): ConnectorItem => ({
+        ...item,
+        waiting: waitingFor(item, open),
+        login: item.login && principal.kind === "owner" ? shownLogin(item.login) : undefined,
+      }),
+    );
+    return { json: { items, next: null } };
   },
 });
 
-type Status = Omit<ConnectorItem, "waiting">;
+type Status = AccountStatus & Pick<ConnectorItem, "channel">;
+
+const shownLogin = ({ qr, pairingCode }: NonNullable<AccountStatus["login"]>): ShownLogin => ({
+  pairingCode,
+  rows: qr === undefined ? undefined : qrRows(qr)?.map((row) => row.map((on) => (on ? "1" : "0")).join("")),
+});
 
 function statusesOf({ ports, config }: Pick<GatewayContext, "ports" | "config">): readonly Status[] {
   const running = [...ports.connectors].flatMap(([channel, connector]): readonly Status[] => {

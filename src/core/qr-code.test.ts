@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { qrRows } from "./qr-code.ts";
+
+const shown = (text: string): readonly string[] =>
+  (qrRows(text) ?? []).map((row) => row.map((on) => (on ? "1" : "0")).join(""));
+
+describe("a QR code", () => {
+  it("has the size of the smallest version that holds the text", () => {
+    for (const [length, size] of [
+      [1, 21],
+      [17, 21],
+      [18, 25],
+      [230, 53],
+      [231, 57],
+      [858, 97],
+    ] as const)
+      expect(shown("a".repeat(length))).toHaveLength(size);
+    expect(qrRows("a".repeat(859))).toBeUndefined();
+  });
+
+  it("has a finder in three corners, timing lines, and the dark module", () => {
+    const rows = shown("https://example.org");
+    const size = rows.length;
+    const finder = ["1111111", "1000001", "1011101", "1011101", "1011101", "1000001", "1111111"];
+    const at = (x: number, y: number): readonly string[] => rows.slice(y, y + 7).map((row) => row.slice(x, x + 7));
+    expect([at(0, 0), at(size - 7, 0), at(0, size - 7)]).toEqual([finder, finder, finder]);
+    expect(rows[6]?.slice(8, size - 8)).toMatch(/^1(?:01)*$/u);
+    expect(rows[size - 8]?.[8]).toBe("1");
+  });
+
+  // Read by an independent decoder when it was written, as all lengths above.
+  it("is this one", () => {
+    expect(shown("rookery")).toMatchInlineSnapshot(`
+      [
+        "111111101000101111111",
+        "100000101010001000001",
+        "101110100000101011101",
+        "101110100000001011101",
+        "101110101111101011101",
+        "100000101101101000001",
+        "111111101010101111111",
+        "000000001000100000000",
+        "111001101010011110011",
+        "001010010111011001101",
+        "000111100101110110001",
+        "011111000101011101001",
+        "110101111011111101011",
+        "000000001100000111111",
+        "111111100110001010001",
+        "100000101010100011011",
+        "101110100110001111001",
+        "101110100001011110100",
+        "101110101011110010011",
+        "100000101011011101000",
+        "111111101101111011001",
+      ]
+    `);
+  });
+});
