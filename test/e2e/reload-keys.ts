@@ -242,6 +242,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
           appSecret: { env: `K${n}` },
           readMarks: n === 0,
         },
+        pairPhone: `491234${n}`,
         template: { name: `t${n}`, language: `en_${n}` },
         groups: { activation: n === 0 ? "mention" : "always", history: 30 + n },
       },
