@@ -42,7 +42,7 @@ const server = createServer((request, response) => {
   } else
     response
       .writeHead(200, { "content-type": "text/html" })
-      .end("<title>Bees</title><p>Bees are back in the valley.</p>");
+      .end("<html><head><title>Bees</title></head><body><p>Bees are back in the valley.</p></body></html>");
 });
 let page: string;
 let node: RookeryNode;
