@@ -1,5 +1,6 @@
 /** The help texts of the program, of a command and of an action. No line is longer than 80 columns. */
 import { type Action, type Command, GLOBAL_OPTIONS, type Options } from "./command.ts";
+import { EXAMPLES } from "./examples.ts";
 import { HELP_GROUPS } from "./help-groups.ts";
 import type { Registry } from "./registry.ts";
 
@@ -50,13 +51,14 @@ export function commandHelp(name: string, command: Command): string {
 
 export function actionHelp(name: string, action: Action): string {
   const options = action.options ?? {};
+  const examples = action.examples ?? EXAMPLES[name] ?? [];
   return page([
     ...wrapped(`rookery ${name}: ${action.summary}`),
     ...(action.description ? ["", ...wrapped(action.description)] : []),
     "",
     ...wrapped(`usage: ${["rookery", name, action.usage, "[flags]"].filter(Boolean).join(" ")}`, "", "         "),
     "",
-    ...(action.examples ? ["examples:", ...action.examples.map((one) => `  ${one}`), ""] : []),
+    ...(examples.length === 0 ? [] : ["examples:", ...examples.map((one) => `  ${one}`), ""]),
     "flags:",
     ...optionLines({ ...options, ...GLOBAL_OPTIONS }),
   ]);

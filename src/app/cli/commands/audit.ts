@@ -6,8 +6,9 @@ import { printableJson } from "../../../core/printable.ts";
 import { type Api, withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
-import { oneLine, timeText } from "../plain-text.ts";
+import { oneLine } from "../plain-text.ts";
 import { printList } from "../print.ts";
+import { relativeTime } from "../relative-time.ts";
 import { sinceFlag } from "../since-flag.ts";
 
 interface Page {
@@ -77,7 +78,7 @@ async function* rowsOf(api: Api, filter: URLSearchParams, limit: number): AsyncI
 
 function line({ at, person, surface, action, target, decision, reason, outcome, agentId }: AuditRow): string {
   const parts = [
-    timeText(at),
+    relativeTime(at, Date.now()).padEnd(12),
     decision.padEnd(5),
     oneLine(person, 60).padEnd(12),
     oneLine(target === undefined ? action : `${action} ${target}`, 120),

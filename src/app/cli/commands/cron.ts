@@ -3,8 +3,9 @@ import type { JobOutcome, ScheduledJob } from "../../client/spending-resources.t
 import { reading, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
-import { oneLine, timeText } from "../plain-text.ts";
+import { oneLine } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
+import { relativeTime } from "../relative-time.ts";
 import { upTo } from "../up-to.ts";
 import { addAction } from "./cron-add.ts";
 import { details } from "./cron-details.ts";
@@ -92,7 +93,7 @@ export const cronCommand: Group = {
 };
 
 const line = ({ id, name, enabled, when, nextTimes, state }: ScheduledJob): string =>
-  `${id}  ${enabled ? "on " : "off"}  ${oneLine(name, 60)}: ${when}${nextTimes[0] ? `, next ${nextTimes[0].text}` : ""}${state.lastStatus ? `  last: ${state.lastStatus}` : ""}`;
+  `${id}  ${enabled ? "on " : "off"}  ${oneLine(name, 60)}: ${when}${nextTimes[0] ? `, next ${relativeTime(nextTimes[0].atMs, Date.now())}` : ""}${state.lastStatus ? `  last: ${state.lastStatus}` : ""}`;
 
 function slotLine({ dueAt, count, status, reason, end, deliveries }: JobOutcome): string {
   const range = count > 1 ? ` and ${count - 1} more` : "";
@@ -100,5 +101,5 @@ function slotLine({ dueAt, count, status, reason, end, deliveries }: JobOutcome)
   const sent =
     deliveries.map(({ state }) => state).join(", ") ||
     (end && end.delivery.status !== "none" ? end.delivery.status : "");
-  return `${timeText(dueAt)}${range}  ${status}${reason ? `: ${reason}` : ""}${run ? `  ${run}` : ""}${sent ? `  delivery ${sent}` : ""}`;
+  return `${relativeTime(dueAt, Date.now()).padEnd(12)}${range}  ${status}${reason ? `: ${reason}` : ""}${run ? `  ${run}` : ""}${sent ? `  delivery ${sent}` : ""}`;
 }

@@ -10,8 +10,9 @@ import { archiveSession } from "../archive-session.ts";
 import { reading } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Options } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
-import { oneLine, printable, timeText } from "../plain-text.ts";
+import { oneLine, printable } from "../plain-text.ts";
 import { printResult } from "../print.ts";
+import { relativeTime } from "../relative-time.ts";
 import { upTo } from "../up-to.ts";
 
 const LIMIT = 20;
@@ -119,7 +120,7 @@ const recordOf = ({ position, entry, line }: Item): Record<string, unknown> =>
 function entryText({ position, entry: written, line = JSON.stringify(written) }: Item, isFull: boolean): string {
   const show = (text: string): string => (isFull ? printable(text) : oneLine(text, MAX_LINE));
   const row = (at: number | undefined, what: string, text: string): string =>
-    `${String(position).padStart(6)}  ${timeText(at).padEnd(19)}  ${what.padEnd(10)} ${show(text)}`.trimEnd();
+    `${String(position).padStart(6)}  ${relativeTime(at, Date.now()).padEnd(12)}  ${what.padEnd(10)} ${show(text)}`.trimEnd();
   const read = readEntry(line);
   if (read.kind === "broken") return row(undefined, "broken", read.reason);
   if (read.kind === "unknown") return row(undefined, read.type, "(unknown type, kept)");

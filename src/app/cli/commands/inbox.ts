@@ -7,6 +7,7 @@ import { defineAction } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
+import { relativeTime } from "../relative-time.ts";
 import { upTo } from "../up-to.ts";
 
 const LIMIT = 50;
@@ -57,5 +58,5 @@ function line({ seq, state, acceptedAt, body, reason, runId }: Message): string 
   const text = "text" in body ? (body.text ?? "") : "";
   const short = oneLine(text, 60);
   const why = reason ? ` (${reason})` : "";
-  return `${String(seq).padStart(5)}  ${new Date(acceptedAt).toISOString()}  ${state.padEnd(9)} ${body.kind.padEnd(7)} ${short}${why}${runId ? `  run ${runId}` : ""}`;
+  return `${String(seq).padStart(5)}  ${relativeTime(acceptedAt, Date.now()).padEnd(12)}  ${state.padEnd(9)} ${body.kind.padEnd(7)} ${short}${why}${runId ? `  run ${runId}` : ""}`;
 }
