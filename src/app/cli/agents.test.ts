@@ -149,7 +149,7 @@ describe("rookery history", () => {
     const { out, code } = await run("history", "main");
     expect(code).toBe(EXIT.ok);
     const lines = out.trimEnd().split("\n");
-    expect(lines.map((line) => line.slice(29).trim().split(/\s+/)[0])).toEqual([
+    expect(lines.map((line) => line.slice(22).trim().split(/\s+/)[0])).toEqual([
       "session",
       "start",
       "user",
