@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
-import { answersSchema, forgetInput, givenInput, type InputStore, storedInput } from "./input-asked.ts";
+import { answersSchema, forgetInput, givenInput, type InputStore, keptInputs, openInputs } from "./input-asked.ts";
 import { callServer, type McpToolDeps } from "./mcp-tool.ts";
 import { mcpToolName } from "./tool-name.ts";
 
@@ -13,10 +13,11 @@ const input = z.object({
 
 export interface AnswerDeps {
   readonly store: InputStore;
+  readonly now: () => number;
   readonly serverNamed: (name: string) => McpToolDeps | undefined;
 }
 
-export const mcpAnswerTool = ({ store, serverNamed }: AnswerDeps): Tool<z.infer<typeof input>> => ({
+export const mcpAnswerTool = ({ store, now, serverNamed }: AnswerDeps): Tool<z.infer<typeof input>> => ({
   name: "mcp_answer",
   description: "Sends the person's answers to an MCP server that asked for input.",
   input,
@@ -27,15 +28,21 @@ export const mcpAnswerTool = ({ store, serverNamed }: AnswerDeps): Tool<z.infer<
   maxOutput: 20_000,
   needsYes: () => true,
   async effects({ ref }, { agentId }) {
-    const stored = await storedInput(store, ref, agentId);
+    const { inputs } = await openInputs(store, agentId, now());
+    const stored = keptInputs(inputs, now()).find(({ id }) => id === ref);
     return stored ? [{ action: mcpToolName(stored.server, stored.tool), rights: ["network"] }] : [];
   },
   async execute({ ref, answers }, context) {
-    const stored = await storedInput(store, ref, context.agentId);
+    const open = await openInputs(store, context.agentId, now());
+    const stored = keptInputs(open.inputs, open.now).find(({ id }) => id === ref);
     const deps = stored && serverNamed(stored.server);
-    if (!stored || !deps) throw new NotFoundError(`No server waits for an answer with the reference ${ref}.`);
+    if (!stored || !deps)
+      throw new NotFoundError(`No server waits for an answer with the reference ${ref}.`, {
+        hint: "A question is kept for a week. Call the tool again to be asked again.",
+      });
     const { tool, args } = stored;
     const output = await callServer(deps, { tool, args, given: givenInput(stored, answers) }, context);
-    return { ...output, ops: [...(output.ops ?? []), forgetInput(ref)] };
+    // A server that asks once more has replaced the question already.
+    return output.ops ? output : { ...output, ops: [forgetInput(context.agentId, open, ref)] };
   },
 });

@@ -7,7 +7,7 @@ import type { Clock } from "../../../core/ports/clock.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import { matchesWildcard } from "../../../core/rights/wildcard.ts";
-import type { InputStore } from "./input-asked.ts";
+import { type InputStore, openInputs } from "./input-asked.ts";
 import { mcpAnswerTool } from "./mcp-answer-tool.ts";
 import { mcpPromptsTool, mcpResourcesTool } from "./mcp-read-tools.ts";
 import { type Answers, type McpToolDeps, mcpTool } from "./mcp-tool.ts";
@@ -78,7 +78,7 @@ export class McpServers {
     this.#options = options;
     const named = (name: string) => this.#server(name)?.deps;
     this.#readers = [
-      mcpAnswerTool({ store: options.store, serverNamed: named }),
+      mcpAnswerTool({ store: options.store, now: () => options.clock.now(), serverNamed: named }),
       mcpResourcesTool(named),
       mcpPromptsTool(named),
     ] as readonly Tool[];
@@ -158,7 +158,7 @@ export class McpServers {
 
   #server(name: string): Server | undefined {
     const known = this.#servers.get(name);
-    const { settings, open, clock, directory } = this.#options;
+    const { settings, open, clock, directory, store } = this.#options;
     if (settings()[name] === undefined) return undefined;
     if (known) return known;
     const now = (): ServerSettings => settings()[name] ?? GONE;
@@ -170,6 +170,7 @@ export class McpServers {
     });
     const deps: McpToolDeps = {
       ...{ server: name, link, answers },
+      open: (agentId) => openInputs(store, agentId, clock.now()),
       isSafe: (tool) => now().safe.some((pattern) => matchesWildcard(pattern, tool)),
       timeoutMs: () => now().timeoutSeconds * 1_000,
       changed: () => this.#servers.get(name)?.changed ?? new Set(),

@@ -6,7 +6,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { errorText, InvalidInputError, ServerUnavailableError } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
-import { inputAsked, type PendingInput } from "./input-asked.ts";
+import { inputAsked, type OpenInputs, type PendingInput } from "./input-asked.ts";
 import type { CallToolResult, ElicitAnswer, McpSession } from "./open-session.ts";
 import type { PinnedTool } from "./pinned-tools.ts";
 import type { ServerLink } from "./server-link.ts";
@@ -20,6 +20,8 @@ export interface McpToolDeps {
   readonly timeoutMs: () => number;
   /** Tools whose live description differs from the pinned one, as of the current session. */
   readonly changed: () => ReadonlySet<string>;
+  /** The questions of an agent that no one has answered. */
+  readonly open: (agentId: string) => Promise<OpenInputs>;
   /** Answers to questions that an older server asks during the call, by the call. */
   readonly answers: Answers;
 }
@@ -93,8 +95,9 @@ async function called(
     asked = deps.answers.end();
   });
   if ("resultType" in result && result.resultType === "input_required")
-    return inputAsked(deps.server, call, result as object, context);
-  if (asked.length > 0 && !given) return inputAsked(deps.server, call, { questions: asked }, context);
+    return inputAsked(deps.server, call, result as object, context, await deps.open(context.agentId));
+  if (asked.length > 0 && !given)
+    return inputAsked(deps.server, call, { questions: asked }, context, await deps.open(context.agentId));
   return toolOutput(result as CallToolResult, deps.server);
 }
 

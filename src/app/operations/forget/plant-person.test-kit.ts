@@ -151,7 +151,11 @@ function looseOps(agentId: AgentId, child: AgentId): readonly Op[] {
       }),
     },
     { op: "fact.put", key: "question.1", value: JSON.stringify({ agentId, question: SAID, choices: [], target }) },
-    { op: "fact.put", key: "mcp-input:1", value: JSON.stringify({ agentId, args: { text: SAID } }) },
+    {
+      op: "fact.put",
+      key: `mcp-input:${agentId}`,
+      value: JSON.stringify({ agentId, inputs: [{ args: { text: SAID } }] }),
+    },
     {
       op: "fact.put",
       key: "stale:1",
