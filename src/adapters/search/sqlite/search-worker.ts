@@ -62,8 +62,8 @@ function serve(port: MessagePort, options: HomeIndexOptions): void {
       )
       .finally(() => {
         if (message.type === "stop") port.close();
-        // Between searches it goes on with what is left to do.
-        else setImmediate(work);
+        // Between searches it goes on with what is left to do. After other messages it does not: what is being forgotten may still be in the store.
+        else if (message.type === "search") setImmediate(work);
       });
   });
 }
