@@ -12,6 +12,8 @@ export interface NoteIndex {
   stamps(directory: string): Promise<ReadonlyMap<string, string>>;
   replace(directory: string, file: NoteFile, documents: readonly NewDocument[]): Promise<void>;
   remove(directory: string, path: string): Promise<void>;
+  /** All directories that have notes in the index. Absent: they may be on another machine, so none is given up. */
+  directories?(): Promise<readonly string[]>;
 }
 
 export interface NoteFollower {
@@ -50,9 +52,21 @@ export function noteFollower(index: NoteIndex, now: () => number): NoteFollower 
     await index.replace(directory, { ...file, stamp }, documentsOfNote(text, file.changedAt, undefined));
     stamps.set(path, stamp);
   };
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  /** Notes of a directory that was removed leave the index, also if no one searches there any more. */
+  const sweep = async (): Promise<void> => {
+    if (now() - sweptAt <= ALL_AGAIN_MS) return;
+    sweptAt = now();
+    for (const directory of (await index.directories?.()) ?? []) {
+      if (stampOf(directory) !== MISSING) continue;
+      for (const path of (await index.stamps(directory)).keys()) await index.remove(directory, path);
+      known.delete(directory);
+    }
+  };
   return {
     forget: () => known.clear(),
     async follow(directory) {
+      await sweep();
       let at = known.get(directory);
       if (!at) {
         if (known.size >= MAX_DIRECTORIES) known.clear();
@@ -78,7 +92,9 @@ export function noteFollower(index: NoteIndex, now: () => number): NoteFollower 
   };
 }
 
+const MISSING = "missing";
+
 function stampOf(path: string): string {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats ? `${stats.ino} ${stats.mtimeNs}` : "missing";
+  return stats ? `${stats.ino} ${stats.mtimeNs}` : MISSING;
 }

@@ -4,6 +4,7 @@ import type { NoteIndex } from "../follow-notes.ts";
 import type { IndexFile } from "./index-file.ts";
 
 const STAMPS = "SELECT path, stamp FROM files WHERE space = ?";
+const SPACES = "SELECT name FROM spaces WHERE substr(name, 1, ?) = ? AND no IN (SELECT space FROM files)";
 const FIND = "SELECT no FROM files WHERE space = ? AND path = ?";
 const PUT = `INSERT INTO files (space, path, stamp) VALUES (?, ?, ?)
 ON CONFLICT (space, path) DO UPDATE SET stamp = excluded.stamp`;
@@ -18,6 +19,11 @@ export function sqliteNotes(index: IndexFile): NoteIndex {
       const space = index.space(notesSpace(directory));
       const rows = space ? db.all<{ path: string; stamp: string }>(STAMPS, space.no) : [];
       return new Map(rows.map(({ path, stamp }) => [path, stamp]));
+    },
+    async directories() {
+      const prefix = notesSpace("");
+      const rows = db.all<{ name: string }>(SPACES, prefix.length, prefix);
+      return rows.map(({ name }) => name.slice(prefix.length));
     },
     async replace(directory, { path, stamp }, documents) {
       index.transaction(() => {
