@@ -1,11 +1,12 @@
 /**
- * `npm run crash -- --kills N [--seed S] [--target engine|store|commands|backup] [--channel telegram|whatsapp|webhook]`: kills a working process repeatedly and audits its
+ * `npm run crash -- --kills N [--seed S] [--target engine|store|commands|backup] [--channel telegram|whatsapp|whatsapp-web|webhook]`: kills a working process repeatedly and audits its
  * data. With the target `engine` no run may fail by these kills; then a run kills the process itself, and is found. `npm run crash -- --nodes N --minutes M [--seed S]`: the same with several nodes on one PostgreSQL.
  */
 import { parseArgs } from "node:util";
 import { backupTarget } from "./backup/target.ts";
 import { webhookTarget } from "./channels/webhook.ts";
 import { whatsappTarget } from "./channels/whatsapp.ts";
+import { whatsappWebTarget } from "./channels/whatsapp-web.ts";
 import { commandsTarget } from "./commands/target.ts";
 import { engineTarget } from "./engine/target.ts";
 import { storeTarget } from "./store/target.ts";
@@ -17,6 +18,7 @@ const TARGETS: readonly CrashTarget[] = [
   storeTarget,
   telegramTarget,
   whatsappTarget,
+  whatsappWebTarget,
   webhookTarget,
   commandsTarget,
   backupTarget,

@@ -6,6 +6,8 @@ import { homePaths } from "../../../src/config/paths.ts";
 import { echoModel } from "./echo-model.ts";
 import { untilQuiet } from "./until-quiet.ts";
 
+// Where the parent has put optional packages.
+const env = { ROOKERY_PACKAGES: process.env.ROOKERY_PACKAGES };
 const [home = "", port = "", connectors = "{}"] = process.argv.slice(2);
 const { config } = parseConfig({
   file: "crash",
@@ -20,7 +22,7 @@ const { config } = parseConfig({
   }),
 });
 const engine = await openEngine({
-  ...{ paths: homePaths(home), config, connectors: [], model: echoModel, env: {}, stays: true },
+  ...{ paths: homePaths(home), config, connectors: [], model: echoModel, env, stays: true },
   rootToken: () => "root-0123456789abcdef0123456789abcdef",
   onFatal: (error) => {
     console.error(error);

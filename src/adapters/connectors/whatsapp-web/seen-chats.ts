@@ -60,13 +60,17 @@ export function seenChats(ports: AuthPorts, account: string): SeenChats {
     },
     heard(chat, { remoteJid, participant, fromMe, id }, at) {
       const key = { remoteJid, participant, fromMe, id };
+      const isNew = !chats.some(([one]) => one === chat);
       chats = [...chats.filter(([one]) => one !== chat), [chat, key, at] as const].slice(-MAX_CHATS);
-      if (isSaving) return;
-      isSaving = true;
-      ports.clock.after(SAVE_AFTER_MS, () => {
+      const save = (): void => {
         isSaving = false;
         put(chatsKey, JSON.stringify(chats)).catch(() => undefined);
-      });
+      };
+      // Which chats there are matters more than their last message.
+      if (isNew) return save();
+      if (isSaving) return;
+      isSaving = true;
+      ports.clock.after(SAVE_AFTER_MS, save);
     },
     latest: (limit) => chats.slice(-limit).map(([, key, at]) => ({ key, at })),
   };
