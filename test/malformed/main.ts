@@ -1,5 +1,5 @@
 /**
- * `npm run malformed -- --channel whatsapp|webhook [--events N] [--seed S]`: events of every wrong form, signed as the platform signs
+ * `npm run malformed -- --channel whatsapp|whatsapp-web|webhook [--events N] [--seed S]`: events of every wrong form, signed as the platform signs
  * them. None stops the engine or the messages behind it, none is brought for ever, and each is logged at most once.
  */
 import { parseArgs } from "node:util";
@@ -11,6 +11,7 @@ import { randomOf } from "../kit/random.ts";
 import { FakeProgram } from "../webhook/fake-program.ts";
 import { FakeWhatsapp } from "../whatsapp/fake-whatsapp.ts";
 import { broken, type Json } from "./break-json.ts";
+import { malformedWeb } from "./whatsapp-web.ts";
 
 const { values } = parseArgs({
   options: {
@@ -104,10 +105,15 @@ async function webhook(): Promise<Subject> {
   };
 }
 
+if (values.channel === "whatsapp-web") {
+  const report = await malformedWeb(events, random);
+  console.log(report);
+  process.exit(report.answered ? 0 : 1);
+}
 const SUBJECTS: Readonly<Record<string, () => Promise<Subject>>> = { whatsapp, webhook };
 const open = SUBJECTS[values.channel];
 if (!open || !Number.isInteger(events)) {
-  console.error("Usage: npm run malformed -- --channel whatsapp|webhook [--events N] [--seed S]");
+  console.error("Usage: npm run malformed -- --channel whatsapp|whatsapp-web|webhook [--events N] [--seed S]");
   process.exit(2);
 }
 const subject = await open();

@@ -82,10 +82,10 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
     const mine = await openWeb({ auth, warn: (text) => warn("WhatsApp Web", { problem: text }) });
     socket = mine;
     mine.on("connection.update", (update) => follow(changed(mine, update)));
-    mine.on("messages.upsert", ({ messages }) => take(messages));
-    mine.on("messaging-history.set", ({ messages }) => take(messages));
+    mine.on("messages.upsert", (brought) => take(brought?.messages));
+    mine.on("messaging-history.set", (brought) => take(brought?.messages));
     mine.on("messages.update", (updates) => {
-      for (const { key, status } of updates) follow(acknowledged(key, status));
+      for (const one of listOf(updates)) follow(acknowledged(one?.key, one?.status));
     });
   };
   const again = async (pauseMs: number): Promise<void> => {
@@ -131,8 +131,8 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
     }
   };
 
-  const take = (messages: readonly WebMessage[]): void => {
-    for (const message of messages) follow(inOrder(String(message?.key?.remoteJid), () => stored(message)));
+  const take = (messages: readonly WebMessage[] | undefined): void => {
+    for (const message of listOf(messages)) follow(inOrder(String(message?.key?.remoteJid), () => stored(message)));
   };
   /** Until it is stored: no one brings it again. */
   const stored = async (message: WebMessage): Promise<void> => {
@@ -199,13 +199,13 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
       },
     },
   });
-  const acknowledged = async (key: WebKey, status: number | undefined): Promise<void> => {
+  const acknowledged = async (key: WebKey | undefined, status: number | undefined): Promise<void> => {
     const deliveryId = deliveries.get(String(key?.id));
     if (deliveryId === undefined || status === undefined) return;
     const isThere = status >= SERVER_ACK;
     if (!isThere && status !== 0) return;
     await host?.receipt?.({
-      ...{ deliveryId, status: isThere ? "arrived" : "failed", receipt: String(key.id) },
+      ...{ deliveryId, status: isThere ? "arrived" : "failed", receipt: String(key?.id) },
       reason: isThere ? undefined : "WhatsApp did not take it.",
     });
   };
@@ -263,6 +263,9 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
     },
   };
 }
+
+/** The forms of events are not checked before they come here. */
+const listOf = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
 
 const pauseOf = (failures: number): number =>
   Math.min(FIRST_PAUSE_MS * 2 ** Math.min(Math.max(0, failures - 1), 12), LONGEST_PAUSE_MS);
