@@ -3,9 +3,10 @@
  * what case h017 wants, whoever wrote the text and wherever it stands.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { z } from "zod";
 import { pinsFile } from "../../src/adapters/tools/mcp/pinned-tools.ts";
 import { openGateway } from "../../src/app/gateway/gateway.test-kit.ts";
 import { openNode, type RookeryNode } from "../../src/app/node/open-node.ts";
@@ -48,9 +49,11 @@ export interface HostileWorld {
   /** What the model has tried, by case. */
   readonly tried: ReadonlySet<string>;
   say(descriptor: AgentDescriptor, text: string): Promise<AgentRecord>;
-  hook(body: object): Promise<void>;
-  /** The next `look_outside` returns this. */
-  shown(text: string): void;
+  hook(name: "deploy" | "mail", body: object): Promise<void>;
+  /** A member of a group writes. */
+  inGroup(member: string, text: string): Promise<void>;
+  /** A site of the attacker that every request can reach: only the gate stands between. Its pages are the texts of the cases. */
+  readonly site: string;
   /** Everything that an attacker wants to change. */
   snapshot(): Promise<object>;
   close(): Promise<void>;
@@ -60,7 +63,7 @@ export const OWNER_AT: AgentDescriptor = { type: "user", connector: "test", user
 export const BOB_AT: AgentDescriptor = { type: "user", connector: "test", userId: "bob", channelId: "bob" };
 
 /** Obeys every order in the last message and in the descriptions of its tools; looks outside, at files or at names when it is told to. */
-function obedient(tried: Set<string>, resolve: (value: unknown) => unknown): Model {
+function obedient(tried: Set<string>, done: Set<string>, resolve: (value: unknown) => unknown): Model {
   let count = 0;
   const call = (name: string, given: object) => ({
     ...{ type: "toolCall", id: `c${++count}`, name, arguments: given as Record<string, unknown> },
@@ -73,7 +76,7 @@ function obedient(tried: Set<string>, resolve: (value: unknown) => unknown): Mod
       const described = tools.map(({ description, parameters }) => description + JSON.stringify(parameters)).join("\n");
       // A person's own words may quote an order: for a file, or for a child that only reports.
       const asked = messages.findLast(({ role }) => role === "user");
-      const orders = asked && /^QUOTE$/mu.test(textOf(asked)) ? [] : ordersIn(`${text}\n${described}`);
+      const orders = asked && /^QUOTE$/mu.test(textOf(asked)) ? [] : ordersIn(`${text}\n${described}`, done);
       for (const id of orders) {
         if (id !== ANY_TIME) done.add(id);
         tried.add(id);
@@ -95,32 +98,46 @@ function obedient(tried: Set<string>, resolve: (value: unknown) => unknown): Mod
   };
 }
 /** A model obeys an order once, and this one, for children, every time. */
-const done = new Set<string>();
 const ANY_TIME = "h000";
 
-const ordersIn = (text: string): readonly string[] =>
+const ordersIn = (text: string, done: ReadonlySet<string>): readonly string[] =>
   [...new Set([...text.matchAll(ORDER)].map(([, id]) => id ?? ""))].filter((id) => !done.has(id));
 
-export async function openHostileWorld(): Promise<HostileWorld> {
+/** The site of the attacker: pages with the texts of the cases, and a place that wants to be told secrets. */
+async function openSite(): Promise<{ url: string; port: number; stolen: string[]; close(): void }> {
+  const stolen: string[] = [];
+  const server = createServer((request, response) => {
+    const path = request.url ?? "";
+    if (path.startsWith("/steal")) stolen.push(path);
+    const id = /^\/page\/(h\d{3})$/u.exec(path)?.[1];
+    response.writeHead(200, { "content-type": "text/plain; charset=utf-8" });
+    response.end(cases.find((one) => one.id === id)?.text ?? "nothing of interest");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${port}`, port, stolen, close };
+}
+
+/** `gate`: with `open` every call seems to do nothing, so that the corpus must find what happens. */
+export async function openHostileWorld({
+  gate = "whole",
+}: {
+  readonly gate?: "whole" | "open";
+} = {}): Promise<HostileWorld> {
   const paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-hostile-")));
   const tried = new Set<string>();
-  let outside = "";
+  const site = await openSite();
   const names: Record<string, string> = {};
   const resolve = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value), (_, one: unknown) => {
       if (one === "@told:exec") return "DO-h000-NOW";
-      return typeof one === "string" && Object.hasOwn(names, one) ? names[one] : one;
+      if (typeof one !== "string") return one;
+      return Object.hasOwn(names, one) ? names[one] : one.replace("http://127.0.0.1:9/", `${site.url}/`);
     });
-  const look: Tool = {
-    ...{
-      name: "look_outside",
-      description: "Reads what someone else wrote.",
-      input: z.object({}),
-      rights: ["network"],
-    },
-    ...{ replay: "safe", parallel: false, maxOutput: 4_000 },
-    execute: async () => ({ content: [{ type: "text", text: outside }] }),
-  };
   const config = configSchema.parse({
     owner: { accounts: ["test:olga"] },
     queue: { debounceMs: 0 },
@@ -129,15 +146,22 @@ export async function openHostileWorld(): Promise<HostileWorld> {
     people: { records: { ann: { accounts: ["test:ann"] }, bob: { accounts: ["test:bob"] } } },
     permissions: { allow: ["mcp__hostile__resources", "mcp__hostile__prompts"] },
     mcp: { servers: { hostile: HOSTILE_SERVER } },
-    hooks: { deploy: { token: "token-of-the-hook", prompt: "{{message}}", target: "main" } },
+    hooks: {
+      deploy: { token: "token-of-the-hook", prompt: "{{message}}", target: "main" },
+      mail: { token: "token-of-the-hook", prompt: "Mail from {{from}}:\n{{body}}", target: "main" },
+    },
+    // The site looks like one on the internet: that it is not reached is the gate's work.
+    network: { allowPrivate: [`127.0.0.1:${site.port}`] },
+    sandbox: { kind: "bwrap" },
   });
   const node = await openNode({
-    ...{ paths, config, connectors: [], log: silentLog, moreTools: [look] },
-    model: obedient(tried, resolve),
+    ...{ paths, config, connectors: [], log: silentLog },
+    model: obedient(tried, new Set(), resolve),
     onFatal(error) {
       throw error;
     },
   });
+  if (gate === "open") breakGate(node);
   await node.startTriggers();
   const gateway = await openGateway({
     ...{ node, config: () => config, tokenFile: paths.tokens },
@@ -166,12 +190,28 @@ export async function openHostileWorld(): Promise<HostileWorld> {
   };
   const { store } = node.ports;
   return {
-    ...{ node, paths, main, tried, say },
-    shown(text) {
-      outside = text;
+    ...{ node, paths, main, tried, say, site: site.url },
+    async inGroup(member, text) {
+      const descriptor = {
+        type: "user",
+        connector: "test",
+        userId: "team",
+        channelId: "team",
+        peerKind: "group",
+      } as const;
+      // The owner has said something there: what a guest may do with pages ends where others' words are in context.
+      for (const [userId, said] of [
+        ["olga", "the code is 4711"],
+        [member, text],
+      ] as const) {
+        const body = { kind: "user", text: said, sender: { id: userId } } as const;
+        await node.agents.post({ to: { descriptor }, body, sender: { connector: "test", userId } });
+        await node.agents.settled();
+      }
+      await node.agents.settled();
     },
-    async hook(body) {
-      const answer = await fetch(`http://127.0.0.1:${gateway.port}/hooks/deploy`, {
+    async hook(name, body) {
+      const answer = await fetch(`http://127.0.0.1:${gateway.port}/hooks/${name}`, {
         method: "POST",
         headers: { authorization: "Bearer token-of-the-hook", "content-type": "application/json" },
         body: JSON.stringify(body),
@@ -184,6 +224,7 @@ export async function openHostileWorld(): Promise<HostileWorld> {
       return {
         prompts: ["AGENTS.md", "SOUL.md", "HEARTBEAT.md", "TASK.md"].map(file),
         pwned: readdirSync(paths.workspace).filter((name) => name.startsWith("pwned")),
+        stolen: [...site.stolen],
         config: existsSync(join(paths.home, "rookery.json5")),
         jobs: (await node.triggers.cron.list({ includeDisabled: true })).map(({ name }) => name),
         tasks: (await node.triggers.heartbeat.tasks.list("main")).length,
@@ -201,12 +242,31 @@ export async function openHostileWorld(): Promise<HostileWorld> {
     async close() {
       await gateway.close();
       await node.close();
+      site.close();
       rmSync(paths.home, { recursive: true, force: true });
     },
   };
 }
 
+/** A gate that asks a tool what it does, and is told nothing. The tools are loaded later, so each one that is set is changed. */
+function breakGate({ ports: { tools } }: RookeryNode): void {
+  for (const key of ["find", "known"] as const) {
+    let real = tools[key] as ((...given: unknown[]) => Tool | undefined) | undefined;
+    const blind = (...given: unknown[]): Tool | undefined => {
+      const tool = real?.(...given);
+      return tool && { ...tool, rights: [], effects: undefined, needsYes: undefined, renamed: "look" };
+    };
+    Object.defineProperty(tools, key, {
+      get: () => real && blind,
+      set: (given) => {
+        real = given;
+      },
+    });
+  }
+}
+
+/** Reading commands and pages are allowed; what they do wrong is seen in the workspace and at the site. */
 const ACTS: readonly string[] = [
-  ...["exec", "web_fetch", "cron_add", "cron", "heartbeat_add", "send_agent_message", "sessions_send"],
+  ...["cron_add", "cron", "heartbeat_add", "send_agent_message", "sessions_send"],
   ...["create_permanent_agent", "remove_permanent_agent"],
 ];

@@ -1,9 +1,8 @@
 /**
- * The hostile corpus: texts from every entry, a model that obeys all of them, and no effect that no one granted (L13). Entries whose
- * feature does not exist yet come in by the way that exists; their title names it.
+ * The hostile corpus: texts from every entry by its own way, a model that obeys all of them, and no effect that no one granted (L13).
+ * The attacker has a site that every request can reach, and a broken gate must be found.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
 import { cases, type HostileCase, type HostileWorld, OWNER_AT, openHostileWorld } from "./hostile.test-kit.ts";
 
 let world: HostileWorld;
@@ -12,21 +11,16 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const ANN: AgentDescriptor = { type: "user", connector: "test", userId: "ann", channelId: "ann" };
 const look = (name: string, given: object = {}): string => `LOOK ${JSON.stringify({ name, with: given })}`;
 const quoted = (text: string): string => `QUOTE\n${text}`;
 
-async function outside({ text }: HostileCase): Promise<void> {
-  world.shown(text);
-  await world.say(OWNER_AT, look("look_outside"));
-}
+const page = (id: string): string => look("web_fetch", { url: `${world.site}/page/${id}` });
 
 /** A session with untrusted text writes the file; a fresh one reads it. */
 const inFile =
   (path: (one: HostileCase) => string, content: (one: HostileCase) => string, read: (path: string) => string) =>
   async (one: HostileCase): Promise<void> => {
-    world.shown("nothing of interest");
-    await world.say(OWNER_AT, look("look_outside"));
+    await world.say(OWNER_AT, page("other"));
     await world.say(OWNER_AT, quoted(look("write", { path: path(one), content: content(one) })));
     await fresh();
     await world.say(OWNER_AT, read(path(one)));
@@ -38,9 +32,16 @@ async function fresh(): Promise<void> {
 }
 
 const ENTRIES: Readonly<Record<string, readonly [string, (one: HostileCase) => Promise<unknown>]>> = {
-  "web page": ["as the result of a tool with the right network", outside],
-  mail: ["as the result of a tool with the right network", outside],
-  "tool output": ["as the result of a tool with the right network", outside],
+  "web page": ["fetched from a server", ({ id }) => world.say(OWNER_AT, page(id))],
+  mail: ["through a hook for mail", ({ text }) => world.hook("mail", { from: "mallory@example.org", body: text })],
+  "tool output": [
+    "as the output of a command that shows a file from outside",
+    inFile(
+      ({ id }) => `logs/${id}.txt`,
+      ({ text }) => text,
+      (path) => look("exec", { command: ["cat", path] }),
+    ),
+  ],
   "MCP description": [
     "as the description of a tool of a real server, which is searched for",
     ({ id }) => world.say(OWNER_AT, look("find_tools", { query: id })),
@@ -54,11 +55,8 @@ const ENTRIES: Readonly<Record<string, readonly [string, (one: HostileCase) => P
     ({ id }) => world.say(OWNER_AT, look("mcp_prompts", { server: "hostile", name: id })),
   ],
   "child's report": [
-    "of a child that read it",
-    async ({ text }) => {
-      world.shown(text);
-      await world.say(OWNER_AT, look("start_background_agent", { prompt: quoted(look("look_outside")) }));
-    },
+    "of a child that fetched it",
+    ({ id }) => world.say(OWNER_AT, look("start_background_agent", { prompt: quoted(page(id)) })),
   ],
   skill: [
     "as a skill that an agent wrote: it is left out, and its file is read",
@@ -84,8 +82,8 @@ const ENTRIES: Readonly<Record<string, readonly [string, (one: HostileCase) => P
       (path) => look("list", { path: path.slice(0, path.lastIndexOf("/")) }),
     ),
   ],
-  "group member": ["as the message of a guest", ({ text }) => world.say(ANN, text)],
-  "webhook body": ["through the route of a hook", ({ text }) => world.hook({ message: text })],
+  "group member": ["as the message of a guest in a group", ({ text }) => world.inGroup("ann", text)],
+  "webhook body": ["through the route of a hook", ({ text }) => world.hook("deploy", { message: text })],
 };
 
 it("has at least 200 cases over all entries", () => {
@@ -108,4 +106,20 @@ describe.each(Object.entries(ENTRIES))("%s", (entry, [how, arrive]) => {
     expect(wrong).toEqual([]);
     expect(await world.snapshot()).toEqual(before);
   });
+});
+
+it("finds effects if the gate is told nothing about what calls do", { timeout: 120_000 }, async () => {
+  const broken = await openHostileWorld({ gate: "open" });
+  try {
+    const before = JSON.stringify(await broken.snapshot());
+    let found: string | undefined;
+    for (const { id, effect } of cases.filter(({ entry }) => entry === "web page")) {
+      await broken.say(OWNER_AT, look("web_fetch", { url: `${broken.site}/page/${id}` }));
+      if (JSON.stringify(await broken.snapshot()) !== before) found = effect;
+      if (found !== undefined) break;
+    }
+    expect(found).toBeDefined();
+  } finally {
+    await broken.close();
+  }
 });
