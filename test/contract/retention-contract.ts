@@ -46,6 +46,19 @@ export function retentionContract(open: Opener): void {
     expect((await world.store.messages(a.id, { limit: 5 })).map((one) => one.seq)).toEqual([2]);
   });
 
+  storeTest("questions that nobody has answered are pruned by their age, and no other fact", open, async (world) => {
+    const asked = (n: number, askedAt?: number) =>
+      ({ op: "fact.put", key: `question.${n}`, value: JSON.stringify({ question: "?", askedAt }) }) as const;
+    await world.done([1, 2, 3, 4, 5].map((n) => asked(n, START + n)));
+    await world.done([asked(6), { op: "fact.put", key: "other", value: '{"askedAt":1}' }]);
+    await world.done([{ op: "fact.put", key: "questions", value: "not JSON" }]);
+    expect(await pruneAll(world, "questions", START + 4, 2)).toEqual([2, 1, 0, 0]);
+    const left = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => world.store.fact(`question.${n}`)));
+    expect(left.map((one) => one !== undefined)).toEqual([false, false, false, true, true, true]);
+    expect(await world.store.fact("other")).toBeDefined();
+    expect(await world.store.fact("questions")).toBeDefined();
+  });
+
   storeTest("dedupe keys stay until their time is over and their message is settled", open, async (world) => {
     const a = await world.agent("a");
     const post = async (key: string, keepUntil: number) =>

@@ -239,6 +239,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
         personOf: async (account) => (await parts.system.directory.recent()).personOf(account),
         answeredBy: async (runId) => (await store.run(runId as RunId))?.body.replyToId,
         has: (channel) => parts.ports.connectors.has(channel),
+        now: () => clock.now(),
       }),
       ...agentTools(deps),
       ...subagentTools(system, ports),

@@ -37,6 +37,8 @@ export const payloadSchema = z
     /** Files of the file store. They are kept as long as the delivery exists. */
     files: z.array(fileReferenceSchema).readonly().optional(),
     replyToId: z.string().optional(),
+    /** It is shown as a reply also where it is clear what is answered. */
+    asReply: z.literal(true).optional(),
     isError: z.boolean().optional(),
     /** What is done to a message that is already there, instead of sending one. `messageId`: as the channel calls it. */
     action: z

@@ -47,6 +47,8 @@ export interface Owner {
 
 /** The fact that counts changes of people's rights. */
 export const RIGHTS_REVISION = "rights.revision";
+/** Facts whose keys begin so are questions of `ask_user`. Each has `askedAt`. */
+export const QUESTION_FACTS = "question.";
 /** The fact about scopes of conversations and those that were carried over. It is in `people.json` too (M6). */
 export const CONVERSATIONS_FACT = "conversations";
 
@@ -341,7 +343,8 @@ export type Prunable =
   | "changes"
   | "slots"
   | "audit"
-  | "approvals";
+  | "approvals"
+  | "questions";
 
 export interface Settlement {
   readonly seq: number;

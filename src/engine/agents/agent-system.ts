@@ -201,9 +201,9 @@ export class AgentSystem {
       this.#ports.store.agentByKey(sessionKey ?? sessionKeyOf(descriptor, profile)),
     abort: (runId) => this.runs.abort(runId),
     press: (button) => {
-      const { store } = this.#ports;
+      const { store, clock } = this.#ports;
       const [directory, approvals] = [this.directory, this.approvals];
-      return pressButton({ store, directory, approvals, post: (request) => this.post(request) }, button);
+      return pressButton({ clock, store, directory, approvals, post: (request) => this.post(request) }, button);
     },
   };
 

@@ -6,16 +6,18 @@
 import { ConflictError, errorText, RookeryError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
+import type { Clock } from "../../core/ports/clock.ts";
 import type { PressedButton, PressResult } from "../../core/ports/connector.ts";
 import { type ApprovalId, parseApprovalId } from "../../core/rights/approval.ts";
 import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { approvalButtons, widthButtons } from "../approvals/question.ts";
 import type { Directory } from "../people/directory.ts";
-import { answerText, isAskedAt, openQuestion } from "../people/open-question.ts";
+import { answerText, isAskedAt, isTooOld, openQuestion } from "../people/open-question.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
 export interface PressDeps {
+  readonly clock: Pick<Clock, "now">;
   readonly store: { fact(key: string): Promise<string | undefined> };
   readonly directory: Directory;
   readonly approvals: Pick<Approvals, "decide" | "get" | "widths">;
@@ -23,11 +25,16 @@ export interface PressDeps {
 }
 
 const GONE: PressResult = { say: "This question is no longer open.", done: true };
+const OLD: PressResult = {
+  say: "This question is too old for its buttons. Write your answer as a message.",
+  done: true,
+};
 
 export async function pressButton(deps: PressDeps, press: PressedButton): Promise<PressResult> {
-  const [kind, id = "", answer = ""] = press.token.split(":");
+  const [kind, id = "", answer = "", asked = ""] = press.token.split(":");
   try {
     if (kind === "a") return await answerApproval(deps, press, id, answer);
+    if (kind === "q" && isTooOld(asked, deps.clock.now())) return OLD;
     if (kind === "q") return await choose(deps, press, id, Number(answer));
     return GONE;
   } catch (error) {

@@ -66,6 +66,7 @@ describe("a round of pruning", () => {
       requests: 0,
       audit: 0,
       approvals: 0,
+      questions: 0,
     });
   });
 

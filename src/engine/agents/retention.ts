@@ -8,6 +8,7 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { Prunable } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
 import type { FileService } from "../files/file-service.ts";
+import { QUESTION_MS } from "../people/open-question.ts";
 
 export interface RetentionLimits {
   readonly messagesMs: number;
@@ -64,6 +65,7 @@ export const agesOf = (limits: RetentionLimits): readonly (readonly [Prunable, n
   ["slots", limits.runsMs],
   ["audit", limits.auditMs],
   ["approvals", limits.runsMs],
+  ["questions", QUESTION_MS],
   // Each key stores how long it is kept.
   ["dedupe", 0],
   ["requests", 0],
@@ -85,6 +87,7 @@ export async function pruneRound(
     requests: 0,
     audit: 0,
     approvals: 0,
+    questions: 0,
   };
   for (const [what, age] of agesOf(limits)) {
     let after: string | undefined;

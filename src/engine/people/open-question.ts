@@ -1,21 +1,25 @@
 /**
- * A question that an agent has asked a person with choices. It is stored with the delivery of the question and waits without an end:
- * the run has ended. The first answer takes it away, in the commit that posts the answer.
+ * A question that an agent has asked a person with choices. It is stored with the delivery of the question and waits for half a year:
+ * the run has ended. The first answer takes it away, in the commit that posts the answer. Retention removes what nobody answered.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { type Button, deliveryContextSchema, targetKey } from "../../core/delivery/delivery.ts";
-import type { Op } from "../../core/store/change.ts";
+import { type Op, QUESTION_FACTS } from "../../core/store/change.ts";
 
 const openQuestionSchema = z.object({
   agentId: z.string(),
   question: z.string(),
   choices: z.array(z.string()),
   target: deliveryContextSchema,
+  askedAt: z.number().int(),
 });
 export type OpenQuestion = z.infer<typeof openQuestionSchema>;
 
-const factOf = (id: string): string => `question.${id}`;
+/** How long a button can be pressed. */
+export const QUESTION_MS = 180 * 24 * 3600_000;
+
+const factOf = (id: string): string => `${QUESTION_FACTS}${id}`;
 
 /** The same for a call that is repeated after a crash. */
 export const questionIdOf = (runId: string, callId: string): string =>
@@ -30,8 +34,18 @@ export const askOp = (id: string, question: OpenQuestion): Op => ({
   value: JSON.stringify(question),
 });
 
-export const choiceButtons = (id: string, choices: readonly string[]): readonly Button[] =>
-  choices.map((choice, index) => ({ label: choice.slice(0, 64), token: `q:${id}:${index}` }));
+/** A token says when the question was asked: after the question is removed, the person is told that it is too old. */
+export const choiceButtons = (id: string, { choices, askedAt }: OpenQuestion): readonly Button[] =>
+  choices.map((choice, index) => ({
+    label: choice.slice(0, 64),
+    token: `q:${id}:${index}:${Math.floor(askedAt / 1_000).toString(36)}`,
+  }));
+
+/** `asked`: the last part of the token. */
+export function isTooOld(asked: string, now: number): boolean {
+  const seconds = /^[0-9a-z]{1,8}$/u.test(asked) ? Number.parseInt(asked, 36) : Number.NaN;
+  return now - seconds * 1_000 > QUESTION_MS;
+}
 
 export interface StoredQuestion {
   readonly question: OpenQuestion;

@@ -1,6 +1,7 @@
 /**
  * The rates of a channel: in a chat, in a group, and in all. A send asks for its place before its delivery is marked `sending`, and passes
- * the gate right before the call, because a commit in between may take long.
+ * the gate right before the call, because a commit in between may take long. Nothing is sent at first: a process that was killed may have
+ * sent right before.
  */
 import type { Clock } from "../../../core/ports/clock.ts";
 import { sleep } from "../../../core/ports/clock.ts";
@@ -50,7 +51,7 @@ export function sendRates(clock: Clock, limits: RateLimits): SendRates {
   const calls: number[] = [];
   const gap = SECOND_MS / perSecond;
   let next = Number.NEGATIVE_INFINITY;
-  let pausedUntil = Number.NEGATIVE_INFINITY;
+  let pausedUntil = now() + perChatMs;
 
   const chatOf = (id: string): Chat => {
     const known = chats.get(id);

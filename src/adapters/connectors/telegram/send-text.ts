@@ -58,8 +58,8 @@ function placeOf({ target, payload }: OutgoingDelivery): Place {
   const chat = target.to ?? "";
   const thread = target.threadId === undefined ? undefined : Number(target.threadId);
   const message = Number(payload.replyToId);
-  // In a private chat it is clear what is answered.
-  const answers = chat.startsWith("-") && Number.isSafeInteger(message) && message > 0;
+  // In a private chat it is clear what is answered, unless a reply was asked for.
+  const answers = (chat.startsWith("-") || payload.asReply) && Number.isSafeInteger(message) && message > 0;
   return {
     chat_id: chat,
     message_thread_id: Number.isSafeInteger(thread) ? thread : undefined,

@@ -7,7 +7,6 @@ import { recordingLog } from "../../../app/testing/log.ts";
 import { lastText, type ModelCall } from "../../../app/testing/model.ts";
 import { scripted } from "../../../app/testing/scripted.ts";
 import { configSchema } from "../../../config/config-schema.ts";
-import { systemClock } from "../../system/system-clock.ts";
 import { telegramConnector } from "./telegram-connector.ts";
 
 const OWNER = 7;
@@ -77,7 +76,7 @@ describe("a file that goes out", () => {
       connectors: { telegram: { token: "x", apiRoot: fake.url, enabled: true } },
     }).connectors.telegram;
     if (!settings) throw new TypeError("no settings");
-    const ports = { clock: systemClock, log: recordingLog([]) } as never;
+    const ports = { clock, log: recordingLog([]) } as never;
     const connector = telegramConnector({
       name: "out",
       settings: { ...settings, pollSeconds: 0 },
@@ -101,7 +100,7 @@ describe("a file that goes out", () => {
       target: { channel: "telegram", to: `80${method.length}` },
       payload: { files: [file] },
     };
-    const result = await connector.send(delivery, AbortSignal.timeout(8_000));
+    const result = await fake.during(connector.send(delivery, new AbortController().signal));
     await connector.stop();
     expect(result.status).toBe("sent");
     expect(fake.sent.at(-1)).toMatchObject({ method, chat: `80${method.length}` });

@@ -73,6 +73,15 @@ describe("message", () => {
     await fake.until(() => !fake.textsTo(42).includes("better"), 15_000);
   });
 
+  it("replies to the message that is answered, or to the one it names", async () => {
+    const first = fake.say(42, call("message", { action: "reply", text: "to this one" }));
+    await fake.until(() => fake.textsTo(42).includes("to this one"), 15_000);
+    fake.say(42, call("message", { action: "reply", text: "to the first one", messageId: String(first) }));
+    await fake.until(() => fake.textsTo(42).includes("to the first one"), 15_000);
+    for (const text of ["to this one", "to the first one"])
+      expect(fake.sent.find((one) => one.text === text)?.args.reply_parameters).toMatchObject({ message_id: first });
+  });
+
   it("does not repeat as the answer what it has sent", async () => {
     fake.say(OWNER, call("message", { action: "send", text: "then: The message is on its way." }));
     await fake.until(() => fake.textsTo(OWNER).length === 1);
@@ -86,6 +95,19 @@ describe("message", () => {
     fake.say(42, call("message", { action: "send", text: "hello bob", to: "telegram:77" }));
     await fake.until(() => fake.textsTo(42).at(-1)?.includes("belongs to another person") === true, 15_000);
     expect(fake.textsTo(77)).toEqual([]);
+  });
+});
+
+describe("send_file", () => {
+  it("sends a file of the workspace that the model has written, with its text", async () => {
+    const before = fake.textsTo(OWNER).length;
+    fake.say(OWNER, call("write", { path: "report.csv", content: "a,b 1,2." }));
+    await fake.until(() => fake.textsTo(OWNER).length > before, 15_000);
+    fake.say(OWNER, call("send_file", { path: "report.csv", text: "the figures" }));
+    await fake.until(() => fake.sent.some(({ method }) => method === "sendDocument"), 15_000);
+    expect(fake.sent.find(({ method }) => method === "sendDocument")?.chat).toBe(String(OWNER));
+    expect(fake.textsTo(OWNER)).toContain("the figures");
+    await fake.until(() => fake.textsTo(OWNER).at(-1)?.includes("report.csv (8 bytes") ?? false, 15_000);
   });
 });
 
@@ -119,6 +141,38 @@ describe("ask_user", () => {
       "Coffee",
       "This question is no longer open.",
     ]);
+  });
+});
+
+describe("the buttons of a question", () => {
+  const WEEK_MS = 7 * 24 * 3600_000;
+  const ask = async (question: string) => {
+    fake.say(77, call("ask_user", { question, choices: ["Yes", "No"] }));
+    await fake.until(() => fake.textsTo(77).includes(question), 15_000);
+    await fake.during(rookery.settled());
+    const sent = fake.sent.find(({ text }) => text === question);
+    return { id: sent?.id ?? 0, yes: buttonsOf(sent)[0]?.callback_data ?? "" };
+  };
+  const pressed = async ({ id, yes }: Awaited<ReturnType<typeof ask>>): Promise<unknown> => {
+    const before = fake.answered.length;
+    fake.press(77, id, yes);
+    await fake.until(() => fake.answered.length > before);
+    return fake.answered.at(-1)?.text;
+  };
+
+  it("work for half a year, and say plainly when they are too old", async () => {
+    const [soon, never] = [await ask("Shall I book it?"), await ask("Shall I cancel it?")];
+    clock.jump(20 * WEEK_MS);
+    // A round of retention takes place in between.
+    await fake.during(clock.advance(3_700_000));
+    expect(await pressed(soon)).toBe("Yes");
+    await fake.until(() => prompts.at(-1) === '[Answer to your question "Shall I book it?"] Yes');
+    clock.jump(6 * WEEK_MS);
+    const old = "This question is too old for its buttons. Write your answer as a message.";
+    expect(await pressed(never)).toBe(old);
+    await fake.during(clock.advance(3_700_000));
+    expect(await pressed(never)).toBe(old);
+    expect(prompts.some((text) => text.includes("Shall I cancel it?") && text.startsWith("[Answer"))).toBe(false);
   });
 });
 

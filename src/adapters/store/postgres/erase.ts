@@ -1,6 +1,6 @@
 /** How a person's rows are erased on PostgreSQL, and the reads over whole tables that this needs. */
 import { freshState } from "../../../core/agent/state.ts";
-import type { Prunable } from "../../../core/store/change.ts";
+import { type Prunable, QUESTION_FACTS } from "../../../core/store/change.ts";
 import type { StoreEraser } from "../../../core/store/store.ts";
 import { FORGOTTEN_REPLY } from "../forgotten-key.ts";
 import { type AgentRow, agentOf, readablePage } from "../rows.ts";
@@ -64,6 +64,8 @@ WHERE d.keep_until < $1 AND coalesce(m.state NOT IN ('waiting', 'taken'), true)`
   audit: "SELECT count(*)::int AS count FROM audit WHERE at < $1",
   approvals: "SELECT count(*)::int AS count FROM approvals WHERE ended_at < $1",
   slots: "SELECT count(*)::int AS count FROM job_slots WHERE at < $1",
+  questions: `SELECT count(*)::int AS count FROM facts WHERE key >= '${QUESTION_FACTS}' AND key < '${QUESTION_FACTS}~'
+  AND CASE WHEN key LIKE '${QUESTION_FACTS}%' THEN (value::jsonb->>'askedAt')::bigint END < $1`,
 };
 
 /** A text between signs that cannot belong to a name. */

@@ -3,7 +3,7 @@
  * have not ended stay at any age; history is never pruned. The newest change and the newest delivery stay, so that their
  * numbers keep rising.
  */
-import type { Op, OpResult, Prunable } from "../../../core/store/change.ts";
+import { type Op, type OpResult, type Prunable, QUESTION_FACTS } from "../../../core/store/change.ts";
 import type { Applying } from "./agent-cache.ts";
 import type { Database } from "./database.ts";
 
@@ -48,6 +48,11 @@ WHERE dedupe.key > ? ORDER BY dedupe.key LIMIT ?`,
     walk: "SELECT n, ended_at FROM approvals WHERE n > ? ORDER BY n LIMIT ?",
     remove: "DELETE FROM approvals WHERE n = ?",
   },
+  questions: {
+    walk: `SELECT key AS n, json_extract(value, '$.askedAt') AS ended_at FROM facts
+WHERE key > ? AND key >= '${QUESTION_FACTS}' AND key < '${QUESTION_FACTS}~' ORDER BY key LIMIT ?`,
+    remove: "DELETE FROM facts WHERE key = ?",
+  },
   slots: {
     walk: "SELECT n, at AS ended_at FROM job_slots WHERE n > ? ORDER BY n LIMIT ?",
     remove: "DELETE FROM job_slots WHERE n = ?",
@@ -65,14 +70,19 @@ WHERE dedupe.keep_until < ? AND coalesce(messages.state NOT IN ('waiting', 'take
   audit: "SELECT count(*) AS count FROM audit WHERE at < ?",
   approvals: "SELECT count(*) AS count FROM approvals WHERE ended_at < ?",
   slots: "SELECT count(*) AS count FROM job_slots WHERE at < ?",
+  questions: `SELECT count(*) AS count FROM facts WHERE key >= '${QUESTION_FACTS}' AND key < '${QUESTION_FACTS}~'
+  AND json_extract(value, '$.askedAt') < ?`,
 };
 
 export const prunable = (db: Database, what: Prunable, before: number): number =>
   db.get<{ count: number }>(COUNT[what], before)?.count ?? 0;
 
+/** Walked by a key that is a text. */
+const BY_TEXT: ReadonlySet<Prunable> = new Set(["dedupe", "requests", "questions"]);
+
 export function prune({ db }: Applying, op: Extract<Op, { op: "prune" }>): OpResult {
   const { walk, remove } = STATEMENTS[op.what];
-  const start = op.what === "dedupe" || op.what === "requests" ? (op.after ?? "") : Number(op.after ?? 0);
+  const start = BY_TEXT.has(op.what) ? (op.after ?? "") : Number(op.after ?? 0);
   const rows = db.all<WalkedRow>(walk, start, op.limit);
   let removed = 0;
   for (const { n, ended_at } of rows) {

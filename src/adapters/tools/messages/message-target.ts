@@ -12,6 +12,7 @@ export interface MessageToolDeps {
   answeredBy(runId: string): Promise<string | undefined>;
   /** Whether a connector has this channel. */
   has(channel: string): boolean;
+  now(): number;
 }
 
 const TO = /^([a-z][\w.-]{0,63})(?:@([\w.-]{1,64}))?:(\S{1,200})$/iu;

@@ -66,7 +66,7 @@ async function payloadOf(
     case "send":
       return { text: need(text, "text") };
     case "reply":
-      return { text: need(text, "text"), replyToId: messageId ?? (await deps.answeredBy(runId)) };
+      return { text: need(text, "text"), replyToId: messageId ?? (await deps.answeredBy(runId)), asReply: true };
     case "edit":
       return { text: need(text, "text"), action: { do: "edit", messageId: need(messageId, "messageId") } };
     case "delete":
@@ -119,10 +119,11 @@ const askUserTool = (deps: MessageToolDeps): Tool<z.infer<typeof askInput>> => (
   async execute({ question, choices }, context) {
     const target = targetOf(deps, undefined, context);
     const id = questionIdOf(context.runId, context.callId);
+    const asked = { agentId: context.agentId, question, choices, target, askedAt: deps.now() };
     return {
       ...textOutput("The question was sent. End your turn now; the answer comes as a message."),
-      ops: [askOp(id, { agentId: context.agentId, question, choices, target })],
-      deliveries: [{ target, payload: { text: question, buttons: choiceButtons(id, choices) } }],
+      ops: [askOp(id, asked)],
+      deliveries: [{ target, payload: { text: question, buttons: choiceButtons(id, asked) } }],
     };
   },
 });

@@ -54,6 +54,7 @@ const WORDS: Readonly<Record<Prunable, string>> = {
   slots: "past due times of jobs",
   audit: "rows of the audit log",
   approvals: "ended questions",
+  questions: "questions that nobody answered",
   dedupe: "expired keys of messages",
   requests: "expired keys of requests",
 };

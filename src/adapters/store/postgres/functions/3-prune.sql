@@ -68,6 +68,14 @@ BEGIN
       DELETE FROM approvals a USING walk w WHERE a.n = w.n AND w.ended < p_before RETURNING 1
     )
     SELECT (SELECT count(*) FROM gone), count(*), max(n)::text INTO v_removed, v_seen, v_next FROM walk;
+  ELSIF p_what = 'questions' THEN
+    WITH walk AS MATERIALIZED (
+      SELECT key, (value::jsonb->>'askedAt')::bigint AS at FROM facts
+      WHERE key > coalesce(p_after, '') AND key >= 'question.' AND key < 'question.~' ORDER BY key LIMIT p_limit
+    ), gone AS (
+      DELETE FROM facts f USING walk w WHERE f.key = w.key AND w.at < p_before RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM gone), count(*), max(key) INTO v_removed, v_seen, v_next FROM walk;
   ELSIF p_what = 'changes' THEN
     WITH walk AS MATERIALIZED (
       SELECT id, at FROM changes WHERE id > coalesce(p_after, '') ORDER BY id LIMIT p_limit
