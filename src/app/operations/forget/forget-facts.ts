@@ -1,8 +1,9 @@
 /**
- * Facts that name a forgotten person: requests to be let in, link codes, open questions, calls that wait for input, traces of refused
+ * Facts that name a forgotten person: requests to be let in, link codes, carried conversations, open questions, calls that wait for input, traces of refused
  * messages, notes about runs. Logins and tokens have owners of their own (`Access`).
  */
-import type { Op } from "../../../core/store/change.ts";
+import { keyPart } from "../../../core/agent/session-key.ts";
+import { CONVERSATIONS_FACT, type Op } from "../../../core/store/change.ts";
 import type { StoreEraser } from "../../../core/store/store.ts";
 import type { ForgetPlan } from "./forget-plan.ts";
 
@@ -38,9 +39,24 @@ const refusedMessage: Rule = (value, plan) => {
   return [channelId, userId].some((id) => isOf(plan, `${connector}:${id}`)) ? null : undefined;
 };
 
+/** A key of a direct conversation with one of the person's names. */
+const isKeyOf = (plan: ForgetPlan, key: string): boolean =>
+  plan.people.some((name) => {
+    const peer = `:dm:${keyPart(name.slice(name.indexOf(":") + 1))}`;
+    return key.endsWith(peer) || key.includes(`${peer}:`);
+  });
+
+/** A conversation is the person's if both of its keys are. */
+const conversations: Rule = (value, plan) => {
+  const book = value as { carried?: Record<string, string> };
+  const left = Object.entries(book.carried ?? {}).filter(([to, from]) => !isKeyOf(plan, to) || !isKeyOf(plan, from));
+  return { ...book, carried: Object.fromEntries(left) };
+};
+
 /** By the beginning of the key. */
 const RULES: readonly (readonly [prefix: string, rule: Rule])[] = [
   ["pairing", pairing],
+  [CONVERSATIONS_FACT, conversations],
   ["question.", ofAgent],
   ["mcp-input:", ofAgent],
   ["stale:", refusedMessage],

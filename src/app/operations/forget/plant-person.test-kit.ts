@@ -150,6 +150,13 @@ function looseOps(agentId: AgentId, child: AgentId): readonly Op[] {
         blocked: [ACCOUNT, "telegram:1"],
       }),
     },
+    {
+      op: "fact.put",
+      key: "conversations",
+      value: JSON.stringify({
+        carried: { [`agent:main:dm:${PERSON}`]: KEY, "agent:main:dm:1": "agent:main:telegram:dm:1" },
+      }),
+    },
     { op: "fact.put", key: "question.1", value: JSON.stringify({ agentId, question: SAID, choices: [], target }) },
     {
       op: "fact.put",
