@@ -40,7 +40,7 @@ export async function pressButton(deps: PressDeps, press: PressedButton): Promis
   } catch (error) {
     if (!(error instanceof RookeryError)) throw error;
     if (error.retryable && !(error instanceof ConflictError)) throw error;
-    return { say: [errorText(error), error.hint].filter(Boolean).join(" "), done: error instanceof ConflictError };
+    return { say: errorText(error), done: error instanceof ConflictError };
   }
 }
 

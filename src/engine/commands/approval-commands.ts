@@ -59,7 +59,7 @@ async function answered(rest: string, context: CommandContext, approve: boolean)
     const isSame = now?.decidedBy === context.person && (now.state === "denied" ? !approve : approve);
     if (now && isSame && ANSWERED.includes(now.state)) return { text: decidedText(now) };
     if (!(error instanceof RookeryError) || error.retryable) throw error;
-    return { text: reply([errorText(error), error.hint].filter(Boolean).join(" ")) };
+    return { text: reply(errorText(error)) };
   }
 }
 

@@ -27,7 +27,7 @@ export const cronCommand: ChatCommand = {
       return await change(jobs, action.toLowerCase(), id, context);
     } catch (error) {
       if (!(error instanceof RookeryError) || error.retryable) throw error;
-      return { text: reply([errorText(error), error.hint].filter(Boolean).join(" ")) };
+      return { text: reply(errorText(error)) };
     }
   },
 };

@@ -30,7 +30,7 @@ async function caught(run: () => Promise<CommandReply>): Promise<CommandReply> {
     return await run();
   } catch (error) {
     if (!(error instanceof RookeryError) || error.retryable) throw error;
-    return { text: reply([errorText(error), error.hint].filter(Boolean).join(" ")) };
+    return { text: reply(errorText(error)) };
   }
 }
 

@@ -35,8 +35,7 @@ const safely =
     try {
       return await act(input, context);
     } catch (error) {
-      const { hint } = error as { hint?: unknown };
-      return { ...text(`${errorText(error)}${typeof hint === "string" ? ` ${hint}` : ""}`), isError: true };
+      return { ...text(errorText(error)), isError: true };
     }
   };
 

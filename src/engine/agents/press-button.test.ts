@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { ConflictError, DeniedError } from "../../core/errors.ts";
+import { type PressDeps, pressButton } from "./press-button.ts";
+
+const GONE = { say: "This question is no longer open.", done: true };
+const ID = "AAAA";
+
+/** What the button did, with an approval that a test answers for. */
+function world(approval: object = {}, answers: Record<string, unknown> = {}) {
+  const decided: unknown[] = [];
+  const asked: unknown[] = [];
+  const deps = {
+    store: { fact: async () => undefined, question: async () => undefined },
+    directory: { now: async () => ({ sender: (connector: string, userId: string) => `${connector}:${userId}` }) },
+    approvals: {
+      decide: async (id: string, decision: { approve: boolean }, by: object) => {
+        if (answers.error) throw answers.error;
+        decided.push([id, decision, by]);
+        return { tool: "exec", state: decision.approve ? "approved" : "denied" };
+      },
+      get: async (id: string, person: string) => {
+        asked.push([id, person]);
+        return { id, state: "pending", ...approval };
+      },
+      widths: async () => [],
+    },
+    post: async () => undefined,
+  } as unknown as PressDeps;
+  const press = (token: string) =>
+    pressButton(deps, { token, connector: "telegram", userId: "7", channelId: "c" } as never);
+  return { press, decided, asked };
+}
+
+describe("a button of no open question", () => {
+  test.each(["", "x:1:y", "q:1:0", `q:${"a".repeat(24)}:0`, "a:not an id!:y", "a"])("%j says so", async (token) => {
+    const { press, decided } = world();
+    expect([await press(token), decided]).toEqual([GONE, []]);
+  });
+});
+
+describe("a button of an approval", () => {
+  const by = { person: "telegram:7", surface: "telegram" };
+  test.each([
+    ["y", { approve: true, always: undefined }, "exec is approved."],
+    ["n", { approve: false, always: undefined }, "exec is denied."],
+    ["call", { approve: true, always: "call" }, "exec is approved, always for this call."],
+    ["other", { approve: false, always: undefined }, "exec is denied."],
+  ])("%s decides for the person who pressed it", async (answer, decision, say) => {
+    const { press, decided } = world();
+    expect(await press(`a:${ID}:${answer}`)).toEqual({ say, done: true });
+    expect(decided).toEqual([[ID.toLowerCase(), decision, by]]);
+  });
+});
+
+describe("an error of a decision", () => {
+  const token = `a:${ID}:y`;
+  const failing = (error: unknown): Promise<unknown> => world({}, { error }).press(token);
+  test("that is a conflict ends the buttons, one of rights does not", async () => {
+    const conflict = new ConflictError("It was decided.", { hint: "Look." });
+    expect(await failing(conflict)).toEqual({ say: "It was decided. Look.", done: true });
+    expect(await failing(new DeniedError("Not you."))).toEqual({ say: "Not you.", done: false });
+  });
+  test("that may pass is thrown, and so is one of the program", async () => {
+    const busy = Object.assign(new DeniedError("busy"), { retryable: true });
+    await expect(failing(busy)).rejects.toBe(busy);
+    await expect(failing(new TypeError("broken"))).rejects.toThrow("broken");
+  });
+});
