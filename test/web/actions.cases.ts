@@ -23,7 +23,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
   "views/outbox.tsx": ["POST /api/outbox/[^/]+/retry", "POST /api/outbox/[^/]+/drop", "POST /api/outbox/[^/]+/edit"],
   "views/person-detail.tsx": [
     "POST /api/people/[^/]+/invitations",
-    "DELETE /api/people/[^/]+",
+    "DELETE /api/people/[^/]+/data",
     "POST /api/people/[^/]+/accounts",
     "DELETE /api/people/[^/]+/accounts",
     "POST /api/people/[^/]+/grants",

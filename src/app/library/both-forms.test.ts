@@ -230,6 +230,12 @@ const METHODS: Readonly<Record<string, Case>> = {
   "people.revoke": async (r, n) => expect((await r.people.revoke(n, "cron_add")).grants).toEqual([]),
   "people.invite": async (r, n) =>
     expect((await r.people.invite(n)).link).toMatch(/^http:\/\/127\.0\.0\.1:7717\/invite\//),
+  "people.export": async (r, n) => expect([...(await r.people.export(n)).slice(0, 2)]).toEqual([0x1f, 0x8b]),
+  "people.forget": async (r, n) => {
+    await r.people.add({ id: `${n}-gone` });
+    expect(await r.people.forget(`${n}-gone`)).toMatchObject({ removed: { agents: 0 }, backups: [] });
+    await expect(r.people.get(`${n}-gone`)).rejects.toMatchObject(nothingThere);
+  },
   "people.remove": async (r, n) => {
     await r.people.remove(n);
     await expect(r.people.get(n)).rejects.toMatchObject(nothingThere);
