@@ -2,10 +2,12 @@
 
 import type { StatePatch } from "../../core/agent/patch-state.ts";
 import type { AgentState } from "../../core/agent/state.ts";
+import type { Entry } from "../../core/history/entry.ts";
 import type { List } from "../../core/list.ts";
 import { LONG_TEXT_NAME, longTextShown } from "../../core/message/long-text.ts";
 import type { Message, MessageState } from "../../core/message/message.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
+import type { WhatWaits } from "../../engine/agents/what-waits.ts";
 import { type Answer, answeredText, type Receipt } from "./answer.ts";
 import { askObject } from "./ask-object.ts";
 import { type EngineApi, newKey, pathOf } from "./engine-api.ts";
@@ -37,7 +39,7 @@ export interface HistoryPage {
   /** Newest first. `broken`: a line that cannot be read, and why. */
   readonly items: readonly {
     readonly position: number;
-    readonly entry?: Readonly<Record<string, unknown>>;
+    readonly entry?: Entry;
     readonly broken?: string;
     /** The broken line itself. */
     readonly line?: string;
@@ -130,7 +132,7 @@ export class AgentHandle {
   }
 
   /** What waits in the inbox, and what the queue will do with it. Reads what is durable. */
-  inbox(): Promise<Readonly<Record<string, unknown>>> {
+  inbox(): Promise<WhatWaits> {
     return this.#api.get(this.#path("inbox"));
   }
 

@@ -3,7 +3,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentTree } from "../../core/agent/agent-tree.ts";
 import type { SessionPhase } from "../../core/agent/session-phase.ts";
 import type { TurnMemory } from "../../core/agent/turn-memory.ts";
-import type { Delivery } from "../../core/delivery/delivery.ts";
+import type { Delivery, Payload } from "../../core/delivery/delivery.ts";
 import type { FileReference } from "../../core/file-reference.ts";
 import type { List } from "../../core/list.ts";
 import type { RunRecord, RunResult } from "../../core/run/run.ts";
@@ -22,14 +22,17 @@ export interface AgentSummary {
   readonly lastHumanAt: number | null;
   readonly updatedAt: number;
   readonly createdAt: number;
-  readonly [field: string]: unknown;
+  readonly descriptor: AgentRecord["descriptor"];
+  readonly sessionId: AgentRecord["sessionId"];
+  readonly stopped: NonNullable<AgentRecord["stopped"]> | null;
+  /** The node that works on it. */
+  readonly node: number | null;
 }
 
 /** One agent with its state. */
 export interface AgentDetails
   extends AgentSummary,
-    Pick<AgentRecord, "descriptor" | "sessionId" | "cursor" | "nextSeq" | "nextPos" | "leaf" | "state"> {
-  readonly stopped: NonNullable<AgentRecord["stopped"]> | null;
+    Pick<AgentRecord, "cursor" | "nextSeq" | "nextPos" | "leaf" | "epoch" | "state"> {
   /** Whether the session is new, in use, or so old that the next message begins another one. */
   readonly phase: SessionPhase;
 }
@@ -108,17 +111,16 @@ export const outboxOf = (api: EngineApi): Outbox => ({
 });
 
 /** What an agent said, as its reader sees it. `id` is the key: the same delivery may be read more than once. */
-export interface MailboxItem {
+export interface MailboxItem extends Omit<Payload, "slot" | "files"> {
   readonly id: string;
   readonly n: number;
   readonly agentId: string;
   readonly runId?: string;
-  readonly text?: string;
-  readonly isError?: boolean;
+  /** Whose mailbox it is. */
+  readonly to: string;
   /** Read one with `mailbox.file(item.id, file.id)`. */
   readonly files?: readonly FileReference[];
   readonly createdAt: number;
-  readonly [field: string]: unknown;
 }
 
 export interface Mailbox {

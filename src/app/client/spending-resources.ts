@@ -1,8 +1,12 @@
 /** What works and spends by itself: cron jobs, subagents, swarms, budgets and usage. */
+
+import type { SubagentRunOutcome } from "../../core/agent/subagent-run.ts";
 import type { SwarmContact, SwarmRecord } from "../../core/agent/swarm.ts";
 import type { List } from "../../core/list.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
+import type { ListedBudget, SpentSince } from "../../engine/budgets/budget-book.ts";
+import type { CronJobCreate, CronJobPatch } from "../../engine/triggers/cron/normalize-job.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 /** A job, its schedule in words, and its next times. */
@@ -21,9 +25,9 @@ export interface Schedule {
   /** One job. Changes nothing. */
   get(job: string): Promise<ScheduledJob>;
   /** Durable when it resolves. The fields are those of `rookery cron add`: `name`, `schedule`, `payload` and others. */
-  add(job: Readonly<Record<string, unknown>>, options?: { readonly id?: string }): Promise<ScheduledJob>;
+  add(job: CronJobCreate, options?: { readonly id?: string }): Promise<ScheduledJob>;
   /** Durable when it resolves. */
-  update(job: string, change: Readonly<Record<string, unknown>>): Promise<ScheduledJob>;
+  update(job: string, change: CronJobPatch): Promise<ScheduledJob>;
   /** Durable when it resolves. */
   remove(job: string): Promise<void>;
   /** Runs a job now, outside of its schedule. Durable when it resolves. */
@@ -84,7 +88,7 @@ export interface Spawned {
 }
 
 export type SpawnedEnd =
-  | { readonly status: "ended"; readonly outcome: Readonly<Record<string, unknown>> }
+  | { readonly status: "ended"; readonly outcome: SubagentRunOutcome }
   | { readonly status: "timeout" | "unknown" };
 
 export async function spawn(
@@ -125,13 +129,8 @@ export const swarmsOf = (api: EngineApi): Swarms => ({
   },
 });
 
-/** A budget, what is spent of it, and what it allows. */
-export interface BudgetView {
-  readonly key: string;
-  readonly scope: string;
-  readonly of: string;
-  readonly [field: string]: unknown;
-}
+/** A budget, what is spent of it, and what it allows. Money is in millionths of a dollar. */
+export type BudgetView = ListedBudget;
 
 export interface Budgets {
   /** Every budget, with what is spent of it. Changes nothing. */
@@ -145,9 +144,7 @@ export const budgetsOf = (api: EngineApi): Budgets => ({
   lift: (key, more = {}) => api.post(pathOf("api", "budgets", key, "lift"), more),
 });
 
-export interface Usage {
+/** What runs have used since a time: in total, and by agent, tree and person. */
+export interface Usage extends SpentSince {
   readonly since: number;
-  readonly tokens: number;
-  readonly dollars: number;
-  readonly by: readonly Readonly<Record<string, unknown>>[];
 }

@@ -2,6 +2,7 @@
  * The events of the run that answers a message. The texts of its `delta` events together are the answer: what was committed
  * before the stream was open, or while it was lost, comes as one delta.
  */
+import type { Entry } from "../../core/history/entry.ts";
 import type { ServerEvent } from "./event-stream.ts";
 
 /** `id` continues the stream behind this event. */
@@ -19,7 +20,7 @@ export type AnswerEvent = { readonly id: string | undefined } & (
   | { readonly type: "compaction_start"; readonly reason: string }
   | { readonly type: "compaction_end"; readonly compacted: boolean; readonly text: string }
   /** A committed entry of the history. */
-  | { readonly type: "entry"; readonly position: number; readonly entry: Readonly<Record<string, unknown>> }
+  | { readonly type: "entry"; readonly position: number; readonly entry: Entry }
   | { readonly type: "error"; readonly message: string }
   /** The last event. `outcome` is `ok`, or why there is no answer. */
   | { readonly type: "end"; readonly outcome: string; readonly runId?: string }

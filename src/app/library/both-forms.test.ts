@@ -52,7 +52,10 @@ afterAll(async () => {
 /** `n` is another one for each form: both work on the same engine. */
 type Case = (rookery: RookeryClient, n: string) => Promise<unknown>;
 const nothingThere = { code: "not_found" };
-const JOB = { schedule: { kind: "cron", expr: "0 3 * * *" }, payload: { kind: "agentTurn", message: "report" } };
+const JOB = {
+  schedule: { kind: "cron", expr: "0 3 * * *" },
+  payload: { kind: "agentTurn", message: "report" },
+} as const;
 
 const METHODS: Readonly<Record<string, Case>> = {
   "agent.send": async (r, n) => expect((await (await r.agent(n).send("a")).result()).text).toBe("answer to a"),

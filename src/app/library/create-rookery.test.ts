@@ -164,7 +164,7 @@ describe("a rookery", () => {
       name: "nightly",
       schedule: { kind: "cron", expr: "0 3 * * *" },
       payload: { kind: "agentTurn", message: "report" },
-    };
+    } as const;
     const added = await rookery.schedule.add(job, { id: "j1" });
     expect((await rookery.schedule.add(job, { id: "j1" })).id).toBe(added.id);
     expect((await rookery.schedule.run(added.id)).slot).toBeTruthy();

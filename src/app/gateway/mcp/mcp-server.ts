@@ -129,7 +129,8 @@ function addTalk(server: McpServer, rookery: RookeryClient): void {
         .refine(({ cron, at }) => (cron === undefined) !== (at === undefined), { error: "name either cron or at" }),
     },
     safely(async ({ name, message, cron, at }) => {
-      const schedule = cron === undefined ? { kind: "at", atMs: Date.parse(at ?? "") } : { kind: "cron", expr: cron };
+      const once = { kind: "at", atMs: Date.parse(at ?? "") } as const;
+      const schedule = cron === undefined ? once : ({ kind: "cron", expr: cron } as const);
       const { id, when, nextTimes } = await rookery.schedule.add({
         name,
         schedule,
