@@ -219,13 +219,11 @@ export type {
   Refusal,
   Settlement,
 } from "./core/store/change.ts";
+export type { ListedBudget, SpentBy, SpentSince } from "./core/store/spent.ts";
 export type { Line, NodeRecord, Page, Store, StoreReader } from "./core/store/store.ts";
 export {
-  type ListedBudget,
   liftBudget,
   listBudgets,
-  type SpentBy,
-  type SpentSince,
   spentSince,
 } from "./engine/budgets/budget-book.ts";
 export { submitText } from "./engine/commands/read-chat-command.ts";

@@ -7,7 +7,7 @@ import type { List } from "../../core/list.ts";
 import { LONG_TEXT_NAME, longTextShown } from "../../core/message/long-text.ts";
 import type { Message, MessageState } from "../../core/message/message.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
-import type { WhatWaits } from "../../engine/agents/what-waits.ts";
+import type { WhatWaits } from "../../core/run/what-waits.ts";
 import { type Answer, answeredText, type Receipt } from "./answer.ts";
 import { askObject } from "./ask-object.ts";
 import { type EngineApi, newKey, pathOf } from "./engine-api.ts";

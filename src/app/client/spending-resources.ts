@@ -5,8 +5,7 @@ import type { SwarmContact, SwarmRecord } from "../../core/agent/swarm.ts";
 import type { List } from "../../core/list.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
-import type { ListedBudget, SpentSince } from "../../engine/budgets/budget-book.ts";
-import type { CronJobCreate, CronJobPatch } from "../../engine/triggers/cron/normalize-job.ts";
+import type { ListedBudget, SpentSince } from "../../core/store/spent.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 /** A job, its schedule in words, and its next times. */
@@ -14,6 +13,16 @@ export interface ScheduledJob extends CronJob {
   readonly when: string;
   readonly nextTimes: readonly { readonly atMs: number; readonly text: string }[];
 }
+
+/** What a job is made of. Everything but its name, its schedule and its payload has a default. */
+export type NewJob = Pick<CronJob, "name" | "schedule" | "payload"> &
+  Partial<
+    Pick<
+      CronJob,
+      | ("description" | "agentId" | "enabled" | "deleteAfterRun" | "sessionTarget" | "wakeMode" | "isolation")
+      | ("missed" | "maxLatenessMs" | "overlap" | "staggerMs" | "gate")
+    >
+  >;
 
 export interface Schedule {
   /** By id. Send `next` as `after` for the next page. Changes nothing. */
@@ -24,10 +33,10 @@ export interface Schedule {
   }): Promise<List<ScheduledJob, string>>;
   /** One job. Changes nothing. */
   get(job: string): Promise<ScheduledJob>;
-  /** Durable when it resolves. The fields are those of `rookery cron add`: `name`, `schedule`, `payload` and others. */
-  add(job: CronJobCreate, options?: { readonly id?: string }): Promise<ScheduledJob>;
+  /** Durable when it resolves. The fields are those of `rookery cron add`. */
+  add(job: NewJob, options?: { readonly id?: string }): Promise<ScheduledJob>;
   /** Durable when it resolves. */
-  update(job: string, change: CronJobPatch): Promise<ScheduledJob>;
+  update(job: string, change: Partial<NewJob>): Promise<ScheduledJob>;
   /** Durable when it resolves. */
   remove(job: string): Promise<void>;
   /** Runs a job now, outside of its schedule. Durable when it resolves. */

@@ -13,6 +13,7 @@ import { withDefaults, withFields } from "../../core/live-options.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { ConnectorHost } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import type { WhatWaits } from "../../core/run/what-waits.ts";
 import type { Posted } from "../../core/store/change.ts";
 import { Approvals } from "../approvals/approvals.ts";
 import { Membership } from "../cluster/membership.ts";
@@ -49,7 +50,7 @@ import { NodeFates, SILENT_LEASES } from "./recovery/node-fates.ts";
 import { Trials } from "./recovery/trials.ts";
 import { RunControl } from "./run-control.ts";
 import { SessionControl } from "./sessions/session-control.ts";
-import { type WhatWaits, whatWaits } from "./what-waits.ts";
+import { whatWaits } from "./what-waits.ts";
 
 export class AgentSystem {
   readonly #ports: Ports;

@@ -5,6 +5,7 @@ import { everyone } from "../../core/people/behalf.ts";
 import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { ALLOWED, decide } from "../../core/rights/decide.ts";
+import type { WhatWaits } from "../../core/run/what-waits.ts";
 import { widthLines } from "../approvals/always-rules.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { spentSince } from "../budgets/budget-book.ts";
@@ -17,7 +18,6 @@ import { situationOf } from "../rights/gate.ts";
 import type { People } from "../runtime/people.ts";
 import type { AnsweredCommand } from "../runtime/run-ports.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
-import type { WhatWaits } from "./what-waits.ts";
 
 export interface CommandHost {
   readonly directory: Directory;

@@ -4,8 +4,8 @@ import { labelOf } from "../../core/agent/descriptor.ts";
 import type { BusyAgent, Diagnosis } from "../../core/agent/diagnosis.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import type { WhatWaits } from "../../core/run/what-waits.ts";
 import type { Lanes } from "../runs/lanes.ts";
-import type { WhatWaits } from "./what-waits.ts";
 
 const LISTED = 50;
 const NEXT = 3;

@@ -1,31 +1,15 @@
 /** Lists an agent's run, its waiting messages with what each will do, and what was dropped. Changes nothing. */
 import { NotFoundError } from "../../core/errors.ts";
-import type { AgentId, RunId } from "../../core/ids.ts";
+import type { AgentId } from "../../core/ids.ts";
 import { type Message, messageText } from "../../core/message/message.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import type { WhatWaits } from "../../core/run/what-waits.ts";
 import { summaryLine } from "../inbox/collect-prompt.ts";
 import { type Choice, choose, onArrival, routeKey, type Waiting } from "../inbox/decide.ts";
 import type { QueuePolicy } from "../inbox/queue-settings.ts";
-import type { LiveRun, RunState } from "../runtime/live-run.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
 import type { Actor } from "./actor/actor.ts";
-
-/** The run of an agent, the messages that wait, and what the queue dropped. */
-export interface WhatWaits {
-  readonly agentId: AgentId;
-  readonly run: { readonly id: RunId; readonly state: RunState } | undefined;
-  readonly waiting: readonly {
-    readonly seq: number;
-    readonly kind: string;
-    readonly text: string;
-    readonly acceptedAt: number;
-    readonly mode: string;
-    /** What will happen to it in the current state. */
-    readonly will: string;
-  }[];
-  /** The newest messages that the queue dropped, each with its policy. */
-  readonly dropped: readonly { readonly seq: number; readonly policy: string; readonly text: string }[];
-}
 
 const LISTED = 200;
 const DROPPED = 20;

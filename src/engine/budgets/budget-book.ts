@@ -18,20 +18,10 @@ import { ConflictError, InvalidInputError, NotFoundError } from "../../core/erro
 import type { AgentId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
-import type { RunUsage, StoreReader } from "../../core/store/store.ts";
+import type { ListedBudget, SpentBy, SpentSince } from "../../core/store/spent.ts";
+import type { StoreReader } from "../../core/store/store.ts";
 import { submit } from "../commit/submit.ts";
 import { rootOf } from "./spender.ts";
-
-/** A budget row with its limit. */
-export interface ListedBudget extends BudgetRecord {
-  readonly scope: BudgetScope;
-  /** Whose it is: an agent's id, a day, a day and a person. */
-  readonly of: string;
-  /** What the configuration allows; absent if the scope is no longer limited. */
-  readonly limit?: Limit;
-  /** The same with what was lifted. */
-  readonly allowed?: Limit;
-}
 
 const PORTION = 500;
 
@@ -113,18 +103,6 @@ function configuredLimit(key: string, limits: Limits): Limit | undefined {
 function spendIn(limit: Limit | undefined): Spend | undefined {
   if (limit?.tokens === undefined && limit?.micros === undefined) return undefined;
   return { tokens: limit.tokens ?? 0, micros: limit.micros ?? 0 };
-}
-
-/** What runs of one agent have used for one person. `rootId`: the root of its tree. */
-export interface SpentBy extends RunUsage {
-  readonly rootId: AgentId;
-}
-
-/** What runs have used since a time, also without limits: in total, and by agent, tree and person. */
-export interface SpentSince {
-  readonly tokens: number;
-  readonly dollars: number;
-  readonly by: readonly SpentBy[];
 }
 
 /** `sees`: which agents are counted; absent: all. `until`: only runs that began before it. */

@@ -15,11 +15,10 @@ import type { JudgedCall } from "../../core/ports/gate.ts";
 import type { ModelChoice, ModelTool } from "../../core/ports/model.ts";
 import type { AbortMark, CallRecord, RunBody, RunRecord, RunResult } from "../../core/run/run.ts";
 import type { RunTrial } from "../../core/run/trial.ts";
+import type { RunState } from "../../core/run/what-waits.ts";
 import type { RunPosition } from "./run-events.ts";
 import type { RunPorts, RunSettings } from "./run-ports.ts";
 import { addUsage } from "./usage.ts";
-
-export type RunState = "queued" | "active" | "streaming" | "compacting" | "suspended" | "ended";
 
 /** Why a run is ended from outside. `drain`: it is paused and continues after the restart. `lost`: another node holds the agent; nothing may be committed. */
 export type EndReason = AbortMark["reason"] | "drain" | "lost";

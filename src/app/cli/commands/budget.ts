@@ -1,7 +1,7 @@
 /** `rookery budget`: shows what each budget has spent, and allows more. */
 
 import { type Limit, type Limits, limitsOf, type Spend } from "../../../core/budget/budget.ts";
-import type { ListedBudget } from "../../../engine/budgets/budget-book.ts";
+import type { ListedBudget } from "../../../core/store/spent.ts";
 import { costText } from "../../../engine/commands/level-commands.ts";
 import { reading, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
@@ -23,7 +23,7 @@ const list = defineAction({
     const today = { tokens, dollars, by };
     const more = { limits, today };
     return printList(context, {
-      items: budgets.items as readonly unknown[] as readonly ListedBudget[],
+      items: budgets.items,
       more,
       line,
       empty: "",
