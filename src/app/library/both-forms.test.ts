@@ -86,6 +86,8 @@ const METHODS: Readonly<Record<string, Case>> = {
   },
   "agents.list": async (r) => expect((await r.agents.list()).items.length).toBeGreaterThan(0),
   "agents.get": async (r, n) => expect((await r.agents.get(`agent:main:api:dm:${n}`)).kind).toBe("user"),
+  "agents.memory": async (r, n) =>
+    expect((await r.agents.memory(`agent:main:api:dm:${n}`)).turn?.parts.length).toBeGreaterThan(0),
   "agents.tree": async (r) => expect((await r.agents.tree()).roots.length).toBeGreaterThan(0),
   "runs.list": async (r, n) => expect(await lastRun(r, n)).toBeTruthy(),
   "runs.get": async (r, n) => expect((await r.runs.get(await lastRun(r, n))).state).toBe("ended"),

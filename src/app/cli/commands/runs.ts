@@ -1,8 +1,8 @@
 /** `rookery runs`: the runs of an agent, one in detail, waiting for its end, ending it, and replaying it. */
 import type { RunRecord } from "../../../core/run/run.ts";
 import { withApi } from "../client/with-api.ts";
-import { type CommandContext, defineAction, type Group } from "../command.ts";
-import { fitTable, terminalWidth } from "../fit-table.ts";
+import { defineAction, type Group } from "../command.ts";
+import { type ListedPage, printPage, readPath } from "../list-page.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
@@ -22,23 +22,19 @@ const list = defineAction({
   },
   examples: ["rookery runs", "rookery runs list main --limit 5"],
   async run(context) {
-    const { args, flags, stdout } = context;
+    const { args, flags } = context;
     const limit = limitFlag(flags.limit, LIMIT, 200);
     const query = new URLSearchParams({ limit: String(limit), ...(flags.before ? { before: flags.before } : {}) });
     const path = `/api/agents/${encodeURIComponent(args[0] ?? "main")}/runs?${query}`;
-    const page = (await ask(context, path)) as { items: readonly RunRecord[]; next: string | null };
+    const page = await readPath<ListedPage<RunRecord>>(context, path);
     const now = Date.now();
     const rows = page.items.map(({ id, outcome, startedAt, endedAt, body }) => [
       ...[id, outcome ?? "open", relativeTime(startedAt, now), endedAt ? durationText(endedAt - startedAt) : "–"],
       ...[String(body.iterations), String(body.usage?.totalTokens ?? 0), oneLine(body.error?.message ?? "", 80)],
     ]);
     const head = ["run", "outcome", "began", "took", "calls", "tokens", "error"];
-    const table = fitTable(head, rows, { width: terminalWidth(stdout) });
-    const more =
-      page.next === null
-        ? ""
-        : context.here(`\nTo see more, run \`rookery runs list ${args[0] ?? "main"} --before ${page.next}\``);
-    return printResult(context, page, rows.length === 0 ? "No runs." : `${table}${more}`);
+    const command = `rookery runs list ${args[0] ?? "main"}`;
+    return printPage(context, page, { head, rows, empty: "No runs.", command });
   },
 });
 
@@ -47,7 +43,7 @@ const show = defineAction({
   usage: "<run>",
   arguments: { min: 1, max: 1 },
   async run(context) {
-    const found = (await ask(context, `/api/runs/${encodeURIComponent(context.args[0] ?? "")}`)) as RunAnswer;
+    const found = await readPath<RunAnswer>(context, `/api/runs/${encodeURIComponent(context.args[0] ?? "")}`);
     return printResult(context, found, runText(found).join("\n"));
   },
 });
@@ -63,10 +59,8 @@ const wait = defineAction({
     const until = Date.now() + seconds * 1_000;
     for (;;) {
       const timeoutMs = Math.max(0, Math.min(60_000, until - Date.now()));
-      const ended = (await ask(context, `/api/runs/${id}/wait?timeoutMs=${timeoutMs}`)) as {
-        status: string;
-        outcome?: string;
-      };
+      const path = `/api/runs/${id}/wait?timeoutMs=${timeoutMs}`;
+      const ended = await readPath<{ status: string; outcome?: string }>(context, path);
       if (ended.status === "timeout" && Date.now() < until) continue;
       const text =
         ended.status === "ended"
@@ -110,9 +104,6 @@ function runText({ state, run, result }: RunAnswer): readonly string[] {
     ...(result?.payloads ?? []).map(({ text = "" }) => `answer    ${oneLine(text, 400)}`),
   ];
 }
-
-const ask = (context: CommandContext, path: string): Promise<unknown> =>
-  withApi(context, (api) => api.ask({ method: "GET", path }), { reads: true });
 
 export const runsCommand: Group = {
   summary: "list runs; show, replay, wait for or end one",

@@ -1,9 +1,8 @@
 /** `rookery sessions`: conversations by their session key: list, show, search, export, archive, and go back in one. */
 import { InvalidInputError } from "../../../core/errors.ts";
 import { backAction } from "../ask-agent.ts";
-import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
-import { fitTable, terminalWidth } from "../fit-table.ts";
+import { type ListedPage, printPage, readPath } from "../list-page.ts";
 import { limitFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
@@ -22,11 +21,6 @@ interface Conversation {
   readonly last?: { readonly text?: string } | null;
 }
 
-interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly next: string | number | null;
-}
-
 const LIMIT = 20;
 
 const list = defineAction({
@@ -39,24 +33,20 @@ const list = defineAction({
   },
   examples: ["rookery sessions", "rookery sessions list telegram"],
   async run(context) {
-    const { args, flags, stdout } = context;
+    const { args, flags } = context;
     const limit = limitFlag(flags.limit, LIMIT, 200);
     const query = new URLSearchParams({
       limit: String(limit),
       ...(args[0] ? { q: args[0] } : {}),
       ...(flags.before ? { before: flags.before } : {}),
     });
-    const page = (await ask(context, `/api/conversations?${query}`)) as Page<Conversation>;
+    const page = await readPath<ListedPage<Conversation>>(context, `/api/conversations?${query}`);
     const now = Date.now();
     const rows = page.items.map(({ id, sessionKey, label, waiting, runId, lastHumanAt }) => [
       ...[id, oneLine(label, 40), sessionKey, `${waiting}${runId ? " +run" : ""}`, relativeTime(lastHumanAt, now)],
     ]);
-    const table = fitTable(["id", "label", "session key", "waiting", "last message"], rows, {
-      width: terminalWidth(stdout),
-    });
-    const more =
-      page.next === null ? "" : context.here(`\nTo see more, run \`rookery sessions list --before ${page.next}\``);
-    return printResult(context, page, rows.length === 0 ? "No conversations." : `${table}${more}`);
+    const head = ["id", "label", "session key", "waiting", "last message"];
+    return printPage(context, page, { head, rows, empty: "No conversations.", command: "rookery sessions list" });
   },
 });
 
@@ -65,10 +55,8 @@ const show = defineAction({
   usage: "<agent id or session key>",
   arguments: { min: 1, max: 1 },
   async run(context) {
-    const found = (await ask(context, `/api/sessions/${encodeURIComponent(context.args[0] ?? "")}`)) as Record<
-      string,
-      unknown
-    >;
+    const path = `/api/sessions/${encodeURIComponent(context.args[0] ?? "")}`;
+    const found = await readPath<Record<string, unknown>>(context, path);
     const rows = Object.entries(found).filter(([, value]) => value !== null);
     const text = rows.map(([name, value]) => `${name.padEnd(18)} ${oneLine(valueText(name, value), 200)}`).join("\n");
     return printResult(context, found, text);
@@ -88,7 +76,10 @@ const search = defineAction({
   async run(context) {
     const [agent = "", text = ""] = context.args;
     const path = `/api/agents/${encodeURIComponent(agent)}/search?${new URLSearchParams({ q: text })}`;
-    const page = (await ask(context, path)) as Page<{ position: number; at?: number; role?: string; text?: string }>;
+    const page = await readPath<ListedPage<{ position: number; at?: number; role?: string; text?: string }>>(
+      context,
+      path,
+    );
     const now = Date.now();
     const lines = page.items.map(
       (item) =>
@@ -112,9 +103,6 @@ const writing = (summary: string, flag: "export" | "archive") =>
       return run({ ...context, args: [agent], flags: { ...context.flags, [flag]: directory } });
     },
   });
-
-const ask = (context: CommandContext, path: string): Promise<unknown> =>
-  withApi(context, (api) => api.ask({ method: "GET", path }), { reads: true });
 
 export const sessionsCommand: Group = {
   summary: "list conversations; show, search, export, archive or branch one",
