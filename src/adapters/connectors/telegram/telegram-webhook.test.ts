@@ -94,6 +94,61 @@ describe("a bot with a webhook", () => {
   });
 });
 
+const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
+  const headers = { authorization: "Bearer root-0123456789abcdef", "content-type": "application/json" };
+  const response = await fetch(`${serving.gateway.url}${path}`, {
+    method,
+    headers,
+    body: body && JSON.stringify(body),
+  });
+  return response.json();
+};
+const codeIn = (chat: number): string => /code: (\w+)/u.exec(fake.textsTo(chat).at(-1) ?? "")?.[1] ?? "";
+
+describe("people of a bot with a webhook", () => {
+  it("the owner has one conversation in Telegram and at the terminal; a guest's is another", async () => {
+    const atTerminal = (await ask("POST", "/api/terminal/messages", { text: "from the terminal" })) as {
+      agentId: string;
+    };
+    expect(await stored()).toContain("from the terminal");
+    fake.say(50, "hello");
+    await fake.until(() => fake.textsTo(50).length === 1);
+    await ask("POST", `/api/pairings/${codeIn(50)}`, { answer: "yes", as: "ann" });
+    fake.say(50, "I am Ann");
+    await fake.until(() => fake.textsTo(50).length === 2);
+    const { store } = serving.node.ports;
+    const ann = (await store.agents({ limit: 10 })).find(({ sessionKey }) => sessionKey.includes("dm:50"));
+    expect(ann?.id).toBeDefined();
+    expect(ann?.id).not.toBe(atTerminal.agentId);
+  });
+
+  it("what was said in a group before a mention is in the prompt", async () => {
+    fake.sayIn(-500, OWNER, "@rook_bot hi");
+    await fake.until(() => fake.textsTo(-500).length === 1);
+    await ask("POST", `/api/pairings/${codeIn(-500)}`, { answer: "yes", as: "friends" });
+    fake.sayIn(-500, 61, "the red one");
+    fake.sayIn(-500, 62, "no, the blue one");
+    await fake.until(() => fake.pending === 0);
+    fake.sayIn(-500, 63, "@rook_bot which one?");
+    await fake.until(() => fake.textsTo(-500).length === 2);
+    const { store } = serving.node.ports;
+    const group = (await store.agents({ limit: 10 })).find(({ sessionKey }) => sessionKey.includes("group"));
+    const [message] = group ? await store.messages(group.id, { limit: 1 }) : [];
+    const text = message?.body.kind === "user" ? message.body.text : "";
+    for (const said of ["Person 61: the red one", "Person 62: no, the blue one"]) expect(text).toContain(said);
+  });
+
+  it("who is forgotten is a stranger again", async () => {
+    await ask("DELETE", "/api/people/ann/data");
+    fake.say(50, "do you know me?");
+    await fake.until(() => fake.textsTo(50).length === 3);
+    expect(fake.textsTo(50).at(-1)).toContain("I do not know you yet");
+    expect(
+      (await serving.node.ports.store.agents({ limit: 10 })).some(({ sessionKey }) => sessionKey.includes("dm:50")),
+    ).toBe(false);
+  });
+});
+
 /** The connector alone, with a host that the test plays and a clock that it moves. */
 async function alone(host: Partial<ConnectorHost> = {}, url = "https://bot.example.org/channels/telegram") {
   const own = await new FakeTelegram().start();
