@@ -18,7 +18,8 @@ export const FILE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts }
     name: "held by a message that comes again",
     about: "a message that was accepted without its file holds it when it is delivered again",
     scenario: "files-nodes",
-    from: 96,
+    from: 80,
+    seeds: 60,
     ports: rewriting((op) => (op.op === "file.hold" ? { ...op, ifPosted: undefined } : op)),
   },
   {
