@@ -139,7 +139,7 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/config/set-value.ts#withValue": [["gateway", "port"], "1"],
   "src/adapters/system/json-log.ts#maskSecrets": [],
   "src/app/cli/argument-kinds.ts#argumentKind": [0],
-  "src/engine/people/open-question.ts#choiceButtons": [["Tea", "Coffee"]],
+  "src/engine/people/open-question.ts#choiceButtons": [{ choices: ["Tea", "Coffee"], askedAt: 0 }],
   "src/adapters/models/offline-phrases.ts#phraseIn": [["read", "cron", "start_background_agent", "write"]],
   "src/adapters/models/overflow.ts#saysTooLong": ["openai"],
   "src/core/search/rank.ts#rankText": [[{ term: { words: ["a", "b"], prefix: false, required: false }, weight: 1 }], 0],
