@@ -25,7 +25,7 @@ function stepsOf(text: string): readonly Step[] {
 const withoutIds = (line: string): string =>
   line
     .replace(/[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g, "‹id›")
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "‹time›")
+    .replace(/(?:just )?now {2,}|\d+ \w+ ago {2,}/g, "‹time›  ")
     .trimEnd();
 
 /** `…` stands for anything up to the end of the line. */

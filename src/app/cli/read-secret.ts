@@ -11,8 +11,11 @@ interface Terminal {
 
 /** Reads one line, trimmed. Throws a `UsageError` if it is empty. */
 export async function readSecret(input: Input & Terminal, output: Output, question: string): Promise<string> {
-  if (input.isTTY) output.write(question);
-  if (input.isTTY) input.setRawMode?.(true);
+  // Before the question is seen: what is typed at once must not be shown either.
+  if (input.isTTY) {
+    input.setRawMode?.(true);
+    output.write(question);
+  }
   let text = "";
   try {
     for await (const chunk of input) {

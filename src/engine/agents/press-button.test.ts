@@ -25,6 +25,7 @@ function world(approval: object = {}, answers: Record<string, unknown> = {}) {
       widths: async () => [],
     },
     post: async () => undefined,
+    clock: { now: () => 0 },
   } as unknown as PressDeps;
   const press = (token: string) =>
     pressButton(deps, { token, connector: "telegram", userId: "7", channelId: "c" } as never);
