@@ -120,7 +120,9 @@ describe.runIf(existsSync("/usr/bin/chromium"))("a browser", () => {
     expect(sent).not.toContain("Error");
     await expect.poll(seen, { timeout: 60_000 }).toContain("POST /order name=Olga");
     await approved("browser_navigate", { url: "http://not-listed.example.com/" });
-    expect(await call("browser_snapshot", {})).toMatch(/ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED|ERR_TUNNEL|blocked/);
+    expect(await call("browser_snapshot", {})).toMatch(
+      /ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED|ERR_TUNNEL|blocked/,
+    );
     expect(await call("browser_evaluate", { function: "() => 1" })).toContain("Unknown tool");
   });
 });
