@@ -116,14 +116,27 @@ function lock(path: string): () => void {
   const until = Date.now() + LOCK_WAIT_MS;
   for (;;) {
     try {
-      closeSync(openSync(path, "wx", FILE_MODE));
+      const fd = openSync(path, "wx", FILE_MODE);
+      writeSync(fd, String(process.pid));
+      closeSync(fd);
       return () => rmSync(path, { force: true });
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw unusable(path, cause);
       const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
-      if (age > LOCK_STALE_MS) rmSync(path, { force: true });
+      if (age > LOCK_STALE_MS || isOfDeadProcess(path)) rmSync(path, { force: true });
       else if (Date.now() > until) throw unusable(path, cause);
       else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
+  }
+}
+
+/** A lock that names no process is just being made. */
+function isOfDeadProcess(path: string): boolean {
+  try {
+    const pid = Number(readFileSync(path, "utf8"));
+    if (pid > 0) process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
   }
 }

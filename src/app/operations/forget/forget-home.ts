@@ -20,6 +20,10 @@ export async function forgetHome({ paths, changes, traces }: ForgetDeps, plan: F
     await traces?.marks.forget(directory);
     await rm(directory, { recursive: true, force: true });
   }
+  // Copies that a killed process left: of the database it looked at, of a file it was about to replace.
+  for (const name of await readdir(paths.home))
+    if (name.startsWith(".rookery-") || name.endsWith(".tmp"))
+      await rm(join(paths.home, name), { recursive: true, force: true });
   for (const parent of [processDirectory(paths), join(paths.home, "agents-aside")]) {
     if (!existsSync(parent)) continue;
     for (const name of await readdir(parent)) {
