@@ -18,6 +18,8 @@ export interface Channel {
   maxTextLength?: number;
   /** How long a send must wait for its turn. */
   admit?: () => number;
+  /** Another node has the connector. */
+  isRemote?: () => boolean;
 }
 
 export function channel(name: string, sendingClass: SendingClass = "idempotent"): Channel {
@@ -55,6 +57,7 @@ export function connectorTo(
     stop: async () => {},
     health: () => ({ ok: true, detail: "" }),
     admit: () => channel.admit?.() ?? 0,
+    isRemote: () => channel.isRemote?.() ?? false,
     send: (delivery, signal) =>
       whileAlive(process, async () => {
         deps.activity.count += 1;

@@ -321,6 +321,21 @@ describe("a channel with a rate", () => {
   });
 });
 
+describe("a connector that was on another node", () => {
+  it("sends what has waited as soon as it is here and something is added, in order", async () => {
+    const one = channel("test");
+    let isAway = true;
+    one.isRemote = () => isAway;
+    const engine = await engineWith(one);
+    await engine.tell("one");
+    expect(await state(engine)).toEqual(["pending"]);
+    isAway = false;
+    await engine.tell("two");
+    expect(await state(engine)).toEqual(["sent", "sent"]);
+    expect(one.calls.map(({ payload }) => payload.text)).toEqual(["answer to one", "answer to two"]);
+  });
+});
+
 describe("giving up", () => {
   it("a delivery older than the limit fails, names its last reason, and frees its target", async () => {
     const one = channel("test");

@@ -81,6 +81,8 @@ export class Outbox {
   readonly #stop = new AbortController();
   /** Targets whose first delivery is held back. */
   readonly #held = new Set<string>();
+  /** Targets whose connector is not on this node. It may come here before their wait ends. */
+  readonly #elsewhere = new Set<string>();
 
   constructor(ports: OutboxPorts, options: OutboxOptions) {
     this.#ports = ports;
@@ -99,7 +101,7 @@ export class Outbox {
       const isFirst = results.some((one) => one?.op === "delivery.add" && one.next === delivery.id);
       const key = targetKey(delivery.target);
       // It may be an answer: its person is awake.
-      if (this.#held.delete(key)) this.#queue.interruptWait(key);
+      if (this.#held.delete(key) || this.#elsewhere.delete(key)) this.#queue.interruptWait(key);
       else this.#queue.add(key, isFirst ? delivery : undefined);
     }
   }
@@ -114,7 +116,11 @@ export class Outbox {
     let afterN = 0;
     for (;;) {
       const page = await this.#ports.store.deliveries({ afterN, limit: PAGE_SIZE, states: SENDABLE_STATES });
-      for (const delivery of page) this.#queue.add(targetKey(delivery.target));
+      for (const { target } of page) {
+        const key = targetKey(target);
+        if (this.#connectorHere(target) && this.#elsewhere.delete(key)) this.#queue.interruptWait(key);
+        else this.#queue.add(key);
+      }
       const last = page.at(-1);
       if (!last || page.length < PAGE_SIZE) return;
       afterN = last.n;
@@ -152,9 +158,10 @@ export class Outbox {
   /** Takes the oldest delivery of a target one step further. */
   async #advance(target: Target): Promise<Turn> {
     const delivery = await this.#firstDelivery(target);
+    this.#elsewhere.delete(target.key);
     if (!delivery) return { next: "nothing" };
     const known = this.#ports.connectors.get(delivery.target.channel ?? "");
-    const connector = known?.isRemote?.(delivery.target) ? undefined : known;
+    const connector = this.#connectorHere(delivery.target);
     if (delivery.state === "sending") {
       const idempotent = connector?.sendingClass === "idempotent";
       if (await mayBeSentByOther(this.#ports, this.#options, target, delivery, idempotent)) {
@@ -169,7 +176,10 @@ export class Outbox {
     }
     const wait = this.#retryDelay(target, delivery);
     if (wait > 0) return { next: "wait", ms: wait };
-    if (!connector) return { next: "wait", ms: NO_CHANNEL_WAIT_MS };
+    if (!connector) {
+      this.#elsewhere.add(target.key);
+      return { next: "wait", ms: NO_CHANNEL_WAIT_MS };
+    }
     const held = (await this.#ports.heldMs?.(delivery)) ?? 0;
     if (held > 0) {
       this.#held.add(target.key);
@@ -183,6 +193,11 @@ export class Outbox {
     if (!sending) return { next: "wait", ms: REFUSED_WAIT_MS };
     const result = await send(this.#ports.clock, connector, sending, this.#options.sendTimeoutMs);
     return this.#finish(target, sending, connector, result);
+  }
+
+  #connectorHere(target: DeliveryContext): Connector | undefined {
+    const known = this.#ports.connectors.get(target.channel ?? "");
+    return known?.isRemote?.(target) ? undefined : known;
   }
 
   /** Another node may have the connector. Then it tries at `nextAt`, and this node leaves it that time. */
