@@ -1,96 +1,82 @@
 /**
- * `npm run flaky -- [--times N] [--load N] [PATH …]`: repeats the tests that start processes, browsers and servers while
- * other processes keep the processor busy, and lists every test that ever failed. A test that fails sometimes is a defect.
+ * `npm run flaky -- [--times N] [--load N] [--again] [PATH …]`: repeats the tests that start processes, browsers and
+ * servers while other processes keep the processor busy, and lists every test that ever failed. A test that fails sometimes
+ * is a defect. What was repeated is kept in `.flaky`, so a run that was interrupted continues; `--again` begins anew.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { openJournal, type Repetition } from "./journal.ts";
+import { runPiece } from "./run-piece.ts";
+import { slowPieces } from "./slow-files.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-/** Everything that depends on a moment: real processes, sockets, terminals, pages. */
-const SLOW = ["test", "src/app", "src/adapters"];
-
-interface Results {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly message?: string;
-    readonly assertionResults: readonly {
-      readonly fullName: string;
-      readonly status: string;
-      readonly failureMessages: readonly string[];
-    }[];
-  }[];
-}
+const KEPT = join(ROOT, ".flaky");
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { times: { type: "string", default: "20" }, load: { type: "string", default: "2" } },
+  options: {
+    times: { type: "string", default: "20" },
+    load: { type: "string", default: "2" },
+    again: { type: "boolean", default: false },
+  },
 });
 const times = Number(values.times);
-if (!Number.isInteger(times) || times < 1) {
-  console.error("Usage: npm run flaky -- [--times N] [--load N] [PATH …]");
+const load = Number(values.load);
+if (!Number.isInteger(times) || times < 1 || !Number.isInteger(load) || load < 0) {
+  console.error("Usage: npm run flaky -- [--times N] [--load N] [--again] [PATH …]");
   process.exit(2);
 }
+const pieces = slowPieces(ROOT, positionals);
+if (pieces.length === 0) {
+  console.error("No slow tests there. Give the beginning of a path, such as test/e2e.");
+  process.exit(2);
+}
+if (values.again) rmSync(KEPT, { recursive: true, force: true });
 
-const failures = new Map<string, { count: number; message: string }>();
-const busy = Array.from({ length: Number(values.load) }, () =>
-  spawn(process.execPath, ["-e", "for (;;) Math.random();"]),
-);
+const journal = openJournal(KEPT);
+const busy = Array.from({ length: load }, () => spawn(process.execPath, ["-e", "for (;;) Math.random();"]));
 try {
-  for (let time = 1; time <= times; time++) await once(time);
+  for (let time = 1; time <= times; time++) {
+    for (const piece of pieces) await repeat(time, piece);
+  }
 } finally {
   for (const child of busy) child.kill("SIGKILL");
 }
-for (const [name, { count, message }] of failures) console.log(`${count} of ${times}  ${name}\n    ${message}`);
-console.log(`${times} times, with ${values.load} busy processes: ${failures.size} tests failed at least once.`);
-process.exitCode = failures.size === 0 ? 0 : 1;
+const chosen = new Set(pieces.flat());
+const failed = report(journal.all().filter(({ file, time }) => chosen.has(file) && time <= times));
+process.exitCode = failed === 0 ? 0 : 1;
 
-async function once(time: number): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), "rookery-flaky-"));
-  const output = join(directory, "results.json");
+async function repeat(time: number, piece: readonly string[]): Promise<void> {
+  const files = piece.filter((file) => !journal.has(time, file));
+  if (files.length === 0) return;
   const began = performance.now();
-  const child = spawn(
-    process.execPath,
-    [
-      join(ROOT, "node_modules/vitest/vitest.mjs"),
-      ...["run", "--reporter", "json", "--outputFile", output],
-      ...(positionals.length > 0 ? positionals : SLOW),
-    ],
-    { cwd: ROOT, stdio: "ignore" },
+  const repetitions = await runPiece({ root: ROOT, time, files, kept: KEPT });
+  journal.add(repetitions);
+  const failures = repetitions.flatMap((one) => one.failures.map(({ test }) => `${one.file}: ${test}`));
+  const seconds = Math.round((performance.now() - began) / 1000);
+  console.log(`${time} of ${times}: ${files[0]} and ${files.length - 1} more, ${failures.length} failed, ${seconds} s`);
+  for (const failure of failures) console.log(`    ${failure}`);
+}
+
+/** Prints every test that ever failed and returns how many there are. */
+function report(repetitions: readonly Repetition[]): number {
+  const failures = new Map<string, { file: string; count: number; message: string }>();
+  for (const { file, failures: failedTests } of repetitions) {
+    for (const { test, message } of failedTests) {
+      const name = `${file}: ${test}`;
+      failures.set(name, { file, count: (failures.get(name)?.count ?? 0) + 1, message });
+    }
+  }
+  for (const [name, { file, count, message }] of failures) {
+    const ran = repetitions.filter((one) => one.file === file).length;
+    console.log(`${count} of ${ran}  ${name}\n    ${message}`);
+  }
+  const files = new Set(repetitions.map(({ file }) => file)).size;
+  console.log(
+    `${files} files, ${repetitions.length} repetitions, with ${load} busy processes: ${failures.size} tests failed at least once.`,
   );
-  await ended(child);
-  const failed = failedIn(output);
-  for (const { name, message } of failed) {
-    failures.set(name, { count: (failures.get(name)?.count ?? 0) + 1, message });
-  }
-  rmSync(directory, { recursive: true, force: true });
-  console.log(`${time} of ${times}: ${failed.length} failed, ${Math.round((performance.now() - began) / 1000)} s`);
-}
-
-/** A run that left no results failed as a whole. */
-function failedIn(output: string): readonly { name: string; message: string }[] {
-  let results: Results;
-  try {
-    results = JSON.parse(readFileSync(output, "utf8")) as Results;
-  } catch {
-    return [{ name: "the whole run", message: "Vitest left no results." }];
-  }
-  return results.testResults.flatMap((file) => {
-    const failed = file.assertionResults.filter(({ status }) => status === "failed");
-    const place = file.name.slice(ROOT.length);
-    if (failed.length === 0) return file.status === "failed" ? [{ name: place, message: firstLine(file.message) }] : [];
-    return failed.map((one) => ({ name: `${place}: ${one.fullName}`, message: firstLine(one.failureMessages[0]) }));
-  });
-}
-
-function firstLine(text: string | undefined): string {
-  return (text ?? "").split("\n")[0] ?? "";
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => child.on("close", () => resolve()));
+  return failures.size;
 }

@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Mutant, mutated } from "./mutant.ts";
 import { parse } from "./syntax.ts";
 
@@ -17,11 +17,19 @@ const EXCLUDED = {
   exclude: ["**/*.test.ts", "**/*.test-kit.ts", "src/testing.ts", "src/app/testing"],
 };
 
-export function refusedByTypes(root: string, mutants: readonly Mutant[]): ReadonlySet<string> {
+/** `onChecked` is called for each as soon as it is known. */
+export function checkTypes(
+  root: string,
+  mutants: readonly Mutant[],
+  onChecked: (mutant: Mutant, accepted: boolean) => void,
+): void {
   const scripts = mutants.filter((one) => one.file.endsWith(".ts"));
   // One file that cannot be read hides every other error from the compiler.
-  const refused = new Set(unreadable(root, scripts));
-  const candidates = scripts.filter((one) => !refused.has(one.id));
+  const broken = unreadable(root, scripts);
+  for (const one of mutants) {
+    if (!one.file.endsWith(".ts")) onChecked(one, true);
+    else if (broken.has(one.id)) onChecked(one, false);
+  }
   const directory = mkdtempSync(join(tmpdir(), "rookery-mutate-types-"));
   try {
     for (const name of COPIED) cpSync(join(root, name), join(directory, name), { recursive: true });
@@ -31,11 +39,14 @@ export function refusedByTypes(root: string, mutants: readonly Mutant[]): Readon
       JSON.stringify({ ...config, include: layersOf(scripts), ...EXCLUDED }),
     );
     symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
-    for (const batch of batches(candidates)) checkBatch(root, directory, batch, refused);
+    for (const batch of batches(scripts.filter((one) => !broken.has(one.id)))) {
+      const refused = new Set<string>();
+      checkBatch(root, directory, batch, refused);
+      for (const one of batch) onChecked(one, !refused.has(one.id));
+    }
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-  return refused;
 }
 
 /** Those that are not even a program. */
@@ -52,19 +63,30 @@ function checkBatch(root: string, directory: string, batch: readonly Mutant[], r
     writeFileSync(join(directory, one.file), mutated(readFileSync(join(root, one.file), "utf8"), one));
   const bad = filesWithErrors(directory);
   for (const one of batch) writeFileSync(join(directory, one.file), readFileSync(join(root, one.file), "utf8"));
-  const own = batch.filter((one) => bad.has(one.file));
-  for (const one of own) refused.add(one.id);
-  const elsewhere = [...bad].some((file) => !batch.some((one) => one.file === file));
-  if (!elsewhere) return;
+  for (const one of batch) if (bad.has(one.file)) refused.add(one.id);
+  const [only] = batch;
+  if (batch.length === 1 && only && bad.size > 0) refused.add(only.id);
+  // An error in a file that was not changed comes from one of the changed files that it imports.
   const rest = batch.filter((one) => !bad.has(one.file));
-  const [only] = rest;
-  // An error in a file that was not changed: whose it is shows only by halving.
-  if (rest.length === 1 && only) refused.add(only.id);
-  else if (rest.length < batch.length) checkBatch(root, directory, rest, refused);
-  else {
-    checkBatch(root, directory, rest.slice(0, rest.length / 2), refused);
-    checkBatch(root, directory, rest.slice(rest.length / 2), refused);
+  const suspects = new Set<Mutant>();
+  for (const file of bad) {
+    if (batch.some((one) => one.file === file)) continue;
+    const imported = importsOf(root, file);
+    const blamed = rest.filter((one) => imported.has(one.file));
+    if (blamed.length === 1 && blamed[0]) refused.add(blamed[0].id);
+    else for (const one of blamed) suspects.add(one);
   }
+  const open = [...suspects].filter((one) => !refused.has(one.id));
+  if (batch.length > 1 && open.length > 0) {
+    checkBatch(root, directory, open.slice(0, Math.ceil(open.length / 2)), refused);
+    checkBatch(root, directory, open.slice(Math.ceil(open.length / 2)), refused);
+  }
+}
+
+function importsOf(root: string, file: string): ReadonlySet<string> {
+  const source = readFileSync(join(root, file), "utf8");
+  const names = [...source.matchAll(/from "(\.[^"]+)"/g)].map(([, name = ""]) => name);
+  return new Set(names.map((name) => join(dirname(file), name)));
 }
 
 /** Only the layers with mutants: what imports them sees the same types, as far as a mutant can tell. */

@@ -1,133 +1,137 @@
 /**
- * `npm run mutate -- [--sample N] [--seed S] [--folder PATH] [--changed COMMIT] [--budget SECONDS] [--again] [--cover]`: puts
+ * `npm run mutate -- [--sample N] [--seed S]… [--folder PATH]… [--changed COMMIT] [--again] [--quick] [--tests PATH]…`: puts
  * small mistakes into the source, one at a time, and says which of them the tests do not find. `docs/mutations.md`
- * describes it. Results and coverage are kept in `.mutate`, so a run that was interrupted continues.
+ * describes it. Results are kept in `.mutate`, so a run that was interrupted continues.
  */
-import { spawnSync } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { refusedByTypes, unreadable } from "./check-types.ts";
-import { loadMet } from "./coverage.ts";
-import { isEquivalent, loadEquivalent, outdated } from "./equivalent.ts";
+import { type Drawn, draw } from "./draw.ts";
+import { loadEquivalent, outdated } from "./equivalent.ts";
 import type { Mutant } from "./mutant.ts";
-import { allMutants, changedOf, FOLDERS, sampleOf } from "./plan.ts";
-import { report } from "./report.ts";
-import { openResults, type Results } from "./results.ts";
-import { tryMutant } from "./try-mutant.ts";
-import { tryTogether } from "./try-together.ts";
+import { allMutants, changedOf, FOLDERS, shuffled } from "./plan.ts";
+import { report, survivors } from "./report.ts";
+import { openResults } from "./results.ts";
+import { testFiles } from "./test-files.ts";
+import { tryAlone } from "./try-alone.ts";
+import { type Budgets, isNear, type Tried, tryTogether } from "./try-together.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const KEPT = join(ROOT, ".mutate");
-const COVERAGE = join(KEPT, "coverage");
-const PARALLEL = 2;
-/** How long tests that are not near a mutant may take for it while many are tried. */
-const TOGETHER_MS = 6_000;
 
 const { values } = parseArgs({
   options: {
     sample: { type: "string" },
-    seed: { type: "string", default: "1" },
+    seed: { type: "string", multiple: true, default: ["1"] },
     folder: { type: "string", multiple: true },
+    /** Of the sample: only those below these paths. */
+    only: { type: "string", multiple: true },
     changed: { type: "string" },
-    budget: { type: "string", default: "90" },
+    /** Seconds that the tests of whole systems may take for one mutant. */
+    budget: { type: "string", default: "30" },
     /** Without the compiler and with the tests of the same room only: to see while one writes tests what they miss. */
     quick: { type: "boolean", default: false },
-    /** With `--quick`: only the tests below these paths. */
+    /** Only the tests below these paths. */
     tests: { type: "string", multiple: true },
-    workers: { type: "string", default: "1" },
+    workers: { type: "string", default: "2" },
     /** Tries those again that were not found before. */
     again: { type: "boolean", default: false },
-    /** Records anew which tests run which piece. */
-    cover: { type: "boolean", default: false },
+    /** Says what is known and tries nothing. */
+    report: { type: "boolean", default: false },
   },
 });
 
-// The process that tries them belongs to a group of its own and is ended with this one.
+// The processes that try them belong to groups of their own and are ended with this one.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
-const mutants = chosen();
+mkdirSync(KEPT, { recursive: true });
+/** What the tests in the folder of a mutant may take for it, at least. */
+const NEAR_MS = 30_000;
+const NOTHING: Budgets = { near: 0, source: 0, simulation: 0, system: 0 };
+const budgetMs = Number(values.budget) * 1000;
+/** What only some tests saw says nothing for ever. */
+const isPartial = values.quick || values.tests !== undefined;
 const equivalent = loadEquivalent();
 for (const one of outdated(ROOT, equivalent))
   console.error(`equivalent.json: this line is gone: ${one.file}: ${one.line}`);
-const counted = mutants.filter((one) => !isEquivalent(ROOT, equivalent, one));
 const results = openResults(ROOT, join(KEPT, "results.jsonl"), values.again);
-if (values.cover) recordCoverage();
-checkTypes(counted, results);
-await tryMany(counted, results);
-if (Number(values.budget) > 0) await tryAll(counted, results);
-const text = report(counted, results, mutants.length - counted.length);
-console.log(text.table);
-process.exitCode = text.isGood ? 0 : 1;
+const samples = drawn();
+const below = (one: Mutant): boolean => values.only?.some((path) => one.file.startsWith(path)) ?? true;
+if (!values.report) await tryAll([...new Set(samples.flatMap(({ mutants }) => mutants.filter(below)))]);
+console.log(
+  `\nNot found:\n${survivors([...new Set(samples.flatMap(({ mutants }) => mutants.filter(below)))], results).join("\n")}`,
+);
+let isGood = true;
+for (const [index, { mutants, refused, equivalent: same }] of samples.entries()) {
+  const text = report(mutants.filter(below), results);
+  isGood &&= text.isGood;
+  if (values.sample !== undefined) console.log(`\nSeed ${values.seed[index]}`);
+  console.log(`\n${text.table}\n\n${refused} more do not compile, ${same} change nothing (equivalent.json).`);
+}
+process.exitCode = isGood ? 0 : 1;
 
-function chosen(): readonly Mutant[] {
+function drawn(): readonly Drawn[] {
   const all = allMutants(ROOT, values.folder ?? FOLDERS);
   const wanted = values.changed === undefined ? all : changedOf(ROOT, all, values.changed);
-  return values.sample === undefined ? wanted : sampleOf(wanted, Number(values.sample), Number(values.seed));
-}
-
-/** One run of all tests with marks in the sources. It takes about twice as long as `npm test`. */
-function recordCoverage(): void {
-  console.log("Recording which tests run which piece of the source (minutes) …");
-  rmSync(COVERAGE, { recursive: true, force: true });
-  const preload = new URL("./preload.ts", import.meta.url);
-  const env = { ...process.env, ROOKERY_COVERAGE: COVERAGE, ROOKERY_WORKERS: "2", NODE_OPTIONS: `--import ${preload}` };
-  const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
-  const left = ["--exclude", "test/web/**", "--exclude", "test/sim/mutations/**"];
-  spawnSync(
-    join(ROOT, "node_modules/.bin/node"),
-    [vitest, "run", "--config", "test/mutate/vitest.config.ts", ...left],
-    {
-      cwd: ROOT,
-      env,
-      stdio: ["ignore", "ignore", "inherit"],
-    },
+  const setup = { root: ROOT, results, equivalent, quick: values.quick };
+  if (values.sample === undefined) return draw(setup, [wanted], Infinity);
+  return draw(
+    setup,
+    values.seed.map((seed) => shuffled(wanted, Number(seed))),
+    Number(values.sample),
   );
 }
 
-function checkTypes(all: readonly Mutant[], known: Results): void {
-  const open = all.filter((one) => known.get(one) === undefined);
-  if (open.length === 0) return;
-  console.log(`Checking the types of ${open.length} mutants …`);
-  const refused = values.quick ? unreadable(ROOT, open) : refusedByTypes(ROOT, open);
-  for (const one of open) if (refused.has(one.id)) known.set(one, { refused: "types" });
+/** First all at once: with the tests of their folders, then with the others. Then those alone that need it. */
+async function tryAll(mutants: readonly Mutant[]): Promise<void> {
+  const isOpen = (one: Mutant): boolean => results.get(one) === undefined;
+  if (!mutants.some(isOpen)) return;
+  const files = testFiles({ root: ROOT, kept: KEPT, quick: values.quick, tests: values.tests }, mutants);
+  const near = await together(mutants, isOpen, files.filter(isNear(mutants)), {
+    ...NOTHING,
+    near: Math.max(NEAR_MS, 3 * budgetMs),
+  });
+  const far = { near: 0, source: budgetMs / 2, simulation: budgetMs / 4, system: budgetMs };
+  const rest = await together(mutants, isOpen, files, far);
+  for (const one of rest.passed.filter((each) => !near.alone.has(each)))
+    results.set(one, { found: false, why: "every test passes" }, isPartial);
+  const alone = new Map(rest.alone);
+  for (const [one, by] of near.alone) if (isOpen(one)) alone.set(one, [...by, ...(alone.get(one) ?? [])]);
+  await tryRest([...alone]);
 }
 
-/** First all at once, which is quick; what that does not find is tried one by one. */
-async function tryMany(all: readonly Mutant[], known: Results): Promise<void> {
-  const open = all.filter((one) => known.get(one) === undefined);
-  if (open.length === 0) return;
-  const root = ROOT.replace(/\/$/, "");
-  const setup = {
-    root,
-    kept: KEPT,
-    budgetMs: TOGETHER_MS,
-    workers: Number(values.workers),
-    quick: values.quick,
-    tests: values.tests,
-  };
-  const tried = await tryTogether(setup, open);
-  for (const [one, by] of tried.found) known.set(one, { found: true, by });
-  for (const one of tried.passed) known.set(one, { found: false, why: "every test passes", tests: 1 }, values.quick);
+function together(
+  mutants: readonly Mutant[],
+  isOpen: (mutant: Mutant) => boolean,
+  files: readonly string[],
+  budgets: Budgets,
+): Promise<Tried> {
+  return tryTogether(
+    {
+      root: ROOT,
+      kept: KEPT,
+      budgets,
+      workers: Number(values.workers),
+      files,
+      keyOf: results.keyOf,
+      onFound: (one, by) => results.set(one, { found: true, by }),
+    },
+    mutants,
+    isOpen,
+  );
 }
 
-async function tryAll(all: readonly Mutant[], known: Results): Promise<void> {
-  const open = all.filter((one) => known.get(one) === undefined);
-  const trial = {
-    root: ROOT.replace(/\/$/, ""),
-    met: existsSync(COVERAGE) ? loadMet(COVERAGE) : [],
-    budgetSeconds: Number(values.budget),
-  };
-  let done = 0;
+async function tryRest(left: [Mutant, readonly string[]][]): Promise<void> {
+  const setup = { root: ROOT, kept: KEPT, budgetMs, passes: new Map<string, Promise<boolean>>() };
   const worker = async (): Promise<void> => {
-    for (let one = open.shift(); one; one = open.shift()) {
-      const verdict = await tryMutant(trial, one);
-      known.set(one, verdict);
-      done += 1;
-      console.log(
-        `${done} of ${done + open.length}  ${verdict.found ? `found by ${verdict.by}` : `NOT FOUND (${verdict.why})`}  ${one.id}`,
-      );
+    for (let next = left.shift(); next; next = left.shift()) {
+      const [one, met] = next;
+      const verdict = await tryAlone(setup, one, met);
+      results.set(one, verdict, isPartial && !verdict.found);
+      const text = verdict.found ? `found by ${verdict.by}` : `NOT FOUND (${verdict.why})`;
+      console.log(`${left.length} left  ${text}  ${one.id}`);
     }
   };
-  await Promise.all(Array.from({ length: PARALLEL }, worker));
+  if (left.length > 0) console.log(`Trying ${left.length} mutants alone …`);
+  await Promise.all(Array.from({ length: Number(values.workers) }, worker));
 }

@@ -1,8 +1,8 @@
 /** Which mutants are tried: all of chosen folders, a random sample of them, or those of the lines that a diff touches. */
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { randomOf } from "../kit/random.ts";
 import type { Mutant } from "./mutant.ts";
 import { sqlMutants } from "./sql-mutants.ts";
 import { typescriptMutants } from "./typescript-mutants.ts";
@@ -26,16 +26,19 @@ function filesOf(root: string, folder: string): readonly string[] {
     .toSorted();
 }
 
-/** N of them at random, the same for the same seed. */
-export function sampleOf(mutants: readonly Mutant[], count: number, seed: number): readonly Mutant[] {
-  const { int } = randomOf(seed);
-  const left = [...mutants];
-  const chosen: Mutant[] = [];
-  while (chosen.length < count && left.length > 0) {
-    const [one] = left.splice(int(0, left.length - 1), 1);
-    if (one) chosen.push(one);
-  }
-  return chosen;
+/**
+ * All of them in a random order, the same for the same seed. The place of a mutant depends on its own text only, so a change
+ * elsewhere in the sources leaves the sample as it is.
+ */
+export function shuffled(mutants: readonly Mutant[], seed: number): readonly Mutant[] {
+  const count = new Map<string, number>();
+  const placed = mutants.map((mutant) => {
+    const text = [seed, mutant.file, mutant.operator, mutant.original, mutant.replacement].join("\n");
+    const nth = (count.get(text) ?? 0) + 1;
+    count.set(text, nth);
+    return { mutant, place: createHash("sha256").update(`${text}\n${nth}`).digest("hex") };
+  });
+  return placed.toSorted((one, other) => (one.place < other.place ? -1 : 1)).map(({ mutant }) => mutant);
 }
 
 /** The mutants on lines that differ from a commit. */

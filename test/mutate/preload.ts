@@ -1,32 +1,29 @@
 /**
- * Puts the mutant, or the marks of the coverage, into a process that Vitest does not transform: `node --import` for the
- * processes and workers that tests start, and for every reader of a mutated `.sql` file. Nothing on the disk changes, so
- * two mutants can be tried side by side.
+ * Puts the mutant, or the switches, into a process that Vitest does not transform: `node --import` for the processes and
+ * workers that tests start, and for every reader of a mutated `.sql` file. Nothing on the disk changes, so two mutants can
+ * be tried side by side.
  */
 import fs from "node:fs";
 import { registerHooks, syncBuiltinESMExports } from "node:module";
 import { fileURLToPath } from "node:url";
-import { collectMarks } from "./collect-marks.ts";
-import { MARKED, marked, saveMet } from "./coverage.ts";
+import { followControl } from "./control.ts";
 import { currentMutant } from "./current-mutant.ts";
+import type { Batch } from "./journal.ts";
 import { mutated } from "./mutant.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const SAVE_MS = 500;
 
 const mutant = currentMutant();
 if (mutant?.file.endsWith(".sql"))
   replaceText(`${ROOT}${mutant.file}`, mutated(readText(`${ROOT}${mutant.file}`), mutant));
 else if (mutant) changeSource((file, source) => (file === mutant.file ? mutated(source, mutant) : undefined));
 
-const directory = process.env.ROOKERY_COVERAGE;
-const test = process.env.ROOKERY_COVERED_TEST;
-if (directory !== undefined && test !== undefined) {
-  const marks = collectMarks();
-  changeSource((file, source) => (MARKED.test(file) ? marked(file, source) : undefined));
-  const save = (): void => saveMet(directory, { test, milliseconds: 0, pieces: marks() }, String(process.pid));
-  process.on("exit", save);
-  setInterval(save, SAVE_MS).unref();
+const many = process.env.ROOKERY_MUTANTS;
+const control = process.env.ROOKERY_CONTROL;
+if (many !== undefined && control !== undefined && fs.existsSync(many)) {
+  const { sources } = JSON.parse(readText(many)) as Batch;
+  followControl(control);
+  changeSource((file) => sources[file]);
 }
 
 function changeSource(change: (file: string, source: string) => string | undefined): void {

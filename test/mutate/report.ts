@@ -12,48 +12,43 @@ interface Count {
   all: number;
 }
 
-export function report(
-  mutants: readonly Mutant[],
-  results: Results,
-  equivalent: number,
-): { table: string; isGood: boolean } {
+export function report(mutants: readonly Mutant[], results: Results): { table: string; isGood: boolean } {
   const folders = new Map<string, Count>();
-  const survivors: string[] = [];
   const total: Count = { found: 0, all: 0 };
-  let refused = 0;
   for (const one of mutants) {
-    const outcome = results.get(one);
-    if (outcome && "refused" in outcome) {
-      refused += 1;
-      continue;
-    }
     const count = folders.get(folderOf(one.file)) ?? { found: 0, all: 0 };
     folders.set(folderOf(one.file), count);
     for (const each of [count, total]) {
       each.all += 1;
-      each.found += outcome?.found ? 1 : 0;
+      each.found += results.get(one)?.found ? 1 : 0;
     }
-    if (!outcome?.found)
-      survivors.push(
-        `${one.id} (${outcome?.why ?? "not tried"})\n    - ${short(one.original)}\n    + ${short(one.replacement)}`,
-      );
   }
   const rows = [...folders]
     .toSorted(([one], [other]) => one.localeCompare(other))
     .map(([folder, count]) => row(folder, count));
   const isGood =
     share(total) >= GOAL && [...folders.values()].every((count) => count.all < ENOUGH || share(count) >= FOLDER_GOAL);
-  const head = survivors.length === 0 ? [] : ["", "Not found:", ...survivors.map((one) => `  ${one}`)];
-  const left = `${refused} more do not compile, ${equivalent} change nothing (equivalent.json).`;
-  return { table: [...head, "", ...rows, row("all", total), "", left].join("\n"), isGood };
+  return { table: [...rows, row("all", total)].join("\n"), isGood };
 }
 
-/** `core`, a room of the engine, or a store. */
+/** By folder and line. */
+export function survivors(mutants: readonly Mutant[], results: Results): readonly string[] {
+  return mutants
+    .filter((one) => !results.get(one)?.found)
+    .toSorted((one, other) => one.file.localeCompare(other.file) || one.line - other.line)
+    .map((one) => {
+      const verdict = results.get(one);
+      const why = verdict && !verdict.found ? verdict.why : "not tried";
+      return `${one.id} (${why})\n    - ${short(one.original)}\n    + ${short(one.replacement)}`;
+    });
+}
+
+/** `core`, a room of the engine, or a store. Files between the rooms belong together. */
 function folderOf(file: string): string {
   const [, layer = "", room = "", part = ""] = file.split("/");
   if (layer === "core") return "core";
   if (layer === "adapters") return `${layer}/${room}/${part.includes(".") ? "" : part}`;
-  return `${layer}/${room}`;
+  return `${layer}/${room.includes(".") ? "" : room}`;
 }
 
 function share({ found, all }: Count): number {
@@ -66,5 +61,5 @@ function row(name: string, count: Count): string {
 
 function short(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
-  return line.length > 110 ? `${line.slice(0, 107)}…` : line;
+  return line.length > 150 ? `${line.slice(0, 147)}…` : line;
 }

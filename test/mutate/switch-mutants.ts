@@ -61,11 +61,12 @@ export function switched(source: string, all: readonly Numbered[]): Switched {
       constants.push(one);
     }
   }
-  if (constants.length > 0) addTouches(tree, root, constants);
+  const seenWhole = [...constants, ...unplaced];
+  if (seenWhole.length > 0) addTouches(tree, root, seenWhole);
   return { source: written(root, source, declared), unplaced, constants };
 }
 
-/** A test that runs a function of the module can see its constants. */
+/** A test that runs a function of the module can see its constants and what has no switch. */
 function addTouches(tree: Node, root: Place, constants: readonly Numbered[]): void {
   const text = `;globalThis.rookeryTouch?.(${JSON.stringify(constants.map(({ number }) => number))});`;
   walk(tree, (node, parents) => {

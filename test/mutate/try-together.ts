@@ -1,199 +1,257 @@
 /**
- * Tries many mutants in one process of Vitest: they are all in the sources, each behind a switch (`switch-mutants.ts`), and
- * `mutation-runner.ts` turns them on one at a time. A process that hangs is ended, its mutant counts as found, and the
- * next one continues with the files that are left.
+ * Tries many mutants in two processes of Vitest: they are all in the sources, each behind a switch (`switch-mutants.ts`), and
+ * `mutation-runner.ts` turns them on one at a time. The processes share the test files and tell each other in their
+ * journals what they found. One that hangs is ended, its mutant counts as found, and the next continues with the files
+ * that are left. The journals stay until all is tried, so an interrupted run continues.
  */
 import { spawn } from "node:child_process";
-import { closeSync, globSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Batch, type JournalLine, linesOf } from "./journal.ts";
+import { pathToFileURL } from "node:url";
+import { type Batch, follow, type JournalLine, linesOf } from "./journal.ts";
 import type { Mutant } from "./mutant.ts";
+import { processorTime, residentMemory } from "./own-time.ts";
 import { type Numbered, switched } from "./switch-mutants.ts";
+import { keepDurations } from "./test-files.ts";
+
+export type Budgets = Batch["budgets"];
 
 export interface Together {
   readonly root: string;
   readonly kept: string;
-  readonly budgetMs: number;
+  readonly budgets: Budgets;
   readonly workers: number;
-  /** Only the tests of the rooms that the mutants are in. */
-  readonly quick: boolean;
-  readonly tests?: readonly string[];
+  /** In the order in which they run. */
+  readonly files: readonly string[];
+  readonly keyOf: (mutant: Mutant) => string;
+  /** Called as soon as one is found. */
+  readonly onFound: (mutant: Mutant, by: string) => void;
 }
 
 export interface Tried {
-  readonly found: ReadonlyMap<Mutant, string>;
-  /** Those that every test passed; not those that need a process of their own. */
+  /** Every test passes. */
   readonly passed: readonly Mutant[];
+  /** Those that need a process of their own, with the test files that met them. */
+  readonly alone: ReadonlyMap<Mutant, readonly string[]>;
 }
 
-/** Deliberate mutations are not the work of a test here. */
-const LEFT_OUT = /^test\/sim\/mutations\//;
 const POLL_MS = 1000;
-/** On top of the limit of a test: after it the process itself hangs. */
-const STUCK_MS = 12_000;
-const SILENT_MS = 600_000;
+/** On top of the limit of a test, processor time: after it the process itself hangs. */
+const STUCK_MS = 2000;
+const SILENT_MS = 900_000;
+/** A mutant that collects without end takes all memory long before its limit. */
+const MEMORY_BYTES = 3 * 1024 ** 3;
 
-export async function tryTogether(setup: Together, mutants: readonly Mutant[]): Promise<Tried> {
-  const numbered = mutants.filter((one) => one.file.endsWith(".ts")).map((mutant, number) => ({ number, mutant }));
-  const { batch, open, constants } = batchOf(setup, numbered);
-  const own = (name: string): string => join(setup.kept, `${process.pid}-${name}`);
-  const paths = {
-    batch: own("batch.json"),
-    journal: own("journal.jsonl"),
-    order: own("order.json"),
-    output: own("output.txt"),
-  };
-  mkdirSync(setup.kept, { recursive: true });
-  writeFileSync(paths.batch, JSON.stringify(batch));
-  let left = testFiles(setup, open);
-  while (left.length > 0) {
-    console.log(`Trying ${open.length - foundIn(paths.journal).size} mutants with ${left.length} test files …`);
-    await runFiles(setup, left, paths);
-    const done = new Set(linesOf(paths.journal).flatMap((line) => ("file" in line ? [line.file] : [])));
-    const next = left.filter((file) => !done.has(file));
-    // A file that ends its process without a mutant is left to the slow way.
-    left = next.length < left.length || lastTry(paths.journal) !== undefined ? next : next.slice(1);
-    if (lastTry(paths.journal) !== undefined && next.length === left.length) markHung(paths.journal);
-  }
-  const tried = outcome(paths.journal, open, constants);
-  keepDurations(setup.kept, paths.journal);
-  if (process.env.ROOKERY_KEEP === undefined) for (const path of Object.values(paths)) rmSync(path, { force: true });
+interface Lane {
+  readonly directory: string;
+  readonly journal: string;
+  files: readonly string[];
+}
+
+/** `all`: the sample, also those that are found already, so that an interrupted run knows its numbers again. */
+export async function tryTogether(
+  setup: Together,
+  all: readonly Mutant[],
+  isOpen: (mutant: Mutant) => boolean,
+): Promise<Tried> {
+  const mutants = all.filter(isOpen);
+  const numbered = all
+    .map((mutant, number) => ({ number, mutant }))
+    .filter(({ mutant }) => mutant.file.endsWith(".ts") && isOpen(mutant));
+  const { batch, needOwn } = batchOf(setup, numbered);
+  const open = numbered;
+  const home = join(setup.kept, `batch-${nameOf(setup, all)}`);
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, "batch.json"), JSON.stringify(batch));
+  const lanes = Array.from({ length: setup.workers }, (_none, index): Lane => {
+    const directory = join(home, String(index));
+    mkdirSync(directory, { recursive: true });
+    return { directory, journal: join(directory, "journal.jsonl"), files: [] };
+  });
+  const done = new Set(lanes.flatMap(({ journal }) => filesIn(linesOf(journal))));
+  const left = setup.files.filter((file) => !done.has(file));
+  for (const [index, lane] of lanes.entries())
+    lane.files = left.filter((_file, place) => place % lanes.length === index);
+  console.log(`Trying ${open.length} mutants with ${left.length} test files …`);
+  const byNumber = new Map(open.map(({ number, mutant }) => [number, mutant]));
+  const tell = teller(lanes, byNumber, setup.onFound);
+  const timer = setInterval(tell, POLL_MS);
+  await Promise.all(lanes.map((lane) => runLane(setup, home, lanes, lane)));
+  clearInterval(timer);
+  tell();
+  const lines = lanes.flatMap(({ journal }) => linesOf(journal));
+  keepDurations(setup.kept, lines);
+  const tried = outcome(lines, open, needOwn, mutants);
+  rmSync(home, { recursive: true, force: true });
   return tried;
 }
 
-function outcome(journal: string, open: readonly Numbered[], constants: ReadonlySet<number>): Tried {
-  const by = foundIn(journal);
-  const unsure = new Set(linesOf(journal).flatMap((line) => ("unsure" in line ? [line.unsure] : [])));
-  const found = new Map<Mutant, string>();
-  const passed: Mutant[] = [];
-  for (const { number, mutant } of open) {
-    const name = by.get(number);
-    if (name !== undefined) found.set(mutant, name);
-    else if (!unsure.has(number) && !constants.has(number)) passed.push(mutant);
-  }
-  return { found, passed };
+function nameOf({ budgets, files, keyOf }: Together, mutants: readonly Mutant[]): string {
+  const hash = createHash("sha256");
+  for (const one of mutants) hash.update(keyOf(one));
+  for (const one of files.toSorted()) hash.update(one);
+  hash.update(JSON.stringify(budgets));
+  return hash.digest("hex").slice(0, 12);
 }
 
-/** What the processes read: the mutants that can be switched. */
-function batchOf(
-  { root, budgetMs }: Together,
-  numbered: readonly Numbered[],
-): { batch: Batch; open: readonly Numbered[]; constants: ReadonlySet<number> } {
-  const mutants: Record<string, readonly Numbered[]> = {};
-  const near: Record<string, number[]> = {};
-  const constants = new Set<number>();
-  for (const [file, all] of Map.groupBy(numbered, ({ mutant }) => mutant.file)) {
-    const result = switched(readFileSync(join(root, file), "utf8"), all);
-    const placed = all.filter((one) => !result.unplaced.includes(one));
-    mutants[file] = placed;
-    const folder = near[dirname(file)] ?? [];
-    folder.push(...placed.map(({ number }) => number));
-    near[dirname(file)] = folder;
-    for (const { number } of result.constants) constants.add(number);
-  }
-  const open = Object.values(mutants).flat();
-  return { batch: { numbers: open.map(({ number }) => number), budgetMs, near, mutants }, open, constants };
+function filesIn(lines: readonly JournalLine[]): readonly string[] {
+  return lines.flatMap((line) => ("file" in line ? [line.file] : []));
 }
 
-/** The nearest layers first, in a layer the quickest tests. */
-const LAYERS = ["src/core", "src/engine", "src/adapters/store", "test/contract", "test/postgres", "test/sim"];
-
-function testFiles({ root, kept, quick, tests }: Together, open: readonly Numbered[]): readonly string[] {
-  const rooms = new Set(open.map(({ mutant }) => roomOf(mutant.file)));
-  const isWanted = (file: string): boolean =>
-    tests ? tests.some((path) => file.startsWith(path)) : !quick || rooms.has(roomOf(file));
-  const known = durationsIn(kept);
-  const slow = (file: string): number => known[file] ?? 0;
-  return LAYERS.flatMap((folder) =>
-    globSync(`${folder}/**/*.test.ts`, { cwd: root }).toSorted((one, other) => slow(one) - slow(other)),
-  ).filter((file) => !LEFT_OUT.test(file) && isWanted(file));
+function teller(
+  lanes: readonly Lane[],
+  byNumber: ReadonlyMap<number, Mutant>,
+  onFound: Together["onFound"],
+): () => void {
+  const followed = lanes.map(({ journal }) => follow(journal));
+  const told = new Set<number>();
+  return () => {
+    for (const line of followed.flatMap((read) => read())) {
+      const [number, by] = "found" in line ? [line.found, line.by] : "hung" in line ? [line.hung, "a hang"] : [-1, ""];
+      const mutant = byNumber.get(number);
+      if (!mutant || told.has(number)) continue;
+      told.add(number);
+      onFound(mutant, by);
+    }
+  };
 }
 
-/** How long a test of a file takes without a mutant, as far as it is known. */
-function durationsIn(kept: string): Readonly<Record<string, number>> {
-  try {
-    return JSON.parse(readFileSync(join(kept, "durations.json"), "utf8")) as Record<string, number>;
-  } catch {
-    return {};
+async function runLane(setup: Together, home: string, lanes: readonly Lane[], lane: Lane): Promise<void> {
+  while (lane.files.length > 0) {
+    await runFiles(setup, home, lanes, lane);
+    const done = new Set(filesIn(linesOf(lane.journal)));
+    const next = lane.files.filter((file) => !done.has(file));
+    const last = lastTry(linesOf(lane.journal));
+    // A file that ends its process without a mutant is left out.
+    const isStuck = next.length === lane.files.length && last === undefined;
+    if (isStuck) console.error(`This test file ends its process without a mutant: ${next[0]}`);
+    lane.files = isStuck ? next.slice(1) : next;
+    if (last && lane.files.length > 0)
+      writeFileSync(lane.journal, `${JSON.stringify({ hung: last.try })}\n`, { flag: "a" });
   }
 }
 
-function keepDurations(kept: string, journal: string): void {
-  const measured = linesOf(journal).flatMap((line) => ("file" in line ? [[line.file, line.testMs] as const] : []));
-  const all = { ...durationsIn(kept), ...Object.fromEntries(measured) };
-  writeFileSync(join(kept, "durations.json"), JSON.stringify(all));
-}
-
-/** `src/engine/triggers`, `src/adapters/store`. */
-const roomOf = (file: string): string => file.split("/").slice(0, 3).join("/");
-
-async function runFiles(
-  { root, workers }: Together,
-  files: readonly string[],
-  paths: { readonly batch: string; readonly journal: string; readonly order: string; readonly output: string },
-): Promise<void> {
-  writeFileSync(paths.order, JSON.stringify(files));
-  const output = openSync(paths.output, "a");
+async function runFiles({ root, workers }: Together, home: string, lanes: readonly Lane[], lane: Lane): Promise<void> {
+  writeFileSync(join(lane.directory, "order.json"), JSON.stringify(lane.files));
+  const output = openSync(join(lane.directory, "output.txt"), "a");
   const child = spawn(
     join(root, "node_modules/.bin/node"),
     [
       join(root, "node_modules/vitest/vitest.mjs"),
-      ...["run", "--config", "test/mutate/vitest.config.ts", "--reporter", "dot"],
-      ...files,
+      ...["run", "--config", "test/mutate/vitest.config.ts", "--reporter", "dot", ...lane.files],
     ],
     {
       cwd: root,
       env: {
         ...process.env,
-        ROOKERY_MUTANTS: paths.batch,
-        ROOKERY_JOURNAL: paths.journal,
-        ROOKERY_ORDER: paths.order,
-        ROOKERY_WORKERS: String(workers),
+        ROOKERY_MUTANTS: join(home, "batch.json"),
+        ROOKERY_JOURNAL: lane.journal,
+        ROOKERY_JOURNALS: lanes.map(({ journal }) => journal).join(":"),
+        ROOKERY_CONTROL: lane.directory,
+        ROOKERY_ORDER: join(lane.directory, "order.json"),
+        NODE_OPTIONS: `--import ${pathToFileURL(join(root, "test/mutate/preload.ts"))}`,
       },
       stdio: ["ignore", output, output],
       detached: true,
     },
   );
   closeSync(output);
-  const began = Date.now();
-  const timer = setInterval(() => {
-    const quiet = Date.now() - Math.max(began, changedAt(paths.journal));
-    const open = lastTry(paths.journal);
-    if (quiet > (open ? open.limitMs + STUCK_MS : SILENT_MS)) killGroup(child.pid);
-  }, POLL_MS);
+  const watch = watcher(lane.journal, () => killGroup(child.pid));
+  const timer = setInterval(watch, POLL_MS * workers);
   const end = (): void => killGroup(child.pid);
   process.once("exit", end);
   await new Promise<void>((resolve) => child.on("close", () => resolve()));
+  // Servers that a test started live on if its process was ended.
+  end();
   process.off("exit", end);
   clearInterval(timer);
 }
 
-function foundIn(journal: string): ReadonlyMap<number, string> {
-  const found = new Map<number, string>();
-  for (const line of linesOf(journal)) {
-    if ("found" in line) found.set(line.found, line.by);
-    if ("hung" in line) found.set(line.hung, "a test that never ends");
-  }
-  return found;
+/** Ends the process if one try takes far more processor time than it may, or nothing happens for long. */
+function watcher(journal: string, kill: () => void): () => void {
+  const read = follow(journal);
+  let open: { readonly try: number; readonly limitMs: number; readonly pid: number } | undefined;
+  let used = 0;
+  let quietSince = Date.now();
+  return () => {
+    const lines = read();
+    const last = lastTry(lines);
+    if (lines.length > 0) {
+      open = last;
+      used = last ? processorTime(last.pid) : 0;
+      quietSince = Date.now();
+    }
+    const isStuck =
+      open !== undefined &&
+      (processorTime(open.pid) - used > open.limitMs + STUCK_MS || residentMemory(open.pid) > MEMORY_BYTES);
+    if (isStuck || Date.now() - quietSince > SILENT_MS) kill();
+  };
 }
 
 /** The mutant that was on when the process ended or stopped. */
-function lastTry(journal: string): { readonly try: number; readonly limitMs: number } | undefined {
-  const last = linesOf(journal).findLast((line: JournalLine) => !("file" in line));
+function lastTry(
+  lines: readonly JournalLine[],
+): { readonly try: number; readonly limitMs: number; readonly pid: number } | undefined {
+  const last = lines.at(-1);
   return last && "try" in last ? last : undefined;
 }
 
-function markHung(journal: string): void {
-  const last = lastTry(journal);
-  if (last) writeFileSync(journal, `${JSON.stringify({ hung: last.try })}\n`, { flag: "a" });
+function outcome(
+  lines: readonly JournalLine[],
+  open: readonly Numbered[],
+  needOwn: ReadonlySet<number>,
+  all: readonly Mutant[],
+): Tried {
+  const found = new Set(lines.flatMap((line) => ("found" in line ? [line.found] : "hung" in line ? [line.hung] : [])));
+  const unsure = Map.groupBy(
+    lines.flatMap((line) => ("unsure" in line ? [line] : [])),
+    (line) => line.unsure,
+  );
+  const passed: Mutant[] = [];
+  const alone = new Map<Mutant, readonly string[]>();
+  for (const { number, mutant } of open) {
+    if (found.has(number)) continue;
+    const files = new Set((unsure.get(number) ?? []).map(({ by }) => by));
+    if (needOwn.has(number))
+      for (const line of lines) if ("file" in line && line.met.includes(number)) files.add(line.file);
+    if (files.size > 0 || needOwn.has(number)) alone.set(mutant, [...files]);
+    else passed.push(mutant);
+  }
+  for (const one of all) if (!one.file.endsWith(".ts")) alone.set(one, []);
+  return { passed, alone };
 }
 
-function changedAt(path: string): number {
-  try {
-    return statSync(path).mtimeMs;
-  } catch {
-    return 0;
+/** Tests in the folders that hold mutants are near, and for a store its contract. */
+export function isNear(mutants: readonly Mutant[]): (file: string) => boolean {
+  const folders = new Set(mutants.flatMap(({ file }) => nearFolders(file)));
+  return (file) => folders.has(dirname(file));
+}
+
+function nearFolders(file: string): readonly string[] {
+  return /^src\/adapters\/store\/(?:postgres\/|sqlite\/|[^/]+$)/.test(file)
+    ? [dirname(file), "test/contract"]
+    : [dirname(file)];
+}
+
+/** What the processes read. */
+function batchOf(
+  { root, budgets }: Together,
+  numbered: readonly Numbered[],
+): { batch: Batch; needOwn: ReadonlySet<number> } {
+  const sources: Record<string, string> = {};
+  const near: Record<string, number[]> = {};
+  const numbers: number[] = [];
+  const needOwn = new Set<number>();
+  for (const [file, all] of Map.groupBy(numbered, ({ mutant }) => mutant.file)) {
+    const { source, constants, unplaced } = switched(readFileSync(join(root, file), "utf8"), all);
+    sources[file] = source;
+    const placed = all.filter((one) => !unplaced.includes(one)).map(({ number }) => number);
+    numbers.push(...placed);
+    for (const folder of nearFolders(file)) near[folder] = [...(near[folder] ?? []), ...placed];
+    for (const { number } of [...constants, ...unplaced]) needOwn.add(number);
   }
+  return { batch: { numbers, budgets, near, sources }, needOwn };
 }
 
 export function killGroup(pid: number | undefined): void {

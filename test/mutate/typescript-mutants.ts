@@ -3,6 +3,7 @@
  * guard dropped, two effects swapped, an `await` forgotten, a flag not cleared, a boundary moved by one, a case left out,
  * a signal ignored, a default lost, one of two conditions enough, a timer not cancelled, the wrong one of two ids or times.
  */
+import { areIndependent } from "./independent-effects.ts";
 import { asMutants, type Edit, type Mutant } from "./mutant.ts";
 import { sqlEdits } from "./sql-mutants.ts";
 import { asNode, type Node, nodesOf, parse, walk } from "./syntax.ts";
@@ -58,6 +59,7 @@ const METHODS: Readonly<Record<string, string>> = {
 };
 const RENAMED = new Set(["some", "every", "min", "max", "floor", "ceil", "startsWith", "endsWith", "findLast"]);
 
+const BIG = 1000;
 const ENDINGS = /(?:Id|At|Ms|Key|Name|From|To|Count|Index)$/;
 const LOGS = /(?:^|\.)(?:log|logger)\??\.\w+$/;
 const CANCELS = /^(?:clear|cancel|abort|stop|close|dispose|release|unref|remove|delete|off|unsubscribe|unlock)/;
@@ -118,15 +120,11 @@ function guards(node: Node, { add, text }: Context): void {
   }
 }
 
-function conditions(node: Node, { add, text }: Context): void {
+function conditions(node: Node, { add, text, source }: Context): void {
   if (node.type === "LogicalExpression") {
     const { operator } = node;
     if (operator === "&&" || operator === "||") {
-      add(
-        "one of two conditions enough",
-        node,
-        `${text(node.left)} ${operator === "&&" ? "||" : "&&"} ${text(node.right)}`,
-      );
+      add("one of two conditions enough", node, withOperator(node, operator === "&&" ? "||" : "&&", source));
       add("one condition left out", node, text(node.left));
       add("one condition left out", node, text(node.right));
     }
@@ -141,7 +139,14 @@ function conditions(node: Node, { add, text }: Context): void {
   const other = COMPARED[operator];
   const isText = (operator === "+" || operator === "-") && /["'`]/.test(text(node));
   if (other === undefined || isText) return;
-  add(OPERATOR_NAMES[operator] ?? "arithmetic", node, `${text(node.left)} ${other} ${text(node.right)}`);
+  add(OPERATOR_NAMES[operator] ?? "arithmetic", node, withOperator(node, other, source));
+}
+
+/** The same operands, in their parentheses, with another operator between them. */
+function withOperator(node: Node, other: string, source: string): string {
+  const [left, right] = [asNode(node.left)?.end ?? node.start, asNode(node.right)?.start ?? node.end];
+  const between = source.slice(left, right).replace(String(node.operator), () => other);
+  return source.slice(node.start, left) + between + source.slice(right, node.end);
 }
 
 /** Two statements that follow each other in the wrong order, and one that is missing. */
@@ -154,7 +159,8 @@ function effects(node: Node, { add, text }: Context): void {
     const call = text(statement);
     if (CANCELS.test(methodOf(statement, text))) add("not cancelled or released", statement, ";");
     else if (asNode(statement.expression)?.type !== "AssignmentExpression") add("effect left out", statement, ";");
-    if (next && isEffect(next) && node.type === "BlockStatement") {
+    const isLog = next && LOGS.test(calleeOf(next, text));
+    if (next && isEffect(next) && !isLog && node.type === "BlockStatement" && !areIndependent(statement, next, text)) {
       add("two effects swapped", { ...statement, end: next.end }, `${text(next)}\n${call}`);
     }
   }
@@ -206,8 +212,12 @@ function literals(node: Node, { add, parents, text }: Context): void {
   if (parent?.type === "Property" && parent.key === node) return;
   if (typeof node.value === "number") {
     const raw = text(node);
-    add("boundary moved", node, `(${raw} + 1)`);
-    if (node.value > 1) add("boundary moved", node, `(${raw} - 1)`);
+    // A duration or a size: what people get wrong is its unit, not its last digit.
+    if (node.value >= BIG) add("wrong unit", node, `(${raw} / 1000)`);
+    else {
+      add("boundary moved", node, `(${raw} + 1)`);
+      if (node.value > 1) add("boundary moved", node, `(${raw} - 1)`);
+    }
   }
   if (typeof node.value === "boolean" && parent?.type !== "AssignmentExpression")
     add("wrong constant", node, String(!node.value));
