@@ -79,6 +79,7 @@ export class FakeTelegram {
   readonly #sockets = new Set<Socket>();
   readonly #faults = new Map<string, Fault[]>();
   readonly #lastInChat = new Map<string, number>();
+  readonly #inGroup = new Map<string, number[]>();
   readonly #times: number[] = [];
   #updates: (Json & { update_id: number })[] = [];
   #nextUpdate = 1_000;
@@ -204,7 +205,7 @@ export class FakeTelegram {
   }
 
   /** Resolves when the condition holds, checked after every call. */
-  async until(holds: () => boolean, ms = 10_000): Promise<void> {
+  async until(holds: () => boolean, ms = 60_000): Promise<void> {
     if (holds()) return;
     if (this.#options.clock) return this.#untilMoved(holds, ms);
     await new Promise<void>((resolve, reject) => {
@@ -461,12 +462,17 @@ export class FakeTelegram {
     return typeof error === "string" ? { error } : { ok: true };
   }
 
-  /** One message a second in a chat, thirty in all, each with a small tolerance for the network. */
+  /** One message a second in a chat, twenty a minute in a group, thirty in all, each with a small tolerance for the network. */
   #countRate(chat: string): void {
     const now = this.#options.clock?.monotonic() ?? performance.now();
     const last = this.#lastInChat.get(chat);
     if (last !== undefined && now - last < 950) this.breaches.push(`chat ${chat}: ${Math.round(now - last)} ms`);
     this.#lastInChat.set(chat, now);
+    if (chat.startsWith("-")) {
+      const ofMinute = [...(this.#inGroup.get(chat) ?? []).filter((at) => now - at < 59_500), now];
+      this.#inGroup.set(chat, ofMinute);
+      if (ofMinute.length > 20) this.breaches.push(`group ${chat}: ${ofMinute.length} in a minute`);
+    }
     this.#times.push(now);
     while ((this.#times[0] ?? now) < now - 1_000) this.#times.shift();
     if (this.#times.length > 30) this.breaches.push(`all: ${this.#times.length} in a second`);

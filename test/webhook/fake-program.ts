@@ -95,7 +95,7 @@ export class FakeProgram {
     this.#bringing = undefined;
   }
 
-  async until(holds: () => boolean, ms = 20_000): Promise<void> {
+  async until(holds: () => boolean, ms = 60_000): Promise<void> {
     for (const end = performance.now() + ms; !holds(); ) {
       if (performance.now() > end) {
         throw new Error(`the program waited too long; shown: ${JSON.stringify([...this.shown.values()].slice(-5))}`);

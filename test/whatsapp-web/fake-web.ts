@@ -23,9 +23,19 @@ export class FakeWeb {
   readonly shown = new Map<string, ShownMessage>();
   readonly reads: WebKey[] = [];
   readonly presences: string[] = [];
-  readonly history: { readonly count: number; readonly key: WebKey }[] = [];
+  /** What it was asked for: that many messages before this one. */
+  readonly history: { readonly count: number; readonly key: WebKey; readonly at: number }[] = [];
+  /** By the id of the message. Without one its address has expired; a phone may still have it. */
   readonly files = new Map<string, Uint8Array>();
+  readonly onPhone = new Map<string, Uint8Array>();
+  /** How downloads go wrong: they hang, or break off in the middle. */
+  download: "whole" | "hangs" | "breaks" = "whole";
+  readonly uploadsAsked: string[] = [];
+  /** The next message counts as delivered and never comes. */
+  loseNext = false;
+  readonly #said: WebMessage[] = [];
   readonly pairing: string[] = [];
+  pairs: "at once" | "never" = "at once";
   opened = 0;
   isLinked = true;
   /** The next send fails: before the server has it, or after. */
@@ -45,7 +55,7 @@ export class FakeWeb {
       isRegistered: () => this.isLinked,
       requestPairingCode: async (phone) => {
         this.pairing.push(phone);
-        return "ABCD-1234";
+        return this.pairs === "never" ? new Promise(() => undefined) : "ABCD-1234";
       },
       sendMessage: async (jid, content, { messageId = "" }) => {
         if (this.#socket !== handlers) throw new Error("Connection Closed");
@@ -57,14 +67,38 @@ export class FakeWeb {
       },
       readMessages: async (keys) => void this.reads.push(...keys),
       sendPresenceUpdate: async (type, jid) => void this.presences.push(`${type} ${jid}`),
-      fetchMessageHistory: async (count, key) => void this.history.push({ count, key }),
+      fetchMessageHistory: async (count, key, at) => {
+        this.history.push({ count, key, at });
+        const inChat = this.#said.filter((one) => one.key.remoteJid === key.remoteJid);
+        const before = inChat
+          .slice(
+            0,
+            Math.max(
+              0,
+              inChat.findIndex((one) => one.key.id === key.id),
+            ),
+          )
+          .slice(-count);
+        if (before.length > 0) setImmediate(() => this.emit("messaging-history.set", { messages: before }));
+      },
       groupSubject: async () => "The group",
       download: async ({ key }) => {
         const data = this.files.get(String(key.id));
-        if (!data) throw new TypeError("the media is gone");
+        if (!data) throw new TypeError("410 at https://mmg.whatsapp.net/secret-path");
+        const how = this.download;
         return (async function* () {
+          if (how === "hangs") await new Promise(() => undefined);
           yield data;
+          if (how === "breaks") throw new TypeError("the stream ended early");
         })();
+      },
+      uploadedAgain: async (message) => {
+        const id = String(message.key.id);
+        this.uploadsAsked.push(id);
+        const data = this.onPhone.get(id);
+        if (data === undefined) return new Promise(() => undefined);
+        this.files.set(`${id}-again`, data);
+        return { ...message, key: { ...message.key, id: `${id}-again` } };
       },
       end: async () => {
         if (this.#socket === handlers) this.#socket = undefined;
@@ -113,7 +147,9 @@ export class FakeWeb {
   }
 
   bring(message: WebMessage): void {
-    if (this.#socket) this.emit("messages.upsert", { messages: [message], type: "notify" });
+    this.#said.push(message);
+    if (this.loseNext) this.loseNext = false;
+    else if (this.#socket) this.emit("messages.upsert", { messages: [message], type: "notify" });
     else this.#waiting.push(message);
   }
 

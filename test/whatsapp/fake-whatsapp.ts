@@ -6,17 +6,17 @@
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { Json } from "./json.ts";
+import { type Shown, shownOf, type Uploaded, uploadedIn } from "./shown-message.ts";
 
-export type Json = Record<string, unknown>;
+export type { Json };
 
-export interface SentMessage {
+export interface SentMessage extends Shown {
   readonly id: string;
   /** The number that sent it. */
   readonly number: string;
   readonly to: string;
   readonly type: string;
-  readonly text: string;
-  readonly buttons: readonly { readonly id: string; readonly title: string }[];
   readonly delivery?: string;
   readonly body: Json;
 }
@@ -53,7 +53,7 @@ export class FakeWhatsapp {
   readonly marks: Json[] = [];
   readonly calls: { readonly method: Method; readonly body: Json }[] = [];
   readonly brought: number[] = [];
-  readonly uploads = new Map<string, { readonly type: string; readonly bytes: number }>();
+  readonly uploads = new Map<string, Uploaded>();
   readonly media = new Map<string, { readonly data: Buffer; readonly mime: string }>();
   /** How many addresses of files are dead on arrival. */
   expired = 0;
@@ -190,7 +190,7 @@ export class FakeWhatsapp {
   }
 
   /** Resolves when the condition holds, checked after every call. */
-  async until(holds: () => boolean, ms = 20_000): Promise<void> {
+  async until(holds: () => boolean, ms = 60_000): Promise<void> {
     for (const end = performance.now() + ms; !holds(); ) {
       if (performance.now() > end) {
         const sent = JSON.stringify(this.sent.slice(-6).map(({ to, text }) => [to, text]));
@@ -268,9 +268,9 @@ export class FakeWhatsapp {
         return [200, { success: true }];
       case "upload": {
         const id = `media-${++this.#ids}`;
-        const mime = /name="type"\r\n\r\n([^\r]+)/u.exec(raw.toString("latin1"))?.[1] ?? "";
-        if (!type.includes("multipart") || mime === "") return [400, errorOf(100, "Invalid parameter")];
-        this.uploads.set(id, { type: mime, bytes: raw.length });
+        const file = uploadedIn(raw, type);
+        if (typeof file === "string") return [400, errorOf(100, file)];
+        this.uploads.set(id, file);
         return [200, { id }];
       }
       case "media": {
@@ -336,51 +336,4 @@ const errorOf = (code: number, message: string): Json => ({
 
 function answer(response: ServerResponse, status: number, body: Json): void {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-}
-
-type Shown = Pick<SentMessage, "text" | "buttons">;
-
-/** What a person sees; a text if the server would refuse it. */
-function shownOf(type: string, body: Json, uploads: ReadonlyMap<string, unknown>): Shown | string {
-  const part = (body[type] ?? {}) as Json;
-  const plain = (text: string): Shown => ({ text, buttons: [] });
-  switch (type) {
-    case "text":
-      return lengthOf(part.body, 4_096) ?? plain(String(part.body));
-    case "reaction":
-      return plain(String(part.emoji));
-    case "template": {
-      const [component] = (part.components ?? []) as { parameters: { text: string }[] }[];
-      const text = component?.parameters[0]?.text ?? "";
-      return /[\n\t]| {5}/u.test(text) ? "Parameter text cannot have new-line" : plain(`[${part.name}] ${text}`);
-    }
-    case "interactive":
-      return interactiveOf(part);
-    default:
-      if (!["image", "video", "audio", "document", "sticker"].includes(type)) return `Unsupported type ${type}`;
-      return uploads.has(String(part.id)) ? plain(`[${type}: ${part.filename ?? ""}]`) : "Media is not there";
-  }
-}
-
-function lengthOf(value: unknown, limit: number): string | undefined {
-  if (typeof value !== "string" || value.trim() === "") return "The text is empty";
-  return value.length > limit ? `The text is longer than ${limit}` : undefined;
-}
-
-function interactiveOf(part: Json): Shown | string {
-  const { text } = part.body as { text: string };
-  const action = part.action as Json;
-  if (part.type === "button") {
-    const buttons = (action.buttons as { reply: { id: string; title: string } }[]).map(({ reply }) => reply);
-    const bad = buttons.length > 3 || buttons.some(({ id, title }) => title.length > 20 || id.length > 256);
-    return bad ? "Invalid buttons" : (lengthOf(text, 1_024) ?? { text, buttons });
-  }
-  const sections = action.sections as { rows: { id: string; title: string; description?: string }[] }[];
-  const rows = sections.flatMap((one) => one.rows);
-  const titles = new Set(rows.map(({ title }) => title));
-  const bad =
-    rows.length > 10 ||
-    titles.size !== rows.length ||
-    rows.some(({ title, description = "" }) => title.length > 24 || description.length > 72);
-  return bad ? "Invalid rows" : (lengthOf(text, 4_096) ?? { text, buttons: rows });
 }

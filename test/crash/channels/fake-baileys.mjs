@@ -40,7 +40,8 @@ export function makeWASocket({ auth }) {
     readMessages: async () => {},
     sendPresenceUpdate: async () => {},
     requestPairingCode: async () => "CODE",
-    fetchMessageHistory: (count, key) => ask("/history", { count, jid: key.remoteJid }),
+    fetchMessageHistory: (count, key) => ask("/history", { count, jid: key.remoteJid, id: key.id }),
+    updateMediaMessage: async (message) => message,
     groupMetadata: async () => ({ subject: "group" }),
     end: () => {
       isOver = true;

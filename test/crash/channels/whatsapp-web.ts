@@ -1,14 +1,12 @@
 /**
  * WhatsApp Web under `kill -9`. The phone counts a message as delivered when it hands it over, as the real one does; what is lost right
- * before a kill is counted. After each connection it gives the last messages of a chat again, if it is asked.
+ * before a kill is counted. If it is asked, it gives the messages before one that it knows, as a phone does.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { lockOf, OPTIONAL_PACKAGES } from "../../../src/adapters/connectors/packages/optional-package.ts";
+import { fakePackages } from "../../whatsapp-web/fake-package.ts";
 import type { CrashTarget } from "../target.ts";
 import { type ChannelWorld, crashChannel } from "./crash-channel.ts";
 
@@ -25,12 +23,12 @@ export const whatsappWebTarget: CrashTarget = {
 interface Said {
   readonly jid: string;
   readonly mark: string;
-  readonly message: object;
+  readonly message: { readonly key: { readonly id: string } };
   handedAt?: number;
 }
 
 async function openWorld(): Promise<ChannelWorld> {
-  const packages = fakePackages();
+  const packages = fakePackages(new URL("./fake-baileys.mjs", import.meta.url));
   const [said, waiting]: [Said[], { name: string; value: unknown; of?: Said }[]] = [[], []];
   const [shown, mayBeLost] = [new Map<string, string>(), new Set<string>()];
   const faults: ("cut-before" | "cut-after")[] = [];
@@ -65,7 +63,9 @@ async function openWorld(): Promise<ChannelWorld> {
     }
     if (request.url === "/history") {
       histories += 1;
-      const messages = said.filter(({ jid, handedAt }) => jid === body.jid && handedAt !== undefined).slice(-HISTORY);
+      const inChat = said.filter(({ jid, handedAt }) => jid === body.jid && handedAt !== undefined);
+      const at = inChat.findIndex(({ message }) => message.key.id === body.id);
+      const messages = inChat.slice(0, Math.max(0, at)).slice(-HISTORY);
       waiting.push({ name: "messaging-history.set", value: { messages: messages.map(({ message }) => message) } });
       response.end("{}");
       return flush();
@@ -112,22 +112,4 @@ async function openWorld(): Promise<ChannelWorld> {
       rmSync(packages, { recursive: true, force: true });
     },
   };
-}
-
-/** A directory with a package that says it is the pinned one. */
-function fakePackages(): string {
-  const root = mkdtempSync(join(tmpdir(), "rookery-fake-packages-"));
-  const put = (path: string, content: string): void => {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, content);
-  };
-  const directory = join(root, OPTIONAL_PACKAGES.baileys.name);
-  for (const [place, { version }] of Object.entries(lockOf(OPTIONAL_PACKAGES.baileys))) {
-    const name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
-    put(join(directory, place, "package.json"), JSON.stringify({ name, version, main: "index.mjs", type: "module" }));
-  }
-  put(join(directory, "package.json"), "{}");
-  const source = readFileSync(new URL("./fake-baileys.mjs", import.meta.url), "utf8");
-  put(join(directory, "node_modules", OPTIONAL_PACKAGES.baileys.name, "index.mjs"), source);
-  return root;
 }

@@ -1,9 +1,10 @@
 /**
  * Installs an optional package into the home with npm: exactly what its lock file names, each checked by its integrity, and without running
- * any script of a package. After a kill in between it is incomplete, which the loader sees, and is installed again.
+ * any script of a package. After a kill in between it is incomplete, which the loader sees, and is installed again. Of an install that
+ * failed nothing stays but the lock file.
  */
 import { spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cutText } from "../../../core/cut-text.ts";
 import { findPackage, packageDirectory } from "./load-package.ts";
@@ -20,7 +21,8 @@ export interface InstallDeps {
 }
 
 const NPM_ARGS = [
-  ...["ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+  // Its errors are read: the environment may tell npm to say nothing, as `npm run -s` does.
+  ...["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
   ...["--fetch-retries=1", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=2000", "--fetch-timeout=60000"],
 ];
 const TIMEOUT_MS = 10 * 60_000;
@@ -40,8 +42,10 @@ export function prepareInstall(home: string, one: OptionalPackage): string {
 export async function installPackage(one: OptionalPackage, deps: InstallDeps): Promise<Installed> {
   const { home, env } = deps;
   const command = prepareInstall(home, one);
-  const { code, output } = await runNpm(packageDirectory(home, one), env);
+  const directory = packageDirectory(home, one);
+  const { code, output } = await runNpm(directory, env);
   if (code === 0 && findPackage(one, { ...deps, env: {} }) !== undefined) return { status: "installed" };
+  rmSync(join(directory, "node_modules"), { recursive: true, force: true });
   const reason =
     reasonIn(output) || (code === 0 ? "npm installed something else" : `npm ended with ${code ?? "a signal"}`);
   return { status: code === undefined || UNREACHABLE.test(output) ? "no-network" : "failed", reason, command };

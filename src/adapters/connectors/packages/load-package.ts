@@ -35,7 +35,11 @@ export const missingPackages = (
 ): readonly OptionalPackage[] =>
   needed.filter((one) => findPackage(one, deps) === undefined && ownVersion(one) !== one.version);
 
+/** The file that npm writes when everything is in its place: until then a package may have its manifest and not the rest. */
+const DONE = join("node_modules", ".package-lock.json");
+
 const isWhole = (directory: string, locked: Locked): boolean =>
+  existsSync(join(directory, DONE)) &&
   Object.entries(locked).every(([place, { version, optional }]) => {
     const found = versionAt(join(directory, place));
     return found === version || (optional === true && found === undefined);

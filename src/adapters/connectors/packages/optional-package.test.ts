@@ -100,6 +100,15 @@ describe("an optional package", () => {
   });
 });
 
+describe("an install that was killed", () => {
+  it("counts as missing although every manifest is there: npm had not finished", async () => {
+    expect(findPackage(toy, { home, env: {} })).toBeDefined();
+    rmSync(join(packageDirectory(home, toy), "node_modules", ".package-lock.json"));
+    expect(findPackage(toy, { home, env: {} })).toBeUndefined();
+    expect(await installPackage(toy, { home, env: registry.env })).toEqual({ status: "installed" });
+  });
+});
+
 describe("the commands", () => {
   const kind = TELEGRAM as { needs?: OptionalPackage } & ConnectorKindDefinition;
   const config = { connectors: { telegram: { token: "x", apiRoot: "http://127.0.0.1:1" } } };
@@ -147,6 +156,7 @@ describe("a package whose content is not the pinned one", () => {
       reason: expect.stringContaining("EINTEGRITY"),
     });
     await expect(loadPackage(toy, { home: other, env: {} })).rejects.toThrow("is not installed");
+    expect(existsSync(join(packageDirectory(other, toy), "node_modules"))).toBe(false);
     rmSync(other, { recursive: true, force: true });
   });
 });

@@ -1,10 +1,12 @@
 /** Asking for updates: another program with the same token, a server that wants a pause, and a connection that breaks. */
 import { afterEach, describe, expect, it } from "vitest";
+import { seededIds } from "../../../../test/kit/ids.ts";
 import { FakeTelegram, type Fault } from "../../../../test/telegram/fake-telegram.ts";
 import { virtualClock } from "../../../app/testing/clock.ts";
 import { type LogLine, recordingLog } from "../../../app/testing/log.ts";
 import { configSchema } from "../../../config/config-schema.ts";
 import type { Connector } from "../../../core/ports/connector.ts";
+import { openMemoryStore } from "../../store/sqlite/open-store.ts";
 import { telegramConnector } from "./telegram-connector.ts";
 
 const clock = virtualClock();
@@ -18,7 +20,7 @@ async function connected(...faults: readonly Fault[]): Promise<readonly string[]
     .telegram;
   if (!settings) throw new TypeError("no settings");
   const lines: LogLine[] = [];
-  const ports = { clock, log: recordingLog(lines) } as never;
+  const ports = { clock, log: recordingLog(lines), store: openMemoryStore(), ids: seededIds("bot") } as never;
   connector = telegramConnector({ name: "telegram", settings, token: fake.token, reveal: () => "", ports });
   const taken: string[] = [];
   await connector.start({

@@ -2,6 +2,7 @@
 import { InputFile } from "grammy";
 import type { FileReference } from "../../../core/file-reference.ts";
 import type { ConnectorFiles, SendResult } from "../../../core/ports/connector.ts";
+import { VOICE_TYPE } from "../chat/voice-type.ts";
 import type { BotApi, BotCall } from "./bot-api.ts";
 
 /** Photos and voice messages have stricter limits than documents. */
@@ -30,6 +31,6 @@ export async function sendFile(
     return { call: await api.call("sendDocument", { ...place, document: new InputFile(data, file.name) }, signal) };
   }
   if (mimeType === "video/mp4") return { call: await api.call("sendVideo", { ...place, video: input }, signal) };
-  if (mimeType === "audio/ogg") return { call: await api.call("sendVoice", { ...place, voice: input }, signal) };
+  if (VOICE_TYPE.test(mimeType)) return { call: await api.call("sendVoice", { ...place, voice: input }, signal) };
   return { call: await api.call("sendDocument", { ...place, document: input }, signal) };
 }

@@ -2,13 +2,14 @@
  * One bot of Telegram. It asks for updates itself: an update is confirmed to the server only after its commit, so a crash in between
  * brings it again, and the engine knows it by (bot, chat, message). A send whose outcome is unknown is never repeated.
  */
-import { targetKey } from "../../../core/delivery/delivery.ts";
+import { targetKey } from "../../../core/delivery/target-key.ts";
 import { ChannelUnavailableError, ConfigError } from "../../../core/errors.ts";
 import type { Connector, ConnectorHost } from "../../../core/ports/connector.ts";
 import { chatCommands } from "../../../engine/commands/chat-commands.ts";
 import type { AccountToOpen } from "../accounts/connector-kind.ts";
 import { downloadUrl } from "../chat/fetch-files.ts";
 import { groupWindow } from "../chat/group-window.ts";
+import { rateNotes } from "../chat/rate-notes.ts";
 import { type RateLimits, sendRates } from "../chat/send-rates.ts";
 import { type TakeIn, takeMessage, takeReaction } from "../chat/take-in.ts";
 import { type BotApi, DEFAULT_API_ROOT, openBotApi } from "./bot-api.ts";
@@ -44,7 +45,8 @@ export function telegramConnector(options: TelegramOptions): Connector {
   const { name, accountId, settings, token, webhook, ports } = options;
   const { clock, log } = ports;
   const api = openBotApi({ token, apiRoot: settings.apiRoot ?? DEFAULT_API_ROOT, timeoutSeconds: CALL_SECONDS });
-  const rates = sendRates(clock, RATES);
+  const notes = rateNotes(ports, `telegram.rates.${name}`);
+  const rates = sendRates(clock, { ...RATES, notes });
   const warn: Sender["warn"] = (message, fields) => log.warn(message, { account: name, ...fields });
   const sender: Sender = { api, rates, rich: settings.rich, warn };
   const stop = new AbortController();
@@ -133,6 +135,7 @@ export function telegramConnector(options: TelegramOptions): Connector {
       await registerCommands(api, host.commands ?? true, warn);
       if (webhook) await setWebhook(api, webhook, stop.signal);
       else await deleteWebhook(api, stop.signal);
+      rates.restore(await notes.read());
       void statuses.tidy();
       bot = signedIn;
       log.info("a bot of Telegram is connected", { account: name, bot: bot.username });

@@ -66,18 +66,18 @@ describe("message", () => {
     expect(fake.textsTo(42)).toEqual(["first", "then: The message is on its way."]);
     const id = String(fake.sent[0]?.id);
     fake.say(42, call("message", { action: "edit", messageId: id, text: "better" }));
-    await fake.until(() => fake.textsTo(42).includes("better"), 15_000);
+    await fake.until(() => fake.textsTo(42).includes("better"));
     fake.say(42, call("message", { action: "react", messageId: String(asked), emoji: "🎉" }));
-    await fake.until(() => fake.reactions.some(({ message_id }) => message_id === asked), 15_000);
+    await fake.until(() => fake.reactions.some(({ message_id }) => message_id === asked));
     fake.say(42, call("message", { action: "delete", messageId: id }));
-    await fake.until(() => !fake.textsTo(42).includes("better"), 15_000);
+    await fake.until(() => !fake.textsTo(42).includes("better"));
   });
 
   it("replies to the message that is answered, or to the one it names", async () => {
     const first = fake.say(42, call("message", { action: "reply", text: "to this one" }));
-    await fake.until(() => fake.textsTo(42).includes("to this one"), 15_000);
+    await fake.until(() => fake.textsTo(42).includes("to this one"));
     fake.say(42, call("message", { action: "reply", text: "to the first one", messageId: String(first) }));
-    await fake.until(() => fake.textsTo(42).includes("to the first one"), 15_000);
+    await fake.until(() => fake.textsTo(42).includes("to the first one"));
     for (const text of ["to this one", "to the first one"])
       expect(fake.sent.find((one) => one.text === text)?.args.reply_parameters).toMatchObject({ message_id: first });
   });
@@ -91,9 +91,9 @@ describe("message", () => {
 
   it("reaches the person's own other account, and no one else without a grant", async () => {
     fake.say(42, call("message", { action: "send", text: "to myself", to: "telegram:43" }));
-    await fake.until(() => fake.textsTo(43).length === 1, 15_000);
+    await fake.until(() => fake.textsTo(43).length === 1);
     fake.say(42, call("message", { action: "send", text: "hello bob", to: "telegram:77" }));
-    await fake.until(() => fake.textsTo(42).at(-1)?.includes("belongs to another person") === true, 15_000);
+    await fake.until(() => fake.textsTo(42).at(-1)?.includes("belongs to another person") === true);
     expect(fake.textsTo(77)).toEqual([]);
   });
 });
@@ -102,12 +102,12 @@ describe("send_file", () => {
   it("sends a file of the workspace that the model has written, with its text", async () => {
     const before = fake.textsTo(OWNER).length;
     fake.say(OWNER, call("write", { path: "report.csv", content: "a,b 1,2." }));
-    await fake.until(() => fake.textsTo(OWNER).length > before, 15_000);
+    await fake.until(() => fake.textsTo(OWNER).length > before);
     fake.say(OWNER, call("send_file", { path: "report.csv", text: "the figures" }));
-    await fake.until(() => fake.sent.some(({ method }) => method === "sendDocument"), 15_000);
+    await fake.until(() => fake.sent.some(({ method }) => method === "sendDocument"));
     expect(fake.sent.find(({ method }) => method === "sendDocument")?.chat).toBe(String(OWNER));
     expect(fake.textsTo(OWNER)).toContain("the figures");
-    await fake.until(() => fake.textsTo(OWNER).at(-1)?.includes("report.csv (8 bytes") ?? false, 15_000);
+    await fake.until(() => fake.textsTo(OWNER).at(-1)?.includes("report.csv (8 bytes") ?? false);
   });
 });
 
@@ -121,7 +121,7 @@ describe("set_reaction", () => {
 describe("ask_user", () => {
   it("asks with buttons, ends the run, and takes the first choice as a message that names the question", async () => {
     fake.say(77, call("ask_user", { question: "Tea or coffee?", choices: ["Tea", "Coffee"] }));
-    await fake.until(() => fake.textsTo(77).includes("Tea or coffee?"), 15_000);
+    await fake.until(() => fake.textsTo(77).includes("Tea or coffee?"));
     await fake.during(rookery.settled());
     const question = fake.sent.find(({ text }) => text === "Tea or coffee?");
     const [tea, coffee] = buttonsOf(question);
@@ -148,7 +148,7 @@ describe("the buttons of a question", () => {
   const WEEK_MS = 7 * 24 * 3600_000;
   const ask = async (question: string) => {
     fake.say(77, call("ask_user", { question, choices: ["Yes", "No"] }));
-    await fake.until(() => fake.textsTo(77).includes(question), 15_000);
+    await fake.until(() => fake.textsTo(77).includes(question));
     await fake.during(rookery.settled());
     const sent = fake.sent.find(({ text }) => text === question);
     return { id: sent?.id ?? 0, yes: buttonsOf(sent)[0]?.callback_data ?? "" };
@@ -196,7 +196,7 @@ describe("a call that waits for a yes", () => {
     await fake.until(() => fake.answered.length === before + 2);
     expect(answers()).toBe(answered);
     fake.press(OWNER, question?.id ?? 0, yes.callback_data);
-    await fake.until(() => answers() === answered + 1, 15_000);
+    await fake.until(() => answers() === answered + 1);
     expect(fake.answered.at(-1)?.text).toBe("current_time is approved.");
   });
 
@@ -207,7 +207,7 @@ describe("a call that waits for a yes", () => {
       fake.say(42, call("current_time", {}));
       const isQuestion = ({ chat, args }: { chat: string; args: Record<string, unknown> }): boolean =>
         chat === String(OWNER) && args.reply_markup !== undefined;
-      await fake.until(() => fake.sent.slice(before).some(isQuestion), 15_000);
+      await fake.until(() => fake.sent.slice(before).some(isQuestion));
       const id = fake.sent.findLast(isQuestion)?.id ?? 0;
       return { id, token: (label) => buttonsIn(id).find(({ text }) => text.startsWith(label))?.callback_data ?? "" };
     };
@@ -244,10 +244,10 @@ describe("a call that waits for a yes", () => {
     expect(await press(42, id, widest)).toContain("Only the owner");
     const answered = count();
     expect(await press(OWNER, id, widest)).toBe("current_time is approved, always for this tool.");
-    await fake.until(() => count() === answered + 1, 15_000);
+    await fake.until(() => count() === answered + 1);
     // The next call is not asked about.
     fake.say(42, call("current_time", {}));
-    await fake.until(() => count() === answered + 2, 15_000);
+    await fake.until(() => count() === answered + 2);
     const grants = (await rookery.people.get("ann")).grants;
     expect(JSON.stringify(grants)).toContain('"allow":"current_time"');
   });

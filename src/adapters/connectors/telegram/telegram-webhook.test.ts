@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { seededIds } from "../../../../test/kit/ids.ts";
 import { FakeTelegram, person, privateChat } from "../../../../test/telegram/fake-telegram.ts";
 import { type Serving, serve } from "../../../app/library/serve.ts";
 import { virtualClock } from "../../../app/testing/clock.ts";
@@ -10,6 +11,7 @@ import { recordingLog } from "../../../app/testing/log.ts";
 import { configSchema } from "../../../config/config-schema.ts";
 import { homePaths } from "../../../config/paths.ts";
 import type { ConnectorHost } from "../../../core/ports/connector.ts";
+import { openMemoryStore } from "../../store/sqlite/open-store.ts";
 import { telegramConnector } from "./telegram-connector.ts";
 
 const SECRET = "a-secret_of-the-webhook";
@@ -158,7 +160,7 @@ async function alone(host: Partial<ConnectorHost> = {}, url = "https://bot.examp
   const clock = virtualClock();
   const connector = telegramConnector({
     ...{ name: "telegram", settings, token: own.token, reveal: () => "", webhook: { url, secret: SECRET } },
-    ports: { clock, log: recordingLog([]) } as never,
+    ports: { clock, log: recordingLog([]), store: openMemoryStore(), ids: seededIds("bot") } as never,
   });
   const taken: string[] = [];
   const given: ConnectorHost = {

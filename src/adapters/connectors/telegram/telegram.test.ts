@@ -61,7 +61,7 @@ describe("a private chat", () => {
     fake.fail("sendMessage", {
       answer: { code: 429, description: "Too Many Requests", parameters: { retry_after: 1 } },
     });
-    await fake.until(() => fake.textsTo(12).join(" ").endsWith("word1499"), 15_000);
+    await fake.until(() => fake.textsTo(12).join(" ").endsWith("word1499"));
     expect(fake.textsTo(12).join(" ")).toBe(script({} as ModelCall));
     script = ({ request }) => `answer to ${lastText(request)}`;
   });

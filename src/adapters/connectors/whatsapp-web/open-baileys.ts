@@ -21,6 +21,7 @@ interface Socket {
   sendPresenceUpdate(type: string, jid: string): Promise<unknown>;
   requestPairingCode(phone: string): Promise<string>;
   fetchMessageHistory(count: number, key: object, timestamp: number): Promise<unknown>;
+  updateMediaMessage(message: object): Promise<object>;
   groupMetadata(jid: string): Promise<{ readonly subject?: string }>;
   end(error: Error | undefined): Promise<void> | void;
 }
@@ -97,6 +98,7 @@ function portOf(baileys: Baileys, socket: Socket): WebSocketPort {
     fetchMessageHistory: (count, key, timestamp) => socket.fetchMessageHistory(count, key, timestamp),
     groupSubject: async (jid) => (await socket.groupMetadata(jid)).subject,
     download: (message: WebMessage) => baileys.downloadMediaMessage(message, "stream", {}),
+    uploadedAgain: async (message) => (await socket.updateMediaMessage(message)) as WebMessage,
     end: async () => socket.end(undefined),
   };
 }

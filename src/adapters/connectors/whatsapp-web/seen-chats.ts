@@ -4,6 +4,7 @@
  */
 import type { Op } from "../../../core/store/change.ts";
 import { submit } from "../../../engine/commit/submit.ts";
+import { bounded } from "../chat/bounded.ts";
 import type { KnownIds } from "./read-web-message.ts";
 import type { AuthPorts } from "./stored-auth.ts";
 import type { WebKey } from "./web-port.ts";
@@ -25,22 +26,44 @@ export interface SeenChats extends KnownIds {
   latest(limit: number): readonly { readonly key: WebKey; readonly at: number }[];
 }
 
+type SeenChat = readonly [chat: string, key: WebKey, at: number];
+
+const chatsIn = (text: string | undefined): readonly SeenChat[] =>
+  text === undefined ? [] : (JSON.parse(text) as readonly SeenChat[]);
+
+/** The newest message of each chat, the chat that was heard last at the end. History is older than what came by itself. */
+function withChat(chats: readonly SeenChat[], one: SeenChat): readonly SeenChat[] {
+  const known = chats.find(([chat]) => chat === one[0]);
+  if (known && known[2] > one[2]) return chats;
+  return [...chats.filter((other) => other !== known), one].slice(-MAX_CHATS);
+}
+
 export function seenChats(ports: AuthPorts, account: string): SeenChats {
   const [sinceKey, chatsKey] = [`whatsapp-web.since.${account}`, `whatsapp-web.chats.${account}`];
   const lidKey = (lid: string): string => `whatsapp-web.lid.${account}.${lid}`;
   const phones = bounded<string>(MAX_LIDS);
-  let chats: readonly (readonly [chat: string, key: WebKey, at: number])[] = [];
+  let chats: readonly SeenChat[] = [];
+  /** Heard since they were stored last. */
+  let fresh: readonly SeenChat[] = [];
   let since: number | undefined;
   let isSaving = false;
   const put = async (key: string, value: string): Promise<void> => {
     const op: Op = { op: "fact.put", key, value };
     await submit(ports, "whatsapp-web.seen", [op]);
   };
+  /** Adds to what is stored, so that a person who was forgotten does not come back with what this process remembers. */
+  const save = async (): Promise<void> => {
+    isSaving = false;
+    const added = fresh;
+    fresh = [];
+    chats = added.reduce(withChat, chatsIn(await ports.store.fact(chatsKey)));
+    await put(chatsKey, JSON.stringify(chats));
+  };
   return {
     async load() {
       const [at, text] = [await ports.store.fact(sinceKey), await ports.store.fact(chatsKey)];
       since = at === undefined ? undefined : Number(at);
-      chats = text === undefined ? [] : (JSON.parse(text) as typeof chats);
+      chats = chatsIn(text);
       for (const [lid, phone] of JSON.parse((await ports.store.fact(lidKey("known"))) ?? "[]") as [string, string][])
         phones.set(lid, phone);
     },
@@ -56,42 +79,23 @@ export function seenChats(ports: AuthPorts, account: string): SeenChats {
     async learn(lid, userId) {
       if (lid === undefined || userId.includes("@") || phones.get(lid) === userId) return;
       phones.set(lid, userId);
-      await put(lidKey("known"), JSON.stringify(phones.entries()));
+      const stored = bounded<string>(MAX_LIDS);
+      const before = (await ports.store.fact(lidKey("known"))) ?? "[]";
+      for (const [one, phone] of [...(JSON.parse(before) as [string, string][]), [lid, userId] as const])
+        stored.set(one, phone);
+      await put(lidKey("known"), JSON.stringify(stored.entries()));
     },
     heard(chat, { remoteJid, participant, fromMe, id }, at) {
-      const key = { remoteJid, participant, fromMe, id };
-      const isNew = !chats.some(([one]) => one === chat);
-      chats = [...chats.filter(([one]) => one !== chat), [chat, key, at] as const].slice(-MAX_CHATS);
-      const save = (): void => {
-        isSaving = false;
-        put(chatsKey, JSON.stringify(chats)).catch(() => undefined);
-      };
+      const one: SeenChat = [chat, { remoteJid, participant, fromMe, id }, at];
+      const isNew = !chats.some(([known]) => known === chat);
+      chats = withChat(chats, one);
+      fresh = withChat(fresh, one);
       // Which chats there are matters more than their last message.
-      if (isNew) return save();
+      if (isNew) return void save().catch(() => undefined);
       if (isSaving) return;
       isSaving = true;
-      ports.clock.after(SAVE_AFTER_MS, save);
+      ports.clock.after(SAVE_AFTER_MS, () => void save().catch(() => undefined));
     },
     latest: (limit) => chats.slice(-limit).map(([, key, at]) => ({ key, at })),
-  };
-}
-
-export interface Bounded<T> {
-  get(key: string): T | undefined;
-  set(key: string, value: T): void;
-  entries(): readonly (readonly [string, T])[];
-}
-
-/** A map that forgets what was set first. */
-export function bounded<T>(limit: number): Bounded<T> {
-  const map = new Map<string, T>();
-  return {
-    get: (key) => map.get(key),
-    set(key, value) {
-      map.delete(key);
-      if (map.size >= limit) map.delete(map.keys().next().value ?? "");
-      map.set(key, value);
-    },
-    entries: () => [...map],
   };
 }

@@ -1,6 +1,7 @@
 /** Sends one delivery over WhatsApp Web. The id of the message is made from that of the delivery. An outcome that is unknown is never repeated here. */
 import { errorText } from "../../../core/errors.ts";
 import type { ConnectorFiles, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
+import { VOICE_TYPE } from "../chat/voice-type.ts";
 import { toWhatsappText } from "../whatsapp/whatsapp-text.ts";
 import { messageIdOf, OWN_ID } from "./read-web-message.ts";
 import type { WebKey, WebSocketPort } from "./web-port.ts";
@@ -54,10 +55,13 @@ async function contentOf(sender: WebSender, { payload }: OutgoingDelivery, jid: 
   if (!data) return { status: "refused", reason: `The file ${file.name} is no longer stored.`, tell: true };
   const bytes = Buffer.from(data);
   const { mimeType: mimetype, name: fileName } = file;
-  if (/^image\/(?:jpeg|png)$/u.test(mimetype)) return { image: bytes, mimetype };
-  if (mimetype === "video/mp4") return { video: bytes, mimetype };
-  if (mimetype === "audio/ogg") return { audio: bytes, mimetype: "audio/ogg; codecs=opus", ptt: true };
-  return { document: bytes, mimetype, fileName };
+  const caption = text.trim() === "" ? undefined : toWhatsappText(text);
+  if (/^image\/(?:jpeg|png)$/u.test(mimetype)) return { image: bytes, mimetype, caption };
+  if (mimetype === "video/mp4") return { video: bytes, mimetype, caption };
+  if (VOICE_TYPE.test(mimetype) && caption === undefined)
+    return { audio: bytes, mimetype: "audio/ogg; codecs=opus", ptt: true };
+  if (/^audio\/(?:mpeg|aac|mp4|x-m4a)$/u.test(mimetype) && caption === undefined) return { audio: bytes, mimetype };
+  return { document: bytes, mimetype, fileName, caption };
 }
 
 const keyOf = (remoteJid: string, id: string, participant: string | undefined): WebKey => ({

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Ids } from "../../../core/ids.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
-import type { Op } from "../../../core/store/change.ts";
+import type { CommitResult, Op } from "../../../core/store/change.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { submit } from "../../../engine/commit/submit.ts";
 
@@ -36,31 +36,49 @@ type Bucket = Record<string, unknown>;
 
 export const authPrefix = (account: string): string => `whatsapp-web.auth.${account}`;
 
+/** How often a `set` is tried whose facts someone else changes. */
+const MAX_TRIES = 5;
+const bucketIn = (text: string | undefined): Bucket => (text === undefined ? {} : (unpacked(text) as Bucket));
 const bucketOf = (id: string): number => (createHash("sha256").update(id).digest()[0] ?? 0) % BUCKETS;
 
 export function storedAuth(ports: AuthPorts, account: string): StoredAuth {
   const prefix = authPrefix(account);
   const keyOf = (type: string, bucket: number): string => `${prefix}.${type}.${bucket}`;
-  const buckets = new Map<string, Bucket>();
   let last: Promise<void> = Promise.resolve();
 
-  const read = async (key: string): Promise<Bucket> => {
-    const known = buckets.get(key);
-    if (known) return known;
-    const text = await ports.store.fact(key);
-    const found = text === undefined ? {} : (unpacked(text) as Bucket);
-    buckets.set(key, found);
-    return found;
-  };
-  const put = async (ops: readonly Op[]): Promise<void> => {
-    const result = await submit(ports, "whatsapp-web.auth", ops);
+  /** Read each time: a person who is forgotten must not come back with what a process remembers. The package caches what it reads. */
+  const read = async (key: string): Promise<Bucket> => bucketIn(await ports.store.fact(key));
+  const put = async (ops: readonly Op[]): Promise<CommitResult> => submit(ports, "whatsapp-web.auth", ops);
+  const stored = (result: CommitResult): void => {
     if (!result.ok) throw new TypeError(`the session could not be stored: ${result.detail}`);
   };
-  /** One change after the other. After a failed one nothing in memory is trusted. */
+  /** One change after the other. */
   const changing = (change: () => Promise<void>): Promise<void> => {
     const now = last.then(change);
-    last = now.catch(() => buckets.clear());
+    last = now.catch(() => undefined);
     return now;
+  };
+  const setOnce = async (data: Parameters<StoredAuth["set"]>[0]): Promise<CommitResult | undefined> => {
+    const changed = new Map<string, { readonly before: string | undefined; readonly bucket: Bucket }>();
+    for (const [type, values] of Object.entries(data)) {
+      if (!TYPES.includes(type as never)) throw new TypeError(`there is no type of keys "${type}"`);
+      for (const [id, value] of Object.entries(values ?? {})) {
+        const key = keyOf(type, bucketOf(id));
+        const known = changed.get(key);
+        const before = known ? known.before : await ports.store.fact(key);
+        const bucket = known?.bucket ?? bucketIn(before);
+        if (value === null || value === undefined) delete bucket[id];
+        else bucket[id] = value;
+        changed.set(key, { before, bucket });
+      }
+    }
+    if (changed.size === 0) return undefined;
+    return put(
+      [...changed].map(([key, { before, bucket }]): Op => {
+        const value = Object.keys(bucket).length === 0 ? null : packed(bucket);
+        return { op: "fact.put", key, value, expect: before ?? null };
+      }),
+    );
   };
 
   return {
@@ -68,43 +86,32 @@ export function storedAuth(ports: AuthPorts, account: string): StoredAuth {
       const text = await ports.store.fact(`${prefix}.creds`);
       return text === undefined ? undefined : unpacked(text);
     },
-    saveCreds: (creds) => changing(() => put([{ op: "fact.put", key: `${prefix}.creds`, value: packed(creds) }])),
+    saveCreds: (creds) =>
+      changing(async () => stored(await put([{ op: "fact.put", key: `${prefix}.creds`, value: packed(creds) }]))),
     async get(type, ids) {
       await last;
+      const buckets = new Map<number, Bucket>();
       const found: Record<string, unknown> = {};
       for (const id of ids) {
-        const value = (await read(keyOf(type, bucketOf(id))))[id];
-        if (value !== undefined) found[id] = value;
+        const n = bucketOf(id);
+        const bucket = buckets.get(n) ?? (await read(keyOf(type, n)));
+        buckets.set(n, bucket);
+        if (bucket[id] !== undefined) found[id] = bucket[id];
       }
       return found;
     },
     set: (data) =>
       changing(async () => {
-        const changed = new Map<string, Bucket>();
-        for (const [type, values] of Object.entries(data)) {
-          if (!TYPES.includes(type as never)) throw new TypeError(`there is no type of keys "${type}"`);
-          for (const [id, value] of Object.entries(values ?? {})) {
-            const key = keyOf(type, bucketOf(id));
-            const bucket = changed.get(key) ?? { ...(await read(key)) };
-            if (value === null || value === undefined) delete bucket[id];
-            else bucket[id] = value;
-            changed.set(key, bucket);
-          }
+        for (let tries = 1; ; tries++) {
+          const result = await setOnce(data);
+          // Someone else has changed a fact in between: it is read again.
+          if (!result || result.ok || tries >= MAX_TRIES) return result && stored(result);
         }
-        if (changed.size === 0) return;
-        await put(
-          [...changed].map(([key, bucket]): Op => {
-            const value = Object.keys(bucket).length === 0 ? null : packed(bucket);
-            return { op: "fact.put", key, value };
-          }),
-        );
-        for (const [key, bucket] of changed) buckets.set(key, bucket);
       }),
     clear: () =>
       changing(async () => {
         const keys = TYPES.flatMap((type) => Array.from({ length: BUCKETS }, (_, n) => keyOf(type, n)));
-        await put([`${prefix}.creds`, ...keys].map((key) => ({ op: "fact.put", key, value: null })));
-        buckets.clear();
+        stored(await put([`${prefix}.creds`, ...keys].map((key) => ({ op: "fact.put", key, value: null }))));
       }),
   };
 }

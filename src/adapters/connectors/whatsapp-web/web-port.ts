@@ -47,6 +47,8 @@ export interface WebSocketPort {
   fetchMessageHistory(count: number, key: WebKey, timestamp: number): Promise<unknown>;
   groupSubject(jid: string): Promise<string | undefined>;
   download(message: WebMessage): Promise<AsyncIterable<Uint8Array>>;
+  /** The phone uploads the file of a message again, whose address has expired. The result has the new address. It may never answer. */
+  uploadedAgain(message: WebMessage): Promise<WebMessage>;
   end(): Promise<void>;
 }
 

@@ -5,19 +5,21 @@
  */
 
 import { errorText } from "../../../core/errors.ts";
-import type { DeliveryId } from "../../../core/ids.ts";
 import { sleep } from "../../../core/ports/clock.ts";
-import type { Connector, ConnectorHost, LiveView } from "../../../core/ports/connector.ts";
+import type { Connector, ConnectorHost, LiveView, OutgoingDelivery } from "../../../core/ports/connector.ts";
 import type { AccountToOpen } from "../accounts/connector-kind.ts";
+import { bounded } from "../chat/bounded.ts";
 import { chatOrder, handledOrSkipped } from "../chat/event-work.ts";
-import { boundedBytes } from "../chat/fetch-files.ts";
 import { groupWindow } from "../chat/group-window.ts";
 import { type TakeIn, takeMessage, takeNote, takeReaction } from "../chat/take-in.ts";
+import { askHistory } from "./ask-history.ts";
 import { afterClose } from "./close-rules.ts";
+import { fetchMedia } from "./fetch-media.ts";
 import { messageIdOf, readWebMessage, type Self, userOf } from "./read-web-message.ts";
-import { bounded, seenChats } from "./seen-chats.ts";
+import { seenChats } from "./seen-chats.ts";
 import { jidOf, sendOverWeb } from "./send-web.ts";
 import { storedAuth } from "./stored-auth.ts";
+import { webTypingView } from "./typing-view.ts";
 import type { OpenWeb, WebKey, WebMessage, WebSocketPort } from "./web-port.ts";
 import { WHATSAPP_WEB, WHATSAPP_WEB_CHANNEL } from "./whatsapp-web-kind.ts";
 
@@ -27,12 +29,10 @@ export interface WhatsappWebOptions extends Omit<AccountToOpen, "load"> {
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
-const TYPING_EVERY_MS = 8_000;
 /** A message that is not stored is tried again after this long, until it is. */
 const STORE_PAUSE_MS = 1_000;
+const STOP_MS = 5_000;
 const MAX_AGE_MS = 14 * 24 * 3600_000;
-const HISTORY_CHATS = 20;
-const HISTORY_MESSAGES = 50;
 /** The server has it. */
 const SERVER_ACK = 2;
 
@@ -41,12 +41,14 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
   const { clock, log } = ports;
   const auth = storedAuth(ports, name);
   const seen = seenChats(ports, name);
+  const history = askHistory(seen);
   const stop = new AbortController();
   const inOrder = chatOrder();
   const window = groupWindow(settings.groups.history);
   const subjects = bounded<string>(500);
   const writers = bounded<string>(5_000);
-  const deliveries = bounded<DeliveryId>(5_000);
+  const deliveries = bounded<Pick<OutgoingDelivery, "id" | "attempt">>(5_000);
+  const taken = bounded<true>(10_000);
   const tries = new Map<string, number>();
   const views = new Set<LiveView>();
   const working = new Set<Promise<unknown>>();
@@ -82,7 +84,7 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
     const mine = await openWeb({ auth, warn: (text) => warn("WhatsApp Web", { problem: text }) });
     socket = mine;
     mine.on("connection.update", (update) => follow(changed(mine, update)));
-    mine.on("messages.upsert", (brought) => take(brought?.messages));
+    mine.on("messages.upsert", (brought) => take(brought?.messages, mine));
     mine.on("messaging-history.set", (brought) => take(brought?.messages));
     mine.on("messages.update", (updates) => {
       for (const one of listOf(updates)) follow(acknowledged(one?.key, one?.status));
@@ -106,8 +108,7 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
       [isOpen, failures, login, problem, hasAskedForCode] = [true, 0, undefined, undefined, false];
       log.info("a phone is linked over WhatsApp Web", { account: name });
       await seen.linked();
-      for (const { key, at } of seen.latest(HISTORY_CHATS))
-        await mine.fetchMessageHistory(HISTORY_MESSAGES, key, at).catch(() => undefined);
+      await history.connected(mine);
     }
     if (connection !== "close") return;
     [isOpen, login] = [false, undefined];
@@ -127,23 +128,29 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
     } else if (!hasAskedForCode) {
       hasAskedForCode = true;
       login = { pairingCode: await mine.requestPairingCode(settings.pairPhone) };
-      failed(`waits for you to enter the code ${login.pairingCode} on the phone, under Linked devices`);
+      // Not the code itself: more people see what is wrong than may see a login.
+      failed("waits for you to enter a code on the phone, under Linked devices: run `rookery connectors`");
     }
   };
 
-  const take = (messages: readonly WebMessage[] | undefined): void => {
-    for (const message of listOf(messages)) follow(inOrder(String(message?.key?.remoteJid), () => stored(message)));
+  /** `from`: the connection that they came over by themselves; absent for history. */
+  const take = (messages: readonly WebMessage[] | undefined, from?: WebSocketPort): void => {
+    for (const message of listOf(messages))
+      follow(inOrder(String(message?.key?.remoteJid), () => stored(message, from)));
   };
   /** Until it is stored: no one brings it again. */
-  const stored = async (message: WebMessage): Promise<void> => {
+  const stored = async (message: WebMessage, from: WebSocketPort | undefined): Promise<void> => {
     const id = String(message?.key?.id);
     const work = { log, account: name, onProblem: failed };
+    const known = `${message?.key?.remoteJid} ${id}`;
+    // History is mostly what we have. What is not remembered here is recognised by the store.
+    if (!from && taken.get(known)) return;
     while (!stop.signal.aborted) {
-      if (await handledOrSkipped(work, id, () => handle(message), tries)) return;
+      if (await handledOrSkipped(work, id, () => handle(message, from), tries)) return taken.set(known, true);
       await sleep(clock, STORE_PAUSE_MS, stop.signal);
     }
   };
-  const handle = async (message: WebMessage): Promise<void> => {
+  const handle = async (message: WebMessage, from: WebSocketPort | undefined): Promise<void> => {
     if (!host) throw Object.assign(new TypeError("The engine has not started."), { retryable: true });
     const read = readWebMessage(message, self(), seen);
     if (read.kind === "ignored") {
@@ -169,6 +176,7 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
     const chatTitle = read.isGroup ? await subjectOf(read.chatId) : undefined;
     const accepted = await takeMessage(takeIn, { ...read, chatTitle });
     seen.heard(read.chatId, message.key, read.sentAt);
+    if (from) follow(history.heard(from, read.chatId, message.key, read.sentAt));
     if (accepted?.status === "refused" && accepted.say !== undefined)
       follow(
         socket?.sendMessage(
@@ -193,19 +201,21 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
     self: { userId: self().phone, names: [self().phone].filter((one) => one !== "") },
     fetching: {
       ...{ files: to.files, maxBytes: settings.maxFileMb * 1_000_000 },
-      download: async (_, limit) => {
-        if (!socket) throw new TypeError("not connected");
-        return boundedBytes(await socket.download(message), limit);
-      },
+      download: (_, limit) => fetchMedia(socket, message, limit, { clock, signal: stop.signal }),
     },
   });
   const acknowledged = async (key: WebKey | undefined, status: number | undefined): Promise<void> => {
-    const deliveryId = deliveries.get(String(key?.id));
-    if (deliveryId === undefined || status === undefined) return;
+    const delivery = deliveries.get(String(key?.id));
+    if (delivery === undefined || status === undefined) return;
     const isThere = status >= SERVER_ACK;
     if (!isThere && status !== 0) return;
     await host?.receipt?.({
-      ...{ deliveryId, status: isThere ? "arrived" : "failed", receipt: String(key?.id) },
+      ...{
+        deliveryId: delivery.id,
+        attempt: delivery.attempt,
+        status: isThere ? "arrived" : "failed",
+        receipt: String(key?.id),
+      },
       reason: isThere ? undefined : "WhatsApp did not take it.",
     });
   };
@@ -224,7 +234,10 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
       isOpen = false;
       for (const view of views) view.close();
       await socket?.end().catch(() => undefined);
-      await Promise.allSettled([...working]);
+      // A call of the package may never end.
+      const done = new AbortController();
+      await Promise.race([Promise.allSettled([...working]), sleep(clock, STOP_MS, done.signal)]);
+      done.abort();
     },
     health: () => ({ ok: isOpen, detail: problem ?? `+${self().phone}`, lastError, lagMs, login }),
     admit: () => (isOpen ? 0 : STORE_PAUSE_MS),
@@ -234,7 +247,7 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
           socket: () => (isOpen ? socket : undefined),
           files: () => host?.files,
           participantOf: (id) => writers.get(id),
-          sent: (id) => deliveries.set(id, delivery.id),
+          sent: (id, { id: deliveryId, attempt }) => deliveries.set(id, { id: deliveryId, attempt }),
         },
         delivery,
         signal,
@@ -244,20 +257,9 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
       const jid = jidOf(target.to);
       const show = (type: "composing" | "paused"): void =>
         follow(socket?.sendPresenceUpdate(type, jid) ?? Promise.resolve());
-      let cancel = (): void => {};
-      const tick = (): void => {
-        show("composing");
-        cancel = clock.after(TYPING_EVERY_MS, tick);
-      };
-      tick();
-      const view: LiveView = {
-        text() {},
-        status() {},
-        close() {
-          cancel();
-          if (views.delete(view) && isOpen) show("paused");
-        },
-      };
+      const view = webTypingView(clock, show, (closed) => {
+        if (views.delete(closed) && isOpen) show("paused");
+      });
       views.add(view);
       return view;
     },

@@ -1,6 +1,7 @@
 /** The bodies of messages to the Graph API. Pure. */
 import { cutText } from "../../../core/cut-text.ts";
 import type { Button } from "../../../core/delivery/delivery.ts";
+import { VOICE_TYPE } from "../chat/voice-type.ts";
 
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -74,22 +75,41 @@ export const reactionBody = (messageId: string, emoji: string): Body => ({
 });
 
 const MB = 1_000_000;
-const DOCUMENT = { type: "document", limit: 100 * MB } as const;
+const MAX_CAPTION = 1_024;
 
-/** How the server shows a file of this type, and how large it may be. */
-export function mediaKindOf(mimeType: string, size: number): { readonly type: string; readonly limit: number } {
-  const kind = /^image\/(?:jpeg|png)$/u.test(mimeType)
-    ? ({ type: "image", limit: 5 * MB } as const)
-    : /^video\/(?:mp4|3gpp)$/u.test(mimeType)
-      ? ({ type: "video", limit: 16 * MB } as const)
-      : /^audio\/(?:ogg|mpeg|aac|amr|mp4)$/u.test(mimeType)
-        ? ({ type: "audio", limit: 16 * MB } as const)
-        : DOCUMENT;
-  // What is too large to be shown is still a document.
+/** How the server shows a file. `voice`: as a recording of someone who speaks. */
+export interface MediaKind {
+  readonly type: "image" | "video" | "audio" | "document";
+  readonly voice?: true;
+  readonly limit: number;
+}
+
+const DOCUMENT: MediaKind = { type: "document", limit: 100 * MB };
+const KINDS: readonly (readonly [RegExp, MediaKind])[] = [
+  [/^image\/(?:jpeg|png)$/u, { type: "image", limit: 5 * MB }],
+  [/^video\/(?:mp4|3gpp)$/u, { type: "video", limit: 16 * MB }],
+  [VOICE_TYPE, { type: "audio", voice: true, limit: 16 * MB }],
+  [/^audio\/(?:ogg|mpeg|aac|amr|mp4|x-m4a)$/u, { type: "audio", limit: 16 * MB }],
+];
+
+/** By the media type, and how large it may be. What is too large to be shown is still a document. */
+export function mediaKindOf(mimeType: string, size: number): MediaKind {
+  const [, kind = DOCUMENT] = KINDS.find(([types]) => types.test(mimeType)) ?? [];
   return size <= kind.limit ? kind : DOCUMENT;
 }
 
-export const mediaBody = (type: string, id: string, name: string): Body => ({
-  type,
-  [type]: type === "document" ? { id, filename: name } : { id },
-});
+/** As the server calls the type. It takes plain text and no other kind of text; the name of the file says what it is. */
+export function uploadTypeOf(mimeType: string): string {
+  const [base = ""] = mimeType.split(";");
+  if (base === "audio/x-m4a") return "audio/mp4";
+  return /^text\/|^application\/(?:json|xml)$|^image\/svg\+xml$/u.test(base) ? "text/plain" : base.trim();
+}
+
+/** Undefined: the text does not fit there. A recording has no caption, so with one it is a document. */
+export function mediaBody({ type, voice }: MediaKind, id: string, name: string, text = ""): Body | undefined {
+  if (text.length > MAX_CAPTION) return undefined;
+  const caption = text === "" ? undefined : text;
+  if (type === "audio" && caption === undefined) return { type, audio: { id, voice } };
+  const shown = type === "audio" ? "document" : type;
+  return { type: shown, [shown]: { id, caption, filename: shown === "document" ? name : undefined } };
+}

@@ -3,8 +3,10 @@
  * has the wrong form is `ignored` with a reason, never an error: one event must not stop the others (L14).
  */
 import { createHash } from "node:crypto";
+import type { DeliveryId } from "../../../core/ids.ts";
 import { type ChatMessage, type ChatReaction, oneLine, type Quoted } from "../chat/chat-message.ts";
 import { contentOf } from "./describe-content.ts";
+import { statusOf } from "./status-of.ts";
 
 export interface ReadPress {
   readonly kind: "press";
@@ -31,7 +33,8 @@ export interface ReadRevoke {
 /** What became of a message of ours. */
 export interface ReadStatus {
   readonly kind: "status";
-  readonly deliveryId: string;
+  readonly deliveryId: DeliveryId;
+  readonly attempt?: number;
   readonly chatId: string;
   readonly status: "arrived" | "failed";
   readonly receipt: string;
@@ -188,7 +191,7 @@ const ARRIVED: ReadonlySet<unknown> = new Set(["sent", "delivered", "read", "pla
 function readStatus(status: Fields): ReadEvent {
   const { id, status: now, biz_opaque_callback_data: ours, recipient_id: to, errors } = status;
   if (typeof ours !== "string" || ours === "") return { kind: "ignored", reason: "not of a delivery" };
-  const common = { kind: "status", deliveryId: ours.slice(0, MAX_ID), receipt: idIn(id, "its id") } as const;
+  const common = { kind: "status", ...statusOf(ours.slice(0, MAX_ID)), receipt: idIn(id, "its id") } as const;
   const chatId = typeof to === "string" ? to.slice(0, MAX_ID) : "";
   if (ARRIVED.has(now)) return { ...common, chatId, status: "arrived" };
   if (now !== "failed") return { kind: "ignored", reason: `a status that is not known: ${oneLine(now, 40)}` };

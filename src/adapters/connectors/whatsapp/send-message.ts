@@ -14,19 +14,21 @@ import {
   choicesBody,
   isGroupChat,
   mediaBody,
-  mediaKindOf,
   reactionBody,
   recipientOf,
   type Template,
   templateBody,
   textBody,
 } from "./message-body.ts";
+import { callbackOf } from "./status-of.ts";
+import type { FileUploads } from "./upload-files.ts";
 import { toWhatsappText } from "./whatsapp-text.ts";
 
 export interface Sender {
   readonly api: GraphApi;
   readonly rates: SendRates;
   readonly windows: ClosedWindows;
+  readonly uploads: FileUploads;
   readonly template?: Template;
   /** Absent until the connector has started. */
   files?: ConnectorFiles;
@@ -54,14 +56,14 @@ export async function sendDelivery(
   delivery: OutgoingDelivery,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const { payload, target, id } = delivery;
+  const { payload, target } = delivery;
   const chat = target.to ?? "";
-  const made = await bodyOf(sender, delivery, signal);
+  const made = await bodyOf(sender, delivery);
   if ("status" in made) return made;
   const call = (body: Body) =>
     sender.rates.paced(chat, signal, () =>
       sender.api.message(
-        { ...recipientOf(chat), biz_opaque_callback_data: id, ...contextOf(delivery), ...body },
+        { ...recipientOf(chat), biz_opaque_callback_data: callbackOf(delivery), ...contextOf(delivery), ...body },
         signal,
       ),
     );
@@ -69,6 +71,7 @@ export async function sendDelivery(
   const byTemplate = template && isTemplatable(delivery) ? templateBody(template, payload.text ?? "") : undefined;
   if (byTemplate && windows.isClosed(api.phoneNumberId, chat)) return resultOf(sender, chat, await call(byTemplate));
   const first = await call(made.body);
+  if (first.status === "refused") for (const file of payload.files ?? []) sender.uploads.forget(file);
   if (first.status !== "refused" || first.code !== WINDOW_CLOSED) return resultOf(sender, chat, first);
   windows.close(api.phoneNumberId, chat);
   if (!byTemplate) return { status: "refused", reason: CLOSED_TEXT, tell: true };
@@ -85,16 +88,12 @@ function contextOf({ target, payload }: OutgoingDelivery): Body {
   return answers ? { context: { message_id: payload.replyToId } } : {};
 }
 
-async function bodyOf(
-  sender: Sender,
-  { payload }: OutgoingDelivery,
-  signal: AbortSignal,
-): Promise<SendResult | { readonly body: Body }> {
+async function bodyOf(sender: Sender, { payload }: OutgoingDelivery): Promise<SendResult | { readonly body: Body }> {
   const { text = "", action, buttons, files } = payload;
   if (action?.do === "react") return { body: reactionBody(action.messageId, action.emoji ?? "👍") };
   if (action) return refused(`A message of WhatsApp cannot be changed or deleted by a business.`);
   const [file] = files ?? [];
-  if (file) return uploaded(sender, file, signal);
+  if (file) return mediaOf(sender, file, toWhatsappText(text));
   if (text.trim() === "") return { status: "refused", reason: "a message without text" };
   const marked = toWhatsappText(text);
   return { body: buttons?.length ? choicesBody(marked, buttons) : textBody(marked, text) };
@@ -102,21 +101,28 @@ async function bodyOf(
 
 const refused = (reason: string): SendResult => ({ status: "refused", reason, tell: true });
 
-/** Nobody sees an upload, so it may be repeated. */
-async function uploaded(
-  { api, files, onProblem }: Sender,
+/** A refusal names the type: the agent may be able to make a file of another one. */
+async function mediaOf(
+  { uploads, files, onProblem }: Sender,
   file: FileReference,
-  signal: AbortSignal,
+  text: string,
 ): Promise<SendResult | { readonly body: Body }> {
-  const data = await files?.read(file);
-  if (!data) return refused(`The file ${file.name} is no longer stored.`);
-  const { type, limit } = mediaKindOf(file.mimeType, data.length);
-  if (data.length > limit)
-    return refused(`The file ${file.name} is larger than ${limit} bytes, which WhatsApp does not take.`);
-  const call = await api.upload({ data, name: file.name, mimeType: file.mimeType }, signal);
-  if (call.status === "ok") return { body: mediaBody(type, call.result, file.name) };
-  if (call.status !== "refused") return { status: "retry", reason: call.reason };
-  return refusalOf(call, onProblem) ?? refused(`WhatsApp does not take the file ${file.name}: ${call.reason}`);
+  const upload = await uploads.upload(files, file);
+  switch (upload.status) {
+    case "ok": {
+      const body = mediaBody(upload.kind, upload.mediaId, file.name, text);
+      return body ? { body } : refused(`The text is too long to be sent with the file ${file.name}.`);
+    }
+    case "later":
+      return { status: "retry", reason: upload.reason };
+    case "impossible":
+      return refused(upload.reason);
+    case "refused":
+      return (
+        refusalOf(upload, onProblem) ??
+        refused(`WhatsApp does not take the file ${file.name} (${file.mimeType}): ${upload.reason}`)
+      );
+  }
 }
 
 function resultOf(sender: Sender, chat: string, call: ChannelCall<string | undefined>): SendResult {

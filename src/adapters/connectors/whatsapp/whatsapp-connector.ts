@@ -2,9 +2,8 @@
  * One number of the WhatsApp Cloud API. The platform brings messages, and is answered after their commit, so a crash in between brings
  * them again; the engine knows them by (number, chat, message). A send whose outcome is unknown is never repeated.
  */
-import { targetKey } from "../../../core/delivery/delivery.ts";
+import { targetKey } from "../../../core/delivery/target-key.ts";
 import { ChannelUnavailableError, ConfigError } from "../../../core/errors.ts";
-import type { DeliveryId } from "../../../core/ids.ts";
 import type { Connector, ConnectorHost, LiveView } from "../../../core/ports/connector.ts";
 import type { AccountToOpen } from "../accounts/connector-kind.ts";
 import { type RateLimits, sendRates } from "../chat/send-rates.ts";
@@ -17,6 +16,7 @@ import { receiveEvents } from "./receive-events.ts";
 import { CLOSED_TEXT, type Sender, sendDelivery, WINDOW_CLOSED } from "./send-message.ts";
 import { takePress } from "./take-press.ts";
 import { markRead, typingView } from "./typing-view.ts";
+import { fileUploads } from "./upload-files.ts";
 import { WHATSAPP, WHATSAPP_CHANNEL } from "./whatsapp-kind.ts";
 
 export interface WhatsappOptions extends Omit<AccountToOpen, "load"> {
@@ -45,7 +45,8 @@ export function whatsappConnector(options: WhatsappOptions): Connector {
     problem = text;
     lastError = { at: clock.now(), text };
   };
-  const sender: Sender = { api: own.api, rates, windows, template: own.settings.template, onProblem: failed };
+  const uploads = fileUploads(own.api, clock, stop.signal);
+  const sender: Sender = { api: own.api, rates, windows, uploads, template: own.settings.template, onProblem: failed };
   const warn = (message: string, fields: Readonly<Record<string, string | undefined>>): void =>
     log.warn(message, { account: name, ...fields });
 
@@ -92,7 +93,7 @@ export function whatsappConnector(options: WhatsappOptions): Connector {
     if (isClosed) windows.close(number.api.phoneNumberId, read.chatId);
     const again = isClosed && number.settings.template !== undefined;
     await host.receipt?.({
-      deliveryId: read.deliveryId as DeliveryId,
+      ...{ deliveryId: read.deliveryId, attempt: read.attempt },
       status: again ? "again" : read.status,
       reason: isClosed ? CLOSED_TEXT : read.reason,
       receipt: read.receipt,

@@ -1,92 +1,35 @@
 /** People chat with the engine over the WhatsApp Cloud API: the whole engine with its gateway, and a server that speaks the Graph API. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FakeWhatsapp } from "../../../../test/whatsapp/fake-whatsapp.ts";
-import { createRookery, type Rookery } from "../../../app/library/create-rookery.ts";
-import { virtualClock } from "../../../app/testing/clock.ts";
-import { type LogLine, recordingLog } from "../../../app/testing/log.ts";
-import { lastText, type ModelCall, type Reply } from "../../../app/testing/model.ts";
-import { scripted } from "../../../app/testing/scripted.ts";
+import { ANN, BOB, call, OWNER, SECOND, WhatsappWorld } from "./whatsapp.test-kit.ts";
 
-const [OWNER, ANN, BOB] = ["4915001", "4915002", "4915003"] as const;
-const SECOND = "2066600";
-const clock = virtualClock();
-const lines: LogLine[] = [];
-const prompts: string[] = [];
-let lastRequest: unknown;
-let fake: FakeWhatsapp;
-let rookery: Rookery;
-
-/** "call NAME JSON" makes the model call a tool; the result of a tool ends the turn. */
-function script({ request }: ModelCall): Reply {
-  lastRequest = request.messages;
-  if (request.messages.at(-1)?.role === "tool") return `then: ${lastText(request, "tool")}`;
-  const prompt = lastText(request);
-  prompts.push(prompt);
-  const [, name, json] = /call (\w+) (\{.*\})/su.exec(prompt) ?? [];
-  return name === undefined ? `answer to ${prompt}` : { call: [{ name, with: JSON.parse(json ?? "{}") }] };
-}
-
-const call = (name: string, input: object): string => `call ${name} ${JSON.stringify(input)}`;
-const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
-  rookery.fetch(new Request(`http://127.0.0.1${path}`, init));
-const bring = async (request: { body: string; headers: Record<string, string> }, account = "whatsapp") =>
-  (await ask(`/channels/${account}`, { method: "POST", ...request })).status;
+let world: WhatsappWorld;
+let fake: WhatsappWorld["fake"];
+let prompts: WhatsappWorld["prompts"];
 
 beforeAll(async () => {
-  fake = await new FakeWhatsapp({ clock, statuses: true, bring: (request) => bring(request) }).start();
-  const { token, appSecret, verifyToken, number, url: apiRoot } = fake;
-  const common = { token, appSecret, apiRoot, webhook: { secret: verifyToken } };
-  rookery = await createRookery({
-    home: "memory",
-    clock,
-    log: recordingLog(lines),
-    model: scripted(...Array.from({ length: 200 }, () => script)),
-    config: {
-      connectors: {
-        whatsapp: { ...common, phoneNumberId: number, maxFileMb: 1 },
-        shop: {
-          ...{ ...common, kind: "whatsapp", phoneNumberId: SECOND },
-          template: { name: "news", language: "en_US" },
-        },
-        other: { ...common, kind: "whatsapp", phoneNumberId: "3077700", appSecret: "of another app" },
-      },
-      owner: { accounts: [`whatsapp:${OWNER}`] },
-      people: {
-        records: {
-          ann: { accounts: [`whatsapp:${ANN}`], grants: [{ ask: "current_time" }] },
-          bob: { accounts: [`whatsapp:${BOB}`] },
-        },
-      },
-    },
-  });
+  world = await WhatsappWorld.open();
+  ({ fake, prompts } = world);
 });
+afterAll(() => world.close());
 
-afterAll(async () => {
-  await fake.during(rookery.close());
-  await fake.close();
-});
-
-const settle = async (): Promise<void> => {
-  await fake.until(() => fake.pending === 0);
-  await fake.during(rookery.settled());
-};
-const outbox = async (state: "unconfirmed" | "failed" | "sent") => (await rookery.outbox.list({ state })).items;
+const settle = (): Promise<void> => world.settle();
+const outbox = (state: Parameters<WhatsappWorld["outbox"]>[0]) => world.outbox(state);
 
 describe("the address of an account", () => {
   const query = (token: string) => `?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=1158201444`;
 
   it("is confirmed to the platform with its challenge, and to no one else", async () => {
-    const good = await ask(`/channels/whatsapp${query(fake.verifyToken)}`);
+    const good = await world.ask(`/channels/whatsapp${query(fake.verifyToken)}`);
     expect([good.status, await good.text()]).toEqual([200, "1158201444"]);
-    expect((await ask(`/channels/whatsapp${query("guessed")}`)).status).toBe(401);
+    expect((await world.ask(`/channels/whatsapp${query("guessed")}`)).status).toBe(401);
   });
 
   it("takes only what is signed with the app's secret over the bytes as they came", async () => {
     const body = JSON.stringify({ object: "whatsapp_business_account", entry: [] });
-    expect(await bring({ body, headers: fake.signed(body) })).toBe(200);
-    expect(await bring({ body: `${body} `, headers: fake.signed(body) })).toBe(401);
-    expect(await bring({ body, headers: {} })).toBe(401);
-    expect(await bring({ body, headers: fake.signed(body) }, "other")).toBe(401);
+    expect(await world.bring({ body, headers: fake.signed(body) })).toBe(200);
+    expect(await world.bring({ body: `${body} `, headers: fake.signed(body) })).toBe(401);
+    expect(await world.bring({ body, headers: {} })).toBe(401);
+    expect(await world.bring({ body, headers: fake.signed(body) }, "other")).toBe(401);
   });
 });
 
@@ -114,8 +57,8 @@ describe("a chat", () => {
     fake.pushMessage({ ...about, id: fake.takeId(), type: "revoke", revoke: { original_message_id: id } });
     fake.say(OWNER, "well?");
     await settle();
-    expect(JSON.stringify(lastRequest)).toContain(`reacted with 👍 to message ${id}.`);
-    expect(JSON.stringify(lastRequest)).toContain(`deleted message ${id}.`);
+    expect(JSON.stringify(world.lastRequest)).toContain(`reacted with 👍 to message ${id}.`);
+    expect(JSON.stringify(world.lastRequest)).toContain(`deleted message ${id}.`);
   });
 
   it("tells a stranger one line with a code, and costs no model call", async () => {
@@ -137,34 +80,6 @@ describe("a chat", () => {
     fake.pushMessage({ from: OWNER, id: fake.takeId(), timestamp: String(fake.now()), type, [type]: part });
     await settle();
     expect(prompts.at(-1)).toContain(expected);
-  });
-});
-
-describe("files", () => {
-  const fileMessage = (id: string, more: object = {}) => ({
-    ...{ from: OWNER, id: fake.takeId(), timestamp: String(fake.now()), type: "document" },
-    document: { id, filename: "notes.txt", mime_type: "text/plain", caption: "read this", ...more },
-  });
-
-  it("come in, also if their address has expired", async () => {
-    fake.media.set("m1", { data: Buffer.from("the code is 4711"), mime: "text/plain" });
-    fake.expired = 1;
-    const before = fake.calls.length;
-    fake.pushMessage(fileMessage("m1"));
-    await settle();
-    expect(prompts.at(-1)).toContain("notes.txt");
-    expect((await rookery.files.list()).items.map(({ name }) => name)).toContain("notes.txt");
-    expect(fake.calls.slice(before).filter(({ method }) => method === "media")).toHaveLength(2);
-  });
-
-  it("are named with the reason if they are too large or gone", async () => {
-    fake.media.set("big", { data: Buffer.alloc(1_500_000), mime: "application/pdf" });
-    fake.pushMessage(fileMessage("big"));
-    await settle();
-    expect(prompts.at(-1)).toContain('[document "notes.txt" was not fetched: it is larger than 1000000 bytes]');
-    fake.pushMessage(fileMessage("gone"));
-    await settle();
-    expect(prompts.at(-1)).toContain("Media is not available");
   });
 });
 
@@ -207,8 +122,7 @@ describe("what the platform says later", () => {
   it("leaves a message unconfirmed about which it says nothing, and tells the agent what failed", async () => {
     fake.fail("message", { cut: "before" });
     fake.say(BOB, "cut off");
-    await settle();
-    expect((await outbox("unconfirmed")).map(({ payload }) => payload.text)).toEqual(["answer to cut off"]);
+    expect((await world.ended("unconfirmed", 1)).map(({ payload }) => payload.text)).toEqual(["answer to cut off"]);
     const sent = fake.sent.findLast(({ to }) => to === BOB);
     fake.status(sent?.id ?? "", BOB, "failed", sent?.delivery, fake.number, [
       { code: 131_026, title: "Undeliverable" },
@@ -230,7 +144,7 @@ describe("what the platform says later", () => {
       expect(failed?.reason).toContain("The person has not written for 24 hours.");
       fake.say(OWNER, "and?");
       await settle();
-      const seen = JSON.stringify(lastRequest);
+      const seen = JSON.stringify(world.lastRequest);
       expect(seen).toContain(`This did not reach whatsapp:${BOB}`);
       expect(seen).toContain("only templates");
       fake.openChats = undefined;
@@ -267,7 +181,7 @@ describe("several numbers of one app", () => {
     }
     await settle();
     expect(prompts).toHaveLength(before);
-    expect(lines.filter(({ message }) => message.includes("not in the configuration"))).toHaveLength(2);
+    expect(world.lines.filter(({ message }) => message.includes("not in the configuration"))).toHaveLength(2);
   });
 
   it.each(["answer", "status"] as const)("send the template of the number after 24 hours, told by %s", async (by) => {
