@@ -3,7 +3,7 @@
  * the other workspaces and the home directories of the machine are hidden, everything else is read-only (L13).
  */
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import type { WorkspaceAccess } from "../../core/agent/exec-fields.ts";
@@ -37,13 +37,30 @@ export const commandPolicy =
     const writable = access === "rw" ? granted : [];
     const shown = access === "none" ? [] : [...granted, ...readDirs, ...(isOwner ? [] : writeDirs)];
     const prompted = isOwner ? [workingDir, ...roots, ...agentDirs] : [workingDir];
-    const prompts = [...new Set(prompted)].flatMap((root) =>
-      [...files, ...directories, HOOKS].map((name) => join(root, name)),
-    );
     return {
-      writable,
+      ...withFrozen(writable, prompted, [...files, ...directories, HOOKS]),
       readable: [...programPaths(env.PATH), ...shown, ...more],
       hidden: [...hiddenPaths(userHome), paths.home, ...roots],
-      frozen: prompts.filter((path) => writable.some((root) => path.startsWith(`${root}/`))),
     };
   };
+
+/**
+ * What may be written below these directories, without the files of these names in `prompted`. The directories on the way to a frozen
+ * file are mounts of their own: a mount cannot be renamed, so nothing else can be put in the place of the file.
+ */
+export function withFrozen(
+  writable: readonly string[],
+  prompted: readonly string[],
+  names: readonly string[],
+): Pick<SandboxPolicy, "writable" | "frozen"> {
+  const all = [...new Set(prompted)].flatMap((root) => names.map((name) => join(root, name)));
+  const frozen = all.filter((path) => writable.some((root) => isBelow(root, path)));
+  const onTheWay = frozen.flatMap((path) => {
+    const found: string[] = [];
+    for (let at = dirname(path); writable.some((root) => isBelow(root, at)); at = dirname(at)) found.push(at);
+    return found;
+  });
+  return { writable: [...new Set([...writable, ...onTheWay])], frozen };
+}
+
+const isBelow = (root: string, path: string): boolean => path.startsWith(`${root}/`);

@@ -2,6 +2,7 @@
 import type { HomePaths } from "../../../config/paths.ts";
 import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } from "../../../core/file-change.ts";
 import type { KeepsChanges, NewChange } from "../../tools/files/file-changes.ts";
+import type { SkillDisk } from "../skills/skill-directory.ts";
 import type { ChangeLimits } from "./change-journal.ts";
 import type { KeptPlace } from "./kept-kinds.ts";
 
@@ -13,6 +14,8 @@ export interface FileChangesParts {
   /** Throws if a text cannot be the configuration. */
   checkConfig?(text: string): void;
   readonly limits?: ChangeLimits;
+  /** Default: the real one. */
+  readonly skillDisk?: SkillDisk;
 }
 
 export type Written = Pick<NewChange, "by" | "why" | "expect">;

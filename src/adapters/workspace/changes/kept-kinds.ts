@@ -1,11 +1,12 @@
 /**
  * Which files have their changes kept: the parts of prompts, tasks, notes and skills of every workspace and of every person's
- * directory, and the configuration.
+ * directory, and the configuration. A skill of the home changes whole: its directory counts as one file.
  */
-import { join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import type { HomePaths } from "../../../config/paths.ts";
 import type { ChangeKind } from "../../../core/file-change.ts";
 import { isPromptFile, plainName } from "../../../core/rights/prompt-files.ts";
+import { isSkillName } from "../skills/parse-skill.ts";
 
 export interface KeptPlace {
   readonly kind: ChangeKind;
@@ -13,6 +14,8 @@ export interface KeptPlace {
   readonly root: string;
   /** Relative to the root. */
   readonly name: string;
+  /** It is the directory of a skill, and its content is the text of all files in it. */
+  readonly isSkill?: true;
 }
 
 /** `roots`: the owner's workspaces, resolved. */
@@ -22,6 +25,8 @@ export function keptPlace(
   path: string,
 ): KeptPlace | undefined {
   if (path === paths.config) return { kind: "config", root: paths.home, name: relative(paths.home, path) };
+  if (dirname(path) === join(paths.home, "skills") && isSkillName(basename(path)))
+    return { kind: "skill", root: paths.home, name: relative(paths.home, path), isSkill: true };
   for (const root of [...roots, ...personRoot(paths.people, path)].toSorted((a, b) => b.length - a.length)) {
     const name = relative(root, path);
     if (name === "" || name === ".." || name.startsWith(`..${sep}`)) continue;

@@ -4,13 +4,13 @@
  * change that the next start settles by what the file contains (L11).
  */
 import { realpathSync } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import { DIRECTORY_MODE, type HomePaths } from "../../../config/paths.ts";
-import { ConflictError, DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { ConflictError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } from "../../../core/file-change.ts";
 import { isInside } from "../../tools/files/allowed-path.ts";
-import { codeOf, READ, realDisk } from "../../tools/files/disk.ts";
+import { realDisk } from "../../tools/files/disk.ts";
 import type { CallOfRun, NewChange } from "../../tools/files/file-changes.ts";
 import { decode } from "../../tools/files/read-text.ts";
 import { removeInside } from "../../tools/files/remove-inside.ts";
@@ -18,8 +18,11 @@ import { versionOf } from "../../tools/files/text-version.ts";
 import { writeInside } from "../../tools/files/write-inside.ts";
 import { writeQueues } from "../../tools/files/write-queues.ts";
 import { personDirectory } from "../person-directory.ts";
+import { filesIn } from "../skills/skill-bundle.ts";
+import { replaceSkill, settleSkills } from "../skills/skill-directory.ts";
 import { ChangeJournal, withUndone } from "./change-journal.ts";
 import type { CurrentFile, FileChanges, FileChangesParts, Written } from "./file-changes.ts";
+import { contentAt } from "./kept-content.ts";
 import { type KeptPlace, keptPlace } from "./kept-kinds.ts";
 import { listKept } from "./list-kept.ts";
 import { type VersionTexts, versionTexts } from "./version-texts.ts";
@@ -71,9 +74,10 @@ class HomeChanges implements FileChanges {
     return this.#queues.of(change.path)(() => this.#keep(place, change, write));
   }
 
-  async #keep({ kind }: KeptPlace, change: Kept, write: () => Promise<void>): Promise<number | undefined> {
+  async #keep(place: KeptPlace, change: Kept, write: () => Promise<void>): Promise<number | undefined> {
+    const { kind } = place;
     const { path, by, why, undoes, expect } = change;
-    const bytes = await bytesAt(path);
+    const bytes = await contentAt(path, place);
     const before = bytes === null ? null : versionOf(bytes);
     const after = change.after === null ? null : versionOf(change.after);
     if (expect !== undefined && (before?.sha256 ?? null) !== expect) {
@@ -94,7 +98,8 @@ class HomeChanges implements FileChanges {
       try {
         await write();
       } catch (error) {
-        await this.#journal.end(row.id, "failed");
+        // An error may come after the file has changed.
+        await this.#journal.end(row.id, await this.#outcomeOf(row));
         throw error;
       }
       // The file has changed. If its end cannot be written, the next start finds that out.
@@ -121,14 +126,18 @@ class HomeChanges implements FileChanges {
   /** Once: changes that a crash has left open. */
   #settle(): Promise<void> {
     this.#ready ??= (async () => {
-      for (const { id, file, state, after } of [...this.#journal.rows.values()]) {
-        if (state !== "begun") continue;
-        const bytes = await bytesAt(this.#pathOf(file)).catch(() => null);
-        const isMade = (bytes === null ? undefined : versionOf(bytes).sha256) === after?.sha256;
-        await this.#journal.end(id, isMade ? "done" : "failed");
-      }
+      await settleSkills(join(this.#home(), "skills"), this.#parts.skillDisk);
+      for (const row of [...this.#journal.rows.values()])
+        if (row.state === "begun") await this.#journal.end(row.id, await this.#outcomeOf(row));
     })();
     return this.#ready;
+  }
+
+  /** By what the file contains. */
+  async #outcomeOf({ file, after }: Pick<FileChange, "file" | "after">): Promise<"done" | "failed"> {
+    const path = this.#pathOf(file);
+    const bytes = await contentAt(path, this.#placeOf(path)).catch(() => null);
+    return (bytes === null ? undefined : versionOf(bytes).sha256) === after?.sha256 ? "done" : "failed";
   }
 
   async #prune(isRemoved?: (file: string) => boolean): Promise<void> {
@@ -184,7 +193,7 @@ class HomeChanges implements FileChanges {
         hint: "Name a prompt file, a note, a skill or the configuration, such as workspace/MEMORY.md.",
       });
     }
-    const bytes = await bytesAt(path);
+    const bytes = await contentAt(path, place);
     const text = bytes === null ? null : decode(bytes, file);
     return { ...place, file: this.#fileOf(path), text, version: bytes === null ? null : versionOf(bytes) };
   }
@@ -194,8 +203,9 @@ class HomeChanges implements FileChanges {
     return this.#write(current, { path: join(current.root, current.name), after: text, by, why, expect });
   }
 
-  async #write({ kind, root, name, version }: CurrentFile, kept: Kept): Promise<FileChange | undefined> {
+  async #write({ kind, root, name, version, isSkill }: CurrentFile, kept: Kept): Promise<FileChange | undefined> {
     const { after } = kept;
+    if (isSkill) return this.#writeSkill(kept, version);
     if (kind === "config") this.#parts.checkConfig?.(after ?? "");
     const places = { workingDir: root };
     let id: number | undefined;
@@ -204,6 +214,18 @@ class HomeChanges implements FileChanges {
     };
     if (after !== null) await writeInside(realDisk, places, name, after, { around });
     else if (version !== null) await removeInside(realDisk, places, name, { around });
+    return id === undefined ? undefined : this.get(id);
+  }
+
+  /** A text that is not that of a skill is refused before anything is written. */
+  async #writeSkill(kept: Kept, version: FileVersion | null): Promise<FileChange | undefined> {
+    const { path, after } = kept;
+    if (after === null && version === null) return undefined;
+    const files = after === null ? null : filesIn(after);
+    const id = await this.#around(kept, async () => {
+      if (after === null || versionOf(after).sha256 !== version?.sha256)
+        await replaceSkill(path, files, this.#parts.skillDisk);
+    });
     return id === undefined ? undefined : this.get(id);
   }
 
@@ -270,19 +292,3 @@ const realOf = (path: string): string => {
     return path;
   }
 };
-
-/** Null if there is no file. A link is not followed. */
-async function bytesAt(path: string): Promise<Buffer | null> {
-  try {
-    const handle = await open(path, READ);
-    try {
-      return await handle.readFile();
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
-    if (codeOf(error) === "ELOOP") throw new DeniedError(`${path} is a link.`, { cause: error });
-    throw error;
-  }
-}

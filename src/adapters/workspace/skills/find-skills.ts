@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { parseSkill, type Skill } from "./parse-skill.ts";
+import { directoryNow, replacedName } from "./skill-directory.ts";
 
 export interface FoundSkill extends Skill {
   readonly directory: string;
@@ -43,17 +44,30 @@ export function findSkills(places: SkillPlaces): {
   const skills = new Map<string, FoundSkill>();
   const broken: BrokenSkill[] = [];
   for (const place of skillDirectories(places)) {
-    for (const name of namesIn(place)) {
-      if (skills.has(name)) continue;
-      const directory = join(place, name);
-      const text = readText(join(directory, FILE));
-      if (text === undefined) continue;
-      const read = parseSkill(text, name);
-      if ("problems" in read) broken.push({ directory, problems: read.problems });
-      else skills.set(name, { ...read.skill, directory, text, hash: createHash("sha256").update(text).digest("hex") });
-    }
+    const found = skillsIn(place, (name) => skills.has(name));
+    for (const skill of found.skills) skills.set(skill.name, skill);
+    broken.push(...found.broken);
   }
   return { skills: [...skills.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, MAX_SKILLS), broken };
+}
+
+/** The skills of one place. `isKnown`: names that are not read. */
+export function skillsIn(
+  place: string,
+  isKnown: (name: string) => boolean = () => false,
+): { readonly skills: readonly FoundSkill[]; readonly broken: readonly BrokenSkill[] } {
+  const skills: FoundSkill[] = [];
+  const broken: BrokenSkill[] = [];
+  for (const name of namesIn(place)) {
+    if (isKnown(name)) continue;
+    const directory = directoryNow(join(place, name));
+    const text = readText(join(directory, FILE));
+    if (text === undefined) continue;
+    const read = parseSkill(text, name);
+    if ("problems" in read) broken.push({ directory, problems: read.problems });
+    else skills.push({ ...read.skill, directory, text, hash: createHash("sha256").update(text).digest("hex") });
+  }
+  return { skills, broken };
 }
 
 /** Directories only; a link in their place could show everything. */
@@ -61,10 +75,8 @@ function namesIn(place: string): readonly string[] {
   try {
     if (!lstatSync(place).isDirectory()) return [];
     const entries = readdirSync(place, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    return entries
-      .map(({ name }) => name)
-      .sort()
-      .slice(0, MAX_SKILLS);
+    const names = entries.map(({ name }) => replacedName(name) ?? name).filter((name) => !name.startsWith("."));
+    return [...new Set(names)].sort().slice(0, MAX_SKILLS);
   } catch {
     return [];
   }

@@ -18,20 +18,26 @@ export type ReadSkill = { readonly skill: Skill } | { readonly problems: readonl
 
 const KNOWN = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+export const isSkillName = (name: string): boolean => NAME.test(name) && !name.includes("--");
 const MAX_DESCRIPTION = 1_024;
 
-export function parseSkill(text: string, directory: string): ReadSkill {
+/** The name in the head of a text; undefined if it has none. */
+export const nameIn = (text: string): string | undefined => headOf(text)?.head.name;
+
+function headOf(text: string) {
   const lines = text.split("\n").map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
   const end = lines.indexOf("---", 1);
-  if (lines[0] !== "---" || end === -1)
-    return { problems: ["SKILL.md does not begin with a head between two lines of ---"] };
-  const head = fieldsOf(lines.slice(1, end));
+  return lines[0] !== "---" || end === -1 ? undefined : { lines, end, head: fieldsOf(lines.slice(1, end)) };
+}
+
+export function parseSkill(text: string, directory: string): ReadSkill {
+  const read = headOf(text);
+  if (!read) return { problems: ["SKILL.md does not begin with a head between two lines of ---"] };
+  const { lines, end, head } = read;
   const { name = "", description = "", license, compatibility } = head;
   const tools = head["allowed-tools"];
   const problems = [
-    ...(NAME.test(name) && !name.includes("--")
-      ? []
-      : ["name must have 1 to 64 lower-case letters, digits and single dashes"]),
+    ...(isSkillName(name) ? [] : ["name must have 1 to 64 lower-case letters, digits and single dashes"]),
     ...(name === directory ? [] : [`name is "${name.slice(0, 64)}", but the directory is "${directory}"`]),
     ...(description !== "" && description.length <= MAX_DESCRIPTION
       ? []

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { anyText } from "../../../../test/kit/any-text.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { skillTool } from "../../tools/skills/skill-tool.ts";
 import { findSkills, readText } from "./find-skills.ts";
@@ -71,7 +72,7 @@ it("reads the head: quotes, folded texts, comments; and refuses what the format 
     [skill("brief", "d", "rights: all\n"), 'unknown field "rights"'],
   ] as const)
     expect(JSON.stringify(parseSkill(text, "brief"))).toContain(problem.replaceAll('"', '\\"'));
-  fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => void parseSkill(`---\n${text}\n---\n`, "brief")));
+  fc.assert(fc.property(anyText(), (text) => void parseSkill(`---\n${text}\n---\n`, "brief")));
 });
 
 const texts = skillTexts({ home: join(root, "kept") });

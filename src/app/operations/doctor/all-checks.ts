@@ -3,6 +3,7 @@ import type { DoctorCheck } from "./check.ts";
 import { conversationsCheck } from "./checks/conversations.ts";
 import { connectorsCheck, exposureCheck, modelCheck, sandboxCheck } from "./checks/outside.ts";
 import { packagesCheck } from "./checks/packages.ts";
+import { skillsCheck } from "./checks/skills.ts";
 import { configurationCheck, plainFilesCheck, sharedWorkspaceCheck, storeCheck } from "./checks/store.ts";
 import { clockCheck, diskCheck, nodeCheck, permissionsCheck } from "./checks/system.ts";
 import { budgetsCheck, deliveriesCheck, runsCheck, schedulesCheck } from "./checks/work.ts";
@@ -26,4 +27,5 @@ export const CHECKS: readonly DoctorCheck[] = [
   exposureCheck,
   sandboxCheck,
   sharedWorkspaceCheck,
+  skillsCheck,
 ];

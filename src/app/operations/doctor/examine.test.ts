@@ -3,7 +3,8 @@ import { configSchema } from "../../../config/config-schema.ts";
 import { homePaths } from "../../../config/paths.ts";
 import { CHECKS } from "./all-checks.ts";
 import { type DoctorFacts, defineCheck } from "./check.ts";
-import { exposureCheck } from "./checks/outside.ts";
+import { connectorsCheck, exposureCheck } from "./checks/outside.ts";
+import { diskCheck } from "./checks/system.ts";
 import { budgetsCheck, deliveriesCheck, runsCheck, schedulesCheck } from "./checks/work.ts";
 import { examine, repairFound } from "./examine.ts";
 
@@ -29,6 +30,11 @@ describe("examine", () => {
       ["fine", "ok"],
     ]);
     expect(report.items[0]?.text).toContain("no idea");
+  });
+
+  it("looks at the disk on which a home will be made", async () => {
+    for (const paths of [homePaths("/nowhere"), homePaths("/nowhere/at/all")])
+      expect(await one(diskCheck, { paths })).toMatchObject([{ text: expect.stringMatching(/ free on the disk of /) }]);
   });
 
   it("skips a check whose needs are missing, and says what is missing", async () => {
@@ -87,6 +93,23 @@ describe("the checks of the work", () => {
     const waiting = storeWith({ busyAgents: busy, run: async () => run(true) });
     expect(await one(runsCheck, { store: waiting, engine })).toMatchObject([{ status: "ok" }]);
     expect(await one(runsCheck, { store: waiting })).toMatchObject([{ status: "notice" }]);
+  });
+
+  it("name each account that fails, with the reason, and none that works", async () => {
+    const account = (name: string, state: string, detail: string) => ({ name, state, detail });
+    const telegram = { accounts: () => [account("home", "running", "@a"), account("work", "failing", "wrong token")] };
+    const stdin = { health: () => ({ ok: true, detail: "" }) };
+    const failing = (connectors: object) => ({ ...engine, connectors: new Map(Object.entries(connectors)) }) as never;
+    expect(await one(connectorsCheck, { config, engine: failing({ telegram, stdin }) })).toMatchObject([
+      {
+        status: "problem",
+        text: "The account work on telegram does not work: wrong token",
+        help: expect.stringContaining("connectors.work"),
+      },
+    ]);
+    expect(await one(connectorsCheck, { config, engine: failing({ stdin }) })).toMatchObject([
+      { status: "ok", text: "1 connectors work." },
+    ]);
   });
 
   it("name unroutable deliveries, and dead ones of the last day only", async () => {

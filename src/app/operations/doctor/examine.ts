@@ -1,4 +1,5 @@
 /** Runs checks beside each other and lists their results in the order of the checks. Never rejects. */
+import { maskSecrets } from "../../../adapters/system/json-log.ts";
 import { errorText } from "../../../core/errors.ts";
 import type { Checked, DoctorCheck, DoctorFacts, Need } from "./check.ts";
 
@@ -78,7 +79,8 @@ function resultItems(id: string, { fine, findings = [] }: Checked): readonly Doc
 }
 
 const item = (check: string, status: DoctorItem["status"], text: string, help: string | null = null): DoctorItem => ({
-  ...{ check, status, text: text.trimEnd(), help, fixable: false },
+  // The text may hold an error of someone else.
+  ...{ check, status, text: maskSecrets(text.trimEnd()), help, fixable: false },
 });
 
 function skipText(missing: Need, facts: DoctorFacts): string {

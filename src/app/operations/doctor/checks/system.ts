@@ -1,5 +1,6 @@
 /** Checks of the machine: Node, the disk, permissions of the home, the clock and the time zone. */
 import { chmodSync, existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { freeBytes } from "../../../../adapters/store/sqlite/disk-room.ts";
 import { DIRECTORY_MODE, FILE_MODE, type HomePaths, homeDirectories } from "../../../../config/paths.ts";
 import { nodeProblem } from "../../../../core/node-version.ts";
@@ -24,10 +25,17 @@ export const nodeCheck = defineCheck({
 const LITTLE_BYTES = 200 << 20;
 const SCARCE_BYTES = 1 << 30;
 
+/** The home, or the directory in which it will be made. */
+function existingAbove(path: string): string {
+  let place = path;
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
+  return place;
+}
+
 export const diskCheck = defineCheck({
   id: "disk",
   check({ paths: { home } }) {
-    const free = freeBytes(home);
+    const free = freeBytes(existingAbove(home));
     if (free === undefined) return { fine: "The file system does not say how much room there is." };
     const fine = `${sizeText(free)} are free on the disk of the home.`;
     if (free >= SCARCE_BYTES) return { fine };
@@ -35,9 +43,7 @@ export const diskCheck = defineCheck({
     const text = `Only ${sizeText(free)} are free on the disk of ${home}.`;
     return {
       fine,
-      findings: [
-        { level, text, help: "Make room. `rookery config explain retention` lists how long records are kept." },
-      ],
+      findings: [{ level, text, help: "Make room: `rookery prune` removes what is old and not needed." }],
     };
   },
 });
