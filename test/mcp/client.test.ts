@@ -109,10 +109,10 @@ describe("a server that speaks the newest version", () => {
     expect(told[0]).toBe("step 1");
     const abort = new AbortController();
     const waiting = call(servers, "mcp__fixture__wait", {}, { signal: abort.signal });
-    await expect.poll(logged, { timeout: 20_000 }).toContain("waiting");
+    await expect.poll(logged).toContain("waiting");
     abort.abort();
     await expect(waiting).rejects.toThrow();
-    await expect.poll(logged, { timeout: 20_000 }).toContain("cancelled");
+    await expect.poll(logged).toContain("cancelled");
   });
 
   it("says that the outcome is unknown if it ends during a call, repeats a safe one, and is started again", async () => {
@@ -244,7 +244,7 @@ it("uses server-filesystem in the sandbox, inside its directory only, kills it a
   const denied = await call(servers, "mcp__files__read_text_file", { path: join(home, "token") });
   expect([denied.isError, textOf(denied)]).toEqual([true, expect.stringContaining("denied")]);
   process.kill(await processOf("server-filesystem"), "SIGKILL");
-  await expect.poll(() => servers.status()[0]?.state, { timeout: 20_000 }).not.toBe("running");
+  await expect.poll(() => servers.status()[0]?.state).not.toBe("running");
   expect(textOf(await call(servers, "mcp__files__read_text_file", { path: join(directory, "a.txt") }))).toContain(
     "written",
   );

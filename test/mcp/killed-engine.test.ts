@@ -5,11 +5,16 @@ import { systemClock } from "../../src/adapters/system/system-clock.ts";
 import { nodeMcp } from "../../src/app/node/node-mcp.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { homePaths } from "../../src/config/paths.ts";
-import { startVictim } from "../crash/victim.ts";
+import { startVictim, type Victim } from "../crash/victim.ts";
 import { killedConfig, killedLog } from "./killed-config.ts";
 
 const home = mkdtempSync("/tmp/rookery-mcp-killed-");
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+/** Ended also if the test fails before. */
+const victims: Victim[] = [];
+afterAll(async () => {
+  await Promise.all(victims.map((victim) => victim.kill()));
+  rmSync(home, { recursive: true, force: true });
+});
 
 const log = killedLog(home);
 const effects = (): readonly string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n").sort() : []);
@@ -23,9 +28,14 @@ it("repeats a safe call after a crash, and says of any other that its outcome is
   await mcp.close();
 
   const script = new URL("./killed-engine.ts", import.meta.url);
+  const started = (args: readonly string[], onLine: (line: string) => void): Victim => {
+    const victim = startVictim(script, [home, ...args], onLine);
+    victims.push(victim);
+    return victim;
+  };
   let done: readonly string[] = [];
   for (const tool of TOOLS) {
-    const killed = startVictim(script, [home, tool], () => {});
+    const killed = started([tool], () => {});
     done = [...done, tool];
     await expect.poll(() => killed.diedAlone() ?? effects(), { timeout: 60_000 }).toEqual(done);
     await killed.kill();
@@ -33,7 +43,7 @@ it("repeats a safe call after a crash, and says of any other that its outcome is
 
   writeFileSync(`${log}.go`, "");
   const lines: string[] = [];
-  const last = startVictim(script, [home], (line) => lines.push(line));
+  const last = started([], (line) => lines.push(line));
   await last.over();
   expect(lines.at(-1)).toBe("over");
   const history = lines.join("\n");

@@ -37,6 +37,39 @@ const mint = async (more: object): Promise<string> => {
   return String((await kit.ask({ method: "POST", path: "/api/tokens", body })).json.token);
 };
 
+/** Each tool that the server lists, and a conversation as a resource. */
+async function usesEverything(client: Client, mode: string): Promise<void> {
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name).sort()).toEqual([
+    ...["ask", "list_agents", "read_history", "read_inbox", "read_outbox", "schedule", "search_memory", "send_message"],
+  ]);
+  const user = `pat-${mode}`;
+  expect((await call(client, "ask", { agent: user, text: "hello there" })).text).not.toBe("");
+  const sent = JSON.parse(
+    (await call(client, "send_message", { agent: user, text: "a pelican", id: `once-${mode}` })).text,
+  );
+  const again = JSON.parse(
+    (await call(client, "send_message", { agent: user, text: "a pelican", id: `once-${mode}` })).text,
+  );
+  expect([sent.accepted, again.seq]).toEqual([true, sent.seq]);
+  await expect
+    .poll(async () => (await call(client, "read_history", { agent: user })).text, PATIENT)
+    .toContain("user: a pelican");
+  await expect
+    .poll(async () => (await call(client, "search_memory", { query: "pelican" })).text, PATIENT)
+    .toContain("a pelican");
+  expect((await call(client, "list_agents")).text).toContain(`agent:main:api:dm:${user}`);
+  expect((await call(client, "read_inbox", { agent: user })).text).toContain("waiting");
+  expect(JSON.parse((await call(client, "read_outbox")).text)).toHaveProperty("items");
+  const made = await call(client, "schedule", { name: `tea-${mode}`, message: "tea", cron: "0 4 * * *" });
+  expect(JSON.parse(made.text).when).toBeTruthy();
+  expect((await call(client, "schedule", { name: "tea", message: "tea" })).isError).toBe(true);
+  const { resources } = await client.listResources();
+  const own = resources.find(({ uri }) => uri.endsWith(sent.agentId));
+  const { contents } = await client.readResource({ uri: own?.uri ?? "" });
+  expect(JSON.stringify(contents)).toContain("a pelican");
+}
+
 describe.each([
   ["auto", "2026-07-28"],
   ["legacy", "2025-11-25"],
@@ -44,44 +77,7 @@ describe.each([
   it("sends, asks, lists, reads, schedules and searches", async () => {
     const client = await connected(ROOT_TOKEN, mode);
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
-    const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name).sort()).toEqual([
-      ...[
-        "ask",
-        "list_agents",
-        "read_history",
-        "read_inbox",
-        "read_outbox",
-        "schedule",
-        "search_memory",
-        "send_message",
-      ],
-    ]);
-    const user = `pat-${mode}`;
-    expect((await call(client, "ask", { agent: user, text: "hello there" })).text).not.toBe("");
-    const sent = JSON.parse(
-      (await call(client, "send_message", { agent: user, text: "a pelican", id: `once-${mode}` })).text,
-    );
-    const again = JSON.parse(
-      (await call(client, "send_message", { agent: user, text: "a pelican", id: `once-${mode}` })).text,
-    );
-    expect([sent.accepted, again.seq]).toEqual([true, sent.seq]);
-    await expect
-      .poll(async () => (await call(client, "read_history", { agent: user })).text, PATIENT)
-      .toContain("user: a pelican");
-    await expect
-      .poll(async () => (await call(client, "search_memory", { query: "pelican" })).text, PATIENT)
-      .toContain("a pelican");
-    expect((await call(client, "list_agents")).text).toContain(`agent:main:api:dm:${user}`);
-    expect((await call(client, "read_inbox", { agent: user })).text).toContain("waiting");
-    expect(JSON.parse((await call(client, "read_outbox")).text)).toHaveProperty("items");
-    const made = await call(client, "schedule", { name: `tea-${mode}`, message: "tea", cron: "0 4 * * *" });
-    expect(JSON.parse(made.text).when).toBeTruthy();
-    expect((await call(client, "schedule", { name: "tea", message: "tea" })).isError).toBe(true);
-    const { resources } = await client.listResources();
-    const own = resources.find(({ uri }) => uri.endsWith(sent.agentId));
-    const { contents } = await client.readResource({ uri: own?.uri ?? "" });
-    expect(JSON.stringify(contents)).toContain("a pelican");
+    await usesEverything(client, mode);
   });
 
   it("can do what the token can do, and no more", async () => {
@@ -176,6 +172,7 @@ it("serves a running engine over standard input and output", async () => {
   await client.listen({ resourceSubscriptions: [uri] });
   await call(client, "ask", { text: "again" });
   await updated.promise;
+  await usesEverything(client, "stdio");
   await client.close();
   await engine.close();
   rmSync(home, { recursive: true, force: true });

@@ -3,17 +3,18 @@ import { CHOICE_FIELDS, choiceProblem } from "../../adapters/models/check-choice
 import { AUTO } from "../../adapters/models/choose-model.ts";
 import { describeLogins } from "../../adapters/models/logins/describe-logins.ts";
 import type { OpenModels } from "../../adapters/models/open-models.ts";
+import type { FileChanges } from "../../adapters/workspace/changes/file-changes.ts";
+import { memoryChanges } from "../../adapters/workspace/changes/memory-changes.ts";
 import { readMemory } from "../../adapters/workspace/read-memory.ts";
 import { workspaceReaders } from "../../adapters/workspace/read-workspace-file.ts";
 import { workspacesOf } from "../../adapters/workspace/workspaces.ts";
+import { commandsOn } from "../../config/commands-on.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
-import { commandsOn } from "../../config/sections/commands.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { DeniedError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import { hostZone } from "../../core/zoned-time.ts";
-import { startOfDay } from "../../engine/budgets/budget-settings.ts";
+import { hostZone, startOfDay } from "../../core/zoned-time.ts";
 import type { CommandParts } from "../../engine/commands/chat-command.ts";
 import type { CronService } from "../../engine/triggers/cron/cron-service.ts";
 
@@ -25,9 +26,11 @@ export interface CommandPartsDeps {
   readonly cron: CronService;
   /** The caller of `openNode` provides the model: none is detected. */
   readonly modelGiven: boolean;
+  /** Absent: no changes are kept. */
+  readonly changes?: FileChanges;
 }
 
-export function commandParts({ config, paths, clock, cron, ...rest }: CommandPartsDeps): CommandParts {
+export function commandParts({ config, paths, clock, cron, changes, ...rest }: CommandPartsDeps): CommandParts {
   const workspaceOf = workspacesOf(config, paths, async ({ person }) => person);
   const readerOf = workspaceReaders(() => clock.now());
   return {
@@ -46,6 +49,7 @@ export function commandParts({ config, paths, clock, cron, ...rest }: CommandPar
       const { own } = await workspaceOf(agent);
       return own === undefined ? undefined : readMemory(own, name, readerOf(own));
     },
+    memoryChanges: changes && memoryChanges(changes, paths, async (agent) => (await workspaceOf(agent)).own),
     dayStart: (now) => startOfDay(now, config.session.timeZone ?? hostZone()),
   };
 }

@@ -1,5 +1,4 @@
 /** The tools for commands in a node: the sandbox of this machine, the processes of its home, and who ends them. */
-import { resolve } from "node:path";
 import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import { commandEnvironment } from "../../adapters/system/command-environment.ts";
@@ -25,6 +24,7 @@ import type { PostRequest } from "../../engine/agents/message-ingress.ts";
 import { type ConfiguredRules, configuredRules } from "../../engine/rights/configured-rules.ts";
 import type { RunEvents } from "../../engine/runtime/run-events.ts";
 import { ancestorsOf } from "../../engine/subagents/tree.ts";
+import { permanentDirectories } from "./permanent-directories.ts";
 
 export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks"> {
   readonly config: Config;
@@ -66,7 +66,11 @@ export function commandTools(parts: CommandParts): CommandTools {
     ...{ processes, marks, placesOf, secret },
     disk: realDisk,
     policyOf: async ({ profile }, places) =>
-      policyFor(places, rules.workspaceAccessOf(profile), await permanentDirs(store, profileWorkspaces(config, paths))),
+      policyFor(
+        places,
+        rules.workspaceAccessOf(profile),
+        await permanentDirectories(store, profileWorkspaces(config, paths)),
+      ),
     hostOf: hostOf(rules, parts),
     environment: () => commandEnvironment(env),
     settings: () => ({ ...config.sandbox, secrets: Object.keys(config.sandbox.secrets) }),
@@ -99,21 +103,6 @@ const teller =
   };
 
 const oneLine = (command: string): string => cutText(command.replace(/\p{Cc}/gu, " "), 200);
-
-/** Where permanent agents have prompt files of their own. */
-async function permanentDirs(
-  store: Pick<Ports["store"], "agentsOfKind">,
-  workspaceOf: (profile: string) => string,
-): Promise<readonly string[]> {
-  const permanents = await store.agentsOfKind("permanent", { limit: MAX_PERMANENTS });
-  return permanents.flatMap(({ descriptor, profile }) =>
-    descriptor.type === "permanent" && descriptor.workspaceDir !== undefined
-      ? [resolve(workspaceOf(profile), descriptor.workspaceDir)]
-      : [],
-  );
-}
-
-const MAX_PERMANENTS = 500;
 
 /** Where a command runs, as the settings of its agent say in a run for these people. */
 const hostOf =

@@ -18,15 +18,10 @@ import { WEBHOOK } from "../../adapters/connectors/webhook/webhook-kind.ts";
 import { WHATSAPP } from "../../adapters/connectors/whatsapp/whatsapp-kind.ts";
 import { WHATSAPP_WEB } from "../../adapters/connectors/whatsapp-web/whatsapp-web-kind.ts";
 import type { Config } from "../../config/config-schema.ts";
+import { accountIdOf, CONNECTOR_KINDS, type ConnectorKind, kindOfAccount } from "../../config/connector-kinds.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { Secret } from "../../config/secret.ts";
-import {
-  accountIdOf,
-  CONNECTOR_KINDS,
-  type ConnectorAccount,
-  type ConnectorKind,
-  kindOfAccount,
-} from "../../config/sections/connectors.ts";
+import type { ConnectorAccount } from "../../config/sections/connectors.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Clock } from "../../core/ports/clock.ts";

@@ -29,7 +29,7 @@ import { rulePlaces } from "../../adapters/workspace/rule-places.ts";
 import { findSkills, readText } from "../../adapters/workspace/skills/find-skills.ts";
 import { keptBody, skillTexts } from "../../adapters/workspace/skills/kept-skills.ts";
 import { sessionSkills } from "../../adapters/workspace/skills/session-skills.ts";
-import { type PersonOf, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
+import { type PersonOf, profileWorkspaces, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
@@ -52,6 +52,7 @@ import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { type CommandParts, type CommandTools, commandTools } from "./command-tools.ts";
 import { type NodeMcp, nodeMcp } from "./node-mcp.ts";
 import { nodeWebTools } from "./node-web-tools.ts";
+import { permanentDirectories } from "./permanent-directories.ts";
 import { listRights } from "./tool-list-rights.ts";
 import { toolPolicies } from "./tool-policies.ts";
 
@@ -248,7 +249,12 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     ],
     older: olderAgentTools(deps),
     memory: { index: parts.search, store },
-    mcp: tools ? undefined : nodeMcp({ config, paths, ports, env: parts.env ?? process.env }),
+    mcp: tools
+      ? undefined
+      : nodeMcp({
+          ...{ config, paths, ports, env: parts.env ?? process.env },
+          permanents: () => permanentDirectories(ports.store, profileWorkspaces(config, paths)),
+        }),
     web: nodeWebTools({ config, paths, clock, env: parts.env ?? process.env }),
     commands: tools
       ? undefined

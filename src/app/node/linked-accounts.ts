@@ -6,7 +6,7 @@
 import type { Config } from "../../config/config-schema.ts";
 import { CarriedConversations } from "../../core/agent/carried-conversations.ts";
 import type { IdentityLinks } from "../../core/agent/identity-links.ts";
-import { errorText } from "../../core/errors.ts";
+import { CorruptDataError, errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { readBook } from "../../engine/people/conversation-book.ts";
 import type { Directory } from "../../engine/people/directory.ts";
@@ -45,9 +45,13 @@ export function linkedAccounts(live: LiveConfig, initial: Config): LinkedAccount
     },
     read,
     follow: (ports, directory) =>
-      directory.onChanged(() => {
-        read(ports).catch((error) => ports.log.warn("linked accounts could not be read", { error: errorText(error) }));
-      }),
+      directory.onChanged(() =>
+        read(ports).catch((error) => {
+          ports.log.warn("linked accounts could not be read", { error: errorText(error) });
+          // What is damaged stays so; a store that does not answer is asked again.
+          if (!(error instanceof CorruptDataError)) throw error;
+        }),
+      ),
   };
 }
 

@@ -12,6 +12,8 @@ import { createHome } from "../../config/create-home.ts";
 import { homePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
+import { apiMailbox } from "../../core/delivery/route.ts";
+import { targetKey } from "../../core/delivery/target-key.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { Model, ModelMessage } from "../../core/ports/model.ts";
 import type { Approval } from "../../core/rights/approval.ts";
@@ -216,6 +218,50 @@ describe("guests", () => {
     expect(read(join(own, "memory/2026-11-05.md"))).toBe("- Ann was here.\n");
     expect(read()).toBe("the owner's\n");
     expect(existsSync(join(paths.workspace, "memory/2026-11-05.md"))).toBe(false);
+  });
+});
+
+describe("/memory undo", () => {
+  /** The answer to a command that a person types in a conversation. */
+  let typedBefore = 0;
+  const typed = async (text: string, descriptor = ANN): Promise<string> => {
+    const delivery = apiMailbox(`test-${++typedBefore}`);
+    const body = { kind: "command", name: "memory", text } as const;
+    await node.agents.post({ to: { descriptor }, delivery, body, sender: { connector: "test", userId: "ann" } });
+    await node.agents.settled();
+    const [answer] = await node.ports.store.mailbox(targetKey(delivery), { limit: 1 });
+    return JSON.stringify(answer?.payload);
+  };
+
+  it("takes back a guest's own change, also twice, and never another's", async () => {
+    writeFileSync(main, "- Likes coffee.\n");
+    await say({ note: "MEMORY.md", text: "- The owner likes tea." });
+    await decide(true);
+    const [owners] = await node.changes.list({ limit: 1 });
+    await say({ note: "2026-11-06", text: "- Ann was here." }, ANN);
+    const [anns] = await node.changes.list({ limit: 1 });
+    const own = join(paths.people, personDirectory("test:ann"), "memory/2026-11-06.md");
+    expect([owners?.file, anns?.file]).toEqual([
+      "workspace/MEMORY.md",
+      expect.stringContaining("/memory/2026-11-06.md"),
+    ]);
+    const listed = await typed("undo");
+    expect(listed).toContain(`${anns?.id}: added memory/2026-11-06.md`);
+    expect(listed).not.toContain(`${owners?.id}: `);
+    for (const other of [owners?.id, 99_999])
+      expect(await typed(`undo ${other}`)).toContain(`There is no change ${other} of your notes.`);
+    expect(read()).toContain("The owner likes tea.");
+    // In another's conversation there is nothing of hers.
+    expect(await typed(`undo ${anns?.id}`, OLGA)).not.toContain("is as it was before");
+    expect(read(own)).toContain("Ann was here.");
+    for (let time = 0; time < 2; time++) {
+      expect(await typed(`undo ${anns?.id}`)).toContain("memory/2026-11-06.md is as it was before");
+      expect(existsSync(own)).toBe(false);
+    }
+    expect((await node.changes.list({ limit: 1 }))[0]).toMatchObject({
+      undoes: anns?.id,
+      by: { person: "test:ann", surface: "chat" },
+    });
   });
 });
 

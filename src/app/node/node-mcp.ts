@@ -9,6 +9,7 @@ import type { Answers } from "../../adapters/tools/mcp/mcp-tool.ts";
 import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapters/tools/mcp/oauth-provider.ts";
 import { type OpenSession, openSession } from "../../adapters/tools/mcp/open-session.ts";
 import { localTransport } from "../../adapters/tools/mcp/stdio-transport.ts";
+import { withFrozen } from "../../adapters/workspace/command-policy.ts";
 import { guardedFilesOf } from "../../adapters/workspace/guarded-workspace-files.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
@@ -21,6 +22,8 @@ export interface McpParts {
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "clock" | "log" | "store">;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The directories of permanent agents. Absent: no call of a tool is made, only its server is looked at. */
+  readonly permanents?: () => Promise<readonly string[]>;
 }
 
 export interface NodeMcp {
@@ -44,6 +47,7 @@ export function nodeMcp(parts: McpParts): NodeMcp {
   const servers = new McpServers({
     settings: () => Object.fromEntries(Object.entries(config.mcp.servers).filter(([, { enabled }]) => enabled)),
     open: (name, answers) => openerOf(parts, name, answers, openOnce),
+    prompts: async (name) => (await policyOf(parts, name)).frozen,
     directory: mcpDirectory(paths),
     store: ports.store,
     clock: ports.clock,
@@ -66,7 +70,7 @@ function openerOf(parts: McpParts, name: string, answers: Answers, sandbox: () =
       return openSession({ ...common, isLocal: false, transport: () => remote(parts, name, server) });
     let errors = (): string => "";
     const transport = async () => {
-      const opened = await localTransport(localServer(parts, name, server, sandbox));
+      const opened = await localTransport(await localServer(parts, name, server, sandbox));
       errors = opened.errors;
       return opened.transport;
     };
@@ -103,26 +107,40 @@ export function clientOf(
 /** What programs need to run at all. Nothing else of the engine's environment reaches a server. */
 const PASSED = ["PATH", "LANG", "LC_ALL", "TZ", "TERM"];
 
-function localServer(parts: McpParts, name: string, server: McpServerConfig | undefined, open: () => Promise<Sandbox>) {
-  const { config, paths, env } = parts;
+/** What a local server may touch on the disk. Prompt files change only through a reviewed change, whatever else it may write. */
+async function policyOf({ config, paths, env, permanents }: McpParts, name: string) {
+  const { read = [], write = [], domains = [], sockets } = config.mcp.servers[name] ?? {};
+  const resolved = (list: readonly string[]) => list.map((path) => resolvePath(path, paths.home));
+  const { roots, files, directories } = guardedFilesOf(config, paths);
+  return {
+    ...withFrozen(
+      [join(mcpDirectory(paths), "work", name), ...resolved(write)],
+      [...roots, ...((await permanents?.()) ?? [])],
+      [...files, ...directories],
+    ),
+    readable: [...programPaths(env.PATH), ...resolved(read)],
+    hidden: [...hiddenPaths(homedir()), paths.home, ...roots],
+    domains,
+    sockets,
+  };
+}
+
+async function localServer(
+  parts: McpParts,
+  name: string,
+  server: McpServerConfig | undefined,
+  open: () => Promise<Sandbox>,
+) {
+  const { paths, env } = parts;
   const secrets = secretDeps(paths.home, env);
-  const { command = "", args = [], sandbox = true, read = [], write = [], domains = [], sockets } = server ?? {};
+  const { command = "", args = [], sandbox = true } = server ?? {};
   const directory = join(mcpDirectory(paths), "work", name);
   const own = Object.fromEntries(
     Object.entries(server?.env ?? {}).map(([key, secret]) => [key, secret.reveal(secrets)]),
   );
   const passed = Object.fromEntries(PASSED.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])));
-  const resolved = (list: readonly string[]) => list.map((path) => resolvePath(path, paths.home));
-  const policy = {
-    writable: [directory, ...resolved(write)],
-    readable: [...programPaths(env.PATH), ...resolved(read)],
-    hidden: [...hiddenPaths(homedir()), paths.home, ...guardedFilesOf(config, paths).roots],
-    frozen: [],
-    domains,
-    sockets,
-  };
   return {
     ...{ command, args, directory, env: { HOME: directory, ...passed, ...own } },
-    sandbox: sandbox ? { open, policy } : undefined,
+    sandbox: sandbox ? { open, policy: await policyOf(parts, name) } : undefined,
   };
 }

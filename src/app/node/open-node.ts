@@ -279,7 +279,7 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
       modelGiven,
       connectors,
       accountsChanged: () => linked.read(ports),
-      commands: commandParts({ config, paths, clock, models, cron: triggers.triggers.cron, modelGiven }),
+      commands: commandParts({ config, paths, clock, models, cron: triggers.triggers.cron, modelGiven, changes }),
     }),
   );
   return { ports, models, triggers, toolkit, systemAgents, subagents, system, marks, changes, configured };
@@ -300,6 +300,7 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
       }),
     );
   });
+  triggers.triggers.connect(system);
   opened.shared?.cluster.connect(system);
   telemetry?.follow(system.events, (agentId) => system.runs.live(agentId)?.sessionId);
 }

@@ -4,7 +4,7 @@ import { gate } from "../../../../test/kit/gate.ts";
 import { lastText, stall } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { labelOf } from "../../../core/agent/descriptor.ts";
+import { labelOf } from "../../../core/agent/label-of.ts";
 import { openTestTools, permanent, person, textOf } from "./agents.test-kit.ts";
 
 const about = { name: "Night Clerk", description: "sits at the door", systemPrompt: "You open the door." };

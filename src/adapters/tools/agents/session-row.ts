@@ -1,6 +1,7 @@
 /** One agent in a list for other agents: identity, status, waiting messages, usage. Contains no text of its messages. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { type AgentKind, labelOf } from "../../../core/agent/descriptor.ts";
+import type { AgentKind } from "../../../core/agent/descriptor.ts";
+import { labelOf } from "../../../core/agent/label-of.ts";
 
 export interface SessionRow {
   readonly key: string;

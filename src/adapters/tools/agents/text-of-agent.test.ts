@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { type AgentState, freshState } from "../../../core/agent/state.ts";
+import { freshState } from "../../../core/agent/fresh-state.ts";
+import type { AgentState } from "../../../core/agent/state.ts";
 import type { AgentId, SessionKey } from "../../../core/ids.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import { OWNER, type PersonId } from "../../../core/people/person.ts";

@@ -33,9 +33,13 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
   ["bwrap", bwrapSandbox],
 ])("in %s", (_name, open) => {
   let world: CommandWorld;
+  let began = 0;
   const sandbox = open();
   beforeAll(() => {
     world = commandWorld(sandbox);
+    writeFileSync(join(world.workspace, "old.txt"), "old\n");
+    writeFileSync(join(world.workspace, "kept.txt"), "kept\n");
+    began = Date.now();
   });
   beforeEach(() => {
     world.settings = {};
@@ -56,12 +60,13 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
     expect(await world.processes.ofAgent(world.agent.id)).toEqual([]);
   });
 
-  it("passes a list of arguments on as it is: a shell never reads it", async () => {
+  // These change nothing of the world that others look at, and run side by side.
+  it.concurrent("passes a list of arguments on as it is: a shell never reads it", async () => {
     const { text } = await world.call("exec", { command: ["printf", "%s\n", "a b", "$(id)", "'; rm -rf /", "`id`"] });
     expect(text).toContain("a b\n$(id)\n'; rm -rf /\n`id`\n");
   });
 
-  it("hides keys, other people's files and home directories, and lets nothing else be written", async () => {
+  it.concurrent("hides keys, other people's files and home directories, and lets nothing else be written", async () => {
     const user = join(world.home, "..");
     const { text } = await sh(
       [
@@ -76,6 +81,68 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
     expect(existsSync("/etc/rookery-was-here") || existsSync(join(homedir(), "rookery-was-here"))).toBe(false);
   });
 
+  it.concurrent("keeps prompt files read-only", async () => {
+    await sh("echo evil > SOUL.md; rm -f SOUL.md; mv SOUL.md x; ln -sf x SOUL.md; cp /dev/null SOUL.md");
+    expect(readFileSync(join(world.workspace, "SOUL.md"), "utf8")).toBe("kind");
+  });
+
+  it.concurrent("gives a clean environment: no variable of this process but the usual ones", async () => {
+    const { text } = await sh("env");
+    expect(text).not.toContain(SECRET);
+    expect(text).toMatch(/^ROOKERY_PROCESS=[0-9a-f]{16}$/m);
+    expect(text).not.toContain("VITEST");
+  });
+
+  it.concurrent("gives a secret only to a call that names it, and never shows its value", async () => {
+    expect((await sh("printenv TOKEN | wc -c")).text).toMatch(/^0\n/);
+    const { text } = await sh("printenv TOKEN | wc -c; echo $TOKEN; echo $TOKEN | rev", { secrets: ["TOKEN"] });
+    expect(text).toMatch(/^17\n\[TOKEN\]\n/);
+    await expect(sh("true", { secrets: ["PATH"] })).rejects.toThrow("There is no secret PATH for commands.");
+  });
+
+  it.concurrent("sees no process of the machine and cannot end any", async () => {
+    const { text } = await sh(
+      `ls /proc | grep -c '^[0-9]*$'; cat /proc/${process.pid}/environ; kill -9 ${process.pid}; echo done`,
+    );
+    expect(Number(text.split("\n")[0])).toBeLessThan(20);
+    expect(text).toContain("done");
+  });
+
+  it.concurrent("refuses a directory outside, also through a link", async () => {
+    const link = join(world.workspace, "way-out");
+    if (!existsSync(link)) symlinkSync("/etc", link);
+    for (const cwd of ["/etc", "../..", "way-out", `${world.home}/people/bob`]) {
+      await expect(sh("pwd", { cwd })).rejects.toThrow("outside the allowed directories");
+    }
+    expect((await sh("cat way-out/../../auth.json; echo x > way-out/rookery-was-here; echo done")).text).not.toContain(
+      SECRET,
+    );
+    expect(existsSync("/etc/rookery-was-here")).toBe(false);
+  });
+
+  it.concurrent("shows the beginning and the end of a long output; the rest is read with process", async () => {
+    const { text } = await sh("seq 1 20000; printf '\\033[31mred\\033[0m\\a'");
+    expect(text).toMatch(/^1\n2\n/);
+    expect(text).toMatch(
+      /20000\nred\n\[exit code 0, .* bytes of output; read more with process, action read, id (\w+)\]$/,
+    );
+    const id = /id (\w+)\]$/.exec(text)?.[1];
+    const { text: more } = await world.call("process", { action: "read", id, offset: 50_000 });
+    expect(more).toMatch(/\[exit code 0; bytes 50000 to 66000 of \d+\]$/);
+    await world.call("process", { action: "stop", id });
+  });
+
+  it.concurrent("gives a command no input: one that reads it ends", async () => {
+    expect((await sh("cat; echo end")).text).toMatch(/^end\n/);
+  });
+
+  it.concurrent("ends a background command as a group when it is stopped", async () => {
+    const { text } = await sh("trap '' TERM; (setsid sleep 600 &); sleep 600", { background: true });
+    const id = /process (\w+)/.exec(text)?.[1] as string;
+    await world.call("process", { action: "stop", id });
+    expect(await processesOf(id)).toEqual([]);
+  });
+
   it("writes nothing in a workspace that is read-only, and sees nothing in one that is closed", async () => {
     writeFileSync(join(world.workspace, "note.txt"), "a note");
     world.access = "ro";
@@ -84,11 +151,6 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
     expect((await sh("ls -A; echo x > note.txt")).text).not.toContain("a note");
     world.access = "rw";
     expect(readFileSync(join(world.workspace, "note.txt"), "utf8")).toBe("a note");
-  });
-
-  it("keeps prompt files read-only", async () => {
-    await sh("echo evil > SOUL.md; rm -f SOUL.md; mv SOUL.md x; ln -sf x SOUL.md; cp /dev/null SOUL.md");
-    expect(readFileSync(join(world.workspace, "SOUL.md"), "utf8")).toBe("kind");
   });
 
   it("makes no prompt file either: what it makes under such a name is set aside, also in the background", async () => {
@@ -107,10 +169,8 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
 
   it("marks what it writes while untrusted text is in context, and nothing else (M32)", async () => {
     const { marks } = world.deps;
-    writeFileSync(join(world.workspace, "old.txt"), "old\n");
-    writeFileSync(join(world.workspace, "kept.txt"), "kept\n");
     // Files that were changed within a second before its start cannot be told apart.
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 1_100 - Date.now())));
     const behalf = { person: OWNER, untrusted: true } as const;
     await world.call("exec", { command: "echo obey > new.txt; mkdir d; mv old.txt d/moved.txt" }, { behalf });
     expect(marks.has(join(world.workspace, "new.txt"), "obey\n")).toBe(true);
@@ -156,20 +216,6 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
     expect(text).toContain("[ended: it uses more than 150 MB of memory]");
   });
 
-  it("gives a clean environment: no variable of this process but the usual ones", async () => {
-    const { text } = await sh("env");
-    expect(text).not.toContain(SECRET);
-    expect(text).toMatch(/^ROOKERY_PROCESS=[0-9a-f]{16}$/m);
-    expect(text).not.toContain("VITEST");
-  });
-
-  it("gives a secret only to a call that names it, and never shows its value", async () => {
-    expect((await sh("printenv TOKEN | wc -c")).text).toMatch(/^0\n/);
-    const { text } = await sh("printenv TOKEN | wc -c; echo $TOKEN; echo $TOKEN | rev", { secrets: ["TOKEN"] });
-    expect(text).toMatch(/^17\n\[TOKEN\]\n/);
-    await expect(sh("true", { secrets: ["PATH"] })).rejects.toThrow("There is no secret PATH for commands.");
-  });
-
   it("reaches neither this machine nor the network", async () => {
     asked = 0;
     const { port } = server.address() as AddressInfo;
@@ -190,26 +236,6 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
     world.settings = { domains: ["rookery.localhost.localdomain", "localhost.localdomain"] };
     await sh(`curl -sS -m 5 --noproxy '' http://localhost.localdomain:${port}/`);
     expect(asked).toBe(sandbox.filtersNetwork ? 1 : 0);
-  });
-
-  it("sees no process of the machine and cannot end any", async () => {
-    const { text } = await sh(
-      `ls /proc | grep -c '^[0-9]*$'; cat /proc/${process.pid}/environ; kill -9 ${process.pid}; echo done`,
-    );
-    expect(Number(text.split("\n")[0])).toBeLessThan(20);
-    expect(text).toContain("done");
-  });
-
-  it("refuses a directory outside, also through a link", async () => {
-    const link = join(world.workspace, "way-out");
-    if (!existsSync(link)) symlinkSync("/etc", link);
-    for (const cwd of ["/etc", "../..", "way-out", `${world.home}/people/bob`]) {
-      await expect(sh("pwd", { cwd })).rejects.toThrow("outside the allowed directories");
-    }
-    expect((await sh("cat way-out/../../auth.json; echo x > way-out/rookery-was-here; echo done")).text).not.toContain(
-      SECRET,
-    );
-    expect(existsSync("/etc/rookery-was-here")).toBe(false);
   });
 
   it("ends a command with everything it has started when its time is over", async () => {
@@ -242,22 +268,6 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
     expect(leftOvers(world.home)).toEqual([]);
   });
 
-  it("shows the beginning and the end of a long output; the rest is read with process", async () => {
-    const { text } = await sh("seq 1 20000; printf '\\033[31mred\\033[0m\\a'");
-    expect(text).toMatch(/^1\n2\n/);
-    expect(text).toMatch(
-      /20000\nred\n\[exit code 0, .* bytes of output; read more with process, action read, id (\w+)\]$/,
-    );
-    const id = /id (\w+)\]$/.exec(text)?.[1];
-    const { text: more } = await world.call("process", { action: "read", id, offset: 50_000 });
-    expect(more).toMatch(/\[exit code 0; bytes 50000 to 66000 of \d+\]$/);
-    await world.call("process", { action: "stop", id });
-  });
-
-  it("gives a command no input: one that reads it ends", async () => {
-    expect((await sh("cat; echo end")).text).toMatch(/^end\n/);
-  });
-
   it("starts in the background, takes input, waits and stops", async () => {
     const { text } = await sh("while read line; do echo got $line; done; echo over", { background: true });
     const id = /process (\w+)/.exec(text)?.[1] as string;
@@ -269,13 +279,6 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
     expect(waited).toMatch(/^got one\ngot two\nover\n\n\[exit code 0; 21 bytes of output\]$/);
     await world.call("process", { action: "stop", id });
     expect(world.agent.state.processes).toBeUndefined();
-  });
-
-  it("ends a background command as a group when it is stopped", async () => {
-    const { text } = await sh("trap '' TERM; (setsid sleep 600 &); sleep 600", { background: true });
-    const id = /process (\w+)/.exec(text)?.[1] as string;
-    await world.call("process", { action: "stop", id });
-    expect(await processesOf(id)).toEqual([]);
   });
 });
 

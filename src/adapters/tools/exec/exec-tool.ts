@@ -11,12 +11,13 @@ import { DeniedError, InvalidInputError, TooLargeError } from "../../../core/err
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import { allowedPath, type Places } from "../files/allowed-path.ts";
 import { writesMarked } from "../files/file-marks.ts";
+import { asideNote, unmadeOf } from "../files/set-aside.ts";
 import { commandEffects } from "./command-effects.ts";
 import type { ExecDeps } from "./exec-deps.ts";
 import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
 import { readPart, sizeOf } from "./process-files.ts";
 import { type KnownProcess, Processes, type ProcessState } from "./processes.ts";
-import { asideNote, settleFiles } from "./settle-files.ts";
+import { settleFiles } from "./settle-files.ts";
 
 const MAX_COMMAND = 100_000;
 const MAX_ARGUMENTS = 1_000;
@@ -62,7 +63,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
       argv: argvOf(given.command),
       env: { ...deps.environment(), ...secrets },
       background: given.background ?? false,
-      absent: policy?.frozen.filter((path) => !existsSync(path)),
+      ...(policy && unmadeOf(policy.frozen)),
     });
     deps.started?.();
     const untrusted = brings ? { from: "tool:exec" } : undefined;

@@ -6,7 +6,7 @@ import { homePaths, processDirectory } from "../../../config/paths.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { stateWithProcesses } from "../../../core/agent/background-process.ts";
 import type { WorkspaceAccess } from "../../../core/agent/exec-fields.ts";
-import { freshState } from "../../../core/agent/state.ts";
+import { freshState } from "../../../core/agent/fresh-state.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";

@@ -9,6 +9,7 @@ import type { Clock } from "../../../core/ports/clock.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import type { FileMarks } from "../files/file-marks.ts";
+import { setAside } from "../files/set-aside.ts";
 import { writeInfo } from "./process-files.ts";
 import type { KnownProcess, Processes } from "./processes.ts";
 import { settleFiles } from "./settle-files.ts";
@@ -87,7 +88,11 @@ export class ProcessKeeper {
       const fate = await this.#fateOf(one, agent);
       const isRunning = one.state.is === "running";
       if (fate !== "keep" && isRunning) one = await this.#end(one);
-      else if (isRunning && one.info.background) await processes.enforce(one);
+      else if (isRunning && one.info.background) {
+        await processes.enforce(one);
+        // It may run for days: what it makes is looked at while it runs.
+        await setAside(one.info);
+      }
       if (fate === "keep" && isRunning) running += 1;
       // A call that waits for its command looks at the files itself.
       else if (!processes.isOurs(one.info.id)) await settleFiles(this.#deps.marks, one);

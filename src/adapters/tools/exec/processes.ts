@@ -54,6 +54,8 @@ export interface ProcessSpec {
   readonly background: boolean;
   /** Prompt files that do not exist and that it must not make. */
   readonly absent?: readonly string[];
+  /** Links in their place that it must not replace. */
+  readonly linked?: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -119,7 +121,7 @@ export class Processes {
 
   /** Starts a command. Throws if it cannot be started; then nothing is left behind. */
   async start(spec: ProcessSpec): Promise<KnownProcess & { readonly record: BackgroundProcess }> {
-    const { agentId, runId, callId, command, cwd, background, absent } = spec;
+    const { agentId, runId, callId, command, cwd, background, absent, linked } = spec;
     const id = Processes.idOf(runId, callId);
     const files = filesOf(this.#deps.directory, agentId, id);
     if (!files) throw new InvalidInputError(`The agent ${agentId} cannot have processes.`);
@@ -131,7 +133,7 @@ export class Processes {
     const startedAt = this.#deps.clock.now();
     const machine = await this.machine;
     const info: ProcessInfo = {
-      ...{ id, agentId, runId, callId, command, cwd, background, absent, startedAt, machine },
+      ...{ id, agentId, runId, callId, command, cwd, background, absent, linked, startedAt, machine },
     };
     let wrapped: SandboxedCommand | undefined;
     try {

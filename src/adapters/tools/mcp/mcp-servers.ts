@@ -7,6 +7,7 @@ import type { Clock } from "../../../core/ports/clock.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import { matchesWildcard } from "../../../core/rights/wildcard.ts";
+import { identitiesOf } from "../files/set-aside.ts";
 import { type InputStore, openInputs } from "./input-asked.ts";
 import { mcpAnswerTool } from "./mcp-answer-tool.ts";
 import { mcpPromptsTool, mcpResourcesTool } from "./mcp-read-tools.ts";
@@ -39,6 +40,8 @@ export interface McpServersOptions {
   readonly settings: () => Readonly<Record<string, ServerSettings>>;
   /** How to reach one. `answers` answers what it asks during a call. */
   readonly open: (server: string, answers: Answers) => OpenSession;
+  /** The prompt files that it could make, because it may write their directories. */
+  readonly prompts?: (server: string) => Promise<readonly string[]>;
   /** Where the pins are. */
   readonly directory: string;
   readonly store: InputStore;
@@ -166,6 +169,8 @@ export class McpServers {
     const link = new ServerLink({
       ...{ name, clock, open: open(name, answers) },
       settings: () => ({ idleMs: now().idleSeconds * 1_000, startMs: now().startSeconds * 1_000 }),
+      // Its sandbox protects the prompt files that existed when it started.
+      dependsOn: async () => identitiesOf((await this.#options.prompts?.(name)) ?? []),
       onOpened: async (session) => this.#opened(name, session),
     });
     const deps: McpToolDeps = {
@@ -173,6 +178,7 @@ export class McpServers {
       open: (agentId) => openInputs(store, agentId, clock.now()),
       isSafe: (tool) => now().safe.some((pattern) => matchesWildcard(pattern, tool)),
       timeoutMs: () => now().timeoutSeconds * 1_000,
+      prompts: async () => (await this.#options.prompts?.(name)) ?? [],
       changed: () => this.#servers.get(name)?.changed ?? new Set(),
     };
     const server: Server = { deps, link, pins: readPins(directory, name), changed: new Set(), tools: [], asked: false };

@@ -6,6 +6,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { errorText, InvalidInputError, ServerUnavailableError } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
+import { asideNote, setAside, unmadeOf } from "../files/set-aside.ts";
 import { inputAsked, type OpenInputs, type PendingInput } from "./input-asked.ts";
 import type { CallToolResult, ElicitAnswer, McpSession } from "./open-session.ts";
 import type { PinnedTool } from "./pinned-tools.ts";
@@ -24,6 +25,8 @@ export interface McpToolDeps {
   readonly open: (agentId: string) => Promise<OpenInputs>;
   /** Answers to questions that an older server asks during the call, by the call. */
   readonly answers: Answers;
+  /** The prompt files that the server could make. */
+  readonly prompts?: () => Promise<readonly string[]>;
 }
 
 /** Questions of older servers, and what a person has answered. One call of a server at a time may have answers. */
@@ -61,7 +64,18 @@ export interface ServerCall {
   readonly given?: PendingInput;
 }
 
+/** What it makes under the name of a prompt file is set aside. */
 export async function callServer(deps: McpToolDeps, call: ServerCall, context: ToolContext): Promise<ToolOutput> {
+  const unmade = unmadeOf((await deps.prompts?.()) ?? []);
+  let aside: readonly string[] = [];
+  const output = await tried(deps, call, context).finally(async () => {
+    aside = await setAside(unmade);
+  });
+  if (aside.length === 0) return output;
+  return { ...output, content: [...output.content, { type: "text", text: `[${asideNote(aside)}]` }] };
+}
+
+async function tried(deps: McpToolDeps, call: ServerCall, context: ToolContext): Promise<ToolOutput> {
   const attempt = () => deps.link.use((session) => called(deps, session, call, context), context.signal);
   try {
     return await attempt();

@@ -16,6 +16,8 @@ export interface ServerLinkOptions {
   readonly clock: Clock;
   readonly open: OpenSession;
   readonly settings: () => LinkSettings;
+  /** What a session depends on. If it is another one than at the opening, the next use opens another session. */
+  readonly dependsOn?: () => Promise<string>;
   /** Called with each new session before its first use. A rejection closes it. */
   readonly onOpened?: (session: McpSession) => Promise<void>;
 }
@@ -36,6 +38,7 @@ export class ServerLink {
   #openedAt = 0;
   #uses = 0;
   #cancelIdle: (() => void) | undefined;
+  #dependsOn: string | undefined;
   #failures = 0;
   #retryAt = 0;
   #lastError = "";
@@ -57,6 +60,7 @@ export class ServerLink {
 
   /** Rejects with `ServerUnavailableError` if the server cannot be reached now, and with what `work` rejects with. */
   async use<Result>(work: (session: McpSession) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    await this.#renewOutdated();
     this.#uses++;
     this.#cancelIdle?.();
     try {
@@ -65,6 +69,18 @@ export class ServerLink {
       this.#uses--;
       if (this.#uses === 0) this.#stopWhenIdle();
     }
+  }
+
+  async #renewOutdated(): Promise<void> {
+    const { dependsOn, name } = this.#options;
+    const now = await dependsOn?.();
+    if (now === this.#dependsOn) return;
+    if (this.#uses > 0 && this.#session)
+      throw new ServerUnavailableError(`The MCP server ${name} starts again when its other calls have ended.`, {
+        hint: "Try again then.",
+      });
+    this.#dependsOn = now;
+    await this.#end();
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,288 @@
+/**
+ * Prompt files and the configuration change only through a reviewed change with undo. Everything else is allowed here: rules allow every
+ * write, command and server, and nothing is asked because of untrusted text. Each way of writing that an agent has is tried against each
+ * of them, and nobody says yes.
+ */
+import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, it, test, vi } from "vitest";
+import { OWNER } from "../../core/people/person.ts";
+import { type ActingWorld, call, openActing } from "./acting.test-kit.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../../..", import.meta.url));
+/** Prompt files that exist, and such that do not. */
+const FILES = [
+  ...["SOUL.md", "cron/daily/TASK.md", "agents/clerk/SOUL.md", "lab/.git/hooks/pre-commit", ".git/hooks/pre-commit"],
+  ...["AGENTS.md", "TOOLS.md", "USER.md", "IDENTITY.md", "BOOTSTRAP.md", "TASK.md", "heartbeat/TASK.md"],
+  ...["agents/clerk/AGENTS.md", "agents/clerk/TOOLS.md"],
+];
+const CONFIG = '{ owner: { accounts: ["test:olga"] } }';
+
+let world: ActingWorld;
+beforeAll(async () => {
+  world = await openActing({
+    config: () => ({
+      sandbox: { kind: "bwrap" },
+      profiles: { main: { exec: { security: "full" } } },
+      permissions: { allow: ["write(**)", "exec", "mcp__files", "memory_write"], untrusted: "off" },
+      mcp: {
+        servers: {
+          files: {
+            command: process.execPath,
+            args: [join(REPOSITORY, "test/mcp/file-server.ts")],
+            read: [REPOSITORY],
+            write: ["workspace"],
+          },
+        },
+      },
+    }),
+  });
+  const { workspace, config } = world.paths;
+  const clerk = { name: "clerk", description: "files", systemPrompt: "You file.", workspaceDir: "agents/clerk" };
+  await world.say(call("create_permanent_agent", clerk));
+  await world.approveAll();
+  for (const name of ["cron/daily", "agents/clerk", ".git/hooks", "notes", "memory"])
+    mkdirSync(join(workspace, name), { recursive: true });
+  for (const name of ["SOUL.md", "cron/daily/TASK.md", "agents/clerk/SOUL.md"])
+    writeFileSync(join(workspace, name), "kind\n");
+  writeFileSync(join(workspace, "memory/old.md"), "old\n");
+  writeFileSync(config, CONFIG);
+  await vi.waitFor(
+    async () => expect((await world.say(call("mcp__files__put", at("notes/x.txt")))).text).toContain("wrote"),
+    60_000,
+  );
+}, 120_000);
+afterAll(() => world.close());
+
+const at = (path: string) => ({ path: join(world.paths.workspace, path), text: "evil\n" });
+
+/** The text of each file that nobody may change, and what it is; undefined if it is missing. */
+function snapshot(): Readonly<Record<string, string | undefined>> {
+  const { workspace, config } = world.paths;
+  const read = (path: string): string | undefined =>
+    existsSync(path) && !lstatSync(path).isSymbolicLink() ? readFileSync(path, "utf8") : undefined;
+  return { ...Object.fromEntries(FILES.map((name) => [name, read(join(workspace, name))])), config: read(config) };
+}
+
+/** In a shell of its own: the gate cannot see what the line does, and a rule allows all of them. */
+const sh = (line: string) => (): string => call("exec", { command: ["bash", "-c", line] });
+const calls =
+  (name: string, ...all: readonly object[]) =>
+  (): string =>
+    all.map((given) => call(name, given)).join("\n");
+const patch = (...lines: readonly string[]) => ({ patch: ["*** Begin Patch", ...lines, "*** End Patch"].join("\n") });
+
+const WAYS: readonly (readonly [string, () => string])[] = [
+  [
+    "write",
+    calls(
+      "write",
+      ...["SOUL.md", "./SOUL.md", "notes/../SOUL.md", "AGENTS.md"].map((path) => ({ path, content: "evil" })),
+    ),
+  ],
+  [
+    "write in another spelling",
+    calls(
+      "write",
+      ...["SOUL.md.", "SOUL.md ", "ＳＯＵＬ.md", "CRON/x/TASK.md"].map((path) => ({ path, content: "evil" })),
+    ),
+  ],
+  [
+    "write into directories of tasks",
+    calls("write", { path: "cron/daily/TASK.md", content: "evil" }, { path: "heartbeat/TASK.md", content: "evil" }),
+  ],
+  [
+    "write of another agent's prompt",
+    calls(
+      "write",
+      { path: "agents/clerk/SOUL.md", content: "evil" },
+      { path: "agents/clerk/AGENTS.md", content: "evil" },
+    ),
+  ],
+  [
+    "write of the configuration",
+    () =>
+      [join(world.paths.home, "rookery.json5"), "../rookery.json5"]
+        .map((path) => call("write", { path, content: "evil" }))
+        .join("\n"),
+  ],
+  [
+    "edit",
+    calls(
+      "edit",
+      { path: "SOUL.md", oldText: "kind", newText: "evil" },
+      { path: "agents/clerk/SOUL.md", oldText: "kind", newText: "evil" },
+    ),
+  ],
+  ["apply_patch that changes", calls("apply_patch", patch("*** Update File: SOUL.md", "@@", "-kind", "+evil"))],
+  ["apply_patch that adds", calls("apply_patch", patch("*** Add File: TOOLS.md", "+evil"))],
+  [
+    "apply_patch that moves",
+    calls("apply_patch", patch("*** Update File: notes/x.txt", "*** Move to: USER.md", "@@", "-evil", "+evil")),
+  ],
+  ["apply_patch that removes", calls("apply_patch", patch("*** Delete File: SOUL.md"))],
+  [
+    "a link to a file, then write",
+    () =>
+      [sh("ln -sf ../SOUL.md notes/link.md")(), call("write", { path: "notes/link.md", content: "evil" })].join("\n"),
+  ],
+  [
+    "a link to the directory, then write",
+    () =>
+      [
+        sh("ln -sfn .. notes/up")(),
+        call("write", { path: "notes/up/SOUL.md", content: "evil" }),
+        call("write", { path: "notes/up/AGENTS.md", content: "evil" }),
+      ].join("\n"),
+  ],
+  [
+    "a hard link, then write",
+    () =>
+      [
+        sh("ln -f SOUL.md notes/hard.md; ln -f agents/clerk/SOUL.md notes/hard.md")(),
+        call("write", { path: "notes/hard.md", content: "evil" }),
+      ].join("\n"),
+  ],
+  [
+    "a line that the gate reads",
+    calls("exec", { command: "echo evil > SOUL.md" }, { command: "true && cp notes/x.txt SOUL.md > AGENTS.md" }),
+  ],
+  [
+    "a command",
+    sh(
+      "echo evil > SOUL.md; rm -f SOUL.md; mv SOUL.md x; cp /dev/null SOUL.md; sed -i s/kind/evil/ SOUL.md; truncate -s0 SOUL.md",
+    ),
+  ],
+  [
+    "a command that makes files",
+    sh(
+      "for f in AGENTS.md TOOLS.md USER.md IDENTITY.md BOOTSTRAP.md TASK.md agents/clerk/AGENTS.md; do echo evil > $f; done; mkdir -p heartbeat; echo evil > heartbeat/TASK.md",
+    ),
+  ],
+  [
+    "a command over a hard link",
+    sh("ln SOUL.md h; echo evil > h; ln agents/clerk/SOUL.md h2; echo evil > h2; rm -f h h2"),
+  ],
+  ["a command over links", sh("ln -s SOUL.md l; echo evil > l; ln -s . d; echo evil > d/SOUL.md; rm -f l d")],
+  ["a command that puts a link in place", sh("ln -sf notes/x.txt AGENTS.md; ln -sfn notes heartbeat")],
+  [
+    "a command that replaces such a link by a file",
+    sh("rm -f AGENTS.md heartbeat; echo evil > AGENTS.md; mkdir heartbeat; echo evil > heartbeat/TASK.md"),
+  ],
+  [
+    "a command that renames the directory",
+    sh("mv agents agents2; mkdir -p agents/clerk; echo evil > agents/clerk/SOUL.md"),
+  ],
+  [
+    "a command that renames the inner directory",
+    sh("mv agents/clerk agents/clerk2; mkdir agents/clerk; echo evil > agents/clerk/SOUL.md"),
+  ],
+  [
+    "a command that renames the tasks",
+    sh("mv cron cron2; mkdir -p cron/daily; echo evil > cron/daily/TASK.md; mv cron/daily cron/x"),
+  ],
+  [
+    "a command that renames the hooks of Git",
+    sh("mv .git g; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; echo evil > .git/hooks/pre-push"),
+  ],
+  [
+    "a command that renames the workspace",
+    sh("cd ..; mv workspace w; mkdir workspace; echo evil > workspace/SOUL.md; echo evil > rookery.json5; ls -la"),
+  ],
+  [
+    "a command as a list of words",
+    calls("exec", { command: ["tee", "SOUL.md"] }, { command: ["cp", "notes/x.txt", "SOUL.md"] }),
+  ],
+  [
+    "memory_write",
+    calls(
+      "memory_write",
+      ...["SOUL.md", "memory/../SOUL.md", "memory/../AGENTS.md", "../rookery.json5"].map((note) => ({
+        note,
+        file: note,
+        path: note,
+        text: "evil",
+      })),
+    ),
+  ],
+  [
+    "a link in the notes, then memory_write",
+    () => [sh("ln -sf ../SOUL.md notes/n.md")(), call("memory_write", { note: "notes/n.md", text: "evil" })].join("\n"),
+  ],
+  [
+    "an MCP server",
+    () =>
+      ["SOUL.md", "agents/clerk/SOUL.md", "cron/daily/TASK.md", "../rookery.json5"]
+        .map((path) => call("mcp__files__put", at(path)))
+        .join("\n"),
+  ],
+  [
+    "an MCP server that appends",
+    () => ["SOUL.md", "agents/clerk/SOUL.md"].map((path) => call("mcp__files__append", at(path))).join("\n"),
+  ],
+  [
+    "an MCP server that makes files",
+    () =>
+      ["AGENTS.md", "heartbeat/TASK.md", "agents/clerk/AGENTS.md", "agents/clerk/TOOLS.md"]
+        .map((path) => call("mcp__files__put", at(path)))
+        .join("\n"),
+  ],
+  [
+    "an MCP server that renames",
+    () =>
+      [
+        ["agents", "agents3"],
+        ["agents/clerk", "agents/c3"],
+        ["SOUL.md", "s3"],
+        ["notes/x.txt", "SOUL.md"],
+        ["notes/x.txt", "TOOLS.md"],
+      ]
+        .map(([from = "", to = ""]) => call("mcp__files__rename", { from: at(from).path, to: at(to).path }))
+        .join("\n"),
+  ],
+  [
+    "send_file and web_fetch, which write nothing",
+    () =>
+      [
+        call("send_file", { path: "SOUL.md" }),
+        call("web_fetch", { url: world.page, path: "SOUL.md", output: "AGENTS.md" }),
+      ].join("\n"),
+  ],
+];
+
+test.each(WAYS)("%s changes no prompt file and no configuration", async (_, lines) => {
+  const before = snapshot();
+  await world.say(lines());
+  // Each question shows a difference to a person, who says no.
+  for (let open = 0; open < 12; open++) {
+    const [question] = await world.node.ports.store.approvals({ limit: 1, states: ["pending"] });
+    if (!question) break;
+    await world.node.agents.approvals.decide(question.id, { approve: false }, { person: OWNER, surface: "test" });
+    await world.node.agents.settled();
+  }
+  expect(snapshot()).toEqual(before);
+  expect(before.config).toBe(CONFIG);
+  expect(before["SOUL.md"]).toBe("kind\n");
+});
+
+it("a command in the background changes none either: what it makes is set aside while it runs", async () => {
+  const before = snapshot();
+  const line = "echo evil > SOUL.md; echo evil > TOOLS.md; mkdir heartbeat; echo evil > heartbeat/TASK.md; sleep 600";
+  const { agent } = await world.say(call("exec", { command: ["bash", "-c", line], background: true }));
+  const made = join(world.paths.workspace, "heartbeat.proposed/TASK.md");
+  // They are set aside one after the other.
+  await vi.waitFor(() => expect([existsSync(made), snapshot()]).toEqual([true, before]), 60_000);
+  const [process] = (await world.node.ports.store.agent(agent.id))?.state.processes ?? [];
+  await world.say(call("process", { action: "stop", id: process?.id }), "on");
+  expect(snapshot()).toEqual(before);
+});
+
+it("a yes to the difference is the way: the change is kept, and undone", async () => {
+  await world.say(call("write", { path: "SOUL.md", content: "calm\n" }));
+  await world.approveAll();
+  expect(snapshot()["SOUL.md"]).toBe("calm\n");
+  const [change] = await world.node.changes.list({ limit: 1 });
+  await world.node.changes.undo(change?.id ?? 0, { kind: "person", person: OWNER } as never);
+  expect(snapshot()["SOUL.md"]).toBe("kind\n");
+});
