@@ -29,6 +29,7 @@ export type Law =
   | "M23"
   | "M30"
   | "M32"
+  | "M35"
   | "M10"
   | "files"
   | "fork"
@@ -53,7 +54,7 @@ export interface View extends Evidence {
   readonly rows: ReadonlyMap<string, readonly Row[]>;
   readonly shown: ReadonlyMap<string, readonly SendRecord[]>;
   readonly sends: ReadonlyMap<string, readonly SendRecord[]>;
-  /** Unconfirmed deliveries: the channel decides whether and when they arrive. Those that people edited go behind the others (M17). */
+  /** Unconfirmed deliveries: the channel decides whether and when they arrive. Those that people edited, or that a channel wanted in another way, go behind the others (M17). */
   readonly lost: ReadonlySet<string>;
   /** The directives of each token. */
   readonly directives: ReadonlyMap<string, readonly Directive[]>;
@@ -79,7 +80,10 @@ export function viewOf(evidence: Evidence): View {
   const unconfirmed = evidence.listed
     .flatMap(({ deliveries }) => deliveries)
     .filter(({ state }) => state === "unconfirmed");
-  const lost = new Set([...unconfirmed, ...evidence.edits].map(({ id }) => String(id)));
+  const again = evidence.channels.flatMap(({ receipts }) =>
+    (receipts?.records ?? []).flatMap(({ status, deliveryId }) => (status === "again" ? [{ id: deliveryId }] : [])),
+  );
+  const lost = new Set([...unconfirmed, ...evidence.edits, ...again].map(({ id }) => String(id)));
   return { ...evidence, rows, shown, sends, lost, directives };
 }
 

@@ -12,8 +12,10 @@ import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";
 import { files } from "./audit-files.ts";
 import { keys } from "./audit-keys.ts";
+import { pairing } from "./audit-pairing.ts";
 import { people } from "./audit-people.ts";
 import { peopleActs } from "./audit-people-acts.ts";
+import { receipts } from "./audit-receipts.ts";
 import { rights } from "./audit-rights.ts";
 import { rules } from "./audit-rules.ts";
 import { runs } from "./audit-runs.ts";
@@ -52,6 +54,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...keys(view),
     ...everyDeliveryEnds(view),
     ...shownAtMostOnce(view),
+    ...receipts(view),
     ...context(view),
     ...talk(view),
     ...people(view),
@@ -66,6 +69,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...rights(view),
     ...rules(view),
     ...peopleActs(view),
+    ...pairing(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
 }
@@ -89,8 +93,9 @@ function* identity({ workload, rows }: View): Iterable<Violation> {
 
 /** L1: an acknowledged message is in one inbox and has ended once, with its trace; every answer has a delivery. */
 function* everyMessageSettledOnce(view: View): Iterable<Violation> {
-  for (const { token, acknowledgedAt } of view.channels.flatMap((channel) => channel.inbound)) {
-    if (token === undefined) continue;
+  for (const { token, acknowledgedAt, accepted, refused } of view.channels.flatMap((channel) => channel.inbound)) {
+    // What a stranger says is refused, and not lost.
+    if (token === undefined || (refused && !accepted)) continue;
     const found = view.rows.get(token) ?? [];
     if (acknowledgedAt !== undefined && found.length === 0) yield broken("L1", `${token} was acknowledged but is lost`);
   }
@@ -151,7 +156,9 @@ function* takenInOrder({ calls, rows, channels, scenario }: View): Iterable<Viol
   const inbound = channels.flatMap((channel) => channel.inbound);
   for (const a of inbound) {
     for (const b of inbound) {
-      if (a.acknowledgedAt === undefined || b.submittedAt === undefined || a.acknowledgedAt >= b.submittedAt) continue;
+      // A message that was refused and comes again is new.
+      if (a.acknowledgedAt === undefined || a.refused || b.submittedAt === undefined) continue;
+      if (a.acknowledgedAt >= b.submittedAt) continue;
       const first = rows.get(a.token ?? "")?.[0];
       const second = rows.get(b.token ?? "")?.[0];
       if (!first || !second || first.of !== second.of || first.message.seq < second.message.seq) continue;
@@ -255,7 +262,7 @@ function* shownAtMostOnce({ channels, listed, sends }: View): Iterable<Violation
     for (const { id, state } of deliveries.values()) {
       const mine = (sends.get(id) ?? []).filter((send) => channel.sends.includes(send));
       const unknown = mine.some(({ result }) => result === "unknown");
-      if (channel.sendingClass === "ambiguous" && unknown && state !== "unconfirmed") {
+      if (channel.sendingClass === "ambiguous" && !channel.receipts && unknown && state !== "unconfirmed") {
         yield broken("L12", `${id} could not be confirmed, but is listed ${state}`);
       }
       if (channel.sendingClass === "idempotent" && mine.length > 0 && state === "unconfirmed") {

@@ -37,6 +37,8 @@ export interface Evidence {
   readonly reservations: readonly Reservation[];
   readonly keyUses: readonly KeyUse[];
   readonly branches: readonly BranchRecord[];
+  /** Codes that link an account, and who got them. */
+  readonly linkCodes: ReadonlyMap<string, string>;
   /** Messages that people dropped, and deliveries they edited. */
   readonly drops: readonly ActRecord[];
   readonly edits: readonly ActRecord[];

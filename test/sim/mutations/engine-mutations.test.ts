@@ -49,6 +49,7 @@ test("every law of the engine has a mutation that breaks it", () => {
     "M23",
     "M30",
     "M32",
+    "M35",
     "identity",
     "keys",
     "M10",

@@ -26,10 +26,13 @@ import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
 import { MODEL_MUTATIONS } from "./model-mutations.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 import { OWED_MUTATIONS } from "./owed-mutations.ts";
+import { PAIRING_MUTATIONS } from "./pairing-mutations.ts";
 import { PEOPLE_ACTS_MUTATIONS } from "./people-acts-mutations.ts";
 import { PEOPLE_MUTATIONS } from "./people-mutations.ts";
+import { RECEIPT_MUTATIONS } from "./receipt-mutations.ts";
 import { REQUEST_MUTATIONS } from "./request-mutations.ts";
 import { RIGHTS_MUTATIONS } from "./rights-mutations.ts";
+import { SEARCH_MUTATIONS } from "./search-mutations.ts";
 import { SESSION_MUTATIONS } from "./session-mutations.ts";
 import { SUBAGENT_MUTATIONS } from "./subagent-mutations.ts";
 import { TOKEN_MUTATIONS } from "./token-mutations.ts";
@@ -321,8 +324,11 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...SESSION_MUTATIONS,
   ...OWED_MUTATIONS,
   ...REQUEST_MUTATIONS,
+  ...SEARCH_MUTATIONS,
   ...MUTATIONS.flatMap((mutation) => {
     const bound = FOR_THE_ENGINE[mutation.name];
     return bound && mutation.store ? [{ ...mutation, ...bound }] : [];
   }),
+  ...PAIRING_MUTATIONS,
+  ...RECEIPT_MUTATIONS,
 ];

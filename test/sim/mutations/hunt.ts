@@ -21,10 +21,10 @@ const HUNT_REST_MS = 60_000;
 export async function hunt(mutation: Mutation, subject = minimalActor(mutation.quirks)): Promise<Catch> {
   const laws = new Set<Law>();
   const scenario = scenarioNamed(mutation.scenario);
-  const { store: mutateStore, ports: mutatePorts, restMs = HUNT_REST_MS } = mutation;
+  const { store: mutateStore, ports: mutatePorts, index: mutateIndex, restMs = HUNT_REST_MS } = mutation;
   const { from = 1 } = mutation;
   for (let seed = from; seed < from + mutation.seeds; seed++) {
-    const world = { seed, scenario, subject, mutateStore, mutatePorts, restMs };
+    const world = { seed, scenario, subject, mutateStore, mutatePorts, mutateIndex, restMs };
     const { violations } = await runWorld(world);
     for (const { law } of violations) laws.add(law);
     const first = violations.find(({ law }) => law === mutation.law);

@@ -9,6 +9,7 @@ import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Change, CommitResult, OpResult } from "../../../src/core/store/change.ts";
 import type { Law } from "../audit/audit-view.ts";
 import type { Quirks } from "../subjects/minimal-actor.ts";
+import type { IndexParts } from "../world/index-follower.ts";
 import type { Backend } from "../world/sim-store.ts";
 
 export interface Mutation {
@@ -29,6 +30,8 @@ export interface Mutation {
   readonly store?: (sound: Backend, db: Database) => Backend;
   /** For a subject without quirks: its ports, broken. */
   readonly ports?: (ports: Ports) => Ports;
+  /** The search index, broken. */
+  readonly index?: (parts: IndexParts) => IndexParts;
 }
 
 export const MUTATIONS: readonly Mutation[] = [

@@ -132,7 +132,7 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     law: "L9",
     scenario: "schedules",
     seeds: 60,
-    from: 12,
+    from: 42,
     ports: splitSummary,
   },
   {

@@ -10,6 +10,17 @@ const crowd: Changes = {
 
 export const PEOPLE_SCENARIOS: readonly NamedChanges[] = [
   [
+    "pairing",
+    "strangers write, are let in by codes and link accounts, while nodes die and codes are used twice at once",
+    {
+      needs: ["pairing"],
+      ends: ["failed"],
+      nodes: [1, 2],
+      crashes: [2, 6],
+      pairing: { approvals: [10, 16], links: [3, 6] },
+    },
+  ],
+  [
     "untrusted",
     "agents read pages, then write to each other, start children and make jobs, while nodes die and sessions end",
     {

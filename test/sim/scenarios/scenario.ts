@@ -76,12 +76,18 @@ export interface Scenario {
   readonly rights?: { readonly changes: Range };
   /** How often an agent, or the owner, gets a rule against one tool, or loses it. Everyone is the owner. */
   readonly rules?: { readonly changes: Range };
+  /** The channels say later what became of each message. */
+  readonly receipts?: boolean;
   /** People send files. `quotaBytes`: how much each may store. */
   readonly files?: { readonly quotaBytes: number };
+  /** The search index follows: how often it is built again, and how often old changes leave the log. */
+  readonly search?: { readonly rebuilds: Range; readonly prunes: Range };
   /** Cron jobs that are due while people write. */
   readonly jobs?: JobsShape;
   /** How many people talk to agents over HTTP, without keys. */
   readonly callers?: Range;
+  /** Only the owner is known at first. How often someone is let in by a code, and gets a code that two strangers use. */
+  readonly pairing?: { readonly approvals: Range; readonly links: Range };
   /** How often the owner makes or removes the record of a guest. */
   readonly records?: Range;
   /** How many permanent agents there are, and how often they get new prompts and are removed. */

@@ -9,8 +9,10 @@ import { MODEL_SCENARIOS } from "./model-scenarios.ts";
 import { OWED_SCENARIOS } from "./owed-scenarios.ts";
 import { PEOPLE_SCENARIOS } from "./people-scenarios.ts";
 import { QUEUE_SCENARIOS } from "./queue-scenarios.ts";
+import { RECEIPT_SCENARIOS } from "./receipt-scenarios.ts";
 import { RIGHTS_SCENARIOS } from "./rights-scenarios.ts";
 import { type NamedChanges, type Scenario, scenario } from "./scenario.ts";
+import { SEARCH_SCENARIOS } from "./search-scenarios.ts";
 import { SESSION_SCENARIOS } from "./session-scenarios.ts";
 import { SUBAGENT_SCENARIOS } from "./subagent-scenarios.ts";
 import { TRIAL_SCENARIOS } from "./trial-scenarios.ts";
@@ -38,6 +40,8 @@ export const SCENARIOS: readonly Scenario[] = [
   ...FILE_SCENARIOS,
   ...APPROVAL_SCENARIOS,
   ...PEOPLE_SCENARIOS,
+  ...RECEIPT_SCENARIOS,
+  ...SEARCH_SCENARIOS,
 ].map(([name, about, changed]) => scenario(name, about, changed));
 
 export function scenarioNamed(name: string): Scenario {

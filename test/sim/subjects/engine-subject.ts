@@ -10,7 +10,7 @@ import { apiMailbox } from "../../../src/core/delivery/route.ts";
 import { ConflictError, InvariantError } from "../../../src/core/errors.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../src/core/history/compaction-settings.ts";
 import type { AgentId } from "../../../src/core/ids.ts";
-import { OWNER } from "../../../src/core/people/person.ts";
+import { OWNER, type PersonId } from "../../../src/core/people/person.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../../src/core/ports/tool.ts";
 import type { ApprovalId } from "../../../src/core/rights/approval.ts";
@@ -81,6 +81,8 @@ export const engine: SubjectUnderTest = {
     "approvals",
     "rights",
     "people-acts",
+    "pairing",
+    "receipts",
   ],
   async start(given, node) {
     const ports = node.tokens ? withTokenLimits(given, node.tokens) : given;
@@ -118,7 +120,11 @@ export const engine: SubjectUnderTest = {
         contextLimits: context && (() => limitsOf(context)),
         isStale: reset && ((agent, last, now) => isStale(resetPolicyFor(agent, reset), last, now, "UTC")),
         subagents: node.rules ? { ...subagents, execOf: (agent) => RULES.execPolicyOf(agent, [OWNER]) } : subagents,
-        people: node.rules ? { ...PEOPLE, isOwner: () => true } : PEOPLE,
+        people: node.rules
+          ? { ...PEOPLE, isOwner: () => true }
+          : node.pairing
+            ? { ...PEOPLE, unknown: "stranger" }
+            : PEOPLE,
         ...(node.approvals ? asking(ports) : {}),
         ...(node.rights ? { rights: {} } : {}),
         ...(node.rules ? { rights: { rules: RULES, nesting: () => true } } : {}),
@@ -148,6 +154,8 @@ export const engine: SubjectUnderTest = {
       stop: (agentId) => system.lifecycle.stop(agentId),
       drop: (agentId, seq) => system.dropMessage({ agentId, seq, by: { person: OWNER, surface: "control" } }),
       edit: (id, text) => system.deliveries.edit(id, text, { by: { person: OWNER, surface: "control" } }),
+      approve: (code, as) => system.pairing.approve(code, { person: OWNER, surface: "control" }, as),
+      linkCode: (person) => system.pairing.linkCode(person as PersonId),
       remove: (agentId) => system.lifecycle.remove(agentId),
       readMailbox: async (user) => (await system.deliveries.mailboxes.page([apiMailbox(user)], { limit: 5 })).items,
       acknowledge: (user, ids) => system.deliveries.mailboxes.acknowledge([apiMailbox(user)], ids),

@@ -3,7 +3,7 @@
  * world without the engine, and each of its quirks breaks a law in a way that the world must find.
  */
 
-import { freshState } from "../../../src/core/agent/state.ts";
+import { freshState } from "../../../src/core/agent/fresh-state.ts";
 import { StoreFullError } from "../../../src/core/errors.ts";
 import { type AgentId, entryId, messageId, type SessionId, type SessionKey } from "../../../src/core/ids.ts";
 import type { IncomingMessage } from "../../../src/core/message/incoming-message.ts";

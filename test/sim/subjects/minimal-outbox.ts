@@ -3,7 +3,8 @@
  * found `sending` after a death is sent again, looked up or given up as unconfirmed, as its channel allows (M16, M17).
  */
 
-import { type Delivery, targetKey } from "../../../src/core/delivery/delivery.ts";
+import type { Delivery } from "../../../src/core/delivery/delivery.ts";
+import { targetKey } from "../../../src/core/delivery/target-key.ts";
 import { sleep } from "../../../src/core/ports/clock.ts";
 import type { Connector } from "../../../src/core/ports/connector.ts";
 import type { Op } from "../../../src/core/store/change.ts";

@@ -31,6 +31,10 @@ export interface Subject {
   remove?(agentId: AgentId): Promise<void>;
   /** The owner drops a message that waits. Rejects if it does not wait any more. */
   drop?(agentId: AgentId, seq: number): Promise<unknown>;
+  /** The owner lets someone in by a code. Rejects if no one waits with it. */
+  approve?(code: string, as?: string): Promise<unknown>;
+  /** A code with which a person makes another account their own. */
+  linkCode?(person: string): Promise<string>;
   /** The owner sends a delivery that failed with another text. */
   edit?(id: DeliveryId, text: string): Promise<unknown>;
   /** What waits in a user's mailbox (M27). */
@@ -117,6 +121,8 @@ export interface SubjectNode {
   readonly approvals?: boolean;
   /** Whether calls are judged by people's rights. */
   readonly rights?: boolean;
+  /** Whether only the owner is known at first. */
+  readonly pairing?: boolean;
   /** Whether calls are judged by rules, and everyone is the owner. */
   readonly rules?: boolean;
   /** How much each person may store. Absent: no files. */
@@ -154,7 +160,9 @@ export type Feature =
   | "approvals"
   | "rights"
   /** People who drop messages and edit deliveries. */
-  | "people-acts";
+  | "people-acts"
+  | "pairing"
+  | "receipts";
 
 export interface SubjectUnderTest {
   readonly name: string;

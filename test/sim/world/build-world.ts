@@ -13,6 +13,7 @@ import { type CrashAim, type CrashPlan, makeCrashPlan } from "./crash-plan.ts";
 import { fileDatabase, memoryDatabase, type WorldDatabase } from "./database.ts";
 import { type EventLog, makeEventLog } from "./event-log.ts";
 import type { Faults } from "./faults.ts";
+import type { IndexParts } from "./index-follower.ts";
 import { postgresDatabase } from "./postgres-database.ts";
 import { makeRoutedModel, type RoutedModel } from "./routed-model.ts";
 import { makeScheduler, type Scheduler } from "./scheduler.ts";
@@ -39,6 +40,8 @@ export interface WorldOptions {
   readonly mutateStore?: (backend: Backend, db: Database) => Backend;
   /** Broken ports, for the mutations. Called for each life of a node. */
   readonly mutatePorts?: (ports: Ports) => Ports;
+  /** A broken search index, for the mutations. Called for each life of it. */
+  readonly mutateIndex?: (parts: IndexParts) => IndexParts;
 }
 
 export interface World {
@@ -96,7 +99,11 @@ export async function buildWorld(options: WorldOptions): Promise<World> {
   );
   const parts = { scheduler, log, faults };
   const channels = scenario.classes.map(
-    (kind) => new Channel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind),
+    (kind) =>
+      new Channel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind, {
+        receipts: scenario.receipts,
+        strangers: scenario.pairing !== undefined,
+      }),
   );
   const channelNames = channels.map(({ name }) => name);
   const { routes = [] } = scenario.workload;
@@ -105,7 +112,7 @@ export async function buildWorld(options: WorldOptions): Promise<World> {
     ["later", "ambiguous", () => !faults.active],
   ] as const) {
     if (routes.includes(name))
-      channels.push(new Channel({ ...parts, random: random.fork(name) }, name, kind, connected));
+      channels.push(new Channel({ ...parts, random: random.fork(name) }, name, kind, { connected }));
   }
   const workload = makeWorkload(random.fork("workload"), scenario.workload, channelNames);
   const speakers = speakersOf(workload);

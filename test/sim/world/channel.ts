@@ -11,6 +11,7 @@ import type {
   Accepted,
   Connector,
   ConnectorHost,
+  DeliveryReceipt,
   IncomingCommand,
   OutgoingDelivery,
   SendResult,
@@ -19,6 +20,7 @@ import type { Random } from "../../kit/random.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Faults } from "./faults.ts";
 import type { SimProcess } from "./process.ts";
+import { Receipts } from "./receipts.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { directivesIn } from "./tokens.ts";
 
@@ -32,6 +34,9 @@ export interface Inbound {
   acknowledgedAt: number | undefined;
   /** How often it was submitted. */
   submitted: number;
+  /** What the program said to it: a stranger's message is refused, and not accepted. */
+  accepted?: boolean;
+  refused?: boolean;
 }
 
 /** One attempt to send that reached the channel. */
@@ -39,12 +44,15 @@ export interface SendRecord {
   readonly at: number;
   readonly process: string;
   readonly deliveryId: string;
+  readonly attempt?: number;
   readonly to: string;
   /** The place within `to`, if the target names one. */
   readonly thread: string;
   readonly text: string;
   readonly shown: boolean;
   readonly result: SendResult["status"];
+  /** What a channel with receipts says about it later; undefined if it never does. */
+  readonly later?: DeliveryReceipt["status"];
 }
 
 export interface ChannelDeps {
@@ -71,14 +79,28 @@ export class Channel {
   readonly acknowledged = new Set<string>();
   /** Whether a process that starts now has a connector to this channel. */
   readonly connected: () => boolean;
+  /** Of a channel that says later what became of a message. */
+  readonly receipts: Receipts | undefined;
   readonly #deps: ChannelDeps;
+  readonly #strangers: boolean;
   readonly #shownIds = new Set<string>();
   readonly #refusedIds = new Set<string>();
   #receivers: Receiver[] = [];
 
-  constructor(deps: ChannelDeps, name: string, sendingClass: SendingClass, connected: () => boolean = () => true) {
+  constructor(
+    deps: ChannelDeps,
+    name: string,
+    sendingClass: SendingClass,
+    {
+      connected = () => true,
+      receipts = false,
+      strangers = false,
+    }: { readonly connected?: () => boolean; readonly receipts?: boolean; readonly strangers?: boolean } = {},
+  ) {
     this.#deps = deps;
     this.connected = connected;
+    this.#strangers = strangers;
+    this.receipts = receipts ? new Receipts(deps, name, () => this.#receivers) : undefined;
     this.name = name;
     this.sendingClass = sendingClass;
   }
@@ -114,7 +136,7 @@ export class Channel {
     const connector: Connector = {
       name,
       sendingClass,
-      capabilities: { sendText: true },
+      capabilities: this.#strangers ? { sendText: true, strangers: true } : { sendText: true },
       start: async (host) => void this.#receivers.push({ process, host }),
       stop: () => this.#stop(process),
       health: () => ({ ok: true, detail: "simulated" }),
@@ -151,8 +173,10 @@ export class Channel {
       log.write(process.name, `receives ${this.name} ${message.messageId}`);
       const accepted = "command" in message ? host.command(message) : this.#accept(host, message);
       accepted.then(
-        () =>
+        ({ status }) =>
           process.call<void>("acknowledge", this.name, (answer) => {
+            if (status === "refused") item.refused = true;
+            else item.accepted = true;
             this.#acknowledge(item);
             scheduler.after(1, () => answer({ value: undefined }));
           }),
@@ -219,21 +243,26 @@ export class Channel {
   }
 
   /** A send arrives: it is shown or not, and recorded. */
-  #receive(process: SimProcess, { id, target, payload }: OutgoingDelivery): SendResult {
+  #receive(process: SimProcess, { id, attempt = 1, target, payload }: OutgoingDelivery): SendResult {
     const { scheduler, log } = this.#deps;
     const { shows, result } = this.#decide(id);
+    const later = shows ? this.receipts?.decide() : undefined;
     // An idempotent channel recognises the id and shows it once.
-    const shown = shows && !(this.sendingClass === "idempotent" && this.#shownIds.has(id));
+    const isNew = !(this.sendingClass === "idempotent" && this.#shownIds.has(id));
+    const shown = shows && isNew && (later ?? "arrived") === "arrived";
     if (shown) this.#shownIds.add(id);
+    if (later) this.receipts?.add(id, attempt, later, `${this.name}-${this.sends.length + 1}`);
     this.sends.push({
       at: scheduler.time,
       process: process.name,
       deliveryId: id,
+      attempt,
       to: target.to ?? "",
       thread: String(target.threadId ?? ""),
       text: payload.text ?? "",
       shown,
       result: result.status,
+      later,
     });
     log.write(this.name, `gets ${id} from ${process.name}: ${result.status}${shown ? ", shown" : ""}`);
     return result;

@@ -25,6 +25,7 @@ export async function collectEvidence(world: World, nodes: Nodes, actors: Actors
     keyUses: world.routed?.uses ?? [],
     branches: actors.branches.records,
     drops: actors.peopleActs.drops,
+    linkCodes: actors.pairing?.linkCodes ?? new Map(),
     edits: actors.peopleActs.edits,
     callerTokens: actors.callers.tokens,
     callerAnswers: actors.callers.answers,

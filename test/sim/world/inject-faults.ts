@@ -6,9 +6,11 @@ import { type Approvers, makeApprovers } from "./approvers.ts";
 import { type Branches, makeBranches } from "./branches.ts";
 import type { World } from "./build-world.ts";
 import { type Callers, makeCallers } from "./callers.ts";
+import { type IndexActor, startIndex } from "./index-follower.ts";
 import { type Jobs, makeJobs } from "./jobs.ts";
 import { MAX_SKEW_MS, type Nodes, WALL_START } from "./nodes.ts";
 import { makeOperator, type Operator } from "./operator.ts";
+import { makePairingActs, type PairingActs } from "./pairing-acts.ts";
 import { makePeopleActs, type PeopleActs } from "./people-acts.ts";
 import { startReaders } from "./readers.ts";
 import { makeRecords } from "./records.ts";
@@ -27,7 +29,9 @@ export interface Actors {
   readonly jobs: Jobs;
   readonly operator: Operator;
   readonly peopleActs: PeopleActs;
+  readonly pairing?: PairingActs;
   readonly approvers: Approvers;
+  readonly index: IndexActor | undefined;
 }
 
 /** `random`: the stream of everything that happens to nodes. */
@@ -68,6 +72,11 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   const peopleActs = makePeopleActs(ask("people-acts"));
   times(scenario.peopleActs?.drops, () => void peopleActs.drop());
   times(scenario.peopleActs?.edits, () => void peopleActs.edit());
+  const pairing = scenario.pairing && makePairingActs({ ...ask("pairing"), channels: world.channels });
+  if (scenario.pairing) {
+    times(scenario.pairing.approvals, () => void pairing?.approve());
+    times(scenario.pairing.links, () => void pairing?.link());
+  }
   const wallOfFirst = (): number => nodes.wall("a");
   const callers = makeCallers({ ...ask("callers"), scheduler, wall: wallOfFirst, isActive: () => faults.active });
   if (scenario.callers) callers.start(random.int(...scenario.callers));
@@ -110,7 +119,10 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   }
   times(scenario.permanentAgents?.describes, operator.describe);
   times(scenario.permanentAgents?.removals, operator.remove);
-  return { faultsEnd, aborts, branches, callers, jobs, operator, approvers, peopleActs };
+  // The index of a home: a shared store has one of its own.
+  const hasIndex = scenario.search && !options.postgres;
+  const index = hasIndex ? startIndex(world, nodes, world.random.fork("index"), faultsEnd) : undefined;
+  return { faultsEnd, aborts, branches, callers, jobs, operator, approvers, peopleActs, pairing, index };
 }
 
 function killTimes({ kills }: Scenario, random: Random): readonly number[] {

@@ -187,11 +187,17 @@ export class Nodes {
       approvals,
       rights,
       rules,
+      pairing,
       files,
     } = options.scenario;
     const model = keys ? ROUTED_CHOICE : undefined;
     const triggers = jobs !== undefined || options.scenario.needs.includes("triggers");
-    const judged = { approvals: approvals !== undefined, rights: rights !== undefined, rules: rules !== undefined };
+    const judged = {
+      approvals: approvals !== undefined,
+      rights: rights !== undefined,
+      rules: rules !== undefined,
+      pairing: pairing !== undefined,
+    };
     const settings = { restore, queue, runMs, subagents, lanes, budgets, tokens, context, reset, files, ...judged };
     const zone = (): string => this.zone;
     return { name, leaseMs: LEASE_MS, alone, participants, model, triggers, zone, ...settings };

@@ -42,8 +42,19 @@ test("an aimed crash happens at its place", async () => {
 });
 
 test("a seed has at least fifty messages for at least five agents", () => {
-  // Every message of a long run has dozens of steps, people share a few agents, and files and spawned tasks cost more.
-  const few = ["long-runs", "people", "people-collected", "files", "files-nodes", "children-dropped", "rules"];
+  // Every message of a long run has dozens of steps, people share a few agents, files and spawned tasks cost more, and a channel
+  // with receipts says several things of every message.
+  const few = [
+    "long-runs",
+    "people",
+    "people-collected",
+    "files",
+    "files-nodes",
+    "children-dropped",
+    "rules",
+    "receipts",
+    "receipts-nodes",
+  ];
   for (const { name, workload } of SCENARIOS.filter(({ name }) => !few.includes(name))) {
     expect(workload.messages[0], name).toBeGreaterThanOrEqual(50);
     expect(workload.conversations[0], name).toBeGreaterThanOrEqual(5);

@@ -34,8 +34,10 @@ export async function runWorld(options: WorldOptions): Promise<WorldResult> {
     const restedAt = await untilQuiet(world, nodes, actors);
     const evidence = await collectEvidence(world, nodes, actors);
     violations.push(...audit(evidence));
+    await actors.index?.end();
     const counts = {
       ...countsOf(world, evidence),
+      ...actors.index?.counts,
       events: scheduler.events,
       "virtual ms": scheduler.time,
       "ms to rest": restedAt - actors.faultsEnd,

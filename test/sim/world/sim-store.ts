@@ -77,6 +77,7 @@ const READS = [
   "mailboxesOf",
   "fullMailboxes",
   "waitingDeliveries",
+  "workCounts",
   "job",
   "jobs",
   "nextJobs",

@@ -4,8 +4,11 @@
  */
 export const tokenText = (token: string): string => `⟦${token}⟧`;
 
+/** A note about something that did not arrive quotes it: the marks there are not said again. */
+const QUOTED = /This did not reach [^\n]*/gu;
+
 export function tokensIn(text: string, kind: "t" | "r"): readonly string[] {
-  const found = [...text.matchAll(/⟦([a-z]\d+)⟧/g)].map((match) => match[1] as string);
+  const found = [...text.replaceAll(QUOTED, "").matchAll(/⟦([a-z]\d+)⟧/g)].map((match) => match[1] as string);
   return found.filter((token) => token.startsWith(kind));
 }
 
@@ -99,7 +102,7 @@ export type Directive = (typeof DIRECTIVES)[number];
 /** The directives of each token in a text, in order: the words between the token and the next one. */
 export function directivesIn(text: string): ReadonlyMap<string, readonly Directive[]> {
   const found = new Map<string, readonly Directive[]>();
-  for (const [, token, rest] of text.matchAll(/⟦([ts][\d_]+)⟧([^⟦]*)/g)) {
+  for (const [, token, rest] of text.replaceAll(QUOTED, "").matchAll(/⟦([ts][\d_]+)⟧([^⟦]*)/g)) {
     if (token === undefined) continue;
     const words = (rest ?? "").split(/\s+/);
     found.set(
