@@ -19,6 +19,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   web: async () => (await import("./web.ts")).webBench,
   tools: async () => (await import("./tools.ts")).toolsBench,
   memory: async () => (await import("./memory.ts")).memoryBench,
+  cli: async () => (await import("./cli.ts")).cliBench,
   scale: async () => (await import("./scale.ts")).scaleBench,
 };
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CONNECTOR_KINDS } from "../src/config/sections/connectors.ts";
+import { CONNECTOR_KINDS } from "../src/config/connector-kinds.ts";
 import { channelTable, readPage, withTable } from "./channel-table.ts";
 
 it("the table of channels in docs/channels.md says what the connectors declare", () => {

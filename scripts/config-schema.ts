@@ -1,7 +1,8 @@
 /**
  * `npm run schema -- --write`: writes the JSON schema of the configuration, `src/config/rookery.schema.json`. Its structure is the
  * schema of the program, its descriptions are the table of `docs/configuration.md`. `rookery config explain` and editors read it.
- * Without `--write` it fails if the file differs.
+ * Also writes what a configuration without any section says, `src/config/section-defaults.json`. Without `--write` it fails if a
+ * file differs.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
@@ -47,13 +48,20 @@ function annotate(node: Node, path: string, described: ReadonlyMap<string, strin
   if (node.items) annotate(node.items, `${path}[]`, described);
 }
 
+export const DEFAULTS_FILE = new URL("../src/config/section-defaults.json", import.meta.url);
+
+export const defaultsText = (): string => `${JSON.stringify(configSchema.parse({}), null, 1)}\n`;
+
 export const schemaText = (): string => `${JSON.stringify(configJsonSchema(), null, 1)}\n`;
 
 if (import.meta.main) {
-  const text = schemaText();
-  if (process.argv.includes("--write")) writeFileSync(SCHEMA_FILE, text);
-  else if (readFileSync(SCHEMA_FILE, "utf8") !== text) {
-    console.error("src/config/rookery.schema.json is not up to date: run `npm run schema -- --write`.");
-    process.exitCode = 1;
+  for (const [file, text] of [[SCHEMA_FILE, schemaText()] as const, [DEFAULTS_FILE, defaultsText()] as const]) {
+    if (process.argv.includes("--write")) writeFileSync(file, text);
+    else if (readFileSync(file, "utf8") !== text) {
+      console.error(
+        `${file.pathname.replace(/^.*\/src\//u, "src/")} is not up to date: run \`npm run schema -- --write\`.`,
+      );
+      process.exitCode = 1;
+    }
   }
 }

@@ -3,7 +3,8 @@
  * bytes, puts the state and settles the message. Every measured way of writing uses the same values.
  */
 import type { AgentSeed } from "../../src/core/agent/agent.ts";
-import { type AgentState, freshState } from "../../src/core/agent/state.ts";
+import { freshState } from "../../src/core/agent/fresh-state.ts";
+import type { AgentState } from "../../src/core/agent/state.ts";
 import type { AgentId, EntryId, SessionId, SessionKey } from "../../src/core/ids.ts";
 import type { NewMessage } from "../../src/core/message/message.ts";
 

@@ -24,6 +24,15 @@ describe("adding an entry to a configuration", () => {
     expect(added).toContain(text.includes("kept") ? "/* kept */" : "");
   });
 
+  it.each(["whatsapp-web", "work.bot", "2nd", "in"])("takes the name %s as it is", (name) => {
+    const value = '{ kind: "telegram", token: { env: "T" } }';
+    for (const text of ["", "{}", "{ connectors: {} }"]) {
+      const added = withEntry(text, "connectors", name, value);
+      expect(Object.keys(read(added).connectors)).toEqual([name]);
+      expect(() => withEntry(added, "connectors", name, value)).toThrow("already");
+    }
+  });
+
   it("refuses an entry that is there", () => {
     const text = withEntry("{}", "connectors", "telegram", entry);
     expect(() => withEntry(text, "connectors", "telegram", entry)).toThrow("has connectors.telegram already");

@@ -1,17 +1,19 @@
 /** Adds an entry to the text of a configuration and changes nothing else of it: comments, order and spelling stay. */
 import { ConfigError } from "../core/errors.ts";
 import { type Token, tokenise } from "./json5-tokens.ts";
-import { keyIn } from "./set-value.ts";
+import { keyIn, keyText } from "./set-value.ts";
 
 /** The text with `section.name` set to `value`. Throws if it is there already, or if the text has no form to add to. */
 export function withEntry(text: string, section: string, name: string, value: string): string {
-  if (text.trim() === "") return `{\n  ${section}: {\n    ${name}: ${value},\n  },\n}\n`;
+  // A name such as `whatsapp-web` is a key only in quotes.
+  const key = keyText(name);
+  if (text.trim() === "") return `{\n  ${section}: {\n    ${key}: ${value},\n  },\n}\n`;
   const tokens = tokenise(text);
   const root = tokens.findIndex(({ kind }) => kind === "{");
   if (root === -1) throw new ConfigError("The configuration is not an object, so nothing can be added to it.");
   const found = keyIn(text, tokens, root, section);
   if (found === undefined) {
-    return insertedAfter(text, tokens[root] as Token, `\n  ${section}: {\n    ${name}: ${value},\n  },`);
+    return insertedAfter(text, tokens[root] as Token, `\n  ${section}: {\n    ${key}: ${value},\n  },`);
   }
   const open = found + 2;
   if (tokens[open]?.kind !== "{") throw new ConfigError(`${section} is not an object in the configuration.`);
@@ -20,7 +22,7 @@ export function withEntry(text: string, section: string, name: string, value: st
       hint: "Change it there, or choose another name.",
     });
   }
-  return insertedAfter(text, tokens[open] as Token, `\n    ${name}: ${value},`);
+  return insertedAfter(text, tokens[open] as Token, `\n    ${key}: ${value},`);
 }
 
 const insertedAfter = (text: string, { end }: Token, more: string): string =>

@@ -11,9 +11,9 @@ import { tokenise } from "./json5-tokens.ts";
 import { type Locator, locateNearest, locatorFor, type Path } from "./locate.ts";
 import { type Misnamed, misnamed } from "./references.ts";
 import { schemaTree } from "./schema-tree.ts";
-import { Secret } from "./secret.ts";
 import { NAME_EXPECTED } from "./values.ts";
 import { type Warning, warningsOf } from "./warnings.ts";
+import { withEnvironment } from "./with-environment.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -107,12 +107,6 @@ interface Json5Error {
   readonly message: string;
   readonly lineNumber: number;
   readonly columnNumber: number;
-}
-
-/** The environment overrides the file's store address. */
-function withEnvironment(config: Config, env: Environment): Config {
-  if (!env.ROOKERY_STORE) return config;
-  return { ...config, store: { ...config.store, url: new Secret({ env: "ROOKERY_STORE" }) } };
 }
 
 function noteOf(warning: Warning, locate: Locator, file: string): ConfigNote {

@@ -66,6 +66,9 @@ export const sharedBeforeFile = ({ home }: Pick<HomePaths, "home">): string => j
 /** Backups without another name, and copies of the database before it is migrated. */
 export const backupDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "backups");
 
+/** The text of the configuration while `rookery config edit` has it open, and after it was refused. */
+export const configDraft = ({ home }: Pick<HomePaths, "home">): string => join(home, "rookery.edit.json5");
+
 /** Beside the home: it is being replaced by a backup. */
 export const restoreMarker = (home: string): string => `${home}.restore.json`;
 

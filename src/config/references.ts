@@ -8,9 +8,9 @@ import { RookeryError } from "../core/errors.ts";
 import { unknownName } from "../core/known-name.ts";
 import { assertZone } from "../core/zoned-time.ts";
 import type { Config } from "./config-schema.ts";
+import { CONNECTOR_KINDS, kindOfAccount } from "./connector-kinds.ts";
 import { KNOWN_PROVIDERS } from "./known-providers.ts";
 import type { Path } from "./locate.ts";
-import { CONNECTOR_KINDS, kindOfAccount } from "./sections/connectors.ts";
 
 export interface Misnamed {
   readonly path: Path;

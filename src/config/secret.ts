@@ -2,9 +2,11 @@
  * A secret of the configuration. It is held by reference and prints as *** in every form. Only an explicit `reveal` at the
  * moment of use returns its value.
  */
-import { inspect } from "node:util";
 import { z } from "zod";
 import { ConfigError } from "../core/errors.ts";
+
+/** The method that `util.inspect` calls. Importing it would load all of the module. */
+const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 /** The source of a value. `value`: a secret in plain text, accepted with a warning. */
 export type SecretSource = { readonly env: string } | { readonly file: string } | { readonly value: string };
@@ -53,7 +55,7 @@ export class Secret {
     return MASK;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return MASK;
   }
 }

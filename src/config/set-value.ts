@@ -20,7 +20,8 @@ export function withValue(text: string, path: readonly string[], value: string):
   return whole;
 }
 
-const keyText = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
+/** A name as a key: in quotes if it is no identifier. */
+export const keyText = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
 
 /** A new first entry of the object that opens at a token. */
 function inserted(

@@ -7,9 +7,9 @@ import { KNOWN_PROVIDERS } from "../../config/known-providers.ts";
 import { unknownName } from "../../core/known-name.ts";
 import { catalogueOf } from "./catalogue.ts";
 import { AUTO, chooseModel } from "./choose-model.ts";
+import { knowsModel } from "./knows-model.ts";
 import type { OpenModels } from "./open-models.ts";
 import { modelName, splitModelName } from "./provider-model.ts";
-import { knowsModel } from "./providers.ts";
 
 export interface Choice {
   /** The program provides the model, and knows what it can do: only names are checked. */

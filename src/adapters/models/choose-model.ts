@@ -5,8 +5,8 @@
 import type { Config } from "../../config/config-schema.ts";
 import { knownProvider } from "../../config/known-providers.ts";
 import type { ModelChoice } from "../../core/ports/model.ts";
+import { knowsModel } from "./knows-model.ts";
 import { splitModelName } from "./provider-model.ts";
-import { knowsModel } from "./providers.ts";
 import { isThinkingLevel } from "./thinking.ts";
 
 /** The name of the model if none is configured: the router detects one. */

@@ -1,5 +1,5 @@
 /** Checks whether a profile's model can be called, without a call: a rejected key stays rejected until it changes. */
-import { freshState } from "../../core/agent/state.ts";
+import { freshState } from "../../core/agent/fresh-state.ts";
 import type { OpenModels } from "./open-models.ts";
 import { splitModelName } from "./provider-model.ts";
 

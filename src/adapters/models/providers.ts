@@ -3,7 +3,7 @@
  * stored keys come in through `ProvidersDeps`.
  */
 import type { Config } from "../../config/config-schema.ts";
-import { KNOWN_PROVIDERS, knownProvider } from "../../config/known-providers.ts";
+import { knownProvider } from "../../config/known-providers.ts";
 import type { Secret, SecretDeps } from "../../config/secret.ts";
 import { modelDefaults, providerDefaults } from "../../config/sections/models.ts";
 import { defined } from "../../core/defined.ts";
@@ -14,6 +14,7 @@ import type { CliSettings } from "./cli/cli-settings.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { DetectedServer } from "./detect.ts";
 import { KeyRotation, type KeySource } from "./key-rotation.ts";
+import { knowsModel } from "./knows-model.ts";
 import type { LoginsByProvider } from "./logins/login-file.ts";
 import type { LoginProblem, Logins } from "./logins/logins.ts";
 import { OllamaModels } from "./ollama/ollama-show.ts";
@@ -213,14 +214,4 @@ function configured(listed: ModelConfig | undefined): Partial<ProviderModel> {
     thinking: listed.thinking,
     images: listed.images,
   };
-}
-
-/** Whether a name is valid: its provider is configured or built in, and lists the model if it lists any. */
-export function knowsModel(config: Config["models"], name: string): boolean {
-  if (name === "offline") return true;
-  const parts = splitModelName(name);
-  if (!parts) return false;
-  const provider = Object.hasOwn(config.providers, parts.provider) ? config.providers[parts.provider] : undefined;
-  if (!provider) return Object.hasOwn(KNOWN_PROVIDERS, parts.provider);
-  return provider.models.length === 0 || provider.models.some((model) => model.id === parts.id);
 }

@@ -1,7 +1,7 @@
 /**
- * Resolves imports of this package's own files faster than Node does. Such an import names an existing file in full, so no
- * stat, package search or format detection is needed; over some hundred files this saves a tenth of the start time. It also
- * replaces the sixty languages that zod loads by English. Every other import is resolved by Node.
+ * Resolves imports of this package's own files, and those between the files of zod, faster than Node does. Such an import names an
+ * existing file in full, so no stat, package search or format detection is needed; over some hundred files this saves a tenth of
+ * the start time. It also replaces the sixty languages that zod loads by English. Every other import is resolved by Node.
  */
 import { registerHooks } from "node:module";
 
@@ -13,13 +13,20 @@ export function useFastImports(): void {
   registerHooks({
     resolve(specifier, context, next) {
       const { parentURL } = context;
-      if (specifier === "../locales/index.js" && parentURL?.includes("/node_modules/zod/v4/")) {
-        return next("../locales/en.js", context);
-      }
-      const url = ownFile(specifier, parentURL);
-      return url === undefined ? next(specifier, context) : { url, format: FORMAT, shortCircuit: true };
+      const own = ownFile(specifier, parentURL);
+      if (own !== undefined) return { url: own, format: FORMAT, shortCircuit: true };
+      const zods = zodFile(specifier, parentURL);
+      return zods === undefined ? next(specifier, context) : { url: zods, format: "module", shortCircuit: true };
     },
   });
+}
+
+/** The address of a file of zod that another one imports. Undefined for any other import. */
+export function zodFile(specifier: string, parentURL: string | undefined): string | undefined {
+  if (!specifier.startsWith(".") || !specifier.endsWith(".js")) return undefined;
+  const [, inZod] = parentURL?.split("/node_modules/zod/") ?? [];
+  if (inZod === undefined || !/^(?:v4\/(?:classic|core|locales)\/)?[\w-]+\.js$/u.test(inZod)) return undefined;
+  return new URL(specifier === "../locales/index.js" ? "../locales/en.js" : specifier, parentURL).href;
 }
 
 /** The address of a file of this package. Undefined for any other import. */

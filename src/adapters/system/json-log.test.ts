@@ -82,11 +82,14 @@ describe("the log", () => {
       token: text,
       key: new Secret({ value: "hunter2" }) as never,
       header: "Bearer abcdefghijkl",
+      error: "cannot reach postgres://rookery:correct-horse@db.example/rookery",
     });
     const all = readFileSync(file, "utf8") + shown.join("");
     expect(all).not.toContain(text.slice(-20));
     expect(all).not.toContain("hunter2");
     expect(all).not.toContain("abcdefghijkl");
+    expect(all).not.toContain("correct-horse");
+    expect(all).toContain("db.example/rookery");
     expect(all).toContain("***");
   });
 

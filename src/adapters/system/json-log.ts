@@ -27,6 +27,9 @@ const KEPT = 500;
 const SECRET_SHAPED =
   /\brk_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}|\b(?:sk|pk|gsk|xai)-[A-Za-z0-9_-]{16,}|\bAIza[\w-]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[A-Z0-9]{16}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}|\b\d{8,12}:[A-Za-z0-9_-]{30,}|\bBearer\s+[\w.~+/-]{8,}=*/g;
 
+/** The name and the password in an address. */
+const PASSWORD_IN_URL = /:\/\/[^\s/:@"]{0,64}:[^\s/:@"]{1,128}@/g;
+
 export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP }: JsonLogOptions): Log {
   let fd: number | undefined;
   let size = 0;
@@ -86,8 +89,9 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
   };
 }
 
-/** A text with everything that has the form of a key or a token replaced. */
-export const maskSecrets = (text: string): string => text.replace(SECRET_SHAPED, "***");
+/** A text with everything that has the form of a key, a token or a password in an address replaced. */
+export const maskSecrets = (text: string): string =>
+  text.replace(SECRET_SHAPED, "***").replace(PASSWORD_IN_URL, "://***@");
 
 function fieldsText(fields: LogFields): string {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);

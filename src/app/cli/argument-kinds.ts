@@ -11,6 +11,7 @@ export const ARGUMENT_KINDS = [
   "file",
   "shell",
   "key",
+  "skill",
 ] as const;
 export type ArgumentKind = (typeof ARGUMENT_KINDS)[number];
 

@@ -2,7 +2,8 @@
  * The actions that change an agent's session. Each posts a message, and the engine that works on the agent applies it (M1).
  * Invalid input is refused at once.
  */
-import { SETTABLE, type StatePatch } from "../../core/agent/patch-state.ts";
+import type { StatePatch } from "../../core/agent/patch-state.ts";
+import { SETTABLE_FIELDS } from "../../core/agent/settable-fields.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Posted } from "../../core/store/change.ts";
 import { type Api, withApi } from "./client/with-api.ts";
@@ -12,7 +13,7 @@ import { printResult } from "./print.ts";
 export const setAction = defineAction({
   summary: "change the settings of an agent",
   usage: "<agent id or session key> <field=value …>",
-  description: `Write field= to clear a setting. Fields: ${Object.keys(SETTABLE).join(", ")}.`,
+  description: `Write field= to clear a setting. Fields: ${SETTABLE_FIELDS.join(", ")}.`,
   arguments: { min: 2, max: 100 },
   run: (context) => {
     const body = patchOf(context.args.slice(1));

@@ -10,6 +10,7 @@ import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { CommitResult, Op } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
 import { seedAgent } from "../../engine/context/seed-agent.ts";
+import { checkDocument } from "./command-document.test-kit.ts";
 import type { Registry } from "./registry.ts";
 import { runCli } from "./router.ts";
 
@@ -26,7 +27,7 @@ export interface RunOptions {
   readonly registry?: Registry;
 }
 
-/** Runs a command line. */
+/** Runs a command line. A document that its schema does not allow is an error. */
 export async function runCommand(
   argv: readonly string[],
   { env = {}, input, registry }: RunOptions = {},
@@ -41,6 +42,7 @@ export async function runCommand(
   const stdout = { write: (text: string) => (out += text) };
   const stderr = { write: (text: string) => (err += text) };
   const code = await runCli(argv, { env, stdin: () => stdin, stdout, stderr }, registry);
+  if (registry === undefined) await checkDocument(argv, { code, out, err });
   return { code, out, err };
 }
 

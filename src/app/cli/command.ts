@@ -7,6 +7,8 @@ import type { HomePaths } from "../../config/paths.ts";
 
 export interface Output {
   write(text: string): unknown;
+  /** Draws lines of full, upper, lower and empty blocks, white on black whatever the colours of the terminal are. */
+  draw?(lines: readonly string[]): void;
   readonly isTTY?: boolean;
   /** The width of the terminal. */
   readonly columns?: number;

@@ -88,6 +88,7 @@ async function valuesOf(kind: string | undefined, context: CommandContext): Prom
     if (kind === "person" || kind === "for") return await people(context);
     if (kind === "model" || kind === "provider") return await models(context, kind);
     if (kind === "delivery") return await deliveries(context);
+    if (kind === "skill") return await skills(context);
   } catch {
     // Nothing to read is nothing to offer.
   }
@@ -101,7 +102,7 @@ const reading = async <T>(
 
 /** By the last part of the session key where it is a word, else by id: shells split words at colons. */
 async function agents(context: CommandContext): Promise<readonly Candidate[]> {
-  const { labelOf } = await import("../../core/agent/descriptor.ts");
+  const { labelOf } = await import("../../core/agent/label-of.ts");
   const found = await reading(context, (store) => store.agents({ limit: MOST, newest: true }));
   return found.map(({ id, sessionKey, descriptor, state }) => {
     const name = /^agent:main:(?:permanent:)?([a-z][a-z0-9-]*)$/.exec(sessionKey)?.[1];
@@ -120,6 +121,18 @@ const deliveries = async (context: CommandContext): Promise<readonly Candidate[]
     word: id,
     about: state,
   }));
+
+async function skills({ paths, loadConfig }: CommandContext): Promise<readonly Candidate[]> {
+  const [{ findSkills }, { guardedFilesOf }, { homedir }] = await Promise.all([
+    import("../../adapters/workspace/skills/find-skills.ts"),
+    import("../../adapters/workspace/guarded-workspace-files.ts"),
+    import("node:os"),
+  ]);
+  const { roots } = guardedFilesOf((await loadConfig()).config, paths);
+  const found = roots.flatMap((workspace) => findSkills({ workspace, home: paths.home, userHome: homedir() }).skills);
+  const named = new Map(found.map(({ name, description }) => [name, { word: name, about: description }]));
+  return [...named.values()];
+}
 
 async function runs(context: CommandContext): Promise<readonly Candidate[]> {
   return reading(context, async (store) => {

@@ -21,6 +21,11 @@ const ADD = [
 ];
 
 describe("rookery cron", () => {
+  it("says in how long a job is due, and exactly when", async () => {
+    const { out } = await cli("cron", "add", "--name", "tea", "--every", "30m", "--message", "m");
+    expect(out).toMatch(/\nnext {4}in 30 min {2}\(.*\d\d:\d\d.*\)\n {8}in 1 h {2}\(/);
+  });
+
   it("adds a job and prints its schedule and its next three due times", async () => {
     const { code, out } = await cli(...ADD);
     expect(code ?? 0).toBe(0);

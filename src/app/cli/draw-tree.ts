@@ -1,7 +1,7 @@
 /** The tree of agents as lines of text. */
 
 import type { AgentTree, TreeNode } from "../../core/agent/agent-tree.ts";
-import { costText } from "../../engine/commands/level-commands.ts";
+import { costText } from "../../core/cost-text.ts";
 import { oneLine } from "./plain-text.ts";
 
 export const drawTree = ({ roots }: Pick<AgentTree, "roots">): readonly string[] =>

@@ -66,7 +66,10 @@ export async function packageCommands(
 ): Promise<readonly string[]> {
   const { home } = context.paths;
   const absent = missingPackages(neededPackages((await context.loadConfig()).config), { home, env: context.env });
-  if (await isWanted(context, absent, consent)) return [];
+  if (await isWanted(context, absent, consent)) {
+    for (const { name, version } of absent) context.stderr.write(`Installing ${name} ${version} into ${home} …\n`);
+    return [];
+  }
   return absent.map(
     (one) => `${one.name} ${one.version} is not installed. Install it with: ${prepareInstall(home, one)}`,
   );

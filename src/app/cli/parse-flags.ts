@@ -1,5 +1,4 @@
 /** Parses a command line with `util.parseArgs`, and suggests the flag that was probably meant. */
-import { parseArgs } from "node:util";
 import { closestWord } from "../../core/closest-word.ts";
 import { defined } from "../../core/defined.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -38,7 +37,8 @@ export function firstArgument(argv: readonly string[], options: Options): number
 }
 
 function lenient(argv: readonly string[], options: Options) {
-  return parseArgs({
+  // An import of the module by name would load everything that it offers.
+  return process.getBuiltinModule("node:util").parseArgs({
     args: [...argv],
     options: Object.fromEntries(
       Object.entries(options).map(([name, { type, short, multiple }]) => [

@@ -1,5 +1,4 @@
 /** Prints an error: what happened and what to do about it. `ROOKERY_DEBUG` adds the stack. */
-import { inspect } from "node:util";
 import { RookeryError } from "../../core/errors.ts";
 import { printableJson } from "../../core/printable.ts";
 import { sentence } from "../../core/sentence.ts";
@@ -19,7 +18,7 @@ export function printError(error: unknown, { stderr, env }: CliDeps, { json, her
   else {
     stderr.write(`rookery: ${message}\n${hint ? `  ${hint}\n` : ""}`);
   }
-  if (env.ROOKERY_DEBUG) stderr.write(`${inspect(error)}\n`);
+  if (env.ROOKERY_DEBUG) stderr.write(`${process.getBuiltinModule("node:util").inspect(error)}\n`);
 }
 
 interface Described {

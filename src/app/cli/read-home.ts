@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { openDatabase } from "../../adapters/store/sqlite/database.ts";
 import { readerOf } from "../../adapters/store/sqlite/reader.ts";
+import type { Environment } from "../../config/parse-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import { StoreMissingError, StoreUnreadableError } from "../../core/errors.ts";
 import type { StoreReader } from "../../core/store/store.ts";
@@ -13,8 +14,8 @@ export interface HomeReader extends StoreReader {
   close(): Promise<void>;
 }
 
-export async function openHomeReader(paths: HomePaths): Promise<HomeReader> {
-  const shared = await sharedStoreOf(paths);
+export async function openHomeReader(paths: HomePaths, env: Environment = process.env): Promise<HomeReader> {
+  const shared = await sharedStoreOf(paths, env);
   if (shared !== undefined) {
     const { openPostgresReader } = await import("../../adapters/store/postgres/open-reader.ts");
     return openPostgresReader({ url: shared });
@@ -81,10 +82,9 @@ async function explained({ database }: HomePaths, error: unknown): Promise<unkno
   });
 }
 
-/** The URL of the shared database, if one is named. */
-export async function sharedStoreOf(paths: HomePaths): Promise<string | undefined> {
-  const { loadConfig } = await import("../../config/load-config.ts");
+/** The URL of the shared database, if one is named. Of the configuration only that section is checked. */
+export async function sharedStoreOf(paths: HomePaths, env: Environment = process.env): Promise<string | undefined> {
+  const { loadSection } = await import("../../config/load-config.ts");
   const { sharedStoreUrl } = await import("../../adapters/store/shared-store-url.ts");
-  const { config } = await loadConfig(paths, process.env);
-  return sharedStoreUrl(paths, config, process.env);
+  return sharedStoreUrl(paths, { store: await loadSection(paths, env, "store") }, env);
 }

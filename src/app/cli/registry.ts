@@ -77,7 +77,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/audit.ts")).auditCommand,
   },
   models: {
-    summary: "show the available models, and which one is used and why; test one",
+    summary: "show the available models, and which one is used and why; test or set one",
     load: async () => (await import("./commands/models.ts")).modelsCommand,
   },
   auth: {
@@ -199,6 +199,10 @@ export const REGISTRY: Registry = {
   mcp: {
     summary: "MCP servers that agents use, and this engine as one",
     load: async () => (await import("./commands/mcp.ts")).mcpCommand,
+  },
+  skills: {
+    summary: "list, show, check, install, update and remove skills",
+    load: async () => (await import("./commands/skills.ts")).skillsCommand,
   },
   nodes: {
     summary: "show the nodes of a shared store, their agents and their lag",

@@ -1,55 +1,17 @@
 /**
- * Engines elsewhere: addresses that a person saved under a name, with their tokens. The file belongs to its owner alone; a token
- * never stands on a command line, where other users of the machine could read it.
+ * Engines elsewhere: by their address, or by the name under which a person saved it. A token never stands on a command line, where
+ * other users of the machine could read it.
  */
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { z } from "zod";
-import { FILE_MODE } from "../../config/paths.ts";
-import { ConfigError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
+import { readFileSync } from "node:fs";
+import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import { httpTransport } from "../client/http-transport.ts";
 import type { Transport } from "../client/transport.ts";
 import type { CommandContext, Options } from "./command.ts";
-
-const remoteSchema = z.object({ url: z.string().min(1), token: z.string().min(1) });
-const fileSchema = z.record(z.string(), remoteSchema);
-export type Remotes = Readonly<z.infer<typeof fileSchema>>;
 
 export const REMOTE_OPTIONS = {
   url: { type: "string", value: "URL", description: "an engine elsewhere: its address, or the name of a saved remote" },
   "token-file": { type: "string", value: "FILE", description: "the file with its token (default: $ROOKERY_TOKEN)" },
 } as const satisfies Options;
-
-const fileIn = (home: string): string => join(home, "remotes.json");
-
-export function readRemotes(home: string): Remotes {
-  let text: string;
-  try {
-    text = readFileSync(fileIn(home), "utf8");
-  } catch {
-    return {};
-  }
-  const parsed = fileSchema.safeParse(jsonOf(text));
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(`${fileIn(home)} cannot be read.`, {
-    hint: "Correct it, or remove it and add the remotes again.",
-  });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whole or not at all. */
-export function writeRemotes(home: string, remotes: Remotes): void {
-  const file = fileIn(home);
-  writeFileSync(`${file}.tmp`, `${JSON.stringify(remotes, null, 2)}\n`, { mode: FILE_MODE });
-  renameSync(`${file}.tmp`, file);
-}
 
 const LOCAL: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -78,9 +40,14 @@ export interface Remote {
 }
 
 /** The engine that `--url` names; undefined without the flag. */
-export function remoteOf({ home, env, flags }: CommandContext<typeof REMOTE_OPTIONS>): Remote | undefined {
+export async function remoteOf({
+  home,
+  env,
+  flags,
+}: CommandContext<typeof REMOTE_OPTIONS>): Promise<Remote | undefined> {
   const { url: named, "token-file": file } = flags;
   if (named === undefined) return undefined;
+  const { readRemotes } = await import("./remotes-file.ts");
   const saved = readRemotes(home)[named];
   if (!saved && !named.includes("://")) {
     throw new NotFoundError(`There is no remote "${named.slice(0, 60)}".`, {

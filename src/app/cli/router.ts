@@ -127,12 +127,12 @@ function contextFor(deps: CliDeps, { flags, args }: CommandLine): CommandContext
   let loaded: Promise<LoadedConfig> | undefined;
   const read = async (): Promise<LoadedConfig> => {
     // Only commands that read the configuration load the schema library.
-    const [{ loadConfig }, { formatNote }] = await Promise.all([
-      import("../../config/load-config.ts"),
-      import("../../config/parse-config.ts"),
-    ]);
+    const { loadConfig } = await import("../../config/load-config.ts");
     const config = await loadConfig(paths, deps.env);
-    for (const warning of config.warnings) deps.stderr.write(`rookery: warning: ${formatNote(warning)}\n`);
+    if (config.warnings.length > 0) {
+      const { formatNote } = await import("../../config/parse-config.ts");
+      for (const warning of config.warnings) deps.stderr.write(`rookery: warning: ${formatNote(warning)}\n`);
+    }
     return config;
   };
   return {

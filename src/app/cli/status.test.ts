@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { configSchema } from "../../config/config-schema.ts";
 import type { SessionKey } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
-import type { EngineApi } from "../client/engine-api.ts";
+import type { StoreReader } from "../../core/store/store.ts";
+import { readStatusParts } from "../gateway/reads/status-parts.ts";
 import { cliHome } from "./cli.test-kit.ts";
-import { readStatusParts } from "./status-parts.ts";
+import { statusLines } from "./status-parts.ts";
 
 const home = cliHome();
+const config = configSchema.parse({});
 
 describe("rookery status", () => {
   it("shows the next schedules and what failed in a day", async () => {
@@ -18,15 +21,21 @@ describe("rookery status", () => {
     expect(facts).toMatchObject({ isRunning: false, failed: 0, schedules: [{ name: "tea", at: expect.any(Number) }] });
   });
 
-  it("counts failures of the last day, and leaves out a part that cannot be read", async () => {
-    const now = 1_800_000_000_000;
-    const get = async (path: string) => {
-      if (path === "/api/cron") throw new Error("away");
-      return { items: [{ settledAt: now - 1_000 }, { settledAt: now - 48 * 3_600_000 }] };
-    };
-    const { facts, lines } = await readStatusParts({ get } as unknown as EngineApi, now);
-    expect(facts).toMatchObject({ failed: 1, schedules: null });
-    expect(lines).toEqual([expect.stringContaining("1 messages in a day")]);
+  it("leaves out a part that cannot be read", async () => {
+    const store = { nextJobs: () => Promise.reject(new Error("away")), fact: async () => undefined };
+    const sources = { store: store as unknown as StoreReader, now: 1, config, connectors: new Map() };
+    const parts = await readStatusParts(sources, { busy: 0, undelivered: 0, failed: 2 });
+    expect(parts).toEqual({ failed: 2, schedules: null, channels: [], leftBehind: null });
+    expect(statusLines(parts, 1)).toEqual([expect.stringContaining("2 messages in a day")]);
+  });
+
+  it("shows schedules in the order of their times, also behind many others", async () => {
+    for (const minutes of [...Array(25).keys()]) {
+      const name = `job ${minutes}`;
+      await home.run("cron", "add", "--name", name, "--every", `${90 - minutes}m`, "--message", "tea");
+    }
+    const facts = JSON.parse((await home.run("status", "--json")).out);
+    expect(facts.schedules.map(({ name }: { name: string }) => name)).toEqual(["job 24", "job 23", "job 22"]);
   });
 });
 
@@ -71,18 +80,13 @@ describe("rookery sessions carry-over", () => {
 });
 
 describe("channels in rookery status", () => {
-  it("names an account that fails, with the reason, and none that works", async () => {
-    const get = async (path: string) => {
-      if (path !== "/api/connectors") return { items: [], warning: null };
-      const items = [
-        { channel: "telegram", name: "telegram", state: "running", detail: "" },
-        { channel: "telegram", name: "work", state: "failing", detail: "401: the token is refused" },
-      ];
-      return { items };
-    };
-    const { facts, lines } = await readStatusParts({ get } as unknown as EngineApi, 0);
+  it("names an account that fails, with the reason, and none that works", () => {
+    const channels = [
+      { channel: "telegram", name: "telegram", state: "running", detail: "" },
+      { channel: "telegram", name: "work", state: "failing", detail: "401: the token is refused" },
+    ] as const;
+    const lines = statusLines({ failed: 0, schedules: [], channels: [...channels], leftBehind: null }, 0);
     expect(lines).toContain("Channels  work fails: 401: the token is refused");
     expect(lines.join("\n")).not.toContain("telegram fails");
-    expect(facts.channels).toHaveLength(2);
   });
 });

@@ -5,6 +5,7 @@ import { answerEvents } from "../client/stream-answer.ts";
 export interface SentMessage {
   readonly agentId: string;
   readonly seq: number;
+  readonly messageId?: string;
 }
 
 export interface Replies {

@@ -1,6 +1,7 @@
 /** Rules of the gate: what agents may do without asking, what asks, what never happens. Only the owner uses them. */
 import type { AuditRow } from "../../core/people/audit.ts";
 import type { Verdict } from "../../core/people/grant.ts";
+import type { Effect } from "../../core/rights/decide.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 export interface ListedRule {
@@ -22,12 +23,16 @@ export interface RulesOf {
 
 export interface TriedCall {
   readonly decision: TriedDecision;
-  readonly effects: readonly { readonly effect: { readonly action: string }; readonly decision: TriedDecision }[];
+  readonly effects: readonly { readonly effect: Effect; readonly decision: TriedDecision }[];
 }
 
 export interface TriedDecision {
   readonly verdict: Verdict;
   readonly reason: string;
+  /** The person whose rights decided. */
+  readonly person?: string;
+  /** The scope that the token lacks. */
+  readonly scope?: string;
   readonly rule?: Omit<ListedRule, "stored">;
 }
 

@@ -56,7 +56,7 @@ export const agentsOf = (api: EngineApi): Agents => ({
 });
 
 export type RunWait =
-  | { readonly status: "ended"; readonly result?: RunResult }
+  | { readonly status: "ended"; readonly outcome?: RunResult["outcome"]; readonly result?: RunResult }
   | { readonly status: "timeout" | "unknown" };
 
 export interface Runs {

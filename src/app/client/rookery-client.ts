@@ -21,6 +21,7 @@ import {
   runsOf,
 } from "./resources.ts";
 import { type Search, searchOf } from "./search-resource.ts";
+import { type Skills, skillsOf } from "./skills-resource.ts";
 import {
   type Budgets,
   budgetsOf,
@@ -70,6 +71,8 @@ export interface RookeryClient {
   readonly permissions: Permissions;
   /** Changes of prompt files, notes, skills and the configuration. */
   readonly changes: Changes;
+  /** Skills: list, install, remove. */
+  readonly skills: Skills;
   readonly budgets: Budgets;
   /** Files of people. */
   readonly files: Files;
@@ -115,6 +118,7 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
     people: peopleOf(api),
     permissions: permissionsOf(api),
     changes: changesOf(api),
+    skills: skillsOf(api),
     budgets: budgetsOf(api),
     files: filesOf(api),
     search: searchOf(api),

@@ -57,7 +57,13 @@ export interface Heartbeat {
   readonly profile: string;
   readonly enabled: boolean;
   readonly every: string;
+  /** Null if it is off. */
+  readonly everyMs: number | null;
+  readonly prompt: string;
   readonly target: string;
+  readonly model?: string;
+  /** How much an answer may say beside the acknowledgement and still be left out. */
+  readonly ackMaxChars: number;
   readonly nextDueMs?: number;
   readonly lastRunMs?: number;
   readonly ticks: readonly JobSlot[];

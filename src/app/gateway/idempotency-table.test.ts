@@ -346,6 +346,14 @@ const TABLE: Readonly<Record<string, Row>> = {
       return { path: "/api/changes/1/undo", effects };
     },
   },
+  "/api/skills": {
+    elsewhere: "same effect again",
+    prepare: async () => ({
+      path: "/api/skills",
+      body: { files: [{ path: "SKILL.md", text: "---\nname: tea\ndescription: Makes tea.\n---\n\nBoil water.\n" }] },
+      effects: async () => (await kit.changes.list({ limit: 10, kind: "skill" })).length,
+    }),
+  },
   "/api/permissions/test": {
     elsewhere: "same effect again",
     prepare: async () => ({ path: "/api/permissions/test", body: { call: "exec(ls)" }, effects: async () => 1 }),

@@ -17,6 +17,7 @@ const NOT_A_LIST: Readonly<Record<string, string>> = {
   "GET /api/usage": "sums, and what they are made of",
   "GET /api/config": "the configuration",
   "GET /api/health": "the state of the node",
+  "GET /api/status": "the state of the engine, on one screen",
   "GET /api/diagnosis": "the state of the node",
   "GET /api/terminal/messages/:agent/:seq": "how one message ended, with its replies",
   "GET /openapi.json": "the OpenAPI document",

@@ -141,7 +141,7 @@ describe("a serving process", () => {
     const running = await start(`{ models: { default: "offline" } }`);
     writeFileSync(join(home, "rookery.json5"), `{ models: { default: "offline" }, profiles: { seen: {} } }`);
     await expect
-      .poll(async () => (await askHttp(running.gateway.port, { path: "/v1/models" })).text, { timeout: 10_000 })
+      .poll(async () => (await askHttp(running.gateway.port, { path: "/v1/models" })).text)
       .toContain('"seen"');
   });
 });

@@ -29,7 +29,9 @@ import { runTimelineRoutes } from "./api/run-timeline-routes.ts";
 import { searchRoutes } from "./api/search-routes.ts";
 import { sessionRoutes } from "./api/session-routes.ts";
 import { signInRoutes } from "./api/sign-in-routes.ts";
+import { skillRoutes } from "./api/skill-routes.ts";
 import { spendRoutes } from "./api/spend-routes.ts";
+import { statusRoutes } from "./api/status-routes.ts";
 import { subagentRoutes } from "./api/subagent-routes.ts";
 import { swarmRoutes } from "./api/swarm-routes.ts";
 import { terminalRoutes } from "./api/terminal-routes.ts";
@@ -50,6 +52,7 @@ export const ROUTES: readonly Route[] = [
   ...uiStreamRoutes,
   ...modelRoutes,
   ...healthRoutes,
+  ...statusRoutes,
   ...logRoutes,
   ...connectorRoutes,
   ...channelRoutes,
@@ -75,6 +78,7 @@ export const ROUTES: readonly Route[] = [
   ...triggerRoutes,
   ...configRoutes,
   ...changeRoutes,
+  ...skillRoutes,
   ...tokenRoutes,
   ...peopleRoutes,
   ...forgetRoutes,

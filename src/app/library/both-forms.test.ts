@@ -220,6 +220,26 @@ const METHODS: Readonly<Record<string, Case>> = {
     const [last] = (await r.changes.list()).items;
     expect(await r.changes.undo(last?.id ?? 0)).toMatchObject({ undoes: last?.id });
   },
+  "skills.install": async (r, n) => {
+    const text = `---\nname: ${n}\ndescription: Makes tea.\n---\n\nBoil water.\n`;
+    const tried = await r.skills.install([{ path: "SKILL.md", text }], { dryRun: true });
+    expect(tried).toMatchObject({ name: n, before: null, change: null });
+    expect((await r.skills.install([{ path: "SKILL.md", text }])).change).toBeGreaterThan(0);
+    await expect(r.skills.install([{ path: "../SKILL.md", text }])).rejects.toMatchObject({ code: "invalid_input" });
+  },
+  "skills.list": async (r, n) =>
+    expect((await r.skills.list()).items.find(({ name }) => name === n)).toMatchObject({
+      state: "installed",
+      used: true,
+    }),
+  "skills.get": async (r, n) => {
+    expect((await r.skills.get(n)).files).toMatchObject([{ path: "SKILL.md" }]);
+    await expect(r.skills.get("none")).rejects.toMatchObject(nothingThere);
+  },
+  "skills.remove": async (r, n) => {
+    expect(await r.skills.remove(n)).toMatchObject({ name: n });
+    await expect(r.skills.remove(n)).rejects.toMatchObject(nothingThere);
+  },
   "permissions.explain": (r) => expect(r.permissions.explain("nothing")).rejects.toMatchObject(nothingThere),
   "people.add": async (r, n) => {
     expect(await r.people.add({ id: n, accounts: [`telegram:${n}`] })).toMatchObject({ id: n, role: "guest" });

@@ -7,6 +7,7 @@ import { stdinConnector } from "../../adapters/connectors/stdin/stdin-connector.
 import { draftIdOf } from "../../adapters/connectors/telegram/draft-view.ts";
 import { telegramConnector } from "../../adapters/connectors/telegram/telegram-connector.ts";
 import { webhookConnector } from "../../adapters/connectors/webhook/webhook-connector.ts";
+import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import { httpPost } from "../../adapters/system/http-post.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
 import { configSchema } from "../../config/config-schema.ts";
@@ -16,6 +17,7 @@ import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
 import { RestartingGateway } from "../gateway/restarting.test-kit.ts";
 import { virtualClock } from "./clock.ts";
 import { type ConnectorPlatform, connectorKit } from "./connector-kit.ts";
+import { seededIds } from "./ids.ts";
 import { recordingLog } from "./log.ts";
 
 const closing: (() => Promise<unknown> | unknown)[] = [];
@@ -30,7 +32,7 @@ async function telegram(): Promise<ConnectorPlatform> {
   const settings = configSchema.parse({ connectors: { telegram: { token: "x", apiRoot: fake.url, pollSeconds: 1 } } })
     .connectors.telegram;
   if (!settings) throw new TypeError("no settings");
-  const ports = { clock, log: recordingLog([]) } as unknown as Parameters<typeof telegramConnector>[0]["ports"];
+  const ports = { clock, log: recordingLog([]), store: openMemoryStore(), ids: seededIds("kit") };
   let user = 500;
   const wait = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 100) {

@@ -1,6 +1,6 @@
 /** The rules of a store that `checkStore` tries, by their titles. A check throws if the store breaks its rule. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { freshState } from "../../core/agent/state.ts";
+import { freshState } from "../../core/agent/fresh-state.ts";
 import type { ChangeId, EntryId, RunId } from "../../core/ids.ts";
 import type { CommitResult, Op, Posted } from "../../core/store/change.ts";
 import {

@@ -1,7 +1,7 @@
 /** A store in tests of stores: one node on it with counted ids, a clock that ticks with every commit, and the usual changes. */
 import type { AgentSeed } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
-import { freshState } from "../../core/agent/state.ts";
+import { freshState } from "../../core/agent/fresh-state.ts";
 import { InvariantError } from "../../core/errors.ts";
 import type { AgentId, ChangeId, EntryId, RunId, SessionId, SessionKey } from "../../core/ids.ts";
 import type { MessageBody } from "../../core/message/message.ts";

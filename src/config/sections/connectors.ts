@@ -1,10 +1,8 @@
 /** The accounts on channels: bots and other accounts that the engine starts, each under a name that the person chooses. */
 import { z } from "zod";
+import { CONNECTOR_KINDS, type ConnectorKind, kindOfAccount } from "../connector-kinds.ts";
 import { secretSchema } from "../secret.ts";
 import { flag, httpUrl, named, oneOf, section, text, wholeNumber } from "../values.ts";
-
-export const CONNECTOR_KINDS = ["telegram", "whatsapp", "whatsapp-web", "webhook"] as const;
-export type ConnectorKind = (typeof CONNECTOR_KINDS)[number];
 
 export const connectorDefaults = {
   enabled: true,
@@ -54,14 +52,6 @@ const accountSchema = section({
   maxFileMb: wholeNumber(1, 2_000).default(connectorDefaults.maxFileMb),
 });
 export type ConnectorAccount = z.output<typeof accountSchema>;
-
-/** The kind of an entry: as it says, or its own name. */
-export const kindOfAccount = (name: string, { kind }: Pick<ConnectorAccount, "kind">): ConnectorKind | undefined =>
-  kind ?? CONNECTOR_KINDS.find((known) => known === name);
-
-/** The account that an entry's messages name; undefined for the entry that is called like its kind. */
-export const accountIdOf = (name: string, kind: ConnectorKind): string | undefined =>
-  name === kind ? undefined : name;
 
 /** What an account of each kind cannot do without. */
 const REQUIRED: Readonly<Record<ConnectorKind, readonly (keyof typeof EXPECTED)[]>> = {

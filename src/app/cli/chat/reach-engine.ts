@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { HomeLockedError } from "../../../core/errors.ts";
 import type { Transport } from "../../client/transport.ts";
 import { findEngine } from "../../gateway/control/find-engine.ts";
-import { homeTransport } from "../../library/connect-rookery.ts";
+import { homeTransport } from "../../gateway/control/home-transport.ts";
 import type { CommandContext } from "../command.ts";
 import { type REMOTE_OPTIONS, remoteOf } from "../remotes.ts";
 
@@ -33,7 +33,7 @@ export async function reachEngine(
   { work = true, reads = false }: ReachOptions = {},
 ): Promise<ReachedEngine> {
   const { home } = context;
-  const remote = remoteOf(context);
+  const remote = await remoteOf(context);
   if (remote) return { ...remote, isAttached: true, close: async () => {} };
   const until = performance.now() + STARTING_MS;
   for (;;) {

@@ -1,8 +1,6 @@
 /** The gateway's API inside this process, on an engine that does no work: for commands while no engine runs. */
 import type { Log } from "../../../core/ports/log.ts";
 import type { Transport } from "../../client/transport.ts";
-import { serveHere } from "../../gateway/in-process/serve-here.ts";
-import { openIdleEngine } from "../../node/open-idle-engine.ts";
 import type { CommandContext } from "../command.ts";
 import type { HomeReader } from "../read-home.ts";
 
@@ -14,14 +12,34 @@ export interface LocalApi {
 /** Rejects with `HomeLockedError` if another process holds the store of the home. */
 export const openLocal = (context: CommandContext): Promise<LocalApi> => open(context);
 
-/** For a command that only reads: it makes no database, needs no lock, and changes nothing. */
+/**
+ * For a command that only reads: it makes no database, needs no lock, and changes nothing. Most of the program is loaded only for a
+ * request that needs it.
+ */
 export async function openReading(context: CommandContext): Promise<LocalApi> {
-  const { openHomeReader } = await import("../read-home.ts");
-  return open(context, await openHomeReader(context.paths));
+  const { paths, env, loadConfig } = context;
+  const config = async () => (await loadConfig()).config;
+  const [{ openHomeReader }, { readingFirst }, { systemClock }] = await Promise.all([
+    import("../read-home.ts"),
+    import("../../gateway/reads/owner-reads.ts"),
+    import("../../../adapters/system/system-clock.ts"),
+  ]);
+  const store = await openHomeReader(paths, env);
+  let whole: Promise<LocalApi> | undefined;
+  const gateway = async (): Promise<Transport> => {
+    whole ??= open(context, store);
+    return (await whole).transport;
+  };
+  return {
+    transport: readingFirst({ store, config, paths, env, clock: systemClock }, gateway),
+    close: async () => (whole ? (await whole).close() : store.close()),
+  };
 }
 
 async function open({ paths, env, stderr, loadConfig }: CommandContext, reader?: HomeReader): Promise<LocalApi> {
   const { config } = await loadConfig();
+  const { openIdleEngine } = await import("../../node/open-idle-engine.ts");
+  const { serveHere } = await import("../../gateway/in-process/serve-here.ts");
   const node = await openIdleEngine({ paths, config, env, log: stderrLog(stderr), reader });
   const served = serveHere({ node, config: () => config, paths, store: paths.sharedStore ?? env.ROOKERY_STORE });
   return {

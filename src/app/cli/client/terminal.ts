@@ -4,7 +4,7 @@
  */
 import { unansweredText, waitsForEarlierLines } from "../../../adapters/connectors/stdin/line-end.ts";
 import { allOf, linesOf, STDIN_CHANNEL } from "../../../adapters/connectors/stdin/stdin-connector.ts";
-import { commandsOn } from "../../../config/sections/commands.ts";
+import { commandsOn } from "../../../config/commands-on.ts";
 import { MAX_CHARACTERS } from "../../../config/sections/limits.ts";
 import { RookeryError } from "../../../core/errors.ts";
 import { ApiError, ConnectionLostError } from "../../client/api.ts";

@@ -3,7 +3,6 @@
  * the store. A command is written once, against the client. If the engine is killed before it has answered, the
  * client sends a request that may be repeated again, with its key, to the engine that is there then.
  */
-import { createHash } from "node:crypto";
 import { HomeLockedError } from "../../../core/errors.ts";
 import { type ApiRequest, textOf } from "../../client/api.ts";
 import { connectedBy } from "../../client/connect-url.ts";
@@ -130,5 +129,5 @@ async function isStarting({ home, paths, env, loadConfig }: CommandContext): Pro
 /** Names the store that the command line asks for: an engine that uses another one refuses the request. */
 function storeHeaders({ paths, env }: CommandContext): Record<string, string> {
   const named = paths.sharedStore ?? env.ROOKERY_STORE;
-  return named ? { [STORE_HEADER]: createHash("sha256").update(named).digest("hex") } : {};
+  return named ? { [STORE_HEADER]: process.getBuiltinModule("node:crypto").hash("sha256", named, "hex") } : {};
 }

@@ -77,7 +77,7 @@ async function showPrompt(context: CommandContext, who: string): Promise<undefin
   return printResult(context, { ...listOf(items), tokens: total, lookups: turn?.lookups ?? [] }, text);
 }
 
-interface Summary {
+export interface Summary {
   readonly id: string;
   readonly kind: string;
   readonly label: string;

@@ -62,7 +62,7 @@ const remove = defineAction({
   },
 });
 
-interface FoundKey {
+export interface FoundKey {
   readonly provider: string;
   readonly profile: string;
   readonly where: string;

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { backupDirectory } from "../../../config/paths.ts";
 import { defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
+import { progressOf } from "../progress.ts";
 
 export const backupCommand = defineAction({
   summary: "write everything of this home into one file, also while the engine runs",
@@ -13,7 +14,7 @@ export const backupCommand = defineAction({
   options: { keep: { type: "string", value: "N", description: "remove older backups in backups/ of the home" } },
   examples: ["rookery backup", "rookery backup /mnt/disk/rookery.tar.gz", "rookery backup --keep 7"],
   async run(context) {
-    const { args, flags, paths, env, stderr, loadConfig, json } = context;
+    const { args, flags, paths, env, loadConfig } = context;
     const { numberFlag } = await import("../number-flag.ts");
     const keep = numberFlag(flags.keep, "--keep");
     const { config } = await loadConfig();
@@ -23,8 +24,9 @@ export const backupCommand = defineAction({
     const directory = backupDirectory(paths);
     const now = Date.now();
     const file = args[0] === undefined ? join(directory, backupName(now)) : resolve(args[0]);
-    const onProgress = json ? undefined : (text: string) => void stderr.write(`${text}\n`);
-    const { bytes, manifest } = await createBackup({ paths, config, env, file, now, onProgress });
+    using progress = progressOf(context);
+    const options = { paths, config, env, file, now, onProgress: progress.step };
+    const { bytes, manifest } = await createBackup(options);
     const removed = keep === undefined || args[0] !== undefined ? [] : pruneBackups(directory, keep);
     const { files, missing, rows, schema, snapshotAt } = manifest;
     const result = { file, bytes, snapshotAt, schema, files: files.length, rows, missing, removed };

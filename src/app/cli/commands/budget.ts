@@ -1,8 +1,8 @@
 /** `rookery budget`: shows what each budget has spent, and allows more. */
 
 import { type Limit, type Limits, limitsOf, type Spend } from "../../../core/budget/budget.ts";
+import { costText } from "../../../core/cost-text.ts";
 import type { ListedBudget } from "../../../core/store/spent.ts";
-import { costText } from "../../../engine/commands/level-commands.ts";
 import { reading, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { numberFlag } from "../number-flag.ts";
@@ -12,8 +12,7 @@ const list = defineAction({
   summary: "list what each budget has spent, and the total since midnight",
   async run(context) {
     const { config } = await context.loadConfig();
-    const { startOfDay } = await import("../../../engine/budgets/budget-settings.ts");
-    const { hostZone } = await import("../../../core/zoned-time.ts");
+    const { hostZone, startOfDay } = await import("../../../core/zoned-time.ts");
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
     const limits = limitsOf(config.budgets);
     const since = startOfDay(systemClock.now(), config.session.timeZone ?? hostZone());

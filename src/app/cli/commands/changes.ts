@@ -2,6 +2,7 @@
 import { InvalidInputError } from "../../../core/errors.ts";
 import { CHANGE_KINDS, type FileChange } from "../../../core/file-change.ts";
 import type { ShownChange } from "../../client/changes-resource.ts";
+import { changesWithoutStore } from "../changes-without-store.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { oneLine, printable, timeText } from "../plain-text.ts";
@@ -17,6 +18,11 @@ const list = defineAction({
     const { file, kind } = context.flags;
     if (kind !== undefined && !CHANGE_KINDS.some((one) => one === kind)) {
       throw new InvalidInputError(`"${kind.slice(0, 40)}" is not a kind.`, { hint: `Use ${CHANGE_KINDS.join(", ")}.` });
+    }
+    const unstored = await changesWithoutStore(context);
+    if (unstored) {
+      const items = await unstored.list({ limit: 500, file, kind: CHANGE_KINDS.find((one) => one === kind) });
+      return printList(context, { items, line, empty: "Nothing was changed." });
     }
     const given = Object.entries({ limit: "500", file, kind }).filter((one): one is [string, string] => !!one[1]);
     const path = `/api/changes?${new URLSearchParams(given)}`;

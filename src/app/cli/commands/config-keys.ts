@@ -1,14 +1,12 @@
-/** `rookery config get|set|explain|edit`: one key of the configuration, and the file in your editor. */
-import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { FILE_MODE } from "../../../config/paths.ts";
+/** `rookery config get|set|explain`: one key of the configuration. */
+import { readFileSync } from "node:fs";
 import { closestWord } from "../../../core/closest-word.ts";
-import { ConfigError, NotFoundError, UsageError } from "../../../core/errors.ts";
+import { NotFoundError } from "../../../core/errors.ts";
 import { printableJson } from "../../../core/printable.ts";
-import { type CommandContext, defineAction } from "../command.ts";
-import { EXIT } from "../exit-code.ts";
+import { defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
 import { scopeWarning } from "../scope-warning.ts";
+import { setConfigValue, setText } from "../set-config-value.ts";
 
 export const getAction = defineAction({
   summary: "print one value of the configuration, with its default if it is not set",
@@ -37,35 +35,16 @@ export const setAction = defineAction({
   summary: "set one value in the file; comments and everything else stay",
   usage: "<key> <value>",
   description:
-    "The value is JSON5, or a plain word. The file is changed only if the whole configuration is valid with it. A running engine takes it at once, or says that it needs a restart.",
+    "The value is JSON5, or a plain word. The file is changed only if the whole configuration is valid with it, and you can undo it. A running engine takes it at once, or says that it needs a restart.",
   arguments: { min: 2, max: 2 },
   examples: ["rookery config set budgets.day.dollars 5", "rookery config set log.level debug"],
   async run(context) {
     const [key = "", value = ""] = context.args;
-    const { paths, env } = context;
     explained(key);
-    const { withValue } = await import("../../../config/set-value.ts");
-    const { checkConfig, formatNote } = await import("../../../config/parse-config.ts");
-    const { createHome } = await import("../../../config/create-home.ts");
-    await createHome(paths);
-    const before = existsSync(paths.config) ? readFileSync(paths.config, "utf8") : "";
-    const text = withValue(before, key.split("."), await json5Of(value));
-    const { config, errors } = checkConfig({ text, file: paths.config, env });
-    const [error] = errors;
-    if (error) throw new ConfigError(formatNote(error), { hint: "Nothing was changed." });
-    const temporary = `${paths.config}.${process.pid}.tmp`;
-    writeFileSync(temporary, text, { mode: FILE_MODE, flush: true });
-    renameSync(temporary, paths.config);
-    const { START_KEYS } = await import("../../../config/live-keys.ts");
-    const needsRestart = Object.keys(START_KEYS).some((one) => key === one || key.startsWith(`${one}.`));
-    const done = needsRestart ? "It takes effect at the next start." : "A running engine takes it at once.";
-    const warning =
-      config && key === "session.dmScope" ? await scopeWarning(context, config.session.dmScope) : undefined;
-    return printResult(
-      context,
-      { key, file: paths.config, needsRestart, warning },
-      `${key} is set in ${paths.config}. ${done}${warning === undefined ? "" : `\nwarning: ${warning}`}`,
-    );
+    const { config, ...set } = await setConfigValue(context, key, await json5Of(value));
+    const warning = key === "session.dmScope" ? await scopeWarning(context, config.session.dmScope) : undefined;
+    const text = context.here(setText(set));
+    return printResult(context, { ...set, warning }, `${text}${warning === undefined ? "" : `\nwarning: ${warning}`}`);
   },
 });
 
@@ -154,42 +133,3 @@ const listed = (node: SchemaNode, path: string): readonly { readonly key: string
   Object.entries(
     node.properties ?? (typeof node.additionalProperties === "object" ? { "<name>": node.additionalProperties } : {}),
   ).map(([name, { description }]) => ({ key: path === "" ? name : `${path}.${name}`, description }));
-
-export const editAction = defineAction({
-  summary: "open the file in your editor and check it afterwards",
-  description:
-    "Uses $VISUAL, else $EDITOR, else vi. A file with errors is kept, and the engine goes on with the configuration before.",
-  async run(context) {
-    const { env, paths, stdin } = context;
-    if (!stdin().isTTY)
-      throw new UsageError("rookery config edit needs a terminal.", {
-        hint: `Edit ${paths.config}, then run \`rookery config check\`.`,
-      });
-    await ensureFile(context);
-    const [program = "vi", ...args] = (env.VISUAL || env.EDITOR || "vi").split(" ");
-    const { status, error } = spawnSync(program, [...args, paths.config], { stdio: "inherit" });
-    if (error)
-      throw new UsageError(`The editor "${program}" cannot be started: ${error.message}.`, { hint: "Set $EDITOR." });
-    const { inspectConfig } = await import("../../../config/load-config.ts");
-    const { formatNote } = await import("../../../config/parse-config.ts");
-    const { errors, warnings } = await inspectConfig(paths, env);
-    const lines = [
-      ...errors.map((note) => `error: ${formatNote(note)}`),
-      ...warnings.map((note) => `warning: ${formatNote(note)}`),
-    ];
-    printResult(
-      context,
-      { file: paths.config, status, errors, warnings },
-      lines.length === 0 ? `${paths.config} is valid.` : lines.join("\n"),
-    );
-    return errors.length === 0 ? undefined : EXIT.configuration;
-  },
-});
-
-async function ensureFile({ paths }: CommandContext): Promise<void> {
-  if (existsSync(paths.config)) return;
-  const { createHome } = await import("../../../config/create-home.ts");
-  const { STARTER_CONFIG } = await import("../../../config/starter-config.ts");
-  await createHome(paths);
-  writeFileSync(paths.config, STARTER_CONFIG, { flag: "wx", mode: FILE_MODE });
-}

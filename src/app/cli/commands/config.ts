@@ -11,7 +11,8 @@ import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { printResult } from "../print.ts";
 import { scopeWarning } from "../scope-warning.ts";
-import { editAction, explainAction, getAction, setAction } from "./config-keys.ts";
+import { editAction } from "./config-edit.ts";
+import { explainAction, getAction, setAction } from "./config-keys.ts";
 
 const path = defineAction({
   summary: "print the path of the configuration file",

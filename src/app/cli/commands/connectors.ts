@@ -3,7 +3,7 @@ import { listOf } from "../../../core/list.ts";
 import type { ConnectorItem } from "../../gateway/api/connector-routes.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
-import { loginText } from "../login-text.ts";
+import { writeLogin } from "../login-text.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 
@@ -18,7 +18,13 @@ export const connectorsCommand = defineAction({
       items: readonly ConnectorItem[];
     };
     const empty = "No account is configured. Add one under `connectors` in the configuration.";
-    return printResult(context, listOf(items), items.length === 0 ? empty : text(items));
+    printResult(context, listOf(items), items.length === 0 ? empty : text(items));
+    for (const { name, login } of context.json ? [] : items) {
+      if (!login) continue;
+      context.stdout.write(`\n${name}: `);
+      writeLogin(context.stdout, login);
+    }
+    return undefined;
   },
 });
 
@@ -35,8 +41,7 @@ function text(items: readonly ConnectorItem[]): string {
   const errors = items.flatMap(({ name, lastError }) =>
     lastError ? [`${name}: ${new Date(lastError.at).toISOString()} ${oneLine(lastError.text, 300)}`] : [],
   );
-  const logins = items.flatMap(({ name, login }) => (login ? ["", `${name}: ${loginText(login)}`] : []));
-  return `${[...lines, ...logins, ...(errors.length > 0 ? ["", "Last errors:", ...errors] : [])].join("\n")}`;
+  return `${[...lines, ...(errors.length > 0 ? ["", "Last errors:", ...errors] : [])].join("\n")}`;
 }
 
 const cells = ({ channel, name, state, lagMs, waiting, detail }: ConnectorItem): string[] => [

@@ -8,6 +8,7 @@ import { type CommandContext, defineAction } from "../command.ts";
 import { confirmed } from "../confirm.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
+import { progressOf } from "../progress.ts";
 
 const SHOWN = 20;
 
@@ -24,14 +25,18 @@ export const forgetCommand = defineAction({
   examples: ["rookery forget ann --export ann.tar.gz", "rookery forget telegram:42 --yes"],
   async run(context) {
     const [person = ""] = context.args;
-    const { flags, stderr, json } = context;
+    const { flags } = context;
     const file = flags.export === undefined ? undefined : resolve(flags.export);
     if (file !== undefined && existsSync(file))
       throw new InvalidInputError(`${file} exists already.`, { hint: "Name another file. Nothing was changed." });
     const question = `Everything of ${oneLine(person, 100)} will be removed. This cannot be undone. Go on?`;
     if (!flags.yes && !(await confirmed(context, question, "--yes"))) return 1;
-    if (file !== undefined) await writeExport(context, person, file);
-    if (!json) stderr.write(`Removing everything of ${oneLine(person, 100)}; this may take a while.\n`);
+    using progress = progressOf(context);
+    if (file !== undefined) {
+      progress.step(`Writing everything of ${oneLine(person, 100)} into ${file}.`);
+      await writeExport(context, person, file);
+    }
+    progress.step(`Removing everything of ${oneLine(person, 100)}, and compacting the database.`);
     const receipt = await changing(context, (rookery) => rookery.people.forget(person));
     return printResult(context, { ...receipt, export: file ?? null }, textOf(receipt, file));
   },
@@ -48,7 +53,6 @@ async function writeExport(context: CommandContext, person: string, file: string
   } finally {
     await handle.close();
   }
-  if (!context.json) context.stderr.write(`Wrote ${file}.\n`);
 }
 
 function textOf({ tombstone, removed, mentions, backups }: ForgetReceipt, file: string | undefined): string {

@@ -3,6 +3,7 @@ import { closestWord } from "../../../core/closest-word.ts";
 import { UsageError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { type Action, defineAction, GLOBAL_OPTIONS } from "../command.ts";
+import { EXAMPLES } from "../examples.ts";
 import { actionHelp, commandHelp, programHelp } from "../help-text.ts";
 import { printResult } from "../print.ts";
 import { REGISTRY } from "../registry.ts";
@@ -23,7 +24,7 @@ export const helpCommand = defineAction({
     const actions = "actions" in command ? command.actions : {};
     if (actionName === undefined) {
       const { summary, description } = command;
-      const own = "actions" in command ? { actions: Object.keys(actions) } : aboutAction(command);
+      const own = "actions" in command ? { actions: Object.keys(actions) } : aboutAction(name, command);
       return printResult(context, { name, summary, description, ...own }, commandHelp(name, command).trimEnd());
     }
     const action = Object.hasOwn(actions, actionName) ? actions[actionName] : undefined;
@@ -31,12 +32,16 @@ export const helpCommand = defineAction({
     const known = Object.keys(actions).map((one) => `${name} ${one}`);
     if (!action) throw noHelp(whole, known);
     const { summary, description } = action;
-    const about = { name: whole, summary, description, ...aboutAction(action) };
+    const about = { name: whole, summary, description, ...aboutAction(whole, action) };
     return printResult(context, about, actionHelp(whole, action).trimEnd());
   },
 });
 
-const aboutAction = ({ usage, options = {} }: Action): object => ({ usage, flags: { ...options, ...GLOBAL_OPTIONS } });
+const aboutAction = (name: string, { usage, options = {}, examples = EXAMPLES[name] ?? [] }: Action): object => ({
+  usage,
+  flags: { ...options, ...GLOBAL_OPTIONS },
+  examples,
+});
 
 function noHelp(name: string, known: readonly string[]): UsageError {
   const meant = closestWord(name, known);

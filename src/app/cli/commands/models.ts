@@ -10,6 +10,7 @@ import { defineAction, type Group } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
+import { progressOf } from "../progress.ts";
 
 const list = defineAction({
   summary: "show the available models, and which one is used and why",
@@ -56,6 +57,8 @@ const test = defineAction({
     const { model, warnings } = chooseModel(config, DEFAULT_PROFILE, { modelOverride: wanted });
     const problem = warnings.length > 0 || wanted ? await modelProblem(config, models, wanted ?? model) : undefined;
     if (problem !== undefined) throw new InvalidInputError(problem, { hint: "Run `rookery models` to see them." });
+    using progress = progressOf(context);
+    progress.step(`Asking ${model}.`);
     const tried = await tryModel(models, clock, model, AbortSignal.timeout(TEST_MS));
     printResult(context, tried, context.here(testText(tried).join("\n")));
     return tried.ok ? undefined : EXIT.failure;
@@ -63,6 +66,38 @@ const test = defineAction({
 });
 
 const TEST_MS = 120_000;
+
+const set = defineAction({
+  summary: "choose the model of all agents, or of one profile",
+  usage: "<model>",
+  description:
+    "Writes models.default into the configuration, or the model of a profile. A model that is not known is refused. Agents with a model of their own keep it. You can undo it.",
+  arguments: { min: 1, max: 1 },
+  options: { profile: { type: "string", value: "NAME", description: "only of this profile" } },
+  examples: ["rookery models set openai/gpt-5", "rookery models set offline --profile helper"],
+  async run(context) {
+    const { args, env, paths, flags, loadConfig } = context;
+    const { config } = await loadConfig();
+    const { openModels } = await import("../../../adapters/models/open-models.ts");
+    const { modelProblem } = await import("../../../adapters/models/check-choice.ts");
+    const { systemClock: clock } = await import("../../../adapters/system/system-clock.ts");
+    const { silentLog } = await import("../../../core/ports/log.ts");
+    const { setConfigValue, setText } = await import("../set-config-value.ts");
+    const model = args[0]?.trim() ?? "";
+    const { profile } = flags;
+    if (profile !== undefined && profile !== DEFAULT_PROFILE && !Object.hasOwn(config.profiles, profile))
+      throw new NotFoundError(unknownName("profile", profile, [DEFAULT_PROFILE, ...Object.keys(config.profiles)]), {
+        hint: "Add it under profiles in the configuration first.",
+      });
+    const models = openModels({ config, paths, env, clock, log: silentLog });
+    const problem = await modelProblem(config, models, model);
+    if (problem !== undefined) throw new InvalidInputError(problem, { hint: "Run `rookery models` to see them." });
+    const key = profile === undefined ? "models.default" : `profiles.${profile}.model`;
+    const { config: _, ...done } = await setConfigValue(context, key, JSON.stringify(model));
+    const lines = [setText(done), `Try it with \`rookery models test ${model}\`.`];
+    return printResult(context, { model, ...done }, context.here(lines.join("\n")));
+  },
+});
 
 function testText(tried: TriedModel): readonly string[] {
   const { model, ok, problem, answer, firstMs, totalMs, usage, cost, price, contextWindow, maxTokens, features } =
@@ -86,8 +121,8 @@ function testText(tried: TriedModel): readonly string[] {
 }
 
 export const modelsCommand: Group = {
-  summary: "show the available models, and which one is used and why; test one",
-  actions: { list, test },
+  summary: "show the available models, and which one is used and why; test or set one",
+  actions: { list, test, set },
   fallback: "list",
   fallbackTakesWords: true,
 };

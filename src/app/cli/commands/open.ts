@@ -4,7 +4,7 @@ import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
 
-interface SignIn {
+export interface SignIn {
   readonly url: string;
   readonly expiresAt: number;
 }

@@ -4,7 +4,7 @@ import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
 
-interface Waiting {
+export interface Waiting {
   readonly code: string;
   readonly account: string;
   readonly name?: string;

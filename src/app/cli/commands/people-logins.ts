@@ -4,13 +4,13 @@ import { defineAction } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
 
-interface Invited {
+export interface Invited {
   readonly person: string;
   readonly link: string;
   readonly expiresAt: number;
 }
 
-interface Login {
+export interface Login {
   readonly id: string;
   readonly person: string;
   readonly createdAt: number;

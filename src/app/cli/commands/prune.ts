@@ -6,6 +6,7 @@ import { defineAction } from "../command.ts";
 import { confirmed } from "../confirm.ts";
 import { numberFlag } from "../number-flag.ts";
 import { printResult } from "../print.ts";
+import { progressOf } from "../progress.ts";
 
 export const pruneCommand = defineAction({
   summary: "remove ended rows and files that nothing needs, by their age",
@@ -23,6 +24,8 @@ export const pruneCommand = defineAction({
     const days = numberFlag(flags.days, "--days", { min: 1 });
     const asked = (body: object): Promise<PruneReport> =>
       withApi(context, async (api) => (await api.ask({ method: "POST", path: "/api/prune", body })) as PruneReport);
+    using progress = progressOf(context);
+    progress.step("Looking for what is old.");
     const found = await asked({ days, dryRun: true });
     if (flags["dry-run"]) return printResult(context, found, textOf(found, "Would be removed:"));
     if (found.items.length === 0 && !flags.compact) return printResult(context, found, "Nothing is old enough.");
@@ -30,7 +33,7 @@ export const pruneCommand = defineAction({
       if (!json && stdout.isTTY) stderr.write(`${textOf(found, "Will be removed:")}\n`);
       if (!(await confirmed(context, "Remove it? This cannot be undone.", "--yes"))) return 1;
     }
-    if (!json) stderr.write("Removing it; this may take a while.\n");
+    progress.step(flags.compact ? "Removing it, and compacting the database." : "Removing it.");
     const done = await asked({ days, compact: flags.compact === true });
     return printResult(context, done, textOf(done, "Removed:"));
   },

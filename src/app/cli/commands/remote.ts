@@ -4,7 +4,8 @@ import { defineAction, type Group } from "../command.ts";
 import { oneLine } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
 import { readSecret } from "../read-secret.ts";
-import { checkedUrl, readRemotes, writeRemotes } from "../remotes.ts";
+import { checkedUrl } from "../remotes.ts";
+import { readRemotes, writeRemotes } from "../remotes-file.ts";
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/u;
 

@@ -5,6 +5,7 @@ import type { RestoreProblem } from "../../../adapters/store/files/restore-conte
 import { InvalidInputError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
+import { progressOf } from "../progress.ts";
 
 export const repairCommand = defineAction({
   summary: "rebuild an unreadable database and keep the broken one, or adopt an agent",
@@ -17,7 +18,9 @@ export const repairCommand = defineAction({
     const { home, paths, flags } = context;
     const { systemClock } = await import("../../../adapters/system/system-clock.ts");
     const { systemIds } = await import("../../../adapters/system/system-ids.ts");
-    const options = { home, databasePath: paths.database, ids: systemIds(), now: systemClock.now() };
+    using progress = progressOf(context);
+    const { step: onProgress } = progress;
+    const options = { home, databasePath: paths.database, ids: systemIds(), now: systemClock.now(), onProgress };
     const write = (report: object, lines: readonly string[]): void => printResult(context, report, lines.join("\n"));
     if (flags.adopt === undefined) {
       const { repair } = await import("../../../adapters/store/files/repair.ts");
@@ -28,6 +31,7 @@ export const repairCommand = defineAction({
       const { adopt } = await import("../../../adapters/store/files/adopt.ts");
       const { createHome } = await import("../../../config/create-home.ts");
       await createHome(paths);
+      progress.step(`Reading ${flags.adopt}.`);
       const report = adopt({ ...options, dir: flags.adopt });
       write(report, adoptText(report));
     }

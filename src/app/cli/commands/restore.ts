@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { UsageError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
+import { progressOf } from "../progress.ts";
 
 export const restoreCommand = defineAction({
   summary: "put a backup into a home; work that was open in it is ended and told",
@@ -35,17 +36,17 @@ async function finish(context: CommandContext): Promise<undefined> {
 }
 
 async function restore(context: CommandContext, file: string): Promise<undefined> {
-  const { home, flags, stderr, json } = context;
+  const { home, flags } = context;
   const { restoreBackup } = await import("../../operations/backup/restore-backup.ts");
   const { systemIds } = await import("../../../adapters/system/system-ids.ts");
-  const onProgress = json ? undefined : (text: string) => void stderr.write(`${text}\n`);
+  using progress = progressOf(context);
   const report = await restoreBackup({
     file,
     home,
     replace: flags.replace === true,
     ids: systemIds(),
     now: Date.now(),
-    onProgress,
+    onProgress: progress.step,
   });
   const { lost, kept, manifest } = report;
   const { createdAt, rows } = manifest;

@@ -1,26 +1,28 @@
 /** `rookery runs replay`: one run step by step, going on from one of its steps, and a file of it for a bug report. */
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { maskSecrets } from "../../../adapters/system/json-log.ts";
+import type { Delivery } from "../../../core/delivery/delivery.ts";
 import { InvalidInputError, UsageError } from "../../../core/errors.ts";
 import type { Block, Entry } from "../../../core/history/entry.ts";
-import type { RunRecord } from "../../../core/run/run.ts";
+import type { Approval } from "../../../core/rights/approval.ts";
+import type { RunRecord, RunResult } from "../../../core/run/run.ts";
 import { type Api, withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction } from "../command.ts";
+import { knownSecrets, withoutSecrets } from "../known-secrets.ts";
 import { numberFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 
-interface Timeline {
+export interface Timeline {
   readonly state: string;
   readonly run: RunRecord;
+  readonly result: RunResult | null;
   readonly context: readonly { readonly part: string; readonly source: string; readonly tokens: number }[];
   readonly entries: readonly { readonly position: number; readonly entry: Entry }[];
-  readonly approvals: readonly { readonly id: string; readonly tool: string; readonly state: string }[];
-  readonly deliveries: readonly {
-    readonly id: string;
-    readonly state: string;
-    readonly payload: { readonly text?: string };
-  }[];
+  /** The entry that the run continued. */
+  readonly before: string | null;
+  readonly approvals: readonly Approval[];
+  readonly deliveries: readonly Delivery[];
 }
 
 export const replayAction = defineAction({
@@ -77,11 +79,8 @@ async function exportRun(context: CommandContext, timeline: Timeline, file: stri
     node: process.versions.node,
     platform: process.platform,
   };
-  const known = await knownSecrets(context);
-  const text = known.reduce(
-    (whole, secret) => whole.replaceAll(secret, "***"),
-    maskSecrets(JSON.stringify({ ...about, exportedAt: Date.now(), config, ...timeline }, null, 1)),
-  );
+  const whole = JSON.stringify({ ...about, exportedAt: Date.now(), config, ...timeline }, null, 1);
+  const text = maskSecrets(withoutSecrets(whole, knownSecrets(context, config)));
   await writeFile(file, `${text}\n`, { flag: "wx", mode: 0o600 }).catch((cause: NodeJS.ErrnoException) => {
     const what = cause.code === "EEXIST" ? "exists already and was not changed" : `cannot be written: ${cause.message}`;
     throw new InvalidInputError(`${file} ${what}.`, { cause, hint: "Name another file." });
@@ -92,19 +91,6 @@ async function exportRun(context: CommandContext, timeline: Timeline, file: stri
     { file, steps },
     `Wrote ${file}: ${steps} steps, keys and tokens masked. It contains the texts of the conversation: read it before you send it.`,
   );
-}
-
-/** The keys of this home and of the environment, whatever their form, as they stand in a JSON text. */
-async function knownSecrets({ env, paths }: CommandContext): Promise<readonly string[]> {
-  const stored = await Promise.all([paths.auth, paths.token].map((file) => readFile(file, "utf8").catch(() => "")));
-  const named = Object.entries(env).flatMap(([name, value]) =>
-    /KEY|TOKEN|SECRET|PASSWORD/i.test(name) ? [value ?? ""] : [],
-  );
-  const quoted = stored.flatMap((text) => [
-    text.trim(),
-    ...[...text.matchAll(/"([^"\\]{8,})"/g)].map(([, value]) => value ?? ""),
-  ]);
-  return [...new Set([...named, ...quoted])].filter((text) => text.length >= 12 && !/[\s{]/.test(text));
 }
 
 function headLines({ run, context, state }: Timeline): readonly string[] {
@@ -127,7 +113,7 @@ const endLines = ({ approvals, deliveries }: Timeline): readonly string[] => [
 function stepText(step: number, entry: Entry, startedAt: number, isFull: boolean): string {
   const at =
     "timestamp" in entry && typeof entry.timestamp === "number"
-      ? `+${((entry.timestamp - startedAt) / 1_000).toFixed(1)} s`
+      ? `${entry.timestamp < startedAt ? "" : "+"}${((entry.timestamp - startedAt) / 1_000).toFixed(1)} s`
       : "";
   const cut = (text: string): string => (isFull ? text : oneLine(text, 300));
   const [what, text] = entryText(entry);

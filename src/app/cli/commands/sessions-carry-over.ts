@@ -8,7 +8,7 @@ import { fitTable, terminalWidth } from "../fit-table.ts";
 import { printResult } from "../print.ts";
 import { relativeTime } from "../relative-time.ts";
 
-interface Plan {
+export interface Plan {
   readonly scope: string;
   readonly warning: string | null;
   readonly total: number;

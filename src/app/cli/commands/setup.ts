@@ -2,11 +2,11 @@
  * `rookery setup`: a model by key or login, your name, your time zone, a daily limit, a morning briefing, a channel and a service. It
  * can be repeated.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { kindOfAccount } from "../../../config/connector-kinds.ts";
 import { createHome } from "../../../config/create-home.ts";
-import { kindOfAccount } from "../../../config/sections/connectors.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import { EngineApi } from "../../client/engine-api.ts";
+import { changeFile, readIfThere } from "../change-file.ts";
 import { isOffline } from "../chat/first-screen.ts";
 import { reachEngine } from "../chat/reach-engine.ts";
 import { withApi } from "../client/with-api.ts";
@@ -18,15 +18,7 @@ import { answersOf, SETUP_OPTIONS, type SetupAnswers } from "../setup/options.ts
 import { connectTelegram, runOther } from "../setup/other-commands.ts";
 import { askQuestions, type SetupDefaults } from "../setup/questions.ts";
 import { testModel } from "../setup/test-model.ts";
-import {
-  factIn,
-  NAME_LABEL,
-  readUser,
-  type Settings,
-  withSettings,
-  writePersonFiles,
-  writeWhole,
-} from "../setup/write-files.ts";
+import { factIn, NAME_LABEL, personTexts, readUser, type Settings, withSettings } from "../setup/write-files.ts";
 
 type SetupContext = CommandContext<typeof SETUP_OPTIONS>;
 
@@ -46,8 +38,8 @@ export const setupCommand = defineAction({
     };
     const done = [...(await storeKey(context, answers))];
     if (answers.login !== undefined) await part("login", loginCommand(context, answers.login));
-    for (const file of writePersonFiles(context.paths, answers)) done.push(`${file} is yours to edit.`);
-    done.push(...writeSettings(context, answers));
+    done.push(...(await writePersonFiles(context, answers)));
+    done.push(...(await writeSettings(context, answers)));
     done.push(...(await packagesOf(context, isAsked ? "ask" : context.flags.yes ? "yes" : "no")));
     const facts = await withEngine(context, answers);
     if (answers.channel === "telegram" && (await isConnected(context))) {
@@ -130,19 +122,29 @@ async function withPipedKey(context: SetupContext, given: SetupAnswers): Promise
   return { ...given, key: await readSecret(context.stdin(), context.stderr, "") };
 }
 
-function writeSettings({ paths }: SetupContext, { model, timeZone, dailyLimit }: SetupAnswers): readonly string[] {
+async function writePersonFiles(context: SetupContext, answers: SetupAnswers): Promise<readonly string[]> {
+  const texts = personTexts(context.paths, answers);
+  for (const { file, text, before } of texts) await changeFile(context, { file, text, before, why: "setup" });
+  return texts.map(({ file }) => `${file} is yours to edit.`);
+}
+
+async function writeSettings(context: SetupContext, answers: SetupAnswers): Promise<readonly string[]> {
+  const { paths } = context;
+  const { model, timeZone, dailyLimit } = answers;
   const settings: Record<string, Settings[string]> = {};
   if (model !== undefined) settings.models = { default: model };
   if (timeZone !== undefined) settings.session = { timeZone };
   if (dailyLimit !== undefined && dailyLimit > 0) settings.budgets = { day: { dollars: dailyLimit } };
-  const before = existsSync(paths.config) ? readFileSync(paths.config, "utf8") : "";
-  const { text, byHand } = withSettings(before, settings);
-  if (text !== before) writeWhole(paths.config, text);
+  const before = readIfThere(paths.config);
+  const { text, byHand } = withSettings(before ?? "", settings);
+  const change =
+    text === (before ?? "") ? undefined : await changeFile(context, { file: paths.config, text, before, why: "setup" });
+  const undo = change === undefined ? "" : ` Undo them with \`rookery changes undo ${change}\`.`;
   const hand = Object.entries(byHand).map(
     ([section, values]) =>
       `Your configuration has a section "${section}". Put this into it yourself: ${JSON.stringify(values)}`,
   );
-  return [...(text === before ? [] : [`${paths.config} has the settings.`]), ...hand];
+  return [...(change === undefined ? [] : [`${paths.config} has the settings.${undo}`]), ...hand];
 }
 
 /** The model is tested with one real message; the briefing is a job like any other. */

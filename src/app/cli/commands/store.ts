@@ -4,6 +4,7 @@ import type { CopyEnd } from "../../../adapters/store/copy/copy-end.ts";
 import { isPostgresUrl, postgresUrl } from "../../../adapters/store/shared-store-url.ts";
 import { UsageError } from "../../../core/errors.ts";
 import { defineAction, type Group } from "../command.ts";
+import { progressOf } from "../progress.ts";
 
 const copy = defineAction({
   summary: "copy a store into an empty one, verified by counts and digests",
@@ -13,18 +14,20 @@ const copy = defineAction({
     from: { type: "string", value: "STORE", description: "a home directory or postgres://…" },
     to: { type: "string", value: "STORE", description: "an empty home directory or an empty database" },
   },
-  async run({ flags, json, stdout }) {
+  async run(context) {
+    const { flags, json, stdout } = context;
     if (flags.from === undefined || flags.to === undefined) {
       throw new UsageError("rookery store copy needs --from and --to.", {
         hint: "For example: `rookery store copy --from ~/.rookery --to postgres://user@host/database`",
       });
     }
     const { copyStore } = await import("../../../adapters/store/copy/copy-store.ts");
+    using progress = progressOf(context);
     const from = await openEnd(flags.from);
     try {
       const to = await openEnd(flags.to);
       try {
-        const counts = await copyStore(from, to);
+        const counts = await copyStore(from, to, progress.step);
         const tokens = await copyTokens(flags.from, flags.to);
         if (json) stdout.write(`${JSON.stringify({ tables: counts, tokens })}\n`);
         else {

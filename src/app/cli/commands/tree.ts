@@ -1,5 +1,5 @@
 /** `rookery tree`: shows which agent started which, with their state and usage. Only reads, also beside a running node. */
-import { DEFAULT_DEPTH, DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT } from "../../../engine/subagents/live-tree.ts";
+import { TREE_LIMITS } from "../../../core/agent/agent-tree.ts";
 import { reading } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { drawTree } from "../draw-tree.ts";
@@ -13,16 +13,16 @@ export const treeCommand = defineAction({
     "Only reads; a node may run at the same time. Without an agent it shows all top-level agents, newest first.",
   arguments: { min: 0, max: 1 },
   options: {
-    depth: { type: "string", value: "N", description: `how many levels to show (default: ${DEFAULT_DEPTH})` },
-    limit: { type: "string", value: "N", description: `how many agents at most (default: ${DEFAULT_LIMIT})` },
+    depth: { type: "string", value: "N", description: `how many levels to show (default: ${TREE_LIMITS.depth})` },
+    limit: { type: "string", value: "N", description: `how many agents at most (default: ${TREE_LIMITS.agents})` },
   },
   async run(context) {
     const {
       args: [who],
       flags,
     } = context;
-    const depth = numberFlag(flags.depth ?? String(DEFAULT_DEPTH), "--depth", { max: MAX_DEPTH });
-    const limit = limitFlag(flags.limit, DEFAULT_LIMIT, MAX_LIMIT);
+    const depth = numberFlag(flags.depth ?? String(TREE_LIMITS.depth), "--depth", { max: TREE_LIMITS.maxDepth });
+    const limit = limitFlag(flags.limit, TREE_LIMITS.agents, TREE_LIMITS.maxAgents);
     const tree = await reading(context, (rookery) => rookery.agents.tree({ depth, limit, root: who }));
     const more = tree.more ? ["There are more agents. Raise --limit to see them."] : [];
     const lines = drawTree(tree);

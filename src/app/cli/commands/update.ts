@@ -5,6 +5,7 @@ import { InvalidInputError, UsageError } from "../../../core/errors.ts";
 import { defineAction } from "../command.ts";
 import { confirmed } from "../confirm.ts";
 import { printResult } from "../print.ts";
+import { progressOf } from "../progress.ts";
 
 /** The package is four folders above this one, in `src` and in `dist`. */
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url)).replace(/\/$/u, "");
@@ -22,7 +23,7 @@ export const updateCommand = defineAction({
   },
   examples: ["rookery update --check", "rookery update", "rookery update 0.2.0 --yes"],
   async run(context) {
-    const { args, flags, paths, env, json, stderr } = context;
+    const { args, flags, paths, env } = context;
     const [version = "latest"] = args;
     if (flags.from !== undefined && args.length > 0)
       throw new UsageError("Name a version or --from, not both.", { hint: "rookery update --help shows how." });
@@ -34,15 +35,11 @@ export const updateCommand = defineAction({
     const available = file ?? (await availableVersion({ root: ROOT, env }, version));
     if (flags.check) {
       const text =
-        available === undefined
-          ? `The registry does not have ${version}, or cannot be reached.`
-          : `Installed: ${current}. Available: ${available}.`;
-      return printResult(context, { current, available: available ?? null }, text);
+        available === current
+          ? `${current} is installed, and it is the version that is available.`
+          : `Installed: ${current}. Available: ${available}. Install it with \`rookery update\`.`;
+      return printResult(context, { current, available }, context.here(text));
     }
-    if (available === undefined)
-      throw new InvalidInputError(`npm finds no version ${version}, or the registry cannot be reached.`, {
-        hint: "Nothing was changed.",
-      });
     if (available === current)
       return printResult(context, { current, available, status: "same" }, `${current} is installed already.`);
     const { findEngine } = await import("../../gateway/control/find-engine.ts");
@@ -52,9 +49,9 @@ export const updateCommand = defineAction({
       });
     if (!flags.yes && !(await confirmed(context, `Install ${available} instead of ${current}?`, "--yes"))) return 1;
     const { config } = await context.loadConfig();
-    const onProgress = json ? undefined : (text: string) => void stderr.write(`${text}\n`);
+    using progress = progressOf(context);
     const report = await updateProgram(
-      { root: ROOT, paths, config, env, now: Date.now(), onProgress },
+      { root: ROOT, paths, config, env, now: Date.now(), onProgress: progress.step },
       file ?? version,
       file !== undefined,
     );

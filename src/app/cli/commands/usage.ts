@@ -1,7 +1,7 @@
 /** `rookery usage`: tokens and cost by day, agent, person and model, with a small chart. */
 
+import { costText } from "../../../core/cost-text.ts";
 import { UsageError } from "../../../core/errors.ts";
-import { costText } from "../../../engine/commands/level-commands.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { fitTable, terminalWidth } from "../fit-table.ts";
@@ -71,7 +71,7 @@ function bar(share: number): string {
   return `${"█".repeat(Math.floor(eighths / 8))}${EIGHTHS[eighths % 8]}`;
 }
 
-interface Row {
+export interface Row {
   readonly name: string;
   readonly tokens: number;
   readonly dollars?: number;

@@ -3,14 +3,18 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OptionalPackage } from "../../../adapters/connectors/packages/optional-package.ts";
+import type { ConnectorKind } from "../../../config/connector-kinds.ts";
 import { createHome } from "../../../config/create-home.ts";
 import { withEntry } from "../../../config/edit-config.ts";
 import { loadConfig } from "../../../config/load-config.ts";
-import type { ConnectorKind } from "../../../config/sections/connectors.ts";
 import { NotFoundError, UsageError } from "../../../core/errors.ts";
+import type { ConnectorItem } from "../../gateway/api/connector-routes.ts";
+import { findEngine } from "../../gateway/control/find-engine.ts";
 import { packageOf } from "../../node/configured-connectors.ts";
+import { changeFile } from "../change-file.ts";
 import { withApi } from "../client/with-api.ts";
 import type { CommandContext } from "../command.ts";
+import { printResult } from "../print.ts";
 
 const STARTED_MS = 10_000;
 
@@ -67,6 +71,32 @@ export const entryText = (fields: Readonly<Record<string, string | undefined>>):
     .flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${value}`]))
     .join(", ")} }`;
 
+/** What `rookery connect` did. */
+export interface Connected {
+  readonly name: string;
+  readonly file: string;
+  /** For `rookery changes undo`. */
+  readonly change: number | null;
+  /** The owner's account there. */
+  readonly owner?: string;
+  /** Where the platform, or your program, posts messages to. */
+  readonly address?: string;
+  /** What you enter at the other side: the verify token, or the secret of both sides. Only if this command made it. */
+  readonly secret?: string;
+  /** Whether it is connected by now, and what to do next. */
+  readonly state: string;
+}
+
+/** Tells a step: beside the document, if one is printed. */
+export const tell = (
+  { json, stdout, stderr }: Pick<CommandContext, "json" | "stdout" | "stderr">,
+  text: string,
+): void => void (json ? stderr : stdout).write(`${text}\n`);
+
+/** The last line says what to do next. */
+export const connected = (context: CommandContext, done: Connected): undefined =>
+  printResult(context, done, context.here(done.state));
+
 export interface NewEntry {
   readonly name: string;
   readonly config: string;
@@ -75,32 +105,48 @@ export interface NewEntry {
   readonly owner?: string;
 }
 
-/** Writes everything. An engine that runs reads it by itself. */
-export async function addEntry(context: CommandContext, { name, config, secrets, owner }: NewEntry): Promise<void> {
-  const { paths, stdout } = context;
+/** Writes everything, the configuration last. An engine that runs takes it at once. */
+export async function addEntry(
+  context: CommandContext,
+  { name, config, secrets, owner }: NewEntry,
+): Promise<Omit<Connected, "state">> {
+  const { paths } = context;
   await createHome(paths);
   for (const one of secrets) one.store?.();
   if (owner !== undefined) await linkOwner(context, owner);
-  writeFileSync(paths.config, config, { mode: 0o600 });
-  stdout.write(`Added connectors.${name} to ${paths.config}.${owner === undefined ? "" : ` ${owner} is you.`}\n`);
+  const change = await changeFile(context, { file: paths.config, text: config, why: `connect ${name}` });
+  const you = owner === undefined ? "" : ` ${owner} is you.`;
+  const undo = change === undefined ? "" : ` Undo it with \`rookery changes undo ${change}\`.`;
+  tell(context, context.here(`Added connectors.${name} to ${paths.config}.${you}${undo}`));
+  return { name, file: paths.config, change: change ?? null, owner };
 }
 
 const linkOwner = (context: CommandContext, account: string): Promise<unknown> =>
   withApi(context, (api) => api.ask({ method: "POST", path: "/api/owner/accounts", body: { account } }));
 
-/** Whether it is connected by now. A running engine reads the configuration by itself. */
-export async function stateOf(context: CommandContext, name: string, next: string): Promise<string> {
-  const until = performance.now() + STARTED_MS;
-  let state = "";
-  while (performance.now() < until) {
+/** The state of an entry, again and again, while an engine runs: it reads the configuration by itself, which takes a moment. */
+export async function* statesOf(
+  context: CommandContext,
+  name: string,
+  { forMs, everyMs }: { readonly forMs: number; readonly everyMs: number },
+): AsyncGenerator<ConnectorItem> {
+  if (!(await findEngine(context.paths.home))) return;
+  for (const until = performance.now() + forMs; performance.now() < until; ) {
     const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/connectors" }))) as {
-      items: readonly { name: string; state: string; detail: string }[];
+      items: readonly ConnectorItem[];
     };
     const found = items.find((one) => one.name === name);
-    state = found ? `${found.state}: ${found.detail}` : "";
-    if (found?.state === "running") return `It is connected (${found.detail}). Write to it, and it answers.`;
-    if (!found || found.detail.startsWith("no engine")) break;
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    if (found) yield found;
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
+
+/** Whether it is connected by now. */
+export async function stateOf(context: CommandContext, name: string, next: string): Promise<string> {
+  let state = "";
+  for await (const found of statesOf(context, name, { forMs: STARTED_MS, everyMs: 250 })) {
+    state = `${found.state}: ${found.detail}`;
+    if (found.state === "running") return `It is connected (${found.detail}). Write to it, and it answers.`;
   }
   return state.startsWith("failing") ? `It does not work yet: ${state}` : next;
 }

@@ -11,6 +11,7 @@ import { readSecret } from "../read-secret.ts";
 import {
   addEntry,
   configWith,
+  connected,
   entryName,
   entryText,
   type FoundSecret,
@@ -18,6 +19,7 @@ import {
   keptSecret,
   packagesOf,
   stateOf,
+  tell,
 } from "./entry.ts";
 
 const OPTIONS = {
@@ -42,14 +44,14 @@ export const connectTelegram = defineAction({
     "Make a bot with @BotFather first. The token is read from the terminal or a pipe and kept in a file of the home, unless a flag names where it is.",
   options: OPTIONS,
   async run(context) {
-    const { flags, stdout } = context;
+    const { flags } = context;
     const name = entryName(flags.name ?? "telegram");
     await requirePackages(context, packagesOf("telegram"), flags.yes ? "yes" : "ask");
     const token = await tokenOf(context, name);
     const apiRoot = flags["api-root"];
     const api = openBotApi({ token: token.value, apiRoot: apiRoot ?? DEFAULT_API_ROOT, timeoutSeconds: 30 });
     const bot = await botOf(api);
-    stdout.write(`The token is valid: @${bot}\n`);
+    tell(context, `The token is valid: @${bot}`);
     // Checked before anything is asked or written.
     const config = configWith(
       context,
@@ -62,9 +64,9 @@ export const connectTelegram = defineAction({
     const owner = flags.owner ?? (await ownerOf(context, api, bot));
     if (!/^\d{1,20}$/u.test(owner))
       throw new UsageError("The owner's id is a number.", { hint: "Leave --owner out to find it." });
-    await addEntry(context, { name, config, secrets: [token], owner: `telegram:${owner}` });
-    stdout.write(`${await stateOf(context, name, "Start the engine with `rookery serve`, then write to the bot.")}\n`);
-    return undefined;
+    const added = await addEntry(context, { name, config, secrets: [token], owner: `telegram:${owner}` });
+    const state = await stateOf(context, name, "Start the engine with `rookery serve`, then write to the bot.");
+    return connected(context, { ...added, state });
   },
 });
 
@@ -87,9 +89,9 @@ async function botOf(api: BotApi): Promise<string> {
 }
 
 /** The id of the person who sends the code to the bot. No update is confirmed: the engine gets them all. */
-async function ownerOf({ stdout }: CommandContext, api: BotApi, bot: string): Promise<string> {
+async function ownerOf(context: CommandContext, api: BotApi, bot: string): Promise<string> {
   const code = randomBytes(5).toString("hex");
-  stdout.write(`Open https://t.me/${bot}?start=${code} on your phone and press Start, or send "${code}" to @${bot}.\n`);
+  tell(context, `Open https://t.me/${bot}?start=${code} on your phone and press Start, or send "${code}" to @${bot}.`);
   const until = performance.now() + OWNER_MS;
   while (performance.now() < until) {
     const call = await api.call("getUpdates", { timeout: 10, allowed_updates: ["message"] });

@@ -5,12 +5,14 @@ import {
   addEntry,
   askText,
   configWith,
+  connected,
   entryName,
   entryText,
   givenSecret,
   keptSecret,
   newSecret,
   stateOf,
+  tell,
   webhookAddress,
 } from "./entry.ts";
 
@@ -29,7 +31,7 @@ export const connectWebhook = defineAction({
     },
   },
   async run(context) {
-    const { flags, stdout } = context;
+    const { flags } = context;
     const name = entryName(flags.name ?? "webhook");
     const sendUrl = flags["send-url"] ?? (await askText(context, "Address that gets the answers", "send-url"));
     if (!URL.canParse(sendUrl) || !/^https?:$/u.test(new URL(sendUrl).protocol))
@@ -45,10 +47,11 @@ export const connectWebhook = defineAction({
     };
     const config = configWith(context, name, entryText(fields));
     const { owner } = flags;
-    await addEntry(context, { name, config, secrets: [secret], owner: owner && `webhook:${owner}` });
-    stdout.write(`Messages are posted to ${await webhookAddress(context, name)}\n`);
-    if (!given) stdout.write(`The secret of both sides: ${secret.value}\n`);
-    stdout.write(`${await stateOf(context, name, "Start the engine with `rookery serve`, then post a message.")}\n`);
-    return undefined;
+    const added = await addEntry(context, { name, config, secrets: [secret], owner: owner && `webhook:${owner}` });
+    const address = await webhookAddress(context, name);
+    tell(context, `Messages are posted to ${address}`);
+    if (!given) tell(context, `The secret of both sides: ${secret.value}`);
+    const state = await stateOf(context, name, "Start the engine with `rookery serve`, then post a message.");
+    return connected(context, { ...added, address, secret: given ? undefined : secret.value, state });
   },
 });

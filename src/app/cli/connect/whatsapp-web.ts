@@ -3,12 +3,10 @@
  * a flag.
  */
 import { UsageError } from "../../../core/errors.ts";
-import type { ConnectorItem } from "../../gateway/api/connector-routes.ts";
-import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { requirePackages } from "../ensure-packages.ts";
-import { loginText } from "../login-text.ts";
-import { addEntry, askText, configWith, entryName, entryText, packagesOf } from "./entry.ts";
+import { writeLogin } from "../login-text.ts";
+import { addEntry, askText, configWith, connected, entryName, entryText, packagesOf, statesOf } from "./entry.ts";
 
 const LINK_MS = 180_000;
 const LOOK_EVERY_MS = 1_000;
@@ -34,7 +32,7 @@ export const connectWhatsappWeb = defineAction({
     yes: { type: "boolean", description: "install what the channel needs without asking" },
   },
   async run(context) {
-    const { flags, stdout } = context;
+    const { flags } = context;
     const name = entryName(flags.name ?? "whatsapp-web");
     const phone = flags.phone === undefined ? undefined : digitsOf(flags.phone, "The phone's number");
     const given =
@@ -46,26 +44,21 @@ export const connectWhatsappWeb = defineAction({
     };
     const config = configWith(context, name, entryText(fields));
     await requirePackages(context, packagesOf("whatsapp-web"), flags.yes ? "yes" : "ask");
-    await addEntry(context, { name, config, secrets: [], owner: `whatsapp-web:${owner}` });
-    stdout.write(`${await linked(context, name)}\n`);
-    return undefined;
+    const added = await addEntry(context, { name, config, secrets: [], owner: `whatsapp-web:${owner}` });
+    return connected(context, { ...added, state: await linked(context, name) });
   },
 });
 
 /** Shows each new code until the phone is linked. */
 async function linked(context: CommandContext, name: string): Promise<string> {
   let shown = "";
-  for (const until = performance.now() + LINK_MS; performance.now() < until; ) {
-    const { items } = (await withApi(context, (api) => api.ask({ method: "GET", path: "/api/connectors" }))) as {
-      items: readonly ConnectorItem[];
-    };
-    const found = items.find((one) => one.name === name);
-    if (found?.state === "running") return `It is linked (${found.detail}). Write to it, and it answers.`;
-    if (!found || found.detail.startsWith("no engine")) break;
-    const text = found.login ? loginText(found.login) : "";
-    if (text !== shown && text !== "") context.stdout.write(`${text}\n`);
+  for await (const { state, detail, login } of statesOf(context, name, { forMs: LINK_MS, everyMs: LOOK_EVERY_MS })) {
+    if (state === "running") return `It is linked (${detail}). Write to it, and it answers.`;
+    const text = login ? JSON.stringify(login) : "";
+    if (login && text !== shown) writeLogin(context.json ? context.stderr : context.stdout, login);
     shown = text;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
-  return "Start the engine with `rookery serve`; `rookery connectors` then shows the code that links the phone.";
+  return shown === ""
+    ? "Start the engine with `rookery serve`; `rookery connectors` then shows the code that links the phone."
+    : "The phone is not linked yet. `rookery connectors` shows the code.";
 }

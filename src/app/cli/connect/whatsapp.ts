@@ -9,6 +9,7 @@ import {
   addEntry,
   askText,
   configWith,
+  connected,
   entryName,
   entryText,
   type FoundSecret,
@@ -16,6 +17,7 @@ import {
   keptSecret,
   newSecret,
   stateOf,
+  tell,
   webhookAddress,
 } from "./entry.ts";
 
@@ -43,17 +45,18 @@ export const connectWhatsapp = defineAction({
     "Make an app with WhatsApp at developers.facebook.com first. It shows the id of the phone number, the access token and, under its basic settings, the app secret. What flags leave open is asked in a terminal.",
   options: OPTIONS,
   async run(context) {
-    const { flags, stdout } = context;
+    const { flags } = context;
     const name = entryName(flags.name ?? "whatsapp");
     const phoneNumberId = flags["phone-number-id"] ?? (await askText(context, "Phone number id", "phone-number-id"));
     if (!/^\d{1,32}$/u.test(phoneNumberId)) throw new UsageError("The id of a phone number has only digits.");
     const token = await secretOf(context, name, "token", "Access token");
     const apiRoot = flags["api-root"];
     const number = await numberOf(graphApi({ token: token.value, phoneNumberId, apiRoot }));
-    stdout.write(`The token is valid: ${number}\n`);
+    tell(context, `The token is valid: ${number}`);
     const appSecret = await secretOf(context, name, "app-secret", "App secret");
     const variable = flags["verify-token-env"];
-    const verify = givenSecret(context, { variable }) ?? keptSecret(context, `${name}.verify-token`, newSecret());
+    const given = givenSecret(context, { variable });
+    const verify = given ?? keptSecret(context, `${name}.verify-token`, newSecret());
     const said =
       flags.owner ?? (await askText(context, "Your own phone number, with the code of the country", "owner"));
     const owner = said.replaceAll(/[\s()+.-]/gu, "");
@@ -70,12 +73,14 @@ export const connectWhatsapp = defineAction({
       apiRoot: apiRoot && JSON.stringify(apiRoot),
     };
     const config = configWith(context, name, entryText(fields));
-    await addEntry(context, { name, config, secrets: [token, appSecret, verify], owner: `whatsapp:${owner}` });
-    stdout.write(`Enter this in your app at Meta, under WhatsApp, Configuration, and subscribe to "messages":\n`);
-    stdout.write(`  Callback URL: ${await webhookAddress(context, name)}\n  Verify token: ${verify.value}\n`);
+    const secrets = [token, appSecret, verify];
+    const added = await addEntry(context, { name, config, secrets, owner: `whatsapp:${owner}` });
+    const address = await webhookAddress(context, name);
+    tell(context, 'Enter this in your app at Meta, under WhatsApp, Configuration, and subscribe to "messages":');
+    tell(context, `  Callback URL: ${address}\n  Verify token: ${verify.value}`);
     const next = "Start the engine with `rookery serve`, so that Meta can check the address.";
-    stdout.write(`${await stateOf(context, name, next)}\n`);
-    return undefined;
+    const state = await stateOf(context, name, next);
+    return connected(context, { ...added, address, secret: given ? undefined : verify.value, state });
   },
 });
 

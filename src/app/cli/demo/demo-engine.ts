@@ -9,7 +9,7 @@ import { FILE_MODE } from "../../../config/paths.ts";
 import { TimeoutError } from "../../../core/errors.ts";
 import { EngineApi } from "../../client/engine-api.ts";
 import { findEngine } from "../../gateway/control/find-engine.ts";
-import { homeTransport } from "../../library/connect-rookery.ts";
+import { homeTransport } from "../../gateway/control/home-transport.ts";
 
 /**
  * Of one agent. A call that a kill cuts off counts with all it had reserved, which is an answer of 16,384 tokens: the conversation

@@ -1,8 +1,8 @@
 /** The files that setup writes: USER.md and SOUL.md, which the person edits afterwards, and settings of the configuration. */
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import JSON5 from "json5";
-import { FILE_MODE, type HomePaths } from "../../../config/paths.ts";
+import type { HomePaths } from "../../../config/paths.ts";
 
 const SOUL = `# Who you are
 
@@ -43,26 +43,27 @@ const userFile = ({ workspace }: HomePaths): string => join(workspace, "USER.md"
 export const readUser = (paths: HomePaths): string =>
   existsSync(userFile(paths)) ? readFileSync(userFile(paths), "utf8") : "";
 
-/** SOUL.md is written once: what the person made of it stays. Returns the files that changed. */
-export function writePersonFiles(
+/** A text that setup writes, and the one that is there; null: there is no file. */
+export interface PersonText {
+  readonly file: string;
+  readonly text: string;
+  readonly before: string | null;
+}
+
+/** SOUL.md is written once: what the person made of it stays. Only what changes. */
+export function personTexts(
   paths: HomePaths,
   facts: { readonly name?: string; readonly timeZone?: string },
-): readonly string[] {
-  const changed: string[] = [];
+): readonly PersonText[] {
   const soul = join(paths.workspace, "SOUL.md");
-  if (!existsSync(soul)) {
-    writeWhole(soul, SOUL);
-    changed.push(soul);
-  }
-  const before = readUser(paths);
-  let text = before === "" ? USER : before;
+  const before = existsSync(userFile(paths)) ? readUser(paths) : null;
+  let text = before === null || before === "" ? USER : before;
   if (facts.name) text = withFact(text, NAME_LABEL, facts.name);
   if (facts.timeZone) text = withFact(text, ZONE_LABEL, facts.timeZone);
-  if (text !== before) {
-    writeWhole(userFile(paths), text);
-    changed.push(userFile(paths));
-  }
-  return changed;
+  return [
+    ...(existsSync(soul) ? [] : [{ file: soul, text: SOUL, before: null }]),
+    ...(text === before ? [] : [{ file: userFile(paths), text, before }]),
+  ];
 }
 
 export type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -105,10 +106,4 @@ function openingBrace(text: string): number {
 function endOf(text: string, mark: string, from: number): number {
   const end = text.indexOf(mark, from + 2);
   return end < 0 ? text.length : end;
-}
-
-/** Whole or not at all. */
-export function writeWhole(file: string, text: string): void {
-  writeFileSync(`${file}.tmp`, text, { mode: FILE_MODE });
-  renameSync(`${file}.tmp`, file);
 }

@@ -1,7 +1,5 @@
 /** Agents: the list, one agent with its state, its history; making a permanent agent. */
 import { z } from "zod";
-import type { AgentRecord } from "../../../core/agent/agent.ts";
-import { labelOf } from "../../../core/agent/descriptor.ts";
 import { sessionPhaseOf } from "../../../core/agent/session-phase.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
@@ -16,31 +14,9 @@ import { actorOf, assertOwner } from "../auth/actor.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { behalfOf } from "../auth/speaker.ts";
 import { profilesOf } from "../messages/address.ts";
+import { agentSummary, listAgents } from "../reads/agent-list.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
-
-/** An agent as lists show it. */
-export function agentSummary(agent: AgentRecord) {
-  const { id, sessionKey, profile, descriptor, sessionId, waiting, runId, lastHumanAt, createdAt, stopped, node } =
-    agent;
-  const { label, displayName, updatedAt } = agent.state;
-  return {
-    id,
-    sessionKey,
-    kind: descriptor.type,
-    label: label ?? displayName ?? labelOf(descriptor),
-    profile,
-    descriptor,
-    sessionId,
-    waiting,
-    runId: runId ?? null,
-    lastHumanAt: lastHumanAt ?? null,
-    updatedAt,
-    createdAt,
-    stopped: stopped ?? null,
-    node: node ?? null,
-  };
-}
 
 const listRoute = defineRoute({
   method: "GET",
@@ -53,14 +29,7 @@ const listRoute = defineRoute({
   query: z.object({ after: agentIdSchema.optional(), limit: limitQuery(500, 100) }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, principal, query: { after, limit } }) {
-    const agents = await context.ports.store.agents({ limit, after });
-    const seen = agents.filter((agent) => seesAgent(principal, agent));
-    return {
-      json: listOf(
-        seen.map(agentSummary),
-        nextOf(agents, limit, ({ id }) => id),
-      ),
-    };
+    return { json: await listAgents(context.ports.store, { after, limit }, (agent) => seesAgent(principal, agent)) };
   },
 });
 

@@ -5,8 +5,8 @@ import type { AgentId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
 import { type Message, messageText, UNANSWERED_STATES } from "../../../core/message/message.ts";
 import { seesAgent } from "../auth/judge-request.ts";
+import { agentSummary } from "../reads/agent-list.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
-import { agentSummary } from "./agent-routes.ts";
 import { LIST, limitQuery } from "./params.ts";
 
 const CURSOR = /^(\d{1,15})\.([a-z0-9]{2,32})\.(\d{1,15})$/;

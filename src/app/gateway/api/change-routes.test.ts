@@ -44,13 +44,13 @@ async function tell(call: object): Promise<Question | undefined> {
     const message = await store.message(posted.agentId, posted.seq);
     expect([message?.state, (await store.agent(posted.agentId))?.runId]).toEqual(["answered", undefined]);
     return undefined;
-  }, 30_000);
+  }, 60_000);
 }
 
 async function answer({ id }: Question, said: "yes" | "no"): Promise<void> {
   expect((await send("POST", `/api/approvals/${id}`, { answer: said })).status).toBe(200);
   const { store } = kit.node.ports;
-  await vi.waitFor(async () => expect(await store.busyAgents({ limit: 1 })).toEqual([]), 30_000);
+  await vi.waitFor(async () => expect(await store.busyAgents({ limit: 1 })).toEqual([]), 60_000);
   await kit.node.agents.settled();
 }
 

@@ -161,7 +161,7 @@ function changesOf({ changes }: GatewayContext): FileChanges {
   throw new NotFoundError("This engine has no prompt files or notes.");
 }
 
-function authorOf({ principal, surface }: Pick<Call, "principal" | "surface">): ChangeAuthor {
+export function authorOf({ principal, surface }: Pick<Call, "principal" | "surface">): ChangeAuthor {
   const { person, surface: at } = actorOf(principal, surface);
   return { person, surface: at ?? "api" };
 }

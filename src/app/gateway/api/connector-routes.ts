@@ -1,9 +1,10 @@
 /** The accounts on channels: their state, their last error, and what waits for them. */
-import { accountIdOf, kindOfAccount } from "../../../config/sections/connectors.ts";
-import { type Delivery, SENDABLE_STATES } from "../../../core/delivery/delivery.ts";
+import type { Delivery } from "../../../core/delivery/delivery.ts";
+import { SENDABLE_STATES } from "../../../core/delivery/delivery-states.ts";
 import type { AccountStatus } from "../../../core/ports/connector.ts";
 import { qrRows } from "../../../core/qr-code.ts";
-import type { GatewayContext } from "../routing/gateway-context.ts";
+import { isOwners } from "../auth/actor.ts";
+import { type ChannelStatus, channelStatuses } from "../reads/channel-statuses.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 
 /** How many open deliveries are counted. */
@@ -38,41 +39,23 @@ const connectorsRoute = defineRoute({
   },
   async handle({ context, principal }) {
     const open = await context.ports.store.deliveries({ limit: MAX_COUNTED, states: SENDABLE_STATES });
-    const items = statusesOf(context).map(
+    const items = channelStatuses(context.ports.connectors, context.config().connectors).map(
       (item): ConnectorItem => ({
         ...item,
         waiting: waitingFor(item, open),
-        login: item.login && principal.kind === "owner" ? shownLogin(item.login) : undefined,
+        login: item.login && isOwners(principal) ? shownLogin(item.login) : undefined,
       }),
     );
     return { json: { items, next: null } };
   },
 });
 
-type Status = AccountStatus & Pick<ConnectorItem, "channel">;
-
 const shownLogin = ({ qr, pairingCode }: NonNullable<AccountStatus["login"]>): ShownLogin => ({
   pairingCode,
   rows: qr === undefined ? undefined : qrRows(qr)?.map((row) => row.map((on) => (on ? "1" : "0")).join("")),
 });
 
-function statusesOf({ ports, config }: Pick<GatewayContext, "ports" | "config">): readonly Status[] {
-  const running = [...ports.connectors].flatMap(([channel, connector]): readonly Status[] => {
-    const accounts = connector.accounts?.();
-    if (accounts) return accounts.map((account) => ({ channel, ...account }));
-    const health = connector.health();
-    return [{ channel, name: channel, state: health.ok ? "running" : "failing", ...health }];
-  });
-  const configured = Object.entries(config().connectors).flatMap(([name, account]): readonly Status[] => {
-    const channel = kindOfAccount(name, account);
-    if (channel === undefined || running.some((one) => one.name === name && one.channel === channel)) return [];
-    const detail = account.enabled ? "no engine runs here" : "turned off in the configuration";
-    return [{ channel, name, accountId: accountIdOf(name, channel), state: "off", ok: true, detail }];
-  });
-  return [...running, ...configured];
-}
-
-const waitingFor = ({ channel, accountId }: Status, open: readonly Delivery[]): number =>
+const waitingFor = ({ channel, accountId }: ChannelStatus, open: readonly Delivery[]): number =>
   open.filter(({ target }) => target.channel === channel && target.accountId === accountId).length;
 
 export const connectorRoutes: readonly Route[] = [connectorsRoute];

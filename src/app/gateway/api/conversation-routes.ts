@@ -6,8 +6,8 @@ import type { AgentId } from "../../../core/ids.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
+import { agentSummary } from "../reads/agent-list.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentSummary } from "./agent-routes.ts";
 import { type Asking, agentParams, limitQuery, numberQuery, requireAgent } from "./params.ts";
 
 const CURSOR = /^(\d{1,15})\.([a-z0-9]{2,32})$/;

@@ -1,7 +1,8 @@
 /** Files of people: upload, list, read and remove. A file is answered so that no browser ever executes it. */
 import { z } from "zod";
 import type { Config } from "../../../config/config-schema.ts";
-import { type Delivery, targetKey } from "../../../core/delivery/delivery.ts";
+import type { Delivery } from "../../../core/delivery/delivery.ts";
+import { targetKey } from "../../../core/delivery/target-key.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import type { StoredFile } from "../../../core/message/stored-file.ts";
 import { personIdSchema } from "../../../core/people/person.ts";

@@ -2,6 +2,7 @@
 
 import { RookeryError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
+import type { Connector, ConnectorHealth } from "../../../core/ports/connector.ts";
 import { assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { LIST } from "./params.ts";
@@ -97,11 +98,19 @@ const healthRoute = defineRoute({
         streams: context.streams.count,
         waitingDeliveries: await agents.deliveries.counts(),
         degraded: Object.fromEntries(agents.degraded),
-        connectors: Object.fromEntries([...ports.connectors].map(([name, connector]) => [name, connector.health()])),
+        connectors: Object.fromEntries(
+          [...ports.connectors].map(([name, connector]) => [name, withoutLogin(connector)]),
+        ),
       },
     };
   },
 });
+
+/** A login is for the owner, who sees it among the connectors. */
+function withoutLogin(connector: Connector): Omit<ConnectorHealth, "login"> {
+  const { login: _, ...health } = connector.health();
+  return health;
+}
 
 const nodesRoute = defineRoute({
   method: "GET",

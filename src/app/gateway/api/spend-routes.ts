@@ -4,15 +4,17 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { limitsOf, microsOf } from "../../../core/budget/budget.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
-import type { SpentSince } from "../../../core/store/spent.ts";
+import type { PersonId } from "../../../core/people/person.ts";
+import type { SpentBy, SpentSince } from "../../../core/store/spent.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import { liftBudget, listBudgets, spentSince } from "../../../engine/budgets/budget-book.ts";
 import { dayIn } from "../../../engine/budgets/budget-settings.ts";
+import type { PeopleNow } from "../../../engine/people/directory.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
+import { agentSummary } from "../reads/agent-list.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentSummary } from "./agent-routes.ts";
 import { LIST, limitQuery, numberQuery } from "./params.ts";
 
 const DAY_MS = 24 * 3600_000;
@@ -60,16 +62,22 @@ const daysRoute = defineRoute({
     const sees = isConfined(principal)
       ? (agent: AgentRecord | undefined) => agent !== undefined && seesAgent(principal, agent)
       : undefined;
+    const people = await context.agents.directory.recent();
     const items: DaySpent[] = [];
     for (let until = clock.now() + 1; items.length < days; ) {
       const day = dayIn(until - 1, zone);
       const from = startOfDay(until - 1, zone);
-      items.push({ day, from, until, ...(await spentSince({ store }, from, sees, until)) });
+      const { by, ...spent } = await spentSince({ store }, from, sees, until);
+      items.push({ day, from, until, ...spent, by: by.map((one) => ofPerson(one, people)) });
       until = from;
     }
     return { json: { ...listOf(items), ...(await agentsOf(store, items)) } };
   },
 });
+
+/** Under the person, with whichever account it was said. */
+const ofPerson = (spent: SpentBy, people: Pick<PeopleNow, "personOf">): SpentBy =>
+  spent.person === undefined ? spent : { ...spent, person: people.personOf(spent.person as PersonId) };
 
 interface DaySpent extends SpentSince {
   readonly day: string;

@@ -4,8 +4,8 @@ import { DeniedError, InvalidInputError, InvariantError } from "../../../core/er
 import { listOf } from "../../../core/list.ts";
 import { accepted, acceptOnce } from "../messages/accept-once.ts";
 import { mailboxFor } from "../messages/address.ts";
+import { agentSummary } from "../reads/agent-list.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { agentSummary } from "./agent-routes.ts";
 import { agentParams, LIST, requireAgent, runParams, waitQuery } from "./params.ts";
 
 const subagentsRoute = defineRoute({

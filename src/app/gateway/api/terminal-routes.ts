@@ -4,7 +4,7 @@
  * The owner sits there, or a guest with a token, who reaches only what belongs to that guest.
  */
 import { z } from "zod";
-import { commandsOn } from "../../../config/sections/commands.ts";
+import { commandsOn } from "../../../config/commands-on.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
 import { NotFoundError } from "../../../core/errors.ts";

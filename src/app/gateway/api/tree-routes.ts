@@ -1,6 +1,6 @@
 /** The tree of agents: a snapshot, its events as a stream, and what is stuck in it. */
 import { z } from "zod";
-import { DEFAULT_LIMIT, MAX_DEPTH, MAX_LIMIT } from "../../../engine/subagents/live-tree.ts";
+import { TREE_LIMITS } from "../../../core/agent/agent-tree.ts";
 import { streamTree } from "../events/tree-stream.ts";
 import { ANSWERED } from "../http/send-reply.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
@@ -15,8 +15,8 @@ const treeRoute = defineRoute({
   summary: "The tree of agents with states, waiting messages and usage: below `root`, or all with the newest first",
   query: z.object({
     root: z.string().min(1).max(512).optional(),
-    depth: numberQuery(MAX_DEPTH),
-    limit: limitQuery(MAX_LIMIT, DEFAULT_LIMIT),
+    depth: numberQuery(TREE_LIMITS.maxDepth),
+    limit: limitQuery(TREE_LIMITS.maxAgents, TREE_LIMITS.agents),
   }),
   answers: { status: 200, holds: "`{ at, roots: [{ id, state, waiting, tokens, children, … }], more }`" },
   async handle({ context, principal, query: { root, depth, limit } }) {

@@ -1,6 +1,7 @@
 /** What a text becomes where commands are on: a message, or a command, perhaps with a message after it. */
+
+import { commandsOn } from "../../../config/commands-on.ts";
 import type { Config } from "../../../config/config-schema.ts";
-import { commandsOn } from "../../../config/sections/commands.ts";
 import { API_CHANNEL } from "../../../core/delivery/route.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import { readChatCommand } from "../../../engine/commands/read-chat-command.ts";

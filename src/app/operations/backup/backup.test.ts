@@ -77,6 +77,16 @@ function openWork() {
 }
 
 describe("a backup", () => {
+  it("contains the logins at model providers, and gives them back readable for their owner only", async () => {
+    await withStore(home, async () => undefined);
+    const logins = JSON.stringify({ openrouter: { default: { access: "a", refresh: "r", expires: 1 } } });
+    writeFileSync(join(home, "logins.json"), logins, { mode: 0o600 });
+    await backup();
+    await restore(join(dir, "other"));
+    expect(readFileSync(join(dir, "other", "logins.json"), "utf8")).toBe(logins);
+    expect(statSync(join(dir, "other", "logins.json")).mode & 0o777).toBe(0o600);
+  });
+
   it("is made while the store is open, and restores the database, files and workspace elsewhere", async () => {
     const agent = seedAgent(ids, TERMINAL, AT);
     mkdirSync(join(home, "logs"));

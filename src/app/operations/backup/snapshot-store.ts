@@ -12,7 +12,8 @@ import { versionOf } from "../../../adapters/store/sqlite/migrate.ts";
 import type { Config } from "../../../config/config-schema.ts";
 import type { HomePaths } from "../../../config/paths.ts";
 import { StoreMissingError, StoreUnreadableError } from "../../../core/errors.ts";
-import { blobsOf, type StoredFile } from "../../../core/message/stored-file.ts";
+import { blobsOf } from "../../../core/message/blobs-of.ts";
+import type { StoredFile } from "../../../core/message/stored-file.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import type { BlobStore } from "../../../core/ports/ports.ts";
 

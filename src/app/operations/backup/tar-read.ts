@@ -9,7 +9,8 @@ const MAX_RECORDS = 64 * 1_024;
 
 export interface TarEntry {
   readonly path: string;
-  readonly type: "file" | "directory" | "link";
+  /** `other`: a hard link, a device, a pipe. */
+  readonly type: "file" | "directory" | "link" | "other";
   readonly mode: number;
   readonly size: number;
   /** Of a link. */
@@ -18,7 +19,15 @@ export interface TarEntry {
   content(): AsyncGenerator<Buffer>;
 }
 
-export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<TarEntry> {
+export interface TarReading {
+  /** Yields entries of other types too. Default: they are an error. */
+  readonly others?: boolean;
+}
+
+export async function* readTar(
+  chunks: AsyncIterable<Buffer>,
+  { others = false }: TarReading = {},
+): AsyncGenerator<TarEntry> {
   const source = new ByteSource(chunks);
   let records: ReadonlyMap<string, string> = new Map();
   for (;;) {
@@ -31,10 +40,13 @@ export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<Ta
     const head = readHeader(block);
     const size = Number(records.get("size") ?? head.size);
     if (!Number.isSafeInteger(size) || size < 0) throw damaged("an entry has no size");
-    if (head.type === "x") {
+    if (head.type in RECORDS) {
       if (size > MAX_RECORDS) throw damaged("a name is too long");
-      records = readRecords(await source.take(size));
+      const body = await source.take(size);
       await source.skip(padded(size) - size);
+      // `g` is about the whole archive, such as the commit that `git archive` names.
+      if (head.type === "x") records = readRecords(body);
+      if (head.type === "L") records = new Map([...records, ["path", untilZero(body)]]);
       continue;
     }
     let left = size;
@@ -45,7 +57,7 @@ export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<Ta
         yield chunk;
       }
     };
-    const type = TYPES[head.type];
+    const type = TYPES[head.type] ?? (others ? "other" : undefined);
     if (type === undefined) throw damaged(`an entry has the unknown type ${JSON.stringify(head.type)}`);
     const path = (records.get("path") ?? head.path).replace(/\/$/, "");
     yield { path, type, mode: head.mode, size, target: records.get("linkpath") ?? head.target, content };
@@ -56,10 +68,15 @@ export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<Ta
 
 const TYPES: Readonly<Record<string, TarEntry["type"]>> = { "0": "file", "\0": "file", "5": "directory", "2": "link" };
 
+/** Entries that are about the next one: pax records, and the long names of GNU tar. */
+const RECORDS = { x: true, g: true, L: true, K: true };
+
+const untilZero = (body: Buffer): string => body.toString("utf8", 0, body.includes(0) ? body.indexOf(0) : body.length);
+
 const padded = (size: number): number => Math.ceil(size / BLOCK) * BLOCK;
 
 const damaged = (reason: string): CorruptDataError =>
-  new CorruptDataError(`The archive is damaged: ${reason}.`, { hint: "Use another backup. Nothing was changed." });
+  new CorruptDataError(`The archive is damaged: ${reason}.`, { hint: "Use another one. Nothing was changed." });
 
 function readHeader(block: Buffer) {
   const text = (at: number, width: number): string => {
@@ -74,8 +91,9 @@ function readHeader(block: Buffer) {
   const stored = octal(148, 8);
   const sum = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0);
   if (sum !== stored) throw damaged("a header has a wrong checksum");
+  const prefix = block.toString("latin1", 257, 263) === "ustar\0" ? text(345, 155) : "";
   return {
-    path: text(0, 100),
+    path: prefix === "" ? text(0, 100) : `${prefix}/${text(0, 100)}`,
     mode: octal(100, 8),
     size: octal(124, 12),
     type: block.toString("latin1", 156, 157),

@@ -34,6 +34,10 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   "rookery.db-wal": { backup: { left: "the snapshot contains it" }, forget: "rows are removed" },
   "rookery.db-shm": { backup: { left: "the snapshot needs none" }, forget: "nothing of people is in it" },
   "rookery.json5": { backup: "copied", forget: "mentions are listed, not removed" },
+  "rookery.edit.json5": {
+    backup: { left: "it is not the configuration yet" },
+    forget: "mentions are listed, not removed",
+  },
   "auth.json": SETTINGS,
   token: SETTINGS,
   "tokens.json": { backup: "copied", forget: "rows are removed" },
@@ -49,6 +53,7 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   mcp: { backup: "copied", forget: "mentions are listed, not removed" },
   "mcp-auth.json": SETTINGS,
   skills: SETTINGS,
+  "skills.json": SETTINGS,
   "skill-versions": SETTINGS,
   changes: { backup: "copied", forget: "changes of the person's files are removed" },
   "untrusted-files.jsonl": { backup: "copied", forget: "lines that name the person's files are removed" },

@@ -53,6 +53,39 @@ const conversations: Rule = (value, plan) => {
   return { ...book, carried: Object.fromEntries(left) };
 };
 
+/** The ids of the person on WhatsApp Web: numbers, and LIDs with their ending. */
+const webIds = (plan: ForgetPlan): ReadonlySet<string> =>
+  new Set(plan.people.flatMap((name) => (name.startsWith(WEB) ? [name.slice(WEB.length)] : [])));
+const WEB = "whatsapp-web:";
+
+/** `491701:3@s.whatsapp.net` and `491701.0` are `491701`; `77@lid` stays. */
+const webUser = (id: unknown): string =>
+  typeof id !== "string" ? "" : id.endsWith("@lid") ? id.replace(/:\d+@/u, "@") : (/^[^.:@_]*/u.exec(id)?.[0] ?? "");
+
+const webChats: Rule = (value, plan) => {
+  const ids = webIds(plan);
+  return (value as [string, { participant?: string }][]).filter(
+    ([chat, { participant }]) => !ids.has(webUser(chat)) && !ids.has(webUser(participant)),
+  );
+};
+
+const webLids: Rule = (value, plan) => {
+  const ids = webIds(plan);
+  return (value as [string, string][]).filter(([lid, phone]) => !ids.has(`${lid}@lid`) && !ids.has(phone));
+};
+
+/** Keys of chats are stored under the number or the LID of a person, alone or with a group. Those of the account itself are under numbers of their own. */
+const webKeys: Rule = (value, plan) => {
+  const ids = webIds(plan);
+  const isTheirs = (text: string): boolean =>
+    text.split(/[^\p{L}\p{N}]+/u).some((part) => ids.has(part) || ids.has(`${part}@lid`));
+  const left = Object.entries(value as object).filter(
+    ([id, one]) => !isTheirs(id) && !isTheirs(typeof one === "string" ? one : Object.keys(one ?? {}).join(" ")),
+  );
+  return left.length === 0 ? null : Object.fromEntries(left);
+};
+const WEB_KEYS = ["session", "sender-key", "identity-key", "device-list", "lid-mapping", "tctoken"];
+
 /** By the beginning of the key. */
 const RULES: readonly (readonly [prefix: string, rule: Rule])[] = [
   ["pairing", pairing],
@@ -61,7 +94,14 @@ const RULES: readonly (readonly [prefix: string, rule: Rule])[] = [
   ["mcp-input:", ofAgent],
   ["stale:", refusedMessage],
   ["watchdog", ofAgent],
+  ["whatsapp-web.chats.", webChats],
+  ["whatsapp-web.lid.", webLids],
 ];
+
+function ruleOf(key: string): Rule | undefined {
+  const isKeys = key.startsWith("whatsapp-web.auth.") && WEB_KEYS.some((type) => key.includes(`.${type}`));
+  return isKeys ? webKeys : RULES.find(([prefix]) => key.startsWith(prefix))?.[1];
+}
 
 const PAGE = 500;
 
@@ -70,7 +110,7 @@ export async function factOps(eraser: StoreEraser, plan: ForgetPlan): Promise<re
   for (let after = ""; ; ) {
     const page = await eraser.facts({ limit: PAGE, after });
     for (const { key, value } of page) {
-      const rule = RULES.find(([prefix]) => key.startsWith(prefix))?.[1];
+      const rule = ruleOf(key);
       const next = rule?.(JSON.parse(value), plan);
       if (next === undefined) continue;
       const text = next === null ? null : JSON.stringify(next);

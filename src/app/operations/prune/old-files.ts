@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { lstat, readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { backupDirectory, type HomePaths } from "../../../config/paths.ts";
-import { blobsOf } from "../../../core/message/stored-file.ts";
+import { blobsOf } from "../../../core/message/blobs-of.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 
 export interface OldFile {

@@ -10,7 +10,7 @@ import { basename, dirname, join } from "node:path";
 import type { Config } from "../../../config/config-schema.ts";
 import { backupDirectory, type HomePaths } from "../../../config/paths.ts";
 import { cutText } from "../../../core/cut-text.ts";
-import { ConfigError, InvalidInputError } from "../../../core/errors.ts";
+import { ConfigError, InvalidInputError, NotFoundError, ServerUnavailableError } from "../../../core/errors.ts";
 import { backupName } from "../backup/backup-names.ts";
 import { createBackup } from "../backup/create-backup.ts";
 import { DATABASE } from "../backup/manifest.ts";
@@ -66,16 +66,34 @@ export function installationAt(root: string): Installation {
   return { name, version, program: join(root, Object.values(bin)[0] ?? ""), prefix: dirname(dirname(modules)) };
 }
 
-/** The version that `npm` would install; undefined if the registry cannot be asked. */
-export async function availableVersion(
-  { root, env }: Pick<UpdateDeps, "root" | "env">,
-  tag: string,
-): Promise<string | undefined> {
+/** The version that `npm` would install. Throws if there is no such version, or if the registry does not answer. */
+export async function availableVersion({ root, env }: Pick<UpdateDeps, "root" | "env">, tag: string): Promise<string> {
   const { name } = installationAt(root);
   const { code, output } = await run("npm", ["view", `${name}@${tag}`, "version", "--json"], env);
-  if (code !== 0) return undefined;
-  const said: unknown = JSON.parse(output);
-  return String(Array.isArray(said) ? said.at(-1) : said);
+  const said = parsed(output);
+  const found = Array.isArray(said) ? said.at(-1) : said;
+  if (code === 0 && typeof found === "string") return found;
+  const { code: problem = "", summary = lastOf(output) } = (found as NpmError | undefined)?.error ?? {};
+  // npm prints nothing for a version that does not exist, and E404 for a package that does not.
+  if (code === 0 || problem === "E404" || problem === "ETARGET")
+    throw new NotFoundError(`The registry has no version "${tag}" of ${name}.`, {
+      hint: `\`npm view ${name} versions\` lists those that there are. Nothing was changed.`,
+    });
+  throw new ServerUnavailableError(`npm cannot ask the registry: ${summary}`, {
+    hint: "Check the network, and the registry that npm uses: `npm config get registry`. Nothing was changed.",
+  });
+}
+
+interface NpmError {
+  readonly error?: { readonly code?: string; readonly summary?: string };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** `wanted`: what npm installs, such as `latest`, `1.2.0`, or the path of a tarball. Rejects if nothing was changed. */

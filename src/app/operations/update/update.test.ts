@@ -1,6 +1,5 @@
 /** Updates against a local registry with the real npm: a version that works, one that does not, and one that migrates before it fails. */
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -33,12 +32,28 @@ const publish = (version: string, text: string): void => {
   registry.publish({ name: "rookery", version, bin: { rookery: "bin.js" } }, { "bin.js": text });
 };
 
+/** Puts a version where npm would install it. */
+function place(version: string, text: string): void {
+  mkdirSync(root, { recursive: true });
+  writeFileSync(join(root, "package.json"), JSON.stringify({ name: "rookery", version, bin: { rookery: "bin.js" } }));
+  writeFileSync(join(root, "bin.js"), text);
+}
+
+/** An `npm` that installs this program, or fails: the real one takes seconds. */
+function quickNpm(version: string, text: string | undefined): Readonly<Record<string, string>> {
+  const at = mkdtempSync(join(directory, "npm-"));
+  const fields = JSON.stringify({ name: "rookery", version, bin: { rookery: "bin.js" } });
+  writeFileSync(join(at, "package.json"), fields);
+  writeFileSync(join(at, "bin.js"), text ?? "");
+  const script =
+    text === undefined ? "echo no such version >&2; exit 1" : `cp ${at}/package.json ${at}/bin.js ${root}/`;
+  writeFileSync(join(at, "npm"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return { ...registry.env, PATH: `${at}:${registry.env.PATH}` };
+}
+
 beforeAll(async () => {
   registry = await fakeRegistry();
-  publish("1.0.0", program("1.0.0", ["disk"]));
-  // Not `spawnSync`: the registry answers from this process.
-  const args = ["install", "-g", "--prefix", prefix, "--no-audit", "--no-fund", "rookery@1.0.0"];
-  await new Promise((resolve) => spawn("npm", args, { env: registry.env, stdio: "ignore" }).once("close", resolve));
+  place("1.0.0", program("1.0.0", ["disk"]));
   mkdirSync(home, { recursive: true });
   const sql = openDatabaseSync(paths.database);
   migrate(sql, migrations().slice(0, -1));
@@ -75,13 +90,13 @@ it("puts the program and the database back if the new one migrates and then find
 }, 120_000);
 
 it("puts the program back if the new one does not start or cannot open the home, and the database too", async () => {
-  publish("2.1.0", "throw new Error('broken')");
-  expect(await updateProgram(deps(), "latest")).toMatchObject({
+  const broken = { ...deps(), env: quickNpm("2.1.0", "throw new Error('broken')") };
+  expect(await updateProgram(broken, "latest")).toMatchObject({
     status: "put back",
     reason: expect.stringContaining("does not start"),
   });
-  publish("2.2.0", program("2.2.0", ["disk"], "throw new Error('cannot open')"));
-  expect(await updateProgram(deps(), "latest")).toMatchObject({
+  const closed = { ...deps(), env: quickNpm("2.2.0", program("2.2.0", ["disk"], "throw new Error('cannot open')")) };
+  expect(await updateProgram(closed, "latest")).toMatchObject({
     reason: expect.stringContaining("cannot open the home"),
   });
   expect(installationAt(root).version).toBe("1.0.0");
@@ -90,9 +105,18 @@ it("puts the program back if the new one does not start or cannot open the home,
 
 it("changes nothing if npm finds no such version, and installs one that works", async () => {
   publish("3.0.0", program("3.0.0", ["disk"]));
-  expect(await availableVersion(deps(), "9.9.9")).toBeUndefined();
+  await expect(availableVersion(deps(), "9.9.9")).rejects.toMatchObject({
+    code: "not_found",
+    message: 'The registry has no version "9.9.9" of rookery.',
+  });
   expect(await availableVersion(deps(), "latest")).toBe("3.0.0");
-  expect(await updateProgram(deps(), "9.9.9")).toMatchObject({
+  const away = { ...registry.env, npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" };
+  await expect(availableVersion({ ...deps(), env: away }, "latest")).rejects.toMatchObject({
+    code: "server_unavailable",
+    message: expect.stringContaining("npm cannot ask the registry"),
+    hint: expect.stringContaining("npm config get registry"),
+  });
+  expect(await updateProgram({ ...deps(), env: quickNpm("9.9.9", undefined) }, "9.9.9")).toMatchObject({
     status: "put back",
     reason: expect.stringContaining("npm could not"),
   });

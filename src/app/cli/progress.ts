@@ -1,0 +1,49 @@
+/**
+ * What long work does at the moment, for a person at a terminal: a line for each step, and a line every few seconds while a step lasts.
+ * Nothing is written into a pipe or beside a JSON document.
+ */
+import type { CommandContext } from "./command.ts";
+import { durationText } from "./relative-time.ts";
+
+export interface Progress extends Disposable {
+  /** A new step begins. */
+  step(text: string): void;
+}
+
+const EVERY_MS = 5_000;
+
+export interface Ticks {
+  now(): number;
+  /** Calls again and again until the returned function is called. */
+  every(ms: number, call: () => void): () => void;
+}
+
+const SYSTEM_TICKS: Ticks = {
+  now: () => performance.now(),
+  every(ms, call) {
+    const timer = setInterval(call, ms);
+    timer.unref();
+    return () => clearInterval(timer);
+  },
+};
+
+/** Dispose it when the work has ended. */
+export function progressOf(
+  { json, stderr }: Pick<CommandContext, "json" | "stderr">,
+  ticks: Ticks = SYSTEM_TICKS,
+): Progress {
+  if (json || !stderr.isTTY) return { step() {}, [Symbol.dispose]() {} };
+  const began = ticks.now();
+  let stop = (): void => {};
+  return {
+    step(text) {
+      stop();
+      stderr.write(`${text}\n`);
+      stop = ticks.every(
+        EVERY_MS,
+        () => void stderr.write(`  … it works on it, for ${durationText(ticks.now() - began)} now\n`),
+      );
+    },
+    [Symbol.dispose]: () => stop(),
+  };
+}

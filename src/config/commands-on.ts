@@ -1,0 +1,12 @@
+/** Whether commands such as /new are read from the texts of a channel. The engine itself reads none. */
+
+/** Texts of programs go to the model as they are. */
+const OFF_BY_DEFAULT: readonly string[] = ["api"];
+
+export function commandsOn(
+  { enabled, byChannel }: { readonly enabled: boolean; readonly byChannel: Readonly<Record<string, boolean>> },
+  channel: string,
+): boolean {
+  const own = Object.hasOwn(byChannel, channel) ? byChannel[channel] : undefined;
+  return own ?? (enabled && !OFF_BY_DEFAULT.includes(channel));
+}
