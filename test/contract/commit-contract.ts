@@ -1,6 +1,6 @@
 /** A change is applied whole or not at all, alone and in a group, and its outcome can be looked up (M1, M2). */
 import { expect } from "vitest";
-import { freshState } from "../../src/core/agent/state.ts";
+import { freshState } from "../../src/core/agent/fresh-state.ts";
 import type { ChangeId, EntryId, RunId } from "../../src/core/ids.ts";
 import type { CommitResult, Op } from "../../src/core/store/change.ts";
 import { idOf, keyOf, type Opener, postOp, runBody, sessionOf, storeTest, userBody } from "./fixture.ts";

@@ -1,6 +1,6 @@
 /** History: positions, the leaf, and reading lines from the newest back. */
 import { expect } from "vitest";
-import { freshState } from "../../src/core/agent/state.ts";
+import { freshState } from "../../src/core/agent/fresh-state.ts";
 import type { AgentId, EntryId } from "../../src/core/ids.ts";
 import { childOf, type Opener, storeTest } from "./fixture.ts";
 

@@ -1,6 +1,7 @@
 /** Deliveries: added by their owner, moved by compare-and-set, listed in the store's order (L5, L12, M16, M17). */
 import { expect } from "vitest";
-import { type DeliveryState, type NewDelivery, targetKey } from "../../src/core/delivery/delivery.ts";
+import type { DeliveryState, NewDelivery } from "../../src/core/delivery/delivery.ts";
+import { targetKey } from "../../src/core/delivery/target-key.ts";
 import type { AgentId, DeliveryId, RunId } from "../../src/core/ids.ts";
 import type { Op } from "../../src/core/store/change.ts";
 import { idOf, type Opener, START, storeTest, type World } from "./fixture.ts";

@@ -144,6 +144,7 @@ export function retentionContract(open: Opener): void {
 
 async function pruneAll(world: World, what: Prunable, before: number, limit: number): Promise<number[]> {
   const portions: number[] = [];
+  const counted = await world.store.eraser?.prunable(what, before);
   let after: string | undefined;
   do {
     const [pruned] = await world.done([{ op: "prune", what, before, limit, after }]);
@@ -152,6 +153,8 @@ async function pruneAll(world: World, what: Prunable, before: number, limit: num
     portions.push(pruned.removed);
     after = pruned.next;
   } while (after !== undefined);
+  // What `rookery prune` shows before it asks is what goes.
+  expect(portions.reduce((sum, count) => sum + count, 0)).toBe(counted);
   return portions;
 }
 

@@ -24,6 +24,7 @@ import { retentionContract } from "./retention-contract.ts";
 import { runContract } from "./run-contract.ts";
 import { swarmContract } from "./swarm-contract.ts";
 import { waitsContract } from "./waits-contract.ts";
+import { workCountsContract } from "./work-counts-contract.ts";
 
 export function storeContract(name: string, open: Opener): void {
   describe(`the store on ${name}`, () => {
@@ -45,6 +46,7 @@ export function storeContract(name: string, open: Opener): void {
     filesContract(open);
     retentionContract(open);
     eraseContract(open);
+    workCountsContract(open);
     lifetimeContract(open);
     damageContract(open);
   });

@@ -91,9 +91,7 @@ async function agentOn(name: string, node: string): Promise<AgentId> {
   if (posted.status === "stale") throw new Error("Not accepted.");
   const { agentId } = posted;
   await a.node.agents.sessions.patch(agentId, { execHost: "node", execNode: node });
-  await expect
-    .poll(async () => (await a.node.ports.store.agent(agentId))?.state.execNode, { interval: 20, timeout: 30_000 })
-    .toBe(node);
+  await expect.poll(async () => (await a.node.ports.store.agent(agentId))?.state.execNode, { interval: 20 }).toBe(node);
   return agentId;
 }
 
@@ -115,7 +113,7 @@ test("a command runs on the node that execNode names, whichever node got the mes
   expect(written(b, "here.txt")).toBe("one\n");
   expect(written(a, "here.txt")).toBeUndefined();
   await say(agentId, "run echo two >> here.txt");
-  await expect.poll(() => written(b, "here.txt"), { interval: 20, timeout: 30_000 }).toBe("one\ntwo\n");
+  await expect.poll(() => written(b, "here.txt"), { interval: 20 }).toBe("one\ntwo\n");
   expect(written(a, "here.txt")).toBeUndefined();
 });
 
@@ -129,7 +127,7 @@ test("a node that the cluster does not have is refused with a sentence, and noth
 test("if that node dies in a command, it is not repeated, and the next one is refused while the node is away", async () => {
   const agentId = await agentOn("victim", "beta");
   await say(agentId, "run echo once >> cut.txt; sleep 5");
-  await expect.poll(() => written(b, "cut.txt"), { interval: 20, timeout: 30_000 }).toBe("once\n");
+  await expect.poll(() => written(b, "cut.txt"), { interval: 20 }).toBe("once\n");
   b.proxy.refusing = true;
   b.proxy.cut();
   await answered(agentId, /outcome.*unknown|unknown.*outcome/iu);

@@ -58,28 +58,28 @@ test("a message reaches the other shard once, even if that database was down whe
     const b = await node(urlB, { shard: "b", shards: { a: urlA } }, modelThat({}, heardB));
     const bob = await b.agents.post({ to: { descriptor: descriptor("bob") }, body: { kind: "user", text: "hi" } });
     if (bob.status === "stale") throw new Error("Not accepted.");
-    await expect.poll(() => heardB.length, { interval: 10, timeout: 10_000 }).toBe(1);
+    await expect.poll(() => heardB.length, { interval: 10 }).toBe(1);
     proxy.refusing = true;
     proxy.cut();
     sentByA.tell = { agentId: `b/${bob.agentId}`, text: "news from the other side" };
     const asked = await a.agents.postAndAwait(
       { to: { descriptor: descriptor("ann") }, body: { kind: "user", text: "tell bob" } },
-      { timeoutMs: 20_000 },
+      { timeoutMs: 60_000 },
     );
     expect(asked.result?.outcome).toBe("ok");
     const owed = async () => (await a.ports.store.deliveries({ limit: 9 })).map(({ id, state }) => [id, state]);
     expect(await owed()).toEqual([[`${asked.result?.runId}.0`, expect.stringMatching(/pending|sending/)]]);
     proxy.refusing = false;
-    await expect.poll(() => heardB.length, { interval: 20, timeout: 30_000 }).toBe(2);
+    await expect.poll(() => heardB.length, { interval: 20 }).toBe(2);
     expect(heardB[1]).toContain("news from the other side");
     expect(heardB[1]).toMatch(/a\/[a-z0-9]{24}/);
-    await expect.poll(owed, { interval: 20, timeout: 10_000 }).toEqual([]);
+    await expect.poll(owed, { interval: 20 }).toEqual([]);
     const messages = await b.ports.store.messages(bob.agentId, { limit: 9 });
     expect(messages.filter(({ body }) => body.kind === "system")).toHaveLength(1);
     // An agent that does not work for the owner reaches no other shard.
     sentByA.tell = { agentId: `b/${bob.agentId}`, text: "let me in" };
     const eve = { to: { descriptor: descriptor("eve") }, body: { kind: "user", text: "tell bob" } } as const;
-    await a.agents.postAndAwait(eve, { timeoutMs: 20_000 });
+    await a.agents.postAndAwait(eve, { timeoutMs: 60_000 });
     expect(heardA.at(-1)).toContain("Denied");
     expect(await owed()).toEqual([]);
   } finally {

@@ -68,14 +68,12 @@ const runningOn = (name: string): readonly number[] =>
   [0, 1].filter((index) => statesOf(nodes[index])[name] === "running");
 
 test("each account runs on one node, and a message is answered once", async () => {
-  await expect
-    .poll(() => [runningOn("telegram").length, runningOn("hook").length], { timeout: 20_000 })
-    .toEqual([1, 1]);
+  await expect.poll(() => [runningOn("telegram").length, runningOn("hook").length]).toEqual([1, 1]);
   for (const account of ["telegram", "hook"]) {
     expect(nodes.map((node) => statesOf(node)[account]).toSorted()).toEqual(["elsewhere", "running"]);
   }
   asked?.say(5, "hello");
-  await asked?.until(() => asked?.textsTo(5).length === 1, 20_000);
+  await asked?.until(() => asked?.textsTo(5).length === 1);
   expect(asked?.textsTo(5)).toEqual(["answer to hello"]);
   expect(asked?.conflicts).toBe(0);
 });
@@ -92,7 +90,7 @@ test("a node that does not run an account takes what the server brings to it, on
   };
   expect(await bring(nodes[1 - running])).toBe(200);
   expect(await bring(nodes[running])).toBe(200);
-  await called?.until(() => called?.textsTo(6).length === 1, 20_000);
+  await called?.until(() => called?.textsTo(6).length === 1);
   await Promise.all(nodes.map((node) => node.agents.settled()));
   expect(called?.textsTo(6)).toEqual(["answer to brought"]);
 });
@@ -102,7 +100,7 @@ test("the other node takes the accounts over when a node stops", async () => {
   const [left] = nodes.splice(running, 1);
   await left?.close();
   asked?.say(5, "still there?");
-  await asked?.until(() => asked?.textsTo(5).length === 2, 30_000);
+  await asked?.until(() => asked?.textsTo(5).length === 2);
   expect(asked?.textsTo(5)[1]).toBe("answer to still there?");
   expect(asked?.conflicts).toBe(0);
 });

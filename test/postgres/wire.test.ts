@@ -115,7 +115,7 @@ describe("nodes", () => {
     // As after a kill: the connections end without a goodbye.
     proxy.refusing = true;
     proxy.cut();
-    await expect.poll(claim, { timeout: 5_000, interval: 20 }).toContain(a.id);
+    await expect.poll(claim, { interval: 20 }).toContain(a.id);
     proxy.refusing = false;
     expect(await dying.commit(first.change([{ op: "agent.release" }], a.owner))).toMatchObject({ refused: "fenced" });
     await dying.close();
@@ -130,12 +130,12 @@ describe("nodes", () => {
     const stop = there.onHint((agentId) => heard.push(agentId));
     await poster.post(ours.id);
     await poster.post(theirs.id);
-    await expect.poll(() => heard, { timeout: 5_000 }).toEqual([theirs.id]);
+    await expect.poll(() => heard).toEqual([theirs.id]);
     stop();
     const aborted = await holder.openRun(theirs, "hinted-run");
     there.onHint((agentId) => heard.push(`run of ${agentId}`));
     await poster.done([{ op: "run.abort", runId: aborted, mark: { reason: "person", at: 1 } }]);
-    await expect.poll(() => heard, { timeout: 5_000 }).toContain(`run of ${theirs.id}`);
+    await expect.poll(() => heard).toContain(`run of ${theirs.id}`);
     await here.close();
     await there.close();
   });

@@ -2,12 +2,14 @@
  * Dedupe keys of forgotten people: a digest takes the place of the key, which names a chat. A message that a channel delivers once more
  * is still recognised until the key's horizon (M5).
  */
-import { hash } from "node:crypto";
-
 /** No key begins like this: keys are JSON, or words with a colon. */
 const MARK = "#";
 
-export const forgottenKey = (key: string): string => (key.startsWith(MARK) ? key : MARK + hash("sha256", key, "hex"));
+export function forgottenKey(key: string): string {
+  if (key.startsWith(MARK)) return key;
+  // Loaded here: commands that only read need no digest.
+  return MARK + process.getBuiltinModule("node:crypto").hash("sha256", key, "hex");
+}
 
 /** The first and the last key of this form. */
 export const FORGOTTEN_KEYS = [MARK, "$"] as const;

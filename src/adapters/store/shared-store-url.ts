@@ -7,7 +7,11 @@ import { InvalidInputError } from "../../core/errors.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Undefined: the node uses the embedded store of its home. */
-export function sharedStoreUrl(paths: HomePaths, config: Config, env: Environment = {}): string | undefined {
+export function sharedStoreUrl(
+  paths: HomePaths,
+  config: Pick<Config, "store">,
+  env: Environment = {},
+): string | undefined {
   const url = paths.sharedStore ?? config.store.url?.reveal(secretDeps(paths.home, env));
   return url === undefined ? undefined : postgresUrl(url);
 }

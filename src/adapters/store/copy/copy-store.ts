@@ -14,7 +14,11 @@ export interface CopiedCount {
 }
 
 /** Rejects, and leaves the target unchanged, if the target is not empty or anything differs. */
-export async function copyStore(from: CopyEnd, to: CopyEnd): Promise<readonly CopiedCount[]> {
+export async function copyStore(
+  from: CopyEnd,
+  to: CopyEnd,
+  onProgress: (text: string) => void = () => {},
+): Promise<readonly CopiedCount[]> {
   if (!(await to.isEmpty())) {
     throw new InvalidInputError(`There are agents in ${to.describe} already.`, {
       hint: "Copy into an empty store. Nothing was changed.",
@@ -22,6 +26,7 @@ export async function copyStore(from: CopyEnd, to: CopyEnd): Promise<readonly Co
   }
   const counts: CopiedCount[] = [];
   for (const table of COPIED) {
+    onProgress(`Copying ${table.name}.`);
     const sum = digest();
     for await (const rows of from.read(table)) {
       for (const row of rows) sum.add(row);
@@ -29,6 +34,7 @@ export async function copyStore(from: CopyEnd, to: CopyEnd): Promise<readonly Co
     }
     counts.push({ table: table.name, ...sum.end() });
   }
+  onProgress("Comparing both.");
   for (const [index, table] of COPIED.entries()) {
     const there = await digestOf(to, table);
     const here = counts[index];

@@ -4,8 +4,8 @@
  */
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
+import { freshState } from "../../../core/agent/fresh-state.ts";
 import { sessionKeyOf } from "../../../core/agent/session-key.ts";
-import { freshState } from "../../../core/agent/state.ts";
 import { CorruptDataError } from "../../../core/errors.ts";
 import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { SessionId } from "../../../core/ids.ts";

@@ -59,4 +59,53 @@ describe("jobs as plain files", () => {
     expect(files.read("cron/jobs.json")?.toString()).toContain('"log":"jobs-b.jsonl"');
     expect(new Set(read())).toEqual(new Set(jobs.values()));
   });
+
+  test("up to two hundred are one readable file without a log; one more, and a log is named", () => {
+    const few = world(200);
+    few.mirror.all();
+    expect(few.files.text("cron/jobs.json")).toBe(
+      `${JSON.stringify({ version: 1, jobs: [...few.jobs.values()] }, null, 2)}\n`,
+    );
+    const { calls } = few.files;
+    few.mirror.all();
+    expect(few.files.calls).toBe(calls);
+    const many = world(201);
+    many.mirror.all();
+    expect(many.files.text("cron/jobs.json")).toContain('{"version":1,"log":"jobs-a.jsonl"');
+    expect(many.files.text("cron/jobs-a.jsonl")).toBe("");
+  });
+
+  test("rewritten, nothing of earlier jobs stays: the log that is not in use is removed", () => {
+    const { jobs, files, mirror, read } = world(300);
+    mirror.all();
+    jobs.set("j1", { id: "j1", n: 777 });
+    mirror.changed(["j1"]);
+    jobs.delete("j1");
+    mirror.rewrite();
+    expect(files.list("cron")).toEqual(["jobs-b.jsonl", "jobs.json"]);
+    expect(files.paths().some((path) => files.text(path)?.includes("777"))).toBe(false);
+    expect(new Set(read())).toEqual(new Set(jobs.values()));
+  });
+
+  test("a log is folded when it is longer than a megabyte and than the file itself", () => {
+    const { files, mirror } = world(300);
+    mirror.all();
+    files.replace("cron/jobs-a.jsonl", "x".repeat(1024 * 1024));
+    mirror.changed(["j1"]);
+    expect(files.text("cron/jobs.json")).toContain('"log":"jobs-a.jsonl"');
+    mirror.changed(["j1"]);
+    expect(files.text("cron/jobs.json")).toContain('"log":"jobs-b.jsonl"');
+  });
+
+  test("a line without an id or a job is skipped, and a job without an id is kept", () => {
+    const { files } = world(0);
+    files.makeDir("cron");
+    files.replace("cron/jobs-a.jsonl", '{"id":"a"}\n{"job":{}}\nnull\n{"id":"b","job":{"id":"b"}}\n');
+    expect(jobsIn(files, { log: "jobs-a.jsonl", jobs: [{ n: 1 }, { n: 2 }] })).toEqual([
+      { n: 1 },
+      { n: 2 },
+      { id: "b" },
+    ]);
+    expect(jobsIn(files, { log: "../people.json", jobs: "none" })).toEqual([]);
+  });
 });

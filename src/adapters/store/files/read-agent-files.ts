@@ -6,7 +6,8 @@
 import { z } from "zod";
 import { type AgentDescriptor, parseDescriptor } from "../../../core/agent/descriptor.ts";
 import { type AgentState, parseState } from "../../../core/agent/state.ts";
-import { deliveryContextSchema, OPEN_STATES, payloadSchema } from "../../../core/delivery/delivery.ts";
+import { deliveryContextSchema, payloadSchema } from "../../../core/delivery/delivery.ts";
+import { OPEN_STATES } from "../../../core/delivery/delivery-states.ts";
 import { CorruptDataError, RookeryError } from "../../../core/errors.ts";
 import { sessionIdSchema, sessionKeySchema } from "../../../core/id-schemas.ts";
 import type { AgentId } from "../../../core/ids.ts";

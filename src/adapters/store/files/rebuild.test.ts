@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createId } from "@paralleldrive/cuid2";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sessionKeyOf } from "../../../core/agent/session-key.ts";
-import { targetKey } from "../../../core/delivery/delivery.ts";
+import { targetKey } from "../../../core/delivery/target-key.ts";
 import type { AgentId, ChangeId, DeliveryId, Ids, RunId, SessionKey } from "../../../core/ids.ts";
 import type { StoredFile } from "../../../core/message/stored-file.ts";
 import type { PersonId } from "../../../core/people/person.ts";

@@ -18,6 +18,7 @@ export interface RepairOptions {
   readonly databasePath: string;
   readonly ids: Ids;
   readonly now: number;
+  readonly onProgress?: (text: string) => void;
 }
 
 export interface RepairReport {
@@ -32,9 +33,10 @@ export interface RepairReport {
 
 /** Throws `HomeLockedError` while the program runs, `StoreNewerError` if a newer program wrote the database, `StoreFullError` on a full disk. */
 export function repair(options: RepairOptions): RepairReport {
-  const { home, databasePath } = options;
+  const { home, databasePath, onProgress = () => {} } = options;
   const lock = lockHome(home);
   try {
+    onProgress("Checking the database.");
     const found = inspectDatabase(databasePath);
     const isFine = found.kind === "ok" || (found.kind === "missing" && !hasAgents(home));
     if (isFine) return { found, repaired: false, kept: [] };
@@ -44,7 +46,9 @@ export function repair(options: RepairOptions): RepairReport {
       });
     }
     if (found.kind === "no-room") refuseUnreadable(databasePath, found);
+    if (found.kind === "unreadable") onProgress("Saving what can still be read into the plain files.");
     const salvaged = found.kind === "unreadable" ? trySalvage(options) : undefined;
+    onProgress("Building a new database from the plain files.");
     const built = buildDatabase(options);
     const kept = moveAside(databasePath, options.now);
     built.install();

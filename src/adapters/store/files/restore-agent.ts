@@ -1,5 +1,5 @@
 /** Makes one agent in the database from its files: its row, its history, and all pending work in its stored state. */
-import { isUrgent } from "../../../core/message/message.ts";
+import { isUrgent } from "../../../core/message/message-order.ts";
 import { insertSessionKey } from "../sqlite/agents.ts";
 import { restoreApproval } from "../sqlite/approvals.ts";
 import type { Database } from "../sqlite/database.ts";

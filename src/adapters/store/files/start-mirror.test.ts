@@ -65,9 +65,7 @@ describe("the mirror's thread", () => {
     new Workload(db).agent("ann");
     mirror.nudge();
     const descriptor = join(home, "agents", "ann".padEnd(24, "0"), "pending.json");
-    await expect
-      .poll(() => statSync(descriptor, { throwIfNoEntry: false }) !== undefined, { timeout: 5_000 })
-      .toBe(true);
+    await expect.poll(() => statSync(descriptor, { throwIfNoEntry: false }) !== undefined).toBe(true);
     await mirror.stop();
   });
 

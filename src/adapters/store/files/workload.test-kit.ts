@@ -1,7 +1,7 @@
 /** A small workload of some agents, committed change by change into a database. The tests of this folder mirror it. */
 import type { AgentSeed } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
-import { freshState } from "../../../core/agent/state.ts";
+import { freshState } from "../../../core/agent/fresh-state.ts";
 import type { SubagentRunRecord } from "../../../core/agent/subagent-run.ts";
 import type { NewDelivery } from "../../../core/delivery/delivery.ts";
 import {

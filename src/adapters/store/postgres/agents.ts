@@ -1,6 +1,6 @@
 /** The tables `agents`, `states` and `session_keys`: reads, and how ops on them are sent. */
 import type { AgentSeed } from "../../../core/agent/agent.ts";
-import { freshState } from "../../../core/agent/state.ts";
+import { freshState } from "../../../core/agent/fresh-state.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type AgentRow, agentOf, readablePage } from "../rows.ts";
 import type { Statement } from "./batched-reads.ts";

@@ -73,12 +73,19 @@ export class ControlConnection {
     client.on("notification", ({ channel, payload = "" }) => this.#receive(channel, payload));
     client.on("error", () => this.#disconnected(client));
     client.on("end", () => this.#disconnected(client));
-    const channels = [this.#hintChannel, this.#relayChannel, channelOf(this.#self)];
-    // Hints need no durability: the next poll finds what a lost hint would have reported.
-    await client.query(`SET synchronous_commit = off; ${channels.map((name) => `LISTEN "${name}"`).join("; ")}`);
-    this.#client = client;
-    this.#locked.clear();
-    for (const node of this.#nodes) await this.#lock(node);
+    try {
+      const channels = [this.#hintChannel, this.#relayChannel, channelOf(this.#self)];
+      // Hints need no durability: the next poll finds what a lost hint would have reported.
+      await client.query(`SET synchronous_commit = off; ${channels.map((name) => `LISTEN "${name}"`).join("; ")}`);
+      this.#client = client;
+      this.#locked.clear();
+      for (const node of this.#nodes) await this.#lock(node);
+    } catch (error) {
+      // Its locks must not outlive it: the next connection takes them.
+      if (this.#client === client) this.#client = undefined;
+      await client.end().catch(() => undefined);
+      throw error;
+    }
     for (const gap of this.#relayListeners.values()) gap?.();
   }
 

@@ -1,13 +1,7 @@
 /** The table `deliveries`: the outbox. Reads, and how ops on it are sent. */
-import {
-  type DeliveryState,
-  OPEN_STATES,
-  SENDABLE_STATES,
-  targetKey,
-  targetKeysOf,
-  WAITING_STATES,
-  type WaitingState,
-} from "../../../core/delivery/delivery.ts";
+import type { DeliveryState, WaitingState } from "../../../core/delivery/delivery.ts";
+import { OPEN_STATES, SENDABLE_STATES, WAITING_STATES } from "../../../core/delivery/delivery-states.ts";
+import { targetKey, targetKeysOf } from "../../../core/delivery/target-key.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type DeliveryRow, deliveryOf, firstInOrder, readablePage, waitingCounts } from "../rows.ts";
 import type { Statement } from "./batched-reads.ts";

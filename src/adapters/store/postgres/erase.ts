@@ -1,5 +1,5 @@
 /** How a person's rows are erased on PostgreSQL, and the reads over whole tables that this needs. */
-import { freshState } from "../../../core/agent/state.ts";
+import { freshState } from "../../../core/agent/fresh-state.ts";
 import { type Prunable, QUESTION_FACTS } from "../../../core/store/change.ts";
 import type { StoreEraser } from "../../../core/store/store.ts";
 import { FORGOTTEN_REPLY } from "../forgotten-key.ts";

@@ -2,8 +2,9 @@
  * The tables `jobs` and `job_slots`: reads, and how ops on them are sent. What a job becomes after a run is computed here
  * from the version read before; the database refuses the result if the job has another version by then.
  */
-import { type CronJob, versionOf, wakeTimeOf } from "../../../core/schedule/job.ts";
+import type { CronJob } from "../../../core/schedule/job.ts";
 import { type JobSlot, jobAfterDelivery, jobAfterRun, slotAfterDelivery } from "../../../core/schedule/job-slot.ts";
+import { versionOf, wakeTimeOf } from "../../../core/schedule/job-times.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { readable, readablePage, type SlotRow, slotOf, storedJson } from "../rows.ts";
 import type { Statement } from "./batched-reads.ts";

@@ -1,6 +1,6 @@
 /** The tables `messages` and `dedupe`: the inbox. Reads, and how ops on it are sent. */
 import type { AgentId } from "../../../core/ids.ts";
-import { isFromPerson, isUrgent } from "../../../core/message/message.ts";
+import { isFromPerson, isUrgent } from "../../../core/message/message-order.ts";
 import type { RequestEntry } from "../../../core/store/request.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type MessageRow, messageOf } from "../rows.ts";

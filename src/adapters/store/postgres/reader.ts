@@ -18,6 +18,7 @@ import { storedFileReads } from "./stored-files.ts";
 import { subagentRunReads } from "./subagent-runs.ts";
 import { swarmReads } from "./swarms.ts";
 import { waitReads } from "./waits.ts";
+import { countReads } from "./work-counts.ts";
 
 export const readerOf = (connections: Connections): StoreReader => ({
   ...agentReads(connections),
@@ -37,4 +38,5 @@ export const readerOf = (connections: Connections): StoreReader => ({
   ...factReads(connections),
   ...requestReads(connections),
   ...nodeReads(connections),
+  ...countReads(connections),
 });

@@ -1,5 +1,7 @@
 /** The tables `stored_files`, `file_holds` and `blob_trash`: reads, and how ops on them are sent. */
-import { blobsOf, type StoredFile } from "../../../core/message/stored-file.ts";
+
+import { blobsOf } from "../../../core/message/blobs-of.ts";
+import type { StoredFile } from "../../../core/message/stored-file.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { readablePage, storedJson } from "../rows.ts";
 import type { Statement } from "./batched-reads.ts";

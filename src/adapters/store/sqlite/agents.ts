@@ -1,6 +1,6 @@
 /** The tables `agents` and `session_keys`: reads, and the ops that create, describe, stop and remove an agent. */
 import type { AgentSeed, StopMark } from "../../../core/agent/agent.ts";
-import { freshState } from "../../../core/agent/state.ts";
+import { freshState } from "../../../core/agent/fresh-state.ts";
 import type { AgentId, SessionKey } from "../../../core/ids.ts";
 import type { Op, OpResult } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
@@ -17,7 +17,7 @@ const SELECT = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE id = ?`;
 const SELECT_BY_KEY = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE no = (SELECT agent FROM session_keys WHERE key = ?)`;
-const SELECT_PAGE = `SELECT ${AGENT_COLUMNS}
+export const SELECT_PAGE = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE no > coalesce((SELECT no FROM agents WHERE id = ?), 0) AND ${NOT_REMOVED} ORDER BY no LIMIT ?`;
 const SELECT_NEWEST = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE no < coalesce((SELECT no FROM agents WHERE id = ?), 9223372036854775807) AND ${NOT_REMOVED}

@@ -1,14 +1,7 @@
 /** The table `deliveries`: the outbox. Every move names the state it starts from, so that of two senders one wins (L12). */
-import {
-  type DeliveryState,
-  ENDED_STATES,
-  OPEN_STATES,
-  SENDABLE_STATES,
-  targetKey,
-  targetKeysOf,
-  WAITING_STATES,
-  type WaitingState,
-} from "../../../core/delivery/delivery.ts";
+import type { DeliveryState, WaitingState } from "../../../core/delivery/delivery.ts";
+import { ENDED_STATES, OPEN_STATES, SENDABLE_STATES, WAITING_STATES } from "../../../core/delivery/delivery-states.ts";
+import { targetKey, targetKeysOf } from "../../../core/delivery/target-key.ts";
 import type { Op, OpResult } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type DeliveryRow, deliveryOf, firstInOrder, readablePage, waitingCounts } from "../rows.ts";

@@ -2,7 +2,7 @@
  * Erases a person's rows: everything of an agent but an empty row, and everything that names the person. Running it again changes
  * nothing more. The bytes go with `compact`.
  */
-import { freshState } from "../../../core/agent/state.ts";
+import { freshState } from "../../../core/agent/fresh-state.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { StoreEraser } from "../../../core/store/store.ts";

@@ -2,8 +2,9 @@
  * The tables `jobs` and `job_slots`. A job is written only over the version its writer read, and a due time has one row, so
  * that of two brokers that want the same due time one wins and the other's whole change is refused (L9, M22).
  */
-import { type CronJob, versionOf, wakeTimeOf } from "../../../core/schedule/job.ts";
+import type { CronJob } from "../../../core/schedule/job.ts";
 import { type JobSlot, jobAfterDelivery, jobAfterRun, slotAfterDelivery } from "../../../core/schedule/job-slot.ts";
+import { versionOf, wakeTimeOf } from "../../../core/schedule/job-times.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { readable, readablePage, type SlotRow, slotOf, storedJson } from "../rows.ts";

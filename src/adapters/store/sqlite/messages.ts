@@ -4,7 +4,7 @@
  */
 import type { AgentSeed } from "../../../core/agent/agent.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
-import { isFromPerson, isUrgent } from "../../../core/message/message.ts";
+import { isFromPerson, isUrgent } from "../../../core/message/message-order.ts";
 import type { Op, OpResult, Recipient } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { FORGOTTEN_KEYS, forgottenKey } from "../forgotten-key.ts";

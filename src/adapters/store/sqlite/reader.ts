@@ -18,6 +18,7 @@ import { storedFileReads } from "./stored-files.ts";
 import { subagentRunReads } from "./subagent-runs.ts";
 import { swarmReads } from "./swarms.ts";
 import { waitReads } from "./waits.ts";
+import { countReads } from "./work-counts.ts";
 
 export const readerOf = (db: Database): StoreReader => ({
   ...agentReads(db),
@@ -37,4 +38,5 @@ export const readerOf = (db: Database): StoreReader => ({
   ...factReads(db),
   ...requestReads(db),
   ...nodeReads(db),
+  ...countReads(db),
 });

@@ -3,7 +3,8 @@
  * doomed is never named by a row again, so that its bytes can be deleted at any time after the commit.
  */
 import type { AgentId } from "../../../core/ids.ts";
-import { blobsOf, type StoredFile } from "../../../core/message/stored-file.ts";
+import { blobsOf } from "../../../core/message/blobs-of.ts";
+import type { StoredFile } from "../../../core/message/stored-file.ts";
 import type { Op, OpResult, Recipient } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { readablePage, storedJson } from "../rows.ts";

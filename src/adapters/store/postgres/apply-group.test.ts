@@ -1,0 +1,155 @@
+/** What becomes of a group of changes when the database refuses it, is busy, or goes away in the middle (M2). */
+import { describe, expect, test } from "vitest";
+import { CommitUnknownError, StoreClosedError, StoreFullError, StoreUnavailableError } from "../../../core/errors.ts";
+import type { Change } from "../../../core/store/change.ts";
+import { applyGroup } from "./apply-group.ts";
+
+const change = (id: string, ops = 1): Change =>
+  ({
+    id,
+    site: "s",
+    at: 1,
+    ops: Array.from({ length: ops }, (_none, n) => ({ op: "fact.put", key: `${id}${n}`, value: "v" })),
+  }) as never;
+const A = change("a");
+const B = change("b", 2);
+const error = (code?: string): Error => Object.assign(new Error(`error ${code}`), { code });
+
+type Said = Error | { readonly rows: readonly object[] };
+
+/** A database that says what it is told, in order; `log` has what it was asked. */
+function world(
+  said: readonly Said[],
+  more: { settleMs?: number; outcomes?: Record<string, object>; alive?: number } = {},
+) {
+  const answers = [...said];
+  const log: string[] = [];
+  let alive = more.alive ?? 0;
+  const state = { closed: false };
+  const connections = {
+    options: { applicationName: "me" },
+    get closed() {
+      return state.closed;
+    },
+    pidOf: () => 77,
+    use: async (use: string, work: (client: unknown) => Promise<unknown>) =>
+      work({
+        query: async (query: { name: string; values: unknown[] } | string, values?: unknown[]) => {
+          if (typeof query === "string") {
+            log.push(`ends ${values?.join(" ")}`);
+            return { rows: alive-- > 0 ? [{}] : [] };
+          }
+          log.push(`${use} ${query.name}${query.values[9] === true ? " alone" : ""} ${idsIn(String(query.values[0]))}`);
+          const answer = answers.shift();
+          if (!answer || answer instanceof Error) throw answer ?? error("XX000");
+          return answer;
+        },
+      }),
+    one: async (_statement: unknown, id: string) => more.outcomes?.[id],
+    all: async (_statement: unknown, id: string) => (more.outcomes?.[id] ? [more.outcomes[id]] : []),
+  };
+  const apply = (changes: readonly Change[], batchable = false) =>
+    applyGroup(
+      { connections: connections as never, databaseClock: false, settleMs: more.settleMs ?? 1_000 },
+      changes,
+      batchable,
+    );
+  return { apply, log, state };
+}
+const idsIn = (text: string): string => [...text.matchAll(/"id":"(\w)"/g)].map(([, id]) => id).join("");
+const ok = (...answers: readonly object[]): Said => ({ rows: [{ answers }] });
+
+describe("the results of a group", () => {
+  test("belong to its changes and their ops: done, refused, or an error of its own", async () => {
+    const { apply } = world([
+      ok({ ok: { 1: { op: "x" } } }, { refused: "conflict", detail: "d" }, { error: "e", code: "c" }),
+    ]);
+    const [b, a, c] = await apply([B, A, change("c")]);
+    expect(b).toEqual({ ok: true, results: [undefined, { op: "x" }] });
+    expect(a).toEqual({ ok: false, refused: "conflict", detail: "d" });
+    expect(String(c)).toContain("The database refused a change: e (c)");
+  });
+
+  test("of a batch are put in their places; what says nothing is undefined", async () => {
+    const { apply, log } = world([{ rows: [{ results: [{ i: 1, o: 1, said: { op: "x" } }] }] }]);
+    expect(await apply([A, B], true)).toEqual([
+      { ok: true, results: [undefined] },
+      { ok: true, results: [undefined, { op: "x" }] },
+    ]);
+    expect(log).toEqual(["commit apply-batch ab"]);
+  });
+});
+
+describe("a group that the database refuses", () => {
+  test("is sent one after the other, then each alone, so that one bad change fails alone", async () => {
+    const { apply, log } = world([error("23505"), error("23505"), ok({ ok: {} }, { error: "e", code: "c" })]);
+    const [a, b] = await apply([A, B], true);
+    expect([a, String(b)]).toEqual([{ ok: true, results: [undefined] }, expect.stringContaining("refused a change")]);
+    expect(log).toEqual(["commit apply-batch ab", "commit apply-changes ab", "commit apply-changes alone ab"]);
+  });
+
+  test("even alone fails as a whole", async () => {
+    const { apply, log } = world([error("23505"), error("23505")]);
+    const results = await apply([A, B]);
+    expect(results.map((one) => one instanceof StoreUnavailableError)).toEqual([true, true]);
+    expect(log).toHaveLength(2);
+  });
+});
+
+describe("a database that is busy or full", () => {
+  test.each(["40001", "55P03", "RKAGN"])("is asked again after %s, nine times at most", async (code) => {
+    const once = world([error(code), ok({ ok: {} })]);
+    expect(await once.apply([A])).toEqual([{ ok: true, results: [undefined] }]);
+    expect(once.log).toHaveLength(2);
+    const often = world(Array.from({ length: 20 }, () => error(code)));
+    expect((await often.apply([A]))[0]).toBeInstanceOf(StoreUnavailableError);
+    expect(often.log).toHaveLength(9);
+  });
+
+  test("says so to every change, at once", async () => {
+    const { apply, log } = world([error("53100")]);
+    const results = await apply([A, B]);
+    expect(results.map((one) => one instanceof StoreFullError)).toEqual([true, true]);
+    expect(log).toHaveLength(1);
+  });
+
+  test("that gives no connection has applied nothing: the error is told as it is", async () => {
+    const closed = new StoreClosedError("The store is closed.");
+    const { apply, log } = world([closed]);
+    expect(await apply([A])).toEqual([closed]);
+    expect(log).toHaveLength(1);
+  });
+});
+
+describe("a connection that breaks in the middle", () => {
+  const done = { result: null };
+
+  test("has its server process ended before anything is looked up, and what was not applied is sent again", async () => {
+    const { apply, log } = world([error(), ok({ ok: {} })], { alive: 1 });
+    expect(await apply([A])).toEqual([{ ok: true, results: [undefined] }]);
+    expect(log).toEqual(["commit apply-changes a", "ends 77 me", "ends 77 me", "commit apply-changes a"]);
+  });
+
+  test("does not apply twice what was applied: only the rest is sent again, and each gets its own result", async () => {
+    const { apply, log } = world([error("57P01"), ok({ refused: "stale", detail: "d" })], { outcomes: { b: done } });
+    const [a, b] = await apply([A, B]);
+    expect(a).toEqual({ ok: false, refused: "stale", detail: "d" });
+    expect(b).toMatchObject({ ok: true });
+    expect(log.at(-1)).toBe("commit apply-changes a");
+    const all = world([error("57P01")], { outcomes: { a: done, b: done } });
+    expect((await all.apply([A, B])).map((one) => "ok" in one && one.ok)).toEqual([true, true]);
+    expect(all.log).toEqual(["commit apply-changes ab", "ends 77 me"]);
+  });
+
+  test("is told as unknown if nothing can be found out in time, or the store is closed", async () => {
+    const late = world([error()], { alive: 1e9, settleMs: 60 });
+    const results = await late.apply([A, B]);
+    expect(results.map((one) => one instanceof CommitUnknownError)).toEqual([true, true]);
+    expect(String(results[0])).toContain("error undefined");
+    expect(late.log.length).toBeGreaterThan(2);
+    const closed = world([error()], { alive: 1e9, settleMs: 60_000 });
+    closed.state.closed = true;
+    expect((await closed.apply([A]))[0]).toBeInstanceOf(CommitUnknownError);
+    expect(closed.log).toHaveLength(2);
+  });
+});

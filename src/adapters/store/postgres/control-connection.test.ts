@@ -1,0 +1,340 @@
+/** The connection a store keeps for itself: locks of its nodes, leases, hints, and what happens when it breaks. */
+import { EventEmitter } from "node:events";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ControlConnection } from "./control-connection.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
+afterEach(() => void vi.useRealTimers());
+
+class Client extends EventEmitter {
+  readonly queries: string[] = [];
+  isEnded = false;
+  readonly answer: (text: string, values: unknown[]) => unknown;
+
+  constructor(answer: (text: string, values: unknown[]) => unknown) {
+    super();
+    this.answer = answer;
+  }
+
+  async query(text: string, values: unknown[] = []): Promise<unknown> {
+    const short = text.startsWith("SET") ? "listen" : text.replace(/^SELECT pg_|^SELECT |\(.*$/g, "").slice(0, 24);
+    this.queries.push([short, ...values.flat()].join(" "));
+    return this.answer(text, values);
+  }
+
+  async end(): Promise<void> {
+    this.isEnded = true;
+    this.emit("end");
+  }
+}
+
+function world() {
+  const clients: Client[] = [];
+  const state = { refuse: 0, held: true, hangs: false, fails: false, failsLock: false };
+  const control = new ControlConnection(
+    {
+      options: { schema: "s" },
+      own: async () => {
+        if (state.refuse-- > 0) throw new Error("no database");
+        const client = new Client((text) => {
+          if (state.fails || (state.failsLock && text.includes("'.node'"))) throw new Error("cut");
+          if (state.hangs && text === "SELECT 1") return new Promise(() => {});
+          return { rows: [{ held: state.held }] };
+        });
+        clients.push(client);
+        return client;
+      },
+    } as never,
+    "me-1",
+  );
+  const last = (): Client => clients.at(-1) as Client;
+  const asked = (): readonly string[] => last().queries.splice(0);
+  return { control, clients, state, last, asked };
+}
+const turns = async (): Promise<void> => {
+  for (let n = 0; n < 6; n++) await new Promise((resolve) => setImmediate(resolve));
+};
+const pass = async (ms: number): Promise<void> => {
+  await vi.advanceTimersByTimeAsync(ms);
+  await turns();
+};
+const posted = (agentId: string, node?: number, duplicate = false) => ({
+  ok: true,
+  results: [{ op: "message.post", agentId, duplicate, holder: node === undefined ? undefined : { node } }],
+});
+
+describe("the lock of a node", () => {
+  test("is taken when it joins and marked, and taken again on a new connection", async () => {
+    const { control, clients, last, asked } = world();
+    await control.open();
+    await control.hold(7);
+    expect(asked()).toEqual(["listen", "try_advisory_lock 7", "UPDATE nodes SET locked  7"]);
+    last().emit("end");
+    await pass(0);
+    expect(clients).toHaveLength(2);
+    expect(asked()).toEqual(["listen", "try_advisory_lock 7", "UPDATE nodes SET locked  7"]);
+    await control.close();
+  });
+
+  test("that the server still holds for the old connection is tried again at each check, and marked only then", async () => {
+    const { control, state, asked } = world();
+    await control.open();
+    state.held = false;
+    await control.hold(7);
+    expect(asked()).toEqual(["listen", "try_advisory_lock 7"]);
+    await pass(5_000);
+    expect(asked()).toEqual(["1", "try_advisory_lock 7"]);
+    state.held = true;
+    await pass(5_000);
+    expect(asked()).toEqual(["1", "try_advisory_lock 7", "UPDATE nodes SET locked  7"]);
+    await pass(5_000);
+    expect(asked()).toEqual(["1"]);
+    await control.close();
+  });
+});
+
+describe("a connection that breaks", () => {
+  test.each(["end", "error"])("with %s is opened again, once, and says so to those who listen", async (event) => {
+    const { control, clients, last } = world();
+    await control.open();
+    let gaps = 0;
+    control.relay.listen(
+      () => {},
+      () => gaps++,
+    );
+    const first = last();
+    first.emit(event, new Error("cut"));
+    first.emit("end");
+    await pass(0);
+    expect([clients.length, gaps]).toEqual([2, 1]);
+    first.emit("end");
+    await pass(0);
+    expect(clients).toHaveLength(2);
+    await control.close();
+  });
+
+  test("is tried again in longer and longer pauses, up to two seconds", async () => {
+    const { control, clients, state, last } = world();
+    await control.open();
+    state.refuse = 6;
+    last().emit("end");
+    await pass(0);
+    const at: number[] = [];
+    for (let ms = 0; ms < 8_000 && clients.length === 1; ms += 50) {
+      const before = state.refuse;
+      await pass(50);
+      if (state.refuse !== before) at.push(ms + 50);
+    }
+    expect(at).toEqual([100, 300, 700, 1_500, 3_100, 5_100]);
+    expect(clients).toHaveLength(2);
+    await control.close();
+  });
+
+  test("without a notice is found by a check that fails, or that does not answer in time", async () => {
+    const { control, clients, state } = world();
+    await control.open();
+    state.fails = true;
+    await vi.advanceTimersByTimeAsync(5_000);
+    state.fails = false;
+    await pass(100);
+    // The second could not listen: it is ended, so that no connection with locks is left behind.
+    expect(clients.map(({ isEnded }) => isEnded)).toEqual([false, true, false]);
+    state.hangs = true;
+    await pass(4_900);
+    await pass(4_999);
+    expect(clients[2]?.isEnded).toBe(false);
+    state.hangs = false;
+    await pass(1);
+    await pass(100);
+    expect([clients[2]?.isEnded, clients.length]).toEqual([true, 4]);
+    await control.close();
+  });
+
+  test("after a close stays closed, and a check that answers in time ends nothing", async () => {
+    const { control, clients } = world();
+    await control.open();
+    await pass(5_000);
+    await pass(5_000);
+    expect(clients[0]?.isEnded).toBe(false);
+    await control.close();
+    expect(clients[0]?.queries.at(-1)).toBe("advisory_unlock_all");
+    expect(clients[0]?.isEnded).toBe(true);
+    await pass(60_000);
+    expect([clients.length, clients[0]?.queries.length]).toEqual([1, 4]);
+  });
+});
+
+test("a connection that cannot take its locks is ended before the next one tries", async () => {
+  const { control, clients, state, last } = world();
+  await control.open();
+  await control.hold(7);
+  state.failsLock = true;
+  last().emit("end");
+  await turns();
+  state.failsLock = false;
+  await pass(100);
+  expect(clients.map(({ isEnded }) => isEnded)).toEqual([false, true, false]);
+  expect(last().queries).toEqual(["listen", "try_advisory_lock 7", "UPDATE nodes SET locked  7"]);
+  expect(await control.leases.tryHold("bot", () => {})).toBe(true);
+  await control.close();
+});
+
+describe("a lease", () => {
+  test("is held once, released, and told as lost when the connection breaks", async () => {
+    const { control, last, asked } = world();
+    await control.open();
+    asked();
+    const lost: string[] = [];
+    expect(await control.leases.tryHold("bot", () => lost.push("bot"))).toBe(true);
+    expect(await control.leases.tryHold("bot", () => lost.push("again"))).toBe(true);
+    expect(asked()).toEqual(["try_advisory_lock s bot"]);
+    await control.leases.tryHold("other", () => lost.push("other"));
+    await control.leases.release("other");
+    await control.leases.release("other");
+    expect(asked()).toEqual(["try_advisory_lock s other", "advisory_unlock s other"]);
+    last().emit("end");
+    expect(lost).toEqual(["bot"]);
+    expect(await control.leases.tryHold("bot", () => lost.push("new"))).toBe(false);
+    await pass(0);
+    last().emit("end");
+    expect(lost).toEqual(["bot"]);
+    await pass(0);
+    expect(await control.leases.tryHold("bot", () => {})).toBe(true);
+    await control.close();
+  });
+
+  test("that another process has is not held, nor one whose connection broke while it was asked for", async () => {
+    const { control, state, last } = world();
+    await control.open();
+    state.held = false;
+    expect(await control.leases.tryHold("bot", () => {})).toBe(false);
+    state.held = true;
+    const asking = control.leases.tryHold("bot", () => {});
+    last().emit("end");
+    expect(await asking).toBe(false);
+    await pass(0);
+    await control.close();
+  });
+});
+
+describe("hints and texts", () => {
+  test("of one moment go in one query: posts of others' agents, aborts, stops and handed agents", async () => {
+    const { control, asked } = world();
+    await control.open();
+    await control.hold(1);
+    asked();
+    const stop = { ops: [{ op: "agent.stop", agentId: "stopped" }] };
+    const hand = { ops: [{ op: "agent.hand", to: 9 }], owner: { agentId: "handed" } };
+    control.publishHints(
+      [{}, {}, {}, {}, {}, stop, hand, stop] as never,
+      [
+        posted("free"),
+        posted("own", 1),
+        posted("other", 2),
+        posted("seen", 2, true),
+        {
+          ok: true,
+          results: [
+            { op: "run.abort", marked: true, agentId: "aborted" },
+            { op: "run.abort", marked: false, agentId: "no" },
+          ],
+        },
+        { ok: true, results: [] },
+        { ok: true, results: [undefined] },
+        { ok: false },
+      ] as never,
+    );
+    control.relay.send("to all");
+    control.relay.send("to one", "you-2");
+    await turns();
+    expect(asked()).toEqual([
+      "notify s_relay relay_you2 s_hint me-1 to all me-1 to one me-1 0:free,2:other,0:aborted,0:stopped,9:handed",
+    ]);
+    control.publishHints([{}] as never, [new Error("gone")] as never);
+    await turns();
+    expect(asked()).toEqual([]);
+    await control.close();
+  });
+
+  test("that are too long or too many are dropped, and many hints go in several notes", async () => {
+    const { control, asked } = world();
+    await control.open();
+    asked();
+    control.relay.send("x".repeat(control.relay.maxBytes));
+    control.relay.send("x".repeat(control.relay.maxBytes + 1));
+    await turns();
+    expect(asked()).toHaveLength(1);
+    for (let n = 0; n < 1_005; n++) control.relay.send(`${n}`);
+    await turns();
+    const texts = asked().join(" ").split("me-1 ").slice(1);
+    expect([texts.length, texts.at(-1)]).toEqual([1_000, "999"]);
+    control.publishHints(
+      [{}] as never,
+      [
+        {
+          ok: true,
+          results: Array.from({ length: 500 }, (_none, n) => posted(`agent-number-${n}-with-a-long-name`).results[0]),
+        },
+      ] as never,
+    );
+    await turns();
+    const notes = asked().join(" ").split("me-1 ").slice(1);
+    expect(notes.length).toBeGreaterThan(2);
+    for (const note of notes) expect(note.length).toBeLessThanOrEqual(7_800 - 64);
+    expect(notes.flatMap((note) => note.split(","))).toHaveLength(500);
+    await control.close();
+  });
+
+  test("wait while there is no connection, and go with the next ones afterwards", async () => {
+    const { control, state, last, asked } = world();
+    await control.open();
+    state.refuse = 1;
+    last().emit("end");
+    control.relay.send("waits");
+    await turns();
+    await pass(100);
+    expect(asked()).toEqual(["listen"]);
+    control.relay.send("next");
+    await turns();
+    expect(asked()).toEqual(["notify s_relay s_relay me-1 waits me-1 next"]);
+    await control.close();
+  });
+
+  test("reach those who listen: hints for own nodes or for any, texts of other processes, never the own ones", async () => {
+    const { control, last } = world();
+    await control.open();
+    await control.hold(1);
+    const heard: string[] = [];
+    const stopHints = control.onHint((agentId) => heard.push(agentId));
+    const stopTexts = control.relay.listen((text, from) => heard.push(`${from}: ${text}`));
+    const hear = (channel: string, payload?: string): void => void last().emit("notification", { channel, payload });
+    hear("s_hint", "you-2 1:mine,2:theirs,0:free");
+    hear("s_hint", "me-1 0:own");
+    hear("s_relay", "you-2 a text, with words");
+    hear("relay_me1", "you-2 for me");
+    hear("s_relay", "me-1 own");
+    expect(heard.splice(0)).toEqual(["mine", "free", "you-2: a text, with words", "you-2: for me"]);
+    stopHints();
+    stopTexts();
+    hear("s_hint", "you-2 1:mine");
+    hear("s_relay", "you-2 x");
+    expect(heard).toEqual([]);
+    await control.close();
+  });
+
+  test("that were sent before a close go first", async () => {
+    const { control, clients } = world();
+    await control.open();
+    control.publishHints([{}] as never, [posted("a", 2)] as never);
+    await turns();
+    control.relay.send("last words");
+    await turns();
+    await control.close();
+    expect(clients[0]?.queries).toEqual([
+      "listen",
+      "notify s_hint me-1 2:a",
+      "notify s_relay me-1 last words",
+      "advisory_unlock_all",
+    ]);
+  });
+});
