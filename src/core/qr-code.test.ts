@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { qrRows } from "./qr-code.ts";
 
@@ -56,4 +57,13 @@ describe("a QR code", () => {
       ]
     `);
   });
+});
+
+/** The version, the mask and every module of these codes: a change of any of them is another code, which must be read again. */
+it("of small and large texts stays as it is", () => {
+  const hash = createHash("sha256");
+  for (const length of [0, 40, 106, 180, 260, 367, 500, 640, 718, 858])
+    hash.update(shown("a".repeat(length)).join("\n"));
+  hash.update(shown("Grüße 東京 😀").join("\n"));
+  expect(hash.digest("hex")).toBe("f2f2c7815d202a0650996af14af56fa99d3074325ebbd1a5e55c2ab0298af3b7");
 });

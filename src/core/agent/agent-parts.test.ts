@@ -2,8 +2,9 @@
 import { describe, expect, test } from "vitest";
 import type { AgentRecord } from "./agent.ts";
 import { type BackgroundProcess, stateWithProcesses } from "./background-process.ts";
-import { type AgentDescriptor, isForeground, labelOf, parseDescriptor } from "./descriptor.ts";
+import { type AgentDescriptor, isForeground, parseDescriptor } from "./descriptor.ts";
 import { MAX_FOUND_TOOLS, stateWithFound } from "./found-tools.ts";
+import { labelOf } from "./label-of.ts";
 import { shardAddress, shardTarget } from "./shard-address.ts";
 import { whereItSpeaks } from "./speaking-target.ts";
 import type { AgentState } from "./state.ts";

@@ -4,6 +4,9 @@ import type { AgentId, RunId } from "../ids.ts";
 import type { AgentRecord } from "./agent.ts";
 import type { AgentKind } from "./descriptor.ts";
 
+/** How much of the tree is read: by default, and at most. */
+export const TREE_LIMITS = { depth: 5, agents: 200, maxDepth: 64, maxAgents: 2_000 } as const;
+
 export interface TreeNode {
   readonly id: AgentId;
   readonly sessionKey: string;

@@ -53,19 +53,3 @@ export function parseDescriptor(value: unknown, where: string): AgentDescriptor 
 }
 
 export const isForeground = (descriptor: AgentDescriptor): boolean => descriptor.type === "user";
-
-/** The name of an agent on screens. */
-export function labelOf(descriptor: AgentDescriptor): string {
-  switch (descriptor.type) {
-    case "subagent":
-      return descriptor.name;
-    case "permanent":
-      return descriptor.username === undefined ? descriptor.name : `${descriptor.name} (@${descriptor.username})`;
-    case "cron":
-      return descriptor.name ?? "cron task";
-    case "system":
-      return descriptor.tag;
-    default:
-      return descriptor.type;
-  }
-}

@@ -4,6 +4,7 @@ import { InvalidInputError } from "../errors.ts";
 import { queueDropPolicySchema, queueModeSchema } from "../message/queue.ts";
 import { grantsSchema } from "../people/grant.ts";
 import { ELEVATED_LEVELS, EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "./exec-fields.ts";
+import type { SettableField } from "./settable-fields.ts";
 import type { AgentState } from "./state.ts";
 
 export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
@@ -57,9 +58,8 @@ export const SETTABLE = {
   responseUsage: words(["on", "off", "tokens", "full"]),
   rules: { schema: grantsSchema, expected: 'a list of rules, such as [{ deny: "exec(git push *)" }]' },
   extraSystemPrompt: { schema: z.string().max(100_000), expected: "a text of up to 100000 characters" },
-} as const satisfies Readonly<Partial<Record<keyof AgentState, Settable>>>;
+} as const satisfies Readonly<Record<SettableField, Settable>>;
 
-export type SettableField = keyof typeof SETTABLE;
 /** `null` clears a field; a field that is left out does not change. */
 export type StatePatch = { readonly [Field in SettableField]?: AgentState[Field] | null };
 

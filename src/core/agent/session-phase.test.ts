@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import { freshState } from "./fresh-state.ts";
 import { sessionPhaseOf } from "./session-phase.ts";
-import { type AgentState, freshState } from "./state.ts";
+import type { AgentState } from "./state.ts";
 
 const HOUR = 3_600_000;
 const user = { type: "user", connector: "c", userId: "u", channelId: "u" } as const;

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CorruptDataError, InvalidInputError } from "../errors.ts";
+import { freshState } from "./fresh-state.ts";
 import { isSettable, patchState, SETTABLE } from "./patch-state.ts";
 import { resolveSendPolicy, type SendPolicy, type SendQuestion } from "./send-policy.ts";
 import { sessionEntryFields } from "./session-entry.ts";
-import { type AgentState, agentStateSchema, freshState, parseState } from "./state.ts";
+import { type AgentState, agentStateSchema, parseState } from "./state.ts";
 import { stateAfterReset } from "./state-after-reset.ts";
 
 const fresh = freshState(1_000);

@@ -8,9 +8,8 @@ import { permissionsSchema } from "../message/permissions.ts";
 import { grantsSchema } from "../people/grant.ts";
 import { backgroundProcessSchema } from "./background-process.ts";
 import { inheritedExecSchema } from "./exec-fields.ts";
+import { STATE_VERSION } from "./fresh-state.ts";
 import { sessionEntryFields } from "./session-entry.ts";
-
-export const STATE_VERSION = 1;
 
 const tokenSizeSchema = z.looseObject({
   input: z.number(),
@@ -54,15 +53,6 @@ export const agentStateSchema = z.looseObject({
   ...sessionEntryFields,
 });
 export type AgentState = z.infer<typeof agentStateSchema>;
-
-export const freshState = (at: number): AgentState => ({
-  version: STATE_VERSION,
-  createdAt: at,
-  updatedAt: at,
-  tokens: null,
-  stats: {},
-  providerId: null,
-});
 
 /** Reads a stored state. A newer version is refused: writing it back would lose data. */
 export function parseState(value: unknown, where: string): AgentState {

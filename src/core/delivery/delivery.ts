@@ -7,6 +7,7 @@ import { z } from "zod";
 import { fileReferenceSchema } from "../file-reference.ts";
 import type { AgentId, DeliveryId, RunId } from "../ids.ts";
 import { personIdSchema } from "../people/person.ts";
+import { ENDED_STATES, OPEN_STATES, type WAITING_STATES } from "./delivery-states.ts";
 
 /** Where a reply goes. An address is atomic: copied as a whole from the message it answers, never merged field by field. */
 export const deliveryContextSchema = z
@@ -67,14 +68,6 @@ export function contentOf({ slot: _, person: __, ...content }: Payload): Payload
 export const sendingClassSchema = z.enum(["idempotent", "reconcilable", "ambiguous"]);
 export type SendingClass = z.infer<typeof sendingClassSchema>;
 
-/** States that a connector's node works on. */
-export const SENDABLE_STATES = ["pending", "sending"] as const;
-/** States without a sender: a reader's mailbox has it, or no route is known. */
-export const WAITING_STATES = ["waiting-reader", "unroutable"] as const;
-/** Everything that has not ended, as it is listed (L5). */
-export const OPEN_STATES = [...SENDABLE_STATES, ...WAITING_STATES] as const;
-export const ENDED_STATES = ["sent", "suppressed", "failed", "unconfirmed"] as const;
-
 export const deliveryStateSchema = z.enum([...OPEN_STATES, ...ENDED_STATES]);
 export type DeliveryState = z.infer<typeof deliveryStateSchema>;
 export type WaitingState = (typeof WAITING_STATES)[number];
@@ -106,20 +99,6 @@ export interface Delivery extends NewDelivery {
   readonly reason?: string;
   /** What the channel called it once sent. */
   readonly receipt?: string;
-}
-
-/**
- * An address as text, equal for equal addresses. The store keeps it, and deliveries with the same key are sent one after
- * the other; a failing delivery blocks only its own key (M17).
- */
-export function targetKey({ channel, accountId, to, threadId }: DeliveryContext): string {
-  return JSON.stringify({ channel, accountId, to, threadId });
-}
-
-/** The `targetKey`s of a channel's addresses: at or after the first text and before the second one. */
-export function targetKeysOf(channel: string): readonly [from: string, before: string] {
-  const start = JSON.stringify({ channel }).slice(0, -1);
-  return [`${start},`, `${start}-`];
 }
 
 /** A delivery's id: its run and its number within the run, so that a repeated step creates no second delivery. */

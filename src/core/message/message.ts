@@ -200,20 +200,6 @@ export const messageText = (body: MessageBody): string => ("text" in body ? (bod
 /** Whether a message has come to one of its ends. */
 export const isSettled = ({ state }: Pick<Message, "state">): boolean => state !== "waiting" && state !== "taken";
 
-/**
- * Whether a message overtakes those that wait: a stop (M9), a reset (M10), a decision about a call that waits for it (M11),
- * or a message with the mode `interrupt`.
- */
-export const isUrgent = (body: MessageBody): boolean =>
-  body.kind === "stop" ||
-  body.kind === "reset" ||
-  body.kind === "permission" ||
-  (body.kind === "user" && body.queue?.mode === "interrupt");
-
-/** Whether a person went on with this message, so that repeating an earlier one means to say it again (M18). */
-export const isFromPerson = (body: MessageBody): boolean =>
-  body.kind === "user" || (body.kind === "reset" && body.by === "person");
-
 /** The overrides of a message for its run. A message with overrides runs alone, so that they apply to no other message. */
 export const overridesOf = (body: MessageBody): RunOverrides | undefined =>
   body.kind === "user" || body.kind === "trigger" ? body.wishes : undefined;

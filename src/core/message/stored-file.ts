@@ -50,10 +50,6 @@ export const storedFileSchema = z
   .readonly();
 export type StoredFile = z.infer<typeof storedFileSchema>;
 
-/** The names of all its bytes. */
-export const blobsOf = ({ blob, shown }: StoredFile): readonly string[] =>
-  shown.as === "reference" || shown.blob === blob ? [blob] : [blob, shown.blob];
-
 /** A file as messages, entries and deliveries name it. */
 export function referenceTo({ id, name, mimeType, size, shown, behalf }: StoredFile): FileReference {
   const characters = shown.as === "text" ? shown.characters : undefined;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type Behalf, behalfSchema, everyone, joined } from "./behalf.ts";
+import { type Behalf, behalfSchema, bounded, CROWD, everyone, isUntrusted, joined, MAX_PEOPLE } from "./behalf.ts";
 import type { PersonId } from "./person.ts";
 
 const person = fc.constantFrom("owner", "ann", "telegram:42", "app:shop/ann").map((id) => id as PersonId);
@@ -20,4 +20,48 @@ it("keeps everyone on the way and every mark, in any order", () => {
       expect(behalfSchema.parse(JSON.parse(JSON.stringify(one)))).toEqual(one);
     }),
   );
+});
+
+const people = (count: number): PersonId[] =>
+  Array.from({ length: count }, (_, n) => `p${String(n).padStart(3, "0")}` as PersonId);
+
+it("names everyone as long as there is room, and then the crowd, which has no rights", () => {
+  expect(bounded(people(MAX_PEOPLE).toReversed())).toEqual(people(MAX_PEOPLE));
+  const many = bounded(people(MAX_PEOPLE + 1));
+  expect(many).toHaveLength(MAX_PEOPLE);
+  expect(many.filter((one) => one !== CROWD)).toEqual(people(MAX_PEOPLE - 1));
+  expect(many).toContain(CROWD);
+  // Joined again, the crowd stays one name.
+  expect(bounded([...many, ...people(MAX_PEOPLE + 1)])).toEqual(many);
+  expect(many).toEqual([...many].sort());
+  expect(MAX_PEOPLE).toBe(32);
+  const way = { person: "ann" as PersonId, through: many };
+  expect(behalfSchema.safeParse(way).success).toBe(true);
+  expect(behalfSchema.safeParse({ ...way, through: people(33) }).success).toBe(false);
+});
+
+it("counts each limit once, as it was said last, and at most 64 of them", () => {
+  const limit = (id: string, tokens: number, of: "token" | "person" = "token") => ({ of, id, tokens });
+  const ann = "ann" as PersonId;
+  const joins = (...limits: ReturnType<typeof limit>[][]) =>
+    joined(
+      ann,
+      limits.map((all) => ({ person: ann, limits: all })),
+    ).limits;
+  expect(joins()).toBeUndefined();
+  expect(joins([])).toBeUndefined();
+  expect(joins([limit("a", 1)], [limit("a", 2), limit("a", 3, "person")])).toEqual([
+    limit("a", 2),
+    limit("a", 3, "person"),
+  ]);
+  const many = Array.from({ length: 65 }, (_, n) => limit(`t${n}`, n));
+  expect(joins(many)).toEqual(many.slice(0, 64));
+});
+
+it("is untrusted by its mark, or by anyone else on the way", () => {
+  const ann = "ann" as PersonId;
+  expect(isUntrusted({ person: ann })).toBe(false);
+  expect(isUntrusted({ person: ann, through: [] })).toBe(false);
+  expect(isUntrusted({ person: ann, untrusted: true })).toBe(true);
+  expect(isUntrusted({ person: ann, through: ["bob" as PersonId] })).toBe(true);
 });

@@ -3,12 +3,16 @@
  * the commit that creates them. What they create in turn inherits all of it, so that rights never grow on the way (L13).
  */
 import { z } from "zod";
+import type { RunId } from "../ids.ts";
 import { type PersonId, personIdSchema } from "./person.ts";
 
 /** Every message stores the people on its way, so there is a limit. */
 export const MAX_PEOPLE = 32;
 /** Stands for everyone beyond the limit: a stranger, so that leaving names out never adds rights. */
 export const CROWD = "crowd:*" as PersonId;
+
+/** Runs of one way that people's words began. */
+const MAX_ROOTS = 8;
 
 /** Tokens of one way: a token and those that minted it, for each request that is on the way. */
 const MAX_LIMITS = 64;
@@ -40,6 +44,17 @@ export const behalfSchema = z
     untrusted: z.literal(true).optional(),
     /** The limits it counts towards, besides those of the person's record and of the configuration. */
     limits: z.array(dayLimitSchema).max(MAX_LIMITS).readonly().optional(),
+    /** The runs that the words of a person began and that led to it. A no in one of them holds for all that it leads to (M31). */
+    roots: z
+      .array(
+        z
+          .string()
+          .min(1)
+          .transform((id) => id as RunId),
+      )
+      .max(MAX_ROOTS)
+      .readonly()
+      .optional(),
   })
   .readonly();
 export type Behalf = z.infer<typeof behalfSchema>;
@@ -56,6 +71,7 @@ export function joined(person: PersonId, others: readonly Behalf[]): Behalf {
     through: through.length === 0 ? undefined : through,
     untrusted: untrusted || undefined,
     limits: joinedLimits(others.flatMap(({ limits = [] }) => limits)),
+    roots: joinedRoots(others.flatMap(({ roots = [] }) => roots)),
   };
 }
 
@@ -70,6 +86,11 @@ export function bounded(people: readonly PersonId[]): readonly PersonId[] {
 function joinedLimits(limits: readonly DayLimit[]): readonly DayLimit[] | undefined {
   const byName = new Map(limits.map((limit) => [`${limit.of}:${limit.id}`, limit]));
   return byName.size === 0 ? undefined : [...byName.values()].slice(0, MAX_LIMITS);
+}
+
+/** Each run once, the newest ones: ids of runs rise with time. */
+function joinedRoots(roots: readonly RunId[]): readonly RunId[] | undefined {
+  return roots.length === 0 ? undefined : [...new Set(roots)].sort().slice(-MAX_ROOTS);
 }
 
 /** Whether it may follow text that its person did not write: text from the network, or from anyone else on the way (M32). */

@@ -93,6 +93,8 @@ export interface PressResult {
  */
 export interface DeliveryReceipt {
   readonly deliveryId: DeliveryId;
+  /** The attempt that it is about, as it was sent. A receipt of an earlier one says nothing about the last. Absent: the last one. */
+  readonly attempt?: number;
   readonly status: "arrived" | "failed" | "again";
   readonly reason?: string;
   /** As the channel calls the message. */
@@ -130,6 +132,8 @@ export interface ConnectorHost {
 export interface OutgoingDelivery {
   /** The same for all retries: the key of an idempotent channel. */
   readonly id: DeliveryId;
+  /** Counts from 1. The engine always sets it. */
+  readonly attempt?: number;
   readonly target: DeliveryContext;
   readonly payload: Payload;
 }

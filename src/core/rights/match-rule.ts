@@ -14,7 +14,7 @@ import {
   plainHost,
   type RuleSubject,
 } from "./rule.ts";
-import { matchesPath, matchesWildcard } from "./wildcard.ts";
+import { MAX_TEXT, matchesPath, matchesWildcard } from "./wildcard.ts";
 
 /** The directories that patterns of paths are relative to. */
 export interface Place {
@@ -100,13 +100,17 @@ function coversExactly({ words, open }: CommandPattern, argv: readonly string[])
   return words.every((alternatives, at) => coversWord(alternatives, argv[at] ?? ""));
 }
 
+/** A word that is too long to be compared with a wildcard is covered by it: length does not get around a denial. */
+const coversWordWidely = (alternatives: readonly string[], word: string): boolean =>
+  coversWord(alternatives, word) || (word.length > MAX_TEXT && alternatives.some((one) => one.includes("*")));
+
 function coversWidely({ folded: pattern }: CommandPattern, [program = "", ...rest]: readonly string[]): boolean {
   const [first = ["*"], ...others] = pattern;
   const base = program.slice(program.lastIndexOf("/") + 1);
-  if (!coversWord(first, program) && !coversWord(first, base)) return false;
+  if (!coversWordWidely(first, program) && !coversWordWidely(first, base)) return false;
   let at = 0;
   for (const alternatives of others) {
-    while (!coversWord(alternatives, rest[at] ?? "")) {
+    while (!coversWordWidely(alternatives, rest[at] ?? "")) {
       // An option and its value may stand in between.
       const skip = rest[at]?.startsWith("-") ? stepOver(rest, at, alternatives) : 0;
       if (skip === 0) return false;
@@ -121,7 +125,7 @@ function coversWidely({ folded: pattern }: CommandPattern, [program = "", ...res
 function stepOver(rest: readonly string[], at: number, wanted: readonly string[]): number {
   const next = rest[at + 1];
   if (next === undefined) return 0;
-  return next.startsWith("-") || coversWord(wanted, next) || rest[at]?.includes("=") ? 1 : 2;
+  return next.startsWith("-") || coversWordWidely(wanted, next) || rest[at]?.includes("=") ? 1 : 2;
 }
 
 function coversPath(

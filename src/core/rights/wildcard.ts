@@ -1,6 +1,7 @@
 /** Patterns of rules: `*` in a word, `*`, `?` and `**` in a path. Steps grow with pattern times text, both of bounded length. */
 
-const MAX_TEXT = 8_192;
+/** A longer text is compared with no pattern. */
+export const MAX_TEXT = 8_192;
 
 /** Whether a text matches a pattern in which `*` stands for any signs, and `?`, if `one` says so, for one sign. */
 export function matchesWildcard(pattern: string, text: string, one = false): boolean {

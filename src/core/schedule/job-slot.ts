@@ -7,7 +7,7 @@
 import type { AgentId, DeliveryId, RunId } from "../ids.ts";
 import type { RunOutcome } from "../run/run.ts";
 import type { CronJob } from "./job.ts";
-import { revisionOf } from "./job.ts";
+import { revisionOf } from "./job-times.ts";
 
 export interface JobSlot {
   readonly jobId: string;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type CronJob, revisionOf, staggerOf, versionOf, wakeTimeOf, zoneOf } from "./job.ts";
+import type { CronJob } from "./job.ts";
+import { revisionOf, staggerOf, versionOf, wakeTimeOf, zoneOf } from "./job-times.ts";
 
 const jobOf = (rest: Partial<CronJob>): CronJob => ({
   id: "daily",

@@ -20,6 +20,7 @@ import type { JobSlot } from "../schedule/job-slot.ts";
 import type { Change, CommitResult, Prunable } from "./change.ts";
 import type { RequestRecord } from "./request.ts";
 import type { WaitEdge } from "./wait.ts";
+import type { WorkCounts } from "./work-counts.ts";
 
 export interface Store extends StoreReader {
   /**
@@ -122,6 +123,8 @@ export interface StoreReader {
   fullMailboxes(limit: number): Promise<readonly { readonly target: string; readonly count: number }[]>;
   /** How many deliveries wait for a reader and for a route. */
   waitingDeliveries(): Promise<Readonly<Record<WaitingState, number>>>;
+  /** How much is under way now, and how many messages have failed since a time. Counted in indexes, at the cost of what is counted. */
+  workCounts(since: number): Promise<WorkCounts>;
 
   job(id: string): Promise<CronJob | undefined>;
   /** By id; all of them without a page. */

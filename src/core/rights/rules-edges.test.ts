@@ -1,0 +1,219 @@
+/** Rules at their edges: what mutants of the gate's parts showed untested. */
+import { describe, expect, test } from "vitest";
+import { OWNER, type PersonId } from "../people/person.ts";
+import { effectsOfCall } from "./call-text.ts";
+import { decide, type Effect } from "./decide.ts";
+import { execPolicyFor } from "./exec-settings.ts";
+import { coversEffect } from "./match-rule.ts";
+import { parseRule, type Rule } from "./rule.ts";
+import { wrongInRule } from "./rule-examples.ts";
+import { ruleSet, unionOf } from "./rule-set.ts";
+import { decideByRules, type RulesParty } from "./rules-party.ts";
+import { isSafeCommand } from "./safe-commands.ts";
+import { splitShellLine } from "./shell-line.ts";
+import { MAX_TEXT, matchesWildcard } from "./wildcard.ts";
+
+const rule = (verdict: Rule["verdict"], text: string, more: Partial<Rule> = {}): Rule => ({
+  verdict,
+  text,
+  source: "s",
+  ...more,
+});
+const effect = (action: string, more: Partial<Effect> = {}): Effect => ({ action, rights: [], ...more });
+const path = (access: "read" | "write", text: string): Effect["detail"] => ({ kind: "path", access, path: text });
+const command = (...argv: string[]): Effect => effect("exec", { detail: { kind: "command", argv, cwd: "/" } });
+const covers = (
+  verdict: Rule["verdict"],
+  text: string,
+  what: Effect,
+  place = { workspace: "/w", home: "/h" },
+): boolean => {
+  const parsed = parseRule(text);
+  if ("wrong" in parsed) throw new TypeError(parsed.wrong);
+  return coversEffect(parsed.subject, verdict, what, place);
+};
+
+test("a pattern with a sign that stands for itself is the text itself, however long", () => {
+  const long = `${"a".repeat(MAX_TEXT)}?`;
+  expect(matchesWildcard(long, long)).toBe(true);
+  expect(matchesWildcard(long, `${"a".repeat(MAX_TEXT)}b`)).toBe(false);
+});
+
+describe("a rule about a path", () => {
+  test.each<[Rule["verdict"], string, string, boolean]>([
+    ["deny", "write(secrets)", "/w/secrets", true],
+    ["deny", "write(secrets)", "/w/secrets/a/b", true],
+    ["deny", "write(secrets)", "/w/other", false],
+    ["deny", "write(secrets)", "/x/secrets", false],
+    ["deny", "write(/etc/x)", "/ETC/X/y", true],
+    ["deny", "write(~/a)", "/h/a", true],
+    ["deny", "write(~/a)", "/w/a", false],
+    ["allow", "write(secrets)", "/w/secrets", true],
+    ["allow", "write(secrets)", "/w/secrets/a", false],
+    ["allow", "write(~/a)", "/h/a", true],
+    ["allow", "write(/etc/x)", "/etc/X", false],
+  ])("%s %s, %s: %s", (verdict, text, target, is) => {
+    expect(covers(verdict, text, effect("write", { detail: path("write", target) }))).toBe(is);
+  });
+  test("without a place is not allowed, and denied anywhere", () => {
+    const what = effect("write", { detail: path("write", "/q/secrets") });
+    expect(covers("allow", "write(secrets)", what, {} as never)).toBe(false);
+    expect(covers("deny", "write(secrets)", what, {} as never)).toBe(true);
+  });
+});
+
+describe("a set of rules", () => {
+  test("knows whether it asks about or denies certain commands", () => {
+    const limits = (...rules: Rule[]) => ruleSet(rules).limitsCommands;
+    expect(limits(rule("deny", "exec(rm *)"))).toBe(true);
+    expect(limits(rule("ask", "exec(rm *)"))).toBe(true);
+    expect(limits(rule("allow", "exec(rm *)"))).toBe(false);
+    expect(limits(rule("deny", "exec"), rule("deny", "write(a)"))).toBe(false);
+    expect(unionOf([ruleSet([rule("deny", "write")]), ruleSet([rule("deny", "exec(rm *)")])]).limitsCommands).toBe(
+      true,
+    );
+  });
+  test("asks about every target of an action, and allows only what it names", () => {
+    const what = effect("send", { target: "t:1" });
+    const found = (...rules: Rule[]) => ruleSet(rules).find(what)?.verdict;
+    expect(found(rule("ask", "send"))).toBe("ask");
+    expect(found(rule("deny", "send"))).toBe("deny");
+    expect(found(rule("allow", "send"))).toBeUndefined();
+    expect(found(rule("allow", "send(t:1)"))).toBe("allow");
+    expect(found(rule("ask", "send(t:2)"))).toBeUndefined();
+    expect(found(rule("allow", "send(t:1)"), rule("ask", "send"), rule("ask", "se*"))).toBe("ask");
+  });
+  test("finds rules by the beginning of an action, by its name and by its program", () => {
+    const set = ruleSet([
+      rule("deny", "cron_*"),
+      rule("ask", "mcp__git"),
+      rule("deny", "exec(rm|mv *)"),
+      rule("ask", "exec(*)"),
+    ]);
+    expect(set.find(effect("cron_add"))?.verdict).toBe("deny");
+    expect(set.find(effect("mcp__git__push"))?.verdict).toBe("ask");
+    expect(set.find(effect("mcp__gitea__push"))).toBeUndefined();
+    expect(set.find(command("/bin/MV", "a"))?.verdict).toBe("deny");
+    expect(set.find(command("ls"))?.verdict).toBe("ask");
+  });
+  test("counts a rule for untrusted text with such text only, and an allowance in any case", () => {
+    const when = { when: "untrusted" } as const;
+    const set = ruleSet([rule("deny", "a", when), rule("allow", "b", when), rule("allow", "c(d)")]);
+    expect(set.find(effect("a"))).toBeUndefined();
+    expect(set.find(effect("a"), undefined, true)?.verdict).toBe("deny");
+    expect(set.find(effect("b"))?.verdict).toBe("allow");
+    expect(set.findForUntrusted(effect("b"))?.text).toBe("b");
+    expect(set.findForUntrusted(effect("c", { target: "d" }))).toBeUndefined();
+    expect(set.findForUntrusted(effect("c", { target: "d" }), undefined, true)?.text).toBe("c(d)");
+  });
+  test("reads a rule that is wrong as its whole action, or not at all", () => {
+    expect(ruleSet([rule("deny", "exec(a; b)")]).find(command("ls"))?.verdict).toBe("deny");
+    expect(ruleSet([rule("allow", "exec(a; b)")]).find(command("a"))).toBeUndefined();
+    expect(ruleSet([rule("deny", "what is this")]).find(effect("anything"))?.verdict).toBe("deny");
+  });
+});
+
+describe("what a workspace lets an agent do", () => {
+  const verdict = (access: RulesParty["access"], what: Effect) =>
+    decideByRules(what, { rules: ruleSet([]), access }, { limits: false, reviews: false }, false).verdict;
+  test.each<[RulesParty["access"], Effect, string]>([
+    ["ro", effect("write"), "deny"],
+    ["ro", effect("exec", { detail: path("write", "/a") }), "deny"],
+    ["ro", effect("exec", { detail: path("read", "/a") }), "allow"],
+    ["ro", effect("grep"), "allow"],
+    ["none", effect("grep"), "deny"],
+    ["none", effect("exec", { detail: path("read", "/a") }), "deny"],
+    ["none", effect("cron_add"), "allow"],
+    ["rw", effect("write"), "allow"],
+  ])("%s, %j: %s", (access, what, expected) => {
+    expect(verdict(access, what)).toBe(expected);
+  });
+});
+
+describe("where commands run", () => {
+  test("a child of a sandboxed agent is sandboxed, by its state or by what is known now", () => {
+    const state = { execHost: "gateway", elevatedLevel: "full" } as never;
+    expect(execPolicyFor({ state }, OWNER)).toMatchObject({ host: "gateway", security: "full" });
+    expect(execPolicyFor({ state }, OWNER, { isShut: true })).toMatchObject({ host: "sandbox", elevated: "off" });
+    const inherited = {
+      ...(state as object),
+      inheritedExec: { host: "sandbox", security: "allowlist", ask: "off", elevated: "off" },
+    } as never;
+    expect(execPolicyFor({ state: inherited }, OWNER)).toMatchObject({ host: "sandbox", bound: { ask: "off" } });
+  });
+  test("the profile decides what the agent does not say, for the owner and narrower for others", () => {
+    expect(execPolicyFor({ state: {} }, OWNER, { ask: "always", security: "full", host: "gateway" })).toMatchObject({
+      ask: "always",
+      security: "full",
+      host: "gateway",
+    });
+    expect(execPolicyFor({ state: { execAsk: "off" } }, OWNER, { ask: "always" })).toMatchObject({ ask: "off" });
+    const others = execPolicyFor({ state: { execAsk: "off" } }, "ann" as PersonId, {
+      ask: "always",
+      security: "full",
+      host: "gateway",
+    });
+    expect(others).toMatchObject({ ask: "always", security: "allowlist", host: "sandbox" });
+    expect(execPolicyFor({ state: {} }, [OWNER, "ann" as PersonId], { security: "deny" })).toMatchObject({
+      security: "deny",
+    });
+    expect(execPolicyFor({ state: {} }, [], { host: "gateway" })).toMatchObject({ host: "sandbox" });
+  });
+});
+
+test.each<[string, string[], string[], RegExp | undefined]>([
+  ["exec(git push *)", ["git push origin", "exec(git push)"], ["git pull"], undefined],
+  ["exec(git push *)", ["git status && git push"], [], undefined],
+  ["exec(git push *)", [], ["git status && git push"], /is matched by/],
+  ["cron_add", ["cron_add"], ["cron_remove"], undefined],
+  ["cron_add", ["cron_remove"], [], /is not matched by/],
+  ["web(domain:a.b)", ["x.a.b"], ["http://"], /neither a host/],
+  ["send(t:1)", ["t:1", "send(t:1)"], ["t:2"], undefined],
+  ["exec(", [], [], /expected ACTION/],
+])("the rule %s with its examples %j and %j", (text, match, notMatch, wrong) => {
+  const found = wrongInRule("deny", text, { match, notMatch });
+  if (wrong) expect(found).toMatch(wrong);
+  else expect(found).toBeUndefined();
+});
+
+test.each<[string, object]>([
+  ["ls\n\npwd\n", { parts: [["ls"], ["pwd"]], redirects: [] }],
+  ["> out\nls", { parts: [["ls"]], redirects: [{ access: "write", path: "out" }] }],
+  ["ls &&\n pwd", { parts: [["ls"], ["pwd"]], redirects: [] }],
+  ["cat 0< in", { parts: [["cat"]], redirects: [{ access: "read", path: "in" }] }],
+  ["echo 12> x", { unparsed: "shells read a long number before a redirect in two ways" }],
+  ["echo 12< x", { unparsed: "shells read a long number before a redirect in two ways" }],
+  ["echo '1'> x", { parts: [["echo", "1"]], redirects: [{ access: "write", path: "x" }] }],
+  ["ls ;; pwd", { unparsed: "it has the operator ;;" }],
+  ["ls && ; pwd", { unparsed: "there is no command next to ;" }],
+])("the line %j", (line, parts) => {
+  expect(splitShellLine(line)).toEqual(parts);
+});
+
+test.each<[string[], boolean]>([
+  [["printf", "-v", "x"], false],
+  [["printf", "x", "-v"], true],
+  [["git", "log"], true],
+  [["git", "push"], false],
+  [["git"], false],
+  [["sort", "-no", "x"], false],
+  [["sort", "--out=x"], false],
+  [["sort", "--o"], false],
+  [["sort", "-", "x"], true],
+  [["find", ".", "-execdir", "x"], false],
+  [["rm"], false],
+  [[], false],
+])("%j only reads: %s", (argv, safe) => {
+  expect(isSafeCommand(argv)).toBe(safe);
+});
+
+test("a call with several effects is denied by one of them", () => {
+  const called = effectsOfCall("exec(ls > /etc/x)", { workspace: "/w" });
+  if (!("effects" in called)) throw new TypeError("no effects");
+  const party = { rules: ruleSet([rule("deny", "write(/etc/**)"), rule("allow", "exec(ls)")]) };
+  const verdicts = called.effects.map(
+    (one) =>
+      decide(one, { people: [{ person: OWNER, role: "owner", grants: [] }], kind: "user", rules: [party] }).verdict,
+  );
+  expect(verdicts).toEqual(["allow", "deny"]);
+});
