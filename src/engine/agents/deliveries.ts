@@ -2,8 +2,9 @@
  * Deliveries on a running node: a person lists them, sends one again, drops one, or reads a mailbox. Also looks after those that
  * no connector sends, from the node's start to its drain.
  */
-import { type Delivery, type DeliveryContext, targetKey, type WaitingState } from "../../core/delivery/delivery.ts";
+import type { Delivery, DeliveryContext, WaitingState } from "../../core/delivery/delivery.ts";
 import { OWNER_MAILBOX } from "../../core/delivery/route.ts";
+import { targetKey } from "../../core/delivery/target-key.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import type { DeliveryReceipt } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";

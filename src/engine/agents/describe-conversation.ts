@@ -1,6 +1,6 @@
 /** What a status line shows of a conversation: its model, how full its context is, its settings, today's cost. Changes nothing. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { freshState } from "../../core/agent/state.ts";
+import { freshState } from "../../core/agent/fresh-state.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { QueueMode } from "../../core/message/queue.ts";
 import type { Ports } from "../../core/ports/ports.ts";

@@ -1,7 +1,7 @@
 /** Lists active and stuck work, from indexes only. Changes nothing and shows no texts of messages. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { labelOf } from "../../core/agent/descriptor.ts";
 import type { BusyAgent, Diagnosis } from "../../core/agent/diagnosis.ts";
+import { labelOf } from "../../core/agent/label-of.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { WhatWaits } from "../../core/run/what-waits.ts";

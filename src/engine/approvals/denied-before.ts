@@ -1,6 +1,7 @@
 /**
- * After a no, a run does not ask about the same effect again, however it words the call, and after several it asks about nothing:
- * a model that obeys an attacker cannot tire its person into a yes.
+ * After a no, the same effect is not asked about again, however the call is worded, and after several noes nothing is asked: a model
+ * that obeys an attacker cannot tire its person into a yes. That holds for the whole task: the run that a person's words began, and
+ * the runs of children and other agents that it led to, in both directions, until the person writes again.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { JudgedCall } from "../../core/ports/gate.ts";
@@ -10,12 +11,12 @@ import { coversEffect } from "../../core/rights/match-rule.ts";
 import { parseRule } from "../../core/rights/rule.ts";
 import { ruleTextOf } from "../../core/rights/rule-widths.ts";
 
-/** How often people say no before a run asks nothing any more. */
+/** How often people say no before a task asks nothing any more. */
 export const MAX_DENIALS = 3;
 
 type Asked = Pick<Effect, "action" | "target" | "detail">;
 
-/** Why this call is not asked about, as its result; undefined if it may be. `denials`: the questions of this run with a no. */
+/** Why this call is not asked about, as its result; undefined if it may be. `denials`: the questions of its task with a no. */
 export function deniedBefore({ call, effects }: JudgedCall, denials: readonly Approval[]): string | undefined {
   const same = denials.find(
     ({ tool, arguments: given, effects: denied = [] }) =>
@@ -23,10 +24,10 @@ export function deniedBefore({ call, effects }: JudgedCall, denials: readonly Ap
       denied.some((one) => effects.some((effect) => isSame(one, effect))),
   );
   if (same) {
-    return `Not executed: ${same.decidedBy} denied approval ${same.id}, and is not asked about the same again in this run.`;
+    return `Not executed: ${same.decidedBy} denied approval ${same.id}, and is not asked about the same again in this task.`;
   }
   if (denials.length < MAX_DENIALS) return undefined;
-  return `Not executed: people have said no ${denials.length} times in this run, so it asks nothing more. Go on without it.`;
+  return `Not executed: people have said no ${denials.length} times in this task, so it asks nothing more. Go on without it.`;
 }
 
 /** A denied effect is read widely, as a rule that denies: options in between, another case, a full path are the same. */

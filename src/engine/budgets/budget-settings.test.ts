@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../config/parse-config.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { limitedScopes } from "../../core/budget/budget.ts";
-import { budgetsOf, dayIn, startOfDay } from "./budget-settings.ts";
+import { startOfDay } from "../../core/zoned-time.ts";
+import { budgetsOf, dayIn } from "./budget-settings.ts";
 
 const configOf = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;
 

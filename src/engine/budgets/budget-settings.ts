@@ -3,7 +3,7 @@ import type { Config } from "../../config/config-schema.ts";
 import { linkedName } from "../../core/agent/identity-links.ts";
 import { isOwner } from "../../core/agent/session-key.ts";
 import { type Budgets, limitsOf } from "../../core/budget/budget.ts";
-import { hostZone, zonedFields, zonedInstant } from "../../core/zoned-time.ts";
+import { hostZone, zonedFields } from "../../core/zoned-time.ts";
 
 const OWNER = "owner";
 
@@ -26,10 +26,4 @@ export function dayIn(at: number, timeZone: string): string {
   const { year, month, day } = zonedFields(at, timeZone);
   const two = (number: number): string => String(number).padStart(2, "0");
   return `${year}-${two(month)}-${two(day)}`;
-}
-
-/** The first instant of the day that `at` lies in. */
-export function startOfDay(at: number, timeZone: string): number {
-  const { year, month, day } = zonedFields(at, timeZone);
-  return zonedInstant(year, month, day, 0, timeZone);
 }

@@ -5,7 +5,7 @@ import type { Relay } from "../../core/ports/cluster.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import { Tail } from "../runs/tail.ts";
 import { RunEvents } from "../runtime/run-events.ts";
-import { type EventRelay, relayEvents } from "./relay-events.ts";
+import { type EventRelay, notifyChanged, relayEvents } from "./relay-events.ts";
 
 const agentId = "a" as AgentId;
 const runId = "r" as RunId;
@@ -181,5 +181,47 @@ describe("the relay of run events", () => {
     await clock.advance(50);
     const rest = tail.after({ attempt: 1, step: 1, seq: 3 });
     expect(rest?.map((event) => (event.type === "delta" ? event.text : event.type))).toEqual(["three"]);
+  });
+});
+
+describe("shared state that changed", () => {
+  it("is told to those who watch it on other nodes, and to all after a gap; a watcher that left hears nothing", async () => {
+    const { wire, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    const heard: string[] = [];
+    const watch = (what: string) => a.relay.onChanged(what as "tokens", () => heard.push(what));
+    const stops = [watch("tokens"), watch("tokens"), watch("other")];
+    b.relay.notifyChanged("tokens");
+    expect(heard.splice(0)).toEqual(["tokens", "tokens"]);
+    stops[0]?.();
+    wire.cut("a");
+    expect(heard.splice(0)).toEqual(["tokens", "other"]);
+    for (const stop of stops) stop();
+    b.relay.notifyChanged("tokens");
+    wire.cut("a");
+    expect(heard).toEqual([]);
+  });
+
+  it("is told also by a process that only changes it and exits", () => {
+    const { wire, end } = world();
+    let heard = 0;
+    end("a").relay.onChanged("tokens", () => heard++);
+    notifyChanged(wire.end("visitor"), "tokens");
+    expect(heard).toBe(1);
+  });
+
+  it("is told to nobody by a node that stopped, which sends no events any more either", async () => {
+    const { clock, wire, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    a.relay.follow(agentId);
+    await clock.advance(1);
+    b.relay.stop();
+    say(b, "late");
+    await clock.advance(1_000);
+    expect(a.text()).toBe("");
+    let heard = 0;
+    b.relay.onChanged("tokens", () => heard++);
+    a.relay.notifyChanged("tokens");
+    expect([heard, wire.sent > 0]).toEqual([0, true]);
   });
 });

@@ -61,3 +61,79 @@ describe("the messages between nodes", () => {
     expect(parts.add("1.0.1 {", "x")).toBeUndefined();
   });
 });
+
+describe("deltas that are packed", () => {
+  const delta = (seq: number, rest: Partial<RunEvent> = {}): RunEvent =>
+    ({
+      type: "delta",
+      stream: "text",
+      text: `t${seq}`,
+      agentId: "a",
+      runId: "r",
+      attempt: 1,
+      step: 1,
+      seq,
+      ...rest,
+    }) as RunEvent;
+
+  it("are one text if they follow each other, and as they were if there is one alone", () => {
+    expect(pack([delta(4), delta(5), delta(6)])).toEqual([{ ...delta(4), text: "t4t5t6", lengths: [2, 2, 2] }]);
+    expect(pack([delta(4)])).toEqual([delta(4)]);
+    expect(pack([])).toEqual([]);
+  });
+
+  it.each<[string, Partial<RunEvent>]>([
+    ["a number is missing between them", { seq: 6 }],
+    ["they belong to two runs", { runId: "other" as RunId }],
+    ["one is thinking", { stream: "thinking" } as Partial<RunEvent>],
+    ["they belong to two attempts", { attempt: 2 }],
+    ["they belong to two steps", { step: 2 }],
+  ])("stay apart if %s", (_why, second) => {
+    const events = [delta(4), delta(5, second)];
+    expect(pack(events)).toEqual(events);
+  });
+
+  it("stay apart around another event, and keep their order", () => {
+    const step = delta(6, { type: "step" } as Partial<RunEvent>);
+    expect(pack([delta(4), delta(5), step, delta(7)]).map(({ seq }) => seq)).toEqual([4, 6, 7]);
+  });
+});
+
+describe("the parts of messages", () => {
+  it("are one for a short message, and none for one that is too long", () => {
+    expect(splitMessage({ hello: true }, 3, 100)).toEqual(['3.0.1 {"hello":true}']);
+    const long = (length: number): RelayMessage => ({ unwant: ["x".repeat(length) as AgentId] });
+    const around = JSON.stringify(long(0)).length;
+    expect(splitMessage(long(1_000_000 - around), 1, 600_000)).toHaveLength(2);
+    expect(splitMessage(long(1_000_001 - around), 1, 600_000)).toEqual([]);
+  });
+
+  it("of two senders do not mix, and a sender that begins another message gives the first one up", () => {
+    const parts = new PartAssembler();
+    const message = (name: string): RelayMessage => ({ unwant: [`${name} ${"x".repeat(60)}` as AgentId] });
+    const [a, b] = [splitMessage(message("a"), 1, 60), splitMessage(message("b"), 1, 60)];
+    expect(a.length).toBeGreaterThan(2);
+    const received = a.flatMap((text, index) => [parts.add(text, "one"), parts.add(b[index] ?? "", "two")]);
+    expect(received.slice(-2)).toEqual([message("a"), message("b")]);
+    parts.add(a[0] ?? "", "one");
+    for (const text of splitMessage(message("c"), 2, 60).slice(0, -1)) parts.add(text, "one");
+    expect(parts.add(a.at(-1) ?? "", "one")).toBeUndefined();
+  });
+
+  it("are kept for so many senders: the one that began first is given up", () => {
+    const parts = new PartAssembler(2);
+    const texts = splitMessage({ unwant: ["x".repeat(40) as AgentId] }, 1, 60);
+    expect(texts).toHaveLength(2);
+    for (const from of ["first", "second", "third"]) parts.add(texts[0] ?? "", from);
+    const ends = ["first", "second", "third"].map((from) => parts.add(texts[1] ?? "", from) !== undefined);
+    expect(ends).toEqual([false, true, true]);
+  });
+
+  it("of a message that nobody would send are refused before they are collected", () => {
+    const parts = new PartAssembler();
+    parts.add(`1.0.40000 ${"x".repeat(101)}`, "one");
+    expect(parts.add('1.1.2 "x"', "one")).toBeUndefined();
+    expect(parts.add('1.0.1 "a text and no message"', "one")).toBeUndefined();
+    expect(parts.add("1.0.1 null", "one")).toBeUndefined();
+  });
+});

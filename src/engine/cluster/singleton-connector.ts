@@ -43,8 +43,11 @@ export function singletonConnector(inner: Connector, ports: { leases: Leases; cl
           if (!running) return;
           running = false;
           log.warn("lost the lease of a connector; stopping it on this node", { connector: inner.name });
-          await inner.stop();
-          retryLater(host);
+          try {
+            await inner.stop();
+          } finally {
+            retryLater(host);
+          }
         });
       if (!(await leases.tryHold(name, lost))) return retryLater(host);
       await inner.start(host);

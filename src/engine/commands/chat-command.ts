@@ -63,6 +63,12 @@ export interface CommandParts {
   };
   /** A file of the person's memory by name, and the names of all; undefined if the person has none. */
   readonly memory?: (agent: AgentRecord, name: string | undefined) => Promise<MemoryView | undefined>;
+  /** Changes of the notes of the agent's person, the newest first, and the undo of one of them. Others' are not there. */
+  readonly memoryChanges?: {
+    list(agent: AgentRecord): Promise<readonly MemoryChange[]>;
+    /** Durable when it resolves; of two requests for the same the second finds that it was done. Throws a typed error. */
+    undo(agent: AgentRecord, person: PersonId, change: number): Promise<MemoryChange>;
+  };
   /** When the day of this instant began. */
   dayStart?(now: number): number;
 }
@@ -71,6 +77,14 @@ export interface MemoryView {
   readonly name: string;
   readonly text: string;
   readonly names: readonly string[];
+}
+
+export interface MemoryChange {
+  readonly id: number;
+  /** Its name among the notes. */
+  readonly file: string;
+  readonly is: "added" | "changed" | "removed";
+  readonly undone: boolean;
 }
 
 export interface WaitingLine {

@@ -1,6 +1,8 @@
 /** Commands that set one field of the conversation's state: `/think`, `/verbose`, `/reasoning`, `/elevated`, `/activation`, `/usage`, `/send`. */
-import { SETTABLE, type SettableField } from "../../core/agent/patch-state.ts";
+import { SETTABLE } from "../../core/agent/patch-state.ts";
 import type { SendDecision } from "../../core/agent/send-policy.ts";
+import type { SettableField } from "../../core/agent/settable-fields.ts";
+import { costText } from "../../core/cost-text.ts";
 import type { ChatCommand, CommandContext, CommandReply } from "./chat-command.ts";
 import { isResetWord, oneWord, reply } from "./words.ts";
 
@@ -109,10 +111,6 @@ async function usedText({ agent, now, parts, spentSince }: CommandContext): Prom
 }
 
 export const DAY_MS = 24 * 3600_000;
-
-/** Tokens without a price cost an unknown amount. */
-export const costText = (dollars: number, tokens: number): string =>
-  dollars === 0 && tokens > 0 ? "cost n/a" : `$${dollars.toFixed(4)}`;
 
 const SEND_WORDS: Readonly<Record<string, SendDecision>> = { on: "allow", allow: "allow", off: "deny", deny: "deny" };
 const SHOWN: Readonly<Record<SendDecision, string>> = { allow: "on", deny: "off" };

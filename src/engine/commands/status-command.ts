@@ -1,6 +1,8 @@
 /** `/status`: the model, how full the context is, what today has cost, and what waits and why. */
+
+import { costText } from "../../core/cost-text.ts";
 import type { ChatCommand, CommandContext } from "./chat-command.ts";
-import { costText, DAY_MS } from "./level-commands.ts";
+import { DAY_MS } from "./level-commands.ts";
 import { nothing, reply } from "./words.ts";
 
 const MAX_LISTED = 10;

@@ -1,10 +1,10 @@
 /** The parts of a new agent: its descriptor, its address, and the first lines of its history. */
 import { type AgentSeed, DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
+import { freshState } from "../../core/agent/fresh-state.ts";
 import type { SessionChatType } from "../../core/agent/session-entry.ts";
 import { sessionKeyOf } from "../../core/agent/session-key.ts";
 import type { AgentState } from "../../core/agent/state.ts";
-import { freshState } from "../../core/agent/state.ts";
 import type { Ids, SessionId } from "../../core/ids.ts";
 import { firstLines } from "./entries.ts";
 

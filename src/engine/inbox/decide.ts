@@ -2,7 +2,8 @@
  * The queue's decisions as pure functions of settings, waiting messages and the run's state. Only the agent's owner decides,
  * when it takes messages and between steps, never when a message is accepted (M1). A dropped message leaves a trace (L1).
  */
-import { type DeliveryContext, targetKey } from "../../core/delivery/delivery.ts";
+import type { DeliveryContext } from "../../core/delivery/delivery.ts";
+import { targetKey } from "../../core/delivery/target-key.ts";
 import {
   countsTowardsCap,
   isLateYes,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseConfig } from "../../config/parse-config.ts";
-import { freshState } from "../../core/agent/state.ts";
+import { freshState } from "../../core/agent/fresh-state.ts";
 import { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./queue-settings.ts";
 
 const cfg = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;

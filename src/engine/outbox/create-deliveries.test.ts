@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { FileReference } from "../../core/file-reference.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
-import type { Connector } from "../../core/ports/connector.ts";
+import type { Connector, ConnectorCapabilities } from "../../core/ports/connector.ts";
 import { createDeliveries, createReplyDeliveries, isSilentReply } from "./create-deliveries.ts";
 
 const draft = (maxTextLength?: number) => ({
@@ -29,6 +30,16 @@ describe("createDeliveries", () => {
     ]);
   });
 
+  it("numbers what stands before a reply and the reply itself one after the other", () => {
+    const made = createReplyDeliveries(draft(4), { text: "abc" }, nothing, { before: "one two", behind: "end" });
+    expect(made.map(({ id, payload }) => `${id} ${payload.text}`)).toEqual([
+      "r.4 one",
+      "r.5 two",
+      "r.6 abc",
+      "r.7 end",
+    ]);
+  });
+
   it("makes one delivery per part of a long text; the first carries the reply id and the media, all carry isError", () => {
     const parts = createDeliveries(draft(4), { text: "one two", replyToId: "m1", mediaUrl: "/a.png", isError: true });
     expect(parts.map(({ id, payload }) => [id, payload])).toEqual([
@@ -52,6 +63,32 @@ describe("createDeliveries", () => {
     expect(createDeliveries({ ...draft(4), target: { channel: "absent", to: "x" } }, { text: "one two" })).toHaveLength(
       1,
     );
+  });
+});
+
+describe("files", () => {
+  const files = ["a", "b"].map((id) => ({ id, name: `${id}.txt`, mimeType: "text/plain", size: 1 }) as FileReference);
+  const payloads = (connector: Partial<ConnectorCapabilities> | undefined) => {
+    const connectors = new Map(
+      connector ? [["test", { capabilities: { sendText: true, ...connector } } as Connector]] : [],
+    );
+    return createDeliveries({ ...draft(), connectors }, { text: "see", files }).map(({ payload }) => payload);
+  };
+  const apart = [
+    { text: "see", person: "ann" },
+    { files: [files[0]], person: "ann" },
+    { files: [files[1]], person: "ann" },
+  ];
+
+  it("are rows of their own behind the text, also if it is not known yet which channel sends them", () => {
+    expect(payloads({ sendFiles: { modes: ["document"] } })).toEqual(apart);
+    expect(payloads(undefined)).toEqual(apart);
+  });
+
+  it("are named in the text for a channel that cannot send them", () => {
+    const [only, ...rest] = payloads({});
+    expect(only?.text).toBe("see\n[File: a.txt (text/plain, 1 bytes)]\n[File: b.txt (text/plain, 1 bytes)]");
+    expect(rest).toEqual([]);
   });
 });
 

@@ -9,9 +9,9 @@ import {
   deliveryId,
   type NewDelivery,
   type Payload,
-  targetKey,
 } from "../../core/delivery/delivery.ts";
 import { type Routes, routed, routeOf } from "../../core/delivery/route.ts";
+import { targetKey } from "../../core/delivery/target-key.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Trigger } from "../../core/message/trigger.ts";
 import type { PersonId } from "../../core/people/person.ts";
@@ -81,9 +81,9 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
     createdAt: draft.at,
     waits,
   });
-  // A channel that sends files gets each as a row of its own, behind the text: a row is one send (M16).
+  // A channel that sends files gets each as a row of its own, behind the text: a row is one send (M16). One that is not known yet may.
   const { files = [], ...rest } = payload;
-  const apart = sendFiles && files.length > 0;
+  const apart = (sendFiles || route.state === "unroutable") && files.length > 0;
   const said = apart ? parts.filter((text) => text !== undefined && text !== "") : parts;
   // Only the first part answers a message and carries the media.
   const first = apart ? rest : payload;
@@ -94,7 +94,7 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
 }
 
 /** The text for a channel that cannot carry files: a line names each. */
-function withFileLines({ text, files = [] }: Payload): string | undefined {
+export function withFileLines({ text, files = [] }: Payload): string | undefined {
   if (files.length === 0) return text;
   const lines = files.map(({ name, mimeType, size }) => `[File: ${name} (${mimeType}, ${size} bytes)]`);
   return [text ?? [], lines].flat().join("\n");

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { type Channel, channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { dieAt } from "../../../test/kit/store.ts";
-import { targetKey } from "../../core/delivery/delivery.ts";
 import { apiMailbox, OWNER_MAILBOXES } from "../../core/delivery/route.ts";
+import { targetKey } from "../../core/delivery/target-key.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 
 const HOUR = 3600_000;
@@ -57,6 +57,16 @@ describe("a mailbox", () => {
     expect(first.items).toHaveLength(2);
     const rest = await mailboxes.page(ANN, { after: first.next ?? 0, limit: 2 });
     expect(rest).toMatchObject({ items: [{ payload: { text: "answer to 3" } }], next: null });
+  });
+
+  it("takes a limit that is no whole number, too small or too large", async () => {
+    const engine = await open();
+    for (const text of ["1", "2", "3"]) await engine.tell(text, onApi);
+    const { mailboxes } = engine.system.deliveries;
+    const sizes = await Promise.all(
+      [1.9, 0, -5, 1e9].map(async (limit) => (await mailboxes.page(ANN, { limit })).items.length),
+    );
+    expect(sizes).toEqual([1, 1, 1, 3]);
   });
 
   it("survives a kill between reading and acknowledging, and shows the same id again", async () => {

@@ -2,7 +2,8 @@
  * Reads mailboxes: deliveries that wait until their person takes them (M27). Readers page through a mailbox, or follow it, and
  * acknowledge ids in any order. A delivery that was shown and not acknowledged is shown again: its id is the reader's key (L12).
  */
-import { type Delivery, type DeliveryContext, targetKey } from "../../core/delivery/delivery.ts";
+import type { Delivery, DeliveryContext } from "../../core/delivery/delivery.ts";
+import { targetKey } from "../../core/delivery/target-key.ts";
 import { errorText, InvalidInputError } from "../../core/errors.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";

@@ -3,15 +3,10 @@
  * crash it is sent again under the same id, looked up, or listed as unconfirmed (L5, L12). Order per target (M17).
  */
 
-import {
-  type Delivery,
-  type DeliveryContext,
-  type NewDelivery,
-  SENDABLE_STATES,
-  targetKey,
-  type WaitingState,
-} from "../../core/delivery/delivery.ts";
+import type { Delivery, DeliveryContext, NewDelivery, WaitingState } from "../../core/delivery/delivery.ts";
+import { SENDABLE_STATES } from "../../core/delivery/delivery-states.ts";
 import { routeOf } from "../../core/delivery/route.ts";
+import { targetKey } from "../../core/delivery/target-key.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Connector, SendResult } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";

@@ -10,6 +10,7 @@ import type { Connector, OutgoingDelivery, SendResult } from "../../core/ports/c
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Change, CommitResult, Op } from "../../core/store/change.ts";
 import { commitKnown } from "../commit/submit.ts";
+import { withFileLines } from "./create-deliveries.ts";
 
 type Move = Extract<Op, { op: "delivery.move" }>;
 export type DeliveryMove = Omit<Move, "op" | "id" | "from" | "attempts">;
@@ -60,7 +61,12 @@ export async function send(
 ): Promise<SendResult> {
   const timedOut: SendResult = { status: "unknown", reason: "timed out" };
   try {
-    return await withTimeout(clock, timeoutMs, (signal) => connector.send(outgoing(delivery), signal), timedOut);
+    return await withTimeout(
+      clock,
+      timeoutMs,
+      (signal) => connector.send(outgoing(connector, delivery), signal),
+      timedOut,
+    );
   } catch (error) {
     return { status: "unknown", reason: errorText(error) };
   }
@@ -68,13 +74,15 @@ export async function send(
 
 /** Whether a delivery has arrived. Undefined: the channel did not answer. */
 export async function lookUp(clock: Clock, connector: Connector, delivery: Delivery, timeoutMs: number) {
-  const call = async () => connector.lookup?.(outgoing(delivery));
+  const call = async () => connector.lookup?.(outgoing(connector, delivery));
   return withTimeout(clock, timeoutMs, call, undefined).catch(() => undefined);
 }
 
-/** The channel gets everything but the trigger's slot. */
-function outgoing({ id, target, payload }: Delivery): OutgoingDelivery {
-  return { id, target, payload: contentOf(payload) };
+/** The channel gets everything but the trigger's slot. Files that had no route when they were sent may come to one that cannot carry them. */
+function outgoing({ capabilities }: Connector, { id, attempts: attempt, target, payload }: Delivery): OutgoingDelivery {
+  const content = contentOf(payload);
+  const isBare = !capabilities.sendFiles && content.files?.length && !content.text;
+  return { id, attempt, target, payload: isBare ? { ...content, text: withFileLines(content) } : content };
 }
 
 async function withTimeout<T>(

@@ -76,9 +76,37 @@ describe("a receipt", () => {
 
   it("that asks for another way sends it again, not for ever", async () => {
     const { engine, one } = await delivered(SENT);
-    for (let n = 0; n < 5; n++) await say(engine, one, { status: "again", reason: "only templates" });
-    expect(one.calls).toHaveLength(3);
+    for (let n = 0; n < 7; n++) await say(engine, one, { status: "again", reason: "only templates" });
+    expect(one.calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5]);
     expect(await first(engine)).toMatchObject({ state: "failed", reason: "only templates" });
+  });
+
+  it.each(["again", "failed", "arrived"] as const)(
+    "that says %s about an earlier attempt changes nothing",
+    async (status) => {
+      const { engine, one } = await delivered(SENT);
+      await say(engine, one, { status: "again", attempt: 1 });
+      one.sending = () => LOST;
+      await say(engine, one, { status: "again", attempt: 1 });
+      expect(one.calls).toHaveLength(2);
+      await say(engine, one, { status, attempt: 1 });
+      expect(one.calls).toHaveLength(2);
+      expect(await first(engine)).toMatchObject({ state: "sent" });
+    },
+  );
+
+  it("that comes while someone else moves the delivery is taken after that", async () => {
+    const { engine, one } = await delivered(LOST);
+    const { id } = await first(engine);
+    const { deliveries } = engine.system;
+    await Promise.all([
+      deliveries.receipt(one.name, { deliveryId: id, status: "failed", reason: "no" }),
+      deliveries.receipt(one.name, { deliveryId: id, status: "arrived" }),
+    ]);
+    await engine.settle();
+    // Whichever came first: what is said last about one that was sent is that it failed.
+    expect(await first(engine)).toMatchObject({ state: "failed", reason: "no" });
+    expect(await notes(engine)).toHaveLength(1);
   });
 
   it("of another channel, or about nothing, changes nothing", async () => {

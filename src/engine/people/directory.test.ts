@@ -140,4 +140,37 @@ describe("the directory of people", () => {
     const now = await directory.now();
     expect([now.revision, now.standing(id("ann")).role]).toEqual([2, "stranger"]);
   });
+
+  it("shows a new revision only after everyone who follows has it, and reads it again if one fails", async () => {
+    const directory = open();
+    const seen: string[] = [];
+    let isBroken = false;
+    let taken = Promise.withResolvers<void>();
+    taken.resolve();
+    directory.onChanged(async (people) => {
+      await taken.promise;
+      if (isBroken) throw new Error("no store");
+      seen.push(people.map(({ id: one }) => one).join());
+    });
+    await put("ann");
+    await directory.now();
+    await put("bob");
+    taken = Promise.withResolvers();
+    directory.forget();
+    const [first, second] = [directory.recent(), directory.now()];
+    await new Promise(setImmediate);
+    expect(seen).toEqual(["ann"]);
+    taken.resolve();
+    expect([(await first).record(id("bob")), (await second).record(id("bob"))]).toEqual([person("bob"), person("bob")]);
+    expect(seen.slice(0, 2)).toEqual(["ann", "ann,bob"]);
+
+    await put("cat");
+    isBroken = true;
+    directory.forget();
+    expect((await directory.recent()).record(id("cat"))).toBeUndefined();
+    await expect(directory.now()).rejects.toThrow("no store");
+    isBroken = false;
+    expect((await directory.now()).record(id("cat"))).toEqual(person("cat"));
+    expect(seen.at(-1)).toBe("ann,bob,cat");
+  });
 });

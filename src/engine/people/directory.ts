@@ -53,8 +53,11 @@ export interface Directory {
   recent(): Promise<PeopleNow>;
   /** Records were changed by this process: the next `recent` looks again. */
   forget(): void;
-  /** Called with the records of every new revision that this process reads. Returns how to stop. */
-  onChanged(listener: (people: readonly PersonRecord[]) => void): () => void;
+  /**
+   * Called with the records of every new revision that this process reads, before anyone sees it. If it rejects, the revision counts
+   * as unread and is read again. Returns how to stop.
+   */
+  onChanged(listener: (people: readonly PersonRecord[]) => void | Promise<void>): () => void;
 }
 
 const PAGE = 500;
@@ -76,7 +79,7 @@ export function directoryOf(
   /** Counts `forget`: a read that began before it is not recent. */
   let changes = 0;
   let loading: Promise<Records> | undefined;
-  const listeners = new Set<(people: readonly PersonRecord[]) => void>();
+  const listeners = new Set<(people: readonly PersonRecord[]) => void | Promise<void>>();
   const load = async (): Promise<Records> => {
     const at = clock.now();
     const known = changes;
@@ -84,8 +87,9 @@ export function directoryOf(
     // A slower read must not replace what a later one found.
     if (!cached || cached.revision < revision) {
       const read = await readRecords(store, revision);
+      // Before it is cached: a message that is addressed by this revision finds the links of this revision.
+      await Promise.all([...listeners].map((listener) => listener([...read.byId.values()])));
       if (!cached || cached.revision <= read.revision) cached = read;
-      for (const listener of listeners) listener([...read.byId.values()]);
     } else if (cached.revision > revision) cached = await readRecords(store, revision);
     if (known === changes) checkedAt = at;
     return cached;

@@ -45,8 +45,11 @@ export const onBehalf = (acting: Acting, ops: readonly Op[]): readonly Op[] => {
 /** What is made on a way inherits the whole way: its people and the mark of untrusted text. */
 export const inherited = (from: Behalf, own?: Behalf): Behalf => (own ? joined(own.person, [own, from]) : from);
 
-/** A new job is its maker's. A person who changes it is on its way from then on; it stays the job of its person. */
-export const ofJob = (job: CronJob, by: Behalf, isNew: boolean): CronJob => ({
+/**
+ * A new job is its maker's. A person who changes it is on its way from then on; it stays the job of its person. It lasts longer than
+ * the task that made it.
+ */
+export const ofJob = (job: CronJob, { roots: _, ...by }: Behalf, isNew: boolean): CronJob => ({
   ...job,
   behalf: isNew && !job.behalf ? by : inherited(by, job.behalf ?? { person: OWNER }),
 });

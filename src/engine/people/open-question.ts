@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type Button, deliveryContextSchema, targetKey } from "../../core/delivery/delivery.ts";
+import { type Button, deliveryContextSchema } from "../../core/delivery/delivery.ts";
+import { targetKey } from "../../core/delivery/target-key.ts";
 import { type Op, QUESTION_FACTS } from "../../core/store/change.ts";
 
 const openQuestionSchema = z.object({

@@ -20,21 +20,25 @@ export async function ownerAccounts({ store }: Pick<Ports, "store">): Promise<re
   return Array.isArray(read) ? read.filter((one) => typeof one === "string") : [];
 }
 
-/** Durable when it resolves. */
-export const addOwnerAccount = (ports: OwnerPorts, by: Actor, account: string): Promise<void> =>
-  change(ports, by, "person.link", account, (before) =>
+/** Durable when it resolves. `also` is committed with it. */
+export const addOwnerAccount = (
+  ports: OwnerPorts,
+  by: Actor,
+  account: string,
+  also: readonly Op[] = [],
+): Promise<void> =>
+  change(ports, by, { action: "person.link", account, also }, (before) =>
     [...before.filter((one) => one !== account), account].slice(-MAX_ACCOUNTS),
   );
 
 /** Durable when it resolves. */
 export const removeOwnerAccount = (ports: OwnerPorts, by: Actor, account: string): Promise<void> =>
-  change(ports, by, "person.unlink", account, (before) => before.filter((one) => one !== account));
+  change(ports, by, { action: "person.unlink", account }, (before) => before.filter((one) => one !== account));
 
 async function change(
   ports: OwnerPorts,
   by: Actor,
-  action: string,
-  account: string,
+  { action, account, also = [] }: { readonly action: string; readonly account: string; readonly also?: readonly Op[] },
   next: (before: readonly string[]) => readonly string[],
 ): Promise<void> {
   const { store, clock } = ports;
@@ -47,6 +51,7 @@ async function change(
       { op: "fact.put", key: FACT, value, expect: before ?? null },
       { op: "fact.put", key: RIGHTS_REVISION, value: String(revision + 1), expect: stored ?? null },
       auditOp(by, clock.now(), { action, target: "owner", args: { account } }),
+      ...also,
     ];
     if ((await submit(ports, action, ops)).ok) return;
   }

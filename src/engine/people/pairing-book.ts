@@ -69,6 +69,38 @@ export class PairingBook {
     return done;
   }
 
+  /**
+   * The same in a commit of the caller's, so that a kill leaves both or none: `commit` gets the op that writes the pages, and rejects with
+   * a `ConflictError` if the store refuses.
+   */
+  changeWith<T>(
+    change: (pages: PairingPages, now: number) => PairingPages,
+    commit: (op: Op) => Promise<T>,
+  ): Promise<T> {
+    const done = this.#last.then(() => this.#changeWith(change, commit));
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #changeWith<T>(
+    change: (pages: PairingPages, now: number) => PairingPages,
+    commit: (op: Op) => Promise<T>,
+  ): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      const { pages, text } = await this.#read();
+      const now = this.#ports.clock.now();
+      const next = bounded(change(pages, now), now);
+      try {
+        const done = await commit({ op: "fact.put", key: FACT, value: JSON.stringify(next), expect: text ?? null });
+        this.#remember(next);
+        return done;
+      } catch (error) {
+        const isStale = error instanceof ConflictError && (await this.#read()).text !== text;
+        if (!isStale || tries >= TRIES) throw error;
+      }
+    }
+  }
+
   async #change(
     change: (pages: PairingPages, now: number) => PairingPages,
     also: readonly Op[],

@@ -4,6 +4,7 @@ import { seededIds } from "../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Store } from "../../core/store/store.ts";
+import { removePerson } from "./change-people.ts";
 import { directoryOf } from "./directory.ts";
 import { ownerAccounts } from "./owner-accounts.ts";
 import { type Arriving, Pairing } from "./pairing.ts";
@@ -252,4 +253,58 @@ test("a list that cannot be read is an error and not an empty one", async () => 
     ops: [{ op: "fact.put", key: "pairing", value: '{"blocked":5}', expect: null }],
   });
   await expect(pairing.list()).rejects.toThrow("The list of pairing requests cannot be read.");
+});
+
+describe("a process that is killed before its nth commit", () => {
+  const opened = (over: Store): Pairing => {
+    const directory = directoryOf({ store: over, clock }, { unknown: "stranger" } as never);
+    return new Pairing({ store: over, clock, ids: seededIds("killed") }, directory);
+  };
+  /** The same store, which does not answer after this number of commits. */
+  const dying = (commits: number): Store => {
+    let left = commits;
+    return new Proxy(store, {
+      get(target, name) {
+        const value = Reflect.get(target, name) as unknown;
+        if (name !== "commit") return typeof value === "function" ? value.bind(target) : value;
+        return (change: Parameters<Store["commit"]>[0]) =>
+          left-- > 0 ? store.commit(change) : Promise.reject(new Error("killed"));
+      },
+    });
+  };
+  const isIn = async (account: string): Promise<boolean> =>
+    (await ownerAccounts({ store })).includes(account) ||
+    (await store.people({ limit: 9 })).some(({ accounts }) => accounts.includes(account));
+  beforeEach(async () => {
+    await pairing.approve(await ask("7"), BY, "ann");
+  });
+
+  test.each(["ann", "new", "owner"])(
+    "leaves the code for %s, or lets the account in: never both or neither",
+    async (as) => {
+      const code = await ask("8");
+      await expect(opened(dying(0)).approve(code, BY, as)).rejects.toThrow("killed");
+      expect([await isIn("telegram:8"), (await pairing.list()).length]).toEqual([false, 1]);
+      await opened(dying(1)).approve(code, BY, as);
+      expect([await isIn("telegram:8"), (await pairing.list()).length]).toEqual([true, 0]);
+      await expect(pairing.approve(code, BY, "bob")).rejects.toThrow("No one waits");
+    },
+  );
+
+  test.each(["ann", "owner"])("leaves the link of %s, or uses it up: nobody else gets in with it", async (as) => {
+    const said = `/link ${await pairing.linkCode(as as PersonId)}`;
+    await expect(opened(dying(0)).entry(from("8"), said)).rejects.toThrow("killed");
+    expect(await isIn("telegram:8")).toBe(false);
+    await opened(dying(1)).entry(from("8"), said);
+    expect(await isIn("telegram:8")).toBe(true);
+    await opened(store).entry(from("9"), said);
+    expect(await isIn("telegram:9")).toBe(false);
+  });
+
+  test("makes no person again who is gone, and asks whoever has the code instead", async () => {
+    const link = await pairing.linkCode("ann" as PersonId);
+    await removePerson({ store, clock, ids: seededIds("remove") }, BY, "ann");
+    expect(await pairing.entry(from("8"), `/link ${link}`)).toMatchObject({ say: expect.stringContaining("code:") });
+    expect(await store.people({ limit: 9 })).toEqual([]);
+  });
 });

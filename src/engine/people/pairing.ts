@@ -5,8 +5,9 @@
 import { createHash } from "node:crypto";
 import type { Conversation } from "../../core/agent/address.ts";
 import { ConflictError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
-import { accountOf, groupOf, isRecordId, OWNER, type PersonId, type PersonRecord } from "../../core/people/person.ts";
+import { accountOf, groupOf, isRecordId, OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import type { Op } from "../../core/store/change.ts";
 import { type Actor, auditOp } from "./audit-entry.ts";
 import { addPerson, changePerson, linked } from "./change-people.ts";
 import type { Directory } from "./directory.ts";
@@ -95,27 +96,36 @@ export class Pairing {
     const request = await this.#requestOf(given);
     const { account, name } = request;
     const id = as?.trim() || freeId(account);
-    if (id === OWNER) await addOwnerAccount(this.#ports, by, account);
-    else await this.#addTo(id, account, name, by);
-    await this.#book.change((pages) => without(pages, account));
+    // In one commit: a code that has let someone in is gone.
+    await this.#book.changeWith(
+      (pages) => {
+        if (!pages.requests.some((one) => one.code === request.code)) throw unknownCode(given);
+        return without(pages, account);
+      },
+      (op) => this.#link(id, account, by, op, name),
+    );
     await this.reread();
     return { person: id, account };
   }
 
-  async #addTo(id: string, account: string, name: string | undefined, by: Actor): Promise<PersonRecord> {
+  /** Makes an account that of a person, also a new one, in one commit with `op`. */
+  async #link(id: string, account: string, by: Actor, op: Op, name?: string): Promise<void> {
+    if (id === OWNER) return addOwnerAccount(this.#ports, by, account, [op]);
     if (!isRecordId(id)) {
       throw new InvalidInputError(`"${id.slice(0, 64)}" is not the id of a person.`, {
         hint: "Use 1 to 64 lower-case letters, digits, dots, dashes or underscores.",
       });
     }
+    const also = (): readonly Op[] => [op];
     if (!(await this.#ports.store.person(id))) {
       try {
-        return await addPerson(this.#ports, by, { id, name, accounts: [account] });
+        return void (await addPerson(this.#ports, by, { id, name, accounts: [account] }, also));
       } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
+        if (!(error instanceof ConflictError) || !(await this.#ports.store.person(id))) throw error;
       }
     }
-    return changePerson(this.#ports, by, id, { action: "person.link", args: { account }, change: linked(account) });
+    const change = { action: "person.link", args: { account }, change: linked(account) };
+    await changePerson(this.#ports, by, id, change, also);
   }
 
   /** The request ends; the person may ask again. */
@@ -166,17 +176,17 @@ export class Pairing {
       ?.toLowerCase();
     const found = code === undefined ? undefined : (await this.#book.now()).links.find((one) => one.code === code);
     if (!found || found.until <= this.#ports.clock.now() || pages.blocked.includes(account)) return false;
+    // A person who is no longer here is not made again by a code.
+    if (found.person !== OWNER && !(await this.#ports.store.person(found.person))) return false;
     const by: Actor = { person: found.person, surface: "chat" };
-    // Used up first: of two accounts with the same code one wins.
-    await this.#book.change((now) => {
-      if (!now.links.some((one) => one.code === code)) throw new ConflictError("The code has been used.");
-      return { ...without(now, account), links: now.links.filter((one) => one.code !== code) };
-    });
-    if (found.person === OWNER) await addOwnerAccount(this.#ports, by, account);
-    else {
-      const change = { action: "person.link", args: { account }, change: linked(account) };
-      await changePerson(this.#ports, by, found.person, change);
-    }
+    // In one commit: of two accounts with the same code one wins, and a kill leaves the code as it was.
+    await this.#book.changeWith(
+      (now) => {
+        if (!now.links.some((one) => one.code === code)) throw new ConflictError("The code has been used.");
+        return { ...without(now, account), links: now.links.filter((one) => one.code !== code) };
+      },
+      (op) => this.#link(found.person, account, by, op),
+    );
     await this.reread();
     return true;
   }
@@ -208,11 +218,14 @@ export class Pairing {
   async #requestOf(given: string): Promise<PairingRequest> {
     const found = await this.#find(given);
     if (found) return found;
-    throw new NotFoundError(`No one waits with the code ${given.slice(0, 32)}.`, {
-      hint: "`rookery pair` lists who waits. A code is valid for a week.",
-    });
+    throw unknownCode(given);
   }
 }
+
+const unknownCode = (given: string): NotFoundError =>
+  new NotFoundError(`No one waits with the code ${given.slice(0, 32)}.`, {
+    hint: "`rookery pair` lists who waits. A code is valid for a week.",
+  });
 
 const without = (pages: PairingPages, account: string): PairingPages => ({
   ...pages,

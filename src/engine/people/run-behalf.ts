@@ -4,6 +4,7 @@
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentState } from "../../core/agent/state.ts";
+import type { RunId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import { type Behalf, bounded, everyone, joined } from "../../core/people/behalf.ts";
 import { accountOf, kindOfPerson, type PersonId } from "../../core/people/person.ts";
@@ -31,6 +32,16 @@ export function runBehalf({ own, state }: Belonging, messages: readonly Carrier[
   const untrusted = isMarked(state) || messages.some(isUntrustedMessage) ? true : undefined;
   const session = heard.map((one): Behalf => ({ person: one, untrusted }));
   return joined(person, [...(before ? [before] : []), ...behalfs, { person, untrusted }, ...session]);
+}
+
+/**
+ * The behalf of a run that begins now, with the runs that led to it: itself if a person wrote what it takes, otherwise those of
+ * the agents that did.
+ */
+export function rootedBehalf(runId: RunId, belonging: Belonging, messages: readonly Carrier[]): Behalf {
+  const behalf = runBehalf(belonging, messages);
+  const isNew = messages.some(({ body, behalf: from }) => body?.kind === "user" && !from?.roots);
+  return isNew || !behalf.roots ? { ...behalf, roots: [runId] } : behalf;
 }
 
 /**

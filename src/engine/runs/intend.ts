@@ -114,7 +114,7 @@ async function settleAll(
   const asked = new Map<string, AskedCall>();
   const given = new Set<string>();
   const questions = calls.filter(({ decision }) => decision.verdict === "ask");
-  const denials = questions.length === 0 ? [] : await denialsIn(ports, agent, run);
+  const denials = questions.length === 0 ? [] : await denialsIn(ports, run);
   for (const one of questions) {
     const denied = one.call.approval === undefined ? deniedBefore(one, denials) : undefined;
     if (denied !== undefined) {
@@ -129,10 +129,15 @@ async function settleAll(
   return asked;
 }
 
-/** The questions of this run that people have answered with no. */
-async function denialsIn({ store }: RunPorts, agent: AgentRecord, run: LiveRun): Promise<readonly Approval[]> {
-  const denied = await store.approvals({ agentId: agent.id, states: ["denied"], limit: 50 });
-  return denied.filter(({ runId }) => runId === run.id);
+/** How many of a person's noes are looked at; a task that got several of them asks nothing more. */
+const LATEST_DENIALS = 200;
+
+/** The questions with a no of this run, of the runs that led to it, and of all that these have led to. */
+async function denialsIn({ store }: RunPorts, { id, body }: LiveRun): Promise<readonly Approval[]> {
+  const { person, roots = [] } = body.behalf ?? {};
+  const isOfTask = new Set([id, ...roots]);
+  const denied = await store.approvals({ person, states: ["denied"], limit: LATEST_DENIALS });
+  return denied.filter(({ runId, behalf }) => [runId, ...(behalf.roots ?? [])].some((one) => isOfTask.has(one)));
 }
 
 async function intentOf(

@@ -69,6 +69,14 @@ describe("a run", () => {
     expect(new Set(deliveries.map(({ id }) => id)).size).toBe(3);
   });
 
+  it("sends nothing of blocks before a call that are blank or say that nothing is to be sent", async () => {
+    const call = { type: "toolCall", id: "c1", name: "work", arguments: {} } as const;
+    const quiet: Reply = { content: [text(" "), text("NO_REPLY"), text("I look."), call], stopReason: "tool_calls" };
+    const { shown, deliveries } = await shownWith({ blockReplyBreak: "text_end" }, (n) => (n === 1 ? quiet : "done"));
+    expect(shown).toEqual(["I look.", "done"]);
+    expect(deliveries.map(({ state }) => state)).toEqual(["sent", "sent"]);
+  });
+
   it("sends and answers only what stands in the final tag, and lists an answer without one as suppressed", async () => {
     const final = await shownWith({ enforceFinalTag: true }, () => "hmm <final>the answer</final>");
     expect(final.shown).toEqual(["the answer"]);

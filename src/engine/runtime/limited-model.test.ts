@@ -108,3 +108,38 @@ describe("an answer that is too long", () => {
     expect(result.error?.class).toBe("aborted");
   });
 });
+
+describe("a caller that aborts", () => {
+  const asked = async (abort: (caller: AbortController) => void): Promise<{ aborted: boolean; reason: unknown }> => {
+    const caller = new AbortController();
+    let inner: AbortSignal | undefined;
+    const limited = limitedModel(
+      {
+        call: async (_request, signal) => {
+          inner = signal;
+          abort(caller);
+          return modelResult("hi");
+        },
+      },
+      () => 10,
+    );
+    if (abort.name === "before") caller.abort("enough");
+    await limited.call(request, caller.signal, () => {});
+    const seen = { aborted: inner?.aborted ?? false, reason: inner?.reason as unknown };
+    // After the call a late abort reaches nobody.
+    caller.abort("late");
+    return seen;
+  };
+
+  it("before the call reaches the model with its reason", async () => {
+    expect(await asked(function before() {})).toEqual({ aborted: true, reason: "enough" });
+  });
+
+  it("during the call reaches the model with its reason", async () => {
+    expect(await asked((caller) => caller.abort("now"))).toEqual({ aborted: true, reason: "now" });
+  });
+
+  it("and one that does not leave the model alone", async () => {
+    expect(await asked(() => {})).toEqual({ aborted: false, reason: undefined });
+  });
+});

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
+import { modelResult } from "../../../test/kit/model.ts";
+import { freshState } from "../../core/agent/fresh-state.ts";
+import type { Usage } from "../../core/history/entry.ts";
+import { addUsage, countSpent, stateAfterCall } from "./usage.ts";
 
 const report = (chars: number) => ({ chars, parts: [], missing: ["SOUL.md"] });
 
@@ -39,5 +43,75 @@ describe("an agent's state after a run", () => {
       lastChannel: "test",
       lastTo: "ann",
     });
+  });
+});
+
+describe("sums of usage", () => {
+  const cost = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, total: 10 };
+  const one: Usage = { input: 10, output: 20, cacheRead: 30, cacheWrite: 40, totalTokens: 100, cost };
+  const two: Usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, totalTokens: 5 };
+
+  it("add every number, and keep a price that only one of them has", () => {
+    expect(addUsage(one, one)).toEqual({
+      input: 20,
+      output: 40,
+      cacheRead: 60,
+      cacheWrite: 80,
+      totalTokens: 200,
+      cost: { input: 2, output: 4, cacheRead: 6, cacheWrite: 8, total: 20 },
+    });
+    expect(addUsage(one, two)).toEqual({
+      input: 11,
+      output: 22,
+      cacheRead: 33,
+      cacheWrite: 44,
+      totalTokens: 105,
+      cost,
+    });
+    expect(addUsage(two, one)?.cost).toEqual(cost);
+    expect([addUsage(undefined, two), addUsage(two, undefined), addUsage(undefined, undefined)]).toEqual([
+      two,
+      two,
+      undefined,
+    ]);
+  });
+
+  it("are kept by provider and model", () => {
+    const state = { stats: { p: { other: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, total: 1 } } } } as never;
+    const once = countSpent(state, "p", "m", two);
+    const twice = countSpent(once, "p", "m", one);
+    expect(twice.stats.p).toEqual({
+      other: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, total: 1 },
+      m: { input: 11, output: 22, cacheRead: 33, cacheWrite: 44, total: 105 },
+    });
+  });
+
+  it("of a call say what the context filled; a call without numbers changes nothing", () => {
+    const state = freshState(1);
+    const called = stateAfterCall(state, {}, modelResult({ say: "x", provider: "p", model: "m", usage: one } as never));
+    expect(called).toMatchObject({
+      inputTokens: 10,
+      outputTokens: 20,
+      totalTokens: 80,
+      modelProvider: "p",
+      model: "m",
+    });
+    const { usage: _usage, ...silent } = modelResult("x");
+    expect(stateAfterCall(state, {}, silent as never)).toEqual(state);
+  });
+
+  it("keep the report of a prompt until another one comes, and the session of a program", () => {
+    const { usage: _usage, ...silent } = modelResult("x");
+    const first = stateAfterCall(freshState(1), { report: report(1) as never }, silent as never);
+    expect(first.systemPromptReport).toEqual(report(1));
+    expect(stateAfterCall(first, {}, silent as never).systemPromptReport).toEqual(report(1));
+    expect(stateAfterCall(first, { report: report(1) as never }, silent as never)).toEqual(first);
+    expect(stateAfterCall(first, { report: report(2) as never }, silent as never).systemPromptReport).toEqual(
+      report(2),
+    );
+    const program = { ...silent, cliSession: { provider: "cli", id: "7" } } as never;
+    const begun = stateAfterCall(first, {}, program);
+    expect(begun.cliSessionIds).toEqual({ cli: "7" });
+    expect(stateAfterCall(begun, {}, program)).toEqual(begun);
   });
 });

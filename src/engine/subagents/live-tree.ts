@@ -3,18 +3,13 @@
  * it shows: children are found by their parent, roots by an index. Also reports which agents change.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import type { AgentTree, TreeNode, TreeOptions } from "../../core/agent/agent-tree.ts";
-import { labelOf } from "../../core/agent/descriptor.ts";
+import { type AgentTree, TREE_LIMITS, type TreeNode, type TreeOptions } from "../../core/agent/agent-tree.ts";
+import { labelOf } from "../../core/agent/label-of.ts";
 import { errorText, NotFoundError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
-
-export const DEFAULT_DEPTH = 5;
-export const DEFAULT_LIMIT = 200;
-export const MAX_DEPTH = 64;
-export const MAX_LIMIT = 2_000;
 
 /** Which agents changed since the last call. `all`: too many to list; read the whole tree again. */
 export interface TreeChange {
@@ -90,8 +85,8 @@ export class LiveTree {
 type TreeReader = Pick<StoreReader, "agent" | "roots" | "children" | "waits" | "budget">;
 
 export async function readTree(store: TreeReader, now: number, options: TreeOptions = {}): Promise<AgentTree> {
-  const depth = Math.min(options.depth ?? DEFAULT_DEPTH, MAX_DEPTH);
-  const limit = Math.max(1, Math.min(options.limit ?? DEFAULT_LIMIT, MAX_LIMIT));
+  const depth = Math.min(options.depth ?? TREE_LIMITS.depth, TREE_LIMITS.maxDepth);
+  const limit = Math.max(1, Math.min(options.limit ?? TREE_LIMITS.agents, TREE_LIMITS.maxAgents));
   const { shows = () => true } = options;
   const found =
     options.root === undefined ? await store.roots({ limit: limit + 1 }) : [await store.agent(options.root)];

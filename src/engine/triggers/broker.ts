@@ -9,8 +9,9 @@ import { ConflictError, errorText, NotFoundError, RookeryError } from "../../cor
 import { sleep } from "../../core/ports/clock.ts";
 import type { GateRunner } from "../../core/ports/gate-runner.ts";
 import type { Ports } from "../../core/ports/ports.ts";
-import { type CronJob, type MissedPolicy, versionOf, wakeTimeOf } from "../../core/schedule/job.ts";
+import type { CronJob, MissedPolicy } from "../../core/schedule/job.ts";
 import { slotName } from "../../core/schedule/job-slot.ts";
+import { versionOf, wakeTimeOf } from "../../core/schedule/job-times.ts";
 import type { Op } from "../../core/store/change.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import type { PostRequest } from "../agents/message-ingress.ts";

@@ -246,7 +246,8 @@ describe("what a run makes is made for the same people", () => {
     const [record] = await world.store.subagentRuns({
       requesterSessionKey: (await world.store.agent(agentId))?.sessionKey ?? "",
     });
-    expect([record?.behalf, child.person]).toEqual([{ person: "ann" }, "ann"]);
+    const runs = (await world.store.runs(agentId, { limit: 9 })).map(({ id }) => id);
+    expect([record?.behalf, child.person]).toEqual([{ person: "ann", roots: [expect.toBeOneOf(runs)] }, "ann"]);
   });
 
   it("a job, its agent and its runs; whoever changes it is on its way", async () => {

@@ -96,9 +96,14 @@ export class Triggers {
     return shapeReply(last, trigger, said, clock.now(), this.heartbeat.configOf(agent.profile));
   }
 
+  /** From now on a job that is run by hand starts at once, also where due times do not become messages. */
+  connect(agents: Agents): void {
+    this.#agents = agents;
+  }
+
   /** From now on due times become messages. The agents must be started. */
   async start(agents: Agents): Promise<void> {
-    this.#agents = agents;
+    this.connect(agents);
     await this.heartbeat.start(agents);
     this.#broker = new TriggerBroker(
       {
@@ -113,7 +118,7 @@ export class Triggers {
 
   /** Posts the messages of the jobs that are due now, for a process that does not keep running. The heartbeat stays due. */
   async fireOnce(agents: Agents): Promise<void> {
-    this.#agents = agents;
+    this.connect(agents);
     this.#broker = new TriggerBroker({ ...this.#ports, post: (request) => agents.post(request) }, this.#options);
     await this.#broker.fireOnce();
   }

@@ -6,7 +6,8 @@
 import type { AgentState } from "../../../core/agent/state.ts";
 import { errorText } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
-import { isUrgent, type Message } from "../../../core/message/message.ts";
+import type { Message } from "../../../core/message/message.ts";
+import { isUrgent } from "../../../core/message/message-order.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../../inbox/decide.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";

@@ -22,7 +22,7 @@ import {
   COLLECT_TITLE,
 } from "../../inbox/collect-prompt.ts";
 import type { Choice } from "../../inbox/decide.ts";
-import { runBehalf, withSpeakers } from "../../people/run-behalf.ts";
+import { rootedBehalf, runBehalf, withSpeakers } from "../../people/run-behalf.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { belongingOf } from "../../runtime/belonging.ts";
 import { LiveRun, runTimeOf } from "../../runtime/live-run.ts";
@@ -58,7 +58,7 @@ export async function takeRun(
     merged: seqs.length > 1 ? seqs.slice(0, -1) : undefined,
     humanAt: lastHumanTime(messages),
     person: messages.map(writerOf).findLast((person) => person !== undefined),
-    behalf: runBehalf(belonging, read),
+    behalf: rootedBehalf(runId, belonging, read),
     said: saidOf(messages),
     // The run answers where its last message came from.
     delivery: last.delivery,

@@ -10,8 +10,9 @@ import { ConflictError, DeniedError, InvalidInputError, NotFoundError } from "..
 import type { Behalf } from "../../../core/people/behalf.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
-import { type CronJob, versionOf, zoneOf } from "../../../core/schedule/job.ts";
+import type { CronJob } from "../../../core/schedule/job.ts";
 import { type JobSlot, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
+import { versionOf, zoneOf } from "../../../core/schedule/job-times.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import type { PostRequest } from "../../agents/message-ingress.ts";

@@ -6,8 +6,9 @@
 import { defined } from "../../../core/defined.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
-import { type CronJob, type CronSchedule, revisionOf, versionOf, zoneOf } from "../../../core/schedule/job.ts";
+import type { CronJob, CronSchedule } from "../../../core/schedule/job.ts";
 import { type JobSlot, slotName } from "../../../core/schedule/job-slot.ts";
+import { revisionOf, versionOf, zoneOf } from "../../../core/schedule/job-times.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import { anchored, type CronJobCreate, type CronJobPatch, checkedTarget } from "./normalize-job.ts";

@@ -28,6 +28,15 @@ describe("a new job", () => {
     expect(normalizeCronJobCreate(raw)).toEqual(given);
   });
 
+  test("may have names of one letter, an expression under its old name, and keeps the new one beside it", () => {
+    expect(create({ name: "m", agentId: " a " })).toMatchObject({ name: "m", agentId: "a" });
+    expect(create({ schedule: { kind: "cron", cron: "0 9 * * *" } }).schedule).toMatchObject({ expr: "0 9 * * *" });
+    expect(create({ schedule: { kind: "cron", expr: "0 8 * * *", cron: "0 9 * * *" } }).schedule).toMatchObject({
+      expr: "0 8 * * *",
+    });
+    expect(() => create({ schedule: { kind: "sometimes", cron: "0 9 * * *" } })).toThrow(/^Invalid cron job: /);
+  });
+
   test.each([
     [{ name: "" }, /^cron job name is required$/],
     [{ name: "  " }, /^cron job name is required$/],

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type CronJob, type MissedPolicy, staggerOf } from "../../../core/schedule/job.ts";
+import type { CronJob, MissedPolicy } from "../../../core/schedule/job.ts";
+import { staggerOf } from "../../../core/schedule/job-times.ts";
 import { type DueStep, planDue } from "./plan-due.ts";
 import { computeNextRunAtMs } from "./schedule.ts";
 

@@ -2,7 +2,8 @@
  * Plans the handling of passed due times, one step per commit. Pure. Every due time is covered by exactly one step, a run or
  * a skip with its reason (L9), after any downtime.
  */
-import { type CronJob, type CronSchedule, type MissedPolicy, staggerOf, zoneOf } from "../../../core/schedule/job.ts";
+import type { CronJob, CronSchedule, MissedPolicy } from "../../../core/schedule/job.ts";
+import { staggerOf, zoneOf } from "../../../core/schedule/job-times.ts";
 import { computeNextRunAtMs } from "./schedule.ts";
 
 export type DueStep =

@@ -31,6 +31,23 @@ describe("the front matter of a file", () => {
     expect(body).toBe("body\n---\nmore");
     expect(unread).toEqual(["???"]);
   });
+  test.each([
+    ['a: "x # y"', "x # y"],
+    ['a: "x" # a comment', "x"],
+    ["a: 'it''s' #", "it''s"],
+    ['a: "x"y', '"x"y'],
+    ['a: "x" "y"', 'x" "y'],
+    ["a: x # a comment", "x"],
+    ["a: x#y", "x#y"],
+    ['a: "', '"'],
+    ["a: ON", true],
+    ["a: no", false],
+    ["a: -1.5", -1.5],
+    ["a: 1.", "1."],
+  ])("%s", (line, wanted) => {
+    expect(readFrontMatter(`---\n${line}\n---\n`).fields).toEqual({ a: wanted });
+  });
+
   test("is empty without both fences", () => {
     expect(readFrontMatter("hello")).toEqual({ fields: {}, body: "hello", unread: [] });
     expect(readFrontMatter("---\na: 1").fields).toEqual({});

@@ -4,7 +4,8 @@
  */
 
 import { DeniedError, NotFoundError } from "../../../core/errors.ts";
-import { type CronJob, type Gate, versionOf } from "../../../core/schedule/job.ts";
+import type { CronJob, Gate } from "../../../core/schedule/job.ts";
+import { versionOf } from "../../../core/schedule/job-times.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { trimChars } from "../../../core/trim-chars.ts";
