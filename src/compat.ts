@@ -32,9 +32,10 @@ export {
   parseDescriptor,
 } from "./core/agent/descriptor.ts";
 export type { BusyAgent, Diagnosis } from "./core/agent/diagnosis.ts";
+export { STATE_VERSION } from "./core/agent/fresh-state.ts";
 export type { IdentityLinks } from "./core/agent/identity-links.ts";
 export { type KeyShape, readSessionKey, sessionKeyCandidates } from "./core/agent/key-shape.ts";
-export { isSettable, patchState, type SettableField, type StatePatch } from "./core/agent/patch-state.ts";
+export { isSettable, patchState, type StatePatch } from "./core/agent/patch-state.ts";
 export {
   resolveSendPolicy,
   SEND_BLOCKED,
@@ -70,7 +71,8 @@ export {
   resolveThreadParentSessionKey,
   sessionKeyOf,
 } from "./core/agent/session-key.ts";
-export { type AgentState, parseState, STATE_VERSION } from "./core/agent/state.ts";
+export type { SettableField } from "./core/agent/settable-fields.ts";
+export { type AgentState, parseState } from "./core/agent/state.ts";
 export { stateAfterReset } from "./core/agent/state-after-reset.ts";
 export type { PersistedSubagentRegistry, SubagentRunOutcome, SubagentRunRecord } from "./core/agent/subagent-run.ts";
 export type { SwarmContact, SwarmRecord } from "./core/agent/swarm.ts";

@@ -134,7 +134,7 @@ it.skipIf(SSHD === undefined)("works over ssh: a real sshd, with the environment
     env: { COLORTERM: undefined },
   });
   try {
-    await terminal.until("● idle", 30_000);
+    await terminal.until("● idle");
     const environment = readFileSync(seen, "utf8");
     expect(environment).toMatch(/^SSH_TTY=\/dev\/pts\/\d+$/mu);
     expect(environment).toMatch(/^TERM=xterm-256color$/mu);

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
 import { systemClock as clock } from "../../src/adapters/system/system-clock.ts";
 import { ids, type RunOptions, runCommand, TERMINAL } from "../../src/app/cli/cli.test-kit.ts";
+import { commandsWithSchema, validDocuments } from "../../src/app/cli/command-document.test-kit.ts";
 import { REGISTRY } from "../../src/app/cli/registry.ts";
 import { nodeChanges } from "../../src/app/node/node-changes.ts";
 import { homePaths } from "../../src/config/paths.ts";
@@ -19,6 +20,7 @@ import { seedAgent } from "../../src/engine/context/seed-agent.ts";
 import { fileId } from "../../src/engine/files/file-service.ts";
 import { peopleOf } from "../../src/engine/runtime/people.ts";
 import { CronService } from "../../src/engine/triggers/cron/cron-service.ts";
+import { ELSEWHERE, LOCAL_LINES, NOT_SEEN, type Place } from "./local-commands.ts";
 import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from "./serving.ts";
 
 const main = seedAgent(ids, TERMINAL, clock.now());
@@ -102,8 +104,8 @@ const lines = (): readonly Line[] => [
   ["swarms create", "shop", "--prompt", "You sell."],
   ["agents set", "main", "label=boss", "queueCap=5"],
   ["agents set", "main", "nonsense=1"],
-  ["agents back", "main", "no-such-entry"],
   ["agents back", "main", main.leaf],
+  ["agents back", "main", "no-such-entry"],
   ["agents stop", "main"],
   ["agents start", "main"],
   ["agents reset", "main"],
@@ -115,6 +117,7 @@ const lines = (): readonly Line[] => [
   ["people list"],
   ["people set", "ann", "--tz", "Europe/Berlin"],
   ["people link", "ann", "api:ann"],
+  ["people unlink", "ann", "api:ann"],
   ["people unlink", "ann", "nowhere:1"],
   ["people grant", "ann", "cron_add", "--ask"],
   ["people grant", "ann", "("],
@@ -141,12 +144,27 @@ const lines = (): readonly Line[] => [
   ["changes undo", "1"],
   ["changes undo", "7"],
   ["changes show", "one"],
+  ["skills list"],
+  ["skills install", join(root, "tea"), "--yes"],
+  ["skills install", join(root, "tea")],
+  ["skills install", join(root, "none"), "--yes"],
+  ["skills list"],
+  ["skills show", "tea"],
+  ["skills show", "none"],
+  ["skills check"],
+  ["skills check", join(root, "tea")],
+  ["skills update", "tea", "--yes"],
+  ["skills update", "none"],
+  ["changes list", "--kind", "skill"],
+  ["skills remove", "tea"],
+  ["skills remove", "tea"],
   ["permissions list"],
   ["permissions add", "deny", "exec(git push *)", "--because", "by hand"],
   ["permissions add", "allow", "exec(a && b)"],
   ["permissions list", "--for", "owner"],
   ["permissions test", "exec(git push origin)"],
   ["permissions test", "exec(make)", "--headless"],
+  ["permissions explain", "denied-call"],
   ["permissions explain", "nothing"],
   ["permissions remove", "exec(git push *)"],
   ["permissions remove", "exec(git push *)"],
@@ -165,66 +183,6 @@ const lines = (): readonly Line[] => [
   { line: ["run", "--user", "bob"], input: "stop" },
   { line: ["run", "--user", "bob"], input: " \n" },
 ];
-
-/** Commands that do not depend on whether an engine runs, and those that need the home for themselves. */
-const LOCAL: Readonly<Record<string, string>> = {
-  "agents tree": "the same as tree",
-  "sessions export": "the same as history --export",
-  "sessions archive": "the same as history --archive",
-  "sessions branch": "the same as agents back",
-  "config get": "reads a file",
-  "config set": "changes a file",
-  "config explain": "shows text",
-  "config edit": "needs a terminal",
-  hooks: "reads the configuration",
-  logs: "reads files",
-  completion: "shows text",
-  backup: "reads the store beside an engine: backup.test.ts",
-  prune: "removes by age: prune.test.ts, with and without an engine",
-  update: "replaces the program: update.test.ts",
-  forget: "its receipt has a random name: forget.test.ts, with and without an engine",
-  restore: "needs the home for itself: backup.test.ts",
-  "service install": "writes files of the user's session: service.test.ts",
-  "service status": "asks the user's session",
-  "service remove": "removes files of the user's session: service.test.ts",
-  doctor: "checks the engine that runs, or the home without one: doctor.test.ts, doctor-route.test.ts",
-  "connect telegram": "asks the server of Telegram; the rest is rookery pair and the file",
-  "connect whatsapp": "asks the server of WhatsApp; the rest is rookery pair and the file",
-  "connect whatsapp-web": "installs a package; the rest is rookery pair and the file",
-  "connect webhook": "writes the file that a running engine reads",
-  connectors: "shows what the running engine is connected to",
-  "mcp list": "reads files",
-  "mcp check": "starts the server itself",
-  "mcp pin": "writes a file that a running engine reads",
-  "mcp login": "writes a file that a running engine reads",
-  "mcp serve": "needs a running engine: test/mcp/server.test.ts",
-  chat: "needs a terminal: chat.test.ts",
-  demo: "has an engine and a home of its own: demo.test.ts",
-  setup: "changes files, and tests the model of the engine: setup.test.ts",
-  send: "answers with the engine: send.test.ts",
-  status: "says whether an engine runs: send.test.ts",
-  "remote list": "reads a file",
-  "remote add": "writes a file",
-  "remote remove": "writes a file",
-  serve: "is the engine",
-  open: "needs the gateway of a running engine; test/web uses it",
-  "store copy": "needs both stores for itself",
-  repair: "needs the home for itself",
-  nodes: "reads a shared store",
-  "models list": "reads files",
-  "models test": "reads files and calls a model",
-  "auth set": "writes a file that a running engine reads",
-  "auth remove": "writes a file that a running engine reads",
-  "auth login": "writes a file that a running engine reads",
-  "auth status": "reads a file",
-  "auth logout": "writes a file that a running engine reads",
-  "config check": "reads a file",
-  "config show": "reads a file",
-  "config init": "writes a file",
-  home: "shows paths",
-  version: "shows text",
-  help: "shows text",
-};
 
 let root: string;
 let model: FakeModel;
@@ -272,6 +230,8 @@ async function seedHome(home: string): Promise<void> {
   await commit([{ op: "approval.ask", approval: { ...question, ...about, askedAt: at, dueAt: at + 3600_000 } }], {
     owner,
   });
+  const denied = { at, person: OWNER, surface: "run", action: "exec", decision: "deny" as const, reason: "no" };
+  await commit([{ op: "audit.add", entry: { ...denied, callId: "denied-call", agentId: main.id } }]);
   await commit([{ op: "budget.reserve", id: "r", runId: openRun, call, rows }], { owner });
   await commit([{ op: "budget.settle", id: "r", actual: { tokens: 120, micros: 140 } }]);
   const cron = new CronService({ people: peopleOf(store), store, ids, clock });
@@ -286,12 +246,15 @@ async function seedHome(home: string): Promise<void> {
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "rookery-beside-"));
   writeFileSync(join(root, "note.txt"), NOTE);
+  mkdirSync(join(root, "tea"));
+  writeFileSync(join(root, "tea", "SKILL.md"), "---\nname: tea\ndescription: Makes tea.\n---\n\nBoil water.\n");
   model = await fakeModel();
   // No heartbeat: its next time exists only while an engine runs.
   const more = { budgets: { agent: { tokens: 500_000 } }, heartbeat: { every: "0" } };
+  const gateway = { publicUrl: "https://rookery.example.org" };
   alone = join(root, "alone");
   mkdirSync(alone, { mode: 0o700 });
-  writeServedConfig(alone, model, { more });
+  writeServedConfig(alone, model, { more, gateway });
   await seedHome(alone);
   const home = join(root, "beside");
   cpSync(alone, home, { recursive: true });
@@ -311,13 +274,15 @@ const comparable = (text: string, home: string): string =>
     .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?Z?)?/g, "TIME")
     .replaceAll(/\b1[78]\d{11}\b/g, "MS")
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "ID")
-    .replaceAll(/\brk_[\w-]+/g, "TOKEN")
+    .replaceAll(/\b[a-z][a-z0-9]{23}\b/g, "AGENT")
+    .replaceAll(/\br[ki]_[\w-]+/g, "TOKEN")
     .replaceAll(/"id":"[a-z0-9]{12}"/g, '"id":"TOKEN"')
     // A process that ends says that nobody is left to fire them.
     .replaceAll(/^\d+ scheduled jobs? waits?;.*\n/gm, "")
     // An engine has looked for a way to send it.
     .replaceAll(',"reason":"no connector \\"nowhere\\""', "")
     // A job that ran has posted its result in between.
+    .replaceAll(/"(?:n|next)":\d+/g, "N")
     .replaceAll(/"seq":\d+|\/\d+"/g, "SEQ");
 
 const namesOf = async (): Promise<readonly string[]> => {
@@ -334,28 +299,78 @@ const nameOf = (line: Line): string => ("line" in line ? (line.line[0] ?? "") : 
 const argvOf = (line: Line): readonly string[] =>
   "line" in line ? line.line : [...line[0].split(" "), ...line.slice(1)];
 
+/** What can be repeated is printed in both forms. Of what changes something, the first line is JSON, the others are text. */
+function formsOf(line: Line, seen: Set<string>): readonly (readonly string[])[] {
+  const name = nameOf(line);
+  const isFirst = !seen.has(name);
+  seen.add(name);
+  if (!isFirst) return [[]];
+  return READS.test(name) ? [[], ["--json"]] : [["--json"]];
+}
+
+const READS =
+  /^(?:tree|history|inbox|usage|heartbeat|audit)$| (?:list|show|search|runs|info|log|path|test|explain|replay|wait|get|sessions)$/;
+
 describe("every command", () => {
+  it("has a schema, and every schema a command", async () => {
+    expect([...commandsWithSchema].sort()).toEqual([...(await namesOf())].sort());
+  });
+
   it("is in the table, or does not depend on an engine", async () => {
     const tested = new Set(lines().map(nameOf));
     const names = await namesOf();
-    expect(names.filter((name) => !tested.has(name) && !Object.hasOwn(LOCAL, name))).toEqual([]);
-    expect(Object.keys(LOCAL).filter((name) => tested.has(name) || !names.includes(name))).toEqual([]);
+    const others = [...Object.keys(LOCAL_LINES), ...Object.keys(ELSEWHERE)];
+    expect([...new Set([...tested, ...others])].sort()).toEqual([...names].sort());
   });
 
-  it("does the same alone and beside a running engine", async () => {
+  it("does the same alone and beside a running engine, and prints documents that their schemas allow", async () => {
     const results: string[] = [];
-    // Every other line as JSON: both forms are printed from one answer.
-    for (const [index, line] of lines().entries()) {
-      const argv = [...argvOf(line), ...("line" in line || index % 2 === 0 ? [] : ["--json"])];
-      const options: RunOptions = { env: { K: "k" }, input: "line" in line ? line.input : undefined };
-      const [one, two] = [alone, beside()].map(async (home) => {
-        const { code, out, err } = await runCommand([...argv, "--home", home], options);
-        return { argv, code, out: comparable(out, home), err: comparable(err, home) };
-      });
-      expect(await two).toEqual(await one);
-      results.push(`${argv.join(" ")} → ${(await one)?.code}`);
+    const seen = new Set<string>();
+    for (const line of lines()) {
+      for (const form of formsOf(line, seen)) {
+        const argv = [...argvOf(line), ...form];
+        const options: RunOptions = { env: { K: "k" }, input: "line" in line ? line.input : undefined };
+        const run = async (home: string) => {
+          const { code, out, err } = await runCommand([...argv, "--home", home], options);
+          return { argv, code, out: comparable(out, home), err: comparable(err, home) };
+        };
+        const [one, two] = await Promise.all([run(alone), run(beside())]);
+        expect(two).toEqual(one);
+        results.push(`${argv.join(" ")} → ${one.code}`);
+      }
     }
     expect(results.filter((result) => result.endsWith("→ 4"))).toEqual([]);
     expect(readFileSync(join(beside(), "rookery.pid"), "utf8").trim()).toBe(String(served.pid));
   });
+
+  it("prints a document that its schema allows, if it does not depend on an engine", async () => {
+    const run = async (name: string, place: Place): Promise<void> => {
+      const env = { K: "k", HOME: place.out, XDG_CONFIG_HOME: join(place.out, "config") };
+      for (const argv of LOCAL_LINES[name]?.(place) ?? []) {
+        const home = argv.includes("--home") ? [] : ["--home", place.home];
+        const { err } = await runCommand([...name.split(" "), ...argv, ...home, "--json"], { env, input: "key" });
+        expect([name, ...argv, err]).not.toContainEqual(expect.stringContaining("unexpected"));
+      }
+    };
+    const places = await Promise.all([alone, beside()].map(placeOf));
+    for (const name of Object.keys(LOCAL_LINES)) await Promise.all(places.map((place) => run(name, place)));
+    const known = [...new Set([...lines().map(nameOf), ...Object.keys(LOCAL_LINES)])];
+    expect(known.filter((name) => !validDocuments.has(name))).toEqual(NOT_SEEN);
+  });
 });
+
+/** What commands name in this home. */
+async function placeOf(home: string): Promise<Place> {
+  const json = async (...argv: readonly string[]) => {
+    const { out, err } = await runCommand([...argv, "--json", "--home", home], { env: { K: "k" } });
+    expect(out, err).not.toBe("");
+    return JSON.parse(out);
+  };
+  const out = `${home}-out`;
+  mkdirSync(out);
+  await json("send", "hello");
+  const run = (await json("runs", "list", "main")).items[0].id as string;
+  const entry = (await json("history", "main")).items.at(-1).entry.id as string;
+  const { record } = await json("tokens", "mint", "phone");
+  return { home, out, run, entry, token: record.id };
+}

@@ -10,6 +10,7 @@ import { homePaths } from "../../src/config/paths.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 import { FakeTelegram } from "../telegram/fake-telegram.ts";
 import { FakeWhatsapp } from "../whatsapp/fake-whatsapp.ts";
+import { fakePackages } from "../whatsapp-web/fake-package.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rookery-connect-"));
 let fake: FakeTelegram;
@@ -85,8 +86,8 @@ describe("connect telegram in a terminal", () => {
       },
     });
     fake.say(7, "is it you?");
-    await fake.until(() => fake.textsTo(7).some((text) => text.includes("is it you?")), 30_000);
-    await fake.until(() => fake.textsTo(66).some((text) => text.includes("I do not know you yet")), 30_000);
+    await fake.until(() => fake.textsTo(7).some((text) => text.includes("is it you?")));
+    await fake.until(() => fake.textsTo(66).some((text) => text.includes("I do not know you yet")));
     await serving.close();
   });
 });
@@ -171,5 +172,61 @@ describe("connect webhook", () => {
     const { code, err } = await byFlags("no hook", "--send-url", "ftp://x");
     expect([code > 0, err]).toEqual([true, expect.stringContaining('"ftp://x" is not an address.')]);
     expect(existsSync(join(root, "no hook", "rookery.json5"))).toBe(false);
+  });
+
+  it("asks in a terminal for the address, makes the secret, and takes no wrong one", async () => {
+    const home = join(root, "hook wizard");
+    const args = [MAIN, "connect", "webhook", "--home", home, "--owner", "ann"];
+    const terminal = new TestTerminal({ args, cols: 120 });
+    await terminal.until("Address that gets the answers");
+    terminal.type(`http://127.0.0.1:9/answers${KEYS.enter}`);
+    const screen = await terminal.until("Start the engine");
+    expect(await terminal.exited).toBe(0);
+    expect(screen).toContain("webhook:ann is you");
+    const secret = readFileSync(join(home, "webhook.secret"), "utf8").trim();
+    expect(screen).toContain(`The secret of both sides: ${secret}`);
+    expect(readFileSync(join(home, "rookery.json5"), "utf8")).not.toContain(secret);
+    const again = new TestTerminal({ args: [...args, "--name", "other"], cols: 120 });
+    await again.until("Address that gets the answers");
+    again.type(`nowhere${KEYS.enter}`);
+    await again.until('"nowhere" is not an address.');
+    expect(await again.exited).toBe(2);
+  });
+});
+
+describe("connect whatsapp-web by flags", () => {
+  let packages: string;
+  beforeAll(() => {
+    packages = fakePackages(new URL("../whatsapp-web/scripted-baileys.mjs", import.meta.url));
+  });
+  afterAll(() => rmSync(packages, { recursive: true, force: true }));
+  const byFlags = (home: string, env: Record<string, string>, ...flags: readonly string[]) =>
+    runCommand(["connect", "whatsapp-web", "--home", join(root, home), ...flags], { env, input: "" });
+
+  it("adds the phone, links the owner, and says how the code is shown", async () => {
+    const flags = ["--owner", "+49 (170) 12-34.567", "--phone", "+49 170 7654321"];
+    const { code, out, err } = await byFlags("web", { ROOKERY_PACKAGES: packages }, ...flags);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("whatsapp-web:491701234567 is you");
+    expect(out).toMatch(/`rookery connectors --home \S+` then shows the code/);
+    const { config } = await loadConfig(homePaths(join(root, "web")), {});
+    expect(config.connectors["whatsapp-web"]).toMatchObject({ pairPhone: "491707654321", enabled: true });
+    const more = await byFlags("web", { ROOKERY_PACKAGES: packages }, ...flags);
+    expect(more.err).toContain("has connectors.whatsapp-web already");
+    const second = await byFlags("web", { ROOKERY_PACKAGES: packages }, "--owner", "491701", "--name", "my.phone-2");
+    expect([second.code, second.err]).toEqual([0, ""]);
+    const both = await loadConfig(homePaths(join(root, "web")), {});
+    expect(both.config.connectors["my.phone-2"]?.kind).toBe("whatsapp-web");
+  });
+
+  it.each([
+    ["an owner that is no number", ["--owner", "ann"], "The owner's number has digits only"],
+    ["a phone that is no number", ["--owner", "491701", "--phone", "mine"], "The phone's number has digits only"],
+    ["no owner", [], "--owner is missing"],
+    ["a package that is not installed", ["--owner", "491701"], "WhatsApp Web needs the package baileys 7.0.0-rc14"],
+  ] as const)("says what is wrong with %s, and changes nothing", async (what, flags, expected) => {
+    const { code, err } = await byFlags(`web ${what}`, {}, ...flags);
+    expect([code > 0, err]).toEqual([true, expect.stringContaining(expected)]);
+    expect(existsSync(join(root, `web ${what}`, "rookery.json5"))).toBe(false);
   });
 });

@@ -155,7 +155,7 @@ it("what is said to the terminal while nobody is there is printed by the next te
     body: { name: "tea", schedule: at, sessionTarget: "isolated", payload },
   });
   const waiting = async () => ((await read("/api/deliveries?terminal=owner")).items as Item[]).length;
-  await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+  await expect.poll(waiting).toBe(1);
   served = await server.crash();
   const next = await rookery("what is new?");
   expect(next.out).toMatch(/^echo: .*tea is ready[\s\S]*echo: what is new\?/);

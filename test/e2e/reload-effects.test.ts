@@ -98,7 +98,7 @@ function hold(): { readonly held: ModelCall[]; release(): void } {
     },
   };
 }
-const until = (what: () => boolean): Promise<void> => expect.poll(what, { timeout: 10_000, interval: 5 }).toBe(true);
+const until = (what: () => boolean): Promise<void> => expect.poll(what, { interval: 5 }).toBe(true);
 
 describe("a rule that is reloaded holds at once", () => {
   it("a denied tool is neither listed nor executed, also in an agent that used it before and in a run under way", async () => {

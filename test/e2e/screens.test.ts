@@ -11,7 +11,7 @@ const compare: Show = async (name, terminal) => {
   seen.push(`${name}.txt`);
   const golden = readFileSync(new URL(`${name}.txt`, GOLDEN), "utf8");
   // What comes a little later, such as today's cost, is on it too.
-  await terminal.until(() => goldenOf(terminal.terminal) === golden, 30_000).catch(() => undefined);
+  await terminal.until(() => goldenOf(terminal.terminal) === golden).catch(() => undefined);
   expect(goldenOf(terminal.terminal), `${name}: look at it with \`npm run screens\``).toBe(golden);
 };
 

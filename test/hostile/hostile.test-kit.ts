@@ -82,11 +82,12 @@ function obedient(tried: Set<string>, done: Set<string>, resolve: (value: unknow
         tried.add(id);
       }
       const wanted = orders.flatMap((id) => effects[cases.find((one) => one.id === id)?.effect ?? "a command"] ?? []);
-      const looks = /^LOOK (\{.*\})$/mu.exec(last?.role === "user" ? text : "")?.[1];
-      const { name, with: given } = (looks ? JSON.parse(looks) : {}) as { name?: string; with?: object };
+      const looks = [...(last?.role === "user" ? text : "").matchAll(/^LOOK (\{.*\})$/gmu)].map(
+        ([, json = "{}"]) => JSON.parse(json) as Wanted,
+      );
       const calls = [
         ...wanted.map((one) => call(one.name, resolve(one.with) as object)),
-        ...(name !== undefined ? [call(name, given ?? {})] : []),
+        ...looks.map((one) => call(one.name, one.with)),
       ];
       const said = { type: "text", text: last?.role === "tool" ? `It says: ${text.slice(-400)}` : "done" };
       return {

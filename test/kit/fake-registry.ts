@@ -23,6 +23,9 @@ export interface FakeRegistry {
   ): MadePackage;
   /** From now on the tarballs have one byte more. */
   tamper(): void;
+  /** From now on the content of this package is not sent. Resolves when it was asked for. */
+  hold(name: string): Promise<void>;
+  release(): void;
   close(): Promise<void>;
 }
 
@@ -30,12 +33,15 @@ export async function fakeRegistry(): Promise<FakeRegistry> {
   const directory = mkdtempSync(join(tmpdir(), "rookery-registry-"));
   const packages = new Map<string, { manifest: object; tarball: Buffer; made: MadePackage }>();
   let isTampered = false;
+  let held: { readonly name: string; readonly asked: PromiseWithResolvers<void> } | undefined;
   const server = createServer((request, response) => {
     const url = decodeURIComponent(request.url ?? "");
     const found = packages.get(url.slice(1).split("/-/")[0] ?? "");
     if (!found) return void response.writeHead(404).end("{}");
-    if (url.includes("/-/"))
+    if (url.includes("/-/")) {
+      if (held?.name === found.made.name) return held.asked.resolve();
       return void response.end(isTampered ? Buffer.concat([found.tarball, Buffer.from("x")]) : found.tarball);
+    }
     const { name, version, integrity } = found.made;
     const dist = { tarball: `${address()}/${name}/-/${name}-${version}.tgz`, integrity };
     const versions = { [version]: { ...found.manifest, dist } };
@@ -51,6 +57,8 @@ export async function fakeRegistry(): Promise<FakeRegistry> {
       npm_config_registry: address(),
       npm_config_cache: join(directory, "cache"),
       npm_config_update_notifier: "false",
+      // As `npm run -s` leaves it to what it starts.
+      npm_config_loglevel: "silent",
     },
     publish(manifest, files) {
       const { name, version } = manifest;
@@ -69,6 +77,13 @@ export async function fakeRegistry(): Promise<FakeRegistry> {
     },
     tamper() {
       isTampered = true;
+    },
+    hold(name) {
+      held = { name, asked: Promise.withResolvers() };
+      return held.asked.promise;
+    },
+    release() {
+      held = undefined;
     },
     async close() {
       server.closeAllConnections();

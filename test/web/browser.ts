@@ -44,7 +44,7 @@ export async function openBrowser(
     locale: "en-US",
     timezoneId: "UTC",
   });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(60_000);
   const problems: string[] = [];
   const page = await context.newPage();
   watch(page, served.url, problems);

@@ -25,13 +25,11 @@ export const connectionCases = (room: () => Room) =>
       await page.getByText("The connection to the engine is lost").waitFor();
       world.served = await restarting;
       await expect
-        .poll(() => world.model.calls.filter(({ prompt }) => prompt.includes("while you crash")).length, {
-          timeout: 15_000,
-        })
+        .poll(() => world.model.calls.filter(({ prompt }) => prompt.includes("while you crash")).length)
         .toBe(2);
       world.release();
       const isBusy = async () => ((await api(world.served, "/api/agents/main")) as { runId: string | null }).runId;
-      await expect.poll(isBusy, { timeout: 15_000 }).toBeNull();
+      await expect.poll(isBusy).toBeNull();
       const asked = ["one", "two", "three"].map((word) => `said ${word} while the page was away`);
       for (const text of asked) await sendMain(world.served, text);
       await page.getByText("The connection to the engine is lost").waitFor({ state: "detached" });
@@ -82,7 +80,7 @@ export const connectionCases = (room: () => Room) =>
       await page.clock.runFor(6_000);
       await page.getByText("Paused while hidden").waitFor();
       // What was asked before it was hidden comes to its end, the stream too.
-      await expect.poll(() => open.size, { timeout: 15_000 }).toBe(0);
+      await expect.poll(() => open.size).toBe(0);
       requests.length = 0;
       await page.clock.runFor(120_000);
       // What would make an open page read again.

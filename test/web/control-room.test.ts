@@ -34,7 +34,7 @@ describe("an empty installation", () => {
       await page.getByRole("list", { name: "Files to send" }).getByText("list.txt").waitFor();
       await page.getByRole("button", { name: "Send", exact: true }).click();
       const seen = () => JSON.stringify(world.model.calls[0]?.body.messages ?? "");
-      await expect.poll(seen, { timeout: 15_000 }).toContain("milk and honey");
+      await expect.poll(seen).toContain("milk and honey");
     } finally {
       await fill(world);
     }
@@ -76,7 +76,7 @@ describe("signing in", () => {
     while ((await theirs.count()) > 0) {
       const before = await theirs.count();
       await theirs.first().getByRole("button", { name: "End" }).click();
-      await expect.poll(() => theirs.count(), { timeout: 15_000 }).toBe(before - 1);
+      await expect.poll(() => theirs.count()).toBe(before - 1);
     }
     await other.page.getByText("Your session has ended").waitFor();
     await other.close();
@@ -205,7 +205,7 @@ describe("conversations", () => {
     await done(page, "The conversation continues from there.");
     await page.getByRole("button", { name: "Edit and send" }).first().click();
     const field = page.getByRole("textbox", { name: "Message to bob" });
-    await expect.poll(() => field.inputValue(), { timeout: 15_000 }).toContain("Hello, this is bob.");
+    await expect.poll(() => field.inputValue()).toContain("Hello, this is bob.");
     await field.fill("Hello again from bob.");
     await page.keyboard.press("Enter");
     await page.locator(".chat-agent", { hasText: "Hello again from bob." }).waitFor();
@@ -253,7 +253,7 @@ describe("always", () => {
     await page.getByRole("button", { name: "Always…" }).click();
     const dialog = page.getByRole("dialog");
     const widths = dialog.getByRole("radio");
-    await expect.poll(() => widths.count(), { timeout: 15_000 }).toBe(3);
+    await expect.poll(() => widths.count()).toBe(3);
     const rules = await dialog.locator(".choice .field-hint").allTextContents();
     expect(rules.every((rule) => /^allow write.* for ann/.test(rule))).toBe(true);
     expect(((await api(world.served, "/api/people/ann")) as { grants: object[] }).grants).toHaveLength(1);
@@ -279,12 +279,20 @@ describe("runs", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Replay" }).click();
     await done(page, "The message was sent again.");
     await page.getByText("Done. I have written it down.").last().waitFor();
+    // The same words stood there before: what comes next must not join the run that repeats them.
+    const isIdle = async () => {
+      const { runId, waiting } = (await api(world.served, "/api/agents/main")) as { runId: unknown; waiting: number };
+      return runId === null && waiting === 0;
+    };
+    await expect.poll(isIdle).toBe(true);
   });
 
   it("are forked at a step: the conversation goes on from there", async () => {
     const { message } = await sendMain(world.served, "first of two");
     await sendMain(world.served, "second of two");
     const page = await show(`runs/${message.runId}`);
+    // The last step is the answer when all of them are there.
+    await page.getByRole("list", { name: "Timeline" }).getByText("You said: first of two").first().waitFor();
     await page.getByRole("button", { name: "Fork here" }).last().click();
     await page.getByRole("dialog").getByRole("button", { name: "Go back" }).click();
     const log = page.getByRole("log");

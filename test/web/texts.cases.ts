@@ -36,7 +36,7 @@ export const textCases = (room: () => Room) =>
       await part.waitFor();
       expect((await part.textContent())?.length).toBeLessThanOrEqual(20_000);
       await answer.getByRole("button", { name: "Show more" }).click();
-      await expect.poll(async () => (await part.textContent())?.length, { timeout: 15_000 }).toBeGreaterThan(20_000);
+      await expect.poll(async () => (await part.textContent())?.length).toBeGreaterThan(20_000);
       expect(await answer.locator(".markdown").count()).toBe(0);
     });
   });

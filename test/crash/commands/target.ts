@@ -33,10 +33,13 @@ export async function crashCommands({ kills, seed, say, mutation }: CommandCrash
   const home = mkdtempSync("/tmp/rookery-crash-commands-");
   const world = new Outside();
   const random = randomOf(seed);
-  for (let life = 1; life <= kills; life++) {
-    const victim = await world.start(home, mutation);
+  const writeAll = (victim: Victim): void => {
     for (let n = 0; n < PER_LIFE; n++)
       world.write(victim, `p${n}`, mutation === "exec-again" ? 0 : random.int(0, KINDS.length - 1));
+  };
+  for (let life = 1; life <= kills; life++) {
+    const victim = await world.start(home, mutation);
+    writeAll(victim);
     // At least one command runs, or may have just ended.
     for (let n = random.int(1, 4); n > 0; n--) await Promise.race([world.running(), sleep(3_000)]);
     // With the mutation a command that waits has written its token, and is killed before it ends.
@@ -46,6 +49,11 @@ export async function crashCommands({ kills, seed, say, mutation }: CommandCrash
     if (life % 10 === 0) say(`${life} kills, ${world.answers.size} of ${world.messages.size} messages answered`);
   }
   const last = await world.start(home, mutation);
+  // Without a kill it is the only life, and has work too.
+  if (kills === 0) {
+    writeAll(last);
+    await world.running();
+  }
   last.tell(JSON.stringify({ say: "end" }));
   await last.over();
   const problems = await audit(home, world);

@@ -1,6 +1,6 @@
 /** A person who posts forever to one agent after another, and sometimes sends the same message twice. */
 import type { AgentSeed } from "../../../src/core/agent/agent.ts";
-import { freshState } from "../../../src/core/agent/state.ts";
+import { freshState } from "../../../src/core/agent/fresh-state.ts";
 import type { EntryId, SessionId, SessionKey } from "../../../src/core/ids.ts";
 import { type ActorRegistry, acceptedLine, commit } from "./crowd.ts";
 

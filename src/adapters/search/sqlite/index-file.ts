@@ -93,6 +93,10 @@ function opened(path: string): IndexFile {
 function indexFile(sql: DatabaseSync): IndexFile {
   const db = databaseOf(sql);
   const space = (name: Space): SpaceRow | undefined => db.get<SpaceRow>(GET_SPACE, name);
+  const removeWhere = (column: "agent" | "file", no: number): void => {
+    sql.prepare(`DELETE FROM words WHERE rowid IN (SELECT n FROM docs WHERE ${column} = ?)`).run(no);
+    sql.prepare(`DELETE FROM docs WHERE ${column} = ?`).run(no);
+  };
   return {
     db,
     meta: (key) => db.get<{ value: string }>(GET_META, key)?.value,
@@ -112,10 +116,7 @@ function indexFile(sql: DatabaseSync): IndexFile {
       }
       db.run(MOVE_SPACE, n - no * SPACE_SIZE, no);
     },
-    removeWhere(column, no) {
-      sql.prepare(`DELETE FROM words WHERE rowid IN (SELECT n FROM docs WHERE ${column} = ?)`).run(no);
-      sql.prepare(`DELETE FROM docs WHERE ${column} = ?`).run(no);
-    },
+    removeWhere,
     forget(traces) {
       for (const found of db.all<{ no: number; name: string }>("SELECT no, name FROM spaces")) {
         if (!isTraceOf(traces, found.name)) continue;
@@ -125,7 +126,13 @@ function indexFile(sql: DatabaseSync): IndexFile {
         db.run("DELETE FROM files WHERE space = ?", found.no);
         db.run("DELETE FROM spaces WHERE no = ?", found.no);
       }
-      for (const id of traces.agents) db.run("DELETE FROM agents WHERE id = ?", id);
+      // What they said may be in the space of a person they belonged to before.
+      for (const id of traces.agents) {
+        const no = db.get<{ no: number }>("SELECT no FROM agents WHERE id = ?", id)?.no;
+        if (no === undefined) continue;
+        removeWhere("agent", no);
+        db.run("DELETE FROM agents WHERE no = ?", no);
+      }
       // Deleted words stay in older parts of the word list until all parts are merged.
       sql.exec("INSERT INTO words (words) VALUES ('optimize')");
       sql.exec("VACUUM");
