@@ -21,6 +21,7 @@ import { peopleContract } from "./people-contract.ts";
 import { recordsContract } from "./records-contract.ts";
 import { requestsContract } from "./requests-contract.ts";
 import { retentionContract } from "./retention-contract.ts";
+import { retentionWalkContract } from "./retention-walk-contract.ts";
 import { runContract } from "./run-contract.ts";
 import { swarmContract } from "./swarm-contract.ts";
 import { waitsContract } from "./waits-contract.ts";
@@ -45,6 +46,7 @@ export function storeContract(name: string, open: Opener): void {
     approvalsContract(open);
     filesContract(open);
     retentionContract(open);
+    retentionWalkContract(open);
     eraseContract(open);
     workCountsContract(open);
     lifetimeContract(open);
