@@ -5,6 +5,7 @@
 import { describe } from "vitest";
 import { approvalsContract } from "./approvals-contract.ts";
 import { budgetContract } from "./budget-contract.ts";
+import { budgetModelContract } from "./budget-model-contract.ts";
 import { commitContract } from "./commit-contract.ts";
 import { damageContract } from "./damage-contract.ts";
 import { eraseContract } from "./erase-contract.ts";
@@ -38,6 +39,7 @@ export function storeContract(name: string, open: Opener): void {
     outboxContract(open);
     recordsContract(open);
     budgetContract(open);
+    budgetModelContract(open);
     waitsContract(open);
     jobsContract(open);
     swarmContract(open);
