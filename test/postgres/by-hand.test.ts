@@ -2,17 +2,15 @@
  * Interleavings on two connections, step by step, which load and kill tests do not show. The statements are the store's
  * own. A transaction is held open in the middle, and the test checks that the other connection waits.
  */
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { applyFunctions } from "../../src/adapters/store/postgres/apply-functions.ts";
-import { batchWire, isBatchable } from "../../src/adapters/store/postgres/batchable.ts";
-import { locksOfGroup } from "../../src/adapters/store/postgres/locks.ts";
+import { isBatchable } from "../../src/adapters/store/postgres/batchable.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
-import { toWire } from "../../src/adapters/store/postgres/wire.ts";
 import type { ChangeId, RunId } from "../../src/core/ids.ts";
 import type { Change, Op, Owner } from "../../src/core/store/change.ts";
 import { childOf, idOf, keyOf, postOp, runBody, userBody, type World, worldOn } from "../contract/fixture.ts";
 import { emptied } from "./emptied.ts";
+import { apply, connection, waits } from "./interleaving.ts";
 import { freshDatabase } from "./shared.ts";
 
 let url = "";
@@ -25,8 +23,8 @@ let n = 0;
 beforeAll(async () => {
   url = await freshDatabase();
   store = await openPostgresStore({ url, leaseClock: "changes" });
-  one = await connection();
-  two = await connection();
+  one = await connection(url);
+  two = await connection(url);
 });
 beforeEach(async () => {
   await emptied(store);
@@ -38,32 +36,6 @@ afterAll(async () => {
   await store.close();
 });
 
-async function connection(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query("SET search_path TO rookery; SET deadlock_timeout = '200ms'");
-  return client;
-}
-
-/** Applies a group inside the connection's current transaction. `alone` never raises for a refused change. */
-async function apply(
-  client: pg.Client,
-  changes: readonly Change[],
-  batched = changes.every(isBatchable),
-): Promise<unknown> {
-  const { applyChanges, applyBatch } = applyFunctions();
-  if (batched) {
-    const { names, agents, keys } = locksOfGroup(changes);
-    const values = [batchWire(changes), names, agents, keys, false];
-    return (await client.query(`SELECT ${applyBatch}($1::jsonb, $2, $3, $4, $5) AS said`, values)).rows[0]?.said;
-  }
-  const wire = toWire(changes);
-  const { names, agents, keys, runs, parents, stops, budgets, reservations } = wire;
-  const values = [wire.changes, names, agents, keys, runs, parents, stops, budgets, reservations, true, false];
-  const text = `SELECT ${applyChanges}($1::jsonb, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS answers`;
-  return (await client.query(text, values)).rows[0]?.answers;
-}
-
 const change = (ops: readonly Op[], owner?: Owner): Change => ({
   id: `by-hand-${n++}` as ChangeId,
   site: "by hand",
@@ -71,23 +43,6 @@ const change = (ops: readonly Op[], owner?: Owner): Change => ({
   owner,
   ops,
 });
-
-/** Whether a promise is still pending after the server had time to grant its lock. */
-async function waits(promise: Promise<unknown>, client: pg.Client): Promise<boolean> {
-  let settled = false;
-  void promise.then(
-    () => (settled = true),
-    () => (settled = true),
-  );
-  const pid = (client as unknown as { processID: number }).processID;
-  for (let looked = 0; looked < 200 && !settled; looked++) {
-    const { rows } = await store.connections.use("read", (asked) =>
-      asked.query("SELECT wait_event_type FROM pg_stat_activity WHERE pid = $1", [pid]),
-    );
-    if (rows[0]?.wait_event_type === "Lock") return true;
-  }
-  return !settled;
-}
 
 test.each([true, false])(
   "a message posted while its agent is being released is not lost (batched: %s)",
@@ -98,7 +53,7 @@ test.each([true, false])(
     await one.query("BEGIN");
     await apply(one, [change([postOp({ agentId: a.id }, userBody("late"), 1)])], batched);
     const releasing = apply(two, [change([{ op: "agent.release" }], a.owner)], batched);
-    expect(await waits(releasing, two)).toBe(true);
+    expect(await waits(store, releasing, two)).toBe(true);
     await one.query("COMMIT");
     expect(JSON.stringify(await releasing)).toContain('"released":false');
     expect(await store.agent(a.id)).toMatchObject({ node: world.node, waiting: 1 });
@@ -110,7 +65,7 @@ test("if the release commits first, the agent has no owner and the post claims i
   await one.query("BEGIN");
   await apply(one, [change([{ op: "agent.release" }], a.owner)]);
   const posting = apply(two, [change([postOp({ agentId: a.id }, userBody("x"), 1, { claimFor: world.node })])]);
-  expect(await waits(posting, two)).toBe(true);
+  expect(await waits(store, posting, two)).toBe(true);
   await one.query("COMMIT");
   expect(JSON.stringify(await posting)).toContain(`"holder":{"node":${world.node},"epoch":2}`);
 });
@@ -126,7 +81,7 @@ test("groups that post to each other's agents wait for locks without a deadlock"
     await one.query("BEGIN");
     await apply(one, [step(a, b)], batched);
     const other = apply(two, [step(b, a)], batched);
-    expect(await waits(other, two)).toBe(true);
+    expect(await waits(store, other, two)).toBe(true);
     // If the second group had locked its own agent first, this would be a deadlock.
     await apply(one, [step(a, b)], batched);
     await one.query("COMMIT");
@@ -154,7 +109,7 @@ test("a sequence is drawn under the agent's lock, so that none commits before an
   await one.query("BEGIN");
   await apply(one, [change([postOp({ agentId: a.id }, userBody("first"), 1)])]);
   const second = apply(two, [change([postOp({ agentId: a.id }, userBody("second"), 1)])]);
-  expect(await waits(second, two)).toBe(true);
+  expect(await waits(store, second, two)).toBe(true);
   // A read now returns neither, so a cursor cannot skip the first one.
   expect(await store.waiting(a.id, { limit: 9 })).toEqual([]);
   await one.query("ROLLBACK");
@@ -175,7 +130,7 @@ test("two first messages on two nodes create one agent", async () => {
   await one.query("BEGIN");
   await apply(one, [post("first")]);
   const second = apply(two, [post("second")]);
-  expect(await waits(second, two)).toBe(true);
+  expect(await waits(store, second, two)).toBe(true);
   await one.query("COMMIT");
   expect(await second).toMatchObject([{ ok: { 0: { agentId: idOf("first"), seq: 2, created: false } } }]);
   expect(await store.agent(idOf("second"))).toBeUndefined();
@@ -188,7 +143,7 @@ test("of two concurrent redeliveries only one is accepted", async () => {
   await one.query("BEGIN");
   await apply(one, [post()]);
   const second = apply(two, [post()], false);
-  expect(await waits(second, two)).toBe(true);
+  expect(await waits(store, second, two)).toBe(true);
   await one.query("COMMIT");
   expect(await second).toMatchObject([{ ok: { 0: { seq: 1, duplicate: true } } }]);
 });
@@ -208,7 +163,7 @@ test.each([true, false])(
       [change([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "x" } }])],
       false,
     );
-    expect(await waits(stopping, two)).toBe(true);
+    expect(await waits(store, stopping, two)).toBe(true);
     await one.query("ROLLBACK");
     await stopping;
     // A start after a stop waits for the stop, and is refused.
@@ -216,7 +171,7 @@ test.each([true, false])(
     await one.query("BEGIN");
     await apply(one, [change([{ op: "agent.stop", agentId: root.id, mark: { at: 1, reason: "x" } }])], false);
     const starting = apply(two, [start("after")], batched);
-    expect(await waits(starting, two)).toBe(true);
+    expect(await waits(store, starting, two)).toBe(true);
     await one.query("COMMIT");
     if (batched) await expect(starting).rejects.toMatchObject({ code: "RKSLW" });
     else expect(await starting).toMatchObject([{ refused: "stopped" }]);
