@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { StoreClosedError, StoreUnavailableError } from "../../../core/errors.ts";
@@ -20,7 +21,8 @@ class FakeDriver {
   readonly pools: FakePool[] = [];
   readonly clients: FakeClient[] = [];
   /** What statements answer or throw, in their order; later ones have no rows. Setting up a connection is not among them. */
-  readonly answers: (readonly Record<string, unknown>[] | Error)[] = [];
+  readonly answers: (readonly Record<string, unknown>[] | Error | (() => Promise<never>))[] = [];
+  attempts = 0;
   readonly sent: Sent[] = [];
   setUps: string[] = [];
   setUpFails: Error | undefined;
@@ -46,22 +48,25 @@ class FakeDriver {
   }
 }
 
-class FakeClient {
+class FakeClient extends EventEmitter {
   readonly released: unknown[] = [];
   readonly #driver: FakeDriver;
   readonly pid: number;
   config: pg.ClientConfig | undefined;
+  connected = false;
   ended = 0;
 
   constructor(driver: FakeDriver) {
+    super();
     this.#driver = driver;
     this.pid = driver.clients.push(this);
   }
-  on(): void {}
   async connect(): Promise<void> {
     if (this.#driver.connectFails) throw this.#driver.connectFails;
+    this.connected = true;
   }
   async end(): Promise<void> {
+    await new Promise(setImmediate);
     this.ended += 1;
   }
   release(broken?: unknown): void {
@@ -70,18 +75,20 @@ class FakeClient {
   async query(asked: string | Sent): Promise<unknown> {
     const driver = this.#driver;
     if (typeof asked === "string" && asked.startsWith("SET search_path")) {
+      if (!this.connected) throw new Error("Not connected.");
       if (driver.setUpFails) throw driver.setUpFails;
       driver.setUps.push(asked);
       return [{ rows: [] }, { rows: [{ pid: String(this.pid) }] }];
     }
     driver.sent.push(typeof asked === "string" ? { text: asked } : asked);
     const answer = driver.answers.shift() ?? [];
+    if (typeof answer === "function") return answer();
     if (answer instanceof Error) throw answer;
     return { rows: answer };
   }
 }
 
-class FakePool {
+class FakePool extends EventEmitter {
   readonly config: pg.PoolConfig;
   readonly #driver: FakeDriver;
   ended = 0;
@@ -90,14 +97,16 @@ class FakePool {
   #idle: FakeClient[] = [];
 
   constructor(driver: FakeDriver, config: pg.PoolConfig) {
+    super();
     this.#driver = driver;
     this.config = config;
     driver.pools.push(this);
   }
-  on(): void {}
   async connect(): Promise<FakeClient> {
+    this.#driver.attempts += 1;
     if (this.#driver.connectFails) throw this.#driver.connectFails;
     const client = this.#idle.pop() ?? new FakeClient(this.#driver);
+    client.connected = true;
     this.mostInUse = Math.max(this.mostInUse, ++this.inUse);
     const release = client.release.bind(client);
     client.release = (broken) => {
@@ -109,6 +118,7 @@ class FakePool {
     return client;
   }
   async end(): Promise<void> {
+    await new Promise(setImmediate);
     this.ended += 1;
   }
 }
@@ -190,6 +200,14 @@ describe("a connection", () => {
     await expect(connections.use("commit", async () => "next")).resolves.toBe("next");
   });
 
+  test("that breaks while nobody uses it ends no process", async () => {
+    const { driver, connections } = opened();
+    await connections.use("read", async () => 1);
+    await connections.own();
+    // An error event without a listener is thrown.
+    for (const idle of [...driver.pools, ...driver.clients]) expect(idle.emit("error", broken())).toBe(true);
+  });
+
   test("that cannot be made or set up is an unavailable store, and is dropped", async () => {
     const { driver, connections } = opened();
     driver.connectFails = broken();
@@ -241,6 +259,13 @@ describe("a read", () => {
     expect(driver.answers).toHaveLength(1);
   });
 
+  test("is not tried again if no connection can be made", async () => {
+    const { driver, connections } = opened();
+    driver.connectFails = broken();
+    await expect(connections.all(STATEMENT)).rejects.toThrow(StoreUnavailableError);
+    expect(driver.attempts).toBe(1);
+  });
+
   test("that the database refuses is not tried again", async () => {
     const { driver, connections } = opened();
     driver.answers.push(sqlError("42601"));
@@ -262,18 +287,32 @@ describe("closing", () => {
     expect(driver.clients).toEqual([]);
   });
 
-  test("a read that a closing store breaks off reports that the store is closed", async () => {
+  test("refuses what comes while the pools are ending, and resolves when they have ended", async () => {
     const { driver, connections } = opened();
-    const reading = connections.use("read", async () => {
+    const closing = connections.close();
+    await expect(connections.use("read", async () => 1)).rejects.toThrow(StoreClosedError);
+    await closing;
+    expect(driver.pools.map(({ ended }) => ended)).toEqual([1, 1]);
+  });
+
+  test("a read is refused at once, also if every connection is busy", async () => {
+    const { connections } = opened({ maxConnections: 2 });
+    const ends: (() => void)[] = [];
+    const busy = connections.use("read", () => new Promise<void>((resolve) => ends.push(resolve)));
+    await expect.poll(() => ends.length).toBe(1);
+    await connections.close();
+    const refused = connections.all(STATEMENT).catch((error: unknown) => error);
+    expect(await Promise.race([refused, new Promise(setImmediate)])).toBeInstanceOf(StoreClosedError);
+    ends[0]?.();
+    await busy;
+  });
+
+  test("a read that the end of the pools breaks off reports that the store is closed", async () => {
+    const { driver, connections } = opened();
+    driver.answers.push(async () => {
       await connections.close();
-      throw broken();
+      throw sqlError("42601");
     });
-    await expect(reading).rejects.toThrow("reset");
-    const other = opened();
-    other.driver.answers.push(sqlError("57014"));
-    const asked = other.connections.all(STATEMENT);
-    await other.connections.close();
-    await expect(asked).rejects.toThrow(StoreClosedError);
-    expect(driver.pools[0]?.ended).toBe(1);
+    await expect(connections.all(STATEMENT)).rejects.toThrow(StoreClosedError);
   });
 });
