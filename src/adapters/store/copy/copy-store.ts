@@ -38,7 +38,7 @@ export async function copyStore(
   for (const [index, table] of COPIED.entries()) {
     const there = await digestOf(to, table);
     const here = counts[index];
-    if (there.rows === here?.rows && there.digest === here.digest) continue;
+    if (there.digest === here?.digest) continue;
     throw new InvariantError(`The copy of ${table.name} differs: ${there.rows} rows of ${here?.rows}.`, {
       hint: "Nothing was copied. Please report this.",
     });

@@ -29,17 +29,16 @@ export function sqliteEnd(home: string): CopyEnd {
       if (!writing) sql.exec("BEGIN IMMEDIATE");
       writing = true;
       const names = Object.keys(table.columns);
-      const into =
-        table.name === "agents" ? [...names, "node"] : table.name === "deliveries" ? [...names, "node"] : names;
       const insert = sql.prepare(
-        `INSERT INTO ${table.name} (${into.join(", ")}) VALUES (${into.map((name) => (name === "node" ? "NULL" : "?")).join(", ")})`,
+        `INSERT INTO ${table.name} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
       );
-      const agentAt = table.agent === undefined ? -1 : names.indexOf(table.agent);
       for (const row of rows) {
         if (table.name === "agents")
           numbers.set(row[names.indexOf("id")] as string, row[names.indexOf("no")] as number);
         insert.run(
-          ...row.map((value, at) => (at === agentAt && value !== null ? (numbers.get(value as string) ?? 0) : value)),
+          ...row.map((value, at) =>
+            names[at] === table.agent && value !== null ? (numbers.get(value as string) ?? 0) : value,
+          ),
         );
       }
     },
@@ -47,8 +46,8 @@ export function sqliteEnd(home: string): CopyEnd {
       if (writing) sql.exec("COMMIT");
       writing = false;
     },
+    /** SQLite rolls back a transaction that is open when its connection is closed. */
     async close() {
-      if (writing) sql.exec("ROLLBACK");
       db.close();
       lock.release();
     },
