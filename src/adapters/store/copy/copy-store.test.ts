@@ -1,9 +1,9 @@
 /** A copy is the same store or no store: nothing that a table holds is lost, and what differs is never made durable. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { HomeLockedError, InvalidInputError, InvariantError } from "../../../core/errors.ts";
+import { HomeLockedError, InvalidInputError, InvariantError, StoreFullError } from "../../../core/errors.ts";
 import { openDatabase } from "../sqlite/database.ts";
 import { isHomeLocked } from "../sqlite/home-lock.ts";
 import { DATABASE_FILE } from "../sqlite/open-store.ts";
@@ -41,8 +41,8 @@ const ROWS = 3;
 
 /** A value that no other row and no other column has. Agents have numbers that are not their places. */
 function sampleOf(table: CopiedTable, column: string, index: number, at: number): string | number {
-  if (column === table.agent) return 10 * (ROWS - index) + 7;
-  if (table.name === "agents" && column === "no") return 10 * (index + 1) + 7;
+  if (column === table.agent) return 10 * (ROWS - index) - 9;
+  if (table.name === "agents" && column === "no") return 10 * (index + 1) - 9;
   const type = table.columns[column];
   if (type === "boolean") return index % 2;
   if (type === "list") return JSON.stringify([`${column} ${index}`, "ü"]);
@@ -139,7 +139,7 @@ describe("a copy of a home", () => {
     const from = fullHome();
     const lines = (count: number): string =>
       `DELETE FROM entries; WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ${count})
-       INSERT INTO entries (agent, pos, line) SELECT 17, i, 'line ' || i FROM n`;
+       INSERT INTO entries (agent, pos, line) SELECT 11, i, 'line ' || i FROM n`;
     for (const [count, portions] of [
       [PORTION - 1, [PORTION - 1]],
       [PORTION, [PORTION]],
@@ -160,15 +160,15 @@ describe("a copy of a home", () => {
     change(
       from,
       "DELETE FROM messages",
-      ...[37, 17, 27].flatMap((agent) =>
+      ...[21, 1, 11].flatMap((agent) =>
         [2, 1].map(
           (seq) =>
             `INSERT INTO messages (agent, seq, state, urgent, accepted_at, message) VALUES (${agent}, ${seq}, 'waiting', 0, 1, '{}')`,
         ),
       ),
-      "UPDATE agents SET id = 'z' WHERE no = 17",
-      "UPDATE agents SET id = 'a' WHERE no = 37",
-      "UPDATE agents SET id = 'm' WHERE no = 27",
+      "UPDATE agents SET id = 'z' WHERE no = 1",
+      "UPDATE agents SET id = 'a' WHERE no = 21",
+      "UPDATE agents SET id = 'm' WHERE no = 11",
     );
     const rows = (await portionsOf(opens(from), "messages")).flat();
     expect(rows.map(([agent, seq]) => `${agent}${seq}`)).toEqual(["a1", "a2", "m1", "m2", "z1", "z2"]);
@@ -203,6 +203,32 @@ describe("the target of a copy", () => {
     await copyStore(...next);
     await closes(...next);
     expect(contentOf(to)).toEqual(contentOf(from));
+  });
+
+  test("of nothing is empty, and as good as any other", async () => {
+    const [from, to] = [newHome(), newHome()];
+    const counts = await copyStore(opens(from), opens(to));
+    expect(counts.map(({ rows }) => rows)).toEqual(COPIED.map(() => 0));
+    await closes(...opened);
+    expect(contentOf(to)).toEqual(contentOf(from));
+  });
+
+  test("takes no row of an agent that the source does not have", async () => {
+    const { end } = memoryEnd();
+    await copyStore(opens(fullHome()), end);
+    await end.write(tableOf("session_keys"), [["of a lost agent", "nobody"]]);
+    const to = newHome();
+    const copying = copyStore(end, opens(to));
+    await expect(copying).rejects.toThrow(InvariantError);
+    await expect(copying).rejects.toThrow(`session_keys differs: ${ROWS} rows of ${ROWS + 1}.`);
+    await closes(...opened);
+    expect(contentOf(to).agents).toEqual([]);
+  });
+
+  test("is a single file when its end is closed", async () => {
+    const to = await copied(fullHome());
+    expect(readdirSync(to)).toContain(DATABASE_FILE);
+    expect(readdirSync(to).filter((name) => /-(?:wal|shm)$/.test(name))).toEqual([]);
   });
 
   test("is locked, as the source is, until its end is closed", async () => {
@@ -243,6 +269,12 @@ describe("the comparison of both ends", () => {
     await copyStore(opens(fullHome()), end);
     const names = COPIED.map(({ name }) => name);
     expect(calls).toEqual([...names.map((name) => `write ${name}`), ...names.map((name) => `read ${name}`), "finish"]);
+  });
+
+  test("is worth nothing if the target cannot be finished: the copy fails", async () => {
+    const { end } = memoryEnd();
+    const finish = (): Promise<void> => Promise.reject(new StoreFullError("The disk is full.", { hint: "Make room." }));
+    await expect(copyStore(opens(newHome()), { ...end, finish })).rejects.toThrow(StoreFullError);
   });
 
   test.each<[string, (rows: CopiedRow[]) => CopiedRow[]]>([
