@@ -72,7 +72,6 @@ function quickCheck(sql: DatabaseSync, table: string): string | undefined {
 }
 
 function checkedInParts(sql: DatabaseSync): string | undefined {
-  sql.prepare("SELECT count(*) FROM sqlite_schema").get();
   for (const table of SMALL_TABLES) {
     const reason = quickCheck(sql, table);
     if (reason !== undefined) return reason;
