@@ -149,6 +149,22 @@ describe("inspecting a database", () => {
     }
   });
 
+  test("checks every page up to a size, of the database and its log together", () => {
+    killed(200);
+    rmSync(`${path}-wal`);
+    const bytes = readFileSync(path);
+    const sql = new DatabaseSync(path, { readOnly: true });
+    const page = Number(sql.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'runs_id'").get()?.rootpage);
+    sql.close();
+    bytes.fill(0xff, (page - 1) * 4096, page * 4096);
+    writeFileSync(path, bytes);
+    expect(inspectDatabase(path)).toMatchObject({ kind: "unreadable" });
+    expect(inspectDatabase(path, { wholeCheckBytes: bytes.length })).toMatchObject({ kind: "unreadable" });
+    expect(inspectDatabase(path, { wholeCheckBytes: bytes.length - 1 })).toEqual({ kind: "ok" });
+    writeFileSync(`${path}-wal`, "");
+    expect(inspectDatabase(path, { wholeCheckBytes: bytes.length })).toMatchObject({ kind: "unreadable" });
+  });
+
   test("refuses a database of a newer program with a separate error", () => {
     const db = openDatabase(path);
     db.sql.exec("PRAGMA user_version = 99");

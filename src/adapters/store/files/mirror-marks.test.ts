@@ -324,6 +324,18 @@ describe("the results of due times", () => {
     expect(files.text("cron/runs.jsonl")).toBe("one\ntwo\n");
   });
 
+  test("written anew are the newest five thousand", () => {
+    const { source, files } = world();
+    const asked: number[] = [];
+    const newestSlots = (limit: number): readonly string[] => {
+      asked.push(limit);
+      return Array.from({ length: 6 }, (_none, index) => `row ${index}`).slice(-limit);
+    };
+    jobRunsMirror({ ...source, newestSlots }, files, () => {}).all();
+    expect(asked).toEqual([5_000]);
+    expect(files.text("cron/runs.jsonl")?.split("\n")).toHaveLength(7);
+  });
+
   test("are emptied when none is left, and no file is made for none", () => {
     const { state, source, files } = world();
     const mirror = jobRunsMirror(source, files, () => {});

@@ -64,6 +64,39 @@ describe("the mirror", () => {
     expect(fresh.list("agents")).toEqual([bob]);
   });
 
+  test("deletes what a crash left of a removed agent, down to the last file, and is then done with it", () => {
+    for (const left of [0, 1, 2, 3]) {
+      const { work, files, open } = world();
+      const ann = work.agent("ann");
+      catchUp(open());
+      work.commit([{ op: "agent.remove", agentId: ann, reason: "done" }]);
+      for (const name of files.list(`agents/${ann}`).slice(left)) files.remove(`agents/${ann}/${name}`);
+      const mirror = open();
+      catchUp(mirror);
+      expect(files.paths().filter((path) => path.startsWith("agents/"))).toEqual([]);
+      mirror.sync();
+      expect(mirror.unsynced(), `${left} left`).toBe(false);
+    }
+  });
+
+  test("writes of an agent at rest what it needs to go on, and nothing that it does not have", () => {
+    const { work, files, open } = world();
+    const ann = work.agent("ann");
+    catchUp(open());
+    expect(JSON.parse(files.text(`agents/${ann}/pending.json`) ?? "")).toEqual({
+      version: 1,
+      sessionKey: "agent:main:telegram:dm:ann",
+      profile: "main",
+      person: "telegram:ann",
+      nextSeq: 1,
+      nextPos: 2,
+      leaf: work.leaf(ann),
+      messages: [],
+      deliveries: [],
+      dedupe: [],
+    });
+  });
+
   test("reports how far behind it is", () => {
     const { work, open } = world();
     const mirror = open();

@@ -52,7 +52,16 @@ function breakIndex(): void {
   writeFileSync(path, bytes);
 }
 
-const mend = () => repair({ home, databasePath: path, ids, now: NOW });
+const told: string[] = [];
+const mend = () => {
+  told.length = 0;
+  return repair({ home, databasePath: path, ids, now: NOW, onProgress: (text) => void told.push(text) });
+};
+const [CHECKING, SAVING, BUILDING] = [
+  "Checking the database.",
+  "Saving what can still be read into the plain files.",
+  "Building a new database from the plain files.",
+];
 
 describe("repairing", () => {
   test("leaves a readable database unchanged", () => {
@@ -111,7 +120,17 @@ describe("repairing", () => {
     const report = mend();
     expect(report).toMatchObject({ found: { kind: "orphaned-wal" }, repaired: true, rebuilt: { agents: 1 } });
     expect(readFileSync(report.kept[0] ?? "", "utf8")).toBe("frames");
+    expect(told).toEqual([CHECKING, BUILDING]);
     expect(existsSync(`${path}-wal`)).toBe(false);
+  });
+
+  test("says what it does, and that it saves rows only if the database has some", () => {
+    livedBeyondTheFiles(() => {});
+    mend();
+    expect(told).toEqual([CHECKING]);
+    breakIndex();
+    mend();
+    expect(told).toEqual([CHECKING, SAVING, BUILDING]);
   });
 
   test("refuses a newer database and a home in use", () => {
@@ -143,6 +162,22 @@ describe("a restored backup", () => {
     const reader = readerOf(db);
     expect(await reader.people({ limit: 10 })).toEqual(forgotten ? [] : [person]);
     if (forgotten) expect(await reader.rightsRevision()).toBeGreaterThan(1);
+    db.close();
+  });
+
+  test("keeps what the owner denies and wants to be asked, without what was allowed, if rights may have changed", async () => {
+    const db = openDatabase(path, { synchronous: "off" });
+    const owner = { ...person, id: "owner", role: "owner" } as const;
+    const grants = [{ allow: "exec" }, { deny: "write" }, { ask: "send" }];
+    const work = new Workload(db);
+    work.commit([{ op: "person.put", person: { ...owner, grants } }]);
+    work.commit([{ op: "person.put", person: { ...person, grants } }]);
+    const files = diskFiles(home);
+    files.replace("mirror.json", other);
+    expect(afterRestoredBackup(db, files, { ids, now: NOW })).toMatchObject({ people: 2 });
+    const reader = readerOf(db);
+    expect(await reader.people({ limit: 10 })).toEqual([{ ...owner, grants: grants.slice(1) }]);
+    expect(await reader.rightsRevision()).toBe(3);
     db.close();
   });
 
