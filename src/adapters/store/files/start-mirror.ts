@@ -46,9 +46,13 @@ interface Waiting {
   readonly reject: (error: RookeryError) => void;
 }
 
-export function startMirror(options: MirrorOptions): MirrorHandle {
+/** What is used of a `Worker`. */
+export type Thread = Pick<Worker, "on" | "once" | "postMessage" | "ref" | "unref">;
+
+/** `launch` starts the thread; tests start another. */
+export function startMirror(options: MirrorOptions, launch = launchThread): MirrorHandle {
   const { beginAfterMs = 0 } = options;
-  const thread = new MirrorThread(options);
+  const thread = new MirrorThread(options, launch);
   thread.begin(beginAfterMs);
   return {
     nudge: () => thread.nudge(),
@@ -58,12 +62,22 @@ export function startMirror(options: MirrorOptions): MirrorHandle {
   };
 }
 
+function launchThread(workerData: WorkerData): Thread {
+  return new Worker(threadCode("./mirror-worker", import.meta.url), {
+    eval: true,
+    workerData,
+    name: "plain-files",
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  });
+}
+
 class MirrorThread {
+  readonly #launchThread: typeof launchThread;
   readonly #data: WorkerData;
   readonly #log: Log;
   readonly #waiting = new Map<number, Waiting>();
   #ids = 0;
-  #worker: Worker | undefined;
+  #worker: Thread | undefined;
   #begin: NodeJS.Timeout | undefined;
   #nudge: NodeJS.Timeout | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -76,7 +90,11 @@ class MirrorThread {
   #warnedAt = Number.NEGATIVE_INFINITY;
   #failing = false;
 
-  constructor({ home, databasePath, log, syncAfterMs = SYNC_AFTER_MS, identity }: MirrorOptions) {
+  constructor(
+    { home, databasePath, log, syncAfterMs = SYNC_AFTER_MS, identity }: MirrorOptions,
+    launch: typeof launchThread,
+  ) {
+    this.#launchThread = launch;
     this.#data = { home, databasePath, syncAfterMs, identity };
     this.#log = log;
   }
@@ -124,20 +142,15 @@ class MirrorThread {
   }
 
   /** Returns the thread, and starts it if needed. It begins to work at once. */
-  #started(): Worker {
+  #started(): Thread {
     clearTimeout(this.#begin);
     clearTimeout(this.#restart);
     this.#worker ??= this.#launch();
     return this.#worker;
   }
 
-  #launch(): Worker {
-    const worker = new Worker(threadCode("./mirror-worker", import.meta.url), {
-      eval: true,
-      workerData: this.#data,
-      name: "plain-files",
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-    });
+  #launch(): Thread {
+    const worker = this.#launchThread(this.#data);
     worker.on("message", (message: FromWorker) => this.#receive(message));
     worker.on("error", (error) => this.#log.error("The plain files' thread failed.", { error: error.message }));
     worker.on("exit", () => this.#exited());
