@@ -16,7 +16,7 @@ WHERE waits.id > $1 ORDER BY waits.id LIMIT $2`,
 const SELECT_OF_WAITER: Statement = {
   name: "select-waits-of",
   text: `${SELECT_FROM}
-WHERE waits.waiter = $1 ORDER BY waits.id LIMIT $2`,
+WHERE waits.waiter = $1 AND waits.id > $2 ORDER BY waits.id LIMIT $3`,
 };
 
 export const waitReads = (connections: Connections): Pick<StoreReader, "waits"> => ({
@@ -24,7 +24,7 @@ export const waitReads = (connections: Connections): Pick<StoreReader, "waits"> 
     const rows =
       from === undefined
         ? await connections.all<WaitRow>(SELECT_PAGE, after, limit)
-        : await connections.all<WaitRow>(SELECT_OF_WAITER, from, limit);
+        : await connections.all<WaitRow>(SELECT_OF_WAITER, from, after, limit);
     return rows.map(waitOf);
   },
 });

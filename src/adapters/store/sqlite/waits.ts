@@ -15,7 +15,7 @@ FROM waits JOIN runs ON runs.id = waits.run_id AND runs.state = 'open'`;
 const SELECT_PAGE = `${SELECT_FROM}
 WHERE waits.id > ? ORDER BY waits.id LIMIT ?`;
 const SELECT_OF_WAITER = `${SELECT_FROM}
-WHERE waits.waiter = ? ORDER BY waits.id LIMIT ?`;
+WHERE waits.waiter = ? AND waits.id > ? ORDER BY waits.id LIMIT ?`;
 const CLOSES_CIRCLE = `WITH RECURSIVE reached (agent) AS (
   SELECT ?
   UNION
@@ -33,7 +33,9 @@ type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 export const waitReads = (db: Database): Pick<StoreReader, "waits"> => ({
   waits: async ({ from, after = "", limit }) => {
     const rows =
-      from === undefined ? db.all<WaitRow>(SELECT_PAGE, after, limit) : db.all<WaitRow>(SELECT_OF_WAITER, from, limit);
+      from === undefined
+        ? db.all<WaitRow>(SELECT_PAGE, after, limit)
+        : db.all<WaitRow>(SELECT_OF_WAITER, from, after, limit);
     return rows.map(waitOf);
   },
 });
