@@ -83,6 +83,18 @@ export function filesContract(open: Opener): void {
     },
   );
 
+  storeTest("the text of a file is kept as long as another file shows it", open, async (world) => {
+    const shown = { as: "text", blob: "text", characters: 3, of: "pdf" } as const;
+    await world.done([stage("blob-a", "text"), put(fileOf("a", { shown }))]);
+    await world.done([stage("blob-b"), put(fileOf("b", { sha: sha(2), shown }))]);
+    await world.done([{ op: "file.remove", id: "a" }]);
+    await world.done([{ op: "file.hold", files: ["b"], by: { agentId: (await world.agent("x")).id } }]);
+    expect((await sweep(world)).blobs).toEqual(["blob-a"]);
+    await world.done([{ op: "file.remove", id: "b" }]);
+    expect((await sweep(world)).blobs).toEqual(expect.arrayContaining(["blob-b", "text"]));
+    expect(await world.refused([put(fileOf("c", { blob: "text", sha: sha(3) }))])).toBe("missing");
+  });
+
   storeTest(
     "a person's files stay within the quota, also when they are stored at the same time",
     open,

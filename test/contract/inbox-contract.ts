@@ -208,6 +208,35 @@ export function inboxContract(open: Opener): void {
     expect(await world.store.message(a.id, seq)).toMatchObject({ state: "taken" });
   });
 
+  storeTest("a settled message names the run that settled it, or the one that took it", open, async (world) => {
+    const a = await world.agent("a");
+    const [one, two, three] = [await world.post(a.id), await world.post(a.id), await world.post(a.id)];
+    const runId = await world.openRun(a, "r", [one.seq]);
+    const settled = { from: "waiting", state: "merged" } as const;
+    await world.done(
+      [
+        {
+          op: "message.settle",
+          settlements: [
+            { seq: one.seq, from: "taken", state: "answered" },
+            { seq: two.seq, ...settled, runId },
+            { seq: three.seq, ...settled, reason: "of no run" },
+          ],
+        },
+      ],
+      a.owner,
+    );
+    const read = async (seq: number) => {
+      const message = await world.store.message(a.id, seq);
+      return [message?.runId, message?.reason, typeof message?.settledAt];
+    };
+    expect(await Promise.all([one, two, three].map(({ seq }) => read(seq)))).toEqual([
+      ["r", undefined, "number"],
+      ["r", undefined, "number"],
+      [undefined, "of no run", "number"],
+    ]);
+  });
+
   storeTest("a waiting message can be settled without having been taken", open, async (world) => {
     const a = await world.agent("a");
     for (const end of ENDS) {

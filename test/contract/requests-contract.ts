@@ -138,6 +138,16 @@ export function requestsContract(open: Opener): void {
     expect(await ask(world, b.id, content("k", true))).toMatchObject({ agentId: b.id, duplicate: false });
   });
 
+  storeTest("a request with a key to an agent that was removed since is refused", open, async (world) => {
+    const a = await world.agent("a");
+    const { seq } = await ask(world, a.id, keyed("key", "x"));
+    expect(await ask(world, a.id, keyed("key", "x"))).toMatchObject({ seq, duplicate: true });
+    await world.done([{ op: "message.settle", settlements: [{ seq, from: "waiting", state: "answered" }] }], a.owner);
+    await world.done([{ op: "agent.remove", agentId: a.id, reason: "test" }]);
+    const again = postOp({ agentId: a.id }, userBody("x"), world.now, { request: keyed("key", "x") });
+    expect(await world.refused([again])).toBe("missing");
+  });
+
   storeTest("an end is recorded only for the latest request", open, async (world) => {
     const a = await world.agent("a");
     const first = await ask(world, a.id, content("k"));

@@ -16,6 +16,7 @@ import { inboxContract } from "./inbox-contract.ts";
 import { inboxModelContract } from "./inbox-model-contract.ts";
 import { jobsContract } from "./jobs-contract.ts";
 import { lifetimeContract } from "./lifetime-contract.ts";
+import { listsContract } from "./lists-contract.ts";
 import { outboxContract } from "./outbox-contract.ts";
 import { ownershipContract } from "./ownership-contract.ts";
 import { peopleContract } from "./people-contract.ts";
@@ -51,6 +52,7 @@ export function storeContract(name: string, open: Opener): void {
     retentionWalkContract(open);
     eraseContract(open);
     workCountsContract(open);
+    listsContract(open);
     lifetimeContract(open);
     damageContract(open);
   });

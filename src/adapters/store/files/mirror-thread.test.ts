@@ -13,8 +13,10 @@ class FakeThread extends EventEmitter {
   readonly received: ToWorker[] = [];
   /** Whether it keeps the process alive. */
   isHolding = true;
-  constructor(readonly data: WorkerData) {
+  readonly data: WorkerData;
+  constructor(data: WorkerData) {
     super();
+    this.data = data;
   }
   postMessage(message: ToWorker): void {
     this.received.push(message);

@@ -1,6 +1,59 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { constants } from "node:sqlite";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { StoreClosedError } from "../../../core/errors.ts";
 import { openDatabase } from "./database.ts";
+import { openSqliteStore } from "./open-store.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "rookery-database-"));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+test("a database writes a log that gives its room back, and flushes what it is told to", () => {
+  const path = join(home, "rookery.db");
+  for (const [synchronous, mode] of [
+    [undefined, 2],
+    ["full", 2],
+    ["normal", 1],
+    ["off", 0],
+  ] as const) {
+    const db = openDatabase(path, { synchronous });
+    const setting = (name: string): unknown => Object.values(db.sql.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+    expect([setting("journal_mode"), setting("synchronous")], String(synchronous)).toEqual(["wal", mode]);
+    expect([setting("journal_size_limit"), setting("cache_size"), setting("temp_store")]).toEqual([
+      64 << 20,
+      -16_000,
+      2,
+    ]);
+    db.close();
+    expect(() => db.get("SELECT 1")).toThrow(StoreClosedError);
+  }
+});
+
+test("a database that is only read can change nothing", () => {
+  const path = join(home, "rookery.db");
+  openDatabase(path).close();
+  const db = openDatabase(path, { readOnly: true });
+  expect(db.all("SELECT key FROM facts")).toEqual([]);
+  expect(() => db.run("INSERT INTO facts (key, value) VALUES ('k', 'v')")).toThrow("readonly");
+  db.close();
+});
+
+test.each([
+  [undefined, true],
+  ["full", true],
+  ["normal", false],
+  ["off", false],
+] as const)("a store opened with %s needs the log to flush each commit: %s", async (synchronous, needed) => {
+  const afterOpen = (): void => rmSync(join(home, "rookery.db-wal"));
+  const open = () => openSqliteStore({ home, synchronous, afterOpen });
+  if (needed) expect(open).toThrow("ENOENT");
+  else await open().close();
+});
 
 test("a statement is compiled once, also if its limit changes", () => {
   const db = openDatabase(":memory:");

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { StoreClosedError, StoreUnreadableError } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
 import type { Change, CommitResult, Op } from "../../../core/store/change.ts";
@@ -35,6 +35,17 @@ describe("group commit", () => {
     expect(transactions()).toBe(1);
     await Promise.all(Array.from({ length: 3 * MAX_BATCH + 1 }, (_, n) => group.commit(change(n, put(n)))));
     expect(transactions()).toBe(1 + 4);
+    db.close();
+  });
+
+  test("asks for a turn only while changes wait", async () => {
+    const db = openDatabase(":memory:");
+    const group = groupCommit(db, { maxBatch: 2, onFatal: () => {} });
+    const turns = vi.spyOn(globalThis, "setImmediate");
+    await Promise.all([1, 2, 3, 4].map((n) => group.commit(change(n, put(n)))));
+    await group.commit(change(5, put(5)));
+    expect(turns).toHaveBeenCalledTimes(3);
+    turns.mockRestore();
     db.close();
   });
 
