@@ -1,10 +1,10 @@
 /**
- * The mirror's thread. A message about a commit wakes it; it works until the files are up to date, flushes them to the disk
+ * The work of the mirror's thread. A message about a commit wakes it; it works until the files are up to date, flushes them to the disk
  * some seconds later, and sleeps. No timer runs while there is nothing to do.
  */
 import { DatabaseSync } from "node:sqlite";
-import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { errorText, InvariantError, StoreLostError } from "../../../core/errors.ts";
+import type { MessagePort } from "node:worker_threads";
+import { errorText, StoreLostError } from "../../../core/errors.ts";
 import { type HomeFiles, type HomeIdentity, homeFiles } from "../sqlite/home-files.ts";
 import { diskFiles } from "./disk-files.ts";
 import { type Mirror, type MirrorLag, openMirror } from "./mirror.ts";
@@ -31,11 +31,14 @@ export type FromWorker =
   | { readonly type: "trouble"; readonly error: string }
   | { readonly type: "done"; readonly id: number; readonly error?: { readonly text: string; readonly code?: string } };
 
+/** What is used of a `MessagePort`. */
+export type Port = Pick<MessagePort, "on" | "postMessage" | "close">;
+
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
-class MirrorWorker {
-  readonly #port: MessagePort;
+export class MirrorWorker {
+  readonly #port: Port;
   readonly #data: WorkerData;
   readonly #home: HomeFiles | undefined;
   #sql: DatabaseSync | undefined;
@@ -45,7 +48,7 @@ class MirrorWorker {
   #retryTimer: NodeJS.Timeout | undefined;
   #retryMs = FIRST_RETRY_MS;
 
-  constructor(port: MessagePort, data: WorkerData) {
+  constructor(port: Port, data: WorkerData) {
     this.#port = port;
     this.#data = data;
     this.#home = data.identity && homeFiles(data.home, data.identity);
@@ -154,6 +157,3 @@ class MirrorWorker {
     }
   }
 }
-
-if (!parentPort) throw new InvariantError("The mirror's thread was started as a program.");
-new MirrorWorker(parentPort, workerData as WorkerData).work();

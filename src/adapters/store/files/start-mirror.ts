@@ -63,7 +63,7 @@ export function startMirror(options: MirrorOptions, launch = launchThread): Mirr
 }
 
 function launchThread(workerData: WorkerData): Thread {
-  return new Worker(threadCode("./mirror-worker", import.meta.url), {
+  return new Worker(threadCode("./run-mirror-worker", import.meta.url), {
     eval: true,
     workerData,
     name: "plain-files",
