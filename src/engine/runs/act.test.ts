@@ -1,0 +1,198 @@
+/** Calls of one turn: what is committed of them when their tools, their ops or the tool host fail, and when the run must pause. */
+import { describe, expect, it, test } from "vitest";
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { inTurn } from "../../../test/kit/model.ts";
+import { toolHost } from "../../../test/kit/tools.ts";
+import type { AgentId, ChangeId } from "../../core/ids.ts";
+import type { Grant } from "../../core/people/grant.ts";
+import type { Op } from "../../core/store/change.ts";
+
+let changes = 0;
+const commit = (engine: TestEngine, ...ops: Op[]) =>
+  engine.store.commit({ id: `test-${++changes}` as ChangeId, site: "test", at: engine.clock.now(), ops });
+const putAnn = (engine: TestEngine, grants: readonly Grant[]) =>
+  commit(engine, {
+    op: "person.put",
+    person: { id: "ann", role: "guest", accounts: ["test:ann"], grants, createdAt: 1, createdBy: "owner" },
+  });
+const text = (said: string) => ({ content: [{ type: "text", text: said }] }) as const;
+const toolLines = async (engine: TestEngine) =>
+  (await engine.transcript()).filter((line) => line.startsWith("tool: ")).map((line) => line.slice("tool: ".length));
+
+describe("a call", () => {
+  it("that the tool host cannot serve gets the error as its result, and the run continues", async () => {
+    let broken = false;
+    const engine = await TestEngine.open({
+      script: inTurn({ call: [{ name: "work" }] }, "done"),
+      tools: { work: {} },
+      host: (tools) => {
+        const host = toolHost(tools);
+        return {
+          ...host,
+          find: (agent, name) => {
+            if (broken) throw new TypeError("the host broke");
+            return host.find(agent, name);
+          },
+        };
+      },
+    });
+    engine.onCommit = ({ site }) => {
+      broken = site === "think";
+      return "go";
+    };
+    await engine.tell("go");
+    expect(await toolLines(engine)).toEqual(["the host broke"]);
+    expect((await engine.entries()).find(({ role }) => role === "tool")).toMatchObject({ isError: true });
+    expect(engine.shown()).toEqual(["done"]);
+  });
+
+  it("whose ops name something that is gone returns that as its error; the results beside it are kept", async () => {
+    const acceptedAt = 1;
+    const nobody = "f".repeat(24) as AgentId;
+    const lost: Op = { op: "message.post", to: { agentId: nobody }, message: { body: { kind: "stop" }, acceptedAt } };
+    const engine = await TestEngine.open({
+      script: inTurn({ call: [{ name: "post" }, { name: "read" }] }, "done"),
+      tools: {
+        post: { parallel: true, execute: () => ({ ...text("posted"), ops: [lost] }) },
+        read: { parallel: true, execute: () => "was read" },
+      },
+    });
+    await engine.tell("go");
+    const [first, second, ...more] = await toolLines(engine);
+    expect(first).toContain(nobody);
+    expect([second, more]).toEqual(["was read", []]);
+    expect((await engine.entries()).filter(({ role }) => role === "tool").map(({ isError }) => isError)).toEqual([
+      true,
+      false,
+    ]);
+    expect(engine.executions).toHaveLength(2);
+    expect(engine.shown()).toEqual(["done"]);
+  });
+
+  it("whose result could not be committed is not turned into an error of its ops", async () => {
+    const posted: Op = { op: "fact.put", key: "posted", value: "yes" };
+    const engine = await TestEngine.open({
+      script: inTurn({ call: [{ name: "post" }] }, "done"),
+      tools: { post: { replay: "safe", execute: () => ({ ...text("posted"), ops: [posted] }) } },
+    });
+    engine.onCommit = ({ site }, nth) => (site === "result" && nth === 1 ? "unknown-lost" : "go");
+    await engine.tell("go");
+    await engine.advance(1_000);
+    expect(await toolLines(engine)).toEqual(["posted"]);
+    expect(await engine.store.fact("posted")).toBe("yes");
+    expect(engine.shown()).toEqual(["done"]);
+  });
+});
+
+describe("a right that is taken away while a call works", () => {
+  /** `first` works until the test lets it; `second` may not run beside it. */
+  async function open(more: Partial<TestEngineOptions> = {}) {
+    const hold = gate<string>();
+    const engine = await TestEngine.open({
+      script: inTurn({ call: [{ name: "first" }, { name: "second" }] }, "done"),
+      tools: {
+        first: { rights: ["exec"], parallel: false, execute: () => hold.promise },
+        second: { rights: ["exec"], parallel: false, replay: "never" },
+      },
+      system: { rights: {}, people: { isOwner: ({ userId }) => userId === "olga" } },
+      ...more,
+    });
+    await putAnn(engine, [{ allow: "first" }, { allow: "second" }]);
+    await engine.tell("go");
+    expect(engine.executions.map(({ name }) => name)).toEqual(["first"]);
+    await putAnn(engine, [{ allow: "first" }]);
+    return { engine, hold };
+  }
+  const decisions = async (engine: TestEngine) =>
+    [...(await engine.store.audit({ limit: 10 }))].reverse().map(({ action, decision }) => `${action} ${decision}`);
+
+  it("denies the next call in the commit of the result, once", async () => {
+    const { engine, hold } = await open();
+    hold.open("worked");
+    await engine.settle();
+    expect(engine.executions.map(({ name }) => name)).toEqual(["first"]);
+    const [first, second, ...more] = await toolLines(engine);
+    expect([first, more]).toEqual(["worked", []]);
+    expect(second).toMatch(/second/u);
+    expect((await decisions(engine)).filter((row) => row.startsWith("second"))).toEqual(["second deny"]);
+    expect(engine.shown()).toEqual(["done"]);
+  });
+
+  it("is judged after the restart if the run pauses first, and the call gets one result", async () => {
+    const { engine, hold } = await open();
+    const drained = engine.system.drain();
+    await engine.settle();
+    hold.open("worked");
+    await engine.settle();
+    await drained;
+    expect(await toolLines(engine)).toEqual(["worked"]);
+    await engine.restart();
+    const [first, second, ...more] = await toolLines(engine);
+    expect([first, more]).toEqual(["worked", []]);
+    expect(second).toMatch(/second/u);
+    expect((await decisions(engine)).filter((row) => row.startsWith("second"))).toEqual(["second deny"]);
+    expect(engine.executions.map(({ name }) => name)).toEqual(["first"]);
+    expect(engine.shown()).toEqual(["done"]);
+  });
+});
+
+describe("what a person sees of calls", () => {
+  const long = "x".repeat(2_000);
+  test.each([
+    ["off", []],
+    ["on", [`🛠️ a {"n":1}\n🛠️ b {}`]],
+    ["full", [`🛠️ a {"n":1}\none\n🛠️ b {}\n${"x".repeat(1_500)}`]],
+  ] as const)("at the level %s", async (verboseLevel, shown) => {
+    const picture = { type: "image", data: "aGk=", mimeType: "image/png" } as const;
+    const engine = await TestEngine.open({
+      script: inTurn("hello", { call: [{ name: "a", with: { n: 1 } }, { name: "b" }] }, "done"),
+      tools: {
+        a: { parallel: true, execute: () => ({ content: [picture, ...text("one").content] }) },
+        b: { parallel: true, execute: () => long },
+      },
+    });
+    await engine.tell("hi");
+    await engine.send({ kind: "setting", patch: { verboseLevel } });
+    await engine.settle();
+    const before = engine.shown().length;
+    await engine.tell("go");
+    expect(engine.shown().slice(before)).toEqual([...shown, "done"]);
+  });
+
+  it("is nothing in the run of a schedule", async () => {
+    const engine = await TestEngine.open({
+      script: inTurn("hello", { call: [{ name: "a" }] }, "done"),
+      tools: { a: {} },
+    });
+    await engine.tell("hi");
+    await engine.send({ kind: "setting", patch: { verboseLevel: "full" } });
+    await engine.settle();
+    const before = engine.shown().length;
+    await engine.send({ kind: "trigger", text: "tick", trigger: { type: "cron", id: "j" } });
+    await engine.settle();
+    expect(engine.executions).toHaveLength(1);
+    expect(engine.shown().slice(before)).toEqual(["done"]);
+  });
+});
+
+it("gives the texts that tools send and the calls that are shown an order and one id each", async () => {
+  const target = { channel: "test", to: "ann" };
+  const send = (said: string) => () => ({ ...text("sent"), deliveries: [{ target, payload: { text: said } }] });
+  const engine = await TestEngine.open({
+    script: inTurn("hello", { call: [{ name: "a" }, { name: "b" }] }, { call: [{ name: "a" }] }, "done"),
+    tools: { a: { parallel: true, execute: send("from a") }, b: { parallel: true, execute: send("from b") } },
+  });
+  await engine.tell("hi");
+  await engine.send({ kind: "setting", patch: { verboseLevel: "on" } });
+  await engine.settle();
+  const before = engine.shown().length;
+  await engine.tell("go");
+  const calls = ["🛠️ a {}\n🛠️ b {}", "🛠️ a {}"];
+  expect(engine.shown().slice(before)).toEqual(["from a", "from b", calls[0], "from a", calls[1], "done"]);
+  const rows = await engine.deliveries();
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+  const run = (await engine.runs()).at(-1);
+  expect(run?.body).toMatchObject({ deliveries: 6, sentTexts: ["from a", "from b", "from a"] });
+  expect(run?.body.sentTargets).toEqual([target, target, target]);
+});
