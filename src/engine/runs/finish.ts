@@ -76,11 +76,8 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     payload && !payload.isError
       ? await ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" })
       : undefined;
-  const { reasoningLevel, responseUsage } = agent.state;
-  const isPlain = reasoningLevel === undefined && responseUsage === undefined;
-  const around: AroundReply = isPlain
-    ? {}
-    : aroundReply(agent.state, { ...ending, usage: run.body.usage, sessionKey: agent.sessionKey });
+  const { reasoning } = ending;
+  const around = aroundReply(agent.state, { reasoning, usage: run.body.usage, sessionKey: agent.sessionKey });
   const { owed, words } = repliesOf(
     ports,
     run,
@@ -165,16 +162,9 @@ function settlementsOf({ id: runId, body: { seqs, merged } }: LiveRun, { outcome
   });
 }
 
-/** Undefined if the error or the last line of history is the answer; null if nothing is answered. */
-function answerToKeep({
-  outcome,
-  payload,
-  more = [],
-  isShortened,
-  error,
-  compaction,
-}: Ending): Payload | null | undefined {
-  if (!payload) return error || outcome === "ok" ? null : undefined;
+/** Undefined if the error or the last line of history is the answer; null if the error is not told. */
+function answerToKeep({ payload, more = [], isShortened, error, compaction }: Ending): Payload | null | undefined {
+  if (!payload) return error ? null : undefined;
   if (isShortened && !error) return { text: [payload.text ?? "", ...more].join("\n\n") };
   return compaction && !error ? payload : undefined;
 }

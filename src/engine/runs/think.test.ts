@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TestEngine } from "../../../test/kit/engine.ts";
-import { failure, inTurn } from "../../../test/kit/model.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { failure, inTurn, type ModelCall, type Reply, USAGE } from "../../../test/kit/model.ts";
+import { limitsOf } from "../../core/budget/budget.ts";
 import type { RunId } from "../../core/ids.ts";
+import type { RunEvent } from "../runtime/run-events.ts";
 
 const times = async (engine: TestEngine, until: number, step = 500): Promise<number[]> => {
   const at: number[] = [];
@@ -77,6 +80,109 @@ describe("a failed model call", () => {
     await engine.tell("go");
     await engine.advance(5_000);
     expect(engine.clock.timers).toBeLessThanOrEqual(before);
+  });
+});
+
+describe("a wait before the next call of the model", () => {
+  it("is not begun if it is longer than the run may last: the run fails now", async () => {
+    const longest = failure("rate", { retryAfterMs: 10_000 });
+    const engine = await TestEngine.open({ script: inTurn(longest, "fine"), system: { runs: { timeoutMs: 9_999 } } });
+    await engine.tell("go");
+    expect(await engine.states()).toEqual(["failed"]);
+    expect(engine.shown()).toEqual(["Inference failed. rate error"]);
+    const patient = await TestEngine.open({ script: inTurn(longest, "fine"), system: { runs: { timeoutMs: 10_001 } } });
+    await patient.tell("go");
+    await patient.advance(10_000);
+    expect(patient.shown()).toEqual(["fine"]);
+  });
+
+  /** 100,000 micros a day; a call reserves up to 10,100. */
+  const limited = (script: (call: ModelCall) => Reply) =>
+    TestEngine.open({
+      script,
+      price: {
+        ...{ contextWindow: 100_000, maxTokens: 1_000, leastTokens: 10 },
+        cost: { input: 1, output: 10, cacheRead: 0, cacheWrite: 0 },
+      },
+      system: {
+        budgets: { limitsFor: () => limitsOf({ day: { dollars: 0.1 } }), dayOf: () => "today" },
+      },
+    });
+
+  it("holds no reservation, so that it blocks no other call", async () => {
+    const engine = await limited(inTurn(failure("transient"), "fine"));
+    await engine.tell("go");
+    expect(engine.commits.map(({ site }) => site)).toContain("settle");
+    expect(await engine.store.reservations({ limit: 10 })).toEqual([]);
+    await engine.advance(2_000);
+    expect(engine.shown()).toEqual(["fine"]);
+  });
+
+  it("does not begin if the reservation could not be settled: the agent is read again", async () => {
+    const engine = await limited(inTurn(failure("transient"), "fine"));
+    engine.onCommit = ({ site }, nth) => (site === "settle" && nth === 1 ? "unknown-lost" : "go");
+    await engine.tell("go");
+    await engine.advance(1_000);
+    expect(engine.shown()).toEqual(["fine"]);
+    expect(await engine.states()).toEqual(["answered"]);
+  });
+
+  it("counts the usage of calls that failed, and of those that the provider made beside", async () => {
+    const failed = { ...failure("transient"), usage: USAGE, alsoUsed: [USAGE] };
+    const engine = await TestEngine.open({
+      script: inTurn(failed, { content: [{ type: "text", text: "fine" }], alsoUsed: [USAGE] }),
+    });
+    await engine.tell("go");
+    await engine.advance(2_000);
+    expect((await engine.runs())[0]?.body.usage).toMatchObject({ input: 40, output: 20 });
+  });
+});
+
+describe("what a model streams", () => {
+  const streamed = (events: readonly RunEvent[]): string[] =>
+    events.flatMap((event) => {
+      if (event.type === "delta") return [`${event.stream} ${event.text}`];
+      return event.type === "restart" ? ["restart"] : [];
+    });
+
+  it("reaches listeners as deltas of text and thinking, and a restart voids what came before", async () => {
+    const events: RunEvent[] = [];
+    const engine = await TestEngine.open({
+      script: ({ onEvent }) => {
+        onEvent({ type: "thinking", delta: "hm" });
+        onEvent({ type: "text", delta: "wrong" });
+        onEvent({ type: "restart" });
+        onEvent({ type: "text", delta: "right" });
+        return "right";
+      },
+    });
+    engine.system.events.listen((event) => events.push(event));
+    await engine.tell("go");
+    expect(streamed(events)).toEqual(["thinking hm", "text wrong", "restart", "text right"]);
+    expect(engine.shown()).toEqual(["right"]);
+  });
+
+  it("is dropped once its call is over, also if the model goes on", async () => {
+    const events: RunEvent[] = [];
+    const never = gate<Reply>();
+    const calls: ModelCall[] = [];
+    const engine = await TestEngine.open({
+      script: (call) => {
+        calls.push(call);
+        return calls.length === 1 ? never.promise : "second";
+      },
+      system: { runs: { abortGraceMs: 1_000 } },
+    });
+    engine.system.events.listen((event) => events.push(event));
+    await engine.tell("go");
+    await engine.system.runs.abort((await engine.runs())[0]?.id as RunId);
+    await engine.advance(1_000);
+    expect(await engine.states()).toEqual(["aborted"]);
+    calls[0]?.onEvent({ type: "text", delta: "too late" });
+    calls[0]?.onEvent({ type: "restart" });
+    await engine.tell("again");
+    expect(streamed(events)).toEqual([]);
+    expect(engine.shown()).toEqual(["second"]);
   });
 });
 
