@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ConflictError, DeniedError } from "../../core/errors.ts";
+import type { PressResult } from "../../core/ports/connector.ts";
 import { type PressDeps, pressButton } from "./press-button.ts";
 
 const GONE = { say: "This question is no longer open.", done: true };
@@ -22,7 +23,7 @@ function world(approval: object = {}, answers: Record<string, unknown> = {}) {
         asked.push([id, person]);
         return { id, state: "pending", ...approval };
       },
-      widths: async () => [],
+      widths: async () => answers.widths,
     },
     post: async () => undefined,
     clock: { now: () => 0 },
@@ -50,6 +51,39 @@ describe("a button of an approval", () => {
     const { press, decided } = world();
     expect(await press(`a:${ID}:${answer}`)).toEqual({ say, done: true });
     expect(decided).toEqual([[ID.toLowerCase(), decision, by]]);
+  });
+});
+
+describe("the buttons that show rules and go back", () => {
+  const question = { tool: "exec", callId: "c", effects: [], arguments: {} };
+  const none = { not: "no rule" };
+  const tokens = ({ buttons = [] }: PressResult) => buttons.map(({ token }) => token.split(":").at(-1));
+  test("decide nothing, and are for the person who may read the question", async () => {
+    const { press, decided, asked } = world(question, {
+      widths: { call: [{ allow: "exec" }], prefix: none, tool: none },
+    });
+    const open = await press(`a:${ID}:w`);
+    expect([open.done, open.say]).toEqual([false, "Choose what to allow from now on."]);
+    expect(tokens(open)).toEqual(["call", "b"]);
+    const back = await press(`a:${ID}:b`);
+    expect([back.done, back.say]).toEqual([false, ""]);
+    expect(tokens(back)).toEqual(expect.arrayContaining(["y", "n"]));
+    expect(decided).toEqual([]);
+    expect(asked).toEqual([
+      [ID.toLowerCase(), "telegram:7"],
+      [ID.toLowerCase(), "telegram:7"],
+    ]);
+  });
+  test("say that there is no rule to store", async () => {
+    const { press } = world(question, { widths: { call: none, prefix: none, tool: none } });
+    expect(await press(`a:${ID}:w`)).toEqual({
+      say: "No rule can be stored for this call. Say yes once.",
+      done: false,
+    });
+  });
+  test.each(["w", "b"])("are gone with the question: %s", async (answer) => {
+    const { press } = world({ ...question, state: "approved" });
+    expect(await press(`a:${ID}:${answer}`)).toEqual(GONE);
   });
 });
 

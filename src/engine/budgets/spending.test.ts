@@ -72,6 +72,16 @@ describe("whose spending a run is", () => {
     expect((await spender("root", { humanAt: 1, counted: 1 })).messages).toBe(1);
     expect((await spender("root", { humanAt: 1, said: 5, counted: 5 })).messages).toBe(0);
   });
+  test("of a tree that is deeper than any may be: the agent 64 above it counts as its top", async () => {
+    const chain = (n: number) => ({
+      id: `a${n}`,
+      profile: "main",
+      descriptor: { type: "subagent", id: `a${n}`, parentAgentId: `a${n + 1}`, name: "x" },
+    });
+    const deep = { agent: async (id: string) => chain(Number(id.slice(1))), runs: async () => [] } as never;
+    expect(await rootOf(deep, "a0" as AgentId)).toBe("a64");
+    expect(await spenderOf(deep, budgets, chain(0) as never, body(), 5)).toMatchObject({ rootId: "a64" });
+  });
   test("and the agent at the top of a tree", async () => {
     expect(await Promise.all(["leaf", "root", "lost", "none"].map((id) => rootOf(store(), id as AgentId)))).toEqual([
       "root",

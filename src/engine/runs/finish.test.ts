@@ -1,9 +1,11 @@
 /** The commit that ends a run: what hooks add to it, what stands around the answer, and what it changes in the agent's state. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
-import { failure, inTurn, type Reply } from "../../../test/kit/model.ts";
-import type { AgentId } from "../../core/ids.ts";
+import { failure, inTurn, type Reply as Said } from "../../../test/kit/model.ts";
+import type { NewDelivery } from "../../core/delivery/delivery.ts";
+import type { AgentId, DeliveryId } from "../../core/ids.ts";
 import type { Op } from "../../core/store/change.ts";
+import type { Reply } from "../runtime/run-ports.ts";
 
 const fact = (value: string, more: object = {}): Op => ({ op: "fact.put", key: "hook", value, ...more });
 const nobody = "f".repeat(24) as AgentId;
@@ -65,7 +67,63 @@ describe("the ops that a hook adds to a run's end", () => {
   );
 });
 
+it("sends what a hook adds, and wakes the agents it writes to, without waiting", async () => {
+  const engine = await TestEngine.open();
+  await engine.tell("hi", { name: "bo" });
+  const bo = await engine.agentId("bo");
+  await engine.restart({
+    hooks: {
+      opsOnRunEnd: async ({ id }, _run, { outcome }, [reply]) => {
+        if (id === bo || !reply) return [];
+        const note = {
+          ...reply,
+          id: `${reply.id.split(".")[0]}.7` as DeliveryId,
+          payload: { text: `ended ${outcome}` },
+        };
+        const message = { body: { kind: "user", text: "from the hook" }, acceptedAt: 1 } as const;
+        return [
+          { op: "delivery.add", delivery: note },
+          { op: "message.post", to: { agentId: bo }, message },
+        ];
+      },
+    },
+  });
+  await engine.tell("go");
+  expect(engine.shown().slice(1)).toEqual(["answer to go", "ended ok"]);
+  expect(await engine.states(bo)).toEqual(["answered", "answered"]);
+  // What a hook writes is written for the person of its run.
+  const [, , written] = await engine.transcript(bo);
+  expect(written).toContain('<speaker id="test:ann"');
+  expect(written).toContain("from the hook");
+});
+
 describe("the hook that changes an answer", () => {
+  it("changes the agent's state with the delivery of its last text, and not without one", async () => {
+    const seen: (string | undefined)[] = [];
+    const replies: Reply[] = [
+      { payloads: [{ text: "a" }, { text: "b" }] },
+      { payloads: [{ text: "c" }], suppress: "for no one" },
+      { payloads: [] },
+    ];
+    const engine = await TestEngine.open({
+      system: {
+        hooks: {
+          replyOf: async () => {
+            const reply = replies.shift();
+            const stateFor = (delivery: NewDelivery) => {
+              seen.push(delivery.payload.text);
+              return { label: `told ${delivery.payload.text}` };
+            };
+            return reply && { ...reply, stateFor };
+          },
+        },
+      },
+    });
+    for (const text of ["one", "two", "three"]) await engine.tell(text);
+    expect(seen).toEqual(["b"]);
+    expect((await engine.store.agent(await engine.agentId()))?.state).toMatchObject({ label: "told b" });
+  });
+
   it("is asked about answers only, never about an error", async () => {
     const heard: (string | undefined)[] = [];
     const engine = await TestEngine.open({
@@ -87,7 +145,7 @@ describe("the hook that changes an answer", () => {
 
   it("may make several texts of it, or none with a reason, and sees what the model thought", async () => {
     const thoughts: string[] = [];
-    const blocks: Reply = {
+    const blocks: Said = {
       content: [
         { type: "thinking", thinking: "hm" },
         { type: "thinking", thinking: "aha" },
@@ -121,7 +179,7 @@ describe("the hook that changes an answer", () => {
 });
 
 describe("what stands around an answer of several texts", () => {
-  const blocks: Reply = {
+  const blocks: Said = {
     content: [
       { type: "thinking", thinking: "hm" },
       { type: "text", text: "first" },

@@ -1,0 +1,91 @@
+/** The sweep of questions whose time is over: in portions, without turning round what cannot be ended. */
+import { expect, test } from "vitest";
+import { virtualClock } from "../../../test/kit/clock.ts";
+import { seededIds } from "../../../test/kit/ids.ts";
+import { recordingLog } from "../../../test/kit/log.ts";
+import type { Approval } from "../../core/rights/approval.ts";
+import type { Change, CommitResult, Op } from "../../core/store/change.ts";
+import { expireApprovals } from "./expire-approvals.ts";
+
+const PORTION = 100;
+
+/** Rows that are due now. `commit` says what becomes of the change of a row. */
+function world(
+  count: number,
+  commit: (id: string, ops: readonly Op[]) => CommitResult["ok"] | "missing",
+  later?: number,
+) {
+  const clock = virtualClock();
+  const now = clock.now();
+  const row = (n: number, more: object = {}) =>
+    ({
+      id: `q${n}`,
+      agentId: "a",
+      runId: "r",
+      callId: "c",
+      tool: "exec",
+      behalf: { person: "ann" },
+      ...more,
+    }) as never as Approval;
+  let due: Approval[] = Array.from({ length: count }, (_, n) =>
+    row(n, { state: n === 1 ? "approved" : "pending", dueAt: now }),
+  );
+  const commits: Change[] = [];
+  let reads = 0;
+  const store = {
+    approvalsDue: async ({ by, limit }: { by?: number; limit: number }) => {
+      if (++reads > 20) throw new TypeError("the sweep does not end");
+      if (by !== undefined) return due.slice(0, limit);
+      return [...due, ...(later === undefined ? [] : [row(999, { dueAt: later })])].slice(0, limit);
+    },
+    commit: async (change: Change): Promise<CommitResult> => {
+      commits.push(change);
+      const [end] = change.ops;
+      const id = end?.op === "approval.decide" ? end.id : "";
+      const done = commit(id, change.ops);
+      if (done !== true) return { ok: false, refused: done === "missing" ? "missing" : "conflict", detail: "no" };
+      due = due.filter((one) => one.id !== id);
+      return { ok: true, results: [] };
+    },
+  };
+  const ports = { store: store as never, ids: seededIds("expire"), clock, log: recordingLog([]) };
+  const run = () => expireApprovals(ports, { emit: () => {}, shared: false, claimFor: () => undefined });
+  return { run, commits, now, left: () => due.length };
+}
+const kinds = (commits: readonly Change[]) => commits.map(({ ops }) => ops.map(({ op }) => op).join(" "));
+
+test("all portions are ended, and without a later row there is nothing to wait for", async () => {
+  const { run, commits, left } = world(2 * PORTION + 1, () => true);
+  expect(await run()).toBeUndefined();
+  expect([commits.length, left()]).toEqual([2 * PORTION + 1, 0]);
+  // A yes that was not used ends without a message.
+  expect(kinds(commits).slice(0, 2)).toEqual(["approval.decide audit.add message.post", "approval.decide"]);
+  expect(JSON.stringify(commits[0])).toContain("was not answered in time.");
+});
+
+test("a full portion of which none can be ended is tried once, and again later", async () => {
+  const { run, commits, now } = world(PORTION, () => false);
+  expect(await run()).toBe(now + 1_000);
+  expect(commits).toHaveLength(PORTION);
+});
+
+test("a full portion of which one could be ended is followed by another look", async () => {
+  const { run, commits, left } = world(PORTION, (id) => id === "q5");
+  await run();
+  expect([commits.length, left()]).toEqual([2 * PORTION - 1, PORTION - 1]);
+});
+
+test("the question of an agent that was removed ends without a message", async () => {
+  const { run, commits, left } = world(1, (_id, ops) =>
+    ops.some(({ op }) => op === "message.post") ? "missing" : true,
+  );
+  await run();
+  expect(left()).toBe(0);
+  expect(kinds(commits)).toEqual(["approval.decide audit.add message.post", "approval.decide audit.add"]);
+});
+
+test("the next look is at the next due time", async () => {
+  const { run, now } = world(0, () => true, 5_000_000_000_000);
+  expect(now).toBeLessThan(5_000_000_000_000);
+  expect(await run()).toBe(5_000_000_000_000);
+});
