@@ -6,7 +6,6 @@ import { stall } from "../../../../test/kit/model.ts";
 import { dieAt, type OnCommit } from "../../../../test/kit/store.ts";
 import { TimeoutError } from "../../../core/errors.ts";
 import type { ChangeId, RunId } from "../../../core/ids.ts";
-import type { WatchdogNote } from "../../../core/run/trial.ts";
 import { timedEngine, untilDeath, untilPeace } from "./trials.test-kit.ts";
 
 const MINUTES = 60_000;
@@ -403,32 +402,5 @@ describe("a node on a shared store that falls silent", () => {
     await engine.system.runs.abort((await engine.runs())[0]?.id as RunId);
     await engine.advance(3_000);
     expect((await engine.runs()).map(({ state }) => state)).toEqual(["ended"]);
-  });
-});
-
-describe("a watchdog's note", () => {
-  it("counts as a death alone on trial, once, and the third one fails the run", async () => {
-    const counted: WatchdogNote[] = [];
-    let note: WatchdogNote | undefined;
-    const watchdogNotes = {
-      of: async (runId: string) => (note?.runId === runId ? note : undefined),
-      counted: async (one: WatchdogNote) => void counted.push(one),
-    };
-    const engine = await timedEngine({ system: { watchdogNotes } });
-    await engine.tell("takes 300000");
-    await engine.tell("takes 5000", { name: "ann2" });
-    const [run] = await engine.runs();
-    for (let times = 1; times <= 3; times++) {
-      note = { agentId: run?.agentId ?? "", runId: run?.id ?? "", phase: "compact", at: times };
-      await engine.restart();
-      if (times === 3) break;
-      expect((await engine.runs())[0]?.body.trial?.deaths).toHaveLength(times);
-      // The note is still there when the process lives through the pause, and is not counted again.
-      await engine.advance(135_000);
-      expect((await engine.runs())[0]?.body.trial?.deaths).toHaveLength(times);
-    }
-    expect(counted.map(({ at }) => at)).toEqual([1, 2, 3]);
-    expect(await engine.states()).toEqual(["failed"]);
-    expect(await engine.states(await engine.agentId("ann2"))).toEqual(["answered"]);
   });
 });

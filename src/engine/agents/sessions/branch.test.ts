@@ -4,6 +4,7 @@ import { gate } from "../../../../test/kit/gate.ts";
 import { inTurn, lastText, type Reply, stall } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
 import type { EntryId } from "../../../core/ids.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 
 /** The id of the entry with this text. */
 async function entryOf(engine: TestEngine, text: string): Promise<EntryId> {
@@ -49,6 +50,22 @@ describe("going back to an entry", () => {
     await engine.restart();
     await engine.tell("more");
     expect(heard(engine).slice(0, 4)).toEqual(["one", "answer to one", told, "other"]);
+  });
+
+  it("lets others speak in the session only if they bring a summary, which is text of theirs", async () => {
+    const engine = await TestEngine.open();
+    for (const text of ["one", "two"]) await engine.tell(text);
+    const behalf = { person: "eve" as PersonId };
+    const speakers = async () => (await engine.store.agent(await engine.agentId()))?.state.speakers;
+    const entryId = await entryOf(engine, "answer to one");
+    const go = async (summary?: string) => {
+      await engine.system.post({ to: engine.person().to, body: { kind: "branch", entryId, summary }, behalf });
+      await engine.settle();
+    };
+    await go();
+    expect(await speakers()).toBeUndefined();
+    await go("Eve says: it failed.");
+    expect(await speakers()).toEqual(["eve"]);
   });
 
   it("can return to an earlier branch", async () => {

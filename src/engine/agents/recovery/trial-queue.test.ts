@@ -1,0 +1,130 @@
+/** The queue of one process's trials: who is admitted, who is waited for, and for how long. No engine. */
+import { describe, expect, it } from "vitest";
+import { virtualClock } from "../../../../test/kit/clock.ts";
+import type { RunTrial } from "../../../core/run/trial.ts";
+import { type Suspect, Trials } from "./trials.ts";
+
+const LIVED = 10_000;
+const COME = 10_000;
+
+function world() {
+  const clock = virtualClock();
+  const trials = new Trials(clock, LIVED);
+  const woken: string[] = [];
+  const suspect = (name: string, trial: Partial<RunTrial> = {}): Suspect => ({
+    actor: { name },
+    trial: { deaths: [], survived: 0, ...trial },
+    wake: () => void woken.push(name),
+  });
+  const pass = (ms: number) => clock.advance(ms, async () => {});
+  return { clock, trials, woken, suspect, pass };
+}
+/** A run that was alone when its process died is tried alone. */
+const ALONE: Partial<RunTrial> = { deaths: [1], of: 1 };
+
+describe("a suspect", () => {
+  it("waits until the process has lived long enough, then is admitted and marked as alone", async () => {
+    const { trials, suspect, pass } = world();
+    const one = suspect("one", ALONE);
+    expect(trials.ask(one)).toBe(LIVED);
+    expect(trials.awaits(one.actor)).toBe(true);
+    await pass(LIVED - 1);
+    expect(trials.ask(one)).toBe(1);
+    await pass(1);
+    expect(trials.ask(one)).toBeUndefined();
+    expect(trials.awaits(one.actor)).toBe(false);
+    expect(trials.markOf(7)).toEqual({ node: 7, of: 1, alone: true });
+    // Asking again while it is on trial changes nothing.
+    expect(trials.ask(one)).toBeUndefined();
+  });
+
+  it("waits while another is on trial, and is woken when that one has left", async () => {
+    const { trials, suspect, pass, woken } = world();
+    await pass(LIVED);
+    const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];
+    expect(trials.ask(one)).toBeUndefined();
+    woken.length = 0;
+    expect(trials.ask(two)).toBe(COME);
+    await pass(COME);
+    // The one on trial came: it is waited for, however long it takes.
+    expect(trials.ask(two)).toBe(COME);
+    trials.leave(one.actor);
+    expect(woken).toEqual(["two"]);
+    expect(trials.ask(two)).toBeUndefined();
+  });
+
+  it("that was admitted with another and does not come is not waited for longer than ten seconds", async () => {
+    const { trials, suspect, pass, woken } = world();
+    const [one, absent] = [suspect("one"), suspect("absent")];
+    expect([trials.ask(one), trials.ask(absent)]).toEqual([LIVED, LIVED]);
+    await pass(LIVED);
+    expect(trials.ask(one)).toBeUndefined();
+    expect(woken).toEqual(["one", "absent"]);
+    expect(trials.markOf(1).of).toBe(2);
+    trials.leave(one.actor);
+    const next = suspect("next", ALONE);
+    expect(trials.ask(next)).toBe(COME);
+    expect(trials.pause(1)).toBe(false);
+    await pass(COME - 1);
+    expect(trials.ask(next)).toBe(COME);
+    await pass(1);
+    expect(trials.ask(next)).toBeUndefined();
+  });
+
+  it("is not alone on trial while another has survived one and has made no step since", async () => {
+    const { trials, suspect, pass } = world();
+    await pass(LIVED);
+    const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];
+    trials.ask(one);
+    trials.survived(one.actor);
+    expect(trials.ask(two)).toBeUndefined();
+    expect(trials.markOf(1)).toEqual({ node: 1, of: 1, alone: false });
+    trials.leave(two.actor);
+    trials.leave(one.actor);
+    trials.ask(two);
+    expect(trials.markOf(1)).toEqual({ node: 1, of: 1, alone: true });
+  });
+
+  it("that never was on trial has survived nothing", async () => {
+    const { trials, suspect, pass } = world();
+    await pass(LIVED);
+    const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];
+    trials.survived(one.actor);
+    trials.ask(two);
+    expect(trials.markOf(1).alone).toBe(true);
+  });
+});
+
+describe("a pause after a death", () => {
+  it("delays the next trial, begins only while nothing is on trial, and never becomes shorter", async () => {
+    const { trials, suspect, pass } = world();
+    await pass(LIVED);
+    const one = suspect("one", ALONE);
+    trials.ask(one);
+    expect([trials.pause(1), trials.pauseLeft]).toEqual([false, 0]);
+    trials.leave(one.actor);
+    expect(trials.pause(2)).toBe(true);
+    const long = trials.pauseLeft;
+    expect(trials.pause(1)).toBe(true);
+    expect(trials.pauseLeft).toBe(long);
+    expect(trials.ask(one)).toBe(long);
+    await pass(long);
+    expect([trials.pauseLeft, trials.ask(one)]).toEqual([0, undefined]);
+  });
+});
+
+it("ends every trial at a drain, and forgets everyone when the node holds no agent", async () => {
+  const { trials, suspect, pass } = world();
+  await pass(LIVED);
+  const stood: string[] = [];
+  const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];
+  trials.onDrain(one.actor, () => stood.push("not on trial"));
+  trials.ask(one);
+  trials.onDrain(one.actor, () => stood.push("one"));
+  trials.ask(two);
+  trials.drain();
+  expect(stood).toEqual(["one"]);
+  trials.clear();
+  expect(trials.awaits(two.actor)).toBe(false);
+  expect(trials.ask(two)).toBeUndefined();
+});
