@@ -84,7 +84,7 @@ export function answerOps(
     { op: "approval.decide", id, agentId, digest, from: "pending", to, ...decided },
     ...(always ? ruleOps(people, approval, under, { width: always === true ? "call" : always, by: person, at }) : []),
     { op: "audit.add", entry: auditOf(approval, approve ? "allow" : "deny", { person, surface, token }, at, reason) },
-    wakingPost(approval, { approved: approve, by: person, how: approve ? undefined : "denied", until }, at),
+    wakingPost(approval, { approved: approve, by: person, how: "denied", until }, at),
   ];
 }
 
@@ -128,13 +128,13 @@ export function auditOf(
   return { at, person, surface, token, action: "approval.decide", decision, reason: because, ...about };
 }
 
-/** The urgent message that wakes the agent, also if its run no longer waits for the answer. */
+/** The urgent message that wakes the agent, also if its run no longer waits for the answer. `how`: what a no is called. */
 export function wakingPost(
   { id, agentId, runId, callId, tool, behalf, delivery }: Approval,
-  { approved, by, how, until }: { approved: boolean; by: string; how?: string; until: number },
+  { approved, by, how, until }: { approved: boolean; by: string; how: string; until: number },
   at: number,
 ): Op {
-  const text = approved ? lateYesText(id, tool, by, until) : lateEndText(id, tool, how ?? "denied");
+  const text = approved ? lateYesText(id, tool, by, until) : lateEndText(id, tool, how);
   const body = { kind: "permission", runId, callId, approved, by, text } as const;
   return { op: "message.post", to: { agentId }, message: { body, behalf, delivery, acceptedAt: at } };
 }

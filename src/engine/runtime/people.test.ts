@@ -92,6 +92,15 @@ describe("the person of an agent", () => {
     expect(await people.personOf({ ...byId("child"), person: "owner" as never })).toBe("owner");
   });
 
+  test("needs no settings: without an owner's account every direct conversation is of its own", async () => {
+    const { store, byId } = world(given);
+    const people = peopleOf(store);
+    expect(await people.personOf(byId("ann"))).toBe("telegram:2");
+    expect(await people.personOf(byId("main"))).toBe("telegram:1");
+    expect(people.routeOf(byId("ann"))).toBeUndefined();
+    expect(await people.routeTo("telegram:2")).toBeUndefined();
+  });
+
   test("a swarm's agent has the rights of no one, and a child those of its parent", async () => {
     const { store, settings, byId } = world(given);
     expect(await personOf(store, settings, byId("swarm"), { rights: true })).toBeUndefined();
