@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { virtualClock } from "../../../../test/kit/clock.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
+import { LIVED_MS, PAUSES_MS } from "./judge-trial.ts";
 import { type Suspect, Trials } from "./trials.ts";
 
 const LIVED = 10_000;
@@ -95,7 +96,119 @@ describe("a suspect", () => {
   });
 });
 
+describe("two suspects that are tried together", () => {
+  it("are marked as two, not as alone, and the next trial begins when both have left", async () => {
+    const { trials, suspect, pass, woken } = world();
+    const [one, two, later] = [suspect("one"), suspect("two"), suspect("later", ALONE)];
+    trials.ask(one);
+    trials.ask(two);
+    await pass(LIVED);
+    expect([trials.ask(one), trials.ask(two)]).toEqual([undefined, undefined]);
+    expect(trials.markOf(1)).toEqual({ node: 1, of: 2, alone: false });
+    expect(trials.ask(later)).toBe(COME);
+    woken.length = 0;
+    trials.leave(one.actor);
+    expect([woken, trials.ask(later)]).toEqual([[], COME]);
+    trials.leave({ name: "a stranger" });
+    expect(woken).toEqual([]);
+    trials.leave(two.actor);
+    expect(woken).toEqual(["later"]);
+  });
+});
+
+it("doubles a trial of the same size after each that it lived through, and begins small again with another size", async () => {
+  const { trials, suspect, pass } = world();
+  const four = Array.from({ length: 9 }, (_, n) => suspect(`f${n}`, { of: 4 }));
+  const two = Array.from({ length: 3 }, (_, n) => suspect(`t${n}`, { of: 2 }));
+  for (const one of [...four, ...two]) trials.ask(one);
+  await pass(LIVED);
+  const sizes: number[] = [];
+  for (let left = [...four, ...two]; left.length > 0; ) {
+    const members = left.filter((one) => trials.ask(one) === undefined);
+    sizes.push(trials.markOf(1).of);
+    left = left.filter((one) => !members.includes(one));
+    for (const { actor } of members) trials.leave(actor);
+  }
+  expect(sizes).toEqual([2, 4, 3, 1, 2]);
+});
+
+describe("a suspect that asks again as soon as it is woken", () => {
+  /** The marks it got, or how long it has to wait. */
+  const eager = (trials: Trials, name: string, trial: Partial<RunTrial>) => {
+    const got: unknown[] = [];
+    const one: Suspect = {
+      actor: { name },
+      trial: { deaths: [], survived: 0, ...trial },
+      wake: () => got.push(trials.ask(one) ?? trials.markOf(1)),
+    };
+    return { one, got };
+  };
+
+  it("finds itself admitted", async () => {
+    const { trials, pass } = world();
+    await pass(LIVED);
+    const { one, got } = eager(trials, "one", ALONE);
+    trials.ask(one);
+    expect(got).toEqual([{ node: 1, of: 1, alone: true }]);
+  });
+
+  it("is not alone after one that survived without a step, and is alone after one that left", async () => {
+    const { trials, suspect, pass } = world();
+    await pass(LIVED);
+    const first = suspect("first", ALONE);
+    const second = eager(trials, "second", ALONE);
+    trials.ask(first);
+    trials.ask(second.one);
+    trials.survived(first.actor);
+    expect(second.got.at(-1)).toMatchObject({ alone: false });
+    trials.leave(second.one.actor);
+    trials.ask(first);
+    const third = eager(trials, "third", ALONE);
+    trials.ask(third.one);
+    trials.leave(first.actor);
+    expect(third.got.at(-1)).toMatchObject({ alone: true });
+  });
+});
+
+it("no longer waits for its trial when its run has left, and is forgotten as unproven when the node holds nothing", async () => {
+  const { trials, suspect, pass } = world();
+  const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];
+  trials.ask(one);
+  trials.leave(one.actor);
+  expect(trials.awaits(one.actor)).toBe(false);
+  await pass(LIVED);
+  trials.ask(one);
+  trials.survived(one.actor);
+  trials.clear();
+  trials.ask(two);
+  expect(trials.markOf(1).alone).toBe(true);
+});
+
+it("tries nothing before a process has lived ten seconds, unless it is told otherwise", () => {
+  const trials = new Trials(virtualClock());
+  expect(trials.ask({ actor: {}, trial: { deaths: [], survived: 0 }, wake: () => {} })).toBe(LIVED_MS);
+});
+
 describe("a pause after a death", () => {
+  it.each(PAUSES_MS.map((ms, index) => [index + 1, ms]))("number %d lasts %d ms", (deaths, ms) => {
+    const { trials } = world();
+    trials.pause(deaths);
+    expect(trials.pauseLeft).toBe(ms);
+  });
+
+  it("does not wait for a suspect that was admitted and never came", async () => {
+    const { trials, suspect, pass } = world();
+    const [one, absent] = [suspect("one"), suspect("absent")];
+    trials.ask(one);
+    trials.ask(absent);
+    await pass(LIVED);
+    trials.ask(one);
+    trials.leave(one.actor);
+    expect(trials.pause(1)).toBe(false);
+    await pass(COME);
+    expect(trials.pause(1)).toBe(true);
+  });
+
   it("delays the next trial, begins only while nothing is on trial, and never becomes shorter", async () => {
     const { trials, suspect, pass } = world();
     await pass(LIVED);
