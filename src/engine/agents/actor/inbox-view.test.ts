@@ -93,6 +93,16 @@ describe("at rest", () => {
     expect(seqsOf(messages)).toEqual(seqsOf(inbox.slice(0, read)));
   });
 
+  it("goes by the mode of the first message", async () => {
+    const { inbox, view, lease } = world({ cap: 300 });
+    const collect = (seq: number) => message(seq, said("x", { queue: { mode: "collect" } }));
+    inbox.push(...upTo(20));
+    inbox.splice(1, 1, collect(2));
+    expect((await view.choose(lease, undefined)).messages).toHaveLength(8);
+    inbox.splice(0, 2, collect(1), message(2));
+    expect((await view.choose(lease, undefined)).messages).toHaveLength(20);
+  });
+
   it("reads all if an urgent message of a person waits behind many, not for a stop, which it reads apart", async () => {
     const { inbox, view, lease } = world({ cap: 300 });
     inbox.push(...upTo(20), message(21, { kind: "stop" }));
@@ -126,11 +136,24 @@ describe("while a run is active", () => {
     expect([run.endReason, run.signal.aborted]).toEqual([reason, reason !== undefined]);
   });
 
-  it("a stop before its messages does not end it", async () => {
+  it("a stop before the last of its messages does not end it", async () => {
     const { inbox, run, look } = world();
-    inbox.push(message(2, { kind: "stop" }));
+    run.body = { ...run.body, seqs: [3, 6] };
+    inbox.push(message(2, { kind: "stop" }), message(5, { kind: "stop" }));
     await look();
     expect(run.endReason).toBeUndefined();
+    inbox.push(message(7, { kind: "stop" }));
+    await look();
+    expect(run.endReason).toBe("person");
+  });
+
+  it("a message that comes after nothing was found is found", async () => {
+    const { inbox, view, run, look } = world({ mode: "steer" });
+    await look();
+    await look();
+    inbox.push(message(4));
+    await look();
+    expect(seqsOf(await view.steerable(run))).toEqual([4]);
   });
 
   it("a message that interrupts makes the next choice read everything, until it is taken", async () => {
