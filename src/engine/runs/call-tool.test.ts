@@ -1,11 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { createHash } from "node:crypto";
+import { describe, expect, it, test } from "vitest";
 import { z } from "zod";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import { SuspendedError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
 import type { Tool, ToolOutput } from "../../core/ports/tool.ts";
 import type { CallRecord } from "../../core/run/run.ts";
-import { callTool } from "./call-tool.ts";
+import { callTool, textOutput } from "./call-tool.ts";
 
 function memoryFiles(): FileStore & { readonly kept: Map<string, string> } {
   const kept = new Map<string, string>();
@@ -203,5 +205,63 @@ describe("tool output that is too long", () => {
   it("is never cut inside a character", async () => {
     const output = await run(tool(says(`012345678😀more`)));
     expect(textOf(output).isWellFormed()).toBe(true);
+  });
+});
+
+describe("where the text of a result comes from (M32)", () => {
+  const failing = () => Promise.reject(new TypeError("page not found"));
+  const marked = { from: "file:a.md" };
+  test.each<[string, Tool, unknown]>([
+    ["a tool that reads here: nowhere", tool(says("ours"), { rights: ["read"] }), undefined],
+    [
+      "a tool with the network: from the tool",
+      tool(says("page"), { rights: ["read", "network"] }),
+      { from: "tool:work" },
+    ],
+    ["an error of such a tool too", tool(failing, { rights: ["network"] }), { from: "tool:work" }],
+    ["an error of a tool that reads here: nowhere", tool(failing, { rights: ["read"] }), undefined],
+    ["a tool whose results are always untrusted", tool(says("mail"), { untrusted: true }), { from: "tool:work" }],
+    [
+      "what the result itself says comes first",
+      tool(async () => ({ ...(await says("x")()), untrusted: marked }), { rights: ["network"] }),
+      marked,
+    ],
+  ])("%s", async (_name, one, from) => {
+    expect((await run(one)).untrusted).toEqual(from);
+  });
+});
+
+it("throws on a call that is suspended, which has no result yet", async () => {
+  await expect(run(tool(() => Promise.reject(new SuspendedError("later"))))).rejects.toBeInstanceOf(SuspendedError);
+});
+
+it("has no error unless one is named", () => {
+  expect(textOutput("fine")).toEqual({ content: [{ type: "text", text: "fine" }], isError: false });
+});
+
+it("says so if a result has a form that cannot be kept, and keeps nothing of it", async () => {
+  const output = await run(tool(async () => ({ content: [{ type: "video" } as never] })));
+  expect(output).toEqual(textOutput("The result of work has a form that cannot be kept.", true));
+});
+
+describe("the limits of a result", () => {
+  const image = (size: number) => ({ type: "image" as const, data: "x".repeat(size), mimeType: "image/png" });
+  const parts = (count: number) => Array.from({ length: count }, () => ({ type: "text" as const, text: "" }));
+  test("are not reached by exactly 8,000,000 characters of images and 1,000 parts", async () => {
+    const whole = await run(tool(async () => ({ content: [image(5_000_000), image(3_000_000)] })));
+    expect(textOf(whole)).toBe("[image]|[image]");
+    expect((await run(tool(async () => ({ content: parts(1_000) })))).content).toHaveLength(1_000);
+    const over = await run(tool(async () => ({ content: [image(5_000_000), image(3_000_001)] })));
+    expect(textOf(over)).toContain("1 images were left out");
+    expect((await run(tool(async () => ({ content: parts(1_001) })))).content).toHaveLength(1_001);
+  });
+
+  test("name the file of a long output after its run, its call and its content", async () => {
+    const files = memoryFiles();
+    await run(tool(says("a long output")), files, { callId: `c/${"9".repeat(80)}` });
+    const [name = ""] = files.kept.keys();
+    expect(name).toMatch(/^r1-c_9{62}-[0-9a-f]{12}\.txt$/u);
+    const digest = createHash("sha256").update("a long output").digest("hex");
+    expect(name).toContain(`-${digest.slice(0, 12)}.txt`);
   });
 });

@@ -111,5 +111,5 @@ function withoutExcess(all: readonly Block[]): { content: readonly Block[]; note
   if (all.length > MAX_BLOCKS)
     notes.push(`Only the first ${MAX_BLOCKS} of ${all.length} parts of the output are shown.`);
   if (images > 0) notes.push(`${images} images were left out: images have at most ${MAX_IMAGES} characters in all.`);
-  return { content: notes.length === 0 ? all : content, notes };
+  return { content, notes };
 }

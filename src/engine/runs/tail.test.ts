@@ -46,4 +46,63 @@ describe("the tail of a run", () => {
     expect(tail.after({ attempt: 1, step: 1, seq: 1 })).toBeUndefined();
     expect(tail.after({ attempt: 2, step: 2, seq: 1 })).toBeUndefined();
   });
+
+  it("begins before every event", () => {
+    const tail = new Tail();
+    expect([tail.at, tail.events()]).toEqual([{ attempt: 0, step: 0, seq: 0 }, []]);
+    expect(tail.after({ attempt: 0, step: 0, seq: 0 })).toEqual([]);
+  });
+
+  it("joins deltas of one stream that follow each other, with the number of the last", () => {
+    const tail = new Tail();
+    const thinking = (said: string, seq: number) => event({ type: "delta", stream: "thinking", text: said }, { seq });
+    const tool = event({ type: "tool_start", callId: "c", name: "t" }, { seq: 6 });
+    const given = [
+      thinking("h", 1),
+      thinking("m", 2),
+      delta("a", { seq: 3 }),
+      delta("b", { seq: 4 }),
+      delta("c", { seq: 5 }),
+    ];
+    for (const one of [...given, tool, delta("d", { seq: 7 })]) tail.add(one);
+    const base = { type: "delta", agentId: "a", runId: "r", attempt: 1, step: 1 } as const;
+    const joined = [
+      { ...base, stream: "thinking", text: "hm", seq: 2 },
+      { ...base, stream: "text", text: "abc", seq: 5 },
+      tool,
+      { ...base, stream: "text", text: "d", seq: 7 },
+    ];
+    expect(tail.events()).toEqual(joined);
+    expect(tail.at).toEqual({ attempt: 1, step: 1, seq: 7 });
+    // Within a piece the rest of its text is returned.
+    expect(tail.after({ attempt: 1, step: 1, seq: 3 })).toEqual([
+      { ...base, stream: "text", text: "bc", seq: 5 },
+      tool,
+      joined[3],
+    ]);
+    expect(tail.after({ attempt: 1, step: 1, seq: 5 })).toEqual([tool, joined[3]]);
+    expect(tail.after({ attempt: 1, step: 1, seq: 7 })).toEqual([]);
+    // Apart, every delta is what it was.
+    expect([...tail.apart()]).toEqual([...given, tool, delta("d", { seq: 7 })]);
+  });
+
+  it.each([
+    ["a step", event({ type: "step" })],
+    ["the end", event({ type: "end", result: {} as never })],
+  ])("is empty after %s", (_name, last) => {
+    const tail = new Tail();
+    tail.add(delta("old"));
+    tail.add(last);
+    expect([tail.events(), [...tail.apart()]]).toEqual([[], []]);
+  });
+
+  it.each([
+    ["attempt", { attempt: 2 }],
+    ["step", { step: 2 }],
+  ])("holds nothing of an earlier %s", (_name, later) => {
+    const tail = new Tail();
+    tail.add(delta("old"));
+    tail.add(delta("new", later));
+    expect(text(tail.events())).toBe("new");
+  });
 });

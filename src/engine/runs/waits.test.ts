@@ -50,4 +50,37 @@ describe("a wait", () => {
     waits.settle("k", "done");
     expect(await outside).toBe("done");
   });
+
+  it("from outside may begin while the program stops; one of a run that is not stopping goes on", async () => {
+    const waits = new Waits<string>(virtualClock());
+    const ofRun = waits.wait("k", { timeoutMs: 100, ofRun: true });
+    waits.settle("k", "first");
+    expect(await ofRun).toBe("first");
+    waits.suspend();
+    const outside = waits.wait("k", { timeoutMs: 100 });
+    expect(waits.has("k")).toBe(true);
+    waits.settle("k", "second");
+    expect(await outside).toBe("second");
+  });
+
+  it("is known by its key until its last waiter has left", async () => {
+    const waits = new Waits<string>(virtualClock());
+    const run = new AbortController();
+    const [one, two] = [waits.wait("k", { timeoutMs: 100, signal: run.signal }), waits.wait("k", { timeoutMs: 100 })];
+    run.abort();
+    await expect(one).rejects.toBeInstanceOf(AbortedError);
+    expect(waits.keys()).toEqual(["k"]);
+    waits.settle("k", "done");
+    expect(await two).toBe("done");
+    expect(waits.keys()).toEqual([]);
+  });
+
+  it("ends with the process, whoever waits", async () => {
+    const clock = virtualClock();
+    const waits = new Waits<string>(clock);
+    const all = [waits.wait("a", { timeoutMs: 100 }), waits.wait("b", { timeoutMs: 100, ofRun: true })];
+    waits.abandon();
+    for (const one of all) await expect(one).rejects.toBeInstanceOf(TimeoutError);
+    expect([waits.keys(), clock.timers]).toEqual([[], 0]);
+  });
 });

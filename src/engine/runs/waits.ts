@@ -38,7 +38,7 @@ export class Waits<Result> {
         cancel();
         signal?.removeEventListener("abort", aborted);
         waiters.delete(waiter);
-        if (waiters.size === 0 && this.#waiters.get(key) === waiters) this.#waiters.delete(key);
+        if (waiters.size === 0) this.#waiters.delete(key);
       };
       const waiter: Waiter<Result> = {
         ofRun,
