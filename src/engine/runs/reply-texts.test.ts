@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
 import type { Reply } from "../../../test/kit/model.ts";
 import { finalText, replyTexts } from "./reply-texts.ts";
 
@@ -84,5 +85,21 @@ describe("a run", () => {
     const none = await shownWith({ enforceFinalTag: true }, () => "only thoughts");
     expect(none.shown).toEqual([]);
     expect(none.deliveries.map(({ state, reason }) => [state, reason])).toEqual([["suppressed", "empty answer"]]);
+  });
+
+  it("shows what stands before a call while its tool still works", async () => {
+    const hold = gate<string>();
+    const outside = channel("test");
+    const engine = await TestEngine.open({
+      script: async ({ n }) => (n === 1 ? { say: "I look it up.", call: [{ name: "work" }] } : "done"),
+      tools: { work: { execute: () => hold.promise } },
+      channels: [outside],
+      system: { runs: { blockReplyBreak: "text_end" } },
+    });
+    await engine.tell("go");
+    expect(outside.shown()).toEqual(["I look it up."]);
+    hold.open("worked");
+    await engine.settle();
+    expect(outside.shown()).toEqual(["I look it up.", "done"]);
   });
 });
