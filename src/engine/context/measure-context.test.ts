@@ -5,7 +5,9 @@ import {
   DEFAULT_COMPACTION,
   DEFAULT_CONTEXT_LIMITS,
 } from "../../core/history/compaction-settings.ts";
-import { thresholdsOf } from "./measure-context.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
+import type { RunPorts } from "../runtime/run-ports.ts";
+import { measureAtRest, thresholdsOf } from "./measure-context.ts";
 
 const limits = (more: Partial<ContextLimits>): ContextLimits => ({ ...DEFAULT_CONTEXT_LIMITS, ...more });
 
@@ -62,5 +64,48 @@ describe("thresholds", () => {
         expect(keepRecent).toBeLessThan(critical);
       }),
     );
+  });
+});
+
+describe("a context between runs", () => {
+  /** Critical at 900: a context below 225 tokens is small. The prompt has 400 characters. */
+  const bounds = limits({ contextWindow: 1_000, reserveTokens: 0, reserveTokensFloor: 0 });
+  function rest(size: { counted?: number; since: number; all: number } | undefined, known: object = {}) {
+    const asked = { limits: 0, prompts: 0 };
+    const ports = {
+      contextLimits: async () => {
+        asked.limits += 1;
+        return bounds;
+      },
+      resolveModel: async () => {
+        asked.prompts += 1;
+        return { model: "m", system: "p".repeat(400) };
+      },
+      tools: { list: () => [] },
+    } as unknown as RunPorts;
+    const context = { size, ...known };
+    const lease = { record: {}, context, messages: async () => [] } as unknown as AgentLease;
+    return { asked, measure: () => measureAtRest(ports, lease) };
+  }
+
+  test.each([
+    ["a small one is measured without its prompt", { since: 0, all: 224 }, {}, 224, 0, 0],
+    ["a larger one with its prompt", { since: 0, all: 225 }, {}, 325, 100, 1],
+    ["one that the provider has counted without it", { counted: 500, since: 20, all: 400 }, {}, 520, 0, 0],
+    ["one with the prompt of the last run by that", { since: 0, all: 300 }, { overhead: 70 }, 370, 70, 0],
+    ["an empty one is nothing", undefined, {}, 0, 0, 0],
+  ])("%s", async (_title, size, known, tokens, overhead, prompts) => {
+    const { measure, asked } = rest(size, known);
+    expect(await measure()).toMatchObject({ tokens, overhead, limits: bounds, thresholds: { critical: 900 } });
+    // The second look costs nothing.
+    expect(await measure()).toMatchObject({ tokens, overhead });
+    expect(asked).toEqual({ limits: 1, prompts });
+  });
+
+  it("keeps the limits of the last run", async () => {
+    const own = { limits: limits({ contextWindow: 50 }), thresholds: thresholdsOf(limits({ contextWindow: 50 })) };
+    const { measure, asked } = rest({ since: 0, all: 10 }, { bounds: own, overhead: 0 });
+    expect(await measure()).toMatchObject(own);
+    expect(asked.limits).toBe(0);
   });
 });

@@ -103,6 +103,25 @@ describe("the memory flush", () => {
     });
   });
 
+  it("comes before the compaction even if one turn has passed both limits, and has events of its own", async () => {
+    const engine = await open(() => said("NO_REPLY"));
+    const events: { type: string; runId: string }[] = [];
+    engine.system.events.listen(({ type, runId }) => events.push({ type, runId }));
+    await talk(engine, 3);
+    // From about 450 tokens to about 920: above the critical limit, below the emergency limit.
+    await engine.tell(`q4 ${words(315)}`);
+    const order = engine.requests.flatMap((request) => {
+      if (request.system === SUMMARY_SYSTEM_PROMPT) return ["summary"];
+      return lastText(request).includes("Write any important context") ? ["flush"] : [];
+    });
+    expect(order[0]).toBe("flush");
+    expect(order).toContain("summary");
+    const flush = (await engine.runs()).find(({ body }) => body.memoryFlush);
+    const ofFlush = events.filter(({ runId }) => runId === flush?.id).map(({ type }) => type);
+    expect(ofFlush.filter((type) => type === "start")).toHaveLength(1);
+    expect(ofFlush[0]).toBe("start");
+  });
+
   it("comes once per cycle", async () => {
     const engine = await open(() => said("NO_REPLY"));
     await talk(engine, 14);

@@ -253,6 +253,8 @@ describe("a run that needs a summary while one is written in the background", ()
     const entries = await engine.entries();
     expect(entries.filter(({ type }) => type === "compaction")).toMatchObject([{ details: { kind: "summary" } }]);
     expect(entries.at(-2)).toMatchObject({ type: "compaction" });
+    // It was used: nothing is left that a later step would have to discard.
+    expect(engine.logged("info").filter((text) => text.includes("discarded"))).toEqual([]);
   });
 
   it("writes its own if that one fails", async () => {

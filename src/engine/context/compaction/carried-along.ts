@@ -23,8 +23,8 @@ const MAX_LENGTH = 160;
 
 /** What the covered messages add to what was carried before. */
 export function carriedAlong(messages: readonly ModelMessage[], before: CompactionDetails = {}): Carried {
-  const read = new Set(before.readFiles ?? []);
-  const modified = new Set(before.modifiedFiles ?? []);
+  const read = new Set(before.readFiles);
+  const modified = new Set(before.modifiedFiles);
   for (const block of messages.flatMap(({ content }) => content)) {
     if (block.type !== "toolCall" || typeof block.arguments.path !== "string") continue;
     if (block.name === "read") read.add(block.arguments.path);

@@ -127,6 +127,12 @@ describe("where a history is cut", () => {
       7,
       { index: 1, turnStart: 0 },
     ],
+    [
+      "not at words that came between a call and its result",
+      sized([user(), 50], [calling("a"), 5], [user("and also"), 5], [result("a"), 5], [assistant(), 5]),
+      16,
+      { index: 4, turnStart: 2 },
+    ],
     ["nothing, if only what is not sent lies before", sized([custom(), 0], [user(), 50]), 10, undefined],
     [
       "together with what belongs to the next turn",
@@ -454,6 +460,9 @@ describe("a conversation as text", () => {
     const shorter = conversationChunks(many(10), 100);
     expect(shorter.length).toBeLessThanOrEqual(24);
     expect(shorter[0]).not.toContain("the oldest part is left out");
+    // Texts of people are cut so far that all of them together take about twelve portions.
+    const long = Array.from({ length: 12 }, (_, n) => message("user", text(`${n} ${"y".repeat(5_000)}`)));
+    expect(conversationChunks(long, 100)).toHaveLength(12);
     const most = conversationChunks(many(200), 100);
     expect(most).toHaveLength(24);
     expect(most[0]).toMatch(/^\[… the oldest part is left out …\]\n\n/);

@@ -231,6 +231,7 @@ describe("reading a session file", () => {
 
   const skipped: readonly [string, string, number, string | RegExp][] = [
     ["a blank line", `${file(header(2))}\n${file(said("a", null))}`, 2, "a blank line"],
+    ["a line of spaces", `${file(header(2))}  \n${file(said("a", null))}`, 2, "a blank line"],
     ["a line that is not JSON", `${file(header(2))}{oops\n${file(said("a", null))}`, 2, /^not JSON/],
     ["a line that is a list", file(header(2), [1], said("a", null)), 2, "not an object"],
     ["a second header", file(header(2), header(2), said("a", null)), 2, "a second session header"],
@@ -268,6 +269,29 @@ describe("reading a session file", () => {
     expect(read).toMatchObject({ entries: [], leaf: null });
     expect(read.header).toBeUndefined();
     expect(read.skipped).toHaveLength(content.split("\n").length - 1);
+  });
+
+  it("reports the lines of a file without a header in their order", () => {
+    const read = readTranscript(`${file(said("a", null))}\n${file(said("b", "a"))}{oops\n`);
+    const reason = "the file does not begin with a session header";
+    expect(read.skipped).toEqual([
+      { line: 1, reason },
+      { line: 2, reason: "a blank line" },
+      { line: 3, reason },
+      { line: 4, reason: expect.stringMatching(/^not JSON/) },
+    ]);
+  });
+
+  it("reports lines in their order, whatever is wrong with each", () => {
+    const read = readTranscript(`${file(header(2), { type: "custom" })}{oops\n${file({ id: "x" }, said("a", null))}`);
+    expect(read.skipped.map(({ line }) => line)).toEqual([2, 3, 4]);
+  });
+
+  it("knows when a session began, and takes the beginning of time if the header does not say", () => {
+    expect(readTranscript(file(header(2))).header?.timestamp).toBe(ISO);
+    const without = readTranscript(file({ ...header(2), timestamp: 5 }, said("a", null)));
+    expect(without.header?.timestamp).toBe("1970-01-01T00:00:00.000Z");
+    expect(without.entries).toHaveLength(1);
   });
 
   it("reports a missing parent and a circle, and every path still ends", () => {
@@ -381,6 +405,11 @@ describe("writing a session file", () => {
     const words = (messages: typeof before) => messages.map(({ role, content }) => ({ role, content }));
     expect(words(after)).toEqual(words(before));
     expect(read.entries.map(({ raw }) => raw.type)).toEqual(["custom_message", "message", "label", "message"]);
+    // Version 3 puts the words of a message below `message`, version 2 beside its id.
+    const [, spoken] = read.entries;
+    expect([typeof spoken?.raw.message, typeof spoken?.raw.role]).toEqual(
+      version === 3 ? ["object", "undefined"] : ["undefined", "string"],
+    );
   });
 
   it.each([2, 3] as const)("points to the tip if it is not the last line (version %i)", (version) => {

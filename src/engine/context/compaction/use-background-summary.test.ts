@@ -1,0 +1,153 @@
+/** A summary that was written in the background: when one is begun, and how long it waits for a run to use it. */
+import { describe, expect, it } from "vitest";
+import { virtualClock } from "../../../../test/kit/clock.ts";
+import { type LogLine, recordingLog } from "../../../../test/kit/log.ts";
+import { failure, modelResult, type Reply } from "../../../../test/kit/model.ts";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
+import type { AgentLease } from "../../runtime/agent-lease.ts";
+import type { LiveRun } from "../../runtime/live-run.ts";
+import type { RunPorts } from "../../runtime/run-ports.ts";
+import { type MeasuredContext, thresholdsOf } from "../measure-context.ts";
+import { BackgroundCompaction } from "./background-compaction.ts";
+import { AGENT, MadeHistory } from "./histories.test-kit.ts";
+
+const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";
+/** Warning at 750, critical at 900, emergency at 1,000. */
+const limits: ContextLimits = {
+  ...DEFAULT_CONTEXT_LIMITS,
+  ...{ contextWindow: 10_000, emergencyContextLimit: 1_000, reserveTokens: 0, reserveTokensFloor: 0 },
+};
+const thresholds = thresholdsOf(limits);
+const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
+const shape = { words: 200, image: false, rounds: [], steered: false, quiet: false, branch: false, usage: false };
+
+function setup(reply: () => Reply = () => SUMMARY) {
+  const history = new MadeHistory();
+  for (let n = 0; n < 4; n++) history.turn(shape);
+  const log: LogLine[] = [];
+  let asked = 0;
+  const ports = {
+    clock: virtualClock(),
+    ids: history.ids,
+    log: recordingLog(log),
+    settings: { timeoutMs: 600_000 },
+    resolveModel: async () => ({ model: "m", system: "" }),
+    model: {
+      call: async () => {
+        asked += 1;
+        return modelResult(reply());
+      },
+    },
+  } as unknown as RunPorts;
+  const lease = {
+    ...{ agentId: AGENT, sessionId: "s1", record: {}, state: {} },
+    context: { size: { counted: undefined, since: 800, all: 800 } },
+    path: async () => history.path,
+  } as unknown as AgentLease;
+  const ended = new AbortController();
+  const run = {
+    ...{ id: "r1", signal: ended.signal, body: {} },
+    setup: { limits, thresholds, overhead: 0, choice: { model: "m" }, system: "", tools: [] },
+  } as unknown as LiveRun;
+  const background = new BackgroundCompaction();
+  let readied = 0;
+  const begin = async (tokens: number, own: Partial<ContextLimits> = {}): Promise<void> => {
+    const measured: MeasuredContext = { limits: { ...limits, ...own }, thresholds, tokens, overhead: 0 };
+    await background.start(ports, lease, measured, undefined, () => {
+      readied += 1;
+    });
+    await turn();
+  };
+  return {
+    ...{ background, begin, history, ports, lease, run, log, ended },
+    counts: () => ({ asked, readied }),
+    take: () => background.take(ports, lease, run, 1_000),
+  };
+}
+
+describe("a summary in the background", () => {
+  it.each([
+    [749, false],
+    [750, true],
+    [899, true],
+  ])("of a context of %d tokens is begun: %s", async (tokens, begun) => {
+    const { background, begin, counts } = setup();
+    await begin(tokens);
+    expect(counts()).toEqual(begun ? { asked: 1, readied: 1 } : { asked: 0, readied: 0 });
+    expect([background.busy, background.isReady]).toEqual([begun, begun]);
+  });
+
+  it("is not begun if compaction is off, or while one waits", async () => {
+    const off = setup();
+    await off.begin(800, { enabled: false });
+    expect(off.counts().asked).toBe(0);
+    const waits = setup();
+    await waits.begin(800);
+    await waits.begin(800);
+    expect(waits.counts().asked).toBe(1);
+  });
+
+  it("that failed is begun again when the context has grown by a twentieth of its limit", async () => {
+    const { background, begin, counts } = setup(() => failure("auth"));
+    await begin(760);
+    expect([background.busy, counts()]).toEqual([false, { asked: 1, readied: 0 }]);
+    const grown = [
+      [809, 1],
+      [810, 2],
+      [859, 2],
+      [860, 3],
+    ] as const;
+    for (const [tokens, asked] of grown) {
+      await begin(tokens);
+      expect([tokens, counts().asked]).toEqual([tokens, asked]);
+    }
+  });
+
+  it("waits until a run has appended it: a run that ends before its commit leaves it to the next", async () => {
+    const { background, begin, take } = setup();
+    await begin(800);
+    const first = await take();
+    expect(first).toMatchObject({ entry: { summary: expect.stringContaining("to test") } });
+    expect(background.isReady).toBe(true);
+    expect(await take()).toEqual(first);
+    background.appended();
+    expect([background.isReady, await take()]).toEqual([false, undefined]);
+  });
+
+  it("is dropped if the context has changed since", async () => {
+    const { background, begin, take, history, log } = setup();
+    await begin(800);
+    history.reset();
+    expect(await take()).toBeUndefined();
+    expect(background.busy).toBe(false);
+    expect(log.map(({ message }) => message)).toContain("a background summary was discarded: the context has changed");
+  });
+
+  it("is dropped if another session has begun", async () => {
+    const { background, begin, take, lease } = setup();
+    await begin(800);
+    Object.assign(lease, { sessionId: "s2" });
+    expect([await take(), background.busy]).toEqual([undefined, false]);
+  });
+
+  it("that would not make the context smaller is dropped, and not begun again at once", async () => {
+    const { background, begin, take, counts } = setup(() => `${SUMMARY}\n${"word ".repeat(9_000)}`);
+    await begin(800);
+    expect([await take(), background.busy]).toEqual([undefined, false]);
+    await begin(801);
+    expect(counts().asked).toBe(1);
+  });
+
+  it("is not given to a run that was ended while it waited", async () => {
+    const { background, begin, take, ended, ports } = setup();
+    const held = Promise.withResolvers<Reply>();
+    Object.assign(ports.model, { call: async () => modelResult(await held.promise) });
+    await begin(800);
+    const taken = take();
+    ended.abort();
+    expect(await taken).toBeUndefined();
+    held.resolve(SUMMARY);
+    await turn();
+    expect(background.isReady).toBe(true);
+  });
+});
