@@ -100,6 +100,22 @@ describe("a summary", () => {
     expect(textOf(asked[1])).not.toContain("to test");
   });
 
+  it("of a turn that is cut in two and is the first one has that part alone", async () => {
+    const { outcome } = setup(() => PREFIX, { plan: planOf({ prefix: [spoken("begun")] }) });
+    expect(await outcome).toMatchObject({ ok: true, said: { history: undefined, prefix: PREFIX } });
+  });
+
+  it("has nothing of what the model thought", async () => {
+    const { outcome } = setup(() => ({
+      content: [
+        { type: "thinking", thinking: "hm" },
+        { type: "text", text: SUMMARY },
+      ],
+      usage,
+    }));
+    expect(await outcome).toMatchObject({ ok: true, said: { history: SUMMARY } });
+  });
+
   it("of nothing is none, and costs nothing", async () => {
     const { outcome, asked } = setup(() => SUMMARY, { plan: planOf({}) });
     expect(await outcome).toEqual({ ok: false, why: "empty", reason: "nothing to summarise" });
@@ -118,8 +134,11 @@ describe("an answer that is not a summary", () => {
     expect(asked).toHaveLength(calls);
   });
 
-  it("is forgotten if the second one is a summary", async () => {
-    const { outcome } = setup((_, n) => (n === 1 ? inContent("Certainly!") : inContent(SUMMARY)));
+  it("is forgotten if the second one is a summary, which is asked for in stronger words", async () => {
+    const { outcome, asked } = setup((_, n) => (n === 1 ? inContent("Certainly!") : inContent(SUMMARY)));
+    const [first = "", second = ""] = await outcome.then(() => asked.map(textOf));
+    expect(second.startsWith(first.slice(0, 20))).toBe(true);
+    expect(second.length).toBeGreaterThan(first.length);
     expect(await outcome).toMatchObject({ ok: true, said: { history: SUMMARY, usage: { input: 20, output: 10 } } });
   });
 
@@ -179,7 +198,9 @@ describe("a call that fails for a moment", () => {
 
 describe("a summary that is stopped", () => {
   it("ends at once, even if the model does not listen", async () => {
-    const { outcome, ended } = setup(() => new Promise<Reply>(() => {}));
+    const { outcome, ended, asked } = setup(() => new Promise<Reply>(() => {}));
+    await turn();
+    expect(asked).toHaveLength(1);
     ended.abort();
     expect(await outcome).toMatchObject({ ok: false, why: "aborted" });
   });
@@ -225,6 +246,33 @@ describe("limited spending", () => {
     expect(outcome.ok).toBe(true);
     expect(asked[0]).toMatchObject({ maxTokens: 77 });
     expect(settled).toEqual([[permit, 1]]);
+  });
+
+  it("is told of a call whose end nobody has heard: it may have cost something", async () => {
+    const results: ModelResult[] = [];
+    const gate = {
+      before: async () => ({ kind: "go", permit }) as never,
+      after: (_: unknown, result: ModelResult) => results.push(result),
+    };
+    const stopped = setup(() => new Promise<Reply>(() => {}), { gate });
+    await turn();
+    stopped.ended.abort();
+    await stopped.outcome;
+    const broken = setup(
+      (_, n) => {
+        if (n === 1) throw new Error("no route");
+        return SUMMARY;
+      },
+      { gate },
+    );
+    await broken.clock.advance(60_000, turn);
+    await broken.outcome;
+    expect(results).toMatchObject([
+      { unheard: true, error: { class: "aborted" } },
+      { unheard: true, error: { class: "transient", message: expect.stringContaining("no route") } },
+      { content: [{ type: "text" }] },
+    ]);
+    expect(results[2]?.unheard).toBeUndefined();
   });
 
   it("that does not count this call settles nothing", async () => {
