@@ -28,14 +28,20 @@ test.each([
   "a window of %d, limit %d, reserve %d (floor %d)",
   (contextWindow, emergencyContextLimit, reserveTokens, reserveTokensFloor, [
     emergency,
-    ,
+    warning,
     critical,
     reserve,
     keepRecent,
+    flush,
   ]) => {
-    expect(
-      thresholdsOf(limits({ contextWindow, emergencyContextLimit, reserveTokens, reserveTokensFloor })),
-    ).toMatchObject({ emergency, critical, reserve, keepRecent });
+    expect(thresholdsOf(limits({ contextWindow, emergencyContextLimit, reserveTokens, reserveTokensFloor }))).toEqual({
+      emergency,
+      warning,
+      critical,
+      reserve,
+      keepRecent,
+      flush,
+    });
   },
 );
 

@@ -112,6 +112,21 @@ describe("a file", () => {
     expect((await contents(shown, message))[0]).toEqual({ type: "text", text: `[a]\n${GONE}` });
   });
 
+  it("of the messages used longest ago is read again if all of them would take too much memory", async () => {
+    // About 31 million characters each, of 64 million in all.
+    const large = (id: string): Known => image(id, 23_000_000);
+    const { shown, reads } = files({ a: large("a"), b: large("b"), c: large("c"), small: image("small") });
+    const [a, b, c, small] = [naming("a"), naming("b"), naming("c"), naming("small")];
+    for (const message of [a, b, small, a, b]) await shown.show(AGENT, [message]);
+    expect(reads).toEqual(["a", "b", "small"]);
+    await shown.show(AGENT, [a]);
+    // The third one takes the place of the second: the first was used after it.
+    for (const message of [c, a, small]) await shown.show(AGENT, [message]);
+    expect(reads).toEqual(["a", "b", "small", "c", "small"]);
+    await shown.show(AGENT, [b]);
+    expect(reads.at(-1)).toBe("b");
+  });
+
   it("leaves messages without files as they are", async () => {
     const { shown } = files({ a: image("a") });
     const plain: ModelMessage = { role: "user", content: [{ type: "text", text: "hi" }] };

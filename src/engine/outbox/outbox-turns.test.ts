@@ -146,19 +146,7 @@ describe("a delivery without a channel", () => {
     await outbox.scan();
     await advance(0);
     expect(commits).toHaveLength(1);
-    const {
-      op: _op,
-      id: _id,
-      from: _from,
-      attempts: _attempts,
-      ...moved
-    } = commits[0]?.ops[0] as never as object & {
-      op: string;
-      id: string;
-      from: string;
-      attempts: number;
-    };
-    expect(moved).toEqual(expected);
+    expect(commits[0]?.ops).toEqual([{ op: "delivery.move", id: "d1", from: "pending", attempts: 0, ...expected }]);
     expect(waiting).toEqual([told]);
   });
 

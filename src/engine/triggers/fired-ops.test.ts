@@ -62,6 +62,9 @@ describe("a due time that is only an event", () => {
   test("of a job that is deleted after its run removes the job with it", () => {
     const [, removed] = fired(job({ schedule: ONCE, deleteAfterRun: true }), undefined, "system");
     expect(removed).toMatchObject({ op: "job.remove", id: "j" });
+    // Also one with other due times.
+    expect(fired(job({ deleteAfterRun: true }), 9, "system")[1]).toMatchObject({ op: "job.remove", id: "j" });
+    expect(fired(job({ deleteAfterRun: false }), 9, "system")[1]).toMatchObject({ op: "job.put" });
   });
 });
 

@@ -326,6 +326,35 @@ test("an active run skips the next due time, or queues it", async () => {
   }
 });
 
+test("an active run of the job's own agent does not hold back a job that now speaks to the main conversation", async () => {
+  const { world, add } = await open();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  world.engine.script = ({ request }) => (lastText(request).includes("work") ? promise : "ok");
+  const { id } = await add({}, { overlap: "skip" });
+  await world.leap(MINUTE);
+  await world.cron.update(id, { sessionTarget: "main", payload: { kind: "systemEvent", text: "look" } });
+  await world.leap(MINUTE);
+  expect((await world.slots(id)).map(({ status, reason }) => reason ?? status)).toEqual(["fired", "fired"]);
+  resolve("done");
+  await world.engine.settle();
+});
+
+test.each([
+  ["within the time that counts as on time is skipped during a run", 30 * MINUTE, "overlap"],
+  ["later than that waits for its turn", undefined, "fired"],
+])("a missed due time of a job that wants all of them, %s", async (_, graceMs, second) => {
+  const { world, add } = await open({ triggers: { graceMs } });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  world.engine.script = () => promise;
+  const { id } = await add({}, { overlap: "skip", missed: "all" });
+  await world.leap(MINUTE);
+  // Five minutes late: the default counts one minute as on time.
+  await world.leap(6 * MINUTE);
+  expect((await world.slots(id)).map(({ status, reason }) => reason ?? status).slice(0, 2)).toEqual(["fired", second]);
+  resolve("done");
+  await world.engine.settle();
+});
+
 test("a clock that jumps by an hour fires nothing twice and loses nothing", async () => {
   const { world, add } = await open();
   const { id } = await add({}, { missed: "all" });

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import { START } from "../../../../test/kit/clock.ts";
+import { START, virtualClock } from "../../../../test/kit/clock.ts";
 import { failure, lastText } from "../../../../test/kit/model.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import { TimeoutError } from "../../../core/errors.ts";
 import type { AgentId, ChangeId, SessionKey } from "../../../core/ids.ts";
 import { TriggerTestEngine } from "../triggers.test-kit.ts";
+import { type HeartbeatPorts, HeartbeatRunner, startHeartbeatRunner } from "./heartbeat-runner.ts";
 
 const MINUTE = 60_000;
 const HALF = 30 * MINUTE;
@@ -206,6 +207,52 @@ test("requests that come together become one tick with the most important reason
   await world.advance(300);
   // An empty file stops every reason except exec-event.
   expect(await reasons(world)).toEqual(["fired"]);
+});
+
+test("a request while the conversation is busy is tried again, each time after twice as long, at most a minute", async () => {
+  const world = await open(`{ heartbeat: { session: "main", every: "24h" } }`);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  world.engine.script = ({ request }) => (lastText(request).includes("slow") ? promise : "HEARTBEAT_OK");
+  const owner = { type: "user", connector: "test", userId: "ann", channelId: "ann" } as const;
+  await world.engine.say("slow", { to: { descriptor: owner, sessionKey: MAIN } });
+  await world.engine.settle();
+  const tried: number[] = [];
+  const { job } = world.store;
+  (world.store as { job: typeof job }).job = (id) => {
+    if (id === JOB) tried.push(world.clock.monotonic());
+    return job(id);
+  };
+  world.triggers.heartbeat.requestNow("manual");
+  await world.advance(5 * MINUTE);
+  const [first = 0, ...later] = tried;
+  expect(later.map((at) => (at - first) / 1_000)).toEqual([1, 3, 7, 15, 31, 63, 123, 183, 243]);
+  resolve("done");
+  await world.advance(MINUTE);
+  expect((await reasons(world)).at(-1)).toBe("fired");
+});
+
+test("a request before the start and after the stop does nothing", async () => {
+  const clock = virtualClock();
+  const store = { job: async () => undefined, jobs: async () => [] };
+  const ports = { clock, store } as unknown as HeartbeatPorts;
+  const runner = new HeartbeatRunner(ports, config(`{ heartbeat: { every: "0" } }`));
+  runner.requestNow("manual", "main");
+  expect(clock.timers).toBe(0);
+  await runner.start({} as never);
+  runner.requestNow("manual", "main");
+  expect(clock.timers).toBe(1);
+  runner.stop();
+  expect(clock.timers).toBe(0);
+  runner.requestNow("manual", "main");
+  expect(clock.timers).toBe(0);
+});
+
+test("an error that no later try can mend ends the start, and is not tried again", async () => {
+  const clock = virtualClock();
+  const broken = { job: () => Promise.reject(new TypeError("no such table")), jobs: async () => [] };
+  const ports = { clock, store: broken } as unknown as HeartbeatPorts;
+  await expect(startHeartbeatRunner({ ports, cfg: config(), agents: {} as never })).rejects.toThrow("no such table");
+  expect(clock.timers).toBe(0);
 });
 
 test("runHeartbeatOnce returns how the run ended", async () => {
