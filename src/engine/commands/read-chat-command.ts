@@ -109,7 +109,7 @@ function queueInput(typed: string): ChatInput | undefined {
 export function submitText(
   host: ConnectorHost,
   incoming: IncomingMessage,
-  names: readonly string[] = [],
+  names?: readonly string[],
 ): Promise<Accepted> {
   const { text, files, ...origin } = incoming;
   const input = readUserInput(text, { resetTriggers: host.resetTriggers, names, on: host.commands });

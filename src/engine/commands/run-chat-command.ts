@@ -29,7 +29,7 @@ export function denialOf(
   { agent, decide }: Pick<CommandContext, "agent" | "decide">,
 ): string | undefined {
   if (command.who === "writers") return undefined;
-  const changes = text !== "" && (command.inTurn ?? false);
+  const changes = text !== "" && command.inTurn === true;
   // Settings belong to the person of the conversation.
   const target = changes && agent.person !== undefined ? { target: `agent:${agent.id}`, of: agent.person } : {};
   const { verdict, reason } = decide({ action: changes ? actionOf(command) : READS, rights: [], ...target });

@@ -35,14 +35,12 @@ const DROP_ALIASES: Readonly<Record<string, QueueDropPolicy>> = { oldest: "old",
 /** A mode by its name or an alias; undefined for any other word. */
 export function normalizeQueueMode(text: string | undefined): QueueMode | undefined {
   const word = text?.trim().toLowerCase() ?? "";
-  const parsed = queueModeSchema.safeParse(Object.hasOwn(MODE_ALIASES, word) ? MODE_ALIASES[word] : word);
-  return parsed.success ? parsed.data : undefined;
+  return queueModeSchema.safeParse(Object.hasOwn(MODE_ALIASES, word) ? MODE_ALIASES[word] : word).data;
 }
 
 export function normalizeQueueDropPolicy(text: string | undefined): QueueDropPolicy | undefined {
   const word = text?.trim().toLowerCase() ?? "";
-  const parsed = queueDropPolicySchema.safeParse(Object.hasOwn(DROP_ALIASES, word) ? DROP_ALIASES[word] : word);
-  return parsed.success ? parsed.data : undefined;
+  return queueDropPolicySchema.safeParse(Object.hasOwn(DROP_ALIASES, word) ? DROP_ALIASES[word] : word).data;
 }
 
 export interface QueueQuestion {

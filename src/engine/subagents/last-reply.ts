@@ -22,7 +22,7 @@ function assistantText(line: string): string {
     };
     if (role !== "assistant") return "";
     return (content ?? [])
-      .flatMap((block) => (block.type === "text" ? [block.text ?? ""] : []))
+      .flatMap((block) => (block.type === "text" ? [block.text] : []))
       .join("")
       .trim();
   } catch {

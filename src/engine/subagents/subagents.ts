@@ -94,7 +94,7 @@ export class Subagents {
   #waiting = 0;
   #unlisten = (): void => {};
 
-  constructor(ports: Ports, host: SubagentHost, settings: Partial<SubagentSettings> = {}) {
+  constructor(ports: Ports, host: SubagentHost, settings?: Partial<SubagentSettings>) {
     this.#ports = { ...ports, people: host.people };
     this.#host = host;
     this.settings = withDefaults(DEFAULT_SUBAGENT_SETTINGS, () => settings);
