@@ -174,3 +174,13 @@ describe("the directory of people", () => {
     expect(seen.at(-1)).toBe("ann,bob,cat");
   });
 });
+
+it("never takes the id of a person for an account that reads like it", async () => {
+  await put("ann");
+  // Without its last letter the id would be the name of a channel.
+  await put("eve", { accounts: ["an:ann"], role: "contact" });
+  const { personOf, standing } = await open().now();
+  expect(personOf(id("ann"))).toBe("ann");
+  expect(standing(id("ann"))).toMatchObject({ person: "ann", role: "guest" });
+  expect(personOf(id("an:ann"))).toBe("eve");
+});

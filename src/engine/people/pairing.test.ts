@@ -308,3 +308,25 @@ describe("a process that is killed before its nth commit", () => {
     expect(await store.people({ limit: 9 })).toEqual([]);
   });
 });
+
+describe("a code that is used twice", () => {
+  test("lets one in: the second answer to the same request finds nothing", async () => {
+    const code = await ask("7");
+    const [first, second] = await Promise.allSettled([pairing.approve(code, BY), pairing.approve(code, BY)]);
+    expect(first).toMatchObject({ status: "fulfilled", value: { person: "telegram-7", account: "telegram:7" } });
+    expect(second).toMatchObject({ status: "rejected", reason: { code: "not_found" } });
+    expect((await store.person("telegram-7"))?.accounts).toEqual(["telegram:7"]);
+  });
+});
+
+test("who is told of a change already finds the new accounts", async () => {
+  const directory = directoryOf({ store, clock }, { unknown: "stranger" } as never);
+  const seen: string[] = [];
+  const changed = async (): Promise<void> => {
+    seen.push((await directory.recent()).sender("telegram", "7"));
+  };
+  pairing = new Pairing({ store, clock, ids: seededIds("told") }, directory, changed);
+  const code = await ask("7");
+  await pairing.approve(code, BY, "ann");
+  expect(seen).toEqual(["ann"]);
+});

@@ -4,7 +4,7 @@ import { gate } from "../../../test/kit/gate.ts";
 import { lastText } from "../../../test/kit/model.ts";
 import type { ConnectorHost } from "../../core/ports/connector.ts";
 import { submitText } from "../commands/read-chat-command.ts";
-import { SUBAGENTS_USAGE } from "./chat-command.ts";
+import { answerSubagentsCommand, SUBAGENTS_USAGE } from "./chat-command.ts";
 import { childrenOf, family, openFamily, records } from "./family.test-kit.ts";
 
 let ids = 0;
@@ -129,5 +129,36 @@ describe("/subagents", () => {
     await engine.restart();
     await engine.advance(2_000);
     expect(engine.shown().filter((text) => text.startsWith("2 at work"))).toHaveLength(1);
+  });
+});
+
+describe("/subagents log", () => {
+  const lines = async (typed: string): Promise<number | undefined> => {
+    let asked: number | undefined;
+    const store = {
+      agent: async () => ({ id: "child" }),
+      linesBack: async (_: string, { limit }: { limit: number }) => {
+        asked = limit;
+        return [];
+      },
+    };
+    const subagents = { list: async () => [{ runId: "r1", childAgentId: "child", label: "look" }] };
+    const ports = { store, clock: { now: () => 0 } };
+    const agent = { sessionKey: "agent:main:main" };
+    const { text, ops } = await answerSubagentsCommand(ports as never, subagents as never, agent as never, typed);
+    expect([text, ops]).toEqual(["⚙️ look:\nNothing was said yet.", []]);
+    return asked;
+  };
+
+  it.each([
+    ["log 1", 20],
+    ["log 1 5", 5],
+    ["log 1 200", 200],
+    ["log 1 201", 200],
+    ["log 1 0", 20],
+    ["log 1 -3", 1],
+    ["log 1 many", 20],
+  ])("%s reads the last %d lines", async (typed, count) => {
+    expect(await lines(typed)).toBe(count);
   });
 });
