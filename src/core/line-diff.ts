@@ -23,7 +23,7 @@ export function unifiedDiff(before: string | null, after: string | null, name = 
 }
 
 const linesOf = (text: string | null): readonly string[] => {
-  if (text === null || text === "") return [];
+  if (text === null) return [];
   const lines = text.split("\n");
   // The end of the last line is no line; its absence is visible.
   if (lines.at(-1) === "") lines.pop();

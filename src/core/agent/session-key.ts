@@ -212,10 +212,10 @@ const RESERVED: ReadonlySet<string> = new Set([
 /** The escape character, the separator, blanks, control characters, and lone surrogates. */
 const UNSAFE = /[%:\p{Cc}\p{Cs}\p{Z}]/gu;
 
-/** `%3a` for a character below 256, `%u2028` for the others. */
+/** `%3a` for a character below 256, `%u2028` for the others, which all have four digits. */
 function escaped(character: string): string {
   const code = character.charCodeAt(0);
-  return code < 0x100 ? `%${code.toString(16).padStart(2, "0")}` : `%u${code.toString(16).padStart(4, "0")}`;
+  return code < 0x100 ? `%${code.toString(16).padStart(2, "0")}` : `%u${code.toString(16)}`;
 }
 
 /** A component with its case kept: for internal ids, and names where case counts. */

@@ -2,7 +2,6 @@
  * The rule that "always" would store, in three widths: for this call, for this beginning, for this tool. People see all three before
  * one is stored. A rule is text that people can read, never a digest of the call.
  */
-import { parseSubject } from "../people/grant.ts";
 import type { Effect } from "./decide.ts";
 import { parseRule, READS, WRITES } from "./rule.ts";
 
@@ -14,7 +13,7 @@ type Asked = Pick<Effect, "action" | "target" | "detail">;
 /** Undefined if no rule of this width can be written: a line that cannot be read has no beginning. */
 export function ruleTextOf(effect: Asked, width: RuleWidth): string | undefined {
   const text = written(effect, width);
-  return text !== undefined && parseSubject(text) !== undefined && !("wrong" in parseRule(text)) ? text : undefined;
+  return text !== undefined && !("wrong" in parseRule(text)) ? text : undefined;
 }
 
 function written({ action, target, detail }: Asked, width: RuleWidth): string | undefined {
