@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { agentIdSchema, sessionIdSchema, sessionKeySchema } from "./id-schemas.ts";
 import { type AgentId, type EntryId, entryId, isAgentId, messageId, parseMessageId, positionOf } from "./ids.ts";
 
 const agent = "a".repeat(24) as AgentId;
@@ -41,4 +42,17 @@ describe("the id of an entry", () => {
     expect(positionOf("e1" as EntryId)).toBeUndefined();
     expect(positionOf(`${entryId(1, uuid)}0` as EntryId)).toBeUndefined();
   });
+});
+
+test.each<[string, { safeParse(value: unknown): { success: boolean; data?: unknown } }, unknown, boolean]>([
+  ["a key", sessionKeySchema, "agent:main:main", true],
+  ["a key of one letter", sessionKeySchema, "k", true],
+  ["no key", sessionKeySchema, "", false],
+  ["an agent", agentIdSchema, "a23456789012345678901234", true],
+  ["no agent", agentIdSchema, "../x", false],
+  ["a session", sessionIdSchema, "0198b6a0-0000-7000-8000-000000000001", true],
+  ["no session", sessionIdSchema, "0198b6a0", false],
+])("%s is read as it is: %#", (_, schema, value, ok) => {
+  const read = schema.safeParse(value);
+  expect([read.success, read.data]).toEqual([ok, ok ? value : undefined]);
 });

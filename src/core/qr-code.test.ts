@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { textOf } from "../../test/kit/read-qr.ts";
 import { qrRows } from "./qr-code.ts";
 
 const shown = (text: string): readonly string[] =>
@@ -13,6 +14,8 @@ describe("a QR code", () => {
       [18, 25],
       [230, 53],
       [231, 57],
+      [271, 57],
+      [272, 61],
       [858, 97],
     ] as const)
       expect(shown("a".repeat(length))).toHaveLength(size);
@@ -66,4 +69,27 @@ it("of small and large texts stays as it is", () => {
     hash.update(shown("a".repeat(length)).join("\n"));
   hash.update(shown("Grüße 東京 😀").join("\n"));
   expect(hash.digest("hex")).toBe("f2f2c7815d202a0650996af14af56fa99d3074325ebbd1a5e55c2ab0298af3b7");
+});
+
+describe("a reader that knows only the standard", () => {
+  /** The most bytes of each version. */
+  const most = [17, 32, 53, 78, 106, 134, 154, 192, 230, 271, 321, 367, 425, 458, 520, 586, 644, 718, 792, 858];
+
+  it.each(most.map((bytes, n) => [n + 1, bytes] as const))("reads version %d with %d bytes", (version, bytes) => {
+    const text = Array.from({ length: bytes }, (_, n) => String.fromCharCode(33 + ((n * 7 + version) % 90))).join("");
+    const rows = qrRows(text) ?? [];
+    expect(rows).toHaveLength(17 + 4 * version);
+    expect(textOf(rows)).toBe(text);
+  });
+
+  it("reads every text, whichever mask it gets", () => {
+    const masks = new Set<string>();
+    for (let n = 0; n < 200; n++) {
+      const text = createHash("sha256").update(String(n)).digest("base64").slice(0, 17);
+      const rows = qrRows(text) ?? [];
+      expect(textOf(rows)).toBe(text);
+      masks.add((rows[8] ?? []).slice(0, 5).join());
+    }
+    expect(masks.size).toBe(8);
+  });
 });

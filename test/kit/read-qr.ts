@@ -100,7 +100,8 @@ const MASKS: readonly ((x: number, y: number) => boolean)[] = [
   (x, y) => (((x + y) % 2) + ((x * y) % 3)) % 2 === 0,
 ];
 
-function textOf(dark: Modules): string | undefined {
+/** The text of a code, by its modules without the light around them. */
+export function textOf(dark: Modules): string | undefined {
   const size = dark.length;
   const version = (size - 17) / 4;
   if (!Number.isInteger(version) || version < 1 || version > LEVEL_L.length || dark[0]?.length !== size)

@@ -1,11 +1,13 @@
 /** The small parts of an agent: its label, its processes and found tools, its threads, where it speaks, addresses on shards. */
 import { describe, expect, test } from "vitest";
 import type { AgentRecord } from "./agent.ts";
+import { TREE_LIMITS } from "./agent-tree.ts";
 import { type BackgroundProcess, stateWithProcesses } from "./background-process.ts";
 import { type AgentDescriptor, isForeground, parseDescriptor } from "./descriptor.ts";
 import { MAX_FOUND_TOOLS, stateWithFound } from "./found-tools.ts";
 import { labelOf } from "./label-of.ts";
 import { shardAddress, shardTarget } from "./shard-address.ts";
+import { skillSourceSchema } from "./skill-listing.ts";
 import { whereItSpeaks } from "./speaking-target.ts";
 import type { AgentState } from "./state.ts";
 import { inheritsParent } from "./thread-settings.ts";
@@ -134,4 +136,28 @@ test.each([
 ])("the address %j on the shards east and west", (text, expected) => {
   expect(shardAddress(text, ["east", "west"])).toEqual(expected);
   if (expected) expect(shardTarget(expected)).toEqual({ channel: "shard", accountId: "east", to: expected.agent });
+});
+
+test("a tree is read to five levels and two hundred agents, and on request to 64 levels and two thousand", () => {
+  expect(TREE_LIMITS).toEqual({ depth: 5, agents: 200, maxDepth: 64, maxAgents: 2_000 });
+});
+
+test.each<[string, object, boolean]>([
+  ["a place of one sign", { at: "." }, true],
+  ["no place", { at: "" }, false],
+  ["a long place", { at: "p".repeat(2_000) }, true],
+  ["a longer one", { at: "p".repeat(2_001) }, false],
+  ["a tag of one sign", { ref: "1" }, true],
+  ["an empty tag", { ref: "" }, false],
+  ["a long tag", { ref: "t".repeat(200) }, true],
+  ["a longer tag", { ref: "t".repeat(201) }, false],
+  ["a commit", { commit: "a".repeat(40) }, true],
+  ["a shorter commit", { commit: "a".repeat(39) }, false],
+  ["a commit of another hash", { commit: "a".repeat(64) }, true],
+  ["a longer commit", { commit: "a".repeat(65) }, false],
+  ["a long name", { skill: "s".repeat(64) }, true],
+  ["a longer name", { skill: "s".repeat(65) }, false],
+  ["another kind", { kind: "usb" }, false],
+])("a skill from %s is known: %#", (_, more, ok) => {
+  expect(skillSourceSchema.safeParse({ kind: "git", at: "https://example.org", ...more }).success).toBe(ok);
 });

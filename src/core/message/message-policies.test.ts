@@ -155,3 +155,10 @@ describe("what is refused", () => {
     expect(schema.safeParse(value).success).toBe(ok);
   });
 });
+
+test.each([
+  ["e", true],
+  ["", false],
+])("a message may continue the entry %j: %s", (after, ok) => {
+  expect(messageBodySchema.safeParse({ kind: "user", text: "hi", after }).success).toBe(ok);
+});

@@ -65,3 +65,18 @@ it("is untrusted by its mark, or by anyone else on the way", () => {
   expect(isUntrusted({ person: ann, untrusted: true })).toBe(true);
   expect(isUntrusted({ person: ann, through: ["bob" as PersonId] })).toBe(true);
 });
+
+it.each<[string, object, boolean]>([
+  ["no limits and no roots", { limits: [], roots: [] }, true],
+  ["64 limits", { limits: Array.from({ length: 64 }, (_, n) => ({ of: "token", id: `t${n}` })) }, true],
+  ["65 limits", { limits: Array.from({ length: 65 }, (_, n) => ({ of: "token", id: `t${n}` })) }, false],
+  ["a limit of no one", { limits: [{ of: "token", id: "" }] }, false],
+  ["a limit with an id of 512 characters", { limits: [{ of: "person", id: "i".repeat(512) }] }, true],
+  ["a limit with a longer id", { limits: [{ of: "person", id: "i".repeat(513) }] }, false],
+  ["eight roots", { roots: Array.from({ length: 8 }, (_, n) => `${n}`) }, true],
+  ["nine roots", { roots: Array.from({ length: 9 }, (_, n) => `${n}`) }, false],
+  ["a root without a name", { roots: [""] }, false],
+  ["no one on the way", { through: [] }, true],
+])("is stored with %s: %#", (_, more, ok) => {
+  expect(behalfSchema.safeParse({ person: "ann", ...more }).success).toBe(ok);
+});

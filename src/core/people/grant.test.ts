@@ -94,3 +94,15 @@ test("a person has at most 256 grants", () => {
   expect(grantsSchema.safeParse(grants(256)).success).toBe(true);
   expect(grantsSchema.safeParse(grants(257)).success).toBe(false);
 });
+
+test.each([
+  ["cron_*", "cron_add", true],
+  ["cron_*", "cron_", true],
+  ["cron_*", "cron", false],
+  ["cron_*", "cronxadd", false],
+  ["*", "", true],
+  ["cron", "cron", true],
+  ["cron", "cron_add", false],
+])("the pattern %s covers %s: %s", (pattern, text, covered) => {
+  expect(matchesEnding(pattern, text)).toBe(covered);
+});

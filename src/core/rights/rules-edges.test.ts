@@ -217,3 +217,14 @@ test("a call with several effects is denied by one of them", () => {
   );
   expect(verdicts).toEqual(["allow", "deny"]);
 });
+
+test.each([
+  ["> out\nls", true],
+  ["> out\n&& ls", false],
+  ["> out && ls", true],
+  ["ls &&\nls", true],
+  ["\n\nls\n\n", true],
+  ["\n&& ls", false],
+])("the line %j can be read: %s", (line, ok) => {
+  expect("parts" in splitShellLine(line)).toBe(ok);
+});

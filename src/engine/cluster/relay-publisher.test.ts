@@ -210,6 +210,10 @@ describe("the tree of agents", () => {
     changed([], true);
     clock.advanceSync(200);
     expect(take()).toEqual(["one: tree ||true"]);
+    // What comes after it is told one by one again.
+    changed([B]);
+    clock.advanceSync(10_000);
+    expect(take()).toEqual(["one: tree |b|false"]);
   });
 
   test("is not watched without a subscriber: nobody wants it, the last one left, or did not renew", () => {

@@ -586,6 +586,8 @@ describe("who may use a command", () => {
     ["status", "", [["chat_read", undefined, undefined]]],
     ["think", "", [["chat_read", undefined, undefined]]],
     ["think", "high", [["chat_think", "agent:a1", ANN]]],
+    ["model", "", [["chat_read", undefined, undefined]]],
+    ["model", "a/b", [["chat_model", "agent:a1", ANN]]],
     ["approve", "kfmz", [["chat_read", undefined, undefined]]],
     ["send", "off", [["chat_send", "agent:a1", ANN]]],
   ])("/%s %s", (name, text, asked) => {
@@ -621,5 +623,49 @@ describe("words", () => {
   test("take a setting back", () => {
     for (const word of ["default", "Reset", "INHERIT", "clear"]) expect(isResetWord(word)).toBe(true);
     for (const word of ["off", "", "default ".repeat(3)]) expect(isResetWord(word)).toBe(false);
+  });
+});
+
+describe("/memory undo", () => {
+  const change = (id: number, more: object = {}) => ({ id, file: `n${id}.md`, is: "changed", undone: false, ...more });
+  const listed = async (changes: readonly object[]): Promise<readonly string[]> => {
+    const memoryChanges = { list: async () => changes, undo: async () => ({ file: "n.md", id: 9 }) };
+    return (await said("memory", "undo", { parts: { memoryChanges } as never })).split("\n");
+  };
+
+  test("lists the last five changes, or says that there is none", async () => {
+    expect(await listed([])).toEqual(["There is no change of your notes."]);
+    const [title = "", ...one] = await listed([change(1)]);
+    expect(title).toContain("/memory undo NUMBER");
+    expect(one).toEqual(["1: changed n1.md"]);
+    const many = await listed([change(7, { undone: true }), ...[6, 5, 4, 3, 2].map((id) => change(id))]);
+    expect(many.slice(1)).toEqual([
+      "7: changed n7.md (undone)",
+      ...[6, 5, 4, 3].map((id) => `${id}: changed n${id}.md`),
+    ]);
+  });
+
+  test("takes one back only for the person whose notes they are", async () => {
+    const asked: unknown[] = [];
+    const memoryChanges = {
+      list: async () => [change(1)],
+      undo: async (_: unknown, person: PersonId, id: number) => {
+        asked.push([person, id]);
+        if (id === 3) throw new NotFoundError("There is no change 3.");
+        return { file: "n.md", id: 9 };
+      },
+    };
+    const parts = { memoryChanges } as never;
+    expect(await said("memory", "undo 2", { parts })).toBe(
+      "Undone: n.md is as it was before change 2. /memory undo 9 takes that back.",
+    );
+    expect(await said("memory", "undo 3", { parts })).toBe("There is no change 3.");
+    const other = { parts, person: "bob" as PersonId };
+    expect(await said("memory", "undo 2", other)).toBe("There is no change of your notes here.");
+    expect(await said("memory", "undo", other)).toBe("There is no change of your notes here.");
+    expect(asked).toEqual([
+      [ANN, 2],
+      [ANN, 3],
+    ]);
   });
 });
