@@ -6,8 +6,9 @@ import {
   DEFAULT_CONTEXT_LIMITS,
 } from "../../core/history/compaction-settings.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
+import type { LiveRun, RunSetup } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { measureAtRest, thresholdsOf } from "./measure-context.ts";
+import { measureAtRest, renewTools, setupOf, thresholdsOf } from "./measure-context.ts";
 
 const limits = (more: Partial<ContextLimits>): ContextLimits => ({ ...DEFAULT_CONTEXT_LIMITS, ...more });
 
@@ -113,5 +114,96 @@ describe("a context between runs", () => {
     const { measure, asked } = rest({ since: 0, all: 10 }, { bounds: own, overhead: 0 });
     expect(await measure()).toMatchObject(own);
     expect(asked.limits).toBe(0);
+  });
+});
+
+describe("the setup of a run", () => {
+  const tool = (name: string) => ({ name, description: "d", parameters: { type: "object" } });
+  const given = (name: string) => ({ name, description: "of the caller", parameters: { type: "object" } });
+  function world(wishes?: object, more: object = {}) {
+    const asked: unknown[] = [];
+    let own = [tool("read"), tool("write")];
+    const ports = {
+      resolveModel: async (_: unknown, overrides: unknown) => {
+        asked.push(overrides);
+        return { model: "m", temperature: 0.1, system: "p".repeat(400), ...more };
+      },
+      contextLimits: async () => limits({ contextWindow: 1_000 }),
+      tools: { list: () => own },
+    } as unknown as RunPorts;
+    const context: { overhead?: number; bounds?: object } = {};
+    const lease = { record: { id: "a" }, context } as unknown as AgentLease;
+    const run = { body: { wishes, behalf: { person: "ann" } } } as unknown as LiveRun;
+    return {
+      ...{ run, context, asked, ports, lease },
+      setup: () => setupOf(ports, lease, run),
+      tools: (names: readonly string[]) => {
+        own = names.map(tool);
+      },
+    };
+  }
+  const names = (setup: RunSetup | undefined) => setup?.tools.map(({ name }) => name);
+
+  it("is resolved once, with the wishes of its message", async () => {
+    const { setup, asked, run, context } = world({ temperature: 0 });
+    const first = await setup();
+    expect(await setup()).toBe(first);
+    expect(asked).toEqual([{ temperature: 0 }]);
+    expect(first).toMatchObject({ choice: { model: "m", temperature: 0 }, limits: { contextWindow: 1_000 } });
+    expect(first.overhead).toBeGreaterThan(100);
+    expect([context.overhead, context.bounds]).toEqual([
+      first.overhead,
+      { limits: first.limits, thresholds: first.thresholds },
+    ]);
+    expect(run.body.behalf).toEqual({ person: "ann" });
+  });
+
+  it("keeps the temperature of its model if the message has none, and the default limits if there are none", async () => {
+    const { setup, ports } = world();
+    Object.assign(ports, { contextLimits: undefined });
+    expect(await setup()).toMatchObject({ choice: { temperature: 0.1 }, limits: DEFAULT_CONTEXT_LIMITS });
+  });
+
+  it("with a model for this run only leaves the limits between runs open", async () => {
+    const { setup, context } = world({ model: "other" });
+    await setup();
+    expect(context.bounds).toBeUndefined();
+    expect(context.overhead).toBeGreaterThan(100);
+  });
+
+  it("has the caller's tools last, in the place of those of the same name", async () => {
+    const { setup } = world({ tools: [given("write"), given("ask")] });
+    const made = await setup();
+    expect(names(made)).toEqual(["read", "write", "ask"]);
+    expect(made.tools[1]?.description).toBe("of the caller");
+    const alone = await world().setup();
+    expect(names(alone)).toEqual(["read", "write"]);
+    expect(made.overhead).toBeGreaterThan(alone.overhead);
+    expect((await world({ tools: [] }).setup()).overhead).toBe(alone.overhead);
+  });
+
+  it("shows the tools that fit the window, if there is a choice", async () => {
+    const { setup, ports } = world();
+    Object.assign(ports.tools, { shown: (_: unknown, window: number) => [tool(`for ${window}`)] });
+    expect(names(await setup())).toEqual(["for 1000"]);
+  });
+
+  it("marks the run if a part of its prompt was written with untrusted text in context (M32)", async () => {
+    const { setup, run } = world(undefined, { report: { parts: [{ untrusted: true }] } });
+    await setup();
+    expect(run.body.behalf).toEqual({ person: "ann", untrusted: true });
+  });
+
+  it("gets the tools that the run has found, and their size", async () => {
+    const { setup, tools, ports, lease, run, context } = world();
+    renewTools(ports, lease, run);
+    expect(run.setup).toBeUndefined();
+    const before = await setup();
+    tools(["read", "write", "found"]);
+    renewTools(ports, lease, run);
+    expect(names(run.setup)).toEqual(["read", "write", "found"]);
+    expect(run.setup).toMatchObject({ choice: before.choice, system: before.system, limits: before.limits });
+    expect(run.setup?.overhead).toBeGreaterThan(before.overhead);
+    expect(context.overhead).toBe(run.setup?.overhead);
   });
 });
