@@ -111,6 +111,22 @@ describe("the rules that an answer would make, for this call, for its beginning,
       { detail: { kind: "host", host: "10.0.0.1" } },
       ["web(domain:10.0.0.1)", "web(domain:10.0.0.1)", "web"],
     ],
+    // Everyone has a domain below co.uk: no button offers a rule for all of them.
+    [
+      "web_fetch",
+      { detail: { kind: "host", host: "example.co.uk" } },
+      ["web(domain:example.co.uk)", "web(domain:example.co.uk)", "web"],
+    ],
+    [
+      "web_fetch",
+      { detail: { kind: "host", host: "www.example.com.au" } },
+      ["web(domain:www.example.com.au)", "web(domain:example.com.au)", "web"],
+    ],
+    [
+      "web_fetch",
+      { detail: { kind: "host", host: "docs.example.de" } },
+      ["web(domain:docs.example.de)", "web(domain:example.de)", "web"],
+    ],
     ["cron_add", {}, ["cron_add", "cron_add", "cron_add"]],
     ["send", { target: "telegram:42" }, ["send(telegram:42)", "send(telegram:42)", "send(telegram:42)"]],
     // A rule that could not be read again is not offered.

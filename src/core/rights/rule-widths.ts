@@ -58,5 +58,9 @@ const withPort = ({ host, port }: { readonly host: string; readonly port?: numbe
 /** The last two names; of an address in numbers, all of it. */
 function domainOf(host: string): string {
   const names = host.split(".");
-  return names.length < 3 || /^[\d.]+$|:/u.test(host) ? host : names.slice(-2).join(".");
+  if (names.length < 3 || /^[\d.]+$|:/u.test(host)) return host;
+  return names.slice(isRegistry(names.slice(-2)) ? -3 : -2).join(".");
 }
+
+/** Names such as `co.uk` and `com.au`, below which everyone has a domain: a rule for all of them is never offered. */
+const isRegistry = ([second = "", top = ""]: readonly string[]): boolean => top.length === 2 && second.length <= 3;
