@@ -19,6 +19,10 @@ serveStdio(() => {
     appendFileSync(path, text);
     return said(`appended to ${path}`);
   });
+  server.registerTool("keep", { description: "Writes a file from now on.", inputSchema }, async ({ path, text }) => {
+    setInterval(() => writeFileSync(path, text), 10);
+    return said(`writes ${path}`);
+  });
   const from = z.object({ from: z.string(), to: z.string() });
   server.registerTool("rename", { description: "Renames a file.", inputSchema: from }, async ({ from, to }) => {
     renameSync(from, to);

@@ -16,20 +16,22 @@ export interface NoteFile {
   readonly changedAt: number;
 }
 
-/** Paths in their order; dates are names, so the newest daily notes are last. */
-export function notePaths(directory: string): readonly string[] {
-  let names: string[] = [];
+/** Paths in their order; dates are names, so the newest daily notes are last. `names`: in `memory/`, if not those of the disk. */
+export function notePaths(directory: string, names: readonly string[] = namesIn(directory)): readonly string[] {
+  const notes = names.filter((name) => NAME.test(name)).map((name) => `${NOTE_DIRECTORY}/${name}`);
+  return [...notes.sort().slice(-MAX_FILES), ...NOTE_FILES];
+}
+
+function namesIn(directory: string): readonly string[] {
+  const path = join(directory, NOTE_DIRECTORY);
   try {
-    if (lstatSync(join(directory, NOTE_DIRECTORY)).isDirectory())
-      names = readdirSync(join(directory, NOTE_DIRECTORY), { withFileTypes: true })
-        .filter((entry) => entry.isFile() && NAME.test(entry.name))
-        .map(({ name }) => `${NOTE_DIRECTORY}/${name}`)
-        .sort()
-        .slice(-MAX_FILES);
+    if (!lstatSync(path).isDirectory()) return [];
+    return readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name);
   } catch {
-    // There is no such directory.
+    return [];
   }
-  return [...names, ...NOTE_FILES];
 }
 
 /** Undefined if it is not a regular file. */

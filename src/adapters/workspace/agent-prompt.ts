@@ -1,4 +1,5 @@
 /** Builds the system prompt of an agent from its profile, its tools, the files of its workspace and the agents it can reach. */
+import { join } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { SwarmRecord } from "../../core/agent/swarm.ts";
@@ -13,8 +14,9 @@ import {
   type SystemPrompt,
 } from "../../engine/context/prompt/system-prompt.ts";
 import type { Directory } from "../../engine/people/directory.ts";
-import { notePaths } from "../search/note-files.ts";
+import { NOTE_DIRECTORY, notePaths } from "../search/note-files.ts";
 import { type FileMarks, noMarks } from "../tools/files/file-marks.ts";
+import { noGuard, type TrustedFiles } from "../tools/files/prompt-guard.ts";
 import { sharedDirectory } from "./agent-places.ts";
 import { isMarkedFile } from "./marked-file.ts";
 import { workspaceReaders } from "./read-workspace-file.ts";
@@ -30,6 +32,8 @@ export interface PromptDeps {
   readonly workspaceOf: WorkspaceOf;
   /** The files that carry the mark of untrusted text. Default: none. */
   readonly marks?: FileMarks;
+  /** What the files count as. Default: what the disk has. */
+  readonly guard?: TrustedFiles;
   /** The permanent agents that every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
   readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
@@ -42,8 +46,18 @@ export interface PromptDeps {
 }
 
 export function agentPrompts(deps: PromptDeps): PromptOf {
-  const { marks = noMarks, config, clock, workspaceOf, permanentAgents, systemAgents, swarmNamed, directory } = deps;
-  const readerOf = workspaceReaders(() => clock.now());
+  const {
+    marks = noMarks,
+    guard = noGuard,
+    config,
+    clock,
+    workspaceOf,
+    permanentAgents,
+    systemAgents,
+    swarmNamed,
+    directory,
+  } = deps;
+  const readerOf = workspaceReaders(() => clock.now(), guard);
   return async (agent, contextWindow) => {
     const { descriptor } = agent;
     const workspace = await workspaceOf(agent);
@@ -52,7 +66,7 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
     const own = descriptor.type === "swarm" ? workspace.instructions : workspace.own;
     const personal = own === undefined ? () => undefined : readerOf(own);
     const { memory } = config.profiles[agent.profile] ?? {};
-    const days = own === undefined ? [] : dayNotes(own, memory?.days);
+    const days = own === undefined ? [] : dayNotes(guard, own, memory?.days);
     const isPersonal = (name: string): boolean => PERSONAL_FILES.includes(name) || days.includes(name);
     const prompt = buildSystemPrompt({
       descriptor,
@@ -85,9 +99,9 @@ async function personIn(directory: Directory, { person, descriptor }: AgentRecor
 const DAY = /^memory\/\d{4}-\d\d-\d\d\.md$/u;
 
 /** The latest notes of days, in their order. By their names, not by the clock: the same files make the same prompt. */
-function dayNotes(directory: string, count = 0): readonly string[] {
+function dayNotes(guard: TrustedFiles, directory: string, count = 0): readonly string[] {
   if (count === 0) return [];
-  return notePaths(directory)
+  return notePaths(directory, guard.names(join(directory, NOTE_DIRECTORY)))
     .filter((path) => DAY.test(path))
     .slice(-count);
 }

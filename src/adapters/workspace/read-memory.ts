@@ -2,6 +2,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ReadWorkspaceFile } from "../../engine/context/prompt/system-prompt.ts";
+import { noGuard, type TrustedFiles } from "../tools/files/prompt-guard.ts";
 
 const MAIN = "MEMORY.md";
 const DIRECTORY = "memory";
@@ -16,8 +17,14 @@ export interface Memory {
 }
 
 /** Undefined if there is no such file. `read`: of the same directory. */
-export function readMemory(directory: string, name: string | undefined, read: ReadWorkspaceFile): Memory | undefined {
-  const names = namesIn(join(directory, DIRECTORY));
+export function readMemory(
+  directory: string,
+  name: string | undefined,
+  read: ReadWorkspaceFile,
+  guard: Pick<TrustedFiles, "names"> = noGuard,
+): Memory | undefined {
+  const path = join(directory, DIRECTORY);
+  const names = (guard.names(path) ?? namesIn(path)).filter((one) => NAME.test(one)).slice(0, MAX_NAMES);
   const main = read(MAIN);
   const all = main === undefined ? names : [MAIN, ...names];
   if (name !== undefined) {
@@ -38,10 +45,9 @@ function namesIn(directory: string): readonly string[] {
   try {
     if (!lstatSync(directory).isDirectory()) return [];
     return readdirSync(directory, { withFileTypes: true })
-      .filter((entry) => entry.isFile() && NAME.test(entry.name))
+      .filter((entry) => entry.isFile())
       .map(({ name }) => name)
-      .sort()
-      .slice(0, MAX_NAMES);
+      .sort();
   } catch {
     return [];
   }

@@ -6,6 +6,7 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { ReadWorkspaceFile } from "../../engine/context/prompt/system-prompt.ts";
+import { noGuard, type TrustedFiles } from "../tools/files/prompt-guard.ts";
 
 /** Longer files are cut. */
 export const MAX_BYTES = 1024 * 1024;
@@ -22,7 +23,10 @@ interface CachedFile {
 }
 
 /** The reader returns undefined for a file it cannot read. The prompt is then built without it, and its report says so. */
-export function workspaceReaders(now: () => number): (workspace: string) => ReadWorkspaceFile {
+export function workspaceReaders(
+  now: () => number,
+  guard: Pick<TrustedFiles, "of"> = noGuard,
+): (workspace: string) => ReadWorkspaceFile {
   const cache = new Map<string, Map<string, CachedFile>>();
   return (workspace) => {
     const directory = fingerprintOf(workspace, now());
@@ -30,6 +34,9 @@ export function workspaceReaders(now: () => number): (workspace: string) => Read
     if (cache.size >= MAX_WORKSPACES) cache.clear();
     cache.set(workspace, files);
     return (name) => {
+      const trusted = guard.of(join(workspace, name));
+      if (trusted.is !== "disk")
+        return trusted.is === "text" ? trusted.bytes.toString("utf8", 0, MAX_BYTES) : undefined;
       const last = files.get(name);
       // The directory is unchanged, so a missing file is still missing.
       if (last && last.fingerprint === directory) return undefined;

@@ -3,6 +3,7 @@ import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { syncTaskFiles } from "../../engine/triggers/files/sync-task-files.ts";
 import type { FileMarks } from "../tools/files/file-marks.ts";
+import type { TrustedFiles } from "../tools/files/prompt-guard.ts";
 import { cronTaskFiles, watchTaskFiles } from "./task-files.ts";
 
 export interface TaskFileSyncOptions {
@@ -11,6 +12,8 @@ export interface TaskFileSyncOptions {
   timeZone(): string;
   /** The files that carry the mark of untrusted text. Default: none. */
   readonly marks?: FileMarks;
+  /** What the files count as. Default: what the disk has. */
+  readonly guard?: TrustedFiles;
   /** Other nodes use the same store: a file that is missing here may exist on another machine, so its job stays. */
   readonly shared: boolean;
   /** Called after each sync: jobs may have changed. */
@@ -27,7 +30,7 @@ export interface TaskFileSync {
 
 export function taskFileSync(
   ports: Pick<Ports, "clock" | "ids" | "store" | "log">,
-  { profiles, workspaceOf, timeZone, shared, onSynced, marks }: TaskFileSyncOptions,
+  { profiles, workspaceOf, timeZone, shared, onSynced, marks, guard }: TaskFileSyncOptions,
 ): TaskFileSync {
   const { clock, log } = ports;
   const reported = new Set<string>();
@@ -49,7 +52,7 @@ export function taskFileSync(
           return timeZone();
         },
       };
-      const problems = await syncTaskFiles(sync, profile, await cronTaskFiles(workspace, marks));
+      const problems = await syncTaskFiles(sync, profile, await cronTaskFiles(workspace, marks, guard));
       for (const { path, reason } of problems) report(path, reason);
     }
   }

@@ -10,6 +10,7 @@ import type { TaskFile } from "../../engine/triggers/files/sync-task-files.ts";
 import { readHeartbeatTask } from "../../engine/triggers/files/task-file.ts";
 import type { HeartbeatTask } from "../../engine/triggers/heartbeat/heartbeat-tasks.ts";
 import { type FileMarks, noMarks } from "../tools/files/file-marks.ts";
+import { noGuard, type TrustedFiles } from "../tools/files/prompt-guard.ts";
 import { isMarkedFile } from "./marked-file.ts";
 
 const MAX_BYTES = 256 * 1024;
@@ -18,7 +19,10 @@ const CRON_DIR = "cron";
 const HEARTBEAT_DIR = "heartbeat";
 
 /** The text of a regular file. Undefined for anything else. */
-async function readPlain(path: string): Promise<string | undefined> {
+async function readPlain(path: string, guard: TrustedFiles): Promise<string | undefined> {
+  const trusted = guard.of(path);
+  if (trusted.is === "absent") return undefined;
+  if (trusted.is === "text") return trusted.bytes.length > MAX_BYTES ? undefined : trusted.bytes.toString("utf8");
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
@@ -34,22 +38,27 @@ async function readPlain(path: string): Promise<string | undefined> {
 }
 
 /** The names in a directory. Empty if it is missing or a link. */
-async function names(directory: string): Promise<readonly string[]> {
+async function names(directory: string, guard: TrustedFiles): Promise<readonly string[]> {
   try {
-    if (!(await lstat(directory)).isDirectory()) return [];
-    return (await readdir(directory)).filter((name) => SLUG.test(name)).sort();
+    const trusted = guard.names(directory);
+    if (!trusted && !(await lstat(directory)).isDirectory()) return [];
+    return (trusted ?? (await readdir(directory))).filter((name) => SLUG.test(name)).toSorted();
   } catch {
     return [];
   }
 }
 
-export async function cronTaskFiles(workspace: string, marks: FileMarks = noMarks): Promise<readonly TaskFile[]> {
-  const slugs = await names(join(workspace, CRON_DIR));
+export async function cronTaskFiles(
+  workspace: string,
+  marks: FileMarks = noMarks,
+  guard: TrustedFiles = noGuard,
+): Promise<readonly TaskFile[]> {
+  const slugs = await names(join(workspace, CRON_DIR), guard);
   const files = await Promise.all(
     slugs.map(async (slug) => ({
       path: `${CRON_DIR}/${slug}/TASK.md`,
-      text: (await names(join(workspace, CRON_DIR, slug))).includes("TASK.md")
-        ? await readPlain(join(workspace, CRON_DIR, slug, "TASK.md"))
+      text: (await names(join(workspace, CRON_DIR, slug), guard)).includes("TASK.md")
+        ? await readPlain(join(workspace, CRON_DIR, slug, "TASK.md"), guard)
         : undefined,
     })),
   );
@@ -62,11 +71,12 @@ export async function heartbeatTaskFiles(
   workspace: string,
   log: Log,
   marks: FileMarks = noMarks,
+  guard: TrustedFiles = noGuard,
 ): Promise<readonly HeartbeatTask[]> {
-  const found = await names(join(workspace, HEARTBEAT_DIR));
+  const found = await names(join(workspace, HEARTBEAT_DIR), guard);
   const tasks = await Promise.all(
     found.map(async (name) => {
-      const text = name.endsWith(".md") ? await readPlain(join(workspace, HEARTBEAT_DIR, name)) : undefined;
+      const text = name.endsWith(".md") ? await readPlain(join(workspace, HEARTBEAT_DIR, name), guard) : undefined;
       try {
         if (text === undefined) return undefined;
         const task = readHeartbeatTask(name.slice(0, -3), text);
@@ -81,8 +91,8 @@ export async function heartbeatTaskFiles(
   return tasks.filter((task) => task !== undefined);
 }
 
-export const readHeartbeatFile = (workspace: string): Promise<string | undefined> =>
-  readPlain(join(workspace, "HEARTBEAT.md"));
+export const readHeartbeatFile = (workspace: string, guard: TrustedFiles = noGuard): Promise<string | undefined> =>
+  readPlain(join(workspace, "HEARTBEAT.md"), guard);
 
 /** Also polled, for changes that the system does not report: network drives, directories that are created later. */
 const POLL_MS = 60_000;

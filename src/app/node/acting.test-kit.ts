@@ -53,6 +53,7 @@ export interface Said {
 }
 
 export interface ActingWorld {
+  /** The one that runs now. */
   readonly node: RookeryNode;
   readonly paths: HomePaths;
   readonly config: Config;
@@ -67,6 +68,8 @@ export interface ActingWorld {
   say(text: string, on?: "new" | "on"): Promise<Said>;
   /** Answers every open question with yes. */
   approveAll(): Promise<void>;
+  /** Another engine takes over the home. Commands in the background go on. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -102,16 +105,24 @@ export async function openActing({ config: given, env = {} }: ActingOptions): Pr
   await createHome(paths);
   const config = configSchema.parse({ owner: { accounts: ["test:olga"] }, queue: { debounceMs: 0 }, ...given(port) });
   const errors = { write: (text: string) => (stderr += text) };
-  const node = await openNode({
-    ...{ paths, config, connectors: [channel], model: calling(prompts) },
-    env: { PATH: process.env.PATH, ...env },
-    log: jsonLog({ file: join(paths.logs, "rookery.log"), level: "debug", errors }),
-    onFatal: (error) => expect.unreachable(String(error)),
-  });
-  node.agents.events.listen((event) => events.push(event));
-  await node.startTriggers();
+  const model = calling(prompts);
+  const open = async (): Promise<RookeryNode> => {
+    const opened = await openNode({
+      ...{ paths, config, connectors: [channel], model },
+      env: { PATH: process.env.PATH, ...env },
+      log: jsonLog({ file: join(paths.logs, "rookery.log"), level: "debug", errors }),
+      onFatal: (error) => expect.unreachable(String(error)),
+    });
+    opened.agents.events.listen((event) => events.push(event));
+    await opened.startTriggers();
+    return opened;
+  };
+  let node = await open();
   return {
-    ...{ node, paths, config, page: `http://127.0.0.1:${port}/news`, asked, prompts, sent, events },
+    ...{ paths, config, page: `http://127.0.0.1:${port}/news`, asked, prompts, sent, events },
+    get node() {
+      return node;
+    },
     stderr: () => stderr,
     async say(text, on = "new") {
       const to = { descriptor: OLGA };
@@ -128,6 +139,10 @@ export async function openActing({ config: given, env = {} }: ActingOptions): Pr
         await node.agents.approvals.decide(id, { approve: true }, { person: OWNER, surface: "test" });
         await node.agents.settled();
       }
+    },
+    async restart() {
+      await node.close();
+      node = await open();
     },
     async close() {
       await node.close();

@@ -32,7 +32,7 @@ export interface CommandPartsDeps {
 
 export function commandParts({ config, paths, clock, cron, changes, ...rest }: CommandPartsDeps): CommandParts {
   const workspaceOf = workspacesOf(config, paths, async ({ person }) => person);
-  const readerOf = workspaceReaders(() => clock.now());
+  const readerOf = workspaceReaders(() => clock.now(), changes?.guard);
   return {
     isOn: (connector) => commandsOn(config.commands, connector),
     models: {
@@ -47,7 +47,7 @@ export function commandParts({ config, paths, clock, cron, changes, ...rest }: C
     jobs: jobsOf(cron),
     async memory(agent, name) {
       const { own } = await workspaceOf(agent);
-      return own === undefined ? undefined : readMemory(own, name, readerOf(own));
+      return own === undefined ? undefined : readMemory(own, name, readerOf(own), changes?.guard);
     },
     memoryChanges: changes && memoryChanges(changes, paths, async (agent) => (await workspaceOf(agent)).own),
     dayStart: (now) => startOfDay(now, config.session.timeZone ?? hostZone()),

@@ -26,7 +26,7 @@ import type { RunEvents } from "../../engine/runtime/run-events.ts";
 import { ancestorsOf } from "../../engine/subagents/tree.ts";
 import { permanentDirectories } from "./permanent-directories.ts";
 
-export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks"> {
+export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks" | "guard"> {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "store" | "clock" | "log">;
@@ -46,16 +46,17 @@ export interface CommandTools {
 }
 
 export function commandTools(parts: CommandParts): CommandTools {
-  const { config, paths, ports, events, env, placesOf, marks } = parts;
+  const { config, paths, ports, events, env, placesOf, marks, guard } = parts;
   const { clock, store, log } = ports;
   const sandbox = sandboxOf(config);
   const processes = new Processes({
     directory: processDirectory(paths),
     clock,
     sandbox: sandbox.get,
+    guard,
     limits: () => config.sandbox,
   });
-  const keeper = new ProcessKeeper({ processes, clock, log, store, marks, tell: teller(parts.post) });
+  const keeper = new ProcessKeeper({ processes, clock, log, store, marks, guard, tell: teller(parts.post) });
   const unlisten = events.listenToEnds(({ agentId }) => void keeper.check(agentId));
   void keeper.start();
   const rules = configuredRules(config);
@@ -63,7 +64,7 @@ export function commandTools(parts: CommandParts): CommandTools {
   const secretFrom = secretDeps(paths.home, env);
   const secret = (name: string): string => config.sandbox.secrets[name]?.reveal(secretFrom) ?? "";
   const tools = execTools({
-    ...{ processes, marks, placesOf, secret },
+    ...{ processes, marks, guard, placesOf, secret },
     disk: realDisk,
     policyOf: async ({ profile }, places) =>
       policyFor(

@@ -10,6 +10,7 @@ import { realDisk } from "../../adapters/tools/files/disk.ts";
 import type { KeepsChanges } from "../../adapters/tools/files/file-changes.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
+import { noGuard, type PromptGuard } from "../../adapters/tools/files/prompt-guard.ts";
 import { type StoredFiles, storedFiles } from "../../adapters/tools/files/stored-files.ts";
 import type { MemoryDeps } from "../../adapters/tools/memory/memory-deps.ts";
 import { memoryTools } from "../../adapters/tools/memory/memory-tools.ts";
@@ -79,6 +80,8 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   readonly stored?: StoredFiles;
   /** Keeps changes of prompt files and notes. Absent: nothing is kept. */
   readonly changes?: KeepsChanges;
+  /** What prompt files and notes count as. Absent: what the disk has. */
+  readonly guard?: PromptGuard;
   /** Tools in addition to those created here. */
   readonly more?: readonly Tool[];
   /** The tools of MCP servers. */
@@ -88,7 +91,7 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
   /** Tools for the web. */
   readonly web?: readonly Tool[];
   /** Tools that work with the directories of an agent. */
-  readonly commands?: (files: Pick<CommandParts, "placesOf" | "marks">) => CommandTools;
+  readonly commands?: (files: Pick<CommandParts, "placesOf" | "marks" | "guard">) => CommandTools;
   /** Tools under former names: an agent can call them, but no list shows them. */
   readonly older?: readonly Tool[];
   /** Replaces all tools. */
@@ -96,7 +99,7 @@ export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "sy
 }
 
 export function createToolkit(options: ToolkitOptions): Toolkit {
-  const { config, paths, clock, store, more = [], older = [] } = options;
+  const { config, paths, clock, store, guard = noGuard, more = [], older = [] } = options;
   const settings = peopleSettings(config);
   const marks = options.marks ?? openFileMarks(paths);
   /** An account works in the directory of the person it belongs to now. */
@@ -111,7 +114,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
   const placesOf = agentPlaces(config, paths, workspacesOf(config, paths, whose("now")));
   const workspaceOf = workspacesOf(config, paths, whose("recent"));
   const rights = listRights(options.directory, settings);
-  const commands = options.commands?.({ placesOf, marks });
+  const commands = options.commands?.({ placesOf, marks, guard });
   const texts = skillTexts(paths);
   const skills = sessionSkills({
     find: ({ workspace }) => findSkills({ workspace, home: paths.home, userHome: homedir() }).skills,
@@ -140,7 +143,7 @@ export function createToolkit(options: ToolkitOptions): Toolkit {
       ? memoryTools(
           {
             ...options.memory,
-            marks,
+            ...{ marks, guard },
             people: options.directory.now,
             directoryOf: async (agent) => (await workspacesOf(config, paths, whose("now"))(agent)).own,
           },
@@ -194,6 +197,7 @@ export interface NodeToolkitParts {
   readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
   readonly marks?: FileMarks;
   readonly changes?: KeepsChanges;
+  readonly guard?: PromptGuard;
   readonly tools?: ToolHost;
   readonly nodeName?: string;
   readonly search?: SearchIndex;
@@ -230,6 +234,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     directory: parts.system.directory,
     marks: parts.marks,
     changes: parts.changes,
+    guard: parts.guard,
     stored: parts.system.files && storedFiles(store, parts.system.files),
     systemAgents,
     tools,
@@ -252,7 +257,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     mcp: tools
       ? undefined
       : nodeMcp({
-          ...{ config, paths, ports, env: parts.env ?? process.env },
+          ...{ config, paths, ports, guard: parts.guard, env: parts.env ?? process.env },
           permanents: () => permanentDirectories(ports.store, profileWorkspaces(config, paths)),
         }),
     web: nodeWebTools({ config, paths, clock, env: parts.env ?? process.env }),

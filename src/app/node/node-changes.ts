@@ -8,17 +8,20 @@ import { checkConfig, formatNote } from "../../config/parse-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import { InvalidInputError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { Log } from "../../core/ports/log.ts";
 
 export interface NodeChangesParts {
   readonly config: Pick<Config, "profiles">;
   readonly paths: HomePaths;
   readonly clock: Pick<Clock, "now">;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly log?: Pick<Log, "warn">;
 }
 
-export const nodeChanges = ({ config, paths, clock, env = {} }: NodeChangesParts): FileChanges =>
+export const nodeChanges = ({ config, paths, clock, log, env = {} }: NodeChangesParts): FileChanges =>
   openFileChanges({
     paths,
+    log,
     roots: () => guardedFilesOf(config, paths).roots,
     now: () => clock.now(),
     checkConfig(text) {

@@ -1,9 +1,11 @@
 /** The MCP servers of a node: how each one is reached, with its secrets, its sandbox and its login. */
+import { randomBytes } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { hiddenPaths, programPaths } from "../../adapters/sandbox/hidden-paths.ts";
 import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
+import { noGuard, type PromptGuard } from "../../adapters/tools/files/prompt-guard.ts";
 import { McpServers } from "../../adapters/tools/mcp/mcp-servers.ts";
 import type { Answers } from "../../adapters/tools/mcp/mcp-tool.ts";
 import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapters/tools/mcp/oauth-provider.ts";
@@ -15,6 +17,7 @@ import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { type HomePaths, mcpAuthFile, mcpDirectory, resolvePath } from "../../config/paths.ts";
 import type { McpServerConfig } from "../../config/sections/mcp.ts";
+import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 
 export interface McpParts {
@@ -24,6 +27,8 @@ export interface McpParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The directories of permanent agents. Absent: no call of a tool is made, only its server is looked at. */
   readonly permanents?: () => Promise<readonly string[]>;
+  /** Knows which files a server must not change. Absent: none. */
+  readonly guard?: PromptGuard;
 }
 
 export interface NodeMcp {
@@ -32,7 +37,9 @@ export interface NodeMcp {
 }
 
 export function nodeMcp(parts: McpParts): NodeMcp {
-  const { config, paths, ports } = parts;
+  const { config, paths, ports, guard = noGuard } = parts;
+  /** The sessions that live, by server: each is a writer of its own. */
+  const writers = new Map<string, string>();
   let sandbox: Promise<Sandbox> | undefined;
   const openOnce = (): Promise<Sandbox> => {
     sandbox ??= openSandbox({ sandbox: config.sandbox.kind, dockerImage: config.sandbox.dockerImage }).then(
@@ -46,8 +53,9 @@ export function nodeMcp(parts: McpParts): NodeMcp {
   };
   const servers = new McpServers({
     settings: () => Object.fromEntries(Object.entries(config.mcp.servers).filter(([, { enabled }]) => enabled)),
-    open: (name, answers) => openerOf(parts, name, answers, openOnce),
+    open: (name, answers) => guarded(parts, name, writers, openerOf(parts, name, answers, openOnce)),
     prompts: async (name) => (await policyOf(parts, name)).frozen,
+    settle: async (name) => guard.check(writers.get(name) ?? ""),
     directory: mcpDirectory(paths),
     store: ports.store,
     clock: ports.clock,
@@ -59,6 +67,41 @@ export function nodeMcp(parts: McpParts): NodeMcp {
       await servers.close();
       await (await sandbox?.catch(() => undefined))?.close();
     },
+  };
+}
+
+/** A local server could write prompt files from its start to its end, not only during a call. */
+function guarded(parts: McpParts, name: string, writers: Map<string, string>, open: OpenSession): OpenSession {
+  const { guard = noGuard, config } = parts;
+  return async (timeoutMs, onClosed) => {
+    const { url, sandbox = true } = config.mcp.servers[name] ?? {};
+    const { frozen } = await policyOf(parts, name);
+    if (url !== undefined || !sandbox || frozen.length === 0) return open(timeoutMs, onClosed);
+    const writer = `mcp-${randomBytes(8).toString("hex")}`;
+    await guard.begin(writer, frozen);
+    writers.set(name, writer);
+    const end = async (): Promise<void> => {
+      if (writers.get(name) === writer) writers.delete(name);
+      await guard.end(writer).catch((error) => {
+        parts.ports.log.warn("The files beside an MCP server were not looked at.", { error: errorText(error) });
+      });
+    };
+    try {
+      const session = await open(timeoutMs, () => {
+        void end();
+        onClosed();
+      });
+      return {
+        ...session,
+        async close() {
+          await session.close();
+          await end();
+        },
+      };
+    } catch (error) {
+      await end();
+      throw error;
+    }
   };
 }
 

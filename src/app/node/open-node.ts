@@ -235,11 +235,11 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
   const leaseMs = opened.shared?.leaseMs;
   // One for all readers and writers: it is read once, and then kept in memory.
   const marks = openFileMarks(paths);
-  const changes = nodeChanges({ config, paths, clock, env });
+  const changes = nodeChanges({ config, paths, clock, env, log });
   const ownPorts = { clock, ids, log, store };
   const connectors = connectorsOf(base, { clock, ids });
   const triggers = openTriggers({
-    ...{ ports: ownPorts, config, paths, models, env: env ?? {}, marks, leaseMs },
+    ...{ ports: ownPorts, config, paths, models, env: env ?? {}, marks, guard: changes.guard, leaseMs },
     channels: () => connectors.keys(),
   });
   const toolkit = lazyToolkit();
@@ -294,6 +294,7 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
     return live.building(() =>
       createNodeToolkit({
         ...{ config, paths, ports, system, systemAgents, subagents, tools, moreTools, marks, changes, env },
+        guard: changes.guard,
         nodeName: opened.nodeName,
         search: opened.search,
         triggers: triggers.triggers,
@@ -305,7 +306,7 @@ function connect({ options, config, opened, telemetry }: Base, parts: Parts, liv
   telemetry?.follow(system.events, (agentId) => system.runs.live(agentId)?.sessionId);
 }
 
-async function start(base: Base, { ports, toolkit, system, configured, models }: Parts): Promise<void> {
+async function start(base: Base, { ports, toolkit, system, configured, models, changes }: Parts): Promise<void> {
   const { config, opened, log } = base;
   // Not awaited: a catalogue is a large module, and Ollama may be slow.
   if (base.options.stays && !base.options.model) void warnOfModels(config, models, log);
@@ -315,7 +316,7 @@ async function start(base: Base, { ports, toolkit, system, configured, models }:
   await system.load();
   await warnOfShared(base, ports);
   // Runs that resume, of this node or of a dead one, need their tools at once. Processes of an earlier start are looked after.
-  const hasProcesses = existsSync(processDirectory(base.options.paths));
+  const hasProcesses = existsSync(processDirectory(base.options.paths)) || changes.guard.left().length > 0;
   if (opened.shared || hasProcesses || (await mayResume(ports.store))) await toolkit.ready();
   await system.start();
 }

@@ -7,6 +7,7 @@ import { gateRunner } from "../../adapters/system/gate-runner.ts";
 import { outgoingHttp } from "../../adapters/system/outgoing-http.ts";
 import { AllowedAddresses } from "../../adapters/system/public-address.ts";
 import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
+import type { TrustedFiles } from "../../adapters/tools/files/prompt-guard.ts";
 import { taskFileSync } from "../../adapters/workspace/task-file-sync.ts";
 import { heartbeatTaskFiles, readHeartbeatFile } from "../../adapters/workspace/task-files.ts";
 import { profileWorkspaces } from "../../adapters/workspace/workspaces.ts";
@@ -30,6 +31,8 @@ export interface TriggerDeps {
   readonly models: Pick<OpenModels, "choose" | "providers">;
   /** The files that carry the mark of untrusted text. Default: none. */
   readonly marks?: FileMarks;
+  /** What prompt files and tasks count as. Default: what the disk has. */
+  readonly guard?: TrustedFiles;
   /** Set if other nodes work on the same store: how long their leases last. */
   readonly leaseMs?: number;
   /** The channels that the node has now. */
@@ -54,7 +57,7 @@ const SHARED_POLL_MS = 2_000;
 const EMPTY_HEARTBEAT = "# Heartbeat\n\n## What to look at\n- [ ]\n";
 
 export function openTriggers(deps: TriggerDeps): OpenTriggers {
-  const { ports, config, paths, env, models, marks, leaseMs, channels } = deps;
+  const { ports, config, paths, env, models, marks, guard, leaseMs, channels } = deps;
   const { log } = ports;
   const { cron, session } = config;
   const shared = leaseMs !== undefined;
@@ -71,8 +74,8 @@ export function openTriggers(deps: TriggerDeps): OpenTriggers {
         cwd: paths.workspace,
         http: outgoingHttp({ allowed: () => new AllowedAddresses(config.network.allowPrivate) }),
       }),
-      heartbeatFile: (profile) => readHeartbeatFile(workspaceOf(profile)),
-      tasks: (profile) => heartbeatTaskFiles(workspaceOf(profile), log, marks),
+      heartbeatFile: (profile) => readHeartbeatFile(workspaceOf(profile), guard),
+      tasks: (profile) => heartbeatTaskFiles(workspaceOf(profile), log, marks, guard),
       modelProblem: (profile, model) => modelProblem(models, profile, model),
       reveal: (secret) => secret.reveal(secrets),
     },
@@ -84,6 +87,7 @@ export function openTriggers(deps: TriggerDeps): OpenTriggers {
     timeZone: () => session.timeZone ?? hostZone(),
     shared,
     marks,
+    guard,
     onSynced: () => triggers.wake(),
   });
   const openFiles = async (): Promise<void> => {

@@ -3,10 +3,10 @@
  * write, command and server, and nothing is asked because of untrusted text. Each way of writing that an agent has is tried against each
  * of them, and nobody says yes.
  */
-import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, it, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
 import { OWNER } from "../../core/people/person.ts";
 import { type ActingWorld, call, openActing } from "./acting.test-kit.ts";
 
@@ -39,15 +39,16 @@ beforeAll(async () => {
     }),
   });
   const { workspace, config } = world.paths;
-  const clerk = { name: "clerk", description: "files", systemPrompt: "You file.", workspaceDir: "agents/clerk" };
-  await world.say(call("create_permanent_agent", clerk));
-  await world.approveAll();
+  // Before the first run: what a person writes by hand while the server lives would be set aside.
   for (const name of ["cron/daily", "agents/clerk", ".git/hooks", "notes", "memory"])
     mkdirSync(join(workspace, name), { recursive: true });
   for (const name of ["SOUL.md", "cron/daily/TASK.md", "agents/clerk/SOUL.md"])
     writeFileSync(join(workspace, name), "kind\n");
   writeFileSync(join(workspace, "memory/old.md"), "old\n");
   writeFileSync(config, CONFIG);
+  const clerk = { name: "clerk", description: "files", systemPrompt: "You file.", workspaceDir: "agents/clerk" };
+  await world.say(call("create_permanent_agent", clerk));
+  await world.approveAll();
   await vi.waitFor(
     async () => expect((await world.say(call("mcp__files__put", at("notes/x.txt")))).text).toContain("wrote"),
     60_000,
@@ -266,16 +267,111 @@ test.each(WAYS)("%s changes no prompt file and no configuration", async (_, line
   expect(before["SOUL.md"]).toBe("kind\n");
 });
 
-it("a command in the background changes none either: what it makes is set aside while it runs", async () => {
-  const before = snapshot();
-  const line = "echo evil > SOUL.md; echo evil > TOOLS.md; mkdir heartbeat; echo evil > heartbeat/TASK.md; sleep 600";
+/** Starts a command in the background. Returns when it has written this file. */
+async function inBackground(line: string, isReady: string): Promise<{ stop(): Promise<void> }> {
   const { agent } = await world.say(call("exec", { command: ["bash", "-c", line], background: true }));
-  const made = join(world.paths.workspace, "heartbeat.proposed/TASK.md");
-  // They are set aside one after the other.
-  await vi.waitFor(() => expect([existsSync(made), snapshot()]).toEqual([true, before]), 60_000);
-  const [process] = (await world.node.ports.store.agent(agent.id))?.state.processes ?? [];
-  await world.say(call("process", { action: "stop", id: process?.id }), "on");
+  const id = (await world.node.ports.store.agent(agent.id))?.state.processes?.at(-1)?.id;
+  await vi.waitFor(() => expect(existsSync(join(world.paths.workspace, isReady))).toBe(true), 60_000);
+  rmSync(join(world.paths.workspace, isReady));
+  return {
+    async stop() {
+      expect((await world.say(call("process", { action: "stop", id }), "on")).text).toContain("Stopped");
+    },
+  };
+}
+
+/** The prompt of a new run. */
+async function promptNow(): Promise<string> {
+  world.prompts.length = 0;
+  await world.say("What do you see?");
+  return world.prompts.map((prompt) => (prompt as { readonly system: string }).system).join("\n");
+}
+
+/** What was set aside under this name. */
+const asideOf = (name: string): string => {
+  const path = join(world.paths.workspace, `${name}.proposed`);
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+};
+
+const clearAside = (): void => {
+  const { workspace } = world.paths;
+  for (const name of readdirSync(workspace))
+    if (name.includes(".proposed")) rmSync(join(workspace, name), { recursive: true });
+};
+
+it("an MCP server that writes between its calls changes none: no prompt has it, and its end sets it aside", async () => {
+  clearAside();
+  const before = snapshot();
+  await world.say(call("mcp__files__keep", { ...at("TOOLS.md"), text: "wicked\n" }));
+  await vi.waitFor(() => expect(snapshot()["TOOLS.md"]).toBe("wicked\n"), 60_000);
+  expect(await promptNow()).not.toContain("wicked");
+  // It starts again, because a file was made that it must not write.
+  expect((await world.say(call("mcp__files__put", at("notes/x.txt")))).text).toContain("wrote");
   expect(snapshot()).toEqual(before);
+  expect(asideOf("TOOLS.md")).toBe("wicked\n");
+});
+
+describe("a command in the background", () => {
+  it("makes none: what it makes is in no prompt, and is set aside while it runs", async () => {
+    clearAside();
+    const before = snapshot();
+    const made = "mkdir heartbeat; echo wicked > heartbeat/TASK.md; echo wicked > TOOLS.md; echo wicked > SOUL.md";
+    const { stop } = await inBackground(
+      `${made}; touch notes/made; while [ -e notes ]; do sleep 0.1; done`,
+      "notes/made",
+    );
+    expect(await promptNow()).not.toContain("wicked");
+    await vi.waitFor(() => expect(snapshot()).toEqual(before), 60_000);
+    await stop();
+    expect(snapshot()).toEqual(before);
+    expect(asideOf("TOOLS.md")).toBe("wicked\n");
+  });
+
+  it("that makes one again and again is in no prompt, and has made none when it was stopped", async () => {
+    clearAside();
+    const before = snapshot();
+    const { stop } = await inBackground(
+      "touch notes/made; while [ -e notes ]; do echo wicked > TOOLS.md; sleep 0.01; done",
+      "notes/made",
+    );
+    await vi.waitFor(() => expect(snapshot()["TOOLS.md"]).toContain("wicked"), 60_000);
+    for (let times = 0; times < 3; times++) expect(await promptNow()).not.toContain("wicked");
+    await stop();
+    expect(snapshot()).toEqual(before);
+    expect(asideOf("TOOLS.md")).toBe("wicked\n");
+  });
+
+  it("does not change a file that was changed by review while it runs, also after the engine starts again", async () => {
+    clearAside();
+    const loop = "touch notes/made; while [ -e notes ]; do echo wicked > SOUL.md; sleep 0.01; done";
+    const { stop } = await inBackground(loop, "notes/made");
+    expect(await promptNow()).toContain("kind");
+    await world.say(call("write", { path: "SOUL.md", content: "calm\n" }));
+    await world.approveAll();
+    // The file was replaced, so it is not protected in the command's sandbox any more.
+    await vi.waitFor(() => expect(snapshot()["SOUL.md"]).toContain("wicked"), 60_000);
+    for (let times = 0; times < 3; times++) {
+      const prompt = await promptNow();
+      expect(prompt).toContain("calm");
+      expect(prompt).not.toContain("wicked");
+      if (times === 1) await world.restart();
+    }
+    await stop();
+    expect(snapshot()["SOUL.md"]).toBe("calm\n");
+    expect(asideOf("SOUL.md")).toBe("wicked\n");
+    const [change] = await world.node.changes.list({ limit: 1 });
+    await world.node.changes.undo(change?.id ?? 0, { person: OWNER, surface: "test" });
+    expect(snapshot()["SOUL.md"]).toBe("kind\n");
+  });
+
+  it("that ends while no engine runs leaves none: the next engine sets aside what it made", async () => {
+    clearAside();
+    const before = snapshot();
+    await inBackground("echo wicked > TOOLS.md; touch notes/made", "notes/made");
+    await world.restart();
+    expect(await promptNow()).not.toContain("wicked");
+    await vi.waitFor(() => expect([snapshot(), asideOf("TOOLS.md")]).toEqual([before, "wicked\n"]), 60_000);
+  });
 });
 
 it("a yes to the difference is the way: the change is kept, and undone", async () => {

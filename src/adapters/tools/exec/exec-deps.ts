@@ -5,6 +5,7 @@ import type { SandboxPolicy } from "../../sandbox/sandbox.ts";
 import type { Places } from "../files/allowed-path.ts";
 import type { Disk } from "../files/disk.ts";
 import type { FileMarks } from "../files/file-marks.ts";
+import type { PromptGuard } from "../files/prompt-guard.ts";
 import type { Processes } from "./processes.ts";
 
 export interface ExecSettings {
@@ -20,6 +21,8 @@ export interface ExecDeps {
   readonly processes: Processes;
   readonly disk: Disk;
   readonly marks: FileMarks;
+  /** That of the processes. */
+  readonly guard: PromptGuard;
   placesOf(agent: AgentRecord): Promise<Places>;
   /** What a command of an agent may touch on the disk. */
   policyOf(agent: AgentRecord, places: Places): Promise<Omit<SandboxPolicy, "cwd" | "domains">>;

@@ -11,7 +11,7 @@ import { DeniedError, InvalidInputError, TooLargeError } from "../../../core/err
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import { allowedPath, type Places } from "../files/allowed-path.ts";
 import { writesMarked } from "../files/file-marks.ts";
-import { asideNote, unmadeOf } from "../files/set-aside.ts";
+import { asideNote } from "../files/set-aside.ts";
 import { commandEffects } from "./command-effects.ts";
 import type { ExecDeps } from "./exec-deps.ts";
 import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
@@ -63,7 +63,6 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
       argv: argvOf(given.command),
       env: { ...deps.environment(), ...secrets },
       background: given.background ?? false,
-      ...(policy && unmadeOf(policy.frozen)),
     });
     deps.started?.();
     const untrusted = brings ? { from: "tool:exec" } : undefined;
@@ -129,7 +128,7 @@ async function roomFor({ processes }: ExecDeps, { id, state }: AgentRecord): Pro
 
 /** Waits for the end of a command and tells its output on the way. */
 async function awaited(
-  { processes, settings, hide, marks }: ExecDeps,
+  { processes, settings, hide, marks, guard }: ExecDeps,
   started: KnownProcess,
   { timeoutSeconds }: ExecInput,
   context: ToolContext,
@@ -147,7 +146,7 @@ async function awaited(
   );
   const took = ((clock.monotonic() - from) / 1000).toFixed(1);
   if (state.is === "running") await processes.end(started);
-  const aside = await settleFiles(marks, started);
+  const aside = await settleFiles({ marks, guard }, started);
   const { text, bytes, isWhole } = await shownOutput(started.files, hide);
   const notes = [endNote(state, took, context.signal.aborted, seconds)];
   if (aside.length > 0) notes.push(asideNote(aside));

@@ -12,6 +12,7 @@ import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts"
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { commandEnvironment } from "../../system/command-environment.ts";
 import { systemClock } from "../../system/system-clock.ts";
+import { openFileChanges } from "../../workspace/changes/open-file-changes.ts";
 import { commandPolicy } from "../../workspace/command-policy.ts";
 import { openFileMarks } from "../../workspace/open-file-marks.ts";
 import type { Places } from "../files/allowed-path.ts";
@@ -57,10 +58,12 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
   }
   writeFileSync(join(paths.workspace, "SOUL.md"), "kind");
   const config = configSchema.parse({});
+  const { guard } = openFileChanges({ paths, roots: () => [paths.workspace], now: () => systemClock.now() });
   const processes = new Processes({
     directory: processDirectory(paths),
     clock: systemClock,
     sandbox: async () => sandbox,
+    guard,
     limits: () => world.limits,
   });
   const policyFor = commandPolicy({ config, paths, env: process.env, userHome: join(root, "user") });
@@ -79,7 +82,7 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
     deps: {
       processes,
       disk: realDisk,
-      marks,
+      ...{ marks, guard },
       placesOf: async () => world.places,
       policyOf: async (_agent, places) => policyFor(places, world.access),
       hostOf: async () => "sandbox",

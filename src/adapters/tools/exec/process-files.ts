@@ -13,9 +13,6 @@ export const processInfoSchema = backgroundProcessSchema.partial({ pid: true, st
   agentId: z.string(),
   callId: z.string(),
   background: z.boolean(),
-  /** Prompt files and directories of tasks and notes that did not exist when it started. */
-  absent: z.array(z.string()).readonly().optional(),
-  linked: z.array(z.string()).readonly().optional(),
   /** Its agent knows that it has ended. */
   told: z.literal(true).optional(),
   /** What it has written was looked at after its end. */

@@ -9,7 +9,7 @@ import type { Clock } from "../../../core/ports/clock.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import type { FileMarks } from "../files/file-marks.ts";
-import { setAside } from "../files/set-aside.ts";
+import type { PromptGuard } from "../files/prompt-guard.ts";
 import { writeInfo } from "./process-files.ts";
 import type { KnownProcess, Processes } from "./processes.ts";
 import { settleFiles } from "./settle-files.ts";
@@ -19,6 +19,7 @@ export interface KeeperDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly marks: Pick<FileMarks, "settle">;
+  readonly guard: Pick<PromptGuard, "check" | "end" | "left">;
   /** Posts a message about the end of a process. Durable when it resolves, and once for each process. */
   tell(ended: EndedProcess): Promise<void>;
   readonly store: {
@@ -72,6 +73,7 @@ export class ProcessKeeper {
       const agents = agentId === undefined ? await this.#deps.processes.agents() : [agentId];
       let running = 0;
       for (const id of agents) running += await this.#checkAgent(id);
+      if (agentId === undefined) await this.#endLeft(agents);
       if (running > 0) this.watch();
     } catch (error) {
       this.#deps.log.warn("the background processes could not be checked", { error: errorText(error) });
@@ -88,18 +90,28 @@ export class ProcessKeeper {
       const fate = await this.#fateOf(one, agent);
       const isRunning = one.state.is === "running";
       if (fate !== "keep" && isRunning) one = await this.#end(one);
-      else if (isRunning && one.info.background) {
-        await processes.enforce(one);
+      else if (isRunning) {
+        if (one.info.background) await processes.enforce(one);
         // It may run for days: what it makes is looked at while it runs.
-        await setAside(one.info);
+        await this.#deps.guard.check(one.info.id);
       }
       if (fate === "keep" && isRunning) running += 1;
       // A call that waits for its command looks at the files itself.
-      else if (!processes.isOurs(one.info.id)) await settleFiles(this.#deps.marks, one);
+      else if (!processes.isOurs(one.info.id)) await settleFiles(this.#deps, one);
       if (fate === "remove") await processes.forget(one);
       else if (fate === "keep" && agent && !isRunning) await this.#tell(one, agent);
     }
     return running;
+  }
+
+  /** Files that a command or a server of an earlier process has left, if there is no trace of it but that. */
+  async #endLeft(agents: readonly AgentId[]): Promise<void> {
+    const { guard, processes } = this.#deps;
+    const left = guard.left();
+    if (left.length === 0) return;
+    const known = (await Promise.all(agents.map((id) => processes.ofAgent(id)))).flat();
+    const running = new Set(known.filter(({ state }) => state.is === "running").map(({ info }) => info.id));
+    for (const id of left) if (!running.has(id)) await guard.end(id);
   }
 
   /** What ends with its run or with its agent wakes no one. */

@@ -11,6 +11,7 @@ import type { ExecDeps } from "./exec-deps.ts";
 import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
 import { readPart, sizeOf, writeInfo } from "./process-files.ts";
 import type { KnownProcess, ProcessState } from "./processes.ts";
+import { settleFiles } from "./settle-files.ts";
 
 const MAX_INPUT = 60_000;
 const MAX_WAIT_SECONDS = 600;
@@ -48,11 +49,16 @@ export const processTool = (deps: ExecDeps): Tool<ProcessInput> => ({
       case "wait": {
         const state = await deps.processes.wait(known, (given.seconds ?? 60) * 1000, signal);
         // The agent reads it here, so no message needs to wake it.
-        if (state.is !== "running") await writeInfo(known.files, { ...known.info, told: true });
+        const info = { ...known.info, told: true } as const;
+        if (state.is !== "running") {
+          await writeInfo(known.files, info);
+          await settleFiles(deps, { ...known, info });
+        }
         return said(await read(deps, { ...known, state }));
       }
       case "stop": {
         if (known.state.is === "running") await deps.processes.end(known);
+        await settleFiles(deps, known);
         return { ...said(`Stopped ${known.info.id}.`), processes: { forgotten: [known.info.id] } };
       }
     }

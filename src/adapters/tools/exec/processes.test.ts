@@ -110,6 +110,7 @@ const keeperOf = (agent: AgentRecord | undefined, run: RunRecord | undefined): P
   new ProcessKeeper({
     processes: next,
     marks: noMarks,
+    guard: world.deps.guard,
     tell: async ({ info, state }) => void told.push(`${info.id} ${state.is}`),
     clock: systemClock,
     log: silentLog,

@@ -12,6 +12,7 @@ import { ConflictError, InvalidInputError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import { type Clock, sleep } from "../../../core/ports/clock.ts";
 import type { Sandbox, SandboxedCommand, SandboxPolicy } from "../../sandbox/sandbox.ts";
+import { noGuard, type PromptGuard } from "../files/prompt-guard.ts";
 import { type CommandLimits, overLimit } from "./command-limits.ts";
 import { endProcess } from "./end-process.ts";
 import {
@@ -35,6 +36,8 @@ export interface ProcessDeps {
   readonly clock: Clock;
   /** Throws `DeniedError` if this machine has none. */
   sandbox(): Promise<Sandbox>;
+  /** Knows which files a command must not change. Absent: none. */
+  readonly guard?: PromptGuard;
   /** Of each command. Absent: the defaults. */
   limits?(): CommandLimits;
 }
@@ -52,10 +55,6 @@ export interface ProcessSpec {
   /** Absent: it runs on the host, without a sandbox. */
   readonly policy?: SandboxPolicy;
   readonly background: boolean;
-  /** Prompt files that do not exist and that it must not make. */
-  readonly absent?: readonly string[];
-  /** Links in their place that it must not replace. */
-  readonly linked?: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -106,6 +105,10 @@ export class Processes {
     return true;
   }
 
+  get #guard(): PromptGuard {
+    return this.#deps.guard ?? noGuard;
+  }
+
   get machine(): Promise<string> {
     this.#machine ??= thisMachine();
     return this.#machine;
@@ -121,7 +124,7 @@ export class Processes {
 
   /** Starts a command. Throws if it cannot be started; then nothing is left behind. */
   async start(spec: ProcessSpec): Promise<KnownProcess & { readonly record: BackgroundProcess }> {
-    const { agentId, runId, callId, command, cwd, background, absent, linked } = spec;
+    const { agentId, runId, callId, command, cwd, background, policy } = spec;
     const id = Processes.idOf(runId, callId);
     const files = filesOf(this.#deps.directory, agentId, id);
     if (!files) throw new InvalidInputError(`The agent ${agentId} cannot have processes.`);
@@ -133,12 +136,13 @@ export class Processes {
     const startedAt = this.#deps.clock.now();
     const machine = await this.machine;
     const info: ProcessInfo = {
-      ...{ id, agentId, runId, callId, command, cwd, background, absent, linked, startedAt, machine },
+      ...{ id, agentId, runId, callId, command, cwd, background, startedAt, machine },
     };
     let wrapped: SandboxedCommand | undefined;
     try {
       // Before the spawn: what is found after a crash belongs to this agent.
       await writeInfo(files, info);
+      if (policy) await this.#guard.begin(id, policy.frozen);
       wrapped = await this.#wrapped(spec);
       const pid = await this.#spawn(spec, id, files, wrapped);
       const startTime = (await startTimeOf(pid)) ?? "ended";
@@ -147,6 +151,7 @@ export class Processes {
       return { info: { ...info, pid, startTime }, files, state: { is: "running" }, record };
     } catch (error) {
       wrapped?.release();
+      await this.#guard.end(id);
       await removeFiles(files);
       throw error;
     }
@@ -254,6 +259,7 @@ export class Processes {
   /** Ends it if it is still there, and removes its files. */
   async forget(known: KnownProcess): Promise<void> {
     await this.end(known);
+    await this.#guard.end(known.info.id);
     await removeFiles(known.files);
   }
 

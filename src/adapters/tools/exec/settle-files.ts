@@ -1,20 +1,25 @@
 /**
- * Looks at what a command has written when it has ended. Files that decide what agents do change only through a reviewed change: those
- * that exist are read-only in the sandbox, and those that a command has made are set aside. What it has written while untrusted text was in
- * context gets the mark (M32). After a crash this happens with the next start.
+ * Looks at what a command has written when it has ended. Files that decide what agents do change only through a reviewed change: what it
+ * has put in their place is set aside. What it has written while untrusted text was in context gets the mark (M32). After a crash this
+ * happens with the next start.
  */
 import type { FileMarks } from "../files/file-marks.ts";
-import { setAside } from "../files/set-aside.ts";
+import type { PromptGuard } from "../files/prompt-guard.ts";
 import { type ProcessInfo, writeInfo } from "./process-files.ts";
 import type { KnownProcess } from "./processes.ts";
 
+export interface SettleDeps {
+  readonly marks: Pick<FileMarks, "settle">;
+  readonly guard: Pick<PromptGuard, "end">;
+}
+
 /** The files that were set aside, under their first names. Never repeated for a command. */
 export async function settleFiles(
-  marks: Pick<FileMarks, "settle">,
+  { marks, guard }: SettleDeps,
   { info, files }: Pick<KnownProcess, "info" | "files">,
 ): Promise<readonly string[]> {
   if (info.settled) return [];
-  const aside = await setAside(info);
+  const aside = await guard.end(info.id);
   await marks.settle(info.id);
   // A call that has its output already removes the files of its command.
   await writeInfo(files, { ...info, settled: true } satisfies ProcessInfo).catch(() => {});

@@ -12,7 +12,7 @@ import { keptAround, previewOf } from "./file-changes.ts";
 import { writesMarked } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { type FilePatch, parsePatch } from "./parse-patch.ts";
-import { readText } from "./read-text.ts";
+import { readTrusted } from "./read-trusted.ts";
 import { removeInside } from "./remove-inside.ts";
 import { writeInside } from "./write-inside.ts";
 import { checkSize } from "./write-tool.ts";
@@ -81,10 +81,10 @@ type Planned = { readonly path: string } & (
   | { readonly is: "delete"; readonly stats: Stats }
 );
 
-async function plan({ disk, marks }: FileToolDeps, places: Places, one: FilePatch): Promise<Planned> {
+async function plan(deps: FileToolDeps, places: Places, one: FilePatch): Promise<Planned> {
   const { path } = one;
   if (one.is === "add") {
-    const exists = await readText(disk, places, path).then(
+    const exists = await readTrusted(deps, places, path).then(
       () => true,
       (error) => {
         // What is not text exists too.
@@ -96,11 +96,11 @@ async function plan({ disk, marks }: FileToolDeps, places: Places, one: FilePatc
     checkSize(one.content, path);
     return one;
   }
-  const { text, stats, real } = await readText(disk, places, path);
+  const { text, stats, real } = await readTrusted(deps, places, path);
   if (one.is === "delete") return { is: "delete", path, stats };
   const content = contentAfter(one, text) ?? "";
   checkSize(content, path);
-  return { is: "update", path, content, stats, isMarked: marks.has(real, text) };
+  return { is: "update", path, content, stats, isMarked: deps.marks.has(real, text) };
 }
 
 /** Null: it is deleted. */

@@ -8,7 +8,7 @@ import type { Tool } from "../../../core/ports/tool.ts";
 import { keptAround, previewOf } from "./file-changes.ts";
 import { writesMarked } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
-import { readText } from "./read-text.ts";
+import { readTrusted } from "./read-trusted.ts";
 import { writeInside } from "./write-inside.ts";
 import { checkSize } from "./write-tool.ts";
 
@@ -32,7 +32,7 @@ export const editTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   async execute(given, context) {
     const { path } = given;
     const places = await deps.placesOf(context.agent);
-    const { text, stats, real } = await readText(deps.disk, places, path);
+    const { text, stats, real } = await readTrusted(deps, places, path);
     const { text: after, found } = edited(text, given);
     checkSize(after, path);
     // What is left of a marked text keeps the mark.

@@ -8,7 +8,8 @@ import type { ToolContext } from "../../../core/ports/tool.ts";
 import { allowedPath, pathText } from "./allowed-path.ts";
 import type { FileMarks } from "./file-marks.ts";
 import type { FileToolDeps } from "./file-tool-deps.ts";
-import { readText } from "./read-text.ts";
+import { ON_DISK, type Trusted } from "./prompt-guard.ts";
+import { readTrusted } from "./read-trusted.ts";
 import type { Around } from "./write-inside.ts";
 
 export interface NewChange {
@@ -28,6 +29,8 @@ export type CallOfRun = Pick<ToolContext, "runId" | "callId">;
 export interface KeepsChanges {
   /** Whether changes of the file at this real path are kept. */
   keeps(path: string): boolean;
+  /** What the file at this path counts as. */
+  trusted(path: string): Trusted;
   /**
    * Runs `write`, which replaces or removes the file. If changes of this file are kept, the change is durable before that, and a
    * crash in between leaves one that says whether it was made. Returns its number, if one was kept.
@@ -40,6 +43,7 @@ export interface KeepsChanges {
 /** For tools that no home belongs to. */
 export const keepsNothing: KeepsChanges = {
   keeps: () => false,
+  trusted: () => ON_DISK,
   async around(_, write) {
     await write();
     return undefined;
@@ -85,7 +89,7 @@ export async function previewOf(
   const places = await placesOf(agent);
   const real = pathText(await allowedPath(disk, places, path, "write"));
   if (!changes.keeps(real)) return undefined;
-  const before = await readText(disk, places, path).then(
+  const before = await readTrusted({ disk, changes }, places, path).then(
     ({ text }) => text,
     (error) => {
       if (error instanceof NotFoundError) return null;

@@ -11,7 +11,8 @@ import { mediaTypeOf } from "../../files/media-type.ts";
 import { IMAGE_TYPES, shownImage } from "../../files/show-image.ts";
 import { fromFile } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
-import { decode, readBytes } from "./read-text.ts";
+import { decode } from "./read-text.ts";
+import { readTrustedBytes } from "./read-trusted.ts";
 import { isFileId, type StoredFiles } from "./stored-files.ts";
 
 export const MAX_READ_LINES = 2_000;
@@ -35,7 +36,7 @@ export const readTool = (deps: FileToolDeps): Tool<z.infer<typeof input>> => ({
   effects: effectsOnFiles(deps, "read", ["read"], ({ path }) => [{ access: "read", path }]),
   async execute({ path, offset = 1, limit = MAX_READ_LINES }, { agent }) {
     if (deps.stored && isFileId(path)) return readStored(deps.stored, agent, path, offset, limit);
-    const { bytes, real } = await readBytes(deps.disk, await deps.placesOf(agent), path);
+    const { bytes, real } = await readTrustedBytes(deps, await deps.placesOf(agent), path);
     const image = await imageOf(bytes, path);
     if (image) return { content: image, untrusted: deps.marks.knows(real) ? fromFile(path) : undefined };
     const text = decode(bytes, path);

@@ -42,6 +42,8 @@ export interface McpServersOptions {
   readonly open: (server: string, answers: Answers) => OpenSession;
   /** The prompt files that it could make, because it may write their directories. */
   readonly prompts?: (server: string) => Promise<readonly string[]>;
+  /** Sets aside what it has put in their place. Returns their paths. */
+  readonly settle?: (server: string) => Promise<readonly string[]>;
   /** Where the pins are. */
   readonly directory: string;
   readonly store: InputStore;
@@ -178,7 +180,7 @@ export class McpServers {
       open: (agentId) => openInputs(store, agentId, clock.now()),
       isSafe: (tool) => now().safe.some((pattern) => matchesWildcard(pattern, tool)),
       timeoutMs: () => now().timeoutSeconds * 1_000,
-      prompts: async () => (await this.#options.prompts?.(name)) ?? [],
+      settle: async () => (await this.#options.settle?.(name)) ?? [],
       changed: () => this.#servers.get(name)?.changed ?? new Set(),
     };
     const server: Server = { deps, link, pins: readPins(directory, name), changed: new Set(), tools: [], asked: false };

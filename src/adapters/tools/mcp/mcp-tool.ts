@@ -6,7 +6,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { errorText, InvalidInputError, ServerUnavailableError } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
-import { asideNote, setAside, unmadeOf } from "../files/set-aside.ts";
+import { asideNote } from "../files/set-aside.ts";
 import { inputAsked, type OpenInputs, type PendingInput } from "./input-asked.ts";
 import type { CallToolResult, ElicitAnswer, McpSession } from "./open-session.ts";
 import type { PinnedTool } from "./pinned-tools.ts";
@@ -25,8 +25,8 @@ export interface McpToolDeps {
   readonly open: (agentId: string) => Promise<OpenInputs>;
   /** Answers to questions that an older server asks during the call, by the call. */
   readonly answers: Answers;
-  /** The prompt files that the server could make. */
-  readonly prompts?: () => Promise<readonly string[]>;
+  /** Sets aside what the server has put in the place of prompt files. Returns their paths. */
+  readonly settle?: () => Promise<readonly string[]>;
 }
 
 /** Questions of older servers, and what a person has answered. One call of a server at a time may have answers. */
@@ -64,12 +64,11 @@ export interface ServerCall {
   readonly given?: PendingInput;
 }
 
-/** What it makes under the name of a prompt file is set aside. */
+/** What it puts in the place of a prompt file is set aside. */
 export async function callServer(deps: McpToolDeps, call: ServerCall, context: ToolContext): Promise<ToolOutput> {
-  const unmade = unmadeOf((await deps.prompts?.()) ?? []);
   let aside: readonly string[] = [];
   const output = await tried(deps, call, context).finally(async () => {
-    aside = await setAside(unmade);
+    aside = (await deps.settle?.()) ?? [];
   });
   if (aside.length === 0) return output;
   return { ...output, content: [...output.content, { type: "text", text: `[${asideNote(aside)}]` }] };

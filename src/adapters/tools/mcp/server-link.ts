@@ -79,8 +79,9 @@ export class ServerLink {
       throw new ServerUnavailableError(`The MCP server ${name} starts again when its other calls have ended.`, {
         hint: "Try again then.",
       });
-    this.#dependsOn = now;
     await this.#end();
+    // The end of a session may put files back.
+    this.#dependsOn = await dependsOn?.();
   }
 
   async close(): Promise<void> {

@@ -7,6 +7,7 @@ import type { StoreReader } from "../../../core/store/store.ts";
 import type { PeopleNow } from "../../../engine/people/directory.ts";
 import { namesOfPerson, type SearchScope } from "../../search/search-scope.ts";
 import type { FileMarks } from "../files/file-marks.ts";
+import type { TrustedFiles } from "../files/prompt-guard.ts";
 
 export interface MemoryDeps {
   /** Absent: the store of the program has no index. */
@@ -16,6 +17,8 @@ export interface MemoryDeps {
   /** The agent's own directory; undefined if it belongs to no one who is known. */
   readonly directoryOf: (agent: AgentRecord) => Promise<string | undefined>;
   readonly marks: FileMarks;
+  /** What notes count as. Absent: what the disk has. */
+  readonly guard?: TrustedFiles;
 }
 
 type Caller = Pick<ToolContext, "agent" | "behalf">;

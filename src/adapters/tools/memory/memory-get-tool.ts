@@ -1,4 +1,5 @@
 /** `memory_get`: the text around a hit of `memory_search`, in a conversation of the same person or in a note. Reads only. */
+import { join } from "node:path";
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
@@ -6,11 +7,13 @@ import { readEntry, type Untrusted } from "../../../core/history/entry.ts";
 import { type AgentId, isAgentId } from "../../../core/ids.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import { sessionBehalf } from "../../../engine/people/run-behalf.ts";
-import { notePaths, readNote } from "../../search/note-files.ts";
+import { NOTE_DIRECTORY, notePaths } from "../../search/note-files.ts";
 import { cleanMessage } from "../agents/clean-history.ts";
 import { textOfAgent } from "../agents/text-of-agent.ts";
+import { noGuard } from "../files/prompt-guard.ts";
 import { isMarkedNote } from "./marked-note.ts";
 import { type MemoryDeps, scopeOf } from "./memory-deps.ts";
+import { trustedNote } from "./trusted-note.ts";
 
 const MAX_AROUND = 40;
 const LINES_OF_NOTE = 60;
@@ -83,11 +86,14 @@ function messagesIn(lines: readonly { position: number; line: string }[], at: nu
   return { texts: said.slice(from, from + 2 * around + 1).map(({ text }) => text), marked };
 }
 
+const pathsIn = ({ guard = noGuard }: MemoryDeps, directory: string): readonly string[] =>
+  notePaths(directory, guard.names(join(directory, NOTE_DIRECTORY)));
+
 async function noteAt(deps: MemoryDeps, context: ToolContext, path: string, line: number): Promise<ToolOutput> {
   const [directory] = (await scopeOf(deps, context)).notes;
   // Only a path that a listing has: nothing leads out of the directory.
-  const known = directory !== undefined && notePaths(directory).includes(path);
-  const text = known ? readNote(directory, path) : undefined;
+  const known = directory !== undefined && pathsIn(deps, directory).includes(path);
+  const text = known ? trustedNote(deps.guard, directory, path) : undefined;
   if (text === undefined || directory === undefined) throw notFound(path);
   const lines = text.split("\n");
   const from = Math.max(1, Math.min(line, lines.length) - 5);

@@ -10,6 +10,7 @@ import { sessionBehalf } from "../../../engine/people/run-behalf.ts";
 import { textOfAgent } from "../agents/text-of-agent.ts";
 import { isMarkedNote } from "./marked-note.ts";
 import { type MemoryDeps, scopeOf } from "./memory-deps.ts";
+import { isAsOnDisk } from "./trusted-note.ts";
 
 const MAX_HITS = 20;
 
@@ -30,7 +31,10 @@ export const memorySearchTool = (deps: MemoryDeps): Tool<z.infer<typeof input>> 
   async execute({ query, limit = 6 }, context) {
     if (!deps.index)
       throw new InvalidInputError("This engine's store has no search index.", { hint: "Use `sessions_history`." });
-    const hits = await deps.index.search({ query, limit, ...(await scopeOf(deps, context)) });
+    const found = await deps.index.search({ query, limit, ...(await scopeOf(deps, context)) });
+    const hits = found.filter(
+      ({ directory, path }) => directory === undefined || path === undefined || isAsOnDisk(deps.guard, directory, path),
+    );
     const { heard, untrusted } = await whoSpoke(deps, context, hits);
     const text = hits.map(shownHit).join("\n\n");
     return { content: [{ type: "text", text: text || "Nothing was found." }], heard, untrusted };

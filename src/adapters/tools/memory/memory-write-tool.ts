@@ -11,7 +11,8 @@ import { MAX_FILE_CHARACTERS } from "../../../engine/context/prompt/system-promp
 import { authorOf, previewOf } from "../files/file-changes.ts";
 import { writesMarked } from "../files/file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "../files/file-tool-deps.ts";
-import { readText, type TextFile } from "../files/read-text.ts";
+import type { TextFile } from "../files/read-text.ts";
+import { readTrusted } from "../files/read-trusted.ts";
 import { versionOf } from "../files/text-version.ts";
 import { writeInside } from "../files/write-inside.ts";
 import { changedNote, isNote, MAIN_NOTE, notePathOf } from "./note-change.ts";
@@ -91,7 +92,7 @@ async function noteNow(
   path: string,
 ): Promise<TextFile | undefined> {
   const places = await deps.placesOf(agent);
-  return readText(deps.disk, places, path).catch((error) => {
+  return readTrusted(deps, places, path).catch((error) => {
     if (error instanceof NotFoundError) return undefined;
     throw error;
   });

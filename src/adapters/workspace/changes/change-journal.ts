@@ -45,6 +45,12 @@ export class ChangeJournal {
     return this.#read();
   }
 
+  /** The number of the last change; 0 if there is none. */
+  get last(): number {
+    this.#read();
+    return this.#last;
+  }
+
   #read(): Map<number, JournalRow> {
     if (this.#rows) return this.#rows;
     const rows = new Map<number, JournalRow>();

@@ -1,7 +1,9 @@
 /** The contract of kept changes: what can be asked of them, and what they need. */
 import type { HomePaths } from "../../../config/paths.ts";
 import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } from "../../../core/file-change.ts";
+import type { Log } from "../../../core/ports/log.ts";
 import type { KeepsChanges, NewChange } from "../../tools/files/file-changes.ts";
+import type { PromptGuard } from "../../tools/files/prompt-guard.ts";
 import type { SkillDisk } from "../skills/skill-directory.ts";
 import type { ChangeLimits } from "./change-journal.ts";
 import type { KeptPlace } from "./kept-kinds.ts";
@@ -14,6 +16,7 @@ export interface FileChangesParts {
   /** Throws if a text cannot be the configuration. */
   checkConfig?(text: string): void;
   readonly limits?: ChangeLimits;
+  readonly log?: Pick<Log, "warn">;
   /** Default: the real one. */
   readonly skillDisk?: SkillDisk;
 }
@@ -28,6 +31,8 @@ export interface CurrentFile extends KeptPlace {
 }
 
 export interface FileChanges extends KeepsChanges {
+  /** What such files count as while commands and servers live that could write them. */
+  readonly guard: PromptGuard;
   /** The newest first. */
   list(filter: ChangeFilter): Promise<readonly FileChange[]>;
   /** Throws `NotFoundError`. */

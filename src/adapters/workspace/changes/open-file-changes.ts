@@ -12,14 +12,17 @@ import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } fr
 import { isInside } from "../../tools/files/allowed-path.ts";
 import { realDisk } from "../../tools/files/disk.ts";
 import type { CallOfRun, NewChange } from "../../tools/files/file-changes.ts";
+import type { Trusted } from "../../tools/files/prompt-guard.ts";
 import { decode } from "../../tools/files/read-text.ts";
 import { removeInside } from "../../tools/files/remove-inside.ts";
 import { versionOf } from "../../tools/files/text-version.ts";
 import { writeInside } from "../../tools/files/write-inside.ts";
 import { writeQueues } from "../../tools/files/write-queues.ts";
+import { type HomeGuard, openPromptGuard } from "../open-prompt-guard.ts";
 import { personDirectory } from "../person-directory.ts";
 import { filesIn } from "../skills/skill-bundle.ts";
 import { replaceSkill, settleSkills } from "../skills/skill-directory.ts";
+import { leaseDirectory } from "../writer-lease.ts";
 import { ChangeJournal, withUndone } from "./change-journal.ts";
 import type { CurrentFile, FileChanges, FileChangesParts, Written } from "./file-changes.ts";
 import { contentAt } from "./kept-content.ts";
@@ -33,6 +36,8 @@ export function openFileChanges(parts: FileChangesParts): FileChanges {
   return new HomeChanges(parts);
 }
 
+const OUTSIDE = "outside";
+
 interface Kept extends NewChange {
   readonly undoes?: number;
 }
@@ -43,6 +48,7 @@ class HomeChanges implements FileChanges {
   readonly #journal: ChangeJournal;
   readonly #texts: VersionTexts;
   readonly #queues = writeQueues();
+  readonly guard: HomeGuard;
   #ready: Promise<void> | undefined;
 
   constructor(parts: FileChangesParts) {
@@ -50,10 +56,38 @@ class HomeChanges implements FileChanges {
     this.#directory = changesDirectory(parts.paths);
     this.#journal = new ChangeJournal(this.#directory, parts.limits);
     this.#texts = versionTexts(join(this.#directory, "versions"));
+    this.guard = openPromptGuard({
+      directory: leaseDirectory(parts.paths),
+      reviews: {
+        last: () => this.#journal.last,
+        since: (change) => this.#since(change),
+        bytesOf: (version) => this.#texts.get(version),
+        exclusive: (work) =>
+          this.#exclusive(async () => {
+            await this.#settle();
+            return work();
+          }),
+      },
+      now: parts.now,
+      log: parts.log,
+    });
+  }
+
+  /** What was found outside of this program was not reviewed. */
+  #since(change: number): ReadonlyMap<string, FileVersion | null> {
+    const files = new Map<string, FileVersion | null>();
+    if (this.#journal.last <= change) return files;
+    for (const { id, state, by, file, after } of this.#journal.rows.values())
+      if (id > change && state === "done" && by.surface !== OUTSIDE) files.set(this.#pathOf(file), after);
+    return files;
   }
 
   keeps(path: string): boolean {
     return this.#placeOf(path) !== undefined;
+  }
+
+  trusted(path: string): Trusted {
+    return this.guard.of(path);
   }
 
   around(change: NewChange, write: () => Promise<void>): Promise<number | undefined> {
@@ -77,7 +111,7 @@ class HomeChanges implements FileChanges {
   async #keep(place: KeptPlace, change: Kept, write: () => Promise<void>): Promise<number | undefined> {
     const { kind } = place;
     const { path, by, why, undoes, expect } = change;
-    const bytes = await contentAt(path, place);
+    const bytes = await this.#contentAt(path, place);
     const before = bytes === null ? null : versionOf(bytes);
     const after = change.after === null ? null : versionOf(change.after);
     if (expect !== undefined && (before?.sha256 ?? null) !== expect) {
@@ -118,7 +152,7 @@ class HomeChanges implements FileChanges {
   async #bridge(kind: KeptPlace["kind"], file: string, now: FileVersion | null): Promise<void> {
     const last = [...this.#journal.rows.values()].findLast((row) => row.file === file && row.state === "done");
     if (!last || last.after?.sha256 === now?.sha256) return;
-    const by: ChangeAuthor = { person: "unknown", surface: "outside" };
+    const by: ChangeAuthor = { person: "unknown", surface: OUTSIDE };
     const row = await this.#journal.begin({ at: this.#parts.now(), kind, file, by, before: last.after, after: now });
     await this.#journal.end(row.id, "done");
   }
@@ -131,6 +165,13 @@ class HomeChanges implements FileChanges {
         if (row.state === "begun") await this.#journal.end(row.id, await this.#outcomeOf(row));
     })();
     return this.#ready;
+  }
+
+  /** What counts. A command that runs may have put something else there. */
+  async #contentAt(path: string, place: KeptPlace): Promise<Buffer | null> {
+    const trusted = this.guard.of(path);
+    if (trusted.is === "disk") return contentAt(path, place);
+    return trusted.is === "text" ? trusted.bytes : null;
   }
 
   /** By what the file contains. */
@@ -167,7 +208,7 @@ class HomeChanges implements FileChanges {
   }
 
   async #textOf(version: FileVersion | null): Promise<string | null | undefined> {
-    const bytes = await this.#texts.get(version);
+    const bytes = this.#texts.get(version);
     if (bytes === null || bytes === undefined) return bytes;
     try {
       return decode(bytes, "It");
@@ -193,7 +234,7 @@ class HomeChanges implements FileChanges {
         hint: "Name a prompt file, a note, a skill or the configuration, such as workspace/MEMORY.md.",
       });
     }
-    const bytes = await contentAt(path, place);
+    const bytes = await this.#contentAt(path, place);
     const text = bytes === null ? null : decode(bytes, file);
     return { ...place, file: this.#fileOf(path), text, version: bytes === null ? null : versionOf(bytes) };
   }
@@ -263,6 +304,7 @@ class HomeChanges implements FileChanges {
   async forget(person: string): Promise<void> {
     const directory = join(this.#home(), "people", personDirectory(person));
     await this.#exclusive(() => this.#prune((file) => isInside(directory, this.#pathOf(file))));
+    await this.guard.forget(directory);
   }
 
   #placeOf(path: string): KeptPlace | undefined {

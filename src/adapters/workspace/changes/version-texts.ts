@@ -1,6 +1,6 @@
 /** The contents of all versions in `changes/versions/` of the home, each named by its hash. A file there never changes. */
-import { existsSync } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DIRECTORY_MODE, FILE_MODE } from "../../../config/paths.ts";
 import type { FileVersion } from "../../../core/file-change.ts";
@@ -12,7 +12,7 @@ export interface VersionTexts {
   /** Durable when it resolves. */
   put(text: string | Buffer | null): Promise<FileVersion | null>;
   /** Null for no file; undefined if the content is not kept any more. */
-  get(version: FileVersion | null): Promise<Buffer | null | undefined>;
+  get(version: FileVersion | null): Buffer | null | undefined;
   /** Removes all other contents. */
   keepOnly(hashes: ReadonlySet<string>): Promise<void>;
 }
@@ -36,11 +36,11 @@ export function versionTexts(directory: string): VersionTexts {
       await rename(temporary, at(version.sha256));
       return version;
     },
-    async get(version) {
+    get(version) {
       if (version === null) return null;
-      if (!NAME.test(version.sha256)) return undefined;
-      const text = await readFile(at(version.sha256)).catch(() => undefined);
-      return text !== undefined && versionOf(text).sha256 === version.sha256 ? text : undefined;
+      if (!NAME.test(version.sha256) || !existsSync(at(version.sha256))) return undefined;
+      const text = readFileSync(at(version.sha256));
+      return versionOf(text).sha256 === version.sha256 ? text : undefined;
     },
     async keepOnly(hashes) {
       for (const name of await readdir(directory).catch(() => [])) {

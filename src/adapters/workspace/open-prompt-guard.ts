@@ -1,0 +1,303 @@
+/**
+ * Keeps the promise that prompt files change only through a reviewed change, while commands and servers live that could write them: see
+ * `PromptGuard`. Each such writer has a lease. With several, a file counts as the newest lease has it, which was made of what counted
+ * then. The files are put right one writer after the other, never during a reviewed change.
+ */
+import { opendirSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+import { DIRECTORY_MODE, FILE_MODE } from "../../config/paths.ts";
+import { errorText, InvariantError } from "../../core/errors.ts";
+import type { FileVersion } from "../../core/file-change.ts";
+import type { Log } from "../../core/ports/log.ts";
+import { ON_DISK, type PromptGuard, type Trusted } from "../tools/files/prompt-guard.ts";
+import { setAside } from "../tools/files/set-aside.ts";
+import {
+  bytesAt,
+  identityOf,
+  type LeaseEntry,
+  readLeases,
+  realOf,
+  removeLease,
+  replaceFile,
+  stampOf,
+  stateAt,
+  statsAt,
+  type WriterLease,
+  writeLease,
+} from "./writer-lease.ts";
+
+/** The changes that people have reviewed. */
+export interface Reviews {
+  /** The number of the last change. */
+  last(): number;
+  /** The files that were changed after that one, by their real paths, with their latest versions. */
+  since(change: number): ReadonlyMap<string, FileVersion | null>;
+  /** Undefined if the content is not kept any more. */
+  bytesOf(version: FileVersion | null): Buffer | null | undefined;
+  /** No change is made until `work` is done. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface GuardParts {
+  /** Where the leases are. */
+  readonly directory: string;
+  readonly reviews: Reviews;
+  now(): number;
+  readonly log?: Pick<Log, "warn">;
+}
+
+export interface HomeGuard extends PromptGuard {
+  /** Nothing below this directory is kept any more. */
+  forget(directory: string): Promise<void>;
+}
+
+export const openPromptGuard = (parts: GuardParts): HomeGuard => new LeasedFiles(parts);
+
+const ABSENT: Trusted = { is: "absent" };
+/** No file has this name: what counts for it counts for whatever may be in its directory. */
+const ANY_NAME = ".rookery-any";
+/** A directory with more in it than that is not as it was. */
+const MOST_FILES = 10_000;
+
+class LeasedFiles implements HomeGuard {
+  readonly #parts: GuardParts;
+  /** The oldest first. */
+  #leases: WriterLease[] | undefined;
+  readonly #left = new Set<string>();
+  /** Leases that differ from their files. */
+  readonly #changed = new Set<string>();
+
+  constructor(parts: GuardParts) {
+    this.#parts = parts;
+  }
+
+  #all(): WriterLease[] {
+    if (this.#leases) return this.#leases;
+    this.#leases = [...readLeases(this.#parts.directory)];
+    for (const { writer } of this.#leases) this.#left.add(writer);
+    return this.#leases;
+  }
+
+  of(path: string): Trusted {
+    const leases = this.#all();
+    if (leases.length === 0) return ON_DISK;
+    const real = realOf(path);
+    for (const lease of leases.toReversed()) {
+      const found = nearest(lease, path) ?? nearest(lease, real);
+      const trusted = found ? this.#trusted(lease, found.entry, found.rest) : ON_DISK;
+      if (trusted.is !== "disk") return trusted;
+    }
+    return ON_DISK;
+  }
+
+  #trusted(lease: WriterLease, entry: LeaseEntry, rest: string): Trusted {
+    const { state, path, real } = entry;
+    const now = state.is === "directory" || state.is === "large" ? statsAt(path) : undefined;
+    if (state.is === "directory") {
+      if (now?.isDirectory() && identityOf(now) === state.identity) return ON_DISK;
+      // It was moved away, so its mount is gone. It may come back with another content.
+      this.#replace({ ...lease, entries: lease.entries.map((one) => (one === entry ? missing(one) : one)) });
+    }
+    if (state.is === "large" && now && stampOf(now) === state.stamp) return ON_DISK;
+    const reviewed = this.#reviewed(lease, join(real, rest));
+    if (reviewed) return reviewed;
+    return state.is === "file" && rest === "" ? { is: "text", bytes: Buffer.from(state.base64, "base64") } : ABSENT;
+  }
+
+  #reviewed({ since }: WriterLease, real: string): Trusted | undefined {
+    const version = this.#parts.reviews.since(since).get(real);
+    const bytes = version === undefined ? undefined : this.#parts.reviews.bytesOf(version);
+    if (bytes === undefined) return undefined;
+    return bytes === null ? ABSENT : { is: "text", bytes };
+  }
+
+  names(directory: string): readonly string[] | undefined {
+    if (this.#all().length === 0 || this.of(join(directory, ANY_NAME)).is === "disk") return undefined;
+    return [...new Set([...this.#below(directory).keys()].map((name) => name.split(sep)[0] ?? name))].sort();
+  }
+
+  /** The files in a directory that does not count as a whole. */
+  #below(directory: string): ReadonlyMap<string, Buffer> {
+    const root = realOf(directory);
+    const leases = this.#all();
+    const first = Math.min(...leases.map(({ since }) => since));
+    const kept = leases.flatMap(({ entries }) => entries.filter(({ state }) => state.is === "file"));
+    const all = [...kept.map(({ real }) => real), ...this.#parts.reviews.since(first).keys()];
+    const found = new Map<string, Buffer>();
+    for (const path of all) {
+      const trusted = path.startsWith(`${root}${sep}`) ? this.of(path) : ABSENT;
+      if (trusted.is === "text") found.set(relative(root, path), trusted.bytes);
+    }
+    return found;
+  }
+
+  begin(writer: string, paths: readonly string[]): Promise<void> {
+    return this.#parts.reviews.exclusive(async () => {
+      const { directory, reviews, now } = this.#parts;
+      const entries = [...new Set(paths)].flatMap((path) => this.#noted(path));
+      const lease: WriterLease = { writer, at: now(), since: reviews.last(), entries };
+      await writeLease(directory, lease);
+      this.#leases = [...this.#all().filter((one) => one.writer !== writer), lease];
+      this.#left.delete(writer);
+    });
+  }
+
+  /** Of a path that an earlier writer may have changed, what counts is noted instead of what is there. */
+  #noted(path: string): readonly LeaseEntry[] {
+    const real = realOf(path);
+    const before = this.#all().findLast((lease) => nearest(lease, path)?.rest === "");
+    const state = before && nearest(before, path)?.entry.state;
+    if (state?.is === "other") return [{ path, real, state }];
+    const trusted = this.of(path);
+    if (trusted.is === "disk") return [{ path, real, state: stateAt(path) }];
+    const mode = state?.is === "file" ? state.mode : FILE_MODE;
+    const file = (bytes: Buffer) => ({ is: "file", base64: bytes.toString("base64"), mode }) as const;
+    if (trusted.is === "text") return [{ path, real, state: file(trusted.bytes) }];
+    const below = [...this.#below(path)];
+    return [
+      { path, real, state: { is: "absent" } },
+      ...below.map(([name, bytes]) => ({ path: join(path, name), real: join(real, name), state: file(bytes) })),
+    ];
+  }
+
+  check(writer: string): Promise<readonly string[]> {
+    if (!this.#leaseOf(writer)) return Promise.resolve([]);
+    return this.#parts.reviews.exclusive(async () => (await this.#putRight(writer)).aside);
+  }
+
+  end(writer: string): Promise<readonly string[]> {
+    if (!this.#leaseOf(writer)) return Promise.resolve([]);
+    return this.#parts.reviews.exclusive(async () => {
+      const { aside, isDone } = await this.#putRight(writer);
+      if (!isDone) {
+        this.#left.add(writer);
+        return aside;
+      }
+      await removeLease(this.#parts.directory, writer);
+      this.#leases = this.#all().filter((one) => one.writer !== writer);
+      this.#left.delete(writer);
+      return aside;
+    });
+  }
+
+  left(): readonly string[] {
+    this.#all();
+    return [...this.#left];
+  }
+
+  async forget(directory: string): Promise<void> {
+    const isKept = ({ real }: LeaseEntry): boolean => real !== directory && !real.startsWith(`${directory}${sep}`);
+    await this.#parts.reviews.exclusive(async () => {
+      for (const lease of this.#all()) {
+        const entries = lease.entries.filter(isKept);
+        if (entries.length < lease.entries.length) this.#replace({ ...lease, entries });
+      }
+      await this.#store();
+    });
+  }
+
+  #leaseOf(writer: string): WriterLease | undefined {
+    return this.#all().find((lease) => lease.writer === writer);
+  }
+
+  #replace(lease: WriterLease): void {
+    this.#leases = this.#all().map((one) => (one.writer === lease.writer ? lease : one));
+    this.#changed.add(lease.writer);
+  }
+
+  async #store(): Promise<void> {
+    for (const lease of this.#all())
+      if (this.#changed.delete(lease.writer)) await writeLease(this.#parts.directory, lease);
+  }
+
+  /** `isDone`: every file is as it counts. */
+  async #putRight(writer: string): Promise<{ readonly aside: readonly string[]; readonly isDone: boolean }> {
+    const { log } = this.#parts;
+    const lease = this.#leaseOf(writer);
+    const aside: string[] = [];
+    let isDone = true;
+    for (const entry of lease?.entries ?? []) {
+      try {
+        if (await this.#put(entry)) aside.push(entry.path);
+      } catch (error) {
+        isDone = false;
+        log?.warn("A file is not as the last reviewed change made it. It does not count until it is.", {
+          ...{ file: entry.path, error: errorText(error) },
+        });
+      }
+    }
+    await this.#store();
+    if (aside.length > 0)
+      log?.warn("Files that only a reviewed change makes were set aside.", { files: aside.join(", ") });
+    return { aside, isDone };
+  }
+
+  /** Returns whether something was set aside. Throws if the file cannot be put right. */
+  async #put({ path, real, state }: LeaseEntry): Promise<boolean> {
+    const now = statsAt(path);
+    if (state.is === "other") return (now?.isFile() || now?.isDirectory()) === true && moved(path);
+    const trusted = this.of(path);
+    if (trusted.is === "disk") return false;
+    const wanted = trusted.is === "text" ? new Map([["", trusted.bytes]]) : this.#below(path);
+    if (wanted.size === 0) return now !== undefined && moved(path);
+    if (isSame(path, wanted)) return false;
+    const isAside = now !== undefined && (await moved(path));
+    const mode = state.is === "file" ? state.mode : FILE_MODE;
+    for (const [name, bytes] of wanted) await restored(join(path, name), join(real, name), bytes, mode);
+    return isAside;
+  }
+}
+
+const missing = ({ path, real }: LeaseEntry): LeaseEntry => ({ path, real, state: { is: "absent" } });
+
+const indexes = new WeakMap<WriterLease, ReadonlyMap<string, LeaseEntry>>();
+
+/** The entry of a path, or of the nearest directory above it. */
+function nearest(lease: WriterLease, path: string): { readonly entry: LeaseEntry; readonly rest: string } | undefined {
+  const known =
+    indexes.get(lease) ??
+    new Map(lease.entries.flatMap((entry) => [[entry.real, entry] as const, [entry.path, entry]]));
+  indexes.set(lease, known);
+  for (let at = path; ; at = dirname(at)) {
+    const entry = known.get(at);
+    if (entry) return { entry, rest: relative(at, path) };
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+async function moved(path: string): Promise<true> {
+  await setAside(path);
+  return true;
+}
+
+/** Whether exactly these files are there. The name "" is that of the path itself. */
+function isSame(path: string, wanted: ReadonlyMap<string, Buffer>): boolean {
+  const isAsWanted = (name: string): boolean => {
+    const bytes = wanted.get(name);
+    return bytes !== undefined && bytesAt(join(path, name), bytes.length)?.equals(bytes) === true;
+  };
+  if (wanted.has("")) return isAsWanted("");
+  const found = filesBelow(path);
+  return found.length === wanted.size && found.every((file) => isAsWanted(relative(path, file)));
+}
+
+/** Everything but directories; nothing if there is too much. Never through a link. */
+function filesBelow(root: string): readonly string[] {
+  const found: string[] = [];
+  const open = [root];
+  let looked = 0;
+  for (let next = open.pop(); next !== undefined && looked <= MOST_FILES; next = open.pop()) {
+    const directory = statsAt(next)?.isDirectory() ? opendirSync(next) : undefined;
+    for (let entry = directory?.readSync(); entry && looked++ <= MOST_FILES; entry = directory?.readSync())
+      (entry.isDirectory() ? open : found).push(join(next, entry.name));
+    directory?.closeSync();
+  }
+  return looked > MOST_FILES ? [] : found;
+}
+
+async function restored(path: string, real: string, bytes: Buffer, mode: number): Promise<void> {
+  if (realOf(path) !== real) throw new InvariantError(`A link leads from ${path} to another place.`);
+  await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
+  await replaceFile(path, bytes, mode);
+}

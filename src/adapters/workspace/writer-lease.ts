@@ -1,0 +1,149 @@
+/**
+ * What is noted of protected files before a command or a server starts that could write beside them: their content, or that they are
+ * missing. A lease is a file in `writers/` of the home, which every sandbox hides, so it outlives a crash of the engine.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  type BigIntStats,
+  closeSync,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+} from "node:fs";
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+import { DIRECTORY_MODE, FILE_MODE, type HomePaths } from "../../config/paths.ts";
+import { READ } from "../tools/files/disk.ts";
+
+export const leaseDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "writers");
+
+/** The content of a larger file is not kept. */
+const MAX_KEPT = 1024 * 1024;
+
+const entrySchema = z
+  .object({
+    path: z.string(),
+    /** With the links on the way resolved, as they were then. */
+    real: z.string(),
+    state: z.union([
+      z.object({ is: z.literal("absent") }),
+      z.object({ is: z.literal("file"), base64: z.string(), mode: z.int() }),
+      /** Too large to be kept: it counts as long as nothing about it changes. */
+      z.object({ is: z.literal("large"), stamp: z.string() }),
+      /** Mounted read-only as a whole: what is in it counts as long as it is the same directory. */
+      z.object({ is: z.literal("directory"), identity: z.string() }),
+      /** A link, or what is no file at all. No prompt is read through it. */
+      z.object({ is: z.literal("other") }),
+    ]),
+  })
+  .readonly();
+export type LeaseEntry = z.infer<typeof entrySchema>;
+export type LeaseState = LeaseEntry["state"];
+
+const leaseSchema = z
+  .object({
+    writer: z.string(),
+    at: z.number(),
+    /** The last change that was made before it. Later ones count. */
+    since: z.int(),
+    entries: z.array(entrySchema).readonly(),
+  })
+  .readonly();
+export type WriterLease = z.infer<typeof leaseSchema>;
+
+export async function writeLease(directory: string, lease: WriterLease): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  await replaceFile(join(directory, `${lease.writer}.json`), Buffer.from(JSON.stringify(lease)), FILE_MODE);
+}
+
+export const removeLease = (directory: string, writer: string): Promise<void> =>
+  rm(join(directory, `${writer}.json`), { force: true });
+
+/** The oldest first. One that cannot be read was not complete before its writer started. */
+export function readLeases(directory: string): readonly WriterLease[] {
+  if (!existsSync(directory)) return [];
+  const names = readdirSync(directory).filter((name) => name.endsWith(".json"));
+  return names.flatMap((name) => leaseAt(join(directory, name))).sort((a, b) => a.at - b.at || a.since - b.since);
+}
+
+function leaseAt(path: string): readonly WriterLease[] {
+  try {
+    return [leaseSchema.parse(JSON.parse(readFileSync(path, "utf8")))];
+  } catch {
+    return [];
+  }
+}
+
+/** What is at a path now. */
+export function stateAt(path: string): LeaseState {
+  const stats = statsAt(path);
+  if (!stats) return { is: "absent" };
+  if (stats.isDirectory()) return { is: "directory", identity: identityOf(stats) };
+  if (!stats.isFile()) return { is: "other" };
+  if (stats.size > MAX_KEPT) return { is: "large", stamp: stampOf(stats) };
+  const bytes = bytesAt(path, MAX_KEPT);
+  return bytes ? { is: "file", base64: bytes.toString("base64"), mode: Number(stats.mode) & 0o777 } : { is: "other" };
+}
+
+/** Undefined if it is not a regular file, or larger than that. */
+export function bytesAt(path: string, limit: number): Buffer | undefined {
+  try {
+    const fd = openSync(path, READ);
+    try {
+      const stats = fstatSync(fd);
+      if (!stats.isFile() || stats.size > limit) return undefined;
+      const buffer = Buffer.alloc(stats.size);
+      return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, 0));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+export function statsAt(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, { bigint: true });
+  } catch {
+    return undefined;
+  }
+}
+
+export const identityOf = ({ dev, ino, birthtimeNs }: BigIntStats): string => `${dev} ${ino} ${birthtimeNs}`;
+export const stampOf = (stats: BigIntStats): string => `${identityOf(stats)} ${stats.size} ${stats.ctimeNs}`;
+
+/** A path with the links on the way to it resolved. What does not exist keeps its names. */
+export function realOf(path: string): string {
+  const parent = dirname(path);
+  if (parent === path) return path;
+  try {
+    return join(realpathSync(parent), basename(path));
+  } catch {
+    return join(realOf(parent), basename(path));
+  }
+}
+
+/** Replaces a file whole. Durable when it resolves. */
+export async function replaceFile(path: string, bytes: Buffer, mode: number): Promise<void> {
+  const temporary = join(dirname(path), `.rookery-${randomBytes(8).toString("hex")}.tmp`);
+  try {
+    const handle = await open(temporary, "wx", mode);
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
