@@ -4,6 +4,7 @@
  */
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -248,6 +249,19 @@ describe("a crash", () => {
     expect(trusted("SOUL.md")).toBe("kind");
     await end();
     expect(read("SOUL.md")).toBe("kind");
+  });
+
+  it("is none for a copy of the home elsewhere: it touches no file of the first one", async () => {
+    await begin();
+    const copy = `${home}-copy`;
+    cpSync(home, copy, { recursive: true });
+    try {
+      const paths = homePaths(copy);
+      const { guard } = openFileChanges({ paths, roots: () => [paths.workspace], now: () => 1 });
+      expect([guard.left(), guard.of(at("SOUL.md"))]).toEqual([[], { is: "disk" }]);
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
   });
 
   it("while a lease is written: it is not there, and its writer was not started", async () => {

@@ -136,8 +136,7 @@ class LeasedFiles implements HomeGuard {
     return this.#parts.reviews.exclusive(async () => {
       const { directory, reviews, now } = this.#parts;
       const entries = [...new Set(paths)].flatMap((path) => this.#noted(path));
-      const lease: WriterLease = { writer, at: now(), since: reviews.last(), entries };
-      await writeLease(directory, lease);
+      const lease = await writeLease(directory, { writer, at: now(), since: reviews.last(), entries });
       this.#leases = [...this.#all().filter((one) => one.writer !== writer), lease];
       this.#left.delete(writer);
     });

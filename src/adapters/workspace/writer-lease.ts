@@ -49,6 +49,8 @@ export type LeaseState = LeaseEntry["state"];
 const leaseSchema = z
   .object({
     writer: z.string(),
+    /** The directory it was written in: a copy of a home elsewhere has nothing to do with these paths. */
+    place: z.string(),
     at: z.number(),
     /** The last change that was made before it. Later ones count. */
     since: z.int(),
@@ -57,9 +59,11 @@ const leaseSchema = z
   .readonly();
 export type WriterLease = z.infer<typeof leaseSchema>;
 
-export async function writeLease(directory: string, lease: WriterLease): Promise<void> {
+export async function writeLease(directory: string, lease: Omit<WriterLease, "place">): Promise<WriterLease> {
+  const whole: WriterLease = { ...lease, place: realOf(directory) };
   await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
-  await replaceFile(join(directory, `${lease.writer}.json`), Buffer.from(JSON.stringify(lease)), FILE_MODE);
+  await replaceFile(join(directory, `${lease.writer}.json`), Buffer.from(JSON.stringify(whole)), FILE_MODE);
+  return whole;
 }
 
 export const removeLease = (directory: string, writer: string): Promise<void> =>
@@ -69,7 +73,10 @@ export const removeLease = (directory: string, writer: string): Promise<void> =>
 export function readLeases(directory: string): readonly WriterLease[] {
   if (!existsSync(directory)) return [];
   const names = readdirSync(directory).filter((name) => name.endsWith(".json"));
-  return names.flatMap((name) => leaseAt(join(directory, name))).sort((a, b) => a.at - b.at || a.since - b.since);
+  return names
+    .flatMap((name) => leaseAt(join(directory, name)))
+    .filter(({ place }) => place === realOf(directory))
+    .sort((a, b) => a.at - b.at || a.since - b.since);
 }
 
 function leaseAt(path: string): readonly WriterLease[] {

@@ -56,6 +56,8 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   "skills.json": SETTINGS,
   "skill-versions": SETTINGS,
   changes: { backup: "copied", forget: "changes of the person's files are removed" },
+  // A backup that is made while a command runs has what the command made: the lease says that it does not count.
+  writers: { backup: "copied", forget: "changes of the person's files are removed" },
   "untrusted-files.jsonl": { backup: "copied", forget: "lines that name the person's files are removed" },
   "shared-before.txt": { backup: "copied", forget: "mentions are listed, not removed" },
   "chat-history.jsonl": { backup: "copied", forget: "mentions are listed, not removed" },

@@ -3,6 +3,7 @@ import type { DoctorCheck } from "./check.ts";
 import { conversationsCheck } from "./checks/conversations.ts";
 import { connectorsCheck, exposureCheck, modelCheck, sandboxCheck } from "./checks/outside.ts";
 import { packagesCheck } from "./checks/packages.ts";
+import { setAsideCheck } from "./checks/set-aside.ts";
 import { skillsCheck } from "./checks/skills.ts";
 import { configurationCheck, plainFilesCheck, sharedWorkspaceCheck, storeCheck } from "./checks/store.ts";
 import { clockCheck, diskCheck, nodeCheck, permissionsCheck } from "./checks/system.ts";
@@ -28,4 +29,5 @@ export const CHECKS: readonly DoctorCheck[] = [
   sandboxCheck,
   sharedWorkspaceCheck,
   skillsCheck,
+  setAsideCheck,
 ];

@@ -1,9 +1,13 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { configSchema } from "../../../config/config-schema.ts";
 import { homePaths } from "../../../config/paths.ts";
 import { CHECKS } from "./all-checks.ts";
 import { type DoctorFacts, defineCheck } from "./check.ts";
 import { connectorsCheck, exposureCheck } from "./checks/outside.ts";
+import { setAsideCheck } from "./checks/set-aside.ts";
 import { diskCheck } from "./checks/system.ts";
 import { budgetsCheck, deliveriesCheck, runsCheck, schedulesCheck } from "./checks/work.ts";
 import { examine, repairFound } from "./examine.ts";
@@ -30,6 +34,22 @@ describe("examine", () => {
       ["fine", "ok"],
     ]);
     expect(report.items[0]?.text).toContain("no idea");
+  });
+
+  it("tells of files that were set aside", async () => {
+    const paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-doctor-")));
+    const config = configSchema.parse({});
+    try {
+      mkdirSync(paths.workspace);
+      expect(await one(setAsideCheck, { paths, config })).toMatchObject([{ text: "No file waits for a review." }]);
+      for (const name of ["SOUL.md.proposed", "cron.proposed-2", "notes.proposed"])
+        writeFileSync(join(paths.workspace, name), "");
+      const [found] = await one(setAsideCheck, { paths, config });
+      expect(found?.status).toBe("notice");
+      expect(found?.text).toMatch(/^2 files were set aside.*SOUL\.md\.proposed/);
+    } finally {
+      rmSync(paths.home, { recursive: true });
+    }
   });
 
   it("looks at the disk on which a home will be made", async () => {
