@@ -133,6 +133,7 @@ class LeasedFiles implements HomeGuard {
   }
 
   begin(writer: string, paths: readonly string[]): Promise<void> {
+    if (paths.length === 0) return Promise.resolve();
     return this.#parts.reviews.exclusive(async () => {
       const { directory, reviews, now } = this.#parts;
       const entries = [...new Set(paths)].flatMap((path) => this.#noted(path));
