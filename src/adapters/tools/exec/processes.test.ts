@@ -1,11 +1,15 @@
 /** Processes after the engine that started them is gone (M33). A second instance on the same files stands for the next start. */
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { homePaths } from "../../../config/paths.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import { bwrapSandbox } from "../../sandbox/bwrap-sandbox.ts";
 import { systemClock } from "../../system/system-clock.ts";
+import { openFileChanges } from "../../workspace/changes/open-file-changes.ts";
 import { noMarks } from "../files/file-marks.ts";
 import { AGENT, type CommandWorld, commandWorld } from "./exec.test-kit.ts";
 import { processesOf, startTimeOf } from "./process-identity.ts";
@@ -106,16 +110,33 @@ it("ends the processes of an aborted run, and removes those of an agent that is 
 
 const told: string[] = [];
 
-const keeperOf = (agent: AgentRecord | undefined, run: RunRecord | undefined): ProcessKeeper =>
+const keeperOf = (
+  agent: AgentRecord | undefined,
+  run: RunRecord | undefined,
+  guard = world.deps.guard,
+): ProcessKeeper =>
   new ProcessKeeper({
     processes: next,
     marks: noMarks,
-    guard: world.deps.guard,
+    guard,
     tell: async ({ info, state }) => void told.push(`${info.id} ${state.is}`),
     clock: systemClock,
     log: silentLog,
     store: { agent: async () => agent, run: async () => run },
   });
+
+it("puts right what a writer of an earlier engine has left, and leaves one that runs alone", async () => {
+  const tools = join(world.workspace, "TOOLS.md");
+  const { info } = await world.processes.start(spec("sleep 600"));
+  await world.deps.guard.begin(info.id, [join(world.workspace, "USER.md")]);
+  await world.deps.guard.begin("mcp-0", [tools]);
+  writeFileSync(tools, "evil");
+  const paths = homePaths(world.home);
+  const { guard } = openFileChanges({ paths, roots: () => [paths.workspace], now: () => 1 });
+  expect([...guard.left()].sort()).toEqual([info.id, "mcp-0"].sort());
+  await keeperOf(world.agent, undefined, guard).check();
+  expect([existsSync(tools), guard.left()]).toEqual([false, [info.id]]);
+});
 
 it("wakes its agent once when a background process has ended, and not for one that the agent has given up", async () => {
   const { record, info } = await world.processes.start(spec("true"));
