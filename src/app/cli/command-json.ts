@@ -242,6 +242,7 @@ export interface CommandJson {
   "permissions explain": List<AuditRow>;
   "changes list": List<FileChange>;
   "changes show": ShownChange;
+  "changes write": Partial<ShownChange> & Pick<ShownChange, "file" | "kind" | "diff">;
   "changes undo": ShownChange;
   "pair list": List<Waiting>;
   "pair yes": { readonly account: string; readonly person: string | null };

@@ -183,6 +183,7 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "permissions explain": { argv: () => ["unknown"] },
   "changes list": { argv: () => [], isList: true },
   "changes show": { argv: () => ["1"] },
+  "changes write": { argv: () => ["workspace/SOUL.md", "--from", "/nowhere", "--yes"] },
   "changes undo": { argv: () => ["1"] },
   "pair list": { argv: () => [], isList: true },
   "pair yes": { argv: () => ["unknown"] },

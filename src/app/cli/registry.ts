@@ -65,7 +65,7 @@ export const REGISTRY: Registry = {
     load: async () => (await import("./commands/permissions.ts")).permissionsCommand,
   },
   changes: {
-    summary: "list, show and undo changes of prompt files, notes and the configuration",
+    summary: "list, show, make and undo changes of prompt files, notes and the configuration",
     load: async () => (await import("./commands/changes.ts")).changesCommand,
   },
   pair: {

@@ -1,10 +1,12 @@
 /** `rookery changes`: what was changed in prompt files, notes, skills and the configuration; shows and undoes it. */
-import { InvalidInputError } from "../../../core/errors.ts";
+import { readFileSync, statSync } from "node:fs";
+import { errorText, InvalidInputError, NotFoundError, TooLargeError, UsageError } from "../../../core/errors.ts";
 import { CHANGE_KINDS, type FileChange } from "../../../core/file-change.ts";
 import type { ShownChange } from "../../client/changes-resource.ts";
 import { changesWithoutStore } from "../changes-without-store.ts";
-import { withApi } from "../client/with-api.ts";
+import { changing, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
+import { confirmed } from "../confirm.ts";
 import { oneLine, printable, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
 
@@ -56,10 +58,42 @@ const undo = defineAction({
   },
 });
 
+const write = defineAction({
+  summary: "replace a file by a text that you have reviewed",
+  description:
+    "Shows the difference and asks. While a command of an agent runs, an edit with your own editor is set aside with the ending .proposed; this makes it count.",
+  usage: "<file>",
+  arguments: { min: 1, max: 1 },
+  options: {
+    from: { type: "string", value: "PATH", description: "the file with the new text" },
+    why: { type: "string", value: "TEXT", description: "the reason, kept with the change" },
+    yes: { type: "boolean", description: "do not ask" },
+  },
+  examples: ["rookery changes write workspace/SOUL.md --from ~/.rookery/workspace/SOUL.md.proposed"],
+  async run(context) {
+    const [file = ""] = context.args;
+    const { from, why, yes = false } = context.flags;
+    if (from === undefined) throw new UsageError("--from is missing.", { hint: "Name the file with the new text." });
+    const text = textIn(from);
+    return changing(context, async ({ changes }) => {
+      const expect = (await changes.file(file)).version?.sha256 ?? null;
+      const tried = await changes.write(file, text, { dryRun: true });
+      if (tried.diff === "") return printResult(context, tried, `${tried.file} is like that already.`);
+      if (!context.json && !yes) context.stderr.write(`${shownDiff(tried.diff)}\n`);
+      if (!yes && !(await confirmed(context, `Change ${tried.file}?`, "--yes")))
+        return printResult(context, tried, `${tried.file} was not changed.`);
+      const made = await changes.write(file, text, { why, expect });
+      const told = made.id === undefined ? `${made.file} is like that already.` : `Changed ${made.file}.`;
+      const undoText = made.id === undefined ? "" : context.here(` Undo: \`rookery changes undo ${made.id}\`.`);
+      return printResult(context, made, `${told}${undoText}`);
+    });
+  },
+});
+
 export const changesCommand: Group = {
-  summary: "list, show and undo changes of prompt files, notes and the configuration",
+  summary: "list, show, make and undo changes of prompt files, notes and the configuration",
   description: "Every change by an agent, by the API or by a command is kept with both versions.",
-  actions: { list, show, undo },
+  actions: { list, show, write, undo },
   fallback: "list",
 };
 
@@ -87,6 +121,22 @@ function line({ id, at, file, by, why, before, after, state, undoes, undoneBy }:
 function details(change: ShownChange): string {
   const { by, diff } = change;
   const run = by.runId === undefined ? [] : [`agent ${by.agentId}, run ${by.runId}, call ${by.callId}`];
-  const shown = diff === null ? "The difference cannot be shown." : diff === "" ? "No visible difference." : diff;
-  return [line(change).trimStart(), ...run, printable(shown)].join("\n");
+  return [line(change).trimStart(), ...run, shownDiff(diff)].join("\n");
+}
+
+const shownDiff = (diff: string | null): string =>
+  printable(diff === null ? "The difference cannot be shown." : diff === "" ? "No visible difference." : diff);
+
+/** As much as a change may have. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+function textIn(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile()) throw new NotFoundError(`There is no file ${path}.`);
+  if (stats.size > MAX_BYTES) throw new TooLargeError(`${path} has more than 8 MiB.`);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    throw new InvalidInputError(`${path} is not a text: ${errorText(error)}`, { cause: error });
+  }
 }
