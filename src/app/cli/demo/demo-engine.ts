@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { FILE_MODE } from "../../../config/paths.ts";
-import { TimeoutError } from "../../../core/errors.ts";
+import { ConfigError, errorText, TimeoutError } from "../../../core/errors.ts";
 import { EngineApi } from "../../client/engine-api.ts";
 import { findEngine } from "../../gateway/control/find-engine.ts";
 import { homeTransport } from "../../gateway/control/home-transport.ts";
@@ -25,7 +25,7 @@ const START_MS = 60_000;
 const LOOK_MS = 50;
 
 export class DemoEngine {
-  readonly home = mkdtempSync(join(tmpdir(), "rookery-demo-"));
+  readonly home = scratchHome();
   readonly api = new EngineApi(homeTransport(this.home));
   readonly #file: string;
   #process: ChildProcess | undefined;
@@ -52,6 +52,11 @@ export class DemoEngine {
     this.#process = spawn(process.execPath, args, { stdio: "ignore", env });
     const until = performance.now() + START_MS;
     while (!(await findEngine(this.home))) {
+      if (this.#process.exitCode !== null) {
+        throw new ConfigError(`The engine of the demo ended at once, with code ${this.#process.exitCode}.`, {
+          hint: "`rookery doctor` says what is wrong here.",
+        });
+      }
       if (performance.now() > until) throw new TimeoutError("The engine of the demo did not start.");
       await pause(LOOK_MS);
     }
@@ -69,5 +74,16 @@ export class DemoEngine {
   async close(): Promise<void> {
     await this.kill();
     rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+function scratchHome(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), "rookery-demo-"));
+  } catch (cause) {
+    throw new ConfigError(`The demo cannot make its scratch home in ${tmpdir()}: ${errorText(cause)}`, {
+      cause,
+      hint: "Set TMPDIR to a directory that you may write to.",
+    });
   }
 }
