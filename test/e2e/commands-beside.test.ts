@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
 import { systemClock as clock } from "../../src/adapters/system/system-clock.ts";
 import { ids, type RunOptions, runCommand, TERMINAL } from "../../src/app/cli/cli.test-kit.ts";
-import { commandsWithSchema, validDocuments } from "../../src/app/cli/command-document.test-kit.ts";
+import { commandsWithSchema, validDocuments, withoutDocument } from "../../src/app/cli/command-document.test-kit.ts";
 import { REGISTRY } from "../../src/app/cli/registry.ts";
 import { nodeChanges } from "../../src/app/node/node-changes.ts";
 import { homePaths } from "../../src/config/paths.ts";
@@ -20,7 +20,7 @@ import { seedAgent } from "../../src/engine/context/seed-agent.ts";
 import { fileId } from "../../src/engine/files/file-service.ts";
 import { peopleOf } from "../../src/engine/runtime/people.ts";
 import { CronService } from "../../src/engine/triggers/cron/cron-service.ts";
-import { ELSEWHERE, LOCAL_LINES, NOT_SEEN, type Place } from "./local-commands.ts";
+import { ELSEWHERE, LOCAL_LINES, type Place } from "./local-commands.ts";
 import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from "./serving.ts";
 
 const main = seedAgent(ids, TERMINAL, clock.now());
@@ -253,7 +253,10 @@ beforeAll(async () => {
   writeFileSync(join(root, "tea", "SKILL.md"), "---\nname: tea\ndescription: Makes tea.\n---\n\nBoil water.\n");
   model = await fakeModel();
   // No heartbeat: its next time exists only while an engine runs.
-  const more = { budgets: { agent: { tokens: 500_000 } }, heartbeat: { every: "0" } };
+  const more = {
+    ...{ budgets: { agent: { tokens: 500_000 } }, heartbeat: { every: "0" } },
+    ...{ hooks: { bell: { token: { env: "K" } } }, mcp: { servers: { desk: { command: "true", enabled: false } } } },
+  };
   const gateway = { publicUrl: "https://rookery.example.org" };
   alone = join(root, "alone");
   mkdirSync(alone, { mode: 0o700 });
@@ -307,23 +310,30 @@ function formsOf(line: Line, seen: Set<string>): readonly (readonly string[])[] 
   const name = nameOf(line);
   const isFirst = !seen.has(name);
   seen.add(name);
-  if (!isFirst) return [[]];
-  return READS.test(name) ? [[], ["--json"]] : [["--json"]];
+  if (READS.test(name)) return [[], ["--json"]];
+  return isFirst ? [["--json"]] : [[]];
 }
+
+const PROMISED = /^printsDocumentsOf\(([^)]*)\);$/gmu;
+const HOW_TO_ADD =
+  "Add a line to the tables of test/e2e/commands-beside.test.ts or local-commands.ts, or run the command with --json in a test file that ends with printsDocumentsOf and that ELSEWHERE names.";
 
 const READS =
   /^(?:tree|history|inbox|usage|heartbeat|audit)$| (?:list|show|search|runs|info|log|path|test|explain|replay|wait|get|sessions)$/;
 
+const names = await namesOf();
+
 describe("every command", () => {
-  it("has a schema, and every schema a command", async () => {
-    expect([...commandsWithSchema].sort()).toEqual([...(await namesOf())].sort());
+  it("has a schema, and every schema a command", () => {
+    expect([...commandsWithSchema].sort()).toEqual([...names].sort());
   });
 
-  it("is in the table, or does not depend on an engine", async () => {
-    const tested = new Set(lines().map(nameOf));
-    const names = await namesOf();
-    const others = [...Object.keys(LOCAL_LINES), ...Object.keys(ELSEWHERE)];
-    expect([...new Set([...tested, ...others])].sort()).toEqual([...names].sort());
+  it.each(names)("%s: a test prints its document and holds it against the schema", (name) => {
+    const isHere = lines().some((line) => nameOf(line) === name) || name in LOCAL_LINES;
+    const file = ELSEWHERE[name];
+    if (file === undefined) return expect(isHere || withoutDocument.includes(name), HOW_TO_ADD).toBe(true);
+    const calls = readFileSync(join(import.meta.dirname, "..", "..", file), "utf8").matchAll(PROMISED);
+    expect([...calls].map(([, names = ""]) => names).join(), `${file}: ${HOW_TO_ADD}`).toContain(`"${name}"`);
   });
 
   it("does the same alone and beside a running engine, and prints documents that their schemas allow", async () => {
@@ -358,7 +368,7 @@ describe("every command", () => {
     const places = await Promise.all([alone, beside()].map(placeOf));
     for (const name of Object.keys(LOCAL_LINES)) await Promise.all(places.map((place) => run(name, place)));
     const known = [...new Set([...lines().map(nameOf), ...Object.keys(LOCAL_LINES)])];
-    expect(known.filter((name) => !validDocuments.has(name))).toEqual(NOT_SEEN);
+    expect(known.filter((name) => !validDocuments().has(name) && !(name in ELSEWHERE))).toEqual([]);
   });
 });
 

@@ -3,7 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import { type CommandResult, runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import { printsDocumentsOf } from "../../src/app/cli/command-document.test-kit.ts";
+import { EXIT } from "../../src/app/cli/exit-code.ts";
 import { serve } from "../../src/app/library/serve.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
@@ -29,6 +31,15 @@ const connect = (home: string, token: string, ...flags: readonly string[]) =>
     { env: { BOT: token } },
   );
 
+/** The document of a command that succeeds. The steps are told beside it. */
+function documentOf({ code, out, err }: CommandResult): Record<string, unknown> {
+  expect([code, err]).toEqual([EXIT.ok, expect.stringContaining("Added connectors.")]);
+  return JSON.parse(out);
+}
+
+/** The exit code and the error document of a command that fails. */
+const failureOf = ({ code, out, err }: CommandResult) => [code, out, JSON.parse(err.trim().split("\n").at(-1) ?? "")];
+
 describe("connect telegram by flags", () => {
   it("tests the token, links the owner and adds the bot", async () => {
     const { code, out, err } = await connect("flags", fake.token, "--owner", "77", "--name", "work");
@@ -48,6 +59,16 @@ describe("connect telegram by flags", () => {
     const { code, err } = await connect(what, token || fake.token, ...flags);
     expect([code > 0, err]).toEqual([true, expect.stringContaining(expected)]);
     expect(existsSync(join(root, what, "rookery.json5"))).toBe(false);
+  });
+
+  it("prints one document with --json, also if it fails", async () => {
+    const done = await connect("telegram json", fake.token, "--owner", "77", "--json");
+    expect(documentOf(done)).toMatchObject({
+      ...{ name: "telegram", owner: "telegram:77" },
+      state: expect.stringContaining("rookery serve"),
+    });
+    const failed = await connect("telegram json", "1:wrong", "--owner", "77", "--name", "other", "--json");
+    expect(failureOf(failed)).toMatchObject([EXIT.configuration, "", { error: { code: "config" } }]);
   });
 
   it("says that another program receives the messages, and what to do", async () => {
@@ -132,6 +153,16 @@ describe("connect whatsapp", () => {
     expect(existsSync(join(root, `wa ${what}`, "rookery.json5"))).toBe(false);
   });
 
+  it("prints one document with --json, also if it fails", async () => {
+    const done = await byFlags("whatsapp json", graph.token, "--owner", "+49 170 1234", "--json");
+    expect(documentOf(done)).toMatchObject({
+      ...{ name: "whatsapp", owner: "whatsapp:491701234" },
+      ...{ address: expect.stringContaining("/channels/whatsapp"), secret: expect.any(String) },
+    });
+    const failed = await byFlags("whatsapp json", "wrong", "--owner", "491701", "--name", "other", "--json");
+    expect(failureOf(failed)).toMatchObject([EXIT.configuration, "", { error: { code: "config" } }]);
+  });
+
   it("asks in a terminal, and shows no secret", async () => {
     const home = join(root, "wa wizard");
     const args = [MAIN, "connect", "whatsapp", "--home", home, "--api-root", graph.url];
@@ -166,6 +197,14 @@ describe("connect webhook", () => {
     expect(readFileSync(join(root, "hook", "door.secret"), "utf8").trim()).toBe(secret);
     const { config } = await loadConfig(homePaths(join(root, "hook")), {});
     expect(config.connectors.door).toMatchObject({ kind: "webhook", sendUrl: "http://127.0.0.1:9/answers" });
+  });
+
+  it("prints one document with --json, also if it fails", async () => {
+    const flags = ["--send-url", "http://127.0.0.1:9/answers", "--json"];
+    const done = documentOf(await byFlags("webhook json", ...flags, "--owner", "ann"));
+    expect(done).toMatchObject({ name: "webhook", owner: "webhook:ann", secret: expect.any(String) });
+    const failed = await byFlags("webhook json", ...flags);
+    expect(failureOf(failed)).toMatchObject([EXIT.configuration, "", { error: { code: "config" } }]);
   });
 
   it("says what is wrong with an address, and changes nothing", async () => {
@@ -219,6 +258,16 @@ describe("connect whatsapp-web by flags", () => {
     expect(both.config.connectors["my.phone-2"]?.kind).toBe("whatsapp-web");
   });
 
+  it("prints one document with --json, also if it fails", async () => {
+    const done = await byFlags("web json", { ROOKERY_PACKAGES: packages }, "--owner", "491701234567", "--json");
+    expect(documentOf(done)).toMatchObject({
+      ...{ name: "whatsapp-web", file: homePaths(join(root, "web json")).config },
+      ...{ owner: "whatsapp-web:491701234567", state: expect.stringContaining("shows the code") },
+    });
+    const failed = await byFlags("web json", {}, "--owner", "ann", "--name", "other", "--json");
+    expect(failureOf(failed)).toMatchObject([EXIT.usage, "", { error: { code: "usage" } }]);
+  });
+
   it.each([
     ["an owner that is no number", ["--owner", "ann"], "The owner's number has digits only"],
     ["a phone that is no number", ["--owner", "491701", "--phone", "mine"], "The phone's number has digits only"],
@@ -230,3 +279,5 @@ describe("connect whatsapp-web by flags", () => {
     expect(existsSync(join(root, `web ${what}`, "rookery.json5"))).toBe(false);
   });
 });
+
+printsDocumentsOf("connect telegram", "connect whatsapp", "connect whatsapp-web", "connect webhook");

@@ -1,6 +1,6 @@
 /**
  * Commands whose result does not depend on whether an engine runs, or says whether one runs: a line for each, which is run against
- * both homes. What such a line cannot do in a test is done by a test of its own, which runs it with `--json` too.
+ * both homes. What such a line cannot do in a test is done by a test file of its own.
  */
 import { join } from "node:path";
 
@@ -19,6 +19,10 @@ type Lines = (place: Place) => readonly (readonly string[])[];
 /** In the order in which they run. */
 export const LOCAL_LINES: Readonly<Record<string, Lines>> = {
   "agents tree": () => [[], ["main"]],
+  inbox: () => [["main"]],
+  "sessions list": () => [[]],
+  "sessions search": () => [["main", "hello"]],
+  "tokens list": () => [[]],
   "sessions export": ({ out }) => [["main", out]],
   "sessions branch": ({ entry }) => [["main", entry]],
   "runs show": ({ run }) => [[run]],
@@ -42,7 +46,6 @@ export const LOCAL_LINES: Readonly<Record<string, Lines>> = {
     ["unknown.tar.gz"],
   ],
   prune: () => [["--dry-run"]],
-  forget: () => [["unknown", "--yes"]],
   "service install": () => [["--no-start", "--no-keys"]],
   "service status": () => [[]],
   "service remove": () => [[]],
@@ -69,33 +72,37 @@ export const LOCAL_LINES: Readonly<Record<string, Lines>> = {
   help: () => [[], ["agents"], ["agents", "list"]],
 };
 
-/** Where a document of each of the others is checked, or why there is none. */
+/**
+ * The test file that prints a document of each of the others: it ends with `printsDocumentsOf` and the names of its commands. Add a
+ * command here only if no line can make its document, or a list with items: it needs a browser, a provider, a person at a channel, or a program of its own.
+ */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
-  chat: "needs a terminal and prints no document: chat.test.ts",
-  "mcp serve": "speaks a protocol instead: test/mcp/server.test.ts",
-  serve: "is the engine: serving.ts reads its document",
-  demo: "has an engine and a home of its own: demo.test.ts",
-  update: "replaces the program: update.test.ts",
-  "sessions archive": "needs a compacted session: archive.test.ts",
-  "config edit": "starts an editor: config-edit.test.ts",
-  "connect telegram": "asks the server of Telegram: connect.test.ts",
-  "connect whatsapp": "asks the server of WhatsApp: connect.test.ts",
-  "connect whatsapp-web": "shows a code for a phone: connect.test.ts",
-  "connect webhook": "writes the file that a running engine reads: connect.test.ts",
-  "mcp check": "starts the server itself: test/mcp",
-  "mcp pin": "starts the server itself: test/mcp",
-  "mcp login": "needs a browser: test/mcp/login.test.ts",
-  "auth login": "needs a provider: auth.test.ts",
-  "auth logout": "needs a login: auth.test.ts",
-  nodes: "reads a shared store: test/postgres/commands.test.ts",
+  serve: "test/e2e/process.test.ts",
+  demo: "test/e2e/demo.test.ts",
+  update: "src/app/cli/update.test.ts",
+  forget: "src/app/operations/forget/forget.test.ts",
+  "sessions archive": "src/app/cli/archive.test.ts",
+  "config edit": "src/app/cli/config-edit.test.ts",
+  "connect telegram": "test/e2e/connect.test.ts",
+  "connect whatsapp": "test/e2e/connect.test.ts",
+  "connect whatsapp-web": "test/e2e/connect.test.ts",
+  "connect webhook": "test/e2e/connect.test.ts",
+  "mcp check": "test/mcp/commands.test.ts",
+  "mcp pin": "test/mcp/commands.test.ts",
+  "mcp login": "test/mcp/login.test.ts",
+  "auth login": "src/app/cli/auth.test.ts",
+  "auth logout": "src/app/cli/auth.test.ts",
+  nodes: "test/postgres/commands.test.ts",
+  "approvals yes": "src/app/cli/answers.test.ts",
+  "approvals no": "src/app/cli/answers.test.ts",
+  "pair yes": "src/app/cli/answers.test.ts",
+  "pair no": "src/app/cli/answers.test.ts",
+  "people sign-out": "src/app/cli/answers.test.ts",
+  "people sessions": "src/app/cli/answers.test.ts",
+  "approvals list": "src/app/cli/answers.test.ts",
+  "pair list": "src/app/cli/answers.test.ts",
+  "auth status": "src/app/cli/auth.test.ts",
+  "cron runs": "src/app/cli/cron.test.ts",
+  "sessions carry-over": "src/app/cli/status.test.ts",
+  prune: "src/app/operations/prune/prune.test.ts",
 };
-
-/** Documents that no line here makes: they need a person at a channel, a browser or a run that waits. Their shape is that of another one. */
-export const NOT_SEEN: readonly string[] = [
-  "people sign-out",
-  "approvals no",
-  "approvals yes",
-  "pair yes",
-  "pair no",
-  "forget",
-];

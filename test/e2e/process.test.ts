@@ -6,6 +6,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { checkDocument, printsDocumentsOf } from "../../src/app/cli/command-document.test-kit.ts";
+import { EXIT } from "../../src/app/cli/exit-code.ts";
 import { type FakeModel, fakeModel, type Served, serve, TOKEN, userMessage } from "./serving.ts";
 
 let model: FakeModel;
@@ -26,6 +28,17 @@ describe("a serving process", () => {
     const flags = readFileSync(`/proc/${served.pid}/cmdline`, "utf8").split("\0");
     expect(flags).toEqual(expect.arrayContaining(["--max-old-space-size=1024"]));
     expect(served.errors()).toBe("");
+  });
+
+  it("says with --json where it listens and where its token is, and why it does not start", async () => {
+    const argv = ["serve", "--home", served.home, "--port", "0", "--json"];
+    await checkDocument(argv, { code: 0, out: served.document, err: "" });
+    expect(JSON.parse(served.document)).toMatchObject({ port: served.port, pid: served.pid, token: "ROOKERY_TOKEN" });
+    const env = { ...process.env, ROOKERY_TOKEN: TOKEN, K: "k" };
+    const second = spawnSync(process.execPath, ["src/main.ts", ...argv], { encoding: "utf8", env });
+    await checkDocument(argv, { code: second.status ?? 0, out: second.stdout, err: second.stderr });
+    expect([second.status, second.stdout]).toEqual([EXIT.store, ""]);
+    expect(JSON.parse(second.stderr).error).toMatchObject({ code: "home_locked", retryable: true });
   });
 
   it("does not start on another address without TLS, with an invalid port, or without its certificate", () => {
@@ -155,3 +168,5 @@ describe("a serving process", () => {
     await all;
   });
 });
+
+printsDocumentsOf("serve");

@@ -97,6 +97,8 @@ export interface Served {
   readonly port: number;
   readonly pid: number;
   readonly process: ChildProcess;
+  /** What `serve --json` printed. */
+  readonly document: string;
   /** Its standard error so far. */
   errors(): string;
   /** Kills the process, and starts it again in the same home on the same port. */
@@ -161,6 +163,7 @@ export async function serve(
     port,
     pid,
     process: child,
+    document: first[0] as string,
     errors: () => errors,
     async crash() {
       await end("SIGKILL");

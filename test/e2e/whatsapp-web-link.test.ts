@@ -7,6 +7,7 @@ import { rmSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { qrInPicture, qrInTerminal } from "../kit/read-qr.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 import { openBrowser, signIn, startBrowser } from "../web/browser.ts";
@@ -117,6 +118,26 @@ describe("connect whatsapp-web", () => {
     await expect.poll(() => phone.sockets, { timeout: 30_000 }).toBe(3);
     qr(3, 5);
     await expect.poll(() => rookery("connectors"), { timeout: 30_000 }).toContain(PAIRING);
+  });
+
+  it("with --json shows the code beside the document, which says that the phone is linked", async () => {
+    const flags = ["--name", "third", "--phone", "+49 170 8888", "--owner", "+49 170 8888", "--json"];
+    const connecting = runCommand(["connect", "whatsapp-web", ...flags, "--home", served.home], {
+      env: { ROOKERY_PACKAGES: packages },
+      onError(text) {
+        if (text.includes(PAIRING))
+          phone.emit(4, "connection.update", { connection: "open", me: { id: "491708888:1@s.whatsapp.net" } });
+      },
+    });
+    await expect.poll(() => phone.sockets, { timeout: 30_000 }).toBe(4);
+    qr(4, 6);
+    const { code, out, err } = await connecting;
+    expect([code, err]).toEqual([0, expect.stringContaining(PAIRING)]);
+    expect(out).not.toContain(PAIRING);
+    expect(JSON.parse(out)).toMatchObject({
+      name: "third",
+      state: expect.stringContaining("It is linked (+491708888)"),
+    });
   });
 });
 

@@ -3,8 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/system/system-clock.ts";
+import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import { printsDocumentsOf } from "../../src/app/cli/command-document.test-kit.ts";
+import { EXIT } from "../../src/app/cli/exit-code.ts";
 import { logIn } from "../../src/app/cli/mcp-login.ts";
-import { runCli } from "../../src/app/cli/router.ts";
 import { clientOf, type NodeMcp, nodeMcp } from "../../src/app/node/node-mcp.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { secretDeps } from "../../src/config/load-config.ts";
@@ -50,20 +52,21 @@ async function loggedIn(more: object = {}): Promise<void> {
   await logIn({ ...where, client, show: (url) => void browser(url), timeoutMs: 30_000 });
 }
 
-it("logs in with the command: it registers itself, prints an address and keeps the tokens to itself", async () => {
-  writeFileSync(join(home, "rookery.json5"), JSON.stringify({ mcp: { servers: { tickets: settings() } } }));
-  await expect(listed()).rejects.toThrow("cannot be used");
-  let out = "";
-  const stderr = {
-    write(text: string) {
+/** The command with `--json`, beside a browser that opens the address it prints. */
+const command = (name: string) =>
+  runCommand(["mcp", "login", name, "--json", "--home", home], {
+    onError(text) {
       const address = /http:\S+\/authorize\S+/.exec(text)?.[0];
       if (address) void browser(new URL(address));
     },
-  };
-  const stdout = { write: (text: string) => (out += text) };
-  const stdin = () => ({ isTTY: true, async *[Symbol.asyncIterator]() {} });
-  const code = await runCli(["mcp", "login", "tickets", "--home", home], { env: {}, stdin, stdout, stderr });
-  expect([code, out]).toEqual([0, "Logged in at tickets.\n"]);
+  });
+
+it("logs in with the command: it registers itself, prints an address and keeps the tokens to itself", async () => {
+  writeFileSync(join(home, "rookery.json5"), JSON.stringify({ mcp: { servers: { tickets: settings() } } }));
+  await expect(listed()).rejects.toThrow("cannot be used");
+  const { code, out, err } = await command("tickets");
+  expect([code, JSON.parse(out)]).toEqual([EXIT.ok, { server: "tickets", loggedIn: true }]);
+  expect(err).toMatch(/^Open this address in a browser:\n/u);
   const file = mcpAuthFile(homePaths(home));
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readFileSync(file, "utf8")).toContain("refresh_token");
@@ -95,6 +98,12 @@ it("uses a client that was registered before, where none can register itself", a
 
 it("ends when the person says no, and takes no answer that it did not ask for", async () => {
   server.refuse = "person";
+  writeFileSync(join(home, "rookery.json5"), JSON.stringify({ mcp: { servers: { tickets: settings() } } }));
+  const refused = await command("tickets");
+  expect([refused.code, refused.out]).toEqual([EXIT.failure, ""]);
+  expect(refused.err).toContain("The server refused the login: access_denied.");
+  const unknown = await command("nothing");
+  expect([unknown.code, unknown.err]).toEqual([EXIT.usage, expect.stringContaining("is not a remote MCP server")]);
   await expect(loggedIn()).rejects.toThrow("The server refused the login: access_denied.");
   server.refuse = undefined;
   const where = { name: "tickets", url: `${server.url}/mcp`, paths: homePaths(home), port: 0 };
@@ -110,3 +119,5 @@ it("ends when the person says no, and takes no answer that it did not ask for", 
   expect(statuses).toEqual([404]);
   expect(await listed()).toBe("list_tickets");
 });
+
+printsDocumentsOf("mcp login");

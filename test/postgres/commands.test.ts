@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { isHomeLocked } from "../../src/adapters/store/sqlite/home-lock.ts";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import { printsDocumentsOf } from "../../src/app/cli/command-document.test-kit.ts";
+import { EXIT } from "../../src/app/cli/exit-code.ts";
 import { openTestGateway } from "../../src/app/gateway/gateway.test-kit.ts";
 import { openNode } from "../../src/app/node/open-node.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
@@ -73,3 +75,24 @@ test("a command reaches the store it names, not the one that the engine of its h
     await kit.close();
   }
 });
+
+test("nodes lists the nodes of the shared store for programs, and says why there are none", async () => {
+  const nodes = (...more: readonly string[]) => runCommand(["nodes", "--json", "--home", home, ...more]);
+  const listed = async () => JSON.parse((await nodes("--store", url)).out);
+  expect(await listed()).toMatchObject({ items: [], next: null });
+  const node = await nodeOn(home);
+  try {
+    expect(await listed()).toMatchObject({ items: [{ state: "up", waiting: 0 }] });
+    const { out } = await runCommand(["nodes", "--home", home, "--store", url]);
+    expect(out).toMatch(/^node +name +state/u);
+  } finally {
+    await node.close();
+  }
+  const alone = await nodes();
+  expect([alone.code, alone.out]).toEqual([EXIT.usage, ""]);
+  expect(JSON.parse(alone.err).error.hint).toContain("--store");
+  const away = await nodes("--store", "postgres://127.0.0.1:9/none");
+  expect([away.code, JSON.parse(away.err).error.code]).toEqual([EXIT.store, "store_unavailable"]);
+});
+
+printsDocumentsOf("nodes");

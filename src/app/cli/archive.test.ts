@@ -6,6 +6,7 @@ import type { EntryId } from "../../core/ids.ts";
 import { chain, type EntryDraft } from "../../engine/context/entries.ts";
 import { seedAgent } from "../../engine/context/seed-agent.ts";
 import { AT, cliHome, ids, TERMINAL } from "./cli.test-kit.ts";
+import { printsDocumentsOf } from "./command-document.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
 
 const home = cliHome({ busy: true });
@@ -63,6 +64,17 @@ describe("rookery history", () => {
     expect(readFileSync(join(dir, `${sessionId}.jsonl.bak`), "utf8")).toContain("question 1");
   });
 
+  it("sessions archive does the same, and says for programs what it wrote and how many entries are left out", async () => {
+    const { id, sessionId } = await make(true);
+    const dir = join(home.dir, "out");
+    const { code, out } = await run("sessions", "archive", id, dir, "--json");
+    const file = join(dir, `${sessionId}.jsonl`);
+    expect([code, JSON.parse(out)]).toEqual([EXIT.ok, { file, backup: `${file}.bak`, left: 4 }]);
+    const whole = await make(false);
+    const failed = await run("sessions", "archive", whole.id, dir, "--json");
+    expect([failed.code, failed.out]).toEqual([EXIT.failure, ""]);
+  });
+
   it("--archive never overwrites a file: a different one becomes another .bak", async () => {
     const { id, sessionId } = await make(true);
     const dir = join(home.dir, "out");
@@ -87,3 +99,5 @@ describe("rookery history", () => {
     expect(readdirSync(home.dir)).not.toContain("out");
   });
 });
+
+printsDocumentsOf("sessions archive");

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type AuthServer, PLANTED, startAuthServer } from "../../adapters/models/logins/auth-server.test-kit.ts";
 import { cliHome, type RunOptions, runCommand, TERMINAL } from "./cli.test-kit.ts";
+import { printsDocumentsOf } from "./command-document.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
 
 const KEY = "sk-planted-0123456789-abcdef-wxyz";
@@ -120,12 +121,18 @@ describe("rookery auth login", () => {
     expect(made.out + made.err).not.toContain(PLANTED);
     expect(statSync(join(home.dir, "logins.json")).mode & 0o777).toBe(0o600);
     expect((await run(["auth", "status"])).out).toBe("openrouter  default  does not expire\n");
+    const { items } = JSON.parse((await run(["auth", "status", "--json"])).out);
+    expect(items).toMatchObject([{ provider: "openrouter", expiresAt: null }]);
     const listed = JSON.parse((await run(["auth", "list", "--json"])).out) as { items: object[] };
     expect(listed.items).toMatchObject([{ provider: "openrouter", login: { state: "valid", expiresAt: null } }]);
     expect((await run(["models"])).out).toContain("because a key was set with");
-    expect(await run(["auth", "logout", "openrouter"])).toMatchObject({ code: EXIT.ok, out: "Removed.\n" });
+    const ended = await run(["auth", "logout", "openrouter", "--json"]);
+    expect([ended.code, JSON.parse(ended.out)]).toEqual([
+      EXIT.ok,
+      { provider: "openrouter", profile: "default", removed: true },
+    ]);
     expect((await run(["auth", "status"])).out).toContain("There are no logins.");
-    expect((await run(["auth", "logout", "openrouter"])).code).toBe(EXIT.failure);
+    expect(await run(["auth", "logout", "openrouter", "--json"])).toMatchObject({ code: EXIT.failure, out: "" });
   });
 
   it("needs a yes where the provider has not said that it permits this", async () => {
@@ -167,3 +174,5 @@ describe("rookery auth login", () => {
     expect(out + status.out + status.err).not.toContain(PLANTED);
   });
 });
+
+printsDocumentsOf("auth login", "auth logout", "auth status");

@@ -25,12 +25,16 @@ export interface RunOptions {
   /** The piped input. Absent: a terminal without input. */
   readonly input?: string;
   readonly registry?: Registry;
+  /** Called with each text of standard error, while the command runs. */
+  readonly onError?: (text: string) => void;
+  /** Where the program is installed. */
+  readonly root?: string;
 }
 
 /** Runs a command line. A document that its schema does not allow is an error. */
 export async function runCommand(
   argv: readonly string[],
-  { env = {}, input, registry }: RunOptions = {},
+  { env = {}, input, registry, onError, root }: RunOptions = {},
 ): Promise<CommandResult> {
   let [out, err] = ["", ""];
   const stdin = {
@@ -40,8 +44,13 @@ export async function runCommand(
     },
   };
   const stdout = { write: (text: string) => (out += text) };
-  const stderr = { write: (text: string) => (err += text) };
-  const code = await runCli(argv, { env, stdin: () => stdin, stdout, stderr }, registry);
+  const stderr = {
+    write(text: string) {
+      err += text;
+      onError?.(text);
+    },
+  };
+  const code = await runCli(argv, { env, stdin: () => stdin, stdout, stderr, root }, registry);
   if (registry === undefined) await checkDocument(argv, { code, out, err });
   return { code, out, err };
 }

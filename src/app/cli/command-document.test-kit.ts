@@ -1,5 +1,6 @@
 /** Holds what commands print with `--json` against `docs/cli.schema.json`, in every test that runs a command. */
 import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import type { CommandResult } from "./cli.test-kit.ts";
 import { REGISTRY } from "./registry.ts";
@@ -17,8 +18,31 @@ const compiled = new Map<string, z.ZodType>();
 /** The commands that have a schema. */
 export const commandsWithSchema: readonly string[] = Object.keys(published.properties);
 
-/** The commands whose document was valid in this test file. */
-export const validDocuments = new Set<string>();
+/** The commands that print no document: their type is `never`. */
+export const withoutDocument: readonly string[] = commandsWithSchema.filter(
+  (name) => "not" in (published.properties[name] ?? {}),
+);
+
+/** By test file: the files of one worker share this module. */
+const validIn = new Map<string, Set<string>>();
+
+/** The commands whose document was valid in this test file. A list without items shows nothing. */
+export function validDocuments(): Set<string> {
+  const file = expect.getState().testPath ?? "";
+  const names = validIn.get(file) ?? new Set();
+  validIn.set(file, names);
+  return names;
+}
+
+/**
+ * The last test of a file, which fails for a command whose document no test of this file has printed. `test/e2e/local-commands.ts` names
+ * the file for each command, and a test fails for a command that neither its tables nor a call of this function names.
+ */
+export function printsDocumentsOf(...names: readonly string[]): void {
+  it(`prints documents that their schemas allow: ${names.join(", ")}`, () => {
+    expect(names.filter((name) => !validDocuments().has(name))).toEqual([]);
+  });
+}
 
 /** What no schema describes: lines instead of one document, a session file, help and version of any command. */
 const OTHER_OUTPUT = ["--follow", "-f", "--transcript", "--help", "-h", "--version", "-V"];
@@ -29,7 +53,7 @@ export async function checkDocument(argv: readonly string[], { code, out, err }:
   if (name === undefined) return;
   if (out !== "") {
     check(name, `#/properties/${name}`, published.properties[name], out);
-    validDocuments.add(name);
+    if (JSON.parse(out).items?.length !== 0) validDocuments().add(name);
   } else if (code !== 0) {
     check(name, "#/$defs/CommandError", published.$defs.CommandError, err.trim().split("\n").at(-1) ?? "");
   } else throw new Error(`rookery ${name} --json succeeds and prints nothing.`);

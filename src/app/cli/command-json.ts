@@ -233,7 +233,7 @@ export interface CommandJson {
   "people remove": { readonly removed: string };
   "people invite": Invited;
   "people sessions": List<Login>;
-  "people sign-out": { readonly person: string };
+  "people sign-out": { readonly ended: string; readonly person: string };
   forget: ForgetReceipt & { readonly export: string | null };
   "permissions list": List<ListedRule>;
   "permissions add": Omit<ListedRule, "stored">;

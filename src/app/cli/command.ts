@@ -26,6 +26,8 @@ export interface CliDeps {
   readonly stderr: Output;
   /** How the program was called, for hints. Default: `rookery`. */
   readonly program?: string;
+  /** The directory of the installed package. Default: the one of this file. */
+  readonly root?: string;
 }
 
 export interface Option {

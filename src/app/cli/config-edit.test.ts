@@ -7,6 +7,7 @@ import { lockHome } from "../../adapters/store/sqlite/home-lock.ts";
 import { homePaths } from "../../config/paths.ts";
 import { changeFile } from "./change-file.ts";
 import { runCommand } from "./cli.test-kit.ts";
+import { printsDocumentsOf } from "./command-document.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
 
 const BEFORE = '{\n  // Mine.\n  log: { level: "info" },\n  models: { default: "offline", detect: false },\n}\n';
@@ -124,3 +125,5 @@ describe("a change by a command", () => {
     expect(config()).toBe(before);
   });
 });
+
+printsDocumentsOf("config edit");

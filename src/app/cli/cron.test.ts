@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createHome } from "../../config/create-home.ts";
 import { homePaths } from "../../config/paths.ts";
 import { cliHome } from "./cli.test-kit.ts";
+import { printsDocumentsOf } from "./command-document.test-kit.ts";
 
 const { run: cli } = cliHome({
   setup: ({ dir, inStore }) => createHome(homePaths(dir)).then(() => inStore(async () => {})),
@@ -42,6 +43,7 @@ describe("rookery cron", () => {
     await cli("cron", "enable", id);
     await cli("cron", "run", id);
     expect((await cli("cron", "runs", id)).out).toMatch(/ fired {2}running/);
+    expect(JSON.parse((await cli("cron", "runs", id, "--json")).out).items).toHaveLength(1);
     expect((await cli("cron", "show", id)).out).toContain("look at the mail");
     await cli("cron", "remove", id);
     expect((await cli("cron", "list", "--all")).out).toBe("No jobs.\n");
@@ -74,3 +76,5 @@ describe("rookery cron", () => {
 it("rookery heartbeat prints its settings", async () => {
   expect((await cli("heartbeat")).out).toBe("main: every 30m, delivers to last\n");
 });
+
+printsDocumentsOf("cron runs");

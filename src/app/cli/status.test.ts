@@ -5,6 +5,7 @@ import type { PersonId } from "../../core/people/person.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 import { readStatusParts } from "../gateway/reads/status-parts.ts";
 import { cliHome } from "./cli.test-kit.ts";
+import { printsDocumentsOf } from "./command-document.test-kit.ts";
 import { statusLines } from "./status-parts.ts";
 
 const home = cliHome();
@@ -90,3 +91,5 @@ describe("channels in rookery status", () => {
     expect(lines.join("\n")).not.toContain("telegram fails");
   });
 });
+
+printsDocumentsOf("sessions carry-over");

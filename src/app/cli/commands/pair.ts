@@ -7,6 +7,7 @@ import { printList, printResult } from "../print.ts";
 export interface Waiting {
   readonly code: string;
   readonly account: string;
+  readonly channel: string;
   readonly name?: string;
   readonly at: number;
 }

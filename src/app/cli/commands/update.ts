@@ -23,16 +23,16 @@ export const updateCommand = defineAction({
   },
   examples: ["rookery update --check", "rookery update", "rookery update 0.2.0 --yes"],
   async run(context) {
-    const { args, flags, paths, env } = context;
+    const { args, flags, paths, env, root = ROOT } = context;
     const [version = "latest"] = args;
     if (flags.from !== undefined && args.length > 0)
       throw new UsageError("Name a version or --from, not both.", { hint: "rookery update --help shows how." });
     const { availableVersion, installationAt, updateProgram } = await import(
       "../../operations/update/update-program.ts"
     );
-    const { version: current } = installationAt(ROOT);
+    const { version: current } = installationAt(root);
     const file = flags.from === undefined ? undefined : resolve(flags.from);
-    const available = file ?? (await availableVersion({ root: ROOT, env }, version));
+    const available = file ?? (await availableVersion({ root, env }, version));
     if (flags.check) {
       const text =
         available === current
@@ -51,7 +51,7 @@ export const updateCommand = defineAction({
     const { config } = await context.loadConfig();
     using progress = progressOf(context);
     const report = await updateProgram(
-      { root: ROOT, paths, config, env, now: Date.now(), onProgress: progress.step },
+      { root, paths, config, env, now: Date.now(), onProgress: progress.step },
       file ?? version,
       file !== undefined,
     );

@@ -16,6 +16,7 @@ import type { AgentId } from "../../../core/ids.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import { runCommand } from "../../cli/cli.test-kit.ts";
+import { printsDocumentsOf } from "../../cli/command-document.test-kit.ts";
 import { connectedBy } from "../../client/connect-url.ts";
 import type { ForgetReceipt } from "../../client/people-resource.ts";
 import { openEngine } from "../../library/open-engine.ts";
@@ -231,3 +232,5 @@ const planned = () => ({
   ...{ sessionKeys: [], jobs: ["job-1"] },
   counts: { agents: 2, messages: 2, jobs: 1, files: 1, logins: 1, tokens: 1 },
 });
+
+printsDocumentsOf("forget");

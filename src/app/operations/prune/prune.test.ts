@@ -6,6 +6,7 @@ import { configSchema } from "../../../config/config-schema.ts";
 import { homePaths } from "../../../config/paths.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import { cliHome } from "../../cli/cli.test-kit.ts";
+import { printsDocumentsOf } from "../../cli/command-document.test-kit.ts";
 import { openEngine } from "../../library/open-engine.ts";
 import { postOp, userBody, worldOn } from "../../testing/store-world.ts";
 import type { PruneReport } from "./prune.ts";
@@ -97,3 +98,5 @@ describe.each(["stopped", "running"])("with a %s engine", (state) => {
     });
   }, 60_000);
 });
+
+printsDocumentsOf("prune");

@@ -1,0 +1,60 @@
+/** Answers of the owner by commands, beside an engine that has something to answer: what they print for programs. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { AgentId } from "../../core/ids.ts";
+import { putQuestion } from "../gateway/approvals.test-kit.ts";
+import { openTestGateway, type TestGateway } from "../gateway/gateway.test-kit.ts";
+import { runCommand } from "./cli.test-kit.ts";
+import { printsDocumentsOf } from "./command-document.test-kit.ts";
+import { EXIT } from "./exit-code.ts";
+
+let kit: TestGateway;
+beforeAll(async () => {
+  kit = await openTestGateway({ config: { gateway: { publicUrl: "http://localhost:1" } } });
+});
+afterAll(() => kit.close());
+
+async function json(...argv: readonly string[]) {
+  const { code, out, err } = await runCommand([...argv, "--json", "--home", kit.home]);
+  expect([code, err]).toEqual([EXIT.ok, ""]);
+  return JSON.parse(out);
+}
+
+async function failure(...argv: readonly string[]) {
+  const { code, out, err } = await runCommand([...argv, "--json", "--home", kit.home]);
+  return [code, out, JSON.parse(err).error.code];
+}
+
+it("approvals yes and no print the call as it is decided, once", async () => {
+  const { agentId } = (await json("send", "hello", "--receipt")) as { agentId: AgentId };
+  await kit.node.agents.settled();
+  const { store, clock } = kit.node.ports;
+  for (const id of ["kmtb", "kmtc"]) await putQuestion(store, clock.now(), { agentId, id });
+  expect((await json("approvals", "list")).items).toHaveLength(2);
+  expect(await json("approvals", "yes", "kmtb")).toMatchObject({ id: "kmtb", state: "approved", decidedBy: "owner" });
+  expect(await json("approvals", "no", "kmtc", "--reason", "late")).toMatchObject({ state: "denied", reason: "late" });
+  expect(await failure("approvals", "no", "kmtb")).toEqual([EXIT.failure, "", "conflict"]);
+});
+
+it("pair yes and no print the account, and the person it became", async () => {
+  const arrive = (userId: string) =>
+    kit.node.agents.pairing.entry({ connector: "telegram", userId, channelId: userId, peerKind: "dm" });
+  for (const id of ["7", "8"]) await arrive(id);
+  const { items } = await json("pair", "list");
+  const codeOf = (account: string) => items.find((one: { account: string }) => one.account === account).code as string;
+  const person = (await json("pair", "yes", codeOf("telegram:7"))).person;
+  expect(person).toEqual(expect.any(String));
+  expect(await json("pair", "no", codeOf("telegram:8"))).toEqual({ account: "telegram:8", person: null });
+  expect(await failure("pair", "yes", codeOf("telegram:8"))).toEqual([EXIT.failure, "", "not_found"]);
+});
+
+it("people sign-out prints whose browser was signed out", async () => {
+  const { link } = await json("people", "invite", "ann");
+  const used = await kit.ask({ method: "POST", path: new URL(link).pathname, token: null, body: {} });
+  expect(used.status).toBeLessThan(400);
+  const [session] = (await json("people", "sessions", "ann")).items;
+  expect(await json("people", "sign-out", session.id)).toEqual({ ended: session.id, person: "ann" });
+  expect(await failure("people", "sign-out", session.id)).toEqual([EXIT.failure, "", "not_found"]);
+});
+
+printsDocumentsOf("approvals list", "approvals yes", "approvals no");
+printsDocumentsOf("pair list", "pair yes", "pair no", "people sessions", "people sign-out");
