@@ -1,4 +1,4 @@
-/** What the arguments of an action are, from its usage: `<agent id or session key> [entry id]`. Short ids and completion use it. */
+/** What the arguments of an action are, from its usage: `<agent id, key or name> [entry id]`. Short ids and completion use it. */
 
 export const ARGUMENT_KINDS = [
   "agent",

@@ -12,7 +12,7 @@ import { printResult } from "./print.ts";
 
 export const setAction = defineAction({
   summary: "change the settings of an agent",
-  usage: "<agent id or session key> <field=value …>",
+  usage: "<agent id, key or name> <field=value …>",
   description: `Write field= to clear a setting. Fields: ${SETTABLE_FIELDS.join(", ")}.`,
   arguments: { min: 2, max: 100 },
   run: (context) => {
@@ -23,7 +23,7 @@ export const setAction = defineAction({
 
 export const backAction = defineAction({
   summary: "go back to an earlier entry of the current session",
-  usage: "<agent id or session key> <entry id>",
+  usage: "<agent id, key or name> <entry id>",
   description:
     "The next message continues from that entry. Nothing is deleted. Run `rookery history <agent> --json` to see the entry ids.",
   arguments: { min: 2, max: 2 },

@@ -4,7 +4,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   chat: ["rookery chat", "rookery chat shopping"],
   demo: ["rookery demo"],
   setup: ["rookery setup"],
-  send: ['rookery send "what is due today?"', 'rookery send --to agent:main:permanent:librarian "find bees"'],
+  send: ['rookery send "what is due today?"', 'rookery send --to librarian "find bees"'],
   status: ["rookery status", "rookery status --json"],
   "remote list": ["rookery remote list"],
   "remote add": ["rookery remote add home https://rookery.example.org"],

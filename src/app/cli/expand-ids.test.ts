@@ -32,8 +32,8 @@ describe("a short id", () => {
   });
 
   it.each([
-    ["<agent id or session key> <text>", 0, "agent"],
-    ["<agent id or session key> <text>", 1, undefined],
+    ["<agent id, key or name> <text>", 0, "agent"],
+    ["<agent id, key or name> <text>", 1, undefined],
     ["[run]", 0, "run"],
     ["<job id>", 0, "job"],
     [undefined, 0, undefined],

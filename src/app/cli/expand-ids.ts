@@ -17,6 +17,7 @@ const TABLES: Readonly<Partial<Record<ArgumentKind, IdTable>>> = {
 /** Whole ids: a cuid2, a uuid. Other ids have no fixed length. */
 const LENGTHS: Readonly<Partial<Record<ArgumentKind, number>>> = { agent: 24, run: 36, job: 36 };
 const LEAST = 4;
+const LEAST_RECIPIENT = 8;
 const SHOWN = 5;
 
 export async function expandIds(action: Action, context: CommandContext): Promise<readonly string[]> {
@@ -27,6 +28,16 @@ export async function expandIds(action: Action, context: CommandContext): Promis
     expanded.push(kind && mayBeShort(kind, text) ? await expanding(context, kind, text) : text);
   }
   return expanded;
+}
+
+/**
+ * A recipient with a short id made whole. Any other text may be the name of a new conversation, so a beginning counts only from
+ * eight characters: by chance no word is the beginning of an id then. Ids of an engine elsewhere are not known here.
+ */
+export async function wholeName(context: CommandContext, name: string | undefined): Promise<string | undefined> {
+  const isHere = !("url" in context.flags) || context.flags.url === undefined;
+  if (name === undefined || !isHere || name.length < LEAST_RECIPIENT || !mayBeShort("agent", name)) return name;
+  return expanding(context, "agent", name);
 }
 
 const mayBeShort = (kind: ArgumentKind, text: string): boolean =>
@@ -59,10 +70,7 @@ async function storeOf({ paths }: CommandContext) {
 
 async function isName({ paths, loadConfig }: CommandContext, text: string): Promise<boolean> {
   const { readHome } = await import("./read-home.ts");
-  const { findAgentByName } = await import("../gateway/messages/address.ts");
+  const { agentsNamed } = await import("../gateway/messages/address.ts");
   const { config } = await loadConfig();
-  return readHome(
-    paths,
-    async (store) => (await findAgentByName(store, text, config.session.mainKey)) !== undefined,
-  ).catch(() => true);
+  return readHome(paths, async (store) => (await agentsNamed(store, text, config)).length > 0).catch(() => true);
 }

@@ -1,5 +1,5 @@
 /** The methods of an engine, over any transport: the same inside its process, over the control socket and over HTTP. */
-import { exactPart, keyPart } from "../../core/agent/session-key.ts";
+import { exactPart, permanentKey } from "../../core/agent/session-key.ts";
 import { isAgentId } from "../../core/ids.ts";
 import { AgentHandle } from "./agent-handle.ts";
 import { type Approvals, approvalsOf } from "./approvals-resource.ts";
@@ -132,7 +132,7 @@ function permanentOf(api: EngineApi): RookeryClient["permanent"] {
   function permanent(name: string): AgentHandle;
   function permanent(name: string, options: PermanentOptions): Promise<AgentHandle>;
   function permanent(name: string, options?: PermanentOptions): AgentHandle | Promise<AgentHandle> {
-    const handle = new AgentHandle(api, `agent:main:permanent:${keyPart(name) || exactPart(name)}`);
+    const handle = new AgentHandle(api, permanentKey(name, "main"));
     return options ? api.post("/api/agents", { name, ...options }).then(() => handle) : handle;
   }
   return permanent;

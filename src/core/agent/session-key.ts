@@ -157,11 +157,15 @@ function keyText(descriptor: AgentDescriptor, profile: string, scoping: KeyScopi
     case "swarm":
       return `${base}:swarm:${notReserved(exactPart(descriptor.id))}:${exactPart(descriptor.contact)}`;
     case "permanent":
-      return `${base}:permanent:${keyPart(descriptor.name) || exactPart(descriptor.name)}`;
+      return permanentKey(descriptor.name, profile);
     default:
       return unreachable(descriptor, "descriptor");
   }
 }
+
+/** The key of the permanent agent with a name. The case of the name does not count. */
+export const permanentKey = (name: string, profile: string): SessionKey =>
+  `agent:${normalizeAgentId(profile)}:permanent:${keyPart(name) || exactPart(name)}` as SessionKey;
 
 type UserDescriptor = Extract<AgentDescriptor, { type: "user" }>;
 

@@ -4,7 +4,7 @@
  */
 import { type AgentRecord, DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
-import { buildAgentMainSessionKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
+import { buildAgentMainSessionKey, permanentKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { isAgentId, type SessionKey } from "../../../core/ids.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
@@ -78,9 +78,6 @@ export async function permanentNamed(
   }
   return undefined;
 }
-
-export const permanentKey = (name: string, profile: string): SessionKey =>
-  sessionKeyOf({ type: "permanent", id: name, name, description: name, systemPrompt: name }, profile);
 
 async function childNamed({ store }: AgentToolDeps, from: AgentRecord, name: string) {
   const children = await store.children(from.id, { limit: MAX_CHILDREN });

@@ -171,8 +171,8 @@ export class ChatSession {
   }
 
   #readInfo(): Promise<TerminalInfo> {
-    const { agent, thread } = this.conversation;
-    return this.api.get<TerminalInfo>("/api/terminal", { agent, thread });
+    const { agent, thread, to } = this.conversation;
+    return this.api.get<TerminalInfo>("/api/terminal", { agent, thread, to });
   }
 
   async #follow(agentId: string): Promise<void> {

@@ -55,10 +55,10 @@ export class Outgoing {
 
   async #deliver(key: string, text: string, attached: () => Promise<readonly Attachment[]>): Promise<void> {
     const { api, log, conversation, attempt, insist, onAccepted } = this.#options;
-    const { agent, thread } = conversation;
+    const { agent, thread, to } = conversation;
     const post = async () => {
       const files = await storeFiles(api, await attached());
-      const body = { agent, thread, text, files };
+      const body = { agent, thread, to, text, files };
       return api.post<{ messages: readonly Sent[] }>("/api/terminal/messages", body, { id: key });
     };
     const hold = (): void => log.update((state) => patchPending(state, key, { state: "held" }));

@@ -11,10 +11,10 @@ export function statusFacts(
   others: Pick<StatusFacts, "background" | "unread" | "approvals">,
 ): StatusFacts {
   const { used, window } = info?.context ?? { used: null, window: null };
-  const { name, thread, agent } = conversation;
+  const { name, thread, to, agent } = conversation;
   return {
     ...others,
-    agent: cleanLine(name ?? thread ?? agent ?? "main", 24),
+    agent: cleanLine(name ?? thread ?? to ?? agent ?? "main", 24),
     model: info?.model ? cleanLine(shortModel(info.model), 30) : undefined,
     isOffline: isOffline(info?.model),
     context: used !== null && window !== null ? { used, window } : undefined,

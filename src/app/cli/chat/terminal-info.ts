@@ -20,10 +20,12 @@ export interface TerminalInfo {
   readonly today: { readonly tokens: number; readonly dollars: number };
 }
 
-/** Which conversation: the main one, a thread of the person, or an agent by its id or session key. */
+/** Which conversation: the main one, an agent by its id or session key, a thread of the person, or either by a name. */
 export interface Conversation {
   readonly agent?: string;
   readonly thread?: string;
+  /** An agent of this name; if there is none, a thread. */
+  readonly to?: string;
   /** How it is called on the screen. */
   readonly name?: string;
 }

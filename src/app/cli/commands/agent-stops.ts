@@ -8,7 +8,7 @@ type Act = (context: CommandContext, agent: string) => Promise<unknown>;
 const action = (summary: string, done: string, act: Act) =>
   defineAction({
     summary,
-    usage: "<agent id or session key>",
+    usage: "<agent id, key or name>",
     arguments: { min: 1, max: 1 },
     async run(context) {
       const answer = await act(context, encodeURIComponent(context.args[0] ?? ""));

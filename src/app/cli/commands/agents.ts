@@ -46,7 +46,7 @@ const list = defineAction({
 
 const show = defineAction({
   summary: "show one agent in detail",
-  usage: "<agent id or session key>",
+  usage: "<agent id, key or name>",
   arguments: { min: 1, max: 1 },
   options: { prompt: { type: "boolean", description: "the parts of its last system prompt, with tokens" } },
   async run(context) {

@@ -25,7 +25,7 @@ export const auditCommand = defineAction({
     "Newest rows first. `--export` prints all rows that match as JSON lines. retention.auditDays says how long rows stay.",
   options: {
     person: { type: "string", value: "ID", description: "only what was done for this person" },
-    agent: { type: "string", value: "ID", description: "only what this agent did, by its id" },
+    agent: { type: "string", value: "ID", description: "only what this agent did, by id, session key or name" },
     action: { type: "string", value: "NAME", description: "only this tool or action" },
     decision: { type: "string", value: "DECISION", description: "allow, ask or deny" },
     since: { type: "string", value: "TIME", description: "not older than 30m, 2h, 7d or a date" },

@@ -17,7 +17,7 @@ export const chatCommand = defineAction({
   usage: "[conversation]",
   arguments: { min: 0, max: 1 },
   description:
-    "Opens the main conversation, or the one you name: a name of your own, or an agent's id or session key. It uses the engine that runs on the home; without one it runs an engine until you leave.",
+    "Opens the main conversation, or the one you name: an agent's name, id or session key; any other name is a conversation of yours. It uses the engine that runs on the home; without one it runs an engine until you leave.",
   options: OPTIONS,
   async run(context) {
     if (!context.stdin().isTTY || !process.stdout.isTTY) {
@@ -30,6 +30,7 @@ export const chatCommand = defineAction({
       { conversationNamed },
       { InputHistory },
       { reachEngine },
+      { wholeName },
       { ProcessTerminal },
       { readVersion },
     ] = await Promise.all([
@@ -37,6 +38,7 @@ export const chatCommand = defineAction({
       import("../chat/conversation-name.ts"),
       import("../chat/input-history.ts"),
       import("../chat/reach-engine.ts"),
+      import("../expand-ids.ts"),
       import("@earendil-works/pi-tui"),
       import("../../../adapters/system/version.ts"),
     ]);
@@ -55,7 +57,7 @@ export const chatCommand = defineAction({
       },
       ...{
         isRemote: engine.url !== undefined,
-        conversation: conversationNamed(context.args[0]),
+        conversation: conversationNamed(await wholeName(context, context.args[0])),
         isInline: context.flags.inline ?? false,
       },
       ...{ cwd: process.cwd(), history: new InputHistory(join(context.home, "chat-history.jsonl")) },

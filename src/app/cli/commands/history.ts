@@ -39,7 +39,7 @@ const OPTIONS = {
 
 export const historyCommand = defineAction({
   summary: "show the conversation of an agent",
-  usage: "<agent id or session key>",
+  usage: "<agent id, key or name>",
   description:
     "Shows the last entries, oldest first. Long texts are cut; --full shows them whole. --transcript prints one session as a session file, and --export writes it into a directory; an existing file is never overwritten.",
   arguments: { min: 1, max: 1 },

@@ -14,7 +14,7 @@ const LIMIT = 50;
 
 export const inboxCommand = defineAction({
   summary: "list the messages of an agent and their outcomes",
-  usage: "<agent id or session key>",
+  usage: "<agent id, key or name>",
   description: "Newest first. A dropped or failed message shows the policy or error that caused it.",
   arguments: { min: 1, max: 1 },
   options: {

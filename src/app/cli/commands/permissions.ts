@@ -12,7 +12,7 @@ import { printList, printResult } from "../print.ts";
 
 const OF = {
   for: { type: "string", value: "PERSON", description: "the rules of this person; default: the owner" },
-  agent: { type: "string", value: "AGENT", description: "the rules of one agent, by id or session key" },
+  agent: { type: "string", value: "AGENT", description: "the rules of one agent, by id, session key or name" },
 } as const;
 
 const list = defineAction({

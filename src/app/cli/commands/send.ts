@@ -7,12 +7,17 @@ import { attachmentsOf, storeFiles } from "../chat/attachments.ts";
 import { conversationNamed } from "../chat/conversation-name.ts";
 import { reachEngine } from "../chat/reach-engine.ts";
 import { defineAction, type Options } from "../command.ts";
+import { wholeName } from "../expand-ids.ts";
 import { printResult } from "../print.ts";
 import { REMOTE_OPTIONS } from "../remotes.ts";
 import { type SentMessage, waitForReplies } from "../wait-for-replies.ts";
 
 const OPTIONS = {
-  to: { type: "string", value: "NAME", description: "a conversation of yours, or an agent's id or session key" },
+  to: {
+    type: "string",
+    value: "NAME",
+    description: "an agent's name, id or session key; any other name is a conversation of yours",
+  },
   stream: { type: "boolean", description: "print the answer while it is written" },
   receipt: { type: "boolean", description: "do not wait: print where the message is and exit" },
   file: { type: "string", value: "PATH", multiple: true, description: "send this file too" },
@@ -24,7 +29,7 @@ export const sendCommand = defineAction({
   usage: "<text>",
   arguments: { min: 1, max: 1 },
   description:
-    "Waits for the answer and prints it. With --receipt it returns as soon as the message is saved; without a running engine the next one answers it. The exit code is 1 if the agent could not answer.",
+    "Waits for the answer and prints it. `--to` names an agent, such as one you made with `rookery agents create`; a name that no agent has is a conversation of yours, and the first message makes it. With --receipt it returns as soon as the message is saved; without a running engine the next one answers it. The exit code is 1 if the agent could not answer.",
   options: OPTIONS,
   async run(context) {
     const { args, flags, stdout, stderr, json } = context;
@@ -41,8 +46,8 @@ export const sendCommand = defineAction({
         throw new InvalidInputError("A file of --file does not exist.", { hint: "Check the paths." });
       }
       const files = await storeFiles(api, attachments);
-      const { agent, thread } = conversationNamed(flags.to);
-      const body = { agent, thread, text, files };
+      const { agent, to } = conversationNamed(await wholeName(context, flags.to));
+      const body = { agent, to, text, files };
       const { messages } = await api.post<{ messages: readonly SentMessage[] }>("/api/terminal/messages", body, {
         id: randomUUID(),
       });

@@ -52,7 +52,7 @@ const list = defineAction({
 
 const show = defineAction({
   summary: "show one conversation: its model, tokens and settings",
-  usage: "<agent id or session key>",
+  usage: "<agent id, key or name>",
   arguments: { min: 1, max: 1 },
   async run(context) {
     const path = `/api/sessions/${encodeURIComponent(context.args[0] ?? "")}`;
@@ -70,7 +70,7 @@ const valueText = (name: string, value: unknown): string => {
 
 const search = defineAction({
   summary: "find a text in the history of a conversation",
-  usage: "<agent id or session key> <text>",
+  usage: "<agent id, key or name> <text>",
   arguments: { min: 2, max: 2 },
   examples: ["rookery sessions search main invoice"],
   async run(context) {
@@ -93,7 +93,7 @@ const search = defineAction({
 const writing = (summary: string, flag: "export" | "archive") =>
   defineAction({
     summary,
-    usage: "<agent id or session key> <directory>",
+    usage: "<agent id, key or name> <directory>",
     arguments: { min: 2, max: 2 },
     options: { session: { type: "string", value: "ID", description: "which session (default: the current one)" } },
     run(context) {

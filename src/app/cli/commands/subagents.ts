@@ -23,7 +23,7 @@ async function recordsOf(rookery: RookeryClient, requester?: string): Promise<re
 
 const list = defineAction({
   summary: "list all subagents, or those of one agent",
-  usage: "[agent id or session key]",
+  usage: "[agent id, key or name]",
   arguments: { min: 0, max: 1 },
   async run(context) {
     const [who] = context.args;

@@ -8,7 +8,7 @@ import { printResult } from "../print.ts";
 
 export const treeCommand = defineAction({
   summary: "show which agent started which, with their state and usage",
-  usage: "[agent id or session key]",
+  usage: "[agent id, key or name]",
   description:
     "Only reads; a node may run at the same time. Without an agent it shows all top-level agents, newest first.",
   arguments: { min: 0, max: 1 },

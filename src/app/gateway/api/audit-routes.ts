@@ -4,7 +4,7 @@ import { listOf } from "../../../core/list.ts";
 import { VERDICTS } from "../../../core/people/grant.ts";
 import { assertOwner } from "../auth/actor.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { LIST, limitQuery, nextOf, numberQuery } from "./params.ts";
+import { findAgent, LIST, limitQuery, nextOf, numberQuery } from "./params.ts";
 
 const name = z.string().trim().min(1).max(512).optional();
 
@@ -27,7 +27,9 @@ const auditRoute = defineRoute({
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\`, \`since\` in milliseconds`, list: true },
   async handle({ context, principal, query: { person, agent, action, decision, since, before, limit } }) {
     assertOwner(principal);
-    const filter = { limit, person, agentId: agent, action, decision, since, beforeN: before };
+    // Rows of a removed agent stay under its id.
+    const agentId = agent === undefined ? undefined : ((await findAgent({ context, principal }, agent))?.id ?? agent);
+    const filter = { limit, person, agentId, action, decision, since, beforeN: before };
     const items = await context.ports.store.audit(filter);
     return {
       json: listOf(

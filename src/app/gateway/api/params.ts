@@ -7,7 +7,7 @@ import type { RunRecord } from "../../../core/run/run.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined, type Principal } from "../auth/principal.ts";
-import { conversationByKey, findAgentByName } from "../messages/address.ts";
+import { agentsNamed, conversationByKey, severalNamed } from "../messages/address.ts";
 import type { Call } from "../routing/route.ts";
 
 export const agentParams = z.object({ agent: z.string().min(1).max(512) });
@@ -44,18 +44,22 @@ export const LIST = "`{ items: [...], next }`";
 
 export type Asking = Pick<Call, "context" | "principal">;
 
-/** By id, by session key, or by the last part of the key. Undefined also if the token may not see it. */
+/**
+ * By id, by session key, by the last part of the key, or by the name of a permanent agent. Undefined also if the token may not see
+ * it. Throws if several have the name.
+ */
 export async function findAgent({ context, principal }: Asking, name: string): Promise<AgentRecord | undefined> {
   const { store } = context.ports;
   const config = context.config();
-  const agent = await findAgentByName(store, name, config.session.mainKey);
-  if (agent && seesAgent(principal, agent)) return agent;
+  const [agent, ...others] = (await agentsNamed(store, name, config)).filter((one) => seesAgent(principal, one));
+  if (agent && others.length > 0) throw severalNamed(name, [agent, ...others]);
+  if (agent) return agent;
   // The key of an API user is another one if the configuration links the user to a person, or an application names it.
   const conversation = conversationByKey(config, principal, name);
   return conversation && conversation.sessionKey !== name ? store.agentByKey(conversation.sessionKey) : undefined;
 }
 
-/** By id, by session key, or by the last part of the key. Throws a 404, also if the token may not see it. */
+/** The same. Throws a 404 if there is none, also if the token may not see it. */
 export async function requireAgent(call: Asking, name: string): Promise<AgentRecord> {
   const agent = await findAgent(call, name);
   if (agent) return agent;

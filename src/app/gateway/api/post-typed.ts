@@ -22,11 +22,16 @@ interface TypedCall extends AcceptingCall {
   readonly body: {
     readonly text: string;
     readonly user?: string;
-    readonly thread?: string;
     readonly files?: readonly string[];
     /** One line of several. */
     readonly line?: boolean;
   };
+}
+
+/** An agent that exists, or a thread of the seat. */
+interface Recipient {
+  readonly agent?: AgentRecord;
+  readonly thread?: string;
 }
 
 type SeatOf<K extends Seat["kind"]> = Extract<Seat, { readonly kind: K }>;
@@ -35,10 +40,10 @@ type SeatOf<K extends Seat["kind"]> = Extract<Seat, { readonly kind: K }>;
 export async function postOwners(
   call: TypedCall,
   { user }: SeatOf<"owner">,
-  agent: AgentRecord | undefined,
+  { agent, thread }: Recipient,
 ): Promise<readonly AcceptedOnce[]> {
   const { context, principal } = call;
-  const { text, line, thread } = call.body;
+  const { text, line } = call.body;
   const named = agent && { agentId: agent.id };
   const source = { connector: TERMINAL_CHANNEL, accountId: principal.id, channelId: user };
   const { behalf } = await postingOf(call);
@@ -65,10 +70,10 @@ export async function postOwners(
 export async function postPersons(
   call: TypedCall,
   seat: SeatOf<"person">,
-  agent: AgentRecord | undefined,
+  { agent, thread }: Recipient,
 ): Promise<readonly AcceptedOnce[]> {
   const { context, principal } = call;
-  const { text, line, thread } = call.body;
+  const { text, line } = call.body;
   if (agent) assertMayMessage(principal, agent);
   const to = agent ? { agentId: agent.id } : addressAt(context, seat, thread);
   const speaker = { person: seat.speaker.person, isNamed: true };

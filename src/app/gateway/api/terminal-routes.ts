@@ -21,16 +21,17 @@ import type { GatewayContext } from "../routing/gateway-context.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, numberQuery, requireAgent } from "./params.ts";
 import { postOwners, postPersons } from "./post-typed.ts";
-import { addressAt, seatOf } from "./terminal-seat.ts";
+import { addressAt, MAX_THREAD, namedAt, seatOf } from "./terminal-seat.ts";
 
 const MAX_WAIT_SECONDS = 60;
 
 /** Default: the owner, or the token's person. */
 const user = z.string().trim().min(1).max(256).optional();
-/** Which conversation: an agent by its name, or a thread of the person. Default: where a person at the terminal speaks. */
+/** Which conversation, one of them. Default: where a person at the terminal speaks. */
 const conversation = {
-  agent: z.string().trim().min(1).max(512).optional(),
-  thread: z.string().trim().min(1).max(64).optional(),
+  agent: z.string().trim().min(1).max(512).optional().describe("An agent by its id, session key or name"),
+  thread: z.string().trim().min(1).max(MAX_THREAD).optional().describe("A conversation of the person"),
+  to: z.string().trim().min(1).max(512).optional().describe("An agent; if none has this name, a conversation"),
 };
 
 const terminalRoute = defineRoute({
@@ -50,10 +51,9 @@ const terminalRoute = defineRoute({
   async handle({ context, principal, query }) {
     const { version, startedAt } = context;
     const seat = seatOf(principal, query.user);
-    const address = addressAt(context, seat, query.thread);
-    const agent = query.agent
-      ? await requireAgent({ context, principal }, query.agent)
-      : await context.ports.store.agentByKey(address.sessionKey);
+    const named = await namedAt({ context, principal }, seat, query);
+    const address = addressAt(context, seat, named.thread);
+    const agent = named.agent ?? (await context.ports.store.agentByKey(address.sessionKey));
     const { profile, sessionKey } = agent ?? address;
     const { channel } = seat;
     const counts = isConfined(principal)
@@ -101,8 +101,8 @@ const sendRoute = defineRoute({
     if (call.body.text === "" && !call.body.files?.length)
       throw new HttpError(400, "invalid_input", "text: is empty", { param: "text" });
     const seat = seatOf(call.principal, call.body.user);
-    const agent = call.body.agent === undefined ? undefined : await requireAgent(call, call.body.agent);
-    const posts = seat.kind === "owner" ? await postOwners(call, seat, agent) : await postPersons(call, seat, agent);
+    const named = await namedAt(call, seat, call.body);
+    const posts = seat.kind === "owner" ? await postOwners(call, seat, named) : await postPersons(call, seat, named);
     return { status: 202, json: { messages: posts.map((posted) => accepted(posted).json) } };
   },
 });

@@ -3,15 +3,18 @@
  * user of an application, speaks on the API's channel, in conversations that belong to that person alone (L13).
  */
 import { addressFor } from "../../../core/agent/address.ts";
-import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
+import { type AgentRecord, DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
+import { isAgentId } from "../../../core/ids.ts";
 import { holds } from "../../../core/rights/scope.ts";
 import { isConfined, type Principal } from "../auth/principal.ts";
 import { type Speaker, speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
-import { conversationOf } from "../messages/address.ts";
+import { conversationOf, severalNamed } from "../messages/address.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
+import { type Asking, findAgent, requireAgent } from "./params.ts";
 
 export type Seat =
   | { readonly kind: "owner"; readonly user: string; readonly channel: string }
@@ -39,6 +42,41 @@ export function seatOf(principal: Principal, user: string | undefined): Seat {
     },
   );
 }
+
+export interface NamedConversation {
+  /** An agent by its name. */
+  readonly agent?: string;
+  /** A conversation of the person. */
+  readonly thread?: string;
+  /** An agent that the person may reach and that has this name, otherwise a conversation of the person. */
+  readonly to?: string;
+}
+
+/**
+ * What a request names: an agent that exists, else the thread of the seat. Throws if there is no agent of that id or key, if a name
+ * fits several, and if it fits an agent and a conversation.
+ */
+export async function namedAt(
+  call: Asking,
+  seat: Seat,
+  { agent, thread, to }: NamedConversation,
+): Promise<{ readonly agent?: AgentRecord; readonly thread?: string }> {
+  if ([agent, thread, to].filter((one) => one !== undefined).length > 1) {
+    throw new InvalidInputError("Name one of `agent`, `thread` and `to`.");
+  }
+  if (agent !== undefined) return { agent: await requireAgent(call, agent) };
+  if (to === undefined || to === "main") return { thread };
+  if (to.includes(":") || isAgentId(to)) return { agent: await requireAgent(call, to) };
+  if (to.length > MAX_THREAD) throw new InvalidInputError(`A name has at most ${MAX_THREAD} characters.`);
+  const named = await findAgent(call, to);
+  if (!named) return { thread: to };
+  const own = await call.context.ports.store.agentByKey(addressAt(call.context, seat, to).sessionKey);
+  if (own && own.id !== named.id) throw severalNamed(to, [named, own]);
+  return { agent: named };
+}
+
+/** Characters of the name of a conversation. */
+export const MAX_THREAD = 64;
 
 /** The conversation of a seat: the main one, or a named thread. The first message to it creates it. */
 export function addressAt(context: Pick<GatewayContext, "config">, seat: Seat, threadId: string | undefined) {

@@ -1,10 +1,11 @@
-/** The recipients a caller can name: the configured profiles, and agents by id or session key. */
+/** The recipients a caller can name: the configured profiles, and agents by id, session key or name. */
 import type { Config } from "../../../config/config-schema.ts";
 import { type AgentRecord, DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { readSessionKey, sessionKeyCandidates } from "../../../core/agent/key-shape.ts";
-import { DEFAULT_MAIN_KEY, sessionKeyOf } from "../../../core/agent/session-key.ts";
+import { permanentKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import { API_CHANNEL, apiMailbox, OWNER_MAILBOX } from "../../../core/delivery/route.ts";
+import { InvalidInputError } from "../../../core/errors.ts";
 import { type AgentId, isAgentId, type SessionKey } from "../../../core/ids.ts";
 import { isReservedUser } from "../../../core/people/api-user.ts";
 import type { PersonId } from "../../../core/people/person.ts";
@@ -68,20 +69,41 @@ export function speaksInOwn(
 
 /** As long as the `user` of the OpenAI API may be. */
 const MAX_USER = 256;
+/** No agent has a longer name. */
+const MAX_NAME = 1_000;
 
-/** An agent as a person names it: by its id, its session key, or the last part of the key, such as `main`. */
-export async function findAgentByName(
+/**
+ * The agents that a person may mean by a name: the one with this id or session key, else the one whose key ends so, such as `main`,
+ * else the permanent agents of this name. These are several if profiles have agents of the same name. Each is a lookup by key.
+ */
+export async function agentsNamed(
   store: Pick<Store, "agent" | "agentByKey">,
   name: string,
-  mainKey = DEFAULT_MAIN_KEY,
-): Promise<AgentRecord | undefined> {
+  config: Pick<Config, "session" | "profiles">,
+): Promise<readonly AgentRecord[]> {
   const exact = await findAgent(store, name);
-  if (exact) return exact;
+  if (exact) return [exact];
+  const { mainKey } = config.session;
   for (const key of sessionKeyCandidates(name, { agentId: DEFAULT_PROFILE, mainKey })) {
     const agent = await store.agentByKey(key as SessionKey);
-    if (agent) return agent;
+    if (agent) return [agent];
   }
-  return undefined;
+  if (name.length > MAX_NAME) return [];
+  const keys = new Set(profilesOf(config).map((profile) => permanentKey(name, profile)));
+  const found = await Promise.all([...keys].map((key) => store.agentByKey(key)));
+  // An agent that is being removed does not count.
+  return found.flatMap((agent) => (agent && !agent.stopped?.removing ? [agent] : []));
+}
+
+const MOST_NAMED = 5;
+
+/** The error for a name that fits several agents. */
+export function severalNamed(name: string, agents: readonly Pick<AgentRecord, "sessionKey">[]): InvalidInputError {
+  const keys = agents.slice(0, MOST_NAMED).map(({ sessionKey }) => sessionKey);
+  const more = agents.length > MOST_NAMED ? ", …" : "";
+  return new InvalidInputError(`"${name.slice(0, 100)}" is the name of several: ${keys.join(", ")}${more}.`, {
+    hint: "Write the session key of the one you mean.",
+  });
 }
 
 /**

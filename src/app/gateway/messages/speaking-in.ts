@@ -57,7 +57,7 @@ const deniedSend = (): HttpError =>
  * A token of a person or an application reaches its own conversations. With the scope `chat` only, an old token reaches permanent
  * agents and the conversations of the users that old tokens name.
  */
-function mayMessage(principal: Principal, agent: Conversation): boolean {
+export function mayMessage(principal: Principal, agent: Conversation): boolean {
   const { descriptor } = agent;
   if (isConfined(principal)) return seesAgent(principal, agent);
   if (holds(principal.scopes, "operate") || descriptor.type === "permanent") return true;

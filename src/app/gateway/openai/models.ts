@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { holds } from "../../../core/rights/scope.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
-import { findAgent, profilesOf } from "../messages/address.ts";
+import { profilesOf } from "../messages/address.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { modelNotFound, resolveConversation } from "./resolve-conversation.ts";
 
@@ -50,7 +50,7 @@ const modelRoute = defineRoute({
   action: "message",
   own: true,
   tag: "openai",
-  summary: "One model: a profile, or an agent by id or session key",
+  summary: "One model: a profile, or an agent by id, session key or name",
   params: z.object({ model: z.string().min(1).max(512) }),
   answers: { status: 200, holds: "a model" },
   async handle({ context, params: { model }, principal }) {
@@ -61,7 +61,7 @@ const modelRoute = defineRoute({
     const allowed = await resolveConversation(config, store, principal, { model, user: undefined }).catch(
       () => undefined,
     );
-    const agent = allowed && (await findAgent(store, model));
+    const agent = allowed && "agentId" in allowed.to ? await store.agent(allowed.to.agentId) : undefined;
     if (!agent) throw modelNotFound(model, profilesOf(config));
     return { json: modelOf(model, agent.createdAt) };
   },

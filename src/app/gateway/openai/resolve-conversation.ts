@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Config } from "../../../config/config-schema.ts";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { EntryId } from "../../../core/ids.ts";
 import { unknownName } from "../../../core/known-name.ts";
 import type { PersonId } from "../../../core/people/person.ts";
@@ -12,8 +13,8 @@ import type { Address } from "../../../engine/agents/message-ingress.ts";
 import type { Principal } from "../auth/principal.ts";
 import { speakerOf, unnamedSpeaker } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
-import { conversationOf, findAgent, profilesOf } from "../messages/address.ts";
-import { assertMayMessage } from "../messages/speaking-in.ts";
+import { agentsNamed, conversationOf, findAgent, profilesOf, severalNamed } from "../messages/address.ts";
+import { assertMayMessage, mayMessage } from "../messages/speaking-in.ts";
 
 export interface Conversation {
   readonly to: Address;
@@ -44,14 +45,32 @@ export async function resolveConversation(
     const isNew = user === undefined;
     return { to, person, user, name: isNew ? `new:${model}` : to.sessionKey, isNew, profile: model };
   }
-  const agent = await findAgent(store, model);
+  const agent = await agentOf(config, store, principal, model);
   if (!agent) throw modelNotFound(model, profilesOf(config));
-  assertMayMessage(principal, agent);
   return { to: { agentId: agent.id }, person, user, name: agent.id, isNew: false, profile: agent.profile };
+}
+
+/** By its id or session key, or a permanent agent by its name. A name that the token may not use does not exist for it. */
+async function agentOf(
+  config: Config,
+  store: Pick<Store, "agent" | "agentByKey">,
+  principal: Principal,
+  model: string,
+): Promise<AgentRecord | undefined> {
+  const exact = await findAgent(store, model);
+  if (exact) {
+    assertMayMessage(principal, exact);
+    return exact;
+  }
+  const named = (await agentsNamed(store, model, config)).filter(
+    (one) => one.descriptor.type === "permanent" && mayMessage(principal, one),
+  );
+  if (named.length > 1) throw severalNamed(model, named);
+  return named[0];
 }
 
 export const modelNotFound = (model: string, known: readonly string[]): HttpError =>
   new HttpError(404, "model_not_found", unknownName("model", model, known), {
     param: "model",
-    hint: "GET /v1/models lists them: profiles, and agents by id or session key.",
+    hint: "GET /v1/models lists them: profiles, and agents by id, session key or name.",
   });
