@@ -157,10 +157,22 @@ describe("the checks of the work", () => {
     ];
     const items = await one(schedulesCheck, { store: storeWith({ jobs: async () => jobs }), config, engine });
     expect(items.map(({ text }) => text)).toEqual([
-      "1 schedules are overdue by more than five minutes: late.",
+      "1 schedule is overdue by more than five minutes: late.",
       "The schedule broken failed: no key",
       "The schedule off was turned off: failed ten times",
     ]);
+  });
+
+  it("count the schedules that people made, and name the heartbeat beside them", async () => {
+    const job = (name: string, more: object = {}) => ({ id: name, name, enabled: true, state: {}, ...more });
+    const fine = async (...jobs: readonly object[]) =>
+      (await one(schedulesCheck, { store: storeWith({ jobs: async () => jobs }), config, engine }))[0]?.text;
+    expect(await fine()).toBe("0 schedules, none overdue.");
+    expect(await fine(job("tea"))).toBe("1 schedule, none overdue.");
+    expect(await fine(job("tea"), job("Heartbeat", { system: "heartbeat" }))).toBe(
+      "1 schedule and the heartbeat, none overdue.",
+    );
+    expect(await fine(job("tea"), job("news"))).toBe("2 schedules, none overdue.");
   });
 
   it("name a day whose budget is used up, with the command that lifts it", async () => {

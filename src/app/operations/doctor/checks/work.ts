@@ -75,17 +75,22 @@ export const deliveriesCheck = defineCheck({
   },
 });
 
+const counted = (count: number, one: string, more: string): string => `${count} ${count === 1 ? one : more}`;
+
 export const schedulesCheck = defineCheck({
   id: "schedules",
   needs: ["store", "config"],
   async check({ store, config, now, engine }) {
     const jobs = await store.jobs({ limit: LOOKED_AT });
     const enabled = jobs.filter((job) => job.enabled);
+    // As `rookery cron list` counts them: the heartbeat is the engine's own.
+    const own = enabled.filter((job) => !job.system).length;
+    const heartbeat = own < enabled.length ? " and the heartbeat" : "";
     const findings: Finding[] = [];
-    if (enabled.length > 0 && !config.cron.enabled) {
+    if (own > 0 && !config.cron.enabled) {
       findings.push({
         level: "problem",
-        text: `${enabled.length} schedules are enabled, but cron.enabled is false.`,
+        text: `${counted(own, "schedule is", "schedules are")} enabled, but cron.enabled is false.`,
         help: "Set cron.enabled to true.",
       });
     }
@@ -97,7 +102,7 @@ export const schedulesCheck = defineCheck({
         .slice(0, NAMED)
         .map(({ name }) => name)
         .join(", ");
-      const text = `${missed.length} schedules are overdue by more than five minutes: ${names}.`;
+      const text = `${counted(missed.length, "schedule is", "schedules are")} overdue by more than five minutes: ${names}.`;
       findings.push({
         level: "problem",
         text,
@@ -118,7 +123,7 @@ export const schedulesCheck = defineCheck({
         help: `\`rookery cron enable ${id}\`.`,
       });
     }
-    return { fine: `${enabled.length} schedules, none overdue.`, findings };
+    return { fine: `${counted(own, "schedule", "schedules")}${heartbeat}, none overdue.`, findings };
   },
 });
 
