@@ -154,6 +154,12 @@ describe("the sentence about a budget that is used up", () => {
       { tokens: 3 },
       "The budget of messages of this agent for today is used up: 3 of 3 messages. The owner can lift it: rookery budget lift messages:D:agent:a --messages N",
     ],
+    [
+      "token:D:crowd:*",
+      { tokens: 0 },
+      {},
+      "counts for more limits of tokens and people than can be kept, so it may not start: send it again in smaller parts. For today the owner can let it start: rookery budget lift token:D:crowd:* --tokens N",
+    ],
     ["messages:D:person:ann", { tokens: 3 }, { tokens: 3 }, "The budget of messages of ann for today is used up"],
     ["messages:D:day", { tokens: 3 }, { tokens: 3 }, "The budget of messages for today is used up"],
   ])("of %s", (key, limit, spent, text) => {

@@ -7,7 +7,7 @@
 import type { AgentRecord } from "../agent/agent.ts";
 import { defined } from "../defined.ts";
 import type { Usage } from "../history/entry.ts";
-import type { DayLimit } from "../people/behalf.ts";
+import { CROWD_LIMIT, type DayLimit } from "../people/behalf.ts";
 import type { PersonId } from "../people/person.ts";
 
 /** Money is counted in millionths of a dollar, so that sums are exact. */
@@ -221,8 +221,14 @@ function whose(key: string): string {
   }
 }
 
+/** Whether a row stands for limits that could not be kept. */
+export const isCrowd = (key: string): boolean => scopeOf(key) === "token" && key.endsWith(`:${CROWD_LIMIT.id}`);
+
 /** The text that says that a budget is used up, and how to get more. */
 export function reachedText(key: string, { tokens, micros }: Limit, spent: Spend, needed: Spend): string {
+  if (isCrowd(key)) {
+    return `This work counts for more limits of tokens and people than can be kept, so it may not start: send it again in smaller parts. For today the owner can let it start: rookery budget lift ${key} --tokens N`;
+  }
   const unit = scopeOf(key) === "messages" ? "messages" : "tokens";
   const inMoney = micros !== undefined && spent.micros + needed.micros > micros;
   const [limit, used] = inMoney

@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type Behalf, behalfSchema, bounded, CROWD, everyone, isUntrusted, joined, MAX_PEOPLE } from "./behalf.ts";
+import {
+  type Behalf,
+  behalfSchema,
+  bounded,
+  CROWD,
+  CROWD_LIMIT,
+  everyone,
+  isUntrusted,
+  joined,
+  MAX_PEOPLE,
+} from "./behalf.ts";
 import type { PersonId } from "./person.ts";
 
 const person = fc.constantFrom("owner", "ann", "telegram:42", "app:shop/ann").map((id) => id as PersonId);
@@ -40,10 +50,10 @@ it("names everyone as long as there is room, and then the crowd, which has no ri
   expect(behalfSchema.safeParse({ ...way, through: people(33) }).success).toBe(false);
 });
 
-it("counts each limit once, as it was said last, and at most 64 of them", () => {
+it("counts each limit once, as it was said last; beyond 64 one that allows nothing stands for the others (L8)", () => {
   const limit = (id: string, tokens: number, of: "token" | "person" = "token") => ({ of, id, tokens });
   const ann = "ann" as PersonId;
-  const joins = (...limits: ReturnType<typeof limit>[][]) =>
+  const joins = (...limits: DayLimit[][]) =>
     joined(
       ann,
       limits.map((all) => ({ person: ann, limits: all })),
@@ -55,7 +65,14 @@ it("counts each limit once, as it was said last, and at most 64 of them", () => 
     limit("a", 3, "person"),
   ]);
   const many = Array.from({ length: 65 }, (_, n) => limit(`t${n}`, n));
-  expect(joins(many)).toEqual(many.slice(0, 64));
+  expect(joins(many.slice(0, 64))).toEqual(many.slice(0, 64));
+  const cut = [...many.slice(0, 63), CROWD_LIMIT];
+  expect(joins(many)).toEqual(cut);
+  expect(CROWD_LIMIT).toMatchObject({ tokens: 0 });
+  // It stays, whatever else comes, and is never itself cut off.
+  expect(joins(cut, [limit("new", 1)])).toEqual(cut);
+  expect(joins([CROWD_LIMIT], [limit("a", 1)])).toEqual([limit("a", 1), CROWD_LIMIT]);
+  expect(behalfSchema.safeParse({ person: ann, limits: cut }).success).toBe(true);
 });
 
 it("is untrusted by its mark, or by anyone else on the way", () => {

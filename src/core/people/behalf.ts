@@ -34,6 +34,9 @@ export const dayLimitSchema = z
   .readonly();
 export type DayLimit = z.infer<typeof dayLimitSchema>;
 
+/** Stands for every limit beyond the greatest number: it allows nothing, so that leaving limits out never adds to what may be spent (L8). */
+export const CROWD_LIMIT: DayLimit = { of: "token", id: CROWD, tokens: 0 };
+
 export const behalfSchema = z
   .object({
     /** The person it acts for. */
@@ -82,10 +85,13 @@ export function bounded(people: readonly PersonId[]): readonly PersonId[] {
   return [...all.filter((one) => one !== CROWD).slice(0, MAX_PEOPLE - 1), CROWD].sort();
 }
 
-/** Each limit once; the last one said counts. */
+/** Each limit once, within the greatest number; the last one said counts. */
 function joinedLimits(limits: readonly DayLimit[]): readonly DayLimit[] | undefined {
   const byName = new Map(limits.map((limit) => [`${limit.of}:${limit.id}`, limit]));
-  return byName.size === 0 ? undefined : [...byName.values()].slice(0, MAX_LIMITS);
+  const isCrowd = byName.delete(`${CROWD_LIMIT.of}:${CROWD_LIMIT.id}`);
+  const all = [...byName.values()];
+  if (isCrowd || all.length > MAX_LIMITS) return [...all.slice(0, MAX_LIMITS - 1), CROWD_LIMIT];
+  return all.length === 0 ? undefined : all;
 }
 
 /** Each run once, the newest ones: ids of runs rise with time. */

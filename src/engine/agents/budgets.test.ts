@@ -7,6 +7,7 @@ import { dieAt } from "../../../test/kit/store.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { limitsOf } from "../../core/budget/budget.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
+import { joined } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { CallPrice, ModelResult } from "../../core/ports/model.ts";
 import { liftBudget, listBudgets, spentSince } from "../budgets/budget-book.ts";
@@ -415,4 +416,35 @@ describe("a profile's budget", () => {
       expect.stringMatching(/^profile:[\d-]+:main$/),
     ]);
   });
+});
+
+it("that is too small for the first call can be lifted as its message says", async () => {
+  const engine = await TestEngine.open(within({ agent: { tokens: 5 } }));
+  await engine.tell("one");
+  const [, key = ""] = /budget lift (\S+) --tokens/u.exec(engine.shown()[0] ?? "") ?? [];
+  expect(key).toBe(await keyOf(engine, "agent"));
+  const ports = engine.ports({ alive: true, name: "desk" });
+  await liftBudget(ports, {}, key, { tokens: 1e6 });
+  await engine.tell("two");
+  expect(await engine.states()).toEqual(["failed", "answered"]);
+  await expect(liftBudget(ports, {}, "agent:nobody", { tokens: 1 })).rejects.toMatchObject({ code: "not_found" });
+});
+
+it("starts no call for more limits than can be kept, and says what to do", async () => {
+  const engine = await TestEngine.open(within({}));
+  const person = "test:ann" as PersonId;
+  const limits = (from: number) =>
+    Array.from({ length: 40 }, (_, n) => ({ of: "token" as const, id: `t${from + n}`, tokens: 1e6 }));
+  await engine.tell("forty", { behalf: { person, limits: limits(0) } });
+  const behalf = joined(person, [
+    { person, limits: limits(0) },
+    { person, limits: limits(40) },
+  ]);
+  await engine.tell("eighty", { behalf });
+  expect(await engine.states()).toEqual(["answered", "failed"]);
+  expect(engine.shown()[1]).toContain("send it again in smaller parts");
+  await nothingReserved(engine);
+  await liftBudget(engine.ports({ alive: true, name: "desk" }), {}, "token:2026-01-05:crowd:*", { tokens: 1e6 });
+  await engine.tell("again", { behalf });
+  expect(await engine.states()).toEqual(["answered", "failed", "answered"]);
 });

@@ -8,6 +8,7 @@ import {
   type BudgetScope,
   CONFIGURED_SCOPES,
   FRESH_ROW,
+  isCrowd,
   type Limit,
   type Limits,
   lift,
@@ -78,7 +79,7 @@ export async function liftBudget(
     });
   }
   const before = await store.budget(key);
-  if (scope !== "day" && !before) {
+  if (!before && !(await mayBeNew(store, key))) {
     throw new NotFoundError(`Nothing was spent under ${key} yet.`, { hint: "`rookery budget` lists the budgets." });
   }
   const at = clock.now();
@@ -87,6 +88,14 @@ export async function liftBudget(
   const result = await submit({ store, ids, clock }, "budget.lift", ops);
   if (!result.ok) throw new ConflictError(`The budget could not be lifted: ${result.detail}`);
   return listed;
+}
+
+/** Whether a row on which nothing was spent can be lifted: its first call may have been too large. Any other key may be a mistake. */
+async function mayBeNew(store: Pick<Ports["store"], "agent">, key: string): Promise<boolean> {
+  const scope = scopeOf(key);
+  if (scope === "agent" || scope === "tree")
+    return (await store.agent(key.slice(scope.length + 1) as AgentId)) !== undefined;
+  return scope === "day" || isCrowd(key);
 }
 
 /** What the configuration allows on a row. A row that counts messages does so as tokens. */

@@ -150,6 +150,7 @@ describe("budgets as people see them", () => {
       ids: { change: () => "c" },
       store: {
         budget: async () => before,
+        agent: async (id: string) => record(id),
         commit: async (change: { ops: unknown[] }) => {
           ops.push(...change.ops);
           return ok ? { ok, results: [] } : { ok, refused: "conflict", detail: "busy" };
@@ -184,7 +185,7 @@ describe("budgets as people see them", () => {
     ["a key that is none", "what", undefined, true, "is not the key of a budget"],
     ["no limit", "token:D:t", row("token:D:t"), true, "does not limit token:D:t"],
     ["no limit of messages", "messages:D:agent:a", row("messages:D:agent:a"), true, "does not limit"],
-    ["nothing spent", "agent:a", undefined, true, "Nothing was spent under agent:a yet"],
+    ["nothing spent and no such agent", "agent:a", undefined, true, "Nothing was spent under agent:a yet"],
     ["another change", "agent:a", row("agent:a"), false, "could not be lifted: busy"],
   ])("are not lifted with %s", async (_title, key, before, ok, text) => {
     await expect(liftBudget(lifting(before, ok).ports, limits, key)).rejects.toThrow(text);
