@@ -3,6 +3,7 @@ import { createHome } from "../../config/create-home.ts";
 import { homePaths } from "../../config/paths.ts";
 import { cliHome } from "./cli.test-kit.ts";
 import { printsDocumentsOf } from "./command-document.test-kit.ts";
+import { EXIT } from "./exit-code.ts";
 
 const { run: cli } = cliHome({
   setup: ({ dir, inStore }) => createHome(homePaths(dir)).then(() => inStore(async () => {})),
@@ -75,6 +76,15 @@ describe("rookery cron", () => {
 
 it("rookery heartbeat prints its settings", async () => {
   expect((await cli("heartbeat")).out).toBe("main: every 30m, delivers to last\n");
+});
+
+it("cron add says that a schedule needs an engine, if none runs", async () => {
+  const { code, err } = await cli(...ADD);
+  expect([code, err]).toEqual([
+    EXIT.ok,
+    expect.stringMatching(/^No engine runs here\. Keep `rookery serve.*` running/u),
+  ]);
+  expect((await cli(...ADD, "--json")).err).toBe("");
 });
 
 printsDocumentsOf("cron runs");

@@ -47,6 +47,15 @@ describe.each([
     expect((await json("agents", "show", shopping)).sessionKey).toBe("agent:main:main:thread:shopping");
   });
 
+  it("is what the command that makes an agent says to write", async () => {
+    const made = await run("agents", "create", "keeper", "--description", "keeps", "--prompt", "You keep.");
+    expect(made.out).toMatch(
+      /^agent:main:permanent:keeper is made\. Write to it: `rookery send --to keeper "hello" --home \S+`\n$/u,
+    );
+    const named = await run("agents", "create", "Night shift", "--description", "d", "--prompt", "p");
+    expect(named.out).toContain("--to agent:main:permanent:night%20shift");
+  });
+
   it("says what to write if a conversation has the name too, and that no agent has an id", async () => {
     const mine = await receiver("tea");
     await json("agents", "create", "tea", "--description", "makes tea", "--prompt", "You make tea.");

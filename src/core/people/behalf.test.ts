@@ -6,6 +6,7 @@ import {
   bounded,
   CROWD,
   CROWD_LIMIT,
+  type DayLimit,
   everyone,
   isUntrusted,
   joined,

@@ -21,8 +21,9 @@ export const createAgentAction = defineAction({
     const body = { name: args[0], description, systemPrompt: prompt, username, profile };
     const put = await withApi(context, (api) => api.ask({ method: "POST", path: "/api/agents", body }));
     const { sessionKey, created } = put as { readonly sessionKey: string; readonly created: boolean };
-    const done = created ? "is made" : "changes when it next runs";
-    return printResult(context, put, `${sessionKey} ${done}.`);
+    const to = /^[\w.-]+$/u.test(args[0] ?? "") ? args[0] : sessionKey;
+    const done = created ? `is made. Write to it: \`rookery send --to ${to} "hello"\`` : "changes when it next runs.";
+    return printResult(context, put, context.here(`${sessionKey} ${done}`));
   },
 });
 

@@ -15,7 +15,7 @@ export const serveCommand = defineAction({
     host: { type: "string", value: "ADDRESS", description: "the address to listen on" },
     mirror: { type: "boolean", description: "also write the plain files of a shared store into this home" },
   },
-  async run({ flags, env, json, stdout, stderr, paths, loadConfig }) {
+  async run({ flags, env, json, stdout, stderr, paths, loadConfig, here }) {
     const port = portOf(flags.port);
     const { config } = await loadConfig();
     // Registered first, so that a signal during the start also ends in order.
@@ -54,7 +54,7 @@ export const serveCommand = defineAction({
     else {
       const made = "made" in token.from && token.from.made ? " (just made)" : "";
       stdout.write(
-        `Rookery listens on ${gateway.url}\nThe token is in ${where}${made}.\nOpen ${open.url}\nThis link works once, within a minute. Later: \`rookery open\`\n`,
+        `Rookery listens on ${gateway.url}\nThe token is in ${where}${made}.\nOpen ${open.url}\nThis link works once, within a minute. Later: ${here("`rookery open`")}\n`,
       );
     }
     if (node.rebuilt)
