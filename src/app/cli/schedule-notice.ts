@@ -1,10 +1,13 @@
-/** What a process that is about to exit says about schedules that wait: no process fires them after it. */
+/** What a process that is about to exit says about schedules that wait, and whether another process may fire them after it. */
 
 import type { Config } from "../../config/config-schema.ts";
 import { shortened } from "../../core/cut-text.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import { wallTime } from "../../engine/triggers/cron/describe-schedule.ts";
+import { findEngine } from "../gateway/control/find-engine.ts";
 import type { RookeryNode } from "../node/open-node.ts";
+import type { CommandContext } from "./command.ts";
+import { sharedStoreOf } from "./read-home.ts";
 
 const LISTED = 100;
 const NAME_CHARS = 60;
@@ -28,3 +31,11 @@ export async function scheduleNotice(
   const time = wallTime(next.state.nextRunAtMs, session.timeZone ?? hostZone());
   return `${waits}; the next, ${JSON.stringify(name)}, is due at ${time}. Keep \`rookery serve\` running to have it on time; otherwise a later \`rookery run\` fires what is due by then.`;
 }
+
+/** Whether an engine fires the jobs of this home. On a shared store another node may. */
+export const mayBeFired = async ({
+  home,
+  paths,
+  env,
+}: Pick<CommandContext, "home" | "paths" | "env">): Promise<boolean> =>
+  (await sharedStoreOf(paths, env)) !== undefined || (await findEngine(home)) !== undefined;

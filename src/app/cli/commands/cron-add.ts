@@ -3,7 +3,7 @@ import { UsageError } from "../../../core/errors.ts";
 import { parseDuration } from "../../../engine/inbox/user-input.ts";
 import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
 import { withApi } from "../client/with-api.ts";
-import { type CommandContext, defineAction, type Flags, type Option, type Options } from "../command.ts";
+import { defineAction, type Flags, type Option, type Options } from "../command.ts";
 import { numberFlag } from "../number-flag.ts";
 import { printResult } from "../print.ts";
 import { details } from "./cron-details.ts";
@@ -60,21 +60,13 @@ export const addAction = defineAction({
     const body = jobFrom(context.flags);
     const job = (await withApi(context, (api) => api.ask({ method: "POST", path: "/api/cron", body }))) as JobView;
     printResult(context, job, details(job));
-    if (!context.json && !(await isFired(context))) {
+    const { mayBeFired } = await import("../schedule-notice.ts");
+    if (!context.json && !(await mayBeFired(context))) {
       context.stderr.write(context.here("No engine runs here. Keep `rookery serve` running to have it on time.\n"));
     }
     return undefined;
   },
 });
-
-/** Whether an engine fires jobs of this store, as far as it is known here: on a shared store another node may. */
-async function isFired({ home, paths }: CommandContext): Promise<boolean> {
-  const [{ findEngine }, { sharedStoreOf }] = await Promise.all([
-    import("../../gateway/control/find-engine.ts"),
-    import("../read-home.ts"),
-  ]);
-  return (await sharedStoreOf(paths)) !== undefined || (await findEngine(home)) !== undefined;
-}
 
 /** The body of the request. Times without a zone stay so: the engine reads them in the configured zone. */
 export function jobFrom(flags: Given): Readonly<Record<string, unknown>> {
