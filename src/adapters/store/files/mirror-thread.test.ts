@@ -108,6 +108,19 @@ describe("the thread of the plain files", () => {
     expect(thread().nudges()).toBe(3);
   });
 
+  test("is woken at once by a commit half a second after the last wake-up, and not before", () => {
+    for (const [afterMs, nudges] of [
+      [500, 2],
+      [499, 1],
+    ] as const) {
+      const { mirror, thread } = world();
+      mirror.nudge();
+      vi.advanceTimersByTime(afterMs);
+      mirror.nudge();
+      expect(thread().nudges(), `after ${afterMs} ms`).toBe(nudges);
+    }
+  });
+
   test.each([
     [0, 500],
     [266, 500],
@@ -215,6 +228,7 @@ describe("a stop", () => {
     expect(thread().isHolding).toBe(true);
     thread().answer();
     expect(await isSettled(stop)).toBe(false);
+    expect(thread().isHolding).toBe(true);
     thread().emit("exit", 0);
     await stop;
     mirror.nudge();
@@ -223,6 +237,16 @@ describe("a stop", () => {
     expect(thread().nudges()).toBe(0);
     await mirror.stop();
     expect(thread().received).toEqual([]);
+  });
+
+  test("is the last that the thread hears", () => {
+    const { mirror, thread } = world();
+    void mirror.stop();
+    mirror.nudge();
+    vi.advanceTimersByTime(60_000);
+    expect(thread().received).toMatchObject([{ type: "stop" }]);
+    thread().answer();
+    thread().emit("exit", 0);
   });
 
   test("that fails rejects, but not before the thread has ended", async () => {

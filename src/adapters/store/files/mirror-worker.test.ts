@@ -38,14 +38,19 @@ afterEach(() => {
 class FakePort extends EventEmitter {
   readonly said: FromWorker[] = [];
   isClosed = false;
+  /** The mark on the disk when each question was answered. */
+  readonly marks: unknown[] = [];
   postMessage(message: FromWorker): void {
     this.said.push(message);
+    if (message.type === "done" && !message.error) this.marks.push(mark());
   }
   close(): void {
     this.isClosed = true;
   }
   ask(message: ToWorker): FromWorker | undefined {
+    const before = this.count("done");
     this.emit("message", message);
+    expect(this.count("done") - before, "answers").toBe(message.type === "nudge" ? 0 : 1);
     return this.said.findLast(({ type }) => type === "done");
   }
   count(type: FromWorker["type"]): number {
@@ -74,6 +79,8 @@ describe("the mirror's worker", () => {
     vi.advanceTimersByTime(5_000);
     expect(vi.getTimerCount()).toBe(0);
     expect(port.said).toHaveLength(1);
+    port.ask({ type: "nudge" });
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test("writes more after a nudge, and flushes once, some seconds after the first write", () => {
@@ -82,6 +89,7 @@ describe("the mirror's worker", () => {
     work.agent("ann");
     port.ask({ type: "nudge" });
     vi.advanceTimersByTime(4_999);
+    expect(mark().synced).toBeLessThan(last());
     work.post(ann, "hello");
     port.ask({ type: "nudge" });
     expectFilesMatch(db, diskFiles(home));
@@ -97,7 +105,7 @@ describe("the mirror's worker", () => {
     work.post(ann, "hello");
     expect(port.ask({ type: "flush", id: 7 })).toEqual({ type: "done", id: 7 });
     expectFilesMatch(db, diskFiles(home));
-    expect(mark()).toMatchObject({ synced: last(), clean: false });
+    expect(port.marks).toMatchObject([{ synced: last(), clean: false }]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -106,7 +114,7 @@ describe("the mirror's worker", () => {
     const port = started();
     work.post(ann, "hello");
     expect(port.ask({ type: "stop", id: 8 })).toEqual({ type: "done", id: 8 });
-    expect(mark()).toMatchObject({ synced: last(), clean: true });
+    expect(port.marks).toMatchObject([{ synced: last(), clean: true }]);
     expect(port.isClosed).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -118,6 +126,25 @@ describe("the mirror's worker", () => {
     expect(port.count("lag")).toBe(1);
     vi.runOnlyPendingTimers();
     expect(diskFiles(home).list("agents")).toHaveLength(201);
+    expect(port.count("lag")).toBe(2);
+  });
+
+  test.each([
+    [40, 40],
+    [0.2, 1],
+  ])("pauses after a portion of %d ms for %d ms, so that the engine has half of the time", (tookMs, pauseMs) => {
+    for (let n = 0; n < 201; n++) work.agent(`n${n}x`);
+    let now = 1_000;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => {
+      now += tookMs;
+      return now;
+    });
+    const port = started();
+    clock.mockRestore();
+    expect(port.said).toMatchObject([{ type: "lag", tookMs: expect.closeTo(tookMs) }]);
+    vi.advanceTimersByTime(pauseMs - 1);
+    expect(port.count("lag")).toBe(1);
+    vi.advanceTimersByTime(1);
     expect(port.count("lag")).toBe(2);
   });
 
@@ -161,6 +188,20 @@ describe("a disk that fails", () => {
     const port = started();
     for (let n = 0; n < 3; n++) port.ask({ type: "nudge" });
     expect(vi.getTimerCount()).toBe(1);
+  });
+
+  test("that fails to flush is flushed later", () => {
+    const port = started();
+    vi.advanceTimersByTime(5_000);
+    work.agent("ann");
+    port.ask({ type: "nudge" });
+    rmSync(join(home, "mirror.json"));
+    mkdirSync(join(home, "mirror.json", "in the way"), { recursive: true });
+    vi.advanceTimersByTime(5_000);
+    expect(port.count("trouble")).toBe(1);
+    rmSync(join(home, "mirror.json"), { recursive: true });
+    vi.advanceTimersByTime(6_000);
+    expect(mark()).toMatchObject({ synced: last() });
   });
 
   test("fails a flush with its code, and is tried again all the same", () => {

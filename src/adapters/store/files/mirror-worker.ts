@@ -89,7 +89,6 @@ export class MirrorWorker {
       case "stop":
         this.#finish(message.id, () => {
           while (this.#step().more);
-          clearTimeout(this.#syncTimer);
           this.#opened().close();
         });
         clearTimeout(this.#syncTimer);

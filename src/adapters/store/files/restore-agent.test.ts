@@ -1,9 +1,11 @@
 /** What a rebuilt agent goes on with: nothing it has said or heard is numbered twice, whichever of its files are left. */
 import { describe, expect, test } from "vitest";
+import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { StoredFile } from "../../../core/message/stored-file.ts";
 import type { PersonId } from "../../../core/people/person.ts";
-import { openDatabase } from "../sqlite/database.ts";
+import type { ApprovalId } from "../../../core/rights/approval.ts";
+import { type Database, openDatabase } from "../sqlite/database.ts";
 import { agentPaths } from "./file-format.ts";
 import { MemoryFiles } from "./memory-files.test-kit.ts";
 import { openMirror } from "./mirror.ts";
@@ -15,14 +17,21 @@ import { restoreStoredFiles } from "./stored-files-file.ts";
 import { Workload } from "./workload.test-kit.ts";
 
 const ann = "ann".padEnd(24, "0") as AgentId;
+const SESSION = "00000000-0000-4000-8000-000000000042";
+const PARENT = "parent".padEnd(24, "0") as AgentId;
 const paths = agentPaths(ann);
 
 /** The files of an agent that lived through this. */
-function filesAfter(live: (work: Workload) => void): MemoryFiles {
+function filesAfter(
+  live: (work: Workload) => void,
+  look: (db: Database) => void = () => {},
+  descriptor?: AgentDescriptor,
+): MemoryFiles {
   const db = openDatabase(":memory:");
   const work = new Workload(db);
-  work.agent("ann");
+  work.agent("ann", descriptor);
   live(work);
+  look(db);
   const files = new MemoryFiles();
   const mirror = openMirror({ source: sqliteSource(db.sql), files, now: () => work.now });
   while (mirror.step().more);
@@ -126,6 +135,116 @@ describe("an agent that is restored from its files", () => {
       ...{ id: delivery.id, run_id: pending.run.id, state: "pending", attempts: 0, next_at: delivery.nextAt },
       ...{ created_at: delivery.createdAt, reason: null },
     });
+  });
+
+  /** Everything of the agent that is not ended, without what another database numbers anew and what only requests without a key need. */
+  const openRows = (db: Database) =>
+    Object.fromEntries(
+      [
+        "SELECT * FROM agents",
+        "SELECT * FROM messages WHERE state IN ('waiting', 'taken') ORDER BY seq",
+        "SELECT * FROM entries ORDER BY pos",
+        "SELECT * FROM runs WHERE state = 'open'",
+        "SELECT * FROM deliveries WHERE ended_at IS NULL ORDER BY n",
+        "SELECT * FROM approvals WHERE state IN ('pending', 'approved') ORDER BY n",
+        "SELECT * FROM dedupe ORDER BY key",
+        "SELECT * FROM requests ORDER BY key",
+        "SELECT key FROM session_keys",
+      ].map((text) => [
+        text,
+        db.sql
+          .prepare(text)
+          .all()
+          .map(({ n, no, node, epoch, agent, last_user_seq, ...row }) => row),
+      ]),
+    );
+
+  test.each<[string, AgentDescriptor | undefined]>([
+    ["of a person", undefined],
+    ["of another agent", { type: "subagent", id: "s", parentAgentId: PARENT, name: "ann" }],
+  ])("%s has every row of its unfinished work as the database had it", (_, descriptor) => {
+    let before: ReturnType<typeof openRows> = {};
+    const files = filesAfter(
+      (work) => {
+        answered(work, 2);
+        const earlier = work.leaf(ann);
+        const [seq, next] = [work.post(ann, "taken"), work.post(ann, "taken without a line")];
+        work.post(ann, "waits");
+        const runId = work.take(ann, [seq]);
+        const owner = work.owner(ann);
+        work.commit([{ op: "message.take", runId, seqs: [next] }], owner);
+        const approval = (id: string) => ({
+          ...{ id: id as ApprovalId, agentId: ann, runId, callId: `call ${id}`, behalf: { person: "ann" as PersonId } },
+          ...{ tool: "exec", arguments: { of: id }, digest: `digest ${id}`, prompt: "?", askedAt: 5, dueAt: 9e12 },
+        });
+        for (const id of ["aaaa", "bbbb", "cccc"]) work.commit([{ op: "approval.ask", approval: approval(id) }], owner);
+        const decision = { op: "approval.decide", agentId: ann, from: "pending", by: "owner", surface: "cli" } as const;
+        for (const [id, to] of [
+          ["bbbb", "approved"],
+          ["cccc", "denied"],
+        ] as const)
+          work.commit([
+            { ...decision, id: id as ApprovalId, digest: `digest ${id}`, to, until: 9e12, reason: `${to} by a person` },
+          ]);
+        const [one, two, three] = [work.delivery(ann, runId), work.delivery(ann), work.delivery(ann)];
+        const waits = { state: "unroutable", reason: "no such channel" } as const;
+        for (const delivery of [one, { ...two, waits }, three]) work.commit([{ op: "delivery.add", delivery }], owner);
+        work.commit([{ op: "delivery.move", id: three.id, from: "pending", attempts: 0, to: "sending" }]);
+        const message = { body: { kind: "user" as const, text: "by HTTP" }, key: "api:t:k", acceptedAt: 5 };
+        const request = { by: "key", key: "api:t:k", digest: "d", keepUntil: 9e12 } as const;
+        work.commit([{ op: "message.post", to: { agentId: ann }, message, request }]);
+        work.commit([{ op: "agent.stop", agentId: ann, mark: { at: 7, reason: "paused" } }]);
+        work.commit([{ op: "leaf.move", leaf: earlier }], owner);
+      },
+      (db) => {
+        // A request comes back without the digest of its content, which only its own table has.
+        db.sql.exec("UPDATE requests SET digest = NULL");
+        before = openRows(db);
+      },
+      descriptor,
+    );
+    const { db, problems, counts } = restored(files);
+    expect(problems).toEqual([]);
+    const after = openRows(db);
+    for (const [text, rows] of Object.entries(before)) {
+      expect(rows, text).not.toEqual([]);
+      expect(after[text], text).toEqual(rows);
+    }
+    expect(counts).toEqual({ entries: 7, waiting: 2, dedupeKeys: 6 });
+  });
+
+  test("is in the session that began last, and holds nothing that no node gave it", () => {
+    const files = filesAfter((work) => answered(work, 1));
+    const began = { type: "reset", id: "r", parentId: null, sessionId: SESSION, timestamp: 5, trigger: "person" };
+    const lines = [began, { type: "someday", id: "unknown" }, { type: "someday" }];
+    files.append(paths.history, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const { row } = restored(files);
+    expect(row()).toMatchObject({ session_id: SESSION, leaf: "unknown", node: null, epoch: 0 });
+  });
+
+  test.each<[string, (files: MemoryFiles) => void, string]>([
+    ["no descriptor", (files) => files.remove(paths.descriptor), paths.descriptor],
+    ["a descriptor that is no object", (files) => files.put(paths.descriptor, "null"), paths.descriptor],
+    ["a descriptor that is a number", (files) => files.put(paths.descriptor, "7"), paths.descriptor],
+    ["no history", (files) => files.remove(paths.history), paths.history],
+    ["an empty history", (files) => files.put(paths.history, ""), paths.history],
+    ["a state that is no JSON", (files) => files.put(paths.state, "{"), paths.state],
+    ["a state without its part of the engine", (files) => files.put(paths.state, '{"version":1}'), paths.state],
+  ])("with %s is skipped, with the name of that file", (_, damage, file) => {
+    const files = filesAfter((work) => answered(work, 1));
+    damage(files);
+    const { row, problems } = restored(files);
+    expect(row()).toBeUndefined();
+    expect(problems).toMatchObject([{ file, consequence: "agent-skipped" }]);
+  });
+
+  test("passes on an error that is not about the content of its files", () => {
+    const files = filesAfter(() => {});
+    const failing = (path: string): Buffer | undefined => {
+      if (path === paths.pending) throw new TypeError("the disk failed");
+      return MemoryFiles.prototype.read.call(files, path);
+    };
+    expect(() => restored(Object.assign(Object.create(files), { read: failing, size: () => 1 }))).toThrow(TypeError);
   });
 
   test.each([
