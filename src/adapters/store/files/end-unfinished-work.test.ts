@@ -75,6 +75,16 @@ describe("ending unfinished work", () => {
     expect(end()).toEqual({ runs: 0, messages: 0, deliveries: 0 });
   });
 
+  test("tells an agent whose run took no message, with nothing to quote", async () => {
+    work.commit([{ op: "agent.claim", agentId: ann, node: work.node }]);
+    const runId = work.take(ann, []);
+    expect(end()).toEqual({ runs: 1, messages: 0, deliveries: 0 });
+    expect(await readerOf(db).run(runId)).toMatchObject({ outcome: "lost" });
+    const [told] = await readerOf(db).waiting(ann, { limit: 9 });
+    expect(told).toMatchObject({ body: { kind: "system", text: expect.stringContaining("Your last run was lost") } });
+    expect(JSON.stringify(told)).not.toContain("These messages");
+  });
+
   test("makes unsent deliveries unconfirmed, and leaves what waits for a reader", async () => {
     const seq = work.post(ann, "hello");
     const runId = work.take(ann, [seq]);
