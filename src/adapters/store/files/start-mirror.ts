@@ -130,7 +130,6 @@ class MirrorThread {
     if (this.#stopping) return;
     this.#stopping = true;
     clearTimeout(this.#nudge);
-    clearTimeout(this.#restart);
     const worker = this.#started();
     const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
     await this.ask("stop").finally(() => exited);
