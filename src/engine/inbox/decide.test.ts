@@ -490,6 +490,15 @@ describe("a burst: what one person sends at once becomes one prompt", () => {
     expect(seqs(choice)).toEqual([1]);
   });
 
+  test("a part that was dropped is not joined, and ends it", () => {
+    const settings = { cap: 2, dropPolicy: "new" } as const;
+    const parts = [1, 2, 3, 4].map((seq) => part(seq, 1_000 + seq, { settings }));
+    const choice = rest(parts, { own, now: 1_010 });
+    if (choice.act !== "run") throw new TypeError(choice.act);
+    expect(seqs(choice)).toEqual([1, 2]);
+    expect(choice.dropped.map(({ message }) => message.seq)).toEqual([3, 4]);
+  });
+
   test("never joins people, and never loses or reorders a message, however they mix", () => {
     const one = fc.record({
       who: fc.constantFrom("ann", "bob"),
