@@ -122,6 +122,33 @@ describe("the memory flush", () => {
     expect(ofFlush[0]).toBe("start");
   });
 
+  it.each([
+    ["Write any important context down.", 1],
+    ["Write any important context down, or say NO_REPLY.", 1],
+  ])("says once that nothing need be said, with the prompt %j", async (prompt, times) => {
+    const memoryFlush = { ...limits.memoryFlush, prompt };
+    const engine = await open(() => said("NO_REPLY"), ["write"], { memoryFlush });
+    await talk(engine, 5);
+    const asked = engine.requests.map((request) => lastText(request)).find((text) => text.includes(prompt)) ?? "";
+    expect(asked.split("NO_REPLY")).toHaveLength(times + 1);
+    expect(asked).toContain("<system_message");
+  });
+
+  it("acts for the person of the conversation, begins at its first step, and takes two minutes at most", async () => {
+    const engine = await open((call) => stall(call, new Promise(() => {})));
+    await talk(engine, 5);
+    const flush = (await engine.runs()).find(({ body }) => body.memoryFlush);
+    const [first] = await engine.runs();
+    expect(flush).toMatchObject({ step: 1, attempt: 1, state: "open" });
+    expect(flush?.body).toMatchObject({ seqs: [], calls: [], iterations: 0, deliveries: 0 });
+    expect(flush?.body.behalf?.person).toBe(first?.body.behalf?.person);
+    expect(flush?.body.wishes?.timeoutSeconds).toBe(120);
+    await engine.advance(119_000);
+    expect((await engine.runs()).find(({ id }) => id === flush?.id)?.state).toBe("open");
+    await engine.advance(2_000);
+    expect((await engine.runs()).find(({ id }) => id === flush?.id)?.state).not.toBe("open");
+  });
+
   it("comes once per cycle", async () => {
     const engine = await open(() => said("NO_REPLY"));
     await talk(engine, 14);
