@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { RunId } from "../ids.ts";
 import {
   type Behalf,
   behalfSchema,
@@ -97,4 +98,28 @@ it.each<[string, object, boolean]>([
   ["no one on the way", { through: [] }, true],
 ])("is stored with %s: %#", (_, more, ok) => {
   expect(behalfSchema.safeParse({ person: "ann", ...more }).success).toBe(ok);
+});
+
+it("keeps the newest eight of the runs that led to it, each once and in order (M31)", () => {
+  const ann = "ann" as PersonId;
+  const roots = (...all: string[][]) =>
+    joined(
+      ann,
+      all.map((ids) => ({ person: ann, roots: ids as RunId[] })),
+    ).roots;
+  expect(roots()).toBeUndefined();
+  expect(roots([])).toBeUndefined();
+  expect(roots(["r1"])).toEqual(["r1"]);
+  expect(roots(["r3", "r1"], ["r2", "r1"])).toEqual(["r1", "r2", "r3"]);
+  expect(roots(["r9", "r8", "r7", "r6", "r5"], ["r1", "r2", "r3", "r4"])).toEqual([
+    ...["r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9"],
+  ]);
+});
+
+it("with no one else on the way names no one", () => {
+  const ann = "ann" as PersonId;
+  expect(joined(ann, [{ person: ann }])).toEqual({
+    ...{ person: ann, through: undefined, untrusted: undefined, limits: undefined, roots: undefined },
+  });
+  expect(behalfSchema.safeParse({ person: ann, limits: [{ of: "token", id: "t" }] }).success).toBe(true);
 });

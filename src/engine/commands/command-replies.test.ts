@@ -1,51 +1,15 @@
 /** What each command answers and changes, with everything around it made up. Whether the answer is one commit is tested elsewhere. */
 import { describe, expect, test } from "vitest";
-import type { AgentRecord } from "../../core/agent/agent.ts";
 import { ConflictError, NotFoundError } from "../../core/errors.ts";
 import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
 import type { Effect } from "../../core/rights/decide.ts";
-import type { CommandContext, CommandReply } from "./chat-command.ts";
+import type { CommandReply } from "./chat-command.ts";
 import { chatCommands, commandNamed } from "./chat-commands.ts";
+import { ANN, approval, type Changes, contextOf, NOW, run, said } from "./command-context.test-kit.ts";
 import { turnLines } from "./memory-command.ts";
 import { denialOf, runChatCommand } from "./run-chat-command.ts";
 import { anything, isResetWord, nothing, oneWord } from "./words.ts";
-
-const ANN = "ann" as PersonId;
-const NOW = 1_000_000_000;
-type Changes = Omit<Partial<CommandContext>, "agent" | "approvals"> & {
-  readonly agent?: object;
-  readonly approvals?: Partial<CommandContext["approvals"]>;
-  readonly denied?: string;
-};
-
-function contextOf({ agent, approvals, denied, ...more }: Changes = {}, asked: Effect[] = []): CommandContext {
-  return {
-    agent: { id: "a1", person: ANN, state: { stats: {} }, ...agent } as unknown as AgentRecord,
-    ...{ person: ANN, now: NOW, parts: {} },
-    decide(effect) {
-      asked.push(effect);
-      return denied === undefined ? { verdict: "allow", reason: "" } : { verdict: "deny", reason: denied };
-    },
-    queue: () => ({ mode: "collect", debounceMs: 5, cap: 3, dropPolicy: "old" }),
-    ...{ contextWindow: async () => undefined, turn: async () => undefined },
-    spentSince: async () => ({ tokens: 0, dollars: 0 }),
-    waits: async () => ({ waiting: [] }),
-    ...more,
-    approvals: {
-      pending: async () => [],
-      decide: async (id, { approve }) => approval({ id, state: approve ? "approved" : "denied" }),
-      choice: async () => undefined,
-      get: async () => approval(),
-      ...approvals,
-    },
-  };
-}
-const approval = (more: Partial<Approval> = {}): Approval =>
-  ({ id: "kfmz" as ApprovalId, tool: "exec", state: "pending", prompt: "rm x", ...more }) as Approval;
-const run = async (name: string, text: string, changes?: Changes): Promise<CommandReply> =>
-  runChatCommand({ name, text }, contextOf(changes));
-const said = async (...args: Parameters<typeof run>): Promise<string> => (await run(...args)).text.replace("⚙️ ", "");
 
 describe("levels", () => {
   test.each([
@@ -623,49 +587,5 @@ describe("words", () => {
   test("take a setting back", () => {
     for (const word of ["default", "Reset", "INHERIT", "clear"]) expect(isResetWord(word)).toBe(true);
     for (const word of ["off", "", "default ".repeat(3)]) expect(isResetWord(word)).toBe(false);
-  });
-});
-
-describe("/memory undo", () => {
-  const change = (id: number, more: object = {}) => ({ id, file: `n${id}.md`, is: "changed", undone: false, ...more });
-  const listed = async (changes: readonly object[]): Promise<readonly string[]> => {
-    const memoryChanges = { list: async () => changes, undo: async () => ({ file: "n.md", id: 9 }) };
-    return (await said("memory", "undo", { parts: { memoryChanges } as never })).split("\n");
-  };
-
-  test("lists the last five changes, or says that there is none", async () => {
-    expect(await listed([])).toEqual(["There is no change of your notes."]);
-    const [title = "", ...one] = await listed([change(1)]);
-    expect(title).toContain("/memory undo NUMBER");
-    expect(one).toEqual(["1: changed n1.md"]);
-    const many = await listed([change(7, { undone: true }), ...[6, 5, 4, 3, 2].map((id) => change(id))]);
-    expect(many.slice(1)).toEqual([
-      "7: changed n7.md (undone)",
-      ...[6, 5, 4, 3].map((id) => `${id}: changed n${id}.md`),
-    ]);
-  });
-
-  test("takes one back only for the person whose notes they are", async () => {
-    const asked: unknown[] = [];
-    const memoryChanges = {
-      list: async () => [change(1)],
-      undo: async (_: unknown, person: PersonId, id: number) => {
-        asked.push([person, id]);
-        if (id === 3) throw new NotFoundError("There is no change 3.");
-        return { file: "n.md", id: 9 };
-      },
-    };
-    const parts = { memoryChanges } as never;
-    expect(await said("memory", "undo 2", { parts })).toBe(
-      "Undone: n.md is as it was before change 2. /memory undo 9 takes that back.",
-    );
-    expect(await said("memory", "undo 3", { parts })).toBe("There is no change 3.");
-    const other = { parts, person: "bob" as PersonId };
-    expect(await said("memory", "undo 2", other)).toBe("There is no change of your notes here.");
-    expect(await said("memory", "undo", other)).toBe("There is no change of your notes here.");
-    expect(asked).toEqual([
-      [ANN, 2],
-      [ANN, 3],
-    ]);
   });
 });
