@@ -330,3 +330,40 @@ test("who is told of a change already finds the new accounts", async () => {
   await pairing.approve(code, BY, "ann");
   expect(seen).toEqual(["ann"]);
 });
+
+describe("a code for another account", () => {
+  const tell = (userId: string, text: string) => pairing.entry(from(userId), text);
+  const LINKED = { let: "out", say: "This account is linked. Write again, and you are known here." };
+
+  test("works for one of two accounts that use it at the same time", async () => {
+    await pairing.approve(await ask("7"), BY, "ann");
+    const code = await pairing.linkCode("ann" as PersonId);
+    const [first, second] = await Promise.allSettled([tell("8", `/link ${code}`), tell("9", `/link ${code}`)]);
+    expect(first).toEqual({ status: "fulfilled", value: LINKED });
+    expect(second).not.toEqual({ status: "fulfilled", value: LINKED });
+    expect((await store.person("ann"))?.accounts).toEqual(["telegram:7", "telegram:8"]);
+  });
+
+  test("is in force when it is answered: the next message is let in", async () => {
+    await pairing.approve(await ask("7"), BY, "ann");
+    const before = changes;
+    const code = await pairing.linkCode("ann" as PersonId);
+    expect(await tell("8", ` /LINK@rook_bot ${code.toUpperCase()} `)).toEqual(LINKED);
+    expect(changes).toBe(before + 1);
+    expect(await tell("8", "hello")).toEqual({ let: "in" });
+  });
+
+  test("of the owner is in force, without a request left, when it is done", async () => {
+    await ask("7");
+    await pairing.linkOwner(" telegram:7 ", BY);
+    expect([await ownerAccounts({ store }), await pairing.list(), changes]).toEqual([["telegram:7"], [], 1]);
+  });
+
+  test("is found by the account too, with blanks around it", async () => {
+    const code = await ask("7");
+    expect(await pairing.deny(" telegram:7 ", BY)).toMatchObject({ code, account: "telegram:7" });
+    const again = await ask("7");
+    expect(await pairing.forget(` ${again.toUpperCase()} `, BY)).toBe("telegram:7");
+    expect(await pairing.list()).toEqual([]);
+  });
+});
