@@ -65,3 +65,24 @@ it("listenToEnds reports only ends of runs, and deltas are not built for it", ()
   events.emit(about("r3"), end);
   expect(heard).toEqual(["end r1 3", "end r2 9"]);
 });
+
+it("tells own events from those of other nodes, and numbers a run from one again after its end", () => {
+  const events = new RunEvents(silentLog);
+  const heard: string[] = [];
+  const hear = (name: string) => (event: RunEvent) => heard.push(`${name} ${event.type} ${event.runId} ${event.seq}`);
+  const end = { type: "end", result: {} as RunResult } as const;
+  const stop = [events.listenToOwn(hear("own")), events.listenToPassed(hear("passed"))];
+  events.emit(about("r1"), { type: "start" });
+  events.emit(about("r1"), end);
+  events.emit(about("r1"), { type: "start" });
+  events.pass({ type: "step", ...about("r2"), seq: 9 });
+  expect(heard.splice(0)).toEqual(["own start r1 1", "own end r1 2", "own start r1 1", "passed step r2 9"]);
+  for (const one of stop) one();
+  const ends = events.listenToEnds(hear("end"));
+  events.listen(hear("all"));
+  events.emit(about("r1"), { type: "step" });
+  events.pass({ type: "step", ...about("r2"), seq: 10 });
+  events.pass({ ...end, ...about("r2"), seq: 11 });
+  expect(heard).toEqual(["all step r1 2", "all step r2 10", "all end r2 11", "end end r2 11"]);
+  ends();
+});

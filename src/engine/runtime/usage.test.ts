@@ -115,3 +115,41 @@ describe("sums of usage", () => {
     expect(stateAfterCall(begun, {}, program)).toEqual(begun);
   });
 });
+
+describe("the state after a call", () => {
+  const before = {
+    ...freshState(1),
+    stats: { other: { m: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, total: 2 } } },
+  };
+  const skillsSnapshot = { prompt: "skills", skills: [] } as never;
+
+  it("keeps the sums of other providers, and has the skills only if they are new", () => {
+    const plain = stateAfterCall(before, undefined, modelResult("hi"));
+    expect(Object.keys(plain.stats)).toEqual(["other", "scripted"]);
+    expect("skillsSnapshot" in plain).toBe(false);
+    expect(stateAfterCall(before, { skillsSnapshot }, modelResult("hi")).skillsSnapshot).toBe(skillsSnapshot);
+    const kept = { ...before, skillsSnapshot };
+    expect(stateAfterCall(kept, {}, modelResult("hi")).skillsSnapshot).toBe(skillsSnapshot);
+  });
+
+  it("keeps the report of the prompt in memory while it says the same", () => {
+    const known = report(10);
+    const state = { ...before, systemPromptReport: known };
+    expect(stateAfterCall(state, { report: report(10) }, modelResult("hi")).systemPromptReport).toBe(known);
+    expect(stateAfterCall(state, { report: report(11) }, modelResult("hi")).systemPromptReport).toEqual(report(11));
+    expect(stateAfterCall(state, {}, modelResult("hi")).systemPromptReport).toBe(known);
+  });
+
+  it("remembers the session of each program, and changes nothing for one that it knows", () => {
+    const said = (provider: string, id: string) => ({
+      ...modelResult("hi"),
+      usage: undefined,
+      cliSession: { provider, id },
+    });
+    const one = stateAfterCall(before, {}, said("claude", "s1"));
+    const two = stateAfterCall(one, {}, said("codex", "s2"));
+    expect(two).toMatchObject({ ...before, cliSessionIds: { claude: "s1", codex: "s2" } });
+    expect(stateAfterCall(two, {}, said("codex", "s2")).cliSessionIds).toBe(two.cliSessionIds);
+    expect(stateAfterCall(two, {}, said("codex", "s3")).cliSessionIds).toEqual({ claude: "s1", codex: "s3" });
+  });
+});
