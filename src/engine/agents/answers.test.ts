@@ -5,7 +5,12 @@ import { gate } from "../../../test/kit/gate.ts";
 import { lastText, type Reply } from "../../../test/kit/model.ts";
 import type { CommitOutcome } from "../../../test/kit/store.ts";
 import type { Change } from "../../core/store/change.ts";
+import type { AcceptResult } from "../inbox/accept.ts";
 
+function accepted(result: AcceptResult): Exclude<AcceptResult, { status: "stale" }> {
+  if (result.status === "stale") throw new TypeError("not accepted");
+  return result;
+}
 const asks = ({ ops }: Pick<Change, "ops">): boolean => ops.some(({ op }) => op === "wait.begin");
 
 /** Ann's agent asks Bo's once with a tool, then says what it heard. `last`: holds its last answer. */
@@ -91,7 +96,7 @@ describe("a run that asks another agent", () => {
 describe("a caller that comes late", () => {
   it("gets the answer of a message that was settled before at once, without time passing", async () => {
     const engine = await TestEngine.open();
-    const { agentId, seq } = await engine.tell("go");
+    const { agentId, seq } = accepted(await engine.tell("go"));
     let text: string | undefined;
     void engine.system.waitForMessage({ agentId, seq }, 60_000).then(({ result }) => {
       text = result?.payloads[0]?.text;
@@ -103,7 +108,7 @@ describe("a caller that comes late", () => {
   it("reads how a message ended that no run took", async () => {
     const engine = await TestEngine.open();
     await engine.tell("go");
-    const { agentId, seq } = await engine.send({ kind: "system", text: "note", silent: true });
+    const { agentId, seq } = accepted(await engine.send({ kind: "system", text: "note", silent: true }));
     await engine.tell("and");
     const answer = engine.system.waitForMessage({ agentId, seq }, 60_000);
     await engine.settle();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
-import { failure, inTurn, type ModelCall, type Reply, USAGE } from "../../../test/kit/model.ts";
+import { failure, inTurn, type ModelCall, type Reply, type Script, USAGE } from "../../../test/kit/model.ts";
 import { limitsOf } from "../../core/budget/budget.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
@@ -97,7 +97,7 @@ describe("a wait before the next call of the model", () => {
   });
 
   /** 100,000 micros a day; a call reserves up to 10,100. */
-  const limited = (script: (call: ModelCall) => Reply) =>
+  const limited = (script: Script) =>
     TestEngine.open({
       script,
       price: {

@@ -7,11 +7,16 @@ import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import type { AgentId, ChangeId } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import type { Change, Op } from "../../../core/store/change.ts";
+import type { AcceptResult } from "../../inbox/accept.ts";
 
 const GUIDE: AgentDescriptor = {
   ...{ type: "permanent", id: "9".repeat(24), name: "guide", description: "old", systemPrompt: "old prompt" },
 };
 const settles = ({ ops }: Pick<Change, "ops">): boolean => ops.some(({ op }) => op === "message.settle");
+function accepted(result: AcceptResult): Exclude<AcceptResult, { status: "stale" }> {
+  if (result.status === "stale") throw new TypeError("not accepted");
+  return result;
+}
 let changes = 0;
 const put = (engine: TestEngine, commit: TestEngine["store"]["commit"], ...ops: Op[]) =>
   commit({ id: `test-${++changes}` as ChangeId, site: "test", at: engine.clock.now(), ops });
@@ -33,7 +38,7 @@ describe("a message that needs no run", () => {
     async (_name, body) => {
       const engine = await TestEngine.open();
       const to = body.kind === "describe" ? { descriptor: GUIDE } : engine.person().to;
-      const first = await engine.system.post({ to, body: { kind: "user", text: "hi" } });
+      const first = accepted(await engine.system.post({ to, body: { kind: "user", text: "hi" } }));
       await engine.settle();
       const entry = (await engine.entries(first.agentId)).find(({ role }) => role === "user");
       const asked = body.kind === "branch" ? { ...body, entryId: entry?.id as string } : body;
@@ -107,7 +112,8 @@ describe("a stop that comes between a choice and its commit", () => {
       }
       return commit(change);
     };
-    const { agentId } = await engine.system.post({ to: { descriptor: child }, body: { kind: "user", text: "work" } });
+    const work = { to: { descriptor: child }, body: { kind: "user", text: "work" } } as const;
+    const { agentId } = accepted(await engine.system.post(work));
     await engine.settle();
     expect(stopped).toBe(true);
     expect(await engine.states(agentId)).toEqual(["aborted"]);
