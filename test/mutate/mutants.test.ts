@@ -167,7 +167,7 @@ describe("many mutants behind switches", () => {
         expect(() => parse(changed), file).not.toThrow();
       }
     }
-  }, 60_000);
+  }, 240_000);
 });
 
 describe("the list of equivalent mutants", () => {

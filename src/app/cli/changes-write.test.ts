@@ -50,7 +50,7 @@ describe("rookery changes write", () => {
   it("changes nothing without a yes, and shows the difference first", async () => {
     const { code, err } = await write("--from", at("workspace/SOUL.md.proposed"));
     expect([code, soul()]).toEqual([EXIT.usage, "kind\n"]);
-    expect(err).toMatch(/-kind\n\+calm[^]*Add --yes\. Nothing was changed\./u);
+    expect(err).toMatch(/-kind\n\+calm[\s\S]*Add --yes\. Nothing was changed\./u);
   });
 
   it.each([
