@@ -9,13 +9,16 @@ import type { Store } from "../../src/core/store/store.ts";
 import { emptied } from "../postgres/emptied.ts";
 import { freshDatabase } from "../postgres/shared.ts";
 import { commitContract } from "./commit-contract.ts";
+import { edgesContract } from "./edges-contract.ts";
 import type { Opener } from "./fixture.ts";
 import { historyContract } from "./history-contract.ts";
 import { inboxContract } from "./inbox-contract.ts";
+import { neighboursContract } from "./neighbours-contract.ts";
 import { outboxContract } from "./outbox-contract.ts";
 import { ownershipContract } from "./ownership-contract.ts";
 import { requestsContract } from "./requests-contract.ts";
 import { runContract } from "./run-contract.ts";
+import { timesContract } from "./times-contract.ts";
 
 /** Changes nothing, and makes a change unfit for a batch. */
 const NOTHING: Op = { op: "wait.end", id: "none" };
@@ -32,8 +35,11 @@ describe("the store on PostgreSQL, one change after the other", () => {
   ownershipContract(opened);
   historyContract(opened);
   runContract(opened);
+  neighboursContract(opened);
   outboxContract(opened);
   requestsContract(opened);
+  timesContract(opened);
+  edgesContract(opened);
 });
 
 async function opened(): ReturnType<Opener> {
