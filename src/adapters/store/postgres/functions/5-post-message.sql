@@ -55,7 +55,7 @@ BEGIN
   END IF;
   UPDATE agents SET next_seq = v.next_seq + 1, waiting = v.waiting + 1, busy = true, node = v.node, epoch = v.epoch,
     last_user_seq = CASE WHEN p ? 'person' THEN v.next_seq ELSE last_user_seq END,
-    last_human_at = CASE WHEN p ? 'human' AND kind = 'user' THEN greatest(coalesce(last_human_at, 0), v_at) ELSE last_human_at END
+    last_human_at = CASE WHEN p ? 'human' AND kind = 'user' THEN greatest(last_human_at, v_at) ELSE last_human_at END
   WHERE id = v.id;
   IF v.node IS NOT NULL AND (v.node = v_claim OR EXISTS (SELECT FROM nodes WHERE node = v.node AND gone <> 1 AND lease_until > p_now)) THEN
     v_holder := jsonb_build_object('holder', jsonb_build_object('node', v.node, 'epoch', v.epoch));

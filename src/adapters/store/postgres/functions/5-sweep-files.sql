@@ -15,7 +15,7 @@ BEGIN
       OR EXISTS (SELECT FROM deliveries d WHERE h.holder LIKE 'delivery:%' AND d.id = substr(h.holder, 10)))))
   INTO v_walked, v_last, v_unused
   FROM (SELECT id, created_at FROM stored_files WHERE id > coalesce(p->>'after', '') ORDER BY id LIMIT v_limit) AS walked;
-  v_removed := {{drop_files}}(coalesce(v_unused, '{}'), p_at);
+  v_removed := {{drop_files}}(v_unused, p_at);
   UPDATE blob_trash SET doomed = true WHERE due_at <= p_at AND NOT doomed;
   v_said := jsonb_build_object('op', 'file.sweep', 'removed', v_removed, 'blobs', (
     SELECT coalesce(jsonb_agg(blob), '[]') FROM

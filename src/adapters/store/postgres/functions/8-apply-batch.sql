@@ -190,7 +190,7 @@ BEGIN
     ), counted AS (
       UPDATE agents a SET next_seq = a.next_seq + g.posted, waiting = a.waiting + g.posted, busy = true,
         last_user_seq = coalesce(g.user_seq, a.last_user_seq),
-        last_human_at = CASE WHEN a.kind = 'user' AND g.human IS NOT NULL THEN greatest(coalesce(a.last_human_at, 0), g.human) ELSE a.last_human_at END,
+        last_human_at = CASE WHEN a.kind = 'user' AND g.human IS NOT NULL THEN greatest(a.last_human_at, g.human) ELSE a.last_human_at END,
         node = CASE WHEN g.claim IS NOT NULL AND (a.node IS NULL OR a.node <> ALL (v_living)) THEN g.claim ELSE a.node END,
         epoch = CASE WHEN g.claim IS NOT NULL AND a.node IS DISTINCT FROM g.claim AND (a.node IS NULL OR a.node <> ALL (v_living)) THEN a.epoch + 1 ELSE a.epoch END
       FROM (
