@@ -145,7 +145,7 @@ describe("a connection that breaks in the middle", () => {
     const late = world([error()], { alive: 1e9, settleMs: 60 });
     const results = await late.apply([A, B]);
     expect(results.map((one) => one instanceof CommitUnknownError)).toEqual([true, true]);
-    expect(String(results[0])).toContain("error undefined");
+    expect(String(results[0])).toContain("during a commit: error undefined.");
     expect(late.log.length).toBeGreaterThan(2);
     const closed = world([error()], { alive: 1e9, settleMs: 60_000 });
     closed.state.closed = true;

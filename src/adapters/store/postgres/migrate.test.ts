@@ -17,19 +17,19 @@ class FakeDatabase {
   version: string | undefined;
   hasFunctions = false;
   fails: string | undefined;
-  #isBusy = false;
+  isBusy = false;
 
   asClient(): pg.ClientBase {
     return { query: (text: string, values: unknown[] = []) => this.#query(text, values) } as unknown as pg.ClientBase;
   }
 
   async #query(text: string, values: unknown[]): Promise<{ rows: unknown[] }> {
-    if (this.#isBusy) throw new Error(`Sent before the answer to the statement before: ${text}`);
-    this.#isBusy = true;
+    if (this.isBusy) throw new Error(`Sent before the answer to the statement before: ${text}`);
+    this.isBusy = true;
     this.sent.push(text);
     this.values.push(values);
     await new Promise(setImmediate);
-    this.#isBusy = false;
+    this.isBusy = false;
     if (this.fails !== undefined && text.startsWith(this.fails)) throw new Error("no permission");
     if (text.startsWith("SELECT value FROM meta"))
       return { rows: this.version === undefined ? [] : [{ value: this.version }] };
@@ -92,9 +92,12 @@ test.each([
   const database = new FakeDatabase();
   // The functions begin with comments.
   database.fails = text === "CREATE OR REPLACE" ? applyFunctions().statements[0] : text;
-  const failed = migrate(database.asClient(), "s", STEPS);
-  await expect(failed).rejects.toThrow(MigrationError);
-  await expect(failed).rejects.toThrow(message);
+  const failed = await migrate(database.asClient(), "s", STEPS).catch((error: unknown) => ({
+    error,
+    wasBusy: database.isBusy,
+  }));
+  expect(failed).toMatchObject({ error: expect.any(MigrationError), wasBusy: false });
+  expect(failed).toMatchObject({ error: { message: expect.stringContaining(message) } });
   expect(database.sent.at(-1)).toBe("ROLLBACK");
   expect(database.sent).not.toContain("COMMIT");
 });

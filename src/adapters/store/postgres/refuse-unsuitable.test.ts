@@ -21,6 +21,8 @@ function server(version: number, pids: readonly number[]) {
       return { rows: text.startsWith("SELECT") ? [{ pid: String(pids[asked++]) }] : [] };
     };
     const end = async () => {
+      // A connection that ends before its transaction leaves that to the server.
+      if (isBusy) throw new Error("Ended before the answer to a statement.");
       await new Promise(setImmediate);
       client.ended = true;
     };
