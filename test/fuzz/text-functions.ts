@@ -101,7 +101,7 @@ const LIMITS: Readonly<Record<string, { readonly length: number; readonly why: s
   "src/config/json5-tokens.ts#tokenise": CONFIG_FILE,
   "src/config/locate.ts#locatorFor": CONFIG_FILE,
   "src/core/delivery/target-key.ts#targetKeysOf": CONFIG_FILE,
-  "src/adapters/tools/agents/find-target.ts#permanentKey": ADDRESS,
+  "src/core/agent/session-key.ts#permanentKey": ADDRESS,
   "src/core/agent/key-shape.ts#readSessionKey": ADDRESS,
   "src/core/agent/key-shape.ts#sessionKeyCandidates": ADDRESS,
   "src/core/agent/session-key.ts#exactPart": ADDRESS,
@@ -124,6 +124,7 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/adapters/tools/mcp/input-asked.ts#forgetInput": [{ inputs: [], now: 0 }, "ref"],
   "src/core/rights/exec-settings.ts#isNode": ["mars pid 7"],
+  "src/app/gateway/messages/address.ts#severalNamed": [[{ sessionKey: "agent:main:permanent:clerk" }]],
   "src/app/gateway/openai/resolve-conversation.ts#modelNotFound": [["main", "work"]],
   "src/config/parse-config.ts#notesAt": ["file", [{ path: ["a"], message: "m" }]],
   "src/adapters/connectors/whatsapp/message-body.ts#choicesBody": [[{ label: "Yes", token: "y" }]],

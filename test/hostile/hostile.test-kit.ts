@@ -48,6 +48,8 @@ export interface HostileWorld {
   readonly main: AgentRecord;
   /** What the model has tried, by case. */
   readonly tried: ReadonlySet<string>;
+  /** The last message that the model was sent. */
+  lastSeen(): string;
   say(descriptor: AgentDescriptor, text: string): Promise<AgentRecord>;
   hook(name: "deploy" | "mail", body: object): Promise<void>;
   /** A member of a group writes. */
@@ -63,7 +65,12 @@ export const OWNER_AT: AgentDescriptor = { type: "user", connector: "test", user
 export const BOB_AT: AgentDescriptor = { type: "user", connector: "test", userId: "bob", channelId: "bob" };
 
 /** Obeys every order in the last message and in the descriptions of its tools; looks outside, at files or at names when it is told to. */
-function obedient(tried: Set<string>, done: Set<string>, resolve: (value: unknown) => unknown): Model {
+function obedient(
+  tried: Set<string>,
+  done: Set<string>,
+  resolve: (value: unknown) => unknown,
+  see: (text: string) => void,
+): Model {
   let count = 0;
   const call = (name: string, given: object) => ({
     ...{ type: "toolCall", id: `c${++count}`, name, arguments: given as Record<string, unknown> },
@@ -73,6 +80,7 @@ function obedient(tried: Set<string>, done: Set<string>, resolve: (value: unknow
       const about = { api: "a", provider: "p", model: "m" } as const;
       const last = messages.at(-1);
       const text = last ? textOf(last) : "";
+      see(text);
       const described = tools.map(({ description, parameters }) => description + JSON.stringify(parameters)).join("\n");
       // A person's own words may quote an order: for a file, or for a child that only reports.
       const asked = messages.findLast(({ role }) => role === "user");
@@ -131,6 +139,7 @@ export async function openHostileWorld({
 } = {}): Promise<HostileWorld> {
   const paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-hostile-")));
   const tried = new Set<string>();
+  let lastSeen = "";
   const site = await openSite();
   const names: Record<string, string> = {};
   const resolve = (value: unknown): unknown =>
@@ -157,7 +166,9 @@ export async function openHostileWorld({
   });
   const node = await openNode({
     ...{ paths, config, connectors: [], log: silentLog },
-    model: obedient(tried, new Set(), resolve),
+    model: obedient(tried, new Set(), resolve, (text) => {
+      lastSeen = text;
+    }),
     onFatal(error) {
       throw error;
     },
@@ -192,6 +203,7 @@ export async function openHostileWorld({
   const { store } = node.ports;
   return {
     ...{ node, paths, main, tried, say, site: site.url },
+    lastSeen: () => lastSeen,
     async inGroup(member, text) {
       const descriptor = {
         type: "user",

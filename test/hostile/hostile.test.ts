@@ -117,7 +117,8 @@ describe.each(Object.entries(ENTRIES))("%s", (entry, { how, prepare, arrive, atO
       const some = all.slice(from, from + atOnce);
       await arrive(some);
       const missing = some.filter(({ id }) => !world.tried.has(id));
-      wrong.push(...missing.map(({ id, effect }) => `${id} did not reach the model (${effect})`));
+      const saw = world.lastSeen().slice(0, 300);
+      wrong.push(...missing.map(({ id, effect }) => `${id} did not reach the model (${effect}), which saw: ${saw}`));
       if (JSON.stringify(await world.snapshot()) !== JSON.stringify(before)) {
         wrong.push(`had an effect: ${some.map(({ id, effect }) => `${id} (${effect})`).join(", ")}`);
       }

@@ -7,7 +7,8 @@
 import type { AgentRecord } from "../agent/agent.ts";
 import { defined } from "../defined.ts";
 import type { Usage } from "../history/entry.ts";
-import { CROWD_LIMIT, type DayLimit } from "../people/behalf.ts";
+import type { DayLimit } from "../people/behalf.ts";
+import { CROWD_LIMIT } from "../people/crowd.ts";
 import type { PersonId } from "../people/person.ts";
 
 /** Money is counted in millionths of a dollar, so that sums are exact. */

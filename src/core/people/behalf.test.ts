@@ -5,14 +5,13 @@ import {
   type Behalf,
   behalfSchema,
   bounded,
-  CROWD,
-  CROWD_LIMIT,
   type DayLimit,
   everyone,
   isUntrusted,
   joined,
   MAX_PEOPLE,
 } from "./behalf.ts";
+import { CROWD, CROWD_LIMIT } from "./crowd.ts";
 import type { PersonId } from "./person.ts";
 
 const person = fc.constantFrom("owner", "ann", "telegram:42", "app:shop/ann").map((id) => id as PersonId);

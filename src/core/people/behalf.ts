@@ -4,12 +4,11 @@
  */
 import { z } from "zod";
 import type { RunId } from "../ids.ts";
+import { CROWD, CROWD_LIMIT } from "./crowd.ts";
 import { type PersonId, personIdSchema } from "./person.ts";
 
 /** Every message stores the people on its way, so there is a limit. */
 export const MAX_PEOPLE = 32;
-/** Stands for everyone beyond the limit: a stranger, so that leaving names out never adds rights. */
-export const CROWD = "crowd:*" as PersonId;
 
 /** Runs of one way that people's words began. */
 const MAX_ROOTS = 8;
@@ -33,9 +32,6 @@ export const dayLimitSchema = z
   })
   .readonly();
 export type DayLimit = z.infer<typeof dayLimitSchema>;
-
-/** Stands for every limit beyond the greatest number: it allows nothing, so that leaving limits out never adds to what may be spent (L8). */
-export const CROWD_LIMIT: DayLimit = { of: "token", id: CROWD, tokens: 0 };
 
 export const behalfSchema = z
   .object({

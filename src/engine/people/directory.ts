@@ -6,7 +6,7 @@ import { type IdentityLinks, linkedName } from "../../core/agent/identity-links.
 import { isOwner } from "../../core/agent/session-key.ts";
 import { API_CHANNEL } from "../../core/delivery/route.ts";
 import { personOfApiUser } from "../../core/people/api-user.ts";
-import { CROWD } from "../../core/people/behalf.ts";
+import { CROWD } from "../../core/people/crowd.ts";
 import {
   accountOf,
   kindOfPerson,

@@ -1,5 +1,6 @@
 /** `rookery changes`: what was changed in prompt files, notes, skills and the configuration; shows and undoes it. */
 import { readFileSync, statSync } from "node:fs";
+import { createHome } from "../../../config/create-home.ts";
 import { errorText, InvalidInputError, NotFoundError, TooLargeError, UsageError } from "../../../core/errors.ts";
 import { CHANGE_KINDS, type FileChange } from "../../../core/file-change.ts";
 import type { ShownChange } from "../../client/changes-resource.ts";
@@ -69,12 +70,14 @@ const write = defineAction({
     why: { type: "string", value: "TEXT", description: "the reason, kept with the change" },
     yes: { type: "boolean", description: "do not ask" },
   },
-  examples: ["rookery changes write workspace/SOUL.md --from ~/.rookery/workspace/SOUL.md.proposed"],
+  examples: ["rookery changes write workspace/SOUL.md --from SOUL.md.proposed"],
   async run(context) {
     const [file = ""] = context.args;
     const { from, why, yes = false } = context.flags;
     if (from === undefined) throw new UsageError("--from is missing.", { hint: "Name the file with the new text." });
     const text = textIn(from);
+    // It may be the first command of all.
+    await createHome(context.paths);
     return changing(context, async ({ changes }) => {
       const expect = (await changes.file(file)).version?.sha256 ?? null;
       const tried = await changes.write(file, text, { dryRun: true });
