@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -40,6 +40,24 @@ describe("the marks of files", () => {
       true,
       true,
     ]);
+  });
+
+  it("leave out what a command cannot write, although it was changed a moment before the command began", async () => {
+    const [soul, task, other] = ["SOUL.md", "cron/TASK.md", "notes.txt"].map((name) => join(home, name)) as [
+      string,
+      string,
+      string,
+    ];
+    mkdirSync(join(home, "cron"));
+    for (const path of [soul, task, other]) writeFileSync(path, "text");
+    await openFileMarks({ home }).suspect("c1", [home], Date.now(), [soul, join(home, "cron")]);
+    // While it runs, after a crash, and after it has ended.
+    for (const settle of [false, true]) {
+      const marks = openFileMarks({ home });
+      if (settle) await marks.settle("c1");
+      expect([soul, task, other].map((path) => marks.has(path, "text"))).toEqual([false, false, true]);
+      expect([soul, task, other].map((path) => marks.knows(path))).toEqual([false, false, true]);
+    }
   });
 
   it("survive a torn line", async () => {

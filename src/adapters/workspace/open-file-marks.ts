@@ -31,7 +31,13 @@ interface Suspicion {
   readonly id: string;
   readonly roots: readonly string[];
   readonly since: number;
+  /** What it cannot write. */
+  readonly except: readonly string[];
 }
+
+/** Whether the command may have written a file. */
+const mayWrite = ({ roots, except }: Suspicion, path: string): boolean =>
+  roots.some((root) => isBelow(root, path)) && !except.some((one) => one === path || isBelow(one, path));
 
 interface Marks {
   readonly known: Known;
@@ -62,15 +68,13 @@ export function openFileMarks(paths: Pick<HomePaths, "home">): FileMarks {
     has(path, content) {
       const { known, suspicions } = read();
       if (known.get(path)?.includes(digestOf(content))) return true;
-      return [...suspicions.values()].some(
-        ({ roots, since }) => roots.some((root) => isBelow(root, path)) && isChangedSince(path, since),
-      );
+      return [...suspicions.values()].some((one) => mayWrite(one, path) && isChangedSince(path, one.since));
     },
     knows(path) {
       const { known, suspicions } = read();
       if (known.has(path) || [...known.keys()].some((one) => isBelow(path, one))) return true;
-      const near = [...suspicions.values()].filter(({ roots }) =>
-        roots.some((root) => root === path || isBelow(root, path) || isBelow(path, root)),
+      const near = [...suspicions.values()].filter(
+        (one) => mayWrite(one, path) || one.roots.some((root) => root === path || isBelow(path, root)),
       );
       return near.some(({ since }) => !isPlainFile(path) || isChangedSince(path, since));
     },
@@ -82,11 +86,11 @@ export function openFileMarks(paths: Pick<HomePaths, "home">): FileMarks {
         await addAll(file, read(), [[path, digestOf(content)]]);
         await shorten(file, read());
       }),
-    suspect: (id, roots, since) =>
+    suspect: (id, roots, since, except = []) =>
       exclusive(async () => {
         const { suspicions } = read();
-        await append(file, suspicionLine({ id, roots, since }));
-        suspicions.set(id, { id, roots, since });
+        await append(file, suspicionLine({ id, roots, since, except }));
+        suspicions.set(id, { id, roots, since, except });
       }),
     settle: (id) =>
       exclusive(async () => {
@@ -95,7 +99,7 @@ export function openFileMarks(paths: Pick<HomePaths, "home">): FileMarks {
         if (!found) return;
         const { paths: changed, isComplete } = await changedSince(found.roots, found.since);
         const added: [string, string][] = [];
-        for (const path of changed) {
+        for (const path of changed.filter((one) => mayWrite(found, one))) {
           const bytes = await readFile(path).catch(() => undefined);
           if (bytes) added.push([path, digestOf(bytes)]);
         }
@@ -145,8 +149,10 @@ function readMarks(file: string): Marks {
   for (const text of texts) {
     const line = parsed(text);
     if (!line) continue;
-    if ("suspect" in line) suspicions.set(line.suspect, { id: line.suspect, roots: line.roots, since: line.since });
-    else if ("settled" in line) suspicions.delete(line.settled);
+    if ("suspect" in line) {
+      const { suspect: id, roots, since, except = [] } = line;
+      suspicions.set(id, { id, roots, since, except });
+    } else if ("settled" in line) suspicions.delete(line.settled);
     else {
       const { path, sha256 } = line;
       known.set(path, [...(known.get(path) ?? []).filter((one) => one !== sha256), sha256].slice(-MAX_VERSIONS));
@@ -157,11 +163,16 @@ function readMarks(file: string): Marks {
 
 const lineSchema = z.union([
   z.object({ path: z.string(), sha256: z.string() }),
-  z.object({ suspect: z.string(), roots: z.array(z.string()), since: z.number() }),
+  z.object({
+    suspect: z.string(),
+    roots: z.array(z.string()),
+    since: z.number(),
+    except: z.array(z.string()).optional(),
+  }),
   z.object({ settled: z.string() }),
 ]);
 
-const suspicionLine = ({ id, roots, since }: Suspicion): string => `${JSON.stringify({ suspect: id, roots, since })}\n`;
+const suspicionLine = ({ id, ...what }: Suspicion): string => `${JSON.stringify({ suspect: id, ...what })}\n`;
 const settledLine = (id: string): string => `${JSON.stringify({ settled: id })}\n`;
 
 function parsed(line: string): z.infer<typeof lineSchema> | undefined {

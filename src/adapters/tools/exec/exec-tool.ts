@@ -55,7 +55,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
     const brings = bringsOthersText(deps, places, isHost, domains);
     if (brings || writesMarked(context)) {
       const roots = policy?.writable ?? [places.workingDir, ...(places.writeDirs ?? [])];
-      await deps.marks.suspect(Processes.idOf(runId, callId), roots, deps.processes.clock.now());
+      await deps.marks.suspect(Processes.idOf(runId, callId), roots, deps.processes.clock.now(), policy?.frozen);
     }
     const started = await deps.processes.start({
       ...{ agentId, runId, callId, cwd, policy, signal },

@@ -14,9 +14,10 @@ export interface FileMarks {
   knows(realPath: string): boolean;
   /**
    * A command is about to write below these directories while such text is in context. Until it is settled, every file below them that
-   * was changed since has the mark. Durable when it resolves. `id`: that of the command.
+   * was changed since has the mark. Durable when it resolves. `id`: that of the command. `except`: files and directories that it cannot
+   * write; a person may have changed them a moment before.
    */
-  suspect(id: string, roots: readonly string[], since: number): Promise<void>;
+  suspect(id: string, roots: readonly string[], since: number, except?: readonly string[]): Promise<void>;
   /** The command has ended: what it has written has the mark, by path and content. No effect for an unknown id. */
   settle(id: string): Promise<void>;
   /** Removes all marks of files below this directory. */
