@@ -82,7 +82,7 @@ export function commandTools(parts: CommandParts): CommandTools {
     tools,
     async close() {
       unlisten();
-      keeper.stop();
+      await keeper.stop();
       await sandbox.close();
     },
   };

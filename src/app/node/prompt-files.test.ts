@@ -7,6 +7,8 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
+import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { AgentId } from "../../core/ids.ts";
 import { OWNER } from "../../core/people/person.ts";
 import { type ActingWorld, call, openActing } from "./acting.test-kit.ts";
 
@@ -268,17 +270,22 @@ test.each(WAYS)("%s changes no prompt file and no configuration", async (_, line
 });
 
 /** Starts a command in the background. Returns when it has written this file. */
-async function inBackground(line: string, isReady: string): Promise<{ stop(): Promise<void> }> {
+async function inBackground(line: string, isReady: string): Promise<{ agent: AgentRecord; stop(): Promise<void> }> {
   const { agent } = await world.say(call("exec", { command: ["bash", "-c", line], background: true }));
   const id = (await world.node.ports.store.agent(agent.id))?.state.processes?.at(-1)?.id;
   await vi.waitFor(() => expect(existsSync(join(world.paths.workspace, isReady))).toBe(true), 60_000);
   rmSync(join(world.paths.workspace, isReady));
   return {
+    agent,
     async stop() {
       expect((await world.say(call("process", { action: "stop", id }), "on")).text).toContain("Stopped");
     },
   };
 }
+
+/** What the history of an agent says at its end. */
+const toldOf = async (agent: AgentId): Promise<string> =>
+  (await world.node.ports.store.linesBack(agent, { limit: 20 })).map(({ line }) => line).join("\n");
 
 /** The prompt of a new run. */
 async function promptNow(): Promise<string> {
@@ -367,10 +374,13 @@ describe("a command in the background", () => {
   it("that ends while no engine runs leaves none: the next engine sets aside what it made", async () => {
     clearAside();
     const before = snapshot();
-    await inBackground("echo wicked > TOOLS.md; touch notes/made", "notes/made");
+    const { agent } = await inBackground("echo wicked > TOOLS.md; touch notes/made", "notes/made");
     await world.restart();
     expect(await promptNow()).not.toContain("wicked");
     await vi.waitFor(() => expect([snapshot(), asideOf("TOOLS.md")]).toEqual([before, "wicked\n"]), 60_000);
+    // The agent is told of the end, which ends the wait for a yes that it may have open.
+    await vi.waitFor(async () => expect(await toldOf(agent.id)).toContain("has ended with exit code 0"), 60_000);
+    await world.node.agents.settled();
   });
 });
 

@@ -43,6 +43,7 @@ export class ProcessKeeper {
   readonly #deps: KeeperDeps;
   #cancel: (() => void) | undefined;
   #isStopped = false;
+  readonly #checks = new Set<Promise<void>>();
 
   constructor(deps: KeeperDeps) {
     this.#deps = deps;
@@ -53,9 +54,11 @@ export class ProcessKeeper {
     await this.check();
   }
 
-  stop(): void {
+  /** When it resolves nothing is changed any more: another engine may have the home. */
+  async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel?.();
+    await Promise.all(this.#checks);
   }
 
   /** Called when a process was started, too: the next look comes by itself. */
@@ -69,6 +72,14 @@ export class ProcessKeeper {
 
   /** Looks at all processes of this machine, or at those of one agent. Never rejects. */
   async check(agentId?: AgentId): Promise<void> {
+    if (this.#isStopped) return;
+    const checking = this.#check(agentId);
+    this.#checks.add(checking);
+    await checking;
+    this.#checks.delete(checking);
+  }
+
+  async #check(agentId?: AgentId): Promise<void> {
     try {
       const agents = agentId === undefined ? await this.#deps.processes.agents() : [agentId];
       let running = 0;

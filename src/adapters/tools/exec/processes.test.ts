@@ -11,6 +11,7 @@ import { bwrapSandbox } from "../../sandbox/bwrap-sandbox.ts";
 import { systemClock } from "../../system/system-clock.ts";
 import { openFileChanges } from "../../workspace/changes/open-file-changes.ts";
 import { noMarks } from "../files/file-marks.ts";
+import { noGuard } from "../files/prompt-guard.ts";
 import { AGENT, type CommandWorld, commandWorld } from "./exec.test-kit.ts";
 import { processesOf, startTimeOf } from "./process-identity.ts";
 import { fateOf, ProcessKeeper } from "./process-keeper.ts";
@@ -94,7 +95,7 @@ it("ends what someone waited for when the engine died, and lets background proce
   await world.processes.start(spec("sleep 600", { callId: "waited", background: false }));
   const keeper = keeperOf(world.agent, undefined);
   await keeper.check();
-  keeper.stop();
+  await keeper.stop();
   expect((await found()).state.is).toBe("running");
   expect((await next.find(AGENT, Processes.idOf("run", "waited")))?.state.is).toBe("ended");
 });
@@ -136,6 +137,31 @@ it("puts right what a writer of an earlier engine has left, and leaves one that 
   expect([...guard.left()].sort()).toEqual([info.id, "mcp-0"].sort());
   await keeperOf(world.agent, undefined, guard).check();
   expect([existsSync(tools), guard.left()]).toEqual([false, [info.id]]);
+});
+
+it("changes nothing any more when its keeper has stopped: another engine may have the home", async () => {
+  await world.processes.start(spec("sleep 600"));
+  const looked = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<readonly string[]>();
+  let looks = 0;
+  const check = (): Promise<readonly string[]> => {
+    looks += 1;
+    looked.resolve();
+    return held.promise;
+  };
+  const keeper = keeperOf(world.agent, undefined, { ...noGuard, check });
+  const checking = keeper.check();
+  await looked.promise;
+  let isStopped = false;
+  const stopping = keeper.stop().then(() => {
+    isStopped = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isStopped).toBe(false);
+  held.resolve([]);
+  await Promise.all([checking, stopping]);
+  await keeper.check();
+  expect(looks).toBe(1);
 });
 
 it("wakes its agent once when a background process has ended, and not for one that the agent has given up", async () => {
