@@ -44,11 +44,15 @@ async function withServer<Result>(
 ): Promise<Result> {
   const [name = ""] = context.args;
   const { config } = await context.loadConfig();
-  if (!config.mcp.servers[name]?.enabled)
+  const server = config.mcp.servers[name];
+  if (!server?.enabled)
     throw new NotFoundError(`There is no MCP server "${name}".`, { hint: context.here("Run `rookery mcp list`.") });
   const quiet = { warn() {}, info() {}, error() {}, debug() {} };
   const ports = { clock: systemClock, log: quiet, store: { fact: async () => undefined } };
-  const mcp = nodeMcp({ config, paths: context.paths, ports: ports as never, env: context.env });
+  // It is only asked for its tools, so it writes nothing: no engine looks after prompt files here.
+  const servers = { [name]: { ...server, read: [...server.read, ...server.write], write: [] } };
+  const reading = { ...config, mcp: { ...config.mcp, servers } };
+  const mcp = nodeMcp({ config: reading, paths: context.paths, ports: ports as never, env: context.env });
   try {
     return await act(mcp.servers, name);
   } finally {
