@@ -30,6 +30,8 @@ interface Request {
 
 interface Lane {
   readonly statement: CombinableStatement;
+  /** The text of a query for several reads. */
+  readonly combined: string;
   readonly queue: Request[];
   running: number;
   scheduled: boolean;
@@ -48,7 +50,7 @@ export class BatchedReads {
     return new Promise((resolve, reject) => {
       let lane = this.#lanes.get(statement.name);
       if (!lane) {
-        lane = { statement, queue: [], running: 0, scheduled: false };
+        lane = { statement, combined: combined(statement), queue: [], running: 0, scheduled: false };
         this.#lanes.set(statement.name, lane);
       }
       lane.queue.push({ values, resolve, reject });
@@ -62,21 +64,25 @@ export class BatchedReads {
     lane.scheduled = false;
     while (lane.queue.length > 0 && lane.running < LANES) {
       lane.running += 1;
-      void this.#send(lane.statement, lane.queue.splice(0, MAX_COUNT)).finally(() => {
+      void this.#send(lane, lane.queue.splice(0, MAX_COUNT)).finally(() => {
         lane.running -= 1;
         this.#pump(lane);
       });
     }
   }
 
-  async #send(statement: CombinableStatement, batch: readonly Request[]): Promise<void> {
+  async #send({ statement, combined }: Lane, batch: readonly Request[]): Promise<void> {
     const [only] = batch;
     try {
       if (batch.length === 1 && only) {
         only.resolve(await this.#read(single(statement, only.values)));
         return;
       }
-      const rows = await this.#read(combined(statement, batch));
+      const rows = await this.#read({
+        name: `${statement.name}-many`,
+        text: combined,
+        values: statement.types.map((_, at) => batch.map(({ values }) => values[at])),
+      });
       const answers = batch.map((): Row[] => []);
       for (const { asked, ...row } of rows) answers[Number(asked) - 1]?.push(row);
       batch.forEach(({ resolve }, index) => {
@@ -94,16 +100,9 @@ const single = ({ name, text }: Statement, values: readonly unknown[]): pg.Query
   values: [...values],
 });
 
-const combinedTexts = new Map<string, string>();
-
-function combined({ name, text, types }: CombinableStatement, batch: readonly Request[]): pg.QueryConfig {
-  let many = combinedTexts.get(name);
-  if (many === undefined) {
-    const lists = types.map((type, at) => `$${at + 1}::${type}[]`).join(", ");
-    const columns = types.map((_, at) => `p${at + 1}`).join(", ");
-    const each = text.replaceAll(/\$(\d+)/g, "w.p$1");
-    many = `SELECT w.asked, r.* FROM unnest(${lists}) WITH ORDINALITY AS w (${columns}, asked), LATERAL (${each}) AS r`;
-    combinedTexts.set(name, many);
-  }
-  return { name: `${name}-many`, text: many, values: types.map((_, at) => batch.map(({ values }) => values[at])) };
+function combined({ text, types }: CombinableStatement): string {
+  const lists = types.map((type, at) => `$${at + 1}::${type}[]`).join(", ");
+  const columns = types.map((_, at) => `p${at + 1}`).join(", ");
+  const each = text.replaceAll(/\$(\d+)/g, "w.p$1");
+  return `SELECT w.asked, r.* FROM unnest(${lists}) WITH ORDINALITY AS w (${columns}, asked), LATERAL (${each}) AS r`;
 }

@@ -30,7 +30,9 @@ class Client extends EventEmitter {
 
 function world() {
   const clients: Client[] = [];
-  const state = { refuse: 0, held: true, hangs: false, fails: false, failsLock: false };
+  const state = { refuse: 0, held: true, hangs: false, fails: false, failsLock: false, breaksAtLock: false };
+  /** Notifications wait for these while there are any. */
+  const slow: Promise<void>[] = [];
   const control = new ControlConnection(
     {
       options: { schema: "s" },
@@ -38,6 +40,12 @@ function world() {
         if (state.refuse-- > 0) throw new Error("no database");
         const client = new Client((text) => {
           if (state.fails || (state.failsLock && text.includes("'.node'"))) throw new Error("cut");
+          if (state.breaksAtLock && text.includes("'.node'")) {
+            state.breaksAtLock = false;
+            client.emit("end");
+            throw new Error("cut");
+          }
+          if (text.includes("pg_notify") && slow.length > 0) return slow.shift();
           if (state.hangs && text === "SELECT 1") return new Promise(() => {});
           return { rows: [{ held: state.held }] };
         });
@@ -49,7 +57,7 @@ function world() {
   );
   const last = (): Client => clients.at(-1) as Client;
   const asked = (): readonly string[] => last().queries.splice(0);
-  return { control, clients, state, last, asked };
+  return { control, clients, state, slow, last, asked };
 }
 const turns = async (): Promise<void> => {
   for (let n = 0; n < 6; n++) await new Promise((resolve) => setImmediate(resolve));
@@ -179,6 +187,18 @@ test("a connection that cannot take its locks is ended before the next one tries
   await control.close();
 });
 
+test("a connection that breaks while it takes its locks is followed by one other, not by two", async () => {
+  const { control, clients, state, last } = world();
+  await control.open();
+  await control.hold(7);
+  state.breaksAtLock = true;
+  last().emit("end");
+  await turns();
+  await pass(60_000);
+  expect(clients).toHaveLength(3);
+  await control.close();
+});
+
 describe("a lease", () => {
   test("is held once, released, and told as lost when the connection breaks", async () => {
     const { control, last, asked } = world();
@@ -283,6 +303,35 @@ describe("hints and texts", () => {
     for (const note of notes) expect(note.length).toBeLessThanOrEqual(7_800 - 64);
     expect(notes.flatMap((note) => note.split(","))).toHaveLength(500);
     await control.close();
+  });
+
+  test("that come while a query runs go together with the next one", async () => {
+    const { control, slow, asked } = world();
+    await control.open();
+    asked();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow.push(promise);
+    for (const text of ["first", "second", "third"]) {
+      control.relay.send(text);
+      await turns();
+    }
+    expect(asked()).toEqual(["notify s_relay me-1 first"]);
+    resolve();
+    await turns();
+    expect(asked()).toEqual(["notify s_relay s_relay me-1 second me-1 third"]);
+    await control.close();
+  });
+
+  test("that waited for a connection all go before a close, in queries of at most 64 texts", async () => {
+    const { control, clients, last } = world();
+    await control.open();
+    last().emit("end");
+    for (let n = 0; n < 130; n++) control.relay.send(`${n}`);
+    await pass(0);
+    await control.close();
+    const sent = (clients[1]?.queries ?? []).filter((text) => text.startsWith("notify"));
+    expect(sent.map((text) => text.split("me-1").length - 1)).toEqual([64, 64, 2]);
+    expect(clients[1]?.queries.at(-1)).toBe("advisory_unlock_all");
   });
 
   test("wait while there is no connection, and go with the next ones afterwards", async () => {

@@ -1,5 +1,5 @@
 /** Which changes share a transaction, which wait, and in which order they are applied. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { StoreClosedError } from "../../../core/errors.ts";
 import type { AgentId, ChangeId } from "../../../core/ids.ts";
 import type { Change, Op } from "../../../core/store/change.ts";
@@ -215,6 +215,28 @@ describe("after a group of four or more", () => {
     await turn();
     expect(running()).toEqual(["a b c d", "e f", "g"]);
     expect(groups).toHaveLength(3);
+  });
+
+  test("the next one gathers for a millisecond, and one that is full does not wait", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      const { commit, groups, running } = world({ maxBatch: 4, lanes: 1 });
+      for (const name of ["a", "b", "c", "d", "e", "f", "g", "h"]) void commit(name, fact(name));
+      await turn();
+      groups[0]?.end();
+      await turn();
+      expect(running()).toEqual(["a b c d", "e f g h"]);
+      groups[1]?.end();
+      await turn();
+      void commit("i", fact("i"));
+      await turn();
+      expect(running()).toHaveLength(2);
+      await vi.advanceTimersByTimeAsync(1);
+      await turn();
+      expect(running().slice(2)).toEqual(["i"]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
