@@ -94,6 +94,30 @@ describe("changes that come together", () => {
     await turn();
     expect(running()).toEqual(["x y", "job"]);
   });
+
+  test("go alone also if they come first, or have other ops too, or report what was delivered", async () => {
+    const delivered = change({ op: "job.delivered", jobId: "d", slot: "s", delivery: { status: "none" } } as never);
+    const mixed = { ...ran("m"), ops: [...fact("f").ops, ...ran("m").ops] };
+    const { commit, running } = world({ lanes: 9 });
+    void commit("job", ran("j"));
+    void commit("x", touch("x"));
+    void commit("delivered", delivered);
+    void commit("y", touch("y"));
+    void commit("mixed", mixed);
+    await turn();
+    expect(running()).toEqual(["job", "x y", "delivered", "mixed"]);
+  });
+
+  test("are a batch if they are everyday changes, also a single one", async () => {
+    const { commit, groups } = world();
+    void commit("a", fact("a"));
+    void commit("x", touch("x"));
+    await turn();
+    expect(groups.map(({ names, batchable }) => [names, batchable])).toEqual([
+      ["a", true],
+      ["x", false],
+    ]);
+  });
 });
 
 describe("changes of the same row", () => {
@@ -160,6 +184,29 @@ describe("a change that concerns all agents", () => {
     groups[1]?.end();
     await turn();
     expect(running()).toEqual(["before", "all", "after"]);
+  });
+
+  test("concerns them with one op of several, and goes with what comes after it in the same search", async () => {
+    const { commit, groups, running } = world({ lanes: 4 });
+    const mixed = { ...barrier(), ops: [...fact("k").ops, ...barrier().ops] };
+    void commit("before", touch("x"));
+    await turn();
+    void commit("all", mixed);
+    void commit("y", touch("y"));
+    await turn();
+    expect(running()).toEqual(["before"]);
+    groups[0]?.end();
+    await later();
+    expect(running()).toEqual(["before", "all y"]);
+  });
+
+  test("does not overtake one that goes in another kind of group", async () => {
+    const { commit, running } = world({ lanes: 4 });
+    void commit("x", touch("x"));
+    void commit("k", fact("k"));
+    void commit("all", barrier());
+    await turn();
+    expect(running()).toEqual(["x", "k"]);
   });
 
   test("waits for one that was skipped before it in the same search", async () => {
@@ -258,6 +305,22 @@ describe("a close", () => {
     groups[1]?.end();
     await closing;
     expect(done).toEqual(["late failed", "a", "b"]);
+  });
+
+  test("waits for every group in progress", async () => {
+    const { commits, commit, groups } = world();
+    void commit("a", fact("a"));
+    void commit("x", touch("x"));
+    await turn();
+    let closed = false;
+    const closing = commits.close().then(() => {
+      closed = true;
+    });
+    groups[0]?.end();
+    await later();
+    expect(closed).toBe(false);
+    groups[1]?.end();
+    await closing;
   });
 
   test("of an idle one ends at once", async () => {

@@ -40,8 +40,8 @@ const SEARCH = 1_024;
 
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
-  /** Keys of the groups in progress, and how many changes hold each. */
-  readonly #held = new Map<string, number>();
+  /** Keys of the groups in progress; a key is in one group at most. */
+  readonly #held = new Set<string>();
   #queue: Queued[] = [];
   #scheduled = false;
   #closed = false;
@@ -80,7 +80,7 @@ export class GroupCommit {
 
   #pump(): void {
     this.#scheduled = false;
-    while (this.#running < this.#options.lanes && this.#queue.length > 0) {
+    while (this.#running < this.#options.lanes) {
       const batch = this.#nextBatch();
       if (batch.length === 0) return;
       this.#isBusy = batch.length >= BUSY;
@@ -123,17 +123,13 @@ export class GroupCommit {
   async #send(batch: readonly Queued[]): Promise<void> {
     const keys = batch.flatMap((queued) => queued.keys);
     this.#running += 1;
-    for (const key of keys) this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+    for (const key of keys) this.#held.add(key);
     const results = await this.#options.apply(
       batch.map(({ change }) => change),
       batch[0]?.batchable ?? false,
     );
     this.#running -= 1;
-    for (const key of keys) {
-      const left = (this.#held.get(key) ?? 1) - 1;
-      if (left === 0) this.#held.delete(key);
-      else this.#held.set(key, left);
-    }
+    for (const key of keys) this.#held.delete(key);
     batch.forEach(({ resolve, reject }, index) => {
       const result = results[index];
       if (result === undefined || result instanceof Error) reject(result);
