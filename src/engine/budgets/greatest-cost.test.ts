@@ -41,7 +41,10 @@ describe("the greatest cost of a call", () => {
     expect(size({ system: "x".repeat(300) })).toBe(150);
     expect(size({ tools: [{ name: "t", description: "d".repeat(300), parameters: {} }] })).toBeGreaterThan(100);
     const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
-    expect(size({ messages: [{ role: "user", content: [image] }] })).toBeGreaterThan(1_600);
+    expect(size({ messages: [{ role: "user", content: [image] }] })).toBe(1_604);
+    const text = { type: "text" as const, text: "é" };
+    const bytes = JSON.stringify(text).length + 1;
+    expect(size({ messages: [{ role: "user", content: [text] }] })).toBe(4 + Math.ceil(bytes / 2));
   });
 });
 
@@ -107,6 +110,27 @@ describe("the charge for a call", () => {
     const dear = { ...usage, totalTokens: 50_000, cost: { ...usage.cost, total: 9 } };
     expect(chargeFor(call, reserved, result({ usage: dear }))).toMatchObject({
       spend: { tokens: 50_000, micros: 9_000_000 },
+    });
+  });
+
+  it("is what the provider counted if that is more than was reserved, also for an answer that broke off", () => {
+    const dear = { ...usage, output: 1, totalTokens: 50_000, cost: { ...usage.cost, output: 0, total: 9 } };
+    expect(chargeFor(call, reserved, failed("transient", { content: [said], usage: dear }))).toEqual({
+      ...{ spend: { tokens: 50_000, micros: 9_000_000 }, estimated: true },
+    });
+  });
+
+  it("counts what was read from and written to the cache, at the highest price if the provider names none", () => {
+    const { cost: _cost, ...bare } = {
+      ...usage,
+      input: 100,
+      cacheRead: 200,
+      cacheWrite: 300,
+      output: 0,
+      totalTokens: 600,
+    };
+    expect(chargeFor(call, reserved, failed("transient", { usage: bare }))).toEqual({
+      ...{ spend: { tokens: 600, micros: 600 * 3.75 }, estimated: true },
     });
   });
 });

@@ -166,6 +166,23 @@ describe("bytes and rows", () => {
     expect(kept.size).toBe(0);
   });
 
+  it("says that a file is gone if someone else removed it a moment before, and counts only what it removed itself", async () => {
+    const files = service();
+    const { id } = await files.put({ data: bytes("x"), behalf: ann });
+    await files.put({ data: bytes("y"), behalf: ann });
+    const commit = store.commit;
+    store.commit = async (change) => {
+      store.commit = commit;
+      const first = await commit({ ...change, id: seededIds("first").change() });
+      expect(first.ok).toBe(true);
+      return commit(change);
+    };
+    expect(await failed(files.remove(id, "ann"))).toContain("There is no file");
+    expect(await files.list({ person: "ann", limit: 5 })).toHaveLength(1);
+    expect(await files.removeAll("ann")).toBe(1);
+    expect(await files.removeAll("ann")).toBe(0);
+  });
+
   it("refuses to refer to a file of someone else or of no one", async () => {
     const { id } = await service().put({ data: bytes("x"), behalf: ann });
     const hold = (file: string, person: string) =>

@@ -68,7 +68,7 @@ export class AgentLease {
   suspended: boolean;
   /** Whether the last commit gave the agent back: nothing waits and no node holds it. */
   released = false;
-  #also: Op[] = [];
+  readonly #also: Op[] = [];
   #commits: KnownCommits | undefined;
 
   constructor(ports: LeasePorts, record: AgentRecord, claim: { node: number; epoch: number }, context: ContextCache) {
@@ -133,7 +133,7 @@ export class AgentLease {
     const { ids, clock, store } = this.#ports;
     const { append, state, begins } = committing;
     const also = this.#also.length;
-    const ops: Op[] = also > 0 ? [...committing.ops, ...this.#also] : [...committing.ops];
+    const ops: Op[] = [...committing.ops, ...this.#also];
     // Also without entries: the position proves that no other writer has appended.
     if (append) {
       const lines = append.entries.map(entryLine);
@@ -154,7 +154,7 @@ export class AgentLease {
     }
     if (!result.ok) throw new CommitRefused(result.refused, result.detail);
     this.#commits = noted.known;
-    if (also > 0) this.#also = this.#also.slice(also);
+    this.#also.splice(0, also);
     if (begins) {
       this.sessionId = begins;
       this.context.clear();

@@ -143,3 +143,35 @@ describe("a caller that aborts", () => {
     expect(await asked(() => {})).toEqual({ aborted: false, reason: undefined });
   });
 });
+
+describe("the note at the end of an answer that was cut", () => {
+  it("follows the last text and leaves everything before it as it was", async () => {
+    const content = [
+      { type: "thinking" as const, thinking: "ab" },
+      { type: "text" as const, text: "cd" },
+      { type: "text" as const, text: "efghijklm" },
+    ];
+    const { result } = await ask(async () => modelResult({ content }));
+    expect(result.content).toEqual([content[0], content[1], { type: "text", text: `efghij${cutNote(10)}` }]);
+  });
+
+  it("stands on its own after a thought, and before the calls", async () => {
+    const content = [
+      { type: "thinking" as const, thinking: "ab" },
+      { type: "toolCall" as const, id: "c", name: "f", arguments: {} },
+      { type: "text" as const, text: "x".repeat(200) },
+    ];
+    const { result } = await ask(async () => modelResult({ content }), 100);
+    expect(result.content.map(({ type }) => type)).toEqual(["thinking", "text", "toolCall", "text"]);
+    expect(result.content[1]).toEqual({ type: "text", text: cutNote(100).trimStart() });
+    expect(result).toMatchObject({ stopReason: "length", cut: true });
+  });
+
+  it.each([
+    [10, false],
+    [9, true],
+  ])("is written only if the answer is longer than allowed: %i characters", async (max, cut) => {
+    const { result } = await ask(async () => modelResult("0123456789"), max);
+    expect([result.cut === true, textOf(result).includes("cut off")]).toEqual([cut, cut]);
+  });
+});

@@ -37,6 +37,16 @@ test("a new run begins with no commits of the one before, and other ops are left
   });
 });
 
+test("a commit that ends one run and opens the next is noted for the next, and one that opens a run and steps it goes on", () => {
+  const other = "s" as RunId;
+  const first = withCommit([step()], undefined, { site: "think", at: 1, node: 1 });
+  const both = withCommit([step(), { op: "run.open", runId: other, body }], first.known, { site: "x", at: 2, node: 1 });
+  expect(both.known).toEqual({ runId: other, list: [{ site: "x", at: 2, node: 1 }] });
+  const back = withCommit([{ op: "run.open", runId: other, body }, step()], first.known, { site: "y", at: 3, node: 1 });
+  expect(back.known?.runId).toBe(runId);
+  expect(back.known?.list.map(({ site }) => site)).toEqual(["think", "y"]);
+});
+
 test("of a long run the first and the latest are kept", () => {
   let known: ReturnType<typeof withCommit>["known"];
   for (let n = 0; n < 500; n++) ({ known } = withCommit([step()], known, { site: `s${n}`, at: n, node: 1 }));
