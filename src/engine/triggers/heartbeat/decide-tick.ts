@@ -75,12 +75,9 @@ export async function decideTick(ports: TickPorts, request: TickRequest): Promis
   const waiting = main ? await unseenEvents(ports.store, main) : [];
   const delivery = await resolveTarget(ports.people, summary.target);
   const about = await promptOf(ports, request);
-  const events =
-    waiting.length > 0 && !(key !== mainKey && isBusy(main))
-      ? eventsText(waiting, zones.user ?? zones.host)
-      : undefined;
+  const events = waiting.length > 0 && !isBusy(main) ? eventsText(waiting, zones.user ?? zones.host) : undefined;
   if (about === undefined && events === undefined) return skip("empty-heartbeat-file");
-  const post = (text: string, sessionKey: SessionKey, isMarked = false): JobMessage =>
+  const post = (text: string, sessionKey: SessionKey, isMarked?: boolean): JobMessage =>
     message(request, text, sessionKey, delivery, isMarked);
   const mainMessage = events === undefined ? undefined : post(events, mainKey);
   if (about === undefined) return { kind: "post", message: mainMessage as JobMessage };
@@ -143,7 +140,7 @@ function message(
   text: string,
   sessionKey: SessionKey,
   delivery: DeliveryContext | undefined,
-  isMarked = false,
+  isMarked: boolean | undefined,
 ): JobMessage {
   const { profile, heartbeat, slot, job, summary } = request;
   const behalf: Behalf = job?.behalf ?? { person: OWNER };

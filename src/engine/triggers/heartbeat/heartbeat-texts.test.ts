@@ -199,6 +199,41 @@ describe("the reply of a heartbeat", () => {
     expect(shapeReply(agent(), undefined, said("hello"), now, {})).toBeUndefined();
     expect(shapeReply(agent(), undefined, said(`hello ${OK}`), now, {})?.payloads).toEqual([{ text: "hello" }]);
   });
+
+  test("only the reply of a heartbeat is compared with the last one, and replaces it", () => {
+    const webhook = { type: "webhook", id: "w" } as const;
+    const cron = { type: "cron", id: "j", slot: "1@1" } as const;
+    for (const [trigger, text] of [
+      [undefined, alert],
+      [webhook, alert],
+      [cron, long],
+    ] as const) {
+      const settings = { includeReasoning: true };
+      expect(shapeReply(agent(text, 5), trigger, said(`${text} ${OK}`), now, settings)).toEqual({
+        payloads: [{ text }],
+      });
+    }
+    // A caller of a webhook waits for words, also for few of them.
+    expect(shapeReply(agent(), cron, said(`${alert} ${OK}`), now, {})?.suppress).toBeDefined();
+  });
+
+  test("keeps its other fields, and one with pictures or without text is no repetition", () => {
+    const pictures = { mediaUrls: ["x"], replyToId: "5" };
+    expect(shapeReply(agent(alert, 5), heartbeat, said(alert, pictures), now, {})?.payloads).toEqual([
+      { text: alert, ...pictures },
+    ]);
+    expect(shapeReply(agent(alert, 5), heartbeat, said(alert, { mediaUrls: [] }), now, {})?.suppress).toBeDefined();
+    const bare = { payload: { mediaUrl: "x" }, reasoning: "" };
+    expect(shapeReply(agent(), heartbeat, bare, now, {})?.payloads).toEqual([{ mediaUrl: "x", text: "" }]);
+    expect(shapeReply(agent(), undefined, bare, now, {})).toBeUndefined();
+  });
+
+  test("has no reasoning if that is blank, and no spaces around it", () => {
+    const thought = (reasoning: string) =>
+      shapeReply(agent(), heartbeat, { payload: { text: alert }, reasoning }, now, { includeReasoning: true });
+    expect(thought(" \n")?.payloads).toEqual([{ text: alert }]);
+    expect(thought(" so \n")?.payloads).toEqual([{ text: "Reasoning:\nso" }, { text: alert }]);
+  });
 });
 
 test.each([
