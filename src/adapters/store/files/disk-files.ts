@@ -17,8 +17,6 @@ import {
 import { join } from "node:path";
 import type { MirrorFiles } from "./mirror-files.ts";
 
-let counter = 0;
-
 export function diskFiles(home: string): MirrorFiles {
   const at = (path: string): string => join(home, path);
   return {
@@ -49,8 +47,7 @@ export function diskFiles(home: string): MirrorFiles {
       }
     },
     replace(path, data) {
-      counter += 1;
-      const temporary = at(`${path}.${process.pid}-${counter}-${randomBytes(6).toString("hex")}.tmp`);
+      const temporary = at(`${path}.${process.pid}-${randomBytes(6).toString("hex")}.tmp`);
       const fd = openSync(temporary, "wx", 0o600);
       try {
         try {
