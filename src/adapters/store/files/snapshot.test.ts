@@ -1,28 +1,29 @@
 /** A snapshot of a database for reading: it has what is in the log too, and leaves nothing behind. */
 import { hash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Database, openDatabase } from "../sqlite/database.ts";
+import { openDatabase } from "../sqlite/database.ts";
 import { openSnapshot } from "./snapshot.ts";
 import { Workload } from "./workload.test-kit.ts";
 
 let home = "";
 let path = "";
-let db: Database;
+/** A database as a killed process leaves it: only the log has the agent. */
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "rookery-snapshot-"));
   path = join(home, "rookery.db");
-  db = openDatabase(path, { synchronous: "off" });
+  const at = join(home, "living");
+  mkdirSync(at);
+  const db = openDatabase(join(at, "rookery.db"), { synchronous: "off" });
   db.sql.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-  // Only the log has this agent.
   new Workload(db).agent("ann");
+  for (const suffix of ["", "-wal", "-shm"]) copyFileSync(join(at, `rookery.db${suffix}`), path + suffix);
+  db.close();
+  rmSync(at, { recursive: true });
 });
-afterEach(() => {
-  if (db.sql.isOpen) db.close();
-  rmSync(home, { recursive: true, force: true });
-});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
 const bytes = (): readonly string[] => ["", "-wal", "-shm"].map((suffix) => hash("sha1", readFileSync(path + suffix)));
 
 describe("a snapshot", () => {
@@ -44,7 +45,8 @@ describe("a snapshot", () => {
   });
 
   test("of a database without a log is taken too", () => {
-    db.close();
+    openDatabase(path).close();
+    expect(readdirSync(home)).toEqual(["rookery.db"]);
     const { sql, close } = openSnapshot(path);
     expect(sql.prepare("SELECT count(*) AS count FROM agents").get()).toMatchObject({ count: 1 });
     close();
