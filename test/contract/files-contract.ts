@@ -150,6 +150,9 @@ export function filesContract(open: Opener): void {
     await world.done([post, hold("none")]);
     expect(await world.store.holdsFile(agent.id, "a")).toBe(true);
     expect(await world.store.holdsFile(agent.id, "b")).toBe(false);
+    // What does not depend on the message is done all the same.
+    await world.done([post, { ...hold("b"), ifPosted: undefined } as Op]);
+    expect(await world.store.holdsFile(agent.id, "b")).toBe(true);
   });
 
   storeTest("the sweep leaves what an agent's history or a delivery refers to", open, async (world) => {

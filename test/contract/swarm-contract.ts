@@ -57,6 +57,10 @@ export function swarmContract(open: Opener): void {
         firstContactAt: first,
         lastContactAt: last,
       });
+      // Later messages that do not name the agent leave it as it is.
+      await world.done([{ ...about, contact: bob, sent: 1, known: true }]);
+      expect(await world.store.swarmContact("desk", bob)).toMatchObject({ agentId: idOf("of bob"), messagesSent: 1 });
+      await world.done([{ ...about, contact: ann, sent: 0 }]);
       expect((await world.store.swarmContacts("desk", { limit: 10 })).map(({ contact }) => contact)).toEqual([
         ann,
         bob,

@@ -85,6 +85,43 @@ describe("ending unfinished work", () => {
     expect(JSON.stringify(told)).not.toContain("These messages");
   });
 
+  test("answers where the run was to answer, and without a run where the last message came from", async () => {
+    const delivery = (to: string) => ({ channel: "telegram", to });
+    const post = (to: string): number => {
+      const message = { body: { kind: "user", text: to } as const, delivery: delivery(to), acceptedAt: work.now };
+      const [posted] = work.commit([{ op: "message.post", to: { agentId: ann }, message, claimFor: work.node }]);
+      return posted?.op === "message.post" ? posted.seq : 0;
+    };
+    const seqs = [post("first"), post("second")];
+    const runId = work.take(ann, seqs);
+    const body = { ...work.body(seqs, ann), delivery: delivery("of the run") };
+    work.commit([{ op: "run.amend", runId, body }], work.owner(ann));
+    end(ann);
+    const told = async () => (await readerOf(db).waiting(ann, { limit: 9 })).at(-1);
+    expect(await told()).toMatchObject({ body: { kind: "system" }, delivery: delivery("of the run") });
+    // A run whose row was lost: its messages are still taken.
+    work.take(ann, [post("third"), post("fourth")]);
+    db.sql.exec("UPDATE agents SET run_id = NULL");
+    db.agentCache.clear();
+    expect(end(ann)).toEqual({ runs: 0, messages: 2, deliveries: 0 });
+    expect(await told()).toMatchObject({ body: { kind: "system" }, delivery: delivery("fourth") });
+  });
+
+  test("quotes a message by its first words, and one without text by its kind", async () => {
+    const long = "a very long question ".repeat(50);
+    const [one, two] = [work.post(ann, long), work.post(ann, "short")];
+    const message = { body: { kind: "reset", by: "person" } as const, acceptedAt: work.now };
+    const [posted] = work.commit([{ op: "message.post", to: { agentId: ann }, message }]);
+    work.take(ann, [one, two, posted?.op === "message.post" ? posted.seq : 0]);
+    end();
+    const [told] = await readerOf(db).waiting(ann, { limit: 9 });
+    const quotes = (told && "text" in told.body ? (told.body.text ?? "") : "").split("\n").slice(2, 5);
+    expect(quotes.slice(1)).toEqual(["- short", "- (reset)"]);
+    expect(quotes[0]?.startsWith("- a very long question")).toBe(true);
+    expect([...(quotes[0] ?? "")].length).toBeLessThanOrEqual(203);
+    expect([...(quotes[0] ?? "")].length).toBeGreaterThan(190);
+  });
+
   test("makes unsent deliveries unconfirmed, and leaves what waits for a reader", async () => {
     const seq = work.post(ann, "hello");
     const runId = work.take(ann, [seq]);

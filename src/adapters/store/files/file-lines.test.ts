@@ -51,6 +51,21 @@ describe("the lines of a file", () => {
     expect(endOfLastLine(files, "lines", MEGABYTE - 1)).toBe(MEGABYTE - 1);
   });
 
+  test("are read a megabyte at a time, so that a long file is never in memory as a whole", () => {
+    const lengths: number[] = [];
+    const files = new (class extends MemoryFiles {
+      override readAt(path: string, offset: number, length: number): Buffer {
+        lengths.push(length);
+        return super.readAt(path, offset, length);
+      }
+    })();
+    files.replace("lines", `${"x".repeat(2 * MEGABYTE)}\n${"y".repeat(MEGABYTE)}`);
+    expect([...fileLines(files, "lines")]).toHaveLength(2);
+    expect(endOfLastLine(files, "lines", files.size("lines") ?? 0)).toBe(2 * MEGABYTE + 1);
+    expect(Math.max(...lengths)).toBe(MEGABYTE);
+    expect(lengths).toHaveLength(4 + 2);
+  });
+
   test.each([
     ["", 100, [], true],
     ["one\ntwo\nthree\n", 100, ["one", "two", "three"], true],
@@ -60,6 +75,8 @@ describe("the lines of a file", () => {
     ["one\ntwo\nthree\n", 1, ["three"], false],
     [`${"x".repeat(50)}\nend\n`, 4, ["end"], false],
     [`${"x".repeat(50)}\n`, 4, ["x".repeat(50)], true],
+    [`${"a\n".repeat(9)}${"x".repeat(31)}\n`, 4, ["a", "a", "a", "a", "a", "a", "a", "a", "a", "x".repeat(31)], true],
+    [`a\n${"x".repeat(34)}\n`, 4, ["a", "x".repeat(34)], true],
   ])("%j: the last that fit into %i bytes", (text, bytes, lines, whole) => {
     expect(lastLines(fileWith(text), "lines", text.length, bytes)).toEqual({ lines, whole });
   });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { entryId } from "../../../core/ids.ts";
 import { appendHistory, type Settling, settleHistory } from "./history-file.ts";
-import { MemoryFiles } from "./memory-files.test-kit.ts";
+import { Crash, type Fault, MemoryFiles } from "./memory-files.test-kit.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 
 const PATH = "history.jsonl";
@@ -47,10 +47,42 @@ function world(count: number) {
 
 describe("the end of a history", () => {
   test("that the database has is where the next line goes", () => {
-    const { settle, notices } = world(40);
+    const { settle, notices, reads } = world(40);
     expect(settle(false)).toEqual({ nextPos: 40, size: 40 * 256 });
     expect(settle(true)).toEqual({ nextPos: 40, size: 40 * 256 });
     expect(notices).toEqual([]);
+    // The database is asked for the compared lines only.
+    expect(reads).toEqual([
+      { from: 25, limit: 15 },
+      { from: 0, limit: 40 },
+    ]);
+  });
+
+  test("that says no position is right all the same if every line is", () => {
+    const { settle, write, lines, files, notices } = world(40);
+    lines.push('{"type":"someday"}');
+    write(lines);
+    expect(settle(false)).toEqual({ nextPos: 41, size: files.size(PATH) });
+    expect([notices, files.paths()]).toEqual([[], [PATH]]);
+  });
+
+  test.each<Fault>(["before", "after", "torn"])("loses no line when the process dies %s any call", (how) => {
+    for (let call = 1; call <= 4; call++) {
+      const { settle, write, lines, files } = world(4);
+      write([...lines.slice(0, 2), '{"orphaned":1}']);
+      files.append(PATH, '{"torn');
+      files.fault = { call: files.calls + call, how };
+      expect(() => settle(true), `call ${call}`).toThrow(Crash);
+      files.fault = undefined;
+      const everything = (): string =>
+        files
+          .paths()
+          .map((path) => files.text(path))
+          .join("");
+      for (const text of ['{"orphaned":1}', '{"torn']) expect(everything(), `call ${call}`).toContain(text);
+      expect(settle(true)).toEqual({ nextPos: 2, size: 512 });
+      expect(everything()).toContain('{"orphaned":1}');
+    }
   });
 
   test("of no file, and of an empty one, is its beginning", () => {

@@ -51,6 +51,18 @@ describe("a broken database", () => {
         expect(files.text(agentPaths(agentId)[path]), path).toBeDefined();
   });
 
+  test("adds a descriptor that is missing, and leaves one that is there as it is", () => {
+    const { files, ann, run } = world();
+    const { descriptor } = agentPaths(ann);
+    const written = files.text(descriptor) ?? "";
+    files.put(descriptor, JSON.stringify(JSON.parse(written)));
+    run();
+    expect(files.text(descriptor)).toBe(JSON.stringify(JSON.parse(written)));
+    files.remove(descriptor);
+    run();
+    expect(files.text(descriptor)).toBe(written);
+  });
+
   test("from which the files were not written says so, and is asked for every agent all the same", () => {
     const { files, run } = world();
     writeMark(files, { version: 1, synced: 3, change: "another", at: 1, clean: true });

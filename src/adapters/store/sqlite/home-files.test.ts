@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -38,6 +38,31 @@ test("a file that is removed within one tick of the file system's clock is notic
     utimesSync(home, 0, 0);
   }
 });
+
+test("a home that was replaced is lost, even if the new one has the same files", () => {
+  const names = ["rookery.db", "rookery.db-wal", "rookery.lock"];
+  for (const name of names) writeFileSync(join(home, name), "x");
+  const files = homeFiles(home, identifyHome(home));
+  renameSync(home, join(room, "away"));
+  mkdirSync(home);
+  for (const name of names) linkSync(join(room, "away", name), join(home, name));
+  expect(files.lost()?.message).toContain("The home was replaced");
+});
+
+test.each(["rookery.db", "rookery.db-wal", "rookery.lock"])(
+  "%s is missed by its name, and noticed if it is another",
+  (name) => {
+    for (const one of ["rookery.db", "rookery.db-wal", "rookery.lock"]) writeFileSync(join(home, one), "x");
+    const files = homeFiles(home, identifyHome(home));
+    expect(files.lost()).toBeUndefined();
+    renameSync(join(home, name), join(room, "aside"));
+    expect(files.lost()?.message).toContain(`The file ${name} of the home was deleted or moved away`);
+    writeFileSync(join(home, name), "x");
+    expect(files.lost()?.message).toContain(`The file ${name} of the home was replaced`);
+    renameSync(join(room, "aside"), join(home, name));
+    expect(files.lost()).toBeUndefined();
+  },
+);
 
 test("the loss and the return are each reported once", () => {
   for (const name of ["rookery.db", "rookery.db-wal", "rookery.lock"]) writeFileSync(join(home, name), "x");

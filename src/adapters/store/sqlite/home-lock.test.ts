@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { HomeLockedError, StoreFullError } from "../../../core/errors.ts";
-import { lockHome } from "./home-lock.ts";
+import { isHomeLocked, lockHome } from "./home-lock.ts";
 import { openSqliteStore } from "./open-store.ts";
 
 const OPEN_STORE = fileURLToPath(new URL("./open-store.ts", import.meta.url));
@@ -67,6 +67,44 @@ test("one process cannot lock the same home twice, and can lock it again after t
 
 test("a home that cannot be written is reported as such, not as locked", () => {
   expect(() => lockHome(join(home, "not there"))).toThrow(StoreFullError);
+});
+
+test("the lock is released after the database is closed, so that no two processes ever have it open", async () => {
+  const order: string[] = [];
+  const store = openSqliteStore({
+    home,
+    afterOpen: (db) => {
+      const { close } = db;
+      db.close = () => {
+        close();
+        order.push(isHomeLocked(home) ? "closed, locked" : "closed, not locked");
+      };
+    },
+  });
+  expect(isHomeLocked(home)).toBe(true);
+  await store.close();
+  expect(order).toEqual(["closed, locked"]);
+  expect(isHomeLocked(home)).toBe(false);
+});
+
+test("whether a home is locked is asked without locking it", () => {
+  expect(isHomeLocked(home)).toBe(false);
+  const lock = lockHome(home);
+  expect([isHomeLocked(home), isHomeLocked(home)]).toEqual([true, true]);
+  lock.release();
+  expect(isHomeLocked(home)).toBe(false);
+  lockHome(home).release();
+  writeFileSync(join(home, "rookery.lock"), "this is no file of a lock".repeat(100));
+  expect(() => isHomeLocked(home)).toThrow("not a database");
+});
+
+test("the files of the lock are for their owner only, and another process's pid stays", () => {
+  writeFileSync(join(home, "rookery.lock"), "", { mode: 0o644 });
+  const lock = lockHome(home);
+  for (const file of ["rookery.lock", "rookery.pid"]) expect(statSync(join(home, file)).mode & 0o777, file).toBe(0o600);
+  writeFileSync(join(home, "rookery.pid"), "1\n");
+  lock.release();
+  expect(existsSync(join(home, "rookery.pid"))).toBe(true);
 });
 
 test("a store that cannot be opened releases the lock", async () => {
