@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { StoreClosedError } from "../../../core/errors.ts";
+import type { ChangeId } from "../../../core/ids.ts";
 import { openDatabase } from "./database.ts";
 import { openSqliteStore } from "./open-store.ts";
 
@@ -53,6 +54,23 @@ test.each([
   const open = () => openSqliteStore({ home, synchronous, afterOpen });
   if (needed) expect(open).toThrow("ENOENT");
   else await open().close();
+});
+
+test("compacting leaves nothing of what was deleted in any file, and keeps the rest", async () => {
+  const store = openSqliteStore({ home });
+  const put = (n: number, value: string) =>
+    store.commit({ id: `c${n}` as ChangeId, site: "test", at: n, ops: [{ op: "fact.put", key: "k", value }] });
+  const secret = "a secret that somebody wants forgotten";
+  await put(1, secret.repeat(500));
+  await put(2, "kept");
+  const found = (): string[] => readdirSync(home).filter((name) => readFileSync(join(home, name)).includes(secret));
+  expect(found()).not.toEqual([]);
+  await store.eraser?.compact();
+  expect(found()).toEqual([]);
+  expect(await store.fact("k")).toBe("kept");
+  await put(3, "goes on");
+  expect(await store.fact("k")).toBe("goes on");
+  await store.close();
 });
 
 test("a statement is compiled once, also if its limit changes", () => {
