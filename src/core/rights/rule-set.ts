@@ -5,7 +5,7 @@
 import { VERDICTS } from "../people/grant.ts";
 import type { Effect } from "./decide.ts";
 import { actionsOf, coversEffect, type Place } from "./match-rule.ts";
-import { parseRule, type Rule, type RuleSubject } from "./rule.ts";
+import { folded, parseRule, type Rule, type RuleSubject } from "./rule.ts";
 
 type Judged = Pick<Effect, "action" | "target" | "detail">;
 
@@ -41,7 +41,7 @@ export function ruleSet(rules: readonly Rule[]): RuleSet {
   for (const one of compiled) {
     const programs = one.subject.command?.words[0];
     if (programs && !programs.some((word) => word.includes("*") || word.includes("/"))) {
-      for (const word of programs) put(byProgram, word.toLowerCase(), one);
+      for (const word of programs) put(byProgram, folded(word), one);
     } else if (one.subject.actions.some((action) => action.endsWith("*"))) loose.push(one);
     else for (const action of one.subject.actions) put(byAction, action, one);
   }
@@ -103,7 +103,7 @@ export function unionOf(sets: readonly RuleSet[]): RuleSet {
 
 const NONE: readonly Compiled[] = [];
 
-const baseName = (program: string): string => program.slice(program.lastIndexOf("/") + 1).toLowerCase();
+const baseName = (program: string): string => folded(program.slice(program.lastIndexOf("/") + 1));
 
 const isStricter = (a: Rule, b: Rule): boolean => VERDICTS.indexOf(a.verdict) > VERDICTS.indexOf(b.verdict);
 
