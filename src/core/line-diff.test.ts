@@ -4,7 +4,88 @@ import { diffLines, unifiedDiff } from "./line-diff.ts";
 
 const text = fc.array(fc.constantFrom("a", "b", "c", "", "d e"), { maxLength: 40 });
 
+/** How many lines two texts have in common at most, in order. */
+function longestCommon(a: readonly string[], b: readonly string[]): number {
+  let row = new Array<number>(b.length + 1).fill(0);
+  for (const line of a) {
+    const next = [0];
+    for (const [at, other] of b.entries())
+      next.push(line === other ? (row[at] ?? 0) + 1 : Math.max(row[at + 1] ?? 0, next[at] ?? 0));
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/** What a patch makes of a text, by the places that its parts name; it has no lines but those. */
+function patched(before: readonly string[], patch: string): readonly string[] {
+  const out: string[] = [];
+  let at = 0;
+  for (const line of patch.split("\n").slice(2)) {
+    const place = /^@@ -(\d+),(\d+) \+(\d+),\d+ @@$/u.exec(line);
+    if (place) {
+      const first = Number(place[1]) - (place[2] === "0" ? 0 : 1);
+      out.push(...before.slice(at, first));
+      at = first;
+    } else if (line.startsWith("+")) out.push(line.slice(1));
+    else {
+      expect(line.slice(1)).toBe(before[at]);
+      if (line.startsWith(" ")) out.push(line.slice(1));
+      at += 1;
+    }
+  }
+  return [...out, ...before.slice(at)];
+}
+
+const numbered = (length: number): string[] => Array.from({ length }, (_, at) => `line ${at + 1}`);
+const written = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
+
 describe("the difference of two texts", () => {
+  it("has as few edits as possible, and as a patch makes one text of the other", () => {
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const kept = diffLines(before, after).filter(({ is }) => is === " ").length;
+        expect(kept).toBe(longestCommon(before, after));
+        expect(patched(before, unifiedDiff(written(before), written(after)))).toEqual(after);
+      }),
+    );
+  });
+
+  it("as a patch names the places of changes that are far apart", () => {
+    const changes = fc.array(fc.tuple(fc.nat(99), fc.constantFrom("", "new", "twice")), { maxLength: 6 });
+    fc.assert(
+      fc.property(changes, (edits) => {
+        const lines = numbered(100);
+        const by = new Map(edits);
+        const after = lines.flatMap((line, at) => {
+          const is = by.get(at);
+          return is === undefined ? [line] : is === "" ? [] : is === "new" ? [`new ${line}`] : [line, `more ${line}`];
+        });
+        expect(patched(lines, unifiedDiff(written(lines), written(after)))).toEqual(after);
+      }),
+    );
+  });
+
+  it("shows two changes in one part if fewer than six lines are between them", () => {
+    const parts = (between: number): number => {
+      const before = numbered(40);
+      const after = before.with(9, "x").with(9 + between + 1, "y");
+      return unifiedDiff(written(before), written(after)).split("\n@@ ").length - 1;
+    };
+    expect([0, 5, 6, 7, 20].map(parts)).toEqual([1, 1, 2, 2, 2]);
+  });
+
+  it("is exact up to two hundred edits, and beyond that shows the part in between as removed and added", () => {
+    const longer = (added: number): string[] =>
+      numbered(250).flatMap((line, at) => (at > 0 && at <= added ? [`new ${at}`, line] : [line]));
+    const count = (before: readonly string[], after: readonly string[]) => {
+      const lines = diffLines(before, after);
+      return [lines.filter(({ is }) => is === "-").length, lines.filter(({ is }) => is === "+").length];
+    };
+    expect(count(numbered(250), longer(200))).toEqual([0, 200]);
+    expect(count(longer(200), numbered(250))).toEqual([200, 0]);
+    expect(count(numbered(250), longer(201))).toEqual([200, 401]);
+  });
+
   it("contains both texts, whatever they are", () => {
     fc.assert(
       fc.property(text, text, (before, after) => {
@@ -38,7 +119,10 @@ describe("the difference of two texts", () => {
   it("shows a new file, a removed one, and the missing end of the last line", () => {
     expect(unifiedDiff(null, "a\n", "x")).toBe("--- /dev/null\n+++ x\n@@ -0,0 +1,1 @@\n+a");
     expect(unifiedDiff("a\n", null, "x")).toBe("--- x\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a");
-    expect(unifiedDiff("a\n", "a", "x")).toContain("\\ No newline at end of file");
+    expect(unifiedDiff("a\nb\n", "a\nb", "x")).toBe(
+      "--- x\n+++ x\n@@ -1,2 +1,3 @@\n a\n b\n\\ No newline at end of file",
+    );
+    expect(unifiedDiff(null, "", "x")).toBe("");
     expect(unifiedDiff("a", "a", "x")).toBe("");
   });
 

@@ -92,7 +92,7 @@ function walkBack(
     lines.push(isAdded ? { is: "+", text: b[fromY] as string } : { is: "-", text: a[fromX] as string });
     [x, y] = [fromX, fromY];
   }
-  equal(0, 0);
+  // The texts have no common beginning: the first edit starts where both start.
   return lines.reverse();
 }
 

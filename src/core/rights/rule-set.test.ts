@@ -90,6 +90,7 @@ describe("a rule whose text is wrong", () => {
     ["deny", "web (example.org)", "cron_add", false],
     ["deny", "what is this", "cron_add", true],
     ["ask", "what is this(x)", "cron_add", true],
+    ["deny", "cron_add!", "write", true],
     ["allow", "what is this", "cron_add", false],
   ])("%s %s is about %s: %s", (verdict, text, action, is) => {
     expect(ruleSet([rule(verdict, text)]).find(effect(action)) !== undefined).toBe(is);

@@ -53,7 +53,7 @@ export function ruleSet(rules: readonly Rule[]): RuleSet {
   return {
     rules,
     limitsCommands: compiled.some(({ rule, subject }) => rule.verdict !== "allow" && subject.command !== undefined),
-    find(effect, place, untrusted = false) {
+    find(effect, place, untrusted) {
       let found: Rule | undefined;
       for (const bucket of candidates(effect)) {
         for (const one of bucket) {
@@ -120,7 +120,7 @@ function subjectOf({ text, verdict }: Rule): RuleSubject | undefined {
   const parsed = parseRule(text);
   if ("subject" in parsed) return parsed.subject;
   if (verdict === "allow") return undefined;
-  const action = text.slice(0, text.indexOf("(") === -1 ? undefined : text.indexOf("(")).trim();
+  const action = text.slice(0, text.indexOf("(") === -1 ? undefined : text.indexOf("("));
   const whole = parseRule(action);
   return "subject" in whole ? whole.subject : { actions: ["*"] };
 }
