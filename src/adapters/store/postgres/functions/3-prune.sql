@@ -3,8 +3,8 @@
 CREATE OR REPLACE FUNCTION {{prune}}(p_what text, p_before bigint, p_limit bigint, p_after text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  v_removed bigint := 0;
-  v_seen bigint := 0;
+  v_removed bigint;
+  v_seen bigint;
   v_next text;
 BEGIN
   IF p_what = 'messages' THEN
