@@ -129,7 +129,7 @@ export class Actor {
         await this.#untilRest();
       } catch (error) {
         this.#drop();
-        if (!(await this.#goOnAfter(error))) return;
+        await this.#afterError(error);
       }
     }
   }
@@ -137,28 +137,28 @@ export class Actor {
   async #untilRest(): Promise<void> {
     while (!this.#host.draining()) {
       const next = await nextAction(this.#parts, await this.#hold());
+      this.#failures = 0;
       if (next === "rest") return;
       if (next === "reload") this.#drop();
-      this.#failures = 0;
     }
   }
 
-  /** False if this node can do nothing for the agent. */
-  async #goOnAfter(error: unknown): Promise<boolean> {
+  /** Sets `#again` if this node can do something more for the agent. */
+  async #afterError(error: unknown): Promise<void> {
     const { ports, emit } = this.#host;
     const { agentId } = this;
     const next = afterRefusal(error);
     // Another node holds the agent, or this one under a later claim. If the actor was woken again, it reads which.
-    if (next === "yield") return true;
+    if (next === "yield") return;
     if (next === "stop") {
       this.#parts.stopped = true;
       this.#again = true;
-      return true;
+      return;
     }
     // A stored text that is not JSON is as corrupt as one that has the wrong shape.
     if (error instanceof CorruptDataError || error instanceof SyntaxError) {
       emit({ type: "degraded", agentId, reason: errorText(error) });
-      return false;
+      return;
     }
     emit({ type: "deliveries-unknown" });
     if (next === "rethrow") {
@@ -169,7 +169,6 @@ export class Actor {
     this.#failures += 1;
     await sleep(ports.clock, Math.min(50 * 2 ** this.#failures, MAX_BACKOFF_MS));
     this.#again = true;
-    return true;
   }
 
   /** The lease in memory while it is valid; otherwise one read from the store. */

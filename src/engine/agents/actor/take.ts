@@ -113,7 +113,7 @@ function entriesOf(
       undefined,
       speakers && ((one) => (one === messages[0] ? speakers(one) : undefined)),
     );
-    const prompt = [summary ?? [], texts.map(textOf)].flat(2).join("\n");
+    const prompt = [summary ?? [], texts.map(textOf)].flat().join("\n");
     return [promptEntry(prompt, messages, at, runId)];
   }
   // The summary is an additional entry.
