@@ -25,7 +25,7 @@ export async function updatePermanentAgent(ports: RunPorts, lease: AgentLease, m
     ...descriptor,
     description,
     systemPrompt,
-    ...defined({ workspaceDir: workspaceDir || undefined, username: username || undefined }),
+    ...defined({ workspaceDir, username }),
   };
   await lease.commit({
     site: "describe",
