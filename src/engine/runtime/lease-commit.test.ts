@@ -4,9 +4,11 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
+import type { AgentState } from "../../core/agent/state.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import type { Entry } from "../../core/history/entry.ts";
 import type { EntryId, RunId, SessionId } from "../../core/ids.ts";
+import type { RunBody } from "../../core/run/run.ts";
 import type { Change, CommitResult, Op } from "../../core/store/change.ts";
 import { AgentLease, type Committing } from "./agent-lease.ts";
 import type { ContextCache } from "./context-cache.ts";
@@ -48,7 +50,12 @@ const kinds = (change: Change | undefined): readonly string[] => (change?.ops ??
 const NOTE: Op = { op: "fact.put", key: "k", value: "v" };
 const entry = { type: "message", id: NEW_LEAF, role: "user", content: [] } as unknown as Entry;
 const everything: Committing = {
-  ...{ site: "x", ops: [{ op: "agent.release" }], begins: OTHER, state: { verboseLevel: "on" } },
+  ...{
+    site: "x",
+    ops: [{ op: "agent.release" }],
+    begins: OTHER,
+    state: { verboseLevel: "on" } as unknown as AgentState,
+  },
   append: { entries: [entry], position: 5, leaf: NEW_LEAF },
   descriptor: { type: "user", connector: "c", userId: "new", channelId: "u" },
 };
@@ -66,12 +73,15 @@ describe("the lane of an agent", () => {
 });
 
 describe("a run that waits for a person", () => {
-  test.each([true, undefined])("is known from the record, also under a later claim: %s", (suspended) => {
-    const { lease } = world({ suspended, runId: "r1" as RunId });
-    expect([lease.suspended, lease.record.suspended]).toEqual([suspended === true, suspended]);
-    const renewed = lease.renewed({ node: 3, epoch: 8 });
-    expect([renewed.suspended, renewed.runId, renewed.epoch, renewed.node]).toEqual([suspended === true, "r1", 8, 3]);
-  });
+  test.each<[true | undefined]>([[true], [undefined]])(
+    "is known from the record, also under a later claim: %s",
+    (suspended) => {
+      const { lease } = world({ suspended, runId: "r1" as RunId });
+      expect([lease.suspended, lease.record.suspended]).toEqual([suspended === true, suspended]);
+      const renewed = lease.renewed({ node: 3, epoch: 8 });
+      expect([renewed.suspended, renewed.runId, renewed.epoch, renewed.node]).toEqual([suspended === true, "r1", 8, 3]);
+    },
+  );
 });
 
 describe("a commit of a lease", () => {
@@ -79,12 +89,19 @@ describe("a commit of a lease", () => {
     const { lease, changes, appended, seen } = world();
     await lease.commit(everything);
     expect(lease).toMatchObject({ sessionId: OTHER, leaf: NEW_LEAF, nextPos: 6, state: { verboseLevel: "on" } });
-    expect(lease.record.descriptor).toMatchObject({ userId: "new" });
+    expect(lease.record).toMatchObject({ id: "a1", descriptor: { userId: "new" } });
     // The old session is forgotten before the entries of the new one are added.
     expect(seen).toEqual(["clear", "append"]);
     expect(appended).toEqual([entry]);
     expect(kinds(changes[0])).toEqual(["agent.release", "entries.append", "session.begin", "state.put"]);
     expect(changes[0]?.owner).toMatchObject({ agentId: "a1", node: 3, epoch: 7, sessionId: "s1" });
+  });
+
+  it("with ops alone leaves the rest of memory as it was, and holds the agent", async () => {
+    const { lease, seen } = world();
+    const before = lease.record;
+    await lease.commit({ site: "x", ops: [NOTE] });
+    expect([lease.record, seen, lease.released]).toEqual([before, [], false]);
   });
 
   test.each<[string, () => Promise<CommitResult>, string]>([
@@ -136,7 +153,7 @@ describe("a commit of a lease", () => {
 describe("the commits of a run", () => {
   it("are known for the run that this lease has worked on, and for no other", async () => {
     const { lease } = world();
-    const body = { lane: "main", seqs: [1], calls: [], iterations: 0, deliveries: 0 } as const;
+    const body: RunBody = { lane: "main", seqs: [1], calls: [], iterations: 0, deliveries: 0 };
     expect(lease.commitsOf("r1" as RunId)).toBeUndefined();
     await lease.commit({ site: "take", at: 1, ops: [{ op: "run.open", runId: "r1" as RunId, body }] });
     expect(lease.commitsOf("r1" as RunId)).toEqual([{ site: "take", at: 1, node: 3 }]);

@@ -35,6 +35,38 @@ it("drops the actors that have rested longest, and keeps busy ones", async () =>
   expect(["a0", "a1", "a5"].map((id) => actors.get(id as AgentId) !== undefined)).toEqual([true, true, true]);
 });
 
+it("keeps an actor that was woken again a moment ago: the coldest is the one that was not", async () => {
+  const { actors, wake, settle } = world(2);
+  for (const name of ["a", "b", "c", "a"]) wake(name);
+  await settle();
+  actors.forgetIdle();
+  expect([...actors.all()].map(({ agentId }) => agentId)).toEqual(["c", "a"]);
+});
+
+it("wakes only actors that work here, and says whether one does", async () => {
+  const { actors, busy, wake, settle } = world(10);
+  busy.add("a");
+  wake("a");
+  wake("b");
+  await settle();
+  expect(["a", "b", "c"].map((id) => actors.interruptWait(id as AgentId))).toEqual([true, false, false]);
+  expect(actors.working()).toHaveLength(1);
+  expect(["a", "c"].map((id) => actors.runOf(id as AgentId))).toEqual([undefined, undefined]);
+});
+
+it("waits for another agent also if the one that waits is not in memory", async () => {
+  const { actors } = world(10);
+  expect(await actors.outsideLane("nobody" as AgentId, Promise.resolve("answer"))).toBe("answer");
+});
+
+it("forgets every actor when the node holds no agent any more", async () => {
+  const { actors, wake, settle } = world(10);
+  for (const name of ["a", "b"]) wake(name);
+  await settle();
+  actors.lose();
+  expect([actors.size, actors.get("a" as AgentId)]).toEqual([0, undefined]);
+});
+
 it("checks only a few actors if all of them are busy", async () => {
   const { actors, busy, wake, settle } = world(1);
   for (let n = 0; n < 500; n++) busy.add(`a${n}`);

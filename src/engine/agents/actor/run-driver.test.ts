@@ -8,21 +8,51 @@ import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/histor
 it("tells the answer of a run before it looks at what its context needs", async () => {
   const hold = gate<ContextLimits>();
   let isAtRest = false;
+  let asked = 0;
   const engine = await TestEngine.open({
-    system: { contextLimits: () => (isAtRest ? hold.promise : DEFAULT_CONTEXT_LIMITS) },
+    system: {
+      contextLimits: () => {
+        if (!isAtRest) return DEFAULT_CONTEXT_LIMITS;
+        asked += 1;
+        return hold.promise;
+      },
+    },
   });
   engine.onCommit = ({ site }) => {
     isAtRest ||= site === "rest";
     return "go";
   };
   let answer: string | undefined;
-  void engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "go" } }).then(({ result }) => {
+  // A model of its own for this message: the limits between runs must be resolved again.
+  const body = { kind: "user", text: "go", wishes: { model: "other" } } as const;
+  void engine.system.postAndAwait({ ...engine.person(), body }).then(({ result }) => {
     answer = result?.payloads[0]?.text;
   });
   await engine.settle();
-  expect([isAtRest, answer]).toEqual([true, "answer to go"]);
+  expect([asked, answer]).toEqual([1, "answer to go"]);
   hold.open(DEFAULT_CONTEXT_LIMITS);
   await engine.settle();
+});
+
+it("looks at nothing more after a run that ended while the node drains", async () => {
+  let drained: Promise<void> | undefined;
+  let asked = 0;
+  const engine = await TestEngine.open({
+    system: {
+      contextLimits: () => {
+        if (drained) asked += 1;
+        return DEFAULT_CONTEXT_LIMITS;
+      },
+    },
+  });
+  engine.onCommit = ({ site }) => {
+    if (site === "rest") drained ??= engine.system.drain();
+    return "go";
+  };
+  await engine.tell("go", { body: { kind: "user", text: "go", wishes: { model: "other" } } } as never);
+  await drained;
+  expect([drained !== undefined, asked]).toEqual([true, 0]);
+  expect(await engine.states()).toEqual(["answered"]);
 });
 
 describe("a run that a crash interrupted", () => {
