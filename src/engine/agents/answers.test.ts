@@ -94,6 +94,35 @@ describe("a run that asks another agent", () => {
 });
 
 describe("a caller that comes late", () => {
+  test.each([
+    [true, 20_000],
+    [false, 60_000],
+  ])("waits no longer than from the acceptance, if it says so (%s)", async (sinceAccepted, leftMs) => {
+    const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
+    const request = { ...engine.person(), body: { kind: "user", text: "go" }, key: "k" } as const;
+    await engine.system.post(request);
+    await engine.advance(40_000);
+    let failed: unknown;
+    void engine.system.postAndAwait(request, { timeoutMs: 60_000, sinceAccepted }).catch((error) => {
+      failed = error;
+    });
+    await engine.advance(leftMs - 1);
+    expect(failed).toBeUndefined();
+    await engine.advance(1);
+    expect(failed).toMatchObject({ code: "timeout" });
+  });
+
+  it("whose time is over already is told at once", async () => {
+    const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
+    const request = { ...engine.person(), body: { kind: "user", text: "go" }, key: "k" } as const;
+    await engine.system.post(request);
+    await engine.advance(40_000);
+    const late = engine.system.postAndAwait(request, { timeoutMs: 5_000, sinceAccepted: true });
+    const told = expect(late).rejects.toMatchObject({ code: "timeout" });
+    await engine.advance(0);
+    await told;
+  });
+
   it("gets the answer of a message that was settled before at once, without time passing", async () => {
     const engine = await TestEngine.open();
     const { agentId, seq } = accepted(await engine.tell("go"));

@@ -211,6 +211,29 @@ describe("an agent", () => {
     await open();
   });
 
+  test("that is still at work after half a minute is not removed, and the caller is told then", async () => {
+    const { id } = await conversation("slow one");
+    const commit = engine.store.commit;
+    const tries: number[] = [];
+    const start = engine.clock.now();
+    engine.store.commit = async (change) => {
+      if (change.site !== "agent.remove") return commit(change);
+      tries.push(engine.clock.now() - start);
+      return { ok: false, refused: "conflict", detail: "at work" } as never;
+    };
+    let failed: unknown;
+    void engine.system.lifecycle.remove(id).catch((error) => {
+      failed = error;
+    });
+    await engine.advance(29_999);
+    expect(failed).toBeUndefined();
+    await engine.advance(1);
+    expect(failed).toMatchObject({ code: "timeout" });
+    expect([tries[1], tries.length]).toEqual([200, 151]);
+    engine.store.commit = commit;
+    await open();
+  });
+
   test("without work is removed at once, and one with work is not", async () => {
     const { id } = await conversation("slow one");
     await expect(engine.system.lifecycle.removeIdle(id)).rejects.toMatchObject({ code: "denied" });

@@ -83,6 +83,30 @@ describe("a round of pruning", () => {
     expect(pauses).toBeGreaterThan(10);
   });
 
+  it("removes files after the deliveries that held them, with pauses, and not in a round that failed", async () => {
+    const engine = TestEngine.unloaded();
+    const seen: string[] = [];
+    let fails = false;
+    engine.onCommit = ({ site }) => {
+      if (seen.at(-1) !== site) seen.push(site);
+      return fails && site === "prune" ? "full" : "go";
+    };
+    let paused = false;
+    const sweep = async (pause: () => Promise<void> = async () => {}): Promise<number> => {
+      seen.push("files");
+      await pause();
+      paused = true;
+      return 0;
+    };
+    const stop = startRetention(world(engine), () => limits, { sweep });
+    await engine.advance(3600_000 + 10_000);
+    expect([seen, paused]).toEqual([["prune", "budget.sweep", "files"], true]);
+    fails = true;
+    await engine.advance(3600_000 + 10_000);
+    expect(seen.filter((one) => one === "files")).toHaveLength(1);
+    stop();
+  });
+
   it("runs every hour, continues after a failure, and stops on request", async () => {
     const engine = TestEngine.unloaded();
     const ports = world(engine);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { costOf } from "../../core/budget/budget-decision.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
-import { chargeFor, estimatePromptTokens, greatestCost } from "./greatest-cost.ts";
+import { chargeFor, estimatePromptTokens, greatestCost, UNKNOWN_PRICE } from "./greatest-cost.ts";
 
 const cost = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const price = { contextWindow: 200_000, maxTokens: 8_000, leastTokens: 256, cost };
@@ -133,4 +133,41 @@ describe("the charge for a call", () => {
       ...{ spend: { tokens: 600, micros: 600 * 3.75 }, estimated: true },
     });
   });
+
+  it("of an empty answer that ended well, without a count, is its prompt", () => {
+    expect(chargeFor(call, reserved, result({}))).toEqual({
+      ...{ spend: { tokens: 1_000, micros: 3_750 }, estimated: true },
+    });
+  });
+
+  it("is the provider's count of an answer that broke off, if that is more than was received, rounded up", () => {
+    const odd = greatestCost(1_000, { ...price, cost: { ...cost, output: 0.3 } });
+    const counted = {
+      ...usage,
+      output: 101,
+      totalTokens: 1_001,
+      cost: { ...usage.cost, output: 0.0015, total: 0.0042 },
+    };
+    // The prompt cost 2,700; 101 tokens at 0.3 are 30.3.
+    expect(chargeFor(odd, reserved, failed("transient", { usage: counted }))).toEqual({
+      ...{ spend: { tokens: 1_001, micros: 4_200 }, estimated: true },
+    });
+    const cheap = { ...counted, cost: { ...usage.cost, output: 0, total: 0.0027 } };
+    expect(chargeFor(odd, reserved, failed("transient", { usage: cheap }))).toMatchObject({ spend: { micros: 2_731 } });
+    const { cost: _cost, ...bare } = cheap;
+    const dear = greatestCost(1_000, { ...price, cost: { input: 0.001, output: 0, cacheRead: 0, cacheWrite: 0 } });
+    expect(chargeFor(dear, reserved, failed("transient", { usage: bare }))).toMatchObject({ spend: { micros: 1 } });
+  });
+
+  it("of a part of an answer with a dear ending counts the part at the price of the model", () => {
+    const counted = { ...usage, output: 1, totalTokens: 901, cost: { ...usage.cost, output: 0.001, total: 0.0037 } };
+    expect(chargeFor(call, reserved, failed("transient", { content: [said], usage: counted }))).toMatchObject({
+      spend: { micros: 2_700 + 101 * 15 },
+    });
+  });
+});
+
+it("a model without a known price costs no money, and its tokens are limited", () => {
+  const call = greatestCost(1_000_000, UNKNOWN_PRICE);
+  expect(call).toEqual({ prompt: 1_000_000, maxTokens: 8_192, leastTokens: 256, read: 0, write: 0 });
 });

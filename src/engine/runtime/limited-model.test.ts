@@ -39,7 +39,7 @@ describe("an answer within its limit", () => {
       return answer;
     }, 100);
     expect(result).toBe(answer);
-    expect(asked?.maxCharacters).toBe(100);
+    expect(asked).toEqual({ ...request, maxCharacters: 100 });
   });
 
   it("starts to count again with a new attempt", async () => {
