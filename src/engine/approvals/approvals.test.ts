@@ -428,3 +428,22 @@ describe("a process that dies", () => {
     },
   );
 });
+
+describe("a silent note to an agent whose run waits for a person", () => {
+  it("waits with it, costs no more than one look, and is read after the answer", async () => {
+    const engine = await open();
+    let releases = 0;
+    engine.onCommit = ({ site }) => {
+      if (site === "release" && ++releases > 20) engine.crash();
+      return "go";
+    };
+    await engine.send({ kind: "system", text: "psst", silent: true });
+    await engine.settle();
+    expect([engine.alive, releases <= 2]).toEqual([true, true]);
+    expect((await engine.runs())[0]).toMatchObject({ state: "open", body: { suspended: true } });
+    await answer(engine, true);
+    await engine.settle();
+    expect(executed(engine)).toEqual(["exec"]);
+    expect((await engine.transcript()).join()).toContain("psst");
+  });
+});

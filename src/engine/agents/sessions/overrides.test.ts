@@ -35,6 +35,21 @@ describe("an agent's overrides", () => {
     expect(engine.shown()).toEqual(["answer to hello"]);
   });
 
+  it("have at most 256 rules: one more is refused at once, the same one again is not", async () => {
+    const engine = await TestEngine.open();
+    await engine.tell("hello");
+    const agentId = await engine.agentId();
+    const rules = Array.from({ length: 256 }, (_, n) => ({ deny: `exec(tool${n} *)` }));
+    await engine.system.sessions.patch(agentId, { rules });
+    await engine.settle();
+    const add = (n: number) => engine.system.sessions.changeRules(agentId, { add: { deny: `exec(tool${n} *)` } });
+    await expect(add(256)).rejects.toMatchObject({ code: "invalid_input" });
+    expect(await engine.states()).toEqual(["answered", "recorded"]);
+    await add(3);
+    await engine.settle();
+    expect((await stateOf(engine))?.rules).toHaveLength(256);
+  });
+
   it("of an unknown agent cannot be changed", async () => {
     const engine = await TestEngine.open();
     await expect(engine.system.sessions.patch("nobody" as never, { label: "x" })).rejects.toMatchObject({
