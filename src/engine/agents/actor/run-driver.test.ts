@@ -34,6 +34,16 @@ it("tells the answer of a run before it looks at what its context needs", async 
   await engine.settle();
 });
 
+it("costs three commits and two of its delivery, and the agent rests: it is not claimed again for a small context", async () => {
+  const engine = await TestEngine.open();
+  await engine.tell("one");
+  const before = engine.commits.length;
+  await engine.tell("two");
+  await engine.advance(1_000);
+  const sites = engine.commits.slice(before).map(({ site }) => site);
+  expect(sites).toEqual(["accept", "take", "rest", "outbox.sending", "outbox.sent"]);
+});
+
 it("looks at nothing more after a run that ended while the node drains", async () => {
   let drained: Promise<void> | undefined;
   let asked = 0;

@@ -16,6 +16,11 @@ interface Given {
   readonly stopped?: boolean;
   readonly waits?: number;
   readonly canPause?: boolean;
+  /** Whether it waits for its trial already. */
+  readonly awaits?: boolean;
+  /** What is left of the pause. */
+  readonly pauseLeft?: number;
+  readonly refused?: boolean;
   readonly note?: { readonly at: number; readonly phase: string };
 }
 
@@ -23,9 +28,10 @@ function world(given: Given) {
   const { body, attempt = 1, abort, fate = "dead", faulted = false, discards = false, waits, canPause = true } = given;
   const seen: string[] = [];
   const changes: Change[] = [];
+  const logged: string[] = [];
   const trials = {
     leave: () => void seen.push("leave"),
-    awaits: () => false,
+    awaits: () => given.awaits ?? false,
     ask: () => {
       seen.push("ask");
       return waits;
@@ -34,18 +40,30 @@ function world(given: Given) {
       seen.push("pause");
       return canPause;
     },
-    pauseLeft: 7_000,
+    pauseLeft: given.pauseLeft ?? 7_000,
   };
   const store = {
     commit: async (change: Change) => {
       changes.push(change);
-      return { ok: true, results: [] };
+      await new Promise((resolve) => setImmediate(resolve));
+      return given.refused ? { ok: false, refused: "fenced", detail: "no" } : { ok: true, results: [] };
     },
     outcome: async () => undefined,
   };
   const ports = {
-    ...{ store, ids: seededIds("decide"), clock: { now: () => 5 }, log: { warn: () => {} } },
-    watchdogNotes: { of: async () => given.note, counted: async () => void seen.push("counted") },
+    ...{
+      store,
+      ids: seededIds("decide"),
+      clock: { now: () => 5 },
+      log: { warn: (text: string) => void logged.push(text) },
+    },
+    watchdogNotes: {
+      of: async () => given.note,
+      counted: async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        seen.push("counted");
+      },
+    },
   };
   const host = { ports, trials, node: 2, fates: { lookMs: 900, read: async () => () => fate } };
   const parts = { host, faulted, discards, wake: () => {} };
@@ -53,7 +71,7 @@ function world(given: Given) {
   const lease = { agentId: "a", node: 2, epoch: 1, sessionId: "s", record: agent };
   const full = { lane: "main", node: 1, seqs: [1], calls: [], iterations: 0, deliveries: 0, ...body };
   const record = { id: "r", step: 3, attempt, body: full, abort };
-  return { seen, changes, parts, run: () => decide(parts as never, lease as never, record as never) };
+  return { seen, changes, logged, parts, run: () => decide(parts as never, lease as never, record as never) };
 }
 const trial = (deaths: number[], more: object = {}): Partial<RunBody> => ({ trial: { deaths, survived: 0, ...more } });
 const alone = { on: { node: 1, of: 1, alone: true } };
@@ -108,11 +126,55 @@ describe("a run without an end", () => {
       { what: "wait", ms: 7_000 },
       ["leave", "pause", "counted"],
     ],
+    [
+      "of this node that was tried before is judged by that",
+      { body: { node: 2, ...trial([7]) } },
+      { what: "resume", attempt: 1, tried: true, trial: { deaths: [7] } },
+      ["ask"],
+    ],
+    [
+      "of this node that had made a group of suspects is tried",
+      { body: { node: 2, ...trial([], { of: 3 }) } },
+      { what: "resume", attempt: 1, tried: true, trial: { of: 3 } },
+      ["ask"],
+    ],
+    [
+      "that was on trial when its node came back is tried again",
+      { body: trial([], { on: { node: 1, of: 2, alone: false } }), fate: "returned" },
+      { what: "resume", attempt: 1, tried: true },
+      ["ask"],
+    ],
+    [
+      "that has survived its trials and crashed no more goes on with what is known",
+      { body: { node: 2, ...trial([], { survived: 2 }) } },
+      { what: "resume", attempt: 1, trial: { deaths: [], survived: 2 } },
+      ["leave"],
+    ],
+    [
+      "whose old death was of a node that came back goes on, without that death",
+      { body: { node: 2, ...trial([7]) }, fate: "returned" },
+      { what: "resume", attempt: 1, trial: { deaths: [] } },
+      ["leave"],
+    ],
+    ["of a first version that names no node counts a crash", { body: { node: undefined } }, { attempt: 2 }, ["leave"]],
+    ["of a first version of any fate", { body: { node: undefined }, fate: "alive" }, { attempt: 2 }, ["leave"]],
+    [
+      "that blocked nothing this time is not judged by an old note",
+      { body: { node: 2, ...trial([], { survived: 1 }) }, note: { at: 3, phase: "x" } },
+      { what: "resume", attempt: 1 },
+      ["leave"],
+    ],
     ["with a death that counts is tried again", { body: trial([7]) }, { what: "resume", tried: true }, ["ask"]],
     [
       "after a fault of the program goes on with a death",
       { faulted: true, body: { node: 2 } },
       { what: "resume", attempt: 2, trial: { deaths: [2] } },
+      [],
+    ],
+    [
+      "after a fault of the program on another node's run keeps what is known, but for its trial",
+      { faulted: true, body: { node: 1, ...trial([7], { survived: 2, ...alone, pause: 4 }) } },
+      { what: "resume", attempt: 2, trial: { deaths: [7, 2], survived: 2, on: undefined, pause: undefined } },
       [],
     ],
     [
@@ -143,5 +205,47 @@ describe("a run without an end", () => {
     const { run, changes } = world({ body: trial([], alone), canPause: false });
     await run();
     expect(changes).toEqual([]);
+  });
+
+  test.each<[number, readonly string[]]>([
+    [1, []],
+    [0, ["trial.pause-over"]],
+  ])("during the pause after its death waits what is left: %i ms", async (pauseLeft, sites) => {
+    const { run, changes, seen } = world({ body: { node: 2, ...trial([7], { pause: 2 }) }, fate: "alive", pauseLeft });
+    expect(await run()).toEqual({ what: "wait", ms: pauseLeft });
+    expect(changes.map(({ site }) => site)).toEqual(sites);
+    expect(seen).toEqual([]);
+    const [op] = changes[0]?.ops ?? [];
+    if (op?.op === "run.amend") expect(op.body).toMatchObject({ seqs: [1], trial: { deaths: [7], survived: 0 } });
+    if (op?.op === "run.amend") expect(op.body.trial?.pause).toBeUndefined();
+  });
+
+  it("is known as new only with no trial behind it", async () => {
+    expect(await world({}).run()).toEqual({ what: "resume", attempt: 2, trial: undefined });
+  });
+
+  it("is read again if another node has taken it before its death is stored", async () => {
+    await expect(world({ body: trial([], alone), refused: true }).run()).rejects.toMatchObject({ refused: "fenced" });
+  });
+
+  test.each<[string, Given, readonly string[]]>([
+    ["that begins to wait for its trial", { attempt: 2, waits: 5 }, ["waits for its trial"]],
+    ["that waits for it already", { attempt: 2, waits: 5, awaits: true }, []],
+    ["that died alone", { body: trial([], alone) }, ["stopped while only this run was being tried"]],
+    ["that blocked the program", { note: { at: 3, phase: "x" } }, ["blocked the program"]],
+    ["after its first crash", {}, []],
+  ])("%s is told to the operator once", async (_title, given, lines) => {
+    const { run, logged } = world(given);
+    await run();
+    expect(logged).toEqual(lines.map((line) => expect.stringContaining(line)));
+  });
+
+  it("has the death of the node that its note is about", async () => {
+    const { run, changes } = world({ body: { node: 6 }, note: { at: 3, phase: "x" } });
+    await run();
+    expect(changes[0]).toMatchObject({
+      owner: { agentId: "a", sessionId: "s" },
+      ops: [{ body: { seqs: [1], trial: { deaths: [6], note: 3 } } }],
+    });
   });
 });

@@ -9,7 +9,7 @@ import { watchTrial } from "./on-trial.ts";
 
 const TRIAL: RunTrial = { deaths: [4], survived: 0 };
 
-function world(known: RunTrial = TRIAL) {
+function world(known: RunTrial = TRIAL, { ok = true, noted = true }: { ok?: boolean; noted?: boolean } = {}) {
   const clock = virtualClock();
   const changes: Change[] = [];
   const seen: string[] = [];
@@ -21,7 +21,7 @@ function world(known: RunTrial = TRIAL) {
       changes.push(change);
       await held;
       if (fails) throw new TypeError("away");
-      return { ok: true, results: [] };
+      return ok ? { ok, results: [] } : { ok, refused: "conflict", detail: "another step" };
     },
     outcome: async () => undefined,
   };
@@ -33,12 +33,13 @@ function world(known: RunTrial = TRIAL) {
     },
   };
   const ports = { clock, store, ids: seededIds("trial"), log: { warn: () => void seen.push("warn") } };
-  const body = { lane: "main", seqs: [1], calls: [], iterations: 0, deliveries: 0 };
+  const stored = [{ site: "stored", at: 0, node: 1 }];
+  const body = { lane: "main", seqs: [1], calls: [], iterations: 0, deliveries: 0, commits: stored };
   const record = { id: "r", agentId: "a", sessionId: "s", startedAt: 0, step: 3, attempt: 2, body };
   const run = new LiveRun(record as never, {} as never);
   run.trial = known;
   const commits = [{ site: "take", at: 1, node: 1 }];
-  const lease = { agentId: "a", node: 2, epoch: 9, sessionId: "s", commitsOf: () => commits };
+  const lease = { agentId: "a", node: 2, epoch: 9, sessionId: "s", commitsOf: () => (noted ? commits : undefined) };
   const stop = watchTrial({ host: { ports, trials } } as never, lease as never, run, known);
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
   const pass = (ms: number) => clock.advance(ms, settle);
@@ -68,7 +69,7 @@ describe("a trial", () => {
     expect(trialIn(changes[0])).toEqual({ deaths: [4], survived: 1, note: undefined });
     expect(changes[0]).toMatchObject({
       owner: { agentId: "a", node: 2, epoch: 9, sessionId: "s", run: { id: "r", step: 3, evenAborted: true } },
-      ops: [{ op: "run.amend", body: { commits: [{ site: "take" }] } }],
+      ops: [{ op: "run.amend", body: { lane: "main", seqs: [1], commits: [{ site: "take" }] } }],
     });
     expect([seen, run.trial]).toEqual([["survived"], { deaths: [4], survived: 1, note: undefined }]);
     await pass(3600_000);
@@ -131,5 +132,27 @@ describe("a trial", () => {
     await settle();
     expect(changes.map(({ site }) => site)).toEqual(["trial.drained"]);
     expect([trialIn(changes[0]), clock.timers]).toEqual([TRIAL, 0]);
+  });
+
+  it("keeps the commits that are in the run's record, if this lease has made none", async () => {
+    const { pass, changes } = world(TRIAL, { noted: false });
+    await pass(10_000);
+    expect(changes[0]).toMatchObject({ ops: [{ body: { commits: [{ site: "stored" }] } }] });
+  });
+
+  it("whose record was refused leaves the mark in memory as it was: another step is in the store", async () => {
+    const { pass, run } = world(TRIAL, { ok: false });
+    await pass(10_000);
+    expect(run.trial).toBe(TRIAL);
+  });
+
+  it("that the run has left with a step meanwhile sets no mark again", async () => {
+    const { pass, run, hold, settle } = world();
+    const written = hold();
+    await pass(10_000);
+    run.stepped(run.body);
+    written();
+    await settle();
+    expect(run.trial).toBeUndefined();
   });
 });
