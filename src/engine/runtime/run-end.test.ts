@@ -4,6 +4,7 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import { type EndReason, graceAfter, LiveRun, runTimeOf } from "./live-run.ts";
+import { DEFAULT_RUN_SETTINGS } from "./run-ports.ts";
 
 const call = (callId: string, state: CallRecord["state"]): CallRecord => ({
   ...{ callId, name: "t", arguments: {}, replay: "safe", state },
@@ -95,6 +96,13 @@ describe("the time and turns of a run", () => {
   ])("are those %s", (_name, own, overrides, wanted) => {
     expect(runTimeOf({ settings, limits: () => own }, {} as never, overrides)).toEqual(wanted);
     if (!own) expect(runTimeOf({ settings }, {} as never, overrides)).toEqual(wanted);
+  });
+  test("are ten minutes and 500 turns where nothing is set", () => {
+    expect(runTimeOf({ settings: DEFAULT_RUN_SETTINGS }, {} as never)).toEqual({
+      timeoutMs: 600_000,
+      maxIterations: 500,
+    });
+    expect(DEFAULT_RUN_SETTINGS).toMatchObject({ abortGraceMs: 5_000, enforceFinalTag: false });
   });
 });
 
