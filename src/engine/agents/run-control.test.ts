@@ -33,7 +33,7 @@ function world({ here, queued, behalf, record, agent, shared = true }: Given) {
       actors: { all: () => [{}, actor], get: () => actor },
       membership: { node: 1, shared },
       ingress: { post: async (request: PostRequest) => void posts.push(request) },
-      ...({ events: {}, emit: () => {} } as never),
+      ...{ events: {}, emit: () => {} },
     } as never,
   );
   return { control, posts };
