@@ -1,7 +1,8 @@
 /** Edits of jobs: what an edit of the schedule does to due times that have passed, and what any other edit leaves alone. */
 import { describe, expect, test } from "vitest";
 import type { CronJob } from "../../../core/schedule/job.ts";
-import { addedJob, editedJob, removedJob, replannedJob } from "./job-changes.ts";
+import { slotName } from "../../../core/schedule/job-slot.ts";
+import { addedJob, editedJob, firedSlot, removedJob, replannedJob, skippedSlot } from "./job-changes.ts";
 import { planDue, range } from "./plan-due.ts";
 import { replanned } from "./replan-jobs.ts";
 
@@ -54,6 +55,13 @@ describe("a new job", () => {
       state: { nextRunAtMs: START + 8 * HOUR },
     });
     expect(ops).toEqual([{ op: "job.put", job, expect: 0 }]);
+  });
+
+  test("keeps what it was made with, and one without a due time in the future is refused", () => {
+    const more = { description: "d", missed: "skip", staggerMs: 5, gate: { kind: "command", command: "true" } };
+    expect(added(more)).toMatchObject({ ...more, name: "n", payload: turn, sessionTarget: "isolated" });
+    expect(() => added({ schedule: { kind: "at", atMs: START } })).toThrow("That time is in the past");
+    expect(() => added({ schedule: { kind: "at", atMs: START }, enabled: false })).toThrow("That time is in the past");
   });
 
   test("that is turned off has no next time, and one with its own zone or an interval keeps no other", () => {
@@ -110,6 +118,7 @@ describe("an edit", () => {
     const before = failed();
     const { job, ops } = editedJob(before, patch as never, { now, zone });
     expect([job.state, job.revision, ops.length]).toEqual([before.state, 1, 1]);
+    expect(job.sessionTarget).toBe("isolated");
   });
 
   test("of the interval to one with an anchor moves the rhythm", () => {
@@ -126,6 +135,56 @@ describe("an edit", () => {
     expect(editedJob(added(), { payload: event } as never, { now, zone }).job.sessionTarget).toBe("main");
     const same = editedJob(added(), { payload: { ...turn, message: "other" } } as never, { now, zone });
     expect(same.job.sessionTarget).toBe("isolated");
+  });
+
+  test("of where it runs is taken with its payload, and one that does not fit is refused", () => {
+    const event = { kind: "systemEvent", text: "t" };
+    const main = editedJob(added(), { payload: event, sessionTarget: "main" } as never, { now, zone });
+    expect(main.job.sessionTarget).toBe("main");
+    const isolated = { sessionTarget: "isolated", payload: event };
+    expect(() => editedJob(added(), isolated as never, { now, zone })).toThrow("isolated cron jobs require");
+    expect(() => editedJob(added(), { sessionTarget: "main" } as never, { now, zone })).toThrow(
+      "main cron jobs require",
+    );
+  });
+
+  test("that leaves the payload alone does not choose where it runs again", () => {
+    // An older program stored this pair: an edit refuses it instead of moving the job to another conversation.
+    const odd = { ...added(), sessionTarget: "main" } as CronJob;
+    expect(() => editedJob(odd, { name: "x" } as never, { now, zone })).toThrow("main cron jobs require");
+  });
+
+  test("changes what it names, and keeps the rest of the job", () => {
+    const before = { ...added({ description: "old", missed: "skip" }), behalf: { person: "ann" } } as CronJob;
+    const { job } = editedJob(before, { description: "new", staggerMs: 7 } as never, { now, zone });
+    expect(job).toEqual({ ...before, description: "new", staggerMs: 7, updatedAtMs: now });
+    const moved = editedJob(before, { schedule: { kind: "at", atMs: now + 1 } } as never, { now, zone }).job;
+    expect(moved).toMatchObject({ id: "j", createdAtMs: START, agentId: "main", sessionKey: "k", missed: "skip" });
+  });
+
+  test("to a time in the past is refused, unless the job is off or nothing is planned again", () => {
+    const past = { schedule: { kind: "at", atMs: now } };
+    const edit = (before: CronJob, patch: object) => editedJob(before, patch as never, { now, zone }).job;
+    expect(() => edit(added(), past)).toThrow("That time is in the past");
+    expect(edit(added(), { ...past, enabled: false }).state.nextRunAtMs).toBeUndefined();
+    expect(edit(added({ enabled: false }), past).schedule).toEqual(past.schedule);
+    const once = added({ schedule: { kind: "at", atMs: START + HOUR } });
+    expect(edit(once, { name: "x" }).name).toBe("x");
+    expect(edit(once, { enabled: false }).enabled).toBe(false);
+    expect(() => edit({ ...once, enabled: false }, { enabled: true })).toThrow("That time is in the past");
+  });
+
+  test("of the kind of the schedule takes the new one as it is, whatever they share", () => {
+    const edit = (from: object, to: object) =>
+      editedJob(added({ schedule: from }), { schedule: to } as never, { now, zone }).job.schedule;
+    const cron = { kind: "cron", expr: "0 9 * * *" };
+    expect(edit(cron, { kind: "every", everyMs: HOUR })).toEqual({ kind: "every", everyMs: HOUR, anchorMs: now });
+    expect(edit({ kind: "every", everyMs: HOUR }, cron)).toEqual(cron);
+    expect(edit({ kind: "at", atMs: now + 5 }, cron)).toEqual(cron);
+    expect(edit({ kind: "every", everyMs: HOUR }, { kind: "at", atMs: now + 5 })).toEqual({
+      kind: "at",
+      atMs: now + 5,
+    });
   });
 
   test("of the zone's owner keeps the zone it was planned in, unless it plans again", () => {
@@ -158,8 +217,37 @@ describe("an edit", () => {
     );
     expect(job).toMatchObject({ zone: "Asia/Tokyo", revision: 2, state: { consecutiveErrors: 2, backoffUntilMs: 9 } });
     expect(job.state.nextRunAtMs).toBe(START + 24 * HOUR);
+    expect(job).toMatchObject({
+      id: "j",
+      name: "n",
+      agentId: "main",
+      sessionKey: "k",
+      payload: turn,
+      updatedAtMs: now,
+    });
     expect(ops.at(-1)?.op).toBe("job.put");
   });
+});
+
+test("the record of a due time that fired names it, or the slot that asked for it", () => {
+  const job = { ...added(), revision: 3 } as CronJob;
+  const fired = { jobId: "j", revision: 3, dueAt: 5, count: 1, status: "fired", at: 7 };
+  expect(firedSlot(job, 5, 7)).toEqual({ ...fired, slot: slotName(job, 5) });
+  expect(firedSlot(job, 5, 7, "wake@1")).toEqual({ ...fired, slot: "wake@1" });
+});
+
+test("the record of due times that were passed over names the last only if there are several", () => {
+  const job = added();
+  const skipped = (count: number) => skippedSlot(job, { dueAt: 5, untilAt: 9, count, reason: "missed" }, 11);
+  expect(skipped(1)).toMatchObject({
+    dueAt: 5,
+    untilAt: undefined,
+    count: 1,
+    status: "skipped",
+    reason: "missed",
+    at: 11,
+  });
+  expect(skipped(2)).toMatchObject({ slot: slotName(job, 5), dueAt: 5, untilAt: 9, count: 2 });
 });
 
 describe("planning again", () => {

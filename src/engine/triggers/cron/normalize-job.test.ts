@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CronJob, CronPayload } from "../../../core/schedule/job.ts";
+import { textSize } from "../../../core/text-limits.ts";
 import {
   anchored,
   checkedTarget,
@@ -74,6 +75,13 @@ describe("a new job", () => {
     });
   });
 
+  test("has at most 100000 characters, counted exactly", () => {
+    const rest = textSize({ ...given, description: "" });
+    const sized = (size: number) => create({ description: "x".repeat(size - rest) });
+    expect(() => sized(MAX_JOB_CHARACTERS)).not.toThrow();
+    expect(() => sized(MAX_JOB_CHARACTERS + 1)).toThrow("The cron job has 100001 characters");
+  });
+
   test("has at most 100000 characters", () => {
     const size = JSON.stringify(given).length;
     expect(() => create({ description: "x".repeat(MAX_JOB_CHARACTERS - size - 200) })).not.toThrow();
@@ -142,6 +150,34 @@ describe("a schedule in other forms", () => {
   });
 });
 
+describe("a schedule that says more than one thing", () => {
+  const read = (raw: unknown, moment?: object) => normalizeCronJobCreate({ ...given, schedule: raw }, moment).schedule;
+
+  test("is what its kind says, whatever fields of another stand beside it", () => {
+    expect(read({ kind: "cron", expr: "0 9 * * *", everyMs: 5_000 })).toEqual({ kind: "cron", expr: "0 9 * * *" });
+    expect(read({ kind: "at", atMs: 5, everyMs: 5_000, expr: "0 9 * * *" })).toEqual({ kind: "at", atMs: 5 });
+    expect(read({ kind: "every", everyMs: 5_000, expr: "0 9 * * *" })).toEqual({ kind: "every", everyMs: 5_000 });
+  });
+
+  test("without a kind is a time, before an interval, before an expression", () => {
+    expect(read({ atMs: 5, everyMs: 5_000, expr: "0 9 * * *" })).toEqual({ kind: "at", atMs: 5 });
+    expect(read({ everyMs: 5_000, expr: "0 9 * * *" })).toEqual({ kind: "every", everyMs: 5_000 });
+    expect(() => read({})).toThrow(/^Invalid cron job: /);
+    expect(() => read({ cron: "0 9 * * *" })).toThrow(/^Invalid cron job: /);
+  });
+
+  test("in some time needs to know the time", () => {
+    expect(read({ inMs: 5 }, { now: 10 })).toEqual({ kind: "at", atMs: 15 });
+    expect(() => read({ inMs: 5 })).toThrow(/^Invalid cron job: /);
+    expect(read({ inMs: 5, everyMs: 5_000 })).toEqual({ kind: "every", everyMs: 5_000 });
+    expect(read({ inMs: "5", everyMs: 5_000 }, { now: 10 })).toEqual({ kind: "every", everyMs: 5_000 });
+  });
+
+  test("under the old name of its expression is refused if that is missing too", () => {
+    expect(() => read({ kind: "cron" })).toThrow(/^Invalid cron job: /);
+  });
+});
+
 describe("a payload in other forms", () => {
   test.each([
     [{ message: "look" }, { kind: "agentTurn", message: "look" }],
@@ -170,6 +206,28 @@ describe("a payload in other forms", () => {
 describe("a change of a job", () => {
   const jobWith = (before: CronPayload): CronJob => ({ payload: before }) as CronJob;
   const turn = jobWith({ kind: "agentTurn", message: "look", model: "a/b" });
+
+  test("keeps its other fields beside a payload", () => {
+    const patch = normalizeCronJobPatch({ name: "x", enabled: false, payload: { message: "m" } }, turn);
+    expect(patch).toEqual({ name: "x", enabled: false, payload: { kind: "agentTurn", message: "m", model: "a/b" } });
+    expect(normalizeCronJobPatch({ payload: { to: "x:1" } }, turn).payload).toMatchObject({
+      kind: "agentTurn",
+      to: "x:1",
+    });
+    expect(normalizeCronJobPatch({ schedule: { inMs: 5 } }, turn, { now: 10 })).toEqual({
+      schedule: { kind: "at", atMs: 15 },
+    });
+  });
+
+  test("to another kind does not take over the texts of the one before", () => {
+    const event = jobWith({ kind: "systemEvent", text: "old" });
+    expect(normalizeCronJobPatch({ payload: { kind: "agentTurn", message: "m" } }, event).payload).toEqual({
+      kind: "agentTurn",
+      message: "m",
+    });
+    const needs = 'cron.update payload.kind="agentTurn" requires message';
+    expect(() => normalizeCronJobPatch({ payload: { kind: "agentTurn", text: "t" } }, event)).toThrow(needs);
+  });
 
   test("without a payload has none", () => {
     expect(normalizeCronJobPatch({ name: "x" }, turn)).toEqual({ name: "x" });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { CronSchedule } from "../../../core/schedule/job.ts";
+import { hostZone } from "../../../core/zoned-time.ts";
 import { describeSchedule } from "./describe-schedule.ts";
 import { checkSchedule, computeNextRunAtMs, nextRunTimes } from "./schedule.ts";
 
@@ -63,6 +64,29 @@ test.each(["5abc * * * *", "* * *", "", "60 * * * *", "* * * * * * *", "2030-01-
 
 test("an unknown zone is refused by its name", () => {
   expect(() => computeNextRunAtMs(cron("* * * * *", "Mars/Base"), 0)).toThrow("Mars/Base");
+});
+
+test("an expression is read in its own zone, then in the one that is given, then in that of the machine", () => {
+  const nine = (tz: string | undefined, zone?: string) =>
+    computeNextRunAtMs({ kind: "cron", expr: " 0 9 * * * ", tz }, Date.parse("2026-06-15T00:00Z"), zone);
+  expect(nine("Asia/Tokyo", "Europe/Berlin")).toBe(Date.parse("2026-06-16T00:00Z"));
+  expect(nine(undefined, "Europe/Berlin")).toBe(Date.parse("2026-06-15T07:00Z"));
+  expect(nine(undefined)).toBe(nine(hostZone()));
+  expect(computeNextRunAtMs(cron(" @daily "), 0)).toBe(86_400_000);
+});
+
+test("the next times end with the last one, and are as many as asked for", () => {
+  expect(nextRunTimes({ kind: "at", atMs: 5 }, 0, 3)).toEqual([5]);
+  expect(nextRunTimes({ kind: "at", atMs: 5 }, 5, 3)).toEqual([]);
+  expect(nextRunTimes({ kind: "every", everyMs: 10, anchorMs: 0 }, 0, 3)).toEqual([10, 20, 30]);
+  expect(nextRunTimes(cron("* * * * *"), 0, 0)).toEqual([]);
+});
+
+test("an invalid expression is refused each time, and a check passes one with a due time", () => {
+  for (let n = 0; n < 2; n++) expect(() => checkSchedule(cron("61 * * * *"), 0)).toThrow("Invalid cron schedule");
+  expect(() => checkSchedule(cron("0 9 * * *"), 0)).not.toThrow();
+  expect(() => checkSchedule({ kind: "at", atMs: 5 }, 4)).not.toThrow();
+  expect(() => checkSchedule(cron("0 0 31 2 *"), 0)).toThrow("This schedule has no due time in the future.");
 });
 
 test("a schedule without a future due time has no next time and is refused", () => {

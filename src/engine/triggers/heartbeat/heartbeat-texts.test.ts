@@ -242,6 +242,7 @@ test.each([
   ["# Heartbeat\n\n## Tasks", true],
   ["- [ ]\n- \n* [x]\n+ [X]", true],
   ["#", true],
+  ["  # Tasks\n\t- [ ] \n  ", true],
   ["#TODO", false],
   ["- [ ] look", false],
   ["<!-- nothing -->", false],
