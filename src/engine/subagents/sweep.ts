@@ -32,9 +32,9 @@ export async function sweepSubagentRuns(ports: RegistryPorts, settings: ReportSe
   for (;;) {
     const now = clock.now();
     const due = await store.subagentRuns({ dueBy: now, limit: PORTION });
-    let progress = 0;
-    for (const record of due) if (await archive(ports, settings, record, now)) progress += 1;
-    if (due.length < PORTION || progress === 0) break;
+    let isStuck = true;
+    for (const record of due) if (await archive(ports, settings, record, now)) isStuck = false;
+    if (due.length < PORTION || isStuck) break;
   }
   const [next] = await store.subagentRuns({ dueBy: Number.MAX_SAFE_INTEGER, limit: 1 });
   return next?.archiveAtMs === undefined ? undefined : Math.max(next.archiveAtMs, clock.now() + 1_000);

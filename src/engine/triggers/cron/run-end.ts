@@ -181,13 +181,12 @@ export async function opsOnDelivered(
   const unread = reason?.startsWith(NO_ROUTE) || reason?.startsWith(NEVER_READ);
   const failed = to === "failed" && !unread && !isBestEffort(job);
   const ops: Op[] = [{ op: "job.delivered", ...of, told: { at, status: to, failed, reason } }];
-  const status = failed && job ? (await store.jobSlot(of.jobId, of.slot))?.end?.delivery.status : undefined;
-  const text =
-    job && (status === "owed" || status === "sent" || status === "unroutable")
-      ? alertText(job, reason ?? to)
-      : undefined;
-  const main = job && text !== undefined ? await mainOf(store, job, mainKey) : undefined;
-  if (!job || !main || text === undefined) return ops;
+  if (!failed || !job) return ops;
+  const status = (await store.jobSlot(of.jobId, of.slot))?.end?.delivery.status;
+  if (status !== "owed" && status !== "sent" && status !== "unroutable") return ops;
+  const text = alertText(job, reason ?? to);
+  const main = text === undefined ? undefined : await mainOf(store, job, mainKey);
+  if (!main || text === undefined) return ops;
   const body = { kind: "system", text, origin: `cron:${of.jobId}` } as const;
   const target = await addressOfMain(people, main, job, mainKey);
   const behalf = await behalfOfJob({ people, store }, job);

@@ -107,7 +107,6 @@ export class HeartbeatRunner {
     this.#stopped = true;
     this.#cancelSync?.();
     for (const { cancel } of this.#wakes.values()) cancel();
-    this.#wakes.clear();
   }
 
   /** The next tick uses the new configuration. */
