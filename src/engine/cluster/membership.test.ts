@@ -160,6 +160,23 @@ describe("a commit that was not answered", () => {
     expect(counts).toEqual([1, 1, 1, 1, 0]);
   });
 
+  test("of the list itself sets no second timer either", async () => {
+    const { member, pass, take, state, clock } = world();
+    await member.join();
+    member.doubt();
+    state.breaks = "agents.claim";
+    await pass(1_000);
+    expect(clock.timers).toBe(1);
+    take();
+    state.breaks = "";
+    const counts: number[] = [];
+    for (const ms of [1_000, 1_000, 5_000, 25_000, 1_000_000]) {
+      await pass(ms);
+      counts.push(take().length);
+    }
+    expect(counts).toEqual([1, 1, 1, 1, 0]);
+  });
+
   test("is not followed up after the node has left", async () => {
     const { member, pass, take, clock } = world();
     await member.join();
@@ -242,6 +259,15 @@ describe("the lease of a node among others", () => {
     await pass((LEASE * 3) / 4 - 1);
     expect([take().length, told()]).toEqual([1, []]);
     await pass(1);
+    expect(told()).toEqual(["lease-lost", "joined 2"]);
+  });
+
+  test("of the node that joins after an answer that never came is renewed in time", async () => {
+    const { pass, told, state } = await started();
+    state.hangs = "node.renew";
+    await pass(LEASE / 4);
+    state.hangs = "";
+    await pass(10 * LEASE);
     expect(told()).toEqual(["lease-lost", "joined 2"]);
   });
 

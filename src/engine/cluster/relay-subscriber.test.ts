@@ -117,6 +117,19 @@ describe("a subscription", () => {
     expect(asked()).toEqual([]);
   });
 
+  test("of one follower ends once: that of another stays, however often the first is ended", () => {
+    const { clock, subscriber, asked, take, event } = world();
+    const first = subscriber.follow(A);
+    subscriber.follow(A);
+    clock.advanceSync(0);
+    asked();
+    first();
+    first();
+    expect(asked()).toEqual([]);
+    subscriber.onEvents([event(1, start)], "1");
+    expect(take()).toEqual(["start r 1.1.1"]);
+  });
+
   test("is renewed while someone listens, without the tail, and no longer", () => {
     const { clock, subscriber, asked } = world();
     const stop = subscriber.follow(A);
@@ -215,6 +228,16 @@ describe("events of another node", () => {
     expect(take()[0]).toBe("restart r 1.1.1");
     subscriber.onEvents([event(6)], "n1");
     expect(take()).toEqual(["delta r 1.1.6"]);
+  });
+
+  test("of the next run are passed on from its first, wherever the run before has come to", () => {
+    const { subscriber, event, take } = world();
+    subscriber.follow(A);
+    subscriber.onEvents([event(1, start), event(2), event(3)], "1");
+    take();
+    const next = { runId: "s" as RunId };
+    subscriber.onEvents([event(1, { ...next, ...start }), event(2, next)], "1");
+    expect(take()).toEqual(["start s 1.1.1", "delta s 1.1.2"]);
   });
 
   test("behind a gap are passed on again from a restart or an end", () => {

@@ -60,6 +60,19 @@ function world() {
 }
 
 describe("a connector that runs on one node", () => {
+  test("leaves no timer when a node that waits for it stops, and does not start there later", async () => {
+    const { trace, node, pass, clock } = world();
+    const [a, b] = [node("a"), node("b")];
+    await a.start(host);
+    await b.start(host);
+    expect(clock.timers).toBe(1);
+    await b.stop();
+    expect(clock.timers).toBe(0);
+    await a.stop();
+    await pass(5_000);
+    expect(trace).toEqual(["a starts", "a stops"]);
+  });
+
   test("runs on the first that asks; the other reports it as remote and takes over when the first stops", async () => {
     const { trace, node, pass, held } = world();
     const [a, b] = [node("a"), node("b")];

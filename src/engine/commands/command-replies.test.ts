@@ -533,6 +533,7 @@ describe("/help", () => {
     expect(await said("commands", "status")).toBe(
       "/status – the model, the context, today's cost, and what waits and why\nYou may use it in your own conversations.",
     );
+    expect((await said("help", "deny")).split("\n")[1]).toBe("Also: /no");
     expect(await said("help", "x".repeat(65))).toBe(`There is no /${"x".repeat(64)}. /help lists the commands.`);
   });
 });

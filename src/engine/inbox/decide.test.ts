@@ -277,6 +277,21 @@ describe("deduplication of waiting messages", () => {
     expect(choice.act === "run" && choice.dropped.length).toBe(same ? 1 : 0);
   });
 
+  test.each([
+    [undefined, undefined, true],
+    [undefined, 0, true],
+    [undefined, 1, false],
+    [1, 1, true],
+    [1, 2, false],
+  ])("by message-id takes revision %s and revision %s for the same: %s", (first, second, same) => {
+    const edited = (seq: number, revision: number | undefined): Waiting => {
+      const one = said({ seq, id: "7" });
+      return { ...one, message: { ...one.message, source: { ...one.message.source, revision } as never } };
+    };
+    const choice = rest([edited(1, first), edited(2, second)], { dedupe: "message-id", busyUntil: 500 });
+    expect(choice.act === "run" && choice.dropped.length).toBe(same ? 1 : 0);
+  });
+
   test("by prompt applies to messages without an id of a channel", () => {
     const anonymous = (seq: number): Waiting => {
       const one = said({ seq, body: text });

@@ -5,6 +5,7 @@ import { dieAt } from "../../../test/kit/store.ts";
 import { apiMailbox, OWNER_MAILBOXES } from "../../core/delivery/route.ts";
 import { targetKey } from "../../core/delivery/target-key.ts";
 import type { DeliveryId } from "../../core/ids.ts";
+import { Mailboxes } from "./mailboxes.ts";
 
 const HOUR = 3600_000;
 const DAY = 24 * HOUR;
@@ -19,6 +20,30 @@ const ids = async (engine: TestEngine, mailbox = ANN) =>
   (await engine.system.deliveries.mailboxes.page(mailbox)).items.map(({ id }) => id);
 /** The connectors of the next start. */
 const withChannel = (engine: TestEngine, one: Channel) => (engine.channels as Map<string, Channel>).set(one.name, one);
+
+describe("a page of a mailbox", () => {
+  const asked = async (limit: number | undefined) => {
+    const limits: number[] = [];
+    const store = {
+      mailbox: async (_key: string, { limit: most }: { limit: number }) => {
+        limits.push(most);
+        return Array.from({ length: most }, (_none, n) => ({ n: n + 1 }));
+      },
+    };
+    const { items, next } = await new Mailboxes({ store } as never, { shared: false }).page(ANN, { limit });
+    return [limits, items.length, next];
+  };
+
+  it.each([
+    [undefined, 100],
+    [0, 1],
+    [1.9, 1],
+    [500, 500],
+    [501, 500],
+  ])("of %s deliveries has at most %d, and names where the next one begins", async (limit, most) => {
+    expect(await asked(limit)).toEqual([[most], most, most]);
+  });
+});
 
 describe("a mailbox", () => {
   it("holds what is said to an API user until it is acknowledged, in any order and each once", async () => {

@@ -217,6 +217,22 @@ describe("a stop", () => {
     expect([calls.length, states()]).toEqual([1, ["sending"]]);
   });
 
+  it("waits for the sends under way, whose outcome is committed", async () => {
+    const { promise, resolve } = Promise.withResolvers<SendResult>();
+    const { outbox, advance, states } = setup([{}], { send: () => promise });
+    await outbox.scan();
+    await advance(0);
+    let stopped = false;
+    const done = outbox.stop().then(() => {
+      stopped = true;
+    });
+    await advance(10);
+    expect([stopped, states()]).toEqual([false, ["sending"]]);
+    resolve(SENT);
+    await done;
+    expect(states()).toEqual(["sent"]);
+  });
+
   it("begins no send", async () => {
     const { outbox, advance, calls } = setup([{}]);
     await outbox.stop();

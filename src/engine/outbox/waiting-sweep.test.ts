@@ -383,6 +383,18 @@ describe("when the sweep looks", () => {
     expect(state.passes).toBe(0);
   });
 
+  test("a failure to end what nobody has read ends the pass, and the next one tries again", async () => {
+    const { sweep, add, pass, moves, said, clock, state } = world();
+    add("d1", "waiting-reader", box);
+    add("d2", "waiting-reader", box);
+    clock.jump(31 * DAY);
+    state.fails = 1;
+    await sweep.sweep();
+    expect([moves, said]).toEqual([[], ["deliveries that wait could not be checked now"]]);
+    await pass(5_100);
+    expect(moves.map((move) => move.split(" ")[0])).toEqual(["d1>failed", "d2>failed"]);
+  });
+
   test("a stop waits for the pass that is active", async () => {
     const { sweep, add, moves, clock } = world();
     for (let n = 0; n < 3; n++) add(`d${n}`, "unroutable", ann);

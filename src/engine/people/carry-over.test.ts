@@ -63,6 +63,23 @@ function conversations(
 const keyOf = (user: string, scope: DmScope, connector?: string): string =>
   sessionKeyOf(descriptorOf(user, connector), "main", { dmScope: scope, ownerAccounts: ["test:olga"] });
 
+test("a plan looks at a hundred thousand conversations, and says that there may be more", async () => {
+  const looked = async (count: number) => {
+    let pages = 0;
+    const agents = Array.from({ length: 500 }, (_none, n) => ({
+      ...{ id: `a${n}`, profile: "main", descriptor: descriptorOf("x"), sessionKey: "k", state: {} },
+    }));
+    const reader = {
+      ...{ fact: async () => undefined, people: async () => [], agentByKey: async () => undefined },
+      agentsOfKind: async () => agents.slice(0, Math.max(0, count - 500 * pages++)),
+    };
+    const plan = await carryPlan({ store: reader as unknown as Store }, settings("per-peer"));
+    return [pages, plan.isPartial];
+  };
+  expect(await looked(1_200)).toEqual([3, false]);
+  expect(await looked(150_000)).toEqual([200, true]);
+});
+
 describe("the book of conversations", () => {
   test("begins with the default scope, and notes each change of it once", async () => {
     const first = await readBook(ports);

@@ -22,6 +22,11 @@ const drawn = ({ label, children, more }: TreeNode): string =>
   `${label}${children.length + Number(more ?? 0) > 0 ? `(${[...children.map(drawn), ...(more ? ["…"] : [])].join(" ")})` : ""}`;
 
 describe("the live tree", () => {
+  it("is empty before there is an agent", async () => {
+    const engine = await TestEngine.open();
+    expect((await engine.system.tree.read()).roots).toEqual([]);
+  });
+
   it("shows which agent started which, from the top or below one agent, up to the given depth and limit", async () => {
     const engine = await TestEngine.open();
     const ann = await made(engine, person("ann"));

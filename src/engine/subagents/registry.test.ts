@@ -61,11 +61,16 @@ describe("the registry of children", () => {
     const { engine, ports } = await open(
       record("a", { label: "digger", requesterSessionKey: "agent:main:test:dm:ann" }),
     );
+    const woken: unknown[] = [];
     for (let times = 0; times < 2; times++) {
       const sweep = initSubagentRegistry(
         ports,
         { archiveAfterMinutes: 60 },
-        { emit: () => {}, shared: false, committed: () => {} },
+        {
+          emit: (event) => void (event.type === "posted" ? woken.push(event) : undefined),
+          shared: false,
+          committed: () => {},
+        },
       );
       await engine.settle();
       await engine.advance(31_000);
@@ -73,6 +78,8 @@ describe("the registry of children", () => {
     }
     const texts = await reportTexts(engine);
     expect(texts).toHaveLength(1);
+    // The conversation that hears of it is woken, once.
+    expect(woken).toHaveLength(1);
     expect(texts[0]).toContain('A background task "digger" just finished with unknown status.');
     expect(await ports.store.subagentRun("a")).toMatchObject({ outcome: { status: "unknown" } });
   });
