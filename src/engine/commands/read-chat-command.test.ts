@@ -37,6 +37,9 @@ const changes = { inTurn: true };
 describe("submitText", () => {
   it.each<[string, unknown]>([
     ["hello", "hello"],
+    // A word of two letters is no slip of a name of one.
+    ["/tx hello", "/tx hello"],
+    ["/vv", "/vv"],
     ["/stop", { name: "stop" }],
     ["Wait", { name: "stop" }],
     ["/reset", { name: "reset" }],

@@ -262,3 +262,25 @@ describe("a spawn", () => {
     });
   });
 });
+
+describe("the name under which a child knows its requester", () => {
+  it.each([
+    ["agent:main:main", undefined, "main"],
+    ["agent:work:main", undefined, "main"],
+    ["agent:main:home", "home", "home"],
+    ["agent:main:main", "home", "agent:main:main"],
+    ["agent:main:test:dm:ann", undefined, "agent:main:test:dm:ann"],
+    ["agent:main:a:main", undefined, "agent:main:a:main"],
+    ["main", undefined, "main"],
+  ])("of %s, where the main one is called %s, is %s", async (sessionKey, mainKey, shown) => {
+    const asking = requester({ sessionKey: sessionKey as never });
+    const settings = { ...DEFAULT_SUBAGENT_SETTINGS, mainKey };
+    const made = await spawnSubagent(ports(), settings, { tool: "sessions_spawn", requester: asking, task: "dig" });
+    expect(made.ops).toContainEqual(
+      expect.objectContaining({
+        op: "subagent.put",
+        record: expect.objectContaining({ requesterSessionKey: sessionKey, requesterDisplayKey: shown }),
+      }),
+    );
+  });
+});

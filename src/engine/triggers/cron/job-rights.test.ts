@@ -3,16 +3,17 @@ import { expect, it } from "vitest";
 import type { ChangeId } from "../../../core/ids.ts";
 import type { Grant } from "../../../core/people/grant.ts";
 import type { PersonId } from "../../../core/people/person.ts";
+import type { GateVerdict } from "../../../core/ports/gate-runner.ts";
 import { TriggerTestEngine } from "../triggers.test-kit.ts";
 
 const behalf = { person: "bob" as PersonId };
 
-async function open() {
+async function open(during: () => Promise<GateVerdict> = async () => ({ pass: true, output: "fine" })) {
   let checks = 0;
   const gates = {
-    async check() {
+    check(): Promise<GateVerdict> {
       checks += 1;
-      return { pass: true, output: "fine" } as const;
+      return during();
     },
   };
   const world = await TriggerTestEngine.open({ gates });
@@ -56,3 +57,24 @@ it("stops the gate and the answers to another's address with the grant, and not 
   expect(await outcomes(own.id)).toEqual(["fired", "fired"]);
   await expect(world.cron.run(sent.id)).rejects.toThrow("The job does not run: test:eve is denied");
 });
+
+it.each([
+  ["passes", { pass: true, output: "fine" }, expect.stringContaining("gate is denied")],
+  ["does not pass", { pass: false, reason: "no mail" }, "gate: no mail"],
+] as const)(
+  "a right that is taken away while a gate is asked, which then %s, ends the run",
+  async (_, verdict, reason) => {
+    const during = Promise.withResolvers<GateVerdict>();
+    const { world, grants, add, outcomes } = await open(() => during.promise);
+    const { id } = await add({
+      payload: { kind: "agentTurn", message: "go" },
+      gate: { kind: "http", url: "https://example.org/" },
+    });
+    await world.leap(60_000);
+    await grants();
+    during.resolve(verdict);
+    await world.engine.settle();
+    expect(await outcomes(id)).toEqual([reason]);
+    expect(world.engine.requests).toEqual([]);
+  },
+);
