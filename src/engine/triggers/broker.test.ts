@@ -204,3 +204,13 @@ test("failures back off, alert the person after two and turn the job off after t
     '⚠️ The cron job "bad" failed 10 times in a row and was turned off: Inference failed. no credit',
   ]);
 });
+
+test("a main conversation with a configured name is the owner's, also before anyone has written to it", async () => {
+  const world = await TriggerTestEngine.open({ triggers: { people: undefined, mainKey: "home" } });
+  const payload = { kind: "systemEvent", text: "look" } as const;
+  await world.cron.add({ name: "event", schedule: every(HOUR), payload, wakeMode: "now" });
+  await world.leap(HOUR);
+  const home = await world.store.agentByKey("agent:main:home" as never);
+  const [message] = await world.store.messages(home?.id as AgentId, { limit: 1 });
+  expect(message?.delivery).toEqual({ channel: "person", to: "owner" });
+});
