@@ -16,7 +16,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createId } from "@paralleldrive/cuid2";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ConflictError, HomeLockedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import {
+  ConflictError,
+  CorruptDataError,
+  HomeLockedError,
+  InvalidInputError,
+  NotFoundError,
+} from "../../../core/errors.ts";
 import type { AgentId, ChangeId, DeliveryId, Ids, SessionKey } from "../../../core/ids.ts";
 import { openDatabase } from "../sqlite/database.ts";
 import { lockHome } from "../sqlite/home-lock.ts";
@@ -160,9 +166,47 @@ describe("adopting an agent", () => {
     expect(await agents()).toEqual([ann]);
   });
 
+  test("an agent at rest gets its files from the mirror too, with the keys of messages that were settled long ago", () => {
+    rmSync(other, { recursive: true });
+    mkdirSync(other);
+    lives(other, (work) => {
+      work.agent("ann");
+      work.post(ann, "first");
+      work.answer(ann, work.take(ann, [1]), [1]);
+      work.post(ann, "second");
+      work.answer(ann, work.take(ann, [2]), [2]);
+      work.db.sql.exec("UPDATE deliveries SET state = 'sent'");
+    });
+    expect(take().lost).toEqual({ runs: 0, messages: 0, deliveries: 0 });
+    const db = openDatabase(databaseOf(home));
+    const mirror = openMirror({ source: sqliteSource(db.sql), files: diskFiles(home), now: () => NOW });
+    while (mirror.step().more);
+    mirror.close();
+    expectFilesMatch(db, diskFiles(home));
+    db.close();
+    const keys = (dir: string): unknown =>
+      JSON.parse(readFileSync(join(dir, "agents", ann, "pending.json"), "utf8")).dedupe;
+    expect(keys(home)).toEqual(keys(other));
+    expect(keys(home)).toHaveLength(2);
+  });
+
+  test("leaves a pending.json that this home has, and makes none that the agent does not have", () => {
+    const pending = join(home, "agents", ann, "pending.json");
+    mkdirSync(join(home, "agents", ann), { recursive: true });
+    writeFileSync(pending, "of this home");
+    take();
+    expect(readFileSync(pending, "utf8")).toBe("of this home");
+    rmSync(home, { recursive: true });
+    mkdirSync(home);
+    rmSync(join(annDir(), "pending.json"));
+    expect(take().problems).toMatchObject([{ consequence: "file-skipped" }]);
+    expect(existsSync(pending)).toBe(false);
+  });
+
   test("refuses an agent that exists, and a key that another agent has", async () => {
     take();
     expect(() => take()).toThrow(ConflictError);
+    expect(() => take()).toThrow(`This home has an agent ${ann} already.`);
     const copy = join(root, createId());
     cpSync(annDir(), copy, { recursive: true });
     expect(() => take(copy)).toThrow(/has the session key agent:main:telegram:dm:ann already/);
@@ -232,6 +276,10 @@ describe("a directory that cannot be adopted", () => {
   test("its descriptor, history or name is not valid", async () => {
     const history = readFileSync(inAnn("history.jsonl"));
     writeFileSync(inAnn("history.jsonl"), "no\nhistory\n");
+    expect(() => take()).toThrow(/does not begin with a session/);
+    expect(() => take()).toThrow(CorruptDataError);
+    // The lines of a history without its first one.
+    writeFileSync(inAnn("history.jsonl"), history.subarray(history.indexOf("\n") + 1));
     expect(() => take()).toThrow(/does not begin with a session/);
     writeFileSync(inAnn("history.jsonl"), history);
     writeFileSync(inAnn("descriptor.json"), '{ "type": "nobody" }');

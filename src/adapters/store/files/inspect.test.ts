@@ -15,7 +15,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { StoreNewerError, StoreUnreadableError } from "../../../core/errors.ts";
 import { openDatabase } from "../sqlite/database.ts";
-import { inspectDatabase, refuseUnreadable } from "./inspect.ts";
+import { hasAgents, inspectDatabase, rebuildNeeded, refuseUnreadable } from "./inspect.ts";
 import { lifeOf, Workload } from "./workload.test-kit.ts";
 
 let home: string;
@@ -163,6 +163,48 @@ describe("inspecting a database", () => {
     expect(inspectDatabase(path, { wholeCheckBytes: bytes.length - 1 })).toEqual({ kind: "ok" });
     writeFileSync(`${path}-wal`, "");
     expect(inspectDatabase(path, { wholeCheckBytes: bytes.length })).toMatchObject({ kind: "unreadable" });
+  });
+
+  test("looks for agents in their directory: none, an empty one, and one with an agent", () => {
+    expect([hasAgents(home), rebuildNeeded(home, path)]).toEqual([false, false]);
+    mkdirSync(join(home, "agents"));
+    expect([hasAgents(home), rebuildNeeded(home, path)]).toEqual([false, false]);
+    mkdirSync(join(home, "agents", "a"));
+    expect([hasAgents(home), rebuildNeeded(home, path)]).toEqual([true, true]);
+    for (const suffix of ["", "-wal"]) {
+      writeFileSync(path + suffix, "");
+      expect(rebuildNeeded(home, path), suffix).toBe(false);
+      rmSync(path + suffix);
+    }
+  });
+
+  test("adds the log to the size that decides how closely it looks", () => {
+    killed(40);
+    const bytes = readFileSync(path);
+    // A page in the middle of a table, which no look at the edges reads.
+    const sql = new DatabaseSync(path, { readOnly: true });
+    const root = Number(sql.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'runs_id'").get()?.rootpage);
+    sql.close();
+    bytes.fill(0xff, (root - 1) * 4096, root * 4096);
+    writeFileSync(path, bytes);
+    const [size, log] = [statSync(path).size, statSync(`${path}-wal`).size];
+    expect(inspectDatabase(path, { wholeCheckBytes: size + log })).toMatchObject({ kind: "unreadable" });
+    expect(inspectDatabase(path, { wholeCheckBytes: size + log - 1 })).toEqual({ kind: "ok" });
+    expect(inspectDatabase(path)).toMatchObject({ kind: "unreadable" });
+    rmSync(`${path}-wal`);
+    expect(inspectDatabase(path, { wholeCheckBytes: size })).toMatchObject({ kind: "unreadable" });
+    expect(inspectDatabase(path, { wholeCheckBytes: size - 1 })).toEqual({ kind: "ok" });
+  });
+
+  test("finds a broken small table also in a large database", () => {
+    killed();
+    const sql = new DatabaseSync(path, { readOnly: true });
+    const root = Number(sql.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'facts'").get()?.rootpage);
+    sql.close();
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, (root - 1) * 4096, root * 4096);
+    writeFileSync(path, bytes);
+    expect(inspectDatabase(path, { wholeCheckBytes: 0 })).toMatchObject({ kind: "unreadable" });
   });
 
   test("refuses a database of a newer program with a separate error", () => {

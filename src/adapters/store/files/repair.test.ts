@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -131,6 +131,28 @@ describe("repairing", () => {
     breakIndex();
     mend();
     expect(told).toEqual([CHECKING, SAVING, BUILDING]);
+  });
+
+  test("makes no database of a home that never had an agent, and builds one of agents without a database", () => {
+    expect(mend()).toEqual({ found: { kind: "missing" }, repaired: false, kept: [] });
+    expect([existsSync(path), told]).toEqual([false, [CHECKING]]);
+    livedBeyondTheFiles(() => {});
+    rmSync(path);
+    expect(repair({ home, databasePath: path, ids, now: NOW })).toMatchObject({
+      ...{ found: { kind: "missing" }, repaired: true, kept: [], salvaged: undefined },
+      rebuilt: { agents: 1 },
+    });
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test("says what it could not read of a database that is none, and counts nothing as saved", () => {
+    livedBeyondTheFiles(() => {});
+    writeFileSync(path, "this is no database".repeat(500));
+    const { salvaged, kept } = mend();
+    expect(salvaged).toMatchObject({ agents: 0, lines: 0 });
+    expect(salvaged?.failed).not.toEqual([]);
+    expect(kept).toEqual([`${path}.broken-2027-01-15T08-00-00-000Z`]);
+    expect(readdirSync(home).filter((name) => name.startsWith(".rookery-"))).toEqual([]);
   });
 
   test("refuses a newer database and a home in use", () => {

@@ -18,7 +18,7 @@ import { homePaths } from "../../../config/paths.ts";
 import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
 import { openDatabase } from "./database.ts";
 import { readFact, writeFact } from "./facts.ts";
-import { copyBeforeMigration, type Migration, migrate, migrations, versionOf } from "./migrate.ts";
+import { copyBeforeMigration, type Migration, migrate, migrations, newerHint, versionOf } from "./migrate.ts";
 
 let home: string;
 let path: string;
@@ -129,6 +129,59 @@ describe("migrations", () => {
     expect(() => copyBeforeMigration(sql, join(home, "backups"), withNext("SELECT 1"))).toThrow();
     expect(versionOf(sql)).toBe(NEXT - 1);
     sql.close();
+  });
+
+  test("go back to the newest copy that this program can open, and to a backup if there is none", () => {
+    const backup = "restore a backup";
+    expect(newerHint(9, undefined)).toContain(backup);
+    expect(newerHint(9, join(home, "none"))).toContain(backup);
+    const add = (...names: readonly string[]): void => {
+      for (const name of names) writeFileSync(join(home, name), "");
+    };
+    add("notes.txt", "before-schema-12-from-10.db", "before-schema-12-from-3.db.tmp", "my-before-schema-4-from-3.db");
+    expect(newerHint(9, home)).toContain(backup);
+    add(
+      "before-schema-5-from-2.db",
+      "before-schema-12-from-9.db",
+      "before-schema-9-from-8.db",
+      "before-schema-7-from-4.db",
+    );
+    expect(newerHint(9, home)).toContain(`rookery restore ${join(home, "before-schema-12-from-9.db")}\``);
+    expect(newerHint(8, home)).toContain("before-schema-9-from-8.db");
+    expect(newerHint(3, home)).toContain("before-schema-5-from-2.db");
+    expect(newerHint(1, home)).toContain(backup);
+  });
+
+  test("copy for their owner only, into a directory that is made for it, and keep a copy that is there", () => {
+    makeDatabase();
+    const sql = new DatabaseSync(path);
+    const copies = join(home, "deep", "backups");
+    const steps = withNext("SELECT 1");
+    const copy = join(copies, `before-schema-${NEXT}-from-${NEXT - 1}.db`);
+    copyBeforeMigration(sql, copies, steps);
+    expect([statSync(copies).mode & 0o777, statSync(copy).mode & 0o777]).toEqual([0o700, 0o600]);
+    writeFileSync(copy, "the first copy");
+    copyBeforeMigration(sql, copies, steps);
+    expect(readFileSync(copy, "utf8")).toBe("the first copy");
+    expect(readdirSync(copies)).toEqual([basename(copy)]);
+    // One that was begun by a process that died is made again.
+    rmSync(copy);
+    writeFileSync(`${copy}.tmp`, "half a copy");
+    copyBeforeMigration(sql, copies, steps);
+    expect(readdirSync(copies)).toEqual([basename(copy)]);
+    sql.close();
+    const again = openDatabase(copy);
+    expect(readFact(again, "answer")).toBe("42");
+    again.close();
+  });
+
+  test("are read once, in the order of their numbers, each with its name and text", () => {
+    expect(migrations()).toBe(migrations());
+    for (const { name, version, sql } of migrations()) {
+      expect(name).toMatch(/^\d{3}-[a-z-]+$/u);
+      expect(Number(name.slice(0, 3))).toBe(version);
+      expect(sql).toMatch(/CREATE|ALTER/u);
+    }
   });
 
   test("refuse a database of a newer program and leave it unchanged", () => {
