@@ -264,6 +264,30 @@ describe("the mirror", () => {
     expect(notices).toMatchObject([{ kind: "orphaned-lines", file: path, line: 3 }]);
   });
 
+  test("gives an agent that is moved aside again a name of its own, as often as needed", () => {
+    const files = new MemoryFiles();
+    const notices: MirrorNotice[] = [];
+    const bob = "bob".padEnd(24, "0");
+    for (let round = 1; round <= 3; round++) {
+      const { work, open } = world();
+      for (let n = 0; n < round; n++) work.fresh();
+      work.agent("ann");
+      work.agent("bob");
+      const living = open(files);
+      catchUp(living);
+      living.close();
+      const backup = world();
+      backup.work.agent("ann");
+      const restored = backup.open(files);
+      catchUp(restored);
+      restored.close();
+      notices.push(...backup.notices.filter(({ kind }) => kind === "orphaned-agent"));
+    }
+    expect(files.list("agents-aside")).toEqual([bob, `${bob}-2`, `${bob}-3`]);
+    expect(notices).toMatchObject(["", "-2", "-3"].map((name) => ({ aside: `agents-aside/${bob}${name}` })));
+    for (const name of files.list("agents-aside")) expect(files.list(`agents-aside/${name}`)).toContain("pending.json");
+  });
+
   test("recognises a restored backup: agents and lines it does not have are moved aside", () => {
     const now = world();
     for (const act of lifeOf(now.work)) act();
