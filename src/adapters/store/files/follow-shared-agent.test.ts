@@ -135,7 +135,7 @@ describe("the history of an agent in a shared database", () => {
   });
 
   test("is complete when the last look is, and one that is gone is left alone", async () => {
-    const { follow, touch, agents, expectSame } = world(2);
+    const { follow, touch, agents, warned, expectSame } = world(2);
     const mirror = await follow();
     touch(1, ({ lines }) => lines.push(line(2)));
     await mirror.stop();
@@ -149,6 +149,7 @@ describe("the history of an agent in a shared database", () => {
     touch(1, ({ lines }) => lines.push(line(3)));
     await again.flush();
     expectSame();
+    expect(warned).toEqual([]);
   });
 
   test("comes with the keys of its messages, and after a restart with those that only the file has", async () => {

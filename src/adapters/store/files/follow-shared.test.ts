@@ -39,10 +39,12 @@ function world() {
     asked: [] as string[],
     warned: [] as string[],
     failing: false,
+    failingLists: false,
     gate: Promise.resolve(),
   };
   const list = (name: string) => async () => {
     state.asked.push(name);
+    if (state.failingLists) throw new Error("the database is away");
     return state.lists[name] ?? [];
   };
   const store = {
@@ -163,6 +165,21 @@ describe("a node that follows a shared database", () => {
   });
 });
 
+test("what a look could not finish is done by the next one, also if nothing changed since", async () => {
+  const { state, follow, touch } = world();
+  const mirror = await follow(3_600_000);
+  await mirror.flush();
+  state.lists.jobs = [{ id: "j" }];
+  touch("jobs");
+  state.failingLists = true;
+  await mirror.flush();
+  expect(state.warned).toHaveLength(1);
+  expect(json("cron", "jobs.json")).toEqual({ version: 1, jobs: [] });
+  state.failingLists = false;
+  await mirror.flush();
+  expect(json("cron", "jobs.json")).toEqual({ version: 1, jobs: [{ id: "j" }] });
+});
+
 describe("the first look", () => {
   test("compares every agent, page by page, and every registry", async () => {
     const { state, follow } = world();
@@ -209,6 +226,8 @@ describe("a later look", () => {
     await mirror.flush();
     expect(state.asked.filter((what) => what !== "reservations")).toEqual(["look", "since 1", listed]);
     expect(JSON.stringify(json(path))).toContain(JSON.stringify(Object.values(record)[0]));
+    if (word === "subagents") expect(json(path)).toEqual({ version: 2, runs: { r: record } });
+    if (word === "swarms") expect(json(path)).toEqual({ version: 1, swarms: [record] });
     const made = readdirSync(home, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
     for (const { parentPath, name } of made) {
       const relative = join(parentPath, name).slice(home.length + 1);

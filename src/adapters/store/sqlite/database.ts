@@ -33,7 +33,7 @@ export interface DatabaseOptions {
 
 /** Opens and migrates. Throws `StoreNewerError` or `MigrationError` and leaves the file unchanged then. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
-  const sql = openDatabaseSync(path, { readOnly: options.readOnly ?? false, timeout: 5_000 });
+  const sql = openDatabaseSync(path, { readOnly: options.readOnly, timeout: 5_000 });
   try {
     // SQLite creates the log and its index with the permissions of the database.
     if (!options.readOnly && path !== ":memory:") chmodSync(path, 0o600);
