@@ -140,7 +140,7 @@ function openCalls(db: Database, agentId: AgentId, leaf: string): readonly ToolC
     const read = readEntry(line);
     if (read.kind === "broken") continue;
     const { id, parentId } = read.kind === "entry" ? (read.entry as { id: string; parentId?: string | null }) : read;
-    if (id === undefined || id !== wanted) continue;
+    if (id !== wanted) continue;
     wanted = parentId ?? null;
     if (read.kind === "entry" && read.entry.type === "message") {
       const { role, content, toolCallId } = read.entry;

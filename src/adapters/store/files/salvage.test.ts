@@ -51,6 +51,33 @@ describe("a broken database", () => {
         expect(files.text(agentPaths(agentId)[path]), path).toBeDefined();
   });
 
+  test("names an agent that would be written elsewhere: it is refused, and nothing outside its place is written", () => {
+    const { db, files, run } = world();
+    db.run("UPDATE agents SET id = '../../elsewhere' WHERE no = 1");
+    const before = files.paths();
+    const report = run();
+    expect([report.agents, report.failed.length]).toEqual([0, 1]);
+    expect(report.failed[0]?.reason).toContain("is not the id of an agent");
+    expect(files.paths()).toEqual(before);
+  });
+
+  test("whose tables are gone gives nothing, and says so for each", () => {
+    const { db, run } = world();
+    db.sql.exec("ALTER TABLE changes RENAME TO gone; ALTER TABLE agents RENAME TO gone_too");
+    const { agents, lines, failed } = run();
+    expect([agents, lines, failed.map(({ what }) => what)]).toEqual([0, 0, ["changes", "agents"]]);
+  });
+
+  test("is asked for every agent in any number of changes since the mark, and for none that does not exist", () => {
+    const { db, files, bob, run } = world(0);
+    const insert = db.sql.prepare("INSERT INTO changes (id, at, touched) VALUES (?, 1, ?)");
+    for (let n = 0; n < 1_100; n++) insert.run(`more ${n}`, "jobs job:x 0 -1 99");
+    insert.run("the last", "2");
+    files.remove(agentPaths(bob).state);
+    expect(run()).toEqual({ agents: 1, lines: 0, failed: [] });
+    expect(files.text(agentPaths(bob).state)).toBeDefined();
+  });
+
   test("adds a descriptor that is missing, and leaves one that is there as it is", () => {
     const { files, ann, run } = world();
     const { descriptor } = agentPaths(ann);
@@ -104,6 +131,7 @@ describe("a broken database", () => {
       ({ db }) => db.run("UPDATE entries SET line = '{' WHERE pos = (SELECT max(pos) FROM entries)"),
     ],
     ["has a state that is none", ({ db }) => db.run("UPDATE agents SET state = '{\"version\":99}'")],
+    ["has counters that are none", ({ db }) => db.run("UPDATE agents SET next_seq = 0")],
     ["has a descriptor that is none", ({ db }) => db.run("UPDATE agents SET descriptor = '{}'")],
   ])("that %s gives nothing of this agent, and its files stay as they are", (_what, breaks) => {
     const given = world();
