@@ -126,3 +126,29 @@ test("budgets, swarms and changes to an agent without its owner are in the files
   await store.close();
   rmSync(home, { recursive: true });
 });
+
+test("the keys in an agent's file are its own, of messages and of requests", async () => {
+  const url = await freshDatabase();
+  const home = mkdtempSync(join(tmpdir(), "rookery-mirror-"));
+  const store = await openPostgresStore({ url });
+  const world = await worldOn(store);
+  const [a, b] = [await world.agent("a"), await world.agent("b")];
+  const source = (messageId: string) => ({ connector: "test", channelId: "c", messageId });
+  const keyOfSource = (messageId: string): string => JSON.stringify(["test", "", "c", messageId, 0]);
+  const post = async (agentId: string, messageId: string, isKept: boolean): Promise<void> => {
+    const dedupe = isKept ? { key: keyOfSource(messageId), keepUntil: 9e12 } : undefined;
+    const message = { body: userBody("hi"), source: source(messageId), acceptedAt: 5 };
+    await world.done([{ op: "message.post", to: { agentId: agentId as never }, message, dedupe }]);
+  };
+  await post(b.id, "m1", true);
+  // The same message reached another agent too, which has no key for it.
+  await post(a.id, "m1", false);
+  await post(a.id, "m2", true);
+  const mirror = await followShared({ home, store, log: silentLog, everyMs: 3_600_000 });
+  await mirror.stop();
+  const keys = (id: string): unknown[] =>
+    JSON.parse(readFileSync(join(home, "agents", id, "pending.json"), "utf8")).dedupe.map(([key]: [string]) => key);
+  expect([keys(a.id), keys(b.id)]).toEqual([[keyOfSource("m2")], [keyOfSource("m1")]]);
+  await store.close();
+  rmSync(home, { recursive: true });
+});

@@ -171,6 +171,22 @@ describe("a group", () => {
     expect(told).toEqual(["committed"]);
   });
 
+  test("of one change is committed when it is closed, once, and its flush is waited for", async () => {
+    const flushes: ((error: Error | null) => void)[] = [];
+    const { commit, close, told } = group({ log: { flush: (done) => void flushes.push(done), close() {} } });
+    const committing = commit(change(put("a")));
+    let closed = false;
+    const closing = close().then(() => {
+      closed = true;
+    });
+    expect(keys()).toEqual(["a"]);
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([closed, flushes.length]).toEqual([false, 1]);
+    flushes[0]?.(null);
+    await Promise.all([committing, closing]);
+    expect(told).toEqual(["committed"]);
+  });
+
   test("that nothing waits for is closed at once", async () => {
     const flush = openLogFlush(join(home, "rookery.db"));
     const { commit, close } = group({ log: flush });
