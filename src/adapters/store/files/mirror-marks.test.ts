@@ -291,6 +291,24 @@ describe("a change", () => {
     },
   );
 
+  test("of one of many jobs adds a line for this job, and the file of all jobs stays", () => {
+    const { state, files, open, change } = world();
+    state.jobs = Array.from({ length: 201 }, (_none, n) => ({ id: `j:${n}`, runs: 0 }));
+    const mirror = open();
+    catchUp(mirror);
+    const before = files.text("cron/jobs.json");
+    state.jobs[5] = { id: "j:5", runs: 1 };
+    change("job:j%3A5 job:gone");
+    catchUp(mirror);
+    const logs = files.list("cron").filter((name) => name.endsWith(".jsonl"));
+    const lines = logs.flatMap((name) => (files.text(`cron/${name}`) ?? "").split("\n").filter((line) => line !== ""));
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { id: "j:5", job: { id: "j:5", runs: 1 } },
+      { id: "gone", job: null },
+    ]);
+    expect(files.text("cron/jobs.json")).toBe(before);
+  });
+
   test("is one of at most twenty thousand that are looked at together", () => {
     const { open, change } = world();
     const mirror = open();
