@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths } from "../../config/paths.ts";
-import { InvalidInputError } from "../../core/errors.ts";
+import { InvalidInputError, RookeryError } from "../../core/errors.ts";
 import { isPostgresUrl, postgresUrl, sharedStoreUrl } from "./shared-store-url.ts";
 
 const URL = "postgres://user:secret@host:5432/rookery";
@@ -20,6 +20,7 @@ describe("the database of a node", () => {
     expect(sharedStoreUrl(paths, named, { STORE: URL })).toBe(URL);
     // Without an environment nothing is taken from the process's own.
     expect(() => sharedStoreUrl(paths, named)).toThrow("STORE");
+    expect(() => sharedStoreUrl(paths, named)).toThrow(RookeryError);
   });
 
   test("is the one of the command line before the one of the configuration", () => {

@@ -1,4 +1,5 @@
 /** How large the log may grow on a disk, and which errors mean that a disk is full. */
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, test } from "vitest";
 import { freeBytes, hasNoRoom, isOutOfRoom, logPagesFor } from "./disk-room.ts";
@@ -36,6 +37,16 @@ describe("an error of the disk", () => {
     ["that is null", null, false],
   ])("%s: %j means that it is full: %s", (_what, error, full) => {
     expect(isOutOfRoom(error, tmpdir())).toBe(full);
+  });
+
+  // This file system never has any room.
+  test.runIf(existsSync("/proc/self"))("of reading or opening means that it is full only if it is", () => {
+    expect([freeBytes("/proc"), hasNoRoom("/proc")]).toEqual([0, true]);
+    for (const errcode of [10, 14, 10 | (9 << 8)]) expect(isOutOfRoom({ errcode }, "/proc"), `${errcode}`).toBe(true);
+    for (const errcode of [1, 5, 9, 11, 12, 15, 19])
+      expect(isOutOfRoom({ errcode }, "/proc"), `${errcode}`).toBe(false);
+    for (const error of [undefined, {}, { code: "EIO" }, { errcode: "10" }])
+      expect(isOutOfRoom(error, "/proc"), JSON.stringify(error)).toBe(false);
   });
 
   test("is none of a directory that does not say how much room it has", () => {

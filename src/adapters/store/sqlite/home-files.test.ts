@@ -64,6 +64,19 @@ test.each(["rookery.db", "rookery.db-wal", "rookery.lock"])(
   },
 );
 
+test("a loss that becomes another is described anew and not reported again", () => {
+  for (const name of ["rookery.db", "rookery.db-wal", "rookery.lock"]) writeFileSync(join(home, name), "x");
+  const reports: string[] = [];
+  const files = homeFiles(home, identifyHome(home), { onLost: ({ message }) => reports.push(message) });
+  renameSync(join(home, "rookery.db"), join(room, "aside"));
+  const first = files.lost();
+  expect(first?.message).toContain("The file rookery.db of the home was deleted");
+  expect(files.lost()).toBe(first);
+  renameSync(home, join(room, "away"));
+  expect(files.lost()?.message).toContain("The home was deleted");
+  expect(reports).toHaveLength(1);
+});
+
 test("the loss and the return are each reported once", () => {
   for (const name of ["rookery.db", "rookery.db-wal", "rookery.lock"]) writeFileSync(join(home, name), "x");
   const reports: string[] = [];
