@@ -56,6 +56,10 @@ test.each([
     { channel: " telegram ", to: " 7 " },
     { channel: "telegram", to: "7" },
   ],
+  [
+    { accountId: " a ", threadId: " t " },
+    { accountId: "a", threadId: "t" },
+  ],
   [{ threadId: 3 }, { threadId: 3 }],
   [{ threadId: 1.5 }, undefined],
   [{ threadId: " " }, undefined],

@@ -5,6 +5,9 @@ import { type Grant, strictest, VERDICTS } from "../people/grant.ts";
 import { OWNER, type PersonId, type Role } from "../people/person.ts";
 import { type Decision, decide, type Effect, judge, type Situation, type Standing } from "./decide.ts";
 import { RIGHTS } from "./right.ts";
+import type { Rule } from "./rule.ts";
+import { ruleSet } from "./rule-set.ts";
+import type { RulesParty } from "./rules-party.ts";
 
 const standing = (role: Role, grants: readonly Grant[] = [], person = role as string): Standing => ({
   person: person as PersonId,
@@ -87,6 +90,37 @@ describe("decide", () => {
     const decision = decide(what, situation);
     expect(decision.verdict).toBe(verdict);
     expect(decision.reason).toContain(reason);
+  });
+
+  const rulesOf = (...texts: readonly [Rule["verdict"], string][]): RulesParty => ({
+    rules: ruleSet(texts.map(([verdict, text]) => ({ verdict, text, source: "permissions" }))),
+  });
+  const withRules = (one: Standing, ...rules: readonly RulesParty[]): Situation => ({ ...asUser(one), rules });
+
+  test.each<[string, Effect, Situation, Decision["verdict"], string | undefined]>([
+    ["names the tool: that is its yes", pay, withRules(owner, rulesOf(["allow", "pay"])), "allow", "pay"],
+    ["is for everything: that is no yes", pay, withRules(owner, rulesOf(["allow", "*"])), "ask", undefined],
+    ["is for a beginning: that is no yes", pay, withRules(owner, rulesOf(["allow", "pa*"])), "ask", undefined],
+    ["asks beside a grant", exec, withRules(guest({ allow: "exec" }), rulesOf(["ask", "exec"])), "ask", "exec"],
+    ["allows what a role denies", exec, withRules(guest(), rulesOf(["allow", "exec"])), "deny", undefined],
+    ["denies what another allows", exec, withRules(owner, rulesOf(["allow", "exec"], ["deny", "ex*"])), "deny", "ex*"],
+    [
+      "of one profile allows, of another denies",
+      exec,
+      withRules(owner, rulesOf(["allow", "exec"]), rulesOf(["deny", "*"])),
+      "deny",
+      "*",
+    ],
+    [
+      "of one profile denies, of another allows",
+      exec,
+      withRules(owner, rulesOf(["deny", "*"]), rulesOf(["allow", "exec"])),
+      "deny",
+      "*",
+    ],
+  ])("a rule that %s", (_, what, situation, verdict, text) => {
+    const decision = decide(what, situation);
+    expect([decision.verdict, decision.rule?.text]).toEqual([verdict, text]);
   });
 
   const cron = effect("cron_add", { rights: ["schedule"] });

@@ -149,8 +149,7 @@ function byRights(whole: Effect, standing: Standing, untrusted: boolean, parties
 }
 
 /** Of two allowances the one that a rule made: people are told which. */
-const stricterWithRule = (a: Decision, b: Decision): Decision =>
-  a.verdict === "allow" && b.verdict === "allow" && b.rule ? b : stricter(a, b);
+const stricterWithRule = (a: Decision, b: Decision): Decision => (a.verdict === "allow" && b.rule ? b : stricter(a, b));
 
 /** A question or a denial for untrusted text counts only with such text, and only adds to what is decided without it. */
 const countsAlways = (grant: Grant): boolean => grant.when === undefined || "allow" in grant;

@@ -46,6 +46,7 @@ describe("a rule about a command", () => {
   test.each<[string, string, boolean]>([
     ["with 64 words", `exec(${"a ".repeat(64)})`, true],
     ["with 65 words", `exec(${"a ".repeat(65)})`, false],
+    ["of a remark", "exec(# ls)", false],
     ["of two commands", "exec(ls ; rm x)", false],
     ["with an open quote", "exec(echo 'x)", false],
   ])("%s is a rule: %s", (_title, text, ok) => {
@@ -90,7 +91,7 @@ describe("a rule about a host", () => {
   });
 
   test.each([
-    "web(example.org)",
+    "web(www.example.org)",
     "web(domains:example.org)",
     "web_fetch(example.org)",
     "web_search(example.org)",

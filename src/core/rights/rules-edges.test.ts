@@ -193,6 +193,9 @@ test.each<[string, object]>([
 test.each<[string[], boolean]>([
   [["printf", "-v", "x"], false],
   [["printf", "x", "-v"], true],
+  [["printf", "x"], true],
+  [["printf"], true],
+  [["grep", "-v", "x"], true],
   [["git", "log"], true],
   [["git", "push"], false],
   [["git"], false],
