@@ -16,6 +16,7 @@ const putAnn = (engine: TestEngine, grants: readonly Grant[]) =>
     op: "person.put",
     person: { id: "ann", role: "guest", accounts: ["test:ann"], grants, createdAt: 1, createdBy: "owner" },
   });
+const STOP = { body: { kind: "stop" }, acceptedAt: 1 } as const;
 const text = (said: string) => ({ content: [{ type: "text", text: said }] }) as const;
 const toolLines = async (engine: TestEngine) =>
   (await engine.transcript()).filter((line) => line.startsWith("tool: ")).map((line) => line.slice("tool: ".length));
@@ -195,4 +196,39 @@ it("gives the texts that tools send and the calls that are shown an order and on
   const run = (await engine.runs()).at(-1);
   expect(run?.body).toMatchObject({ deliveries: 6, sentTexts: ["from a", "from b", "from a"] });
   expect(run?.body.sentTargets).toEqual([target, target, target]);
+});
+
+it("a turn whose calls change the agent in several ways keeps all of them", async () => {
+  const process = { ...{ id: "p1", runId: "r", command: "serve", cwd: "/", startedAt: 1, pid: 7 }, startTime: "1" };
+  const engine = await TestEngine.open({
+    script: inTurn({ call: [{ name: "search" }, { name: "start" }, { name: "fetch" }] }, "done"),
+    tools: {
+      search: { execute: () => ({ ...text("found"), found: ["weather"] }) },
+      start: { execute: () => ({ ...text("started"), processes: { started: { ...process, machine: "m" } } }) },
+      fetch: { execute: () => ({ ...text("a page"), untrusted: { from: "web" } }) },
+    },
+  });
+  await engine.tell("go");
+  const state = (await engine.store.agent(await engine.agentId()))?.state;
+  expect(state?.foundTools).toEqual(["weather"]);
+  expect(state?.processes).toMatchObject([{ id: "p1", pid: 7 }]);
+  expect(state?.untrusted).toBe(true);
+});
+
+it("a result whose ops are refused is tried once more with the refusal, and not judged again and again", async () => {
+  const lost: Op = { op: "message.post", to: { agentId: "f".repeat(24) as AgentId }, message: STOP };
+  const engine = await TestEngine.open({
+    script: inTurn({ call: [{ name: "post" }] }, "done"),
+    tools: { post: { execute: () => ({ ...text("posted"), ops: [lost] }) } },
+    system: { rights: {}, people: { isOwner: () => true } },
+  });
+  let tries = 0;
+  const commitAsBefore = engine.store.commit;
+  engine.store.commit = (change) => {
+    if (change.site === "result") tries += 1;
+    return commitAsBefore(change);
+  };
+  await engine.tell("go");
+  expect(tries).toBe(2);
+  expect(engine.shown()).toEqual(["done"]);
 });

@@ -94,6 +94,40 @@ describe("a right that changes between the judgement and the commit", () => {
   });
 });
 
+describe("a right that changes before the question is asked", () => {
+  const openWith = async (before: readonly Grant[], later: readonly Grant[]) => {
+    const engine = await open(before);
+    const commit = engine.store.commit;
+    let changed = false;
+    engine.store.commit = async (change: Change) => {
+      const result = await commit(change);
+      if (change.site === "think" && !changed) {
+        changed = true;
+        await put(engine, later, commit);
+      }
+      return result;
+    };
+    await engine.tell("go");
+    return engine;
+  };
+
+  it("lets a call start that needs no yes any more: no one is asked", async () => {
+    const engine = await openWith([{ ask: "exec" }], [{ allow: "exec" }]);
+    expect(executed(engine)).toEqual(["exec"]);
+    expect(await engine.store.approvals({ limit: 5 })).toEqual([]);
+    expect(engine.shown()).toEqual(["done"]);
+    expect(await engine.states()).toEqual(["answered"]);
+  });
+
+  it("denies a call that it forbids now: no one is asked", async () => {
+    const engine = await openWith([{ ask: "exec" }], [{ deny: "exec" }]);
+    expect(executed(engine)).toEqual([]);
+    expect(await engine.store.approvals({ limit: 5 })).toEqual([]);
+    expect(engine.shown()).toEqual(["done"]);
+    expect(await engine.states()).toEqual(["answered"]);
+  });
+});
+
 test.each(["unknown-lost", "unknown-applied", "full"] as const)(
   "an intent whose commit ends as %s is not committed again from memory, and its call starts once",
   async (outcome) => {

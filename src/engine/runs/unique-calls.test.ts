@@ -4,9 +4,12 @@ import { describe, expect, it } from "vitest";
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { inTurn } from "../../../test/kit/model.ts";
-import type { Block } from "../../core/history/entry.ts";
+import { type Block, entryLine } from "../../core/history/entry.ts";
+import type { AgentId, EntryId, RunId, SessionId } from "../../core/ids.ts";
 import type { ToolOutput } from "../../core/ports/tool.ts";
-import { uniqueCalls } from "./unique-calls.ts";
+import type { AgentLease } from "../runtime/agent-lease.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
+import { uniqueCalls, usedCallIds } from "./unique-calls.ts";
 
 const twiceInOneAnswer = (name: string) => ({
   call: [
@@ -173,5 +176,50 @@ describe("uniqueCalls", () => {
   it("is linear in the number of calls with one id", () => {
     const content = Array.from({ length: 20_000 }, () => call("call_0"));
     expect(new Set(idsOf(uniqueCalls(content, new Set(), 1))).size).toBe(20_000);
+  });
+});
+
+describe("the ids that a run must not use again", () => {
+  const call = (id: string): Block => ({ type: "toolCall", id, name: "x", arguments: {} });
+  const said = (runId: string, ...ids: string[]) => ({
+    ...{ type: "message", role: "assistant", content: ids.map(call), timestamp: 1, runId: runId as RunId },
+  });
+  const marker = { type: "start", sessionId: "s" as SessionId, timestamp: 1 };
+
+  /** A history of which a compaction has left nothing in the context but `shown`. */
+  const used = async (history: readonly object[], iterations: number, shown: readonly Block[] = []) => {
+    const idOf = (n: number): EntryId => `e${n}` as EntryId;
+    const lines = history.map((entry, n) => ({
+      position: n,
+      line: entryLine({ ...entry, id: idOf(n), parentId: n === 0 ? null : idOf(n - 1) } as never),
+    }));
+    let reads = 0;
+    const linesBack = async (_agent: AgentId, { before = lines.length, limit }: { before?: number; limit: number }) => {
+      reads += 1;
+      return lines.slice(Math.max(0, before - limit), before).reverse();
+    };
+    const messages = async () => [{ role: "assistant", content: shown }];
+    const lease = { agentId: "a" as AgentId, leaf: idOf(history.length - 1), messages } as unknown as AgentLease;
+    const run = { id: "r2" as RunId, body: { iterations } } as unknown as LiveRun;
+    const found = await usedCallIds({ store: { linesBack } } as never, lease, run);
+    expect(await usedCallIds({ store: { linesBack } } as never, lease, run)).toBe(found);
+    return { ids: [...found].sort().join(" "), reads };
+  };
+  const history = [marker, said("r2", "older"), said("r1", "other"), said("r2", "a", "b"), said("r2", "c")];
+
+  it("are those of its own earlier turns, also if a compaction took them out of the context", async () => {
+    expect(await used(history, 2, [call("shown")])).toEqual({ ids: "a b c shown", reads: 1 });
+    expect(await used(history, 1)).toEqual({ ids: "c", reads: 1 });
+    expect(await used(history, 3)).toEqual({ ids: "a b c older", reads: 1 });
+  });
+
+  it("are not searched for beyond the beginning of the session", async () => {
+    const reset = { type: "reset", sessionId: "s2" as SessionId, timestamp: 1 };
+    expect((await used([...history, reset, said("r2", "d")], 9)).ids).toBe("d");
+    expect((await used([said("r2", "z"), marker, said("r2", "d")], 9)).ids).toBe("d");
+  });
+
+  it("are those of the context alone for a run that has not answered yet: history is not read", async () => {
+    expect(await used(history, 0, [call("shown")])).toEqual({ ids: "shown", reads: 0 });
   });
 });

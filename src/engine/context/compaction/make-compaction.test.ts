@@ -139,9 +139,9 @@ describe("a measure after a reset", () => {
     const history = new MadeHistory();
     history.reset();
     history.turn({ ...PLAIN, rounds: output });
-    const [reset] = history.path as readonly [Entry, ...Entry[]];
+    const reset = history.path[0];
     const found = made(measureProposal(inputOf(history), "truncate"));
-    expect(found.entry.firstKeptEntryId).toBe(reset.id);
+    expect(found.entry.firstKeptEntryId).toBe(reset?.id);
     append(history, found);
     expect(JSON.stringify(contextOf(AGENT, history.path).messages)).toContain("begin anew");
   });
@@ -153,6 +153,62 @@ describe("a measure after a reset", () => {
     history.turn({ ...PLAIN, rounds: output });
     const found = made(measureProposal(inputOf(history), "truncate"));
     expect(found.entry.firstKeptEntryId).toBe(history.path[1]?.id);
+  });
+});
+
+describe("how much of the end is kept", () => {
+  const kept = (wanted: number, more: Partial<CompactionInput>): number =>
+    keepOf(inputOf(historyOf(Array.from({ length: 12 }, () => PLAIN)), more), wanted);
+  const all = sizeOf(historyOf(Array.from({ length: 12 }, () => PLAIN)).path);
+
+  test("is what is wanted, and at most a third of the context", () => {
+    expect(kept(100, {})).toBe(100);
+    expect(kept(1_000_000, {})).toBe(Math.floor(all / 3));
+  });
+
+  test("is scaled to the provider's count, with instructions and tools", () => {
+    expect(kept(100, { tokens: 2 * (all + OVERHEAD) })).toBe(50);
+    expect(kept(100, { tokens: 2 * (all + 900), overhead: 900 })).toBe(50);
+    expect(kept(1, { tokens: 0, overhead: 0 })).toBe(Math.floor(all / 3));
+  });
+});
+
+describe("what a compaction keeps word for word", () => {
+  const long = { ...PLAIN, rounds: Array.from({ length: 5 }, () => ({ calls: 1, output: 2_000, image: false })) };
+
+  test("is the request of a turn that goes on, the files it read and the names it gave", () => {
+    const { summary, details, firstKeptEntryId } = made(pruneProposal(inputOf(historyOf([long])), 700)).entry;
+    expect(summary).toMatch(/<original-request>\nrequest 1 `FACT-1` word[^<]*\n<\/original-request>/u);
+    expect(details.request?.[0]).toContain("request 1 `FACT-1`");
+    expect(details.requestRunId).toBe("run-1");
+    expect(details.readFiles).toContain("/f/call-1");
+    expect(summary).toContain("/f/call-1");
+    expect(details).not.toHaveProperty("modifiedFiles");
+    expect(firstKeptEntryId).toMatch(/\S/u);
+  });
+
+  test("stays so in the next one", () => {
+    const history = historyOf([long]);
+    append(history, made(pruneProposal(inputOf(history), 700)));
+    for (const shape of Array.from({ length: 6 }, () => PLAIN)) history.turn(shape);
+    const { summary, details } = made(pruneProposal(inputOf(history), 300)).entry;
+    expect(details.readFiles).toContain("/f/call-1");
+    expect(summary.match(/<read-files>/gu)).toHaveLength(1);
+  });
+
+  test("is the earlier summary if a model wrote only about the turn that goes on", () => {
+    const history = historyOf([PLAIN, PLAIN, PLAIN, PLAIN]);
+    const first = made(pruneProposal(inputOf(history), 150));
+    append(history, { ...first, entry: { ...first.entry, summary: "They like tea." } });
+    for (const shape of [PLAIN, PLAIN, PLAIN]) history.turn(shape);
+    const input = inputOf(history);
+    const planned = planCompaction(AGENT, history.path, keepOf(input, 60));
+    if ("refused" in planned) throw new TypeError(planned.refused);
+    const said = { prefix: " ## Request \n\n", provider: "p", model: "m" };
+    const { entry } = summaryProposal(input, planned.plan, said);
+    expect(entry.summary).toMatch(/^They like tea\./u);
+    expect(entry.summary).toMatch(/## Request(?:\n\n<|$)/u);
+    expect(entry.firstKeptEntryId).toBe(planned.plan.firstKeptEntryId);
   });
 });
 

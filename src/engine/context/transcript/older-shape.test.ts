@@ -53,7 +53,9 @@ describe("a message", () => {
 
   test("with the result of a tool is one of the role tool, nested or not", () => {
     const result = { role: "toolResult", toolCallId: "c", content: text("out") };
-    expect(nested(result)).toMatchObject({ type: "message", role: "tool", toolCallId: "c", content: text("out") });
+    expect(nested(result, { extra: 1 })).toMatchObject({
+      ...{ type: "message", id: "b", role: "tool", toolCallId: "c", content: text("out"), extra: 1 },
+    });
     expect(flatRecord({ ...place, ...result }, 7)).toMatchObject({ role: "tool", toolCallId: "c" });
   });
 
@@ -79,8 +81,8 @@ describe("a message of an extension", () => {
   });
 
   test.each(["custom", "hookMessage"])("that is nested as %s is one too", (role) => {
-    expect(nested({ role, content: "x", display: false })).toMatchObject({
-      ...{ type: "custom_message", id: "b", parentId: "a", role: "user", content: text("x"), hidden: true },
+    expect(nested({ role, content: "x", display: false }, { extra: 1 })).toMatchObject({
+      ...{ type: "custom_message", id: "b", parentId: "a", role: "user", content: text("x"), hidden: true, extra: 1 },
     });
   });
 });
@@ -88,14 +90,17 @@ describe("a message of an extension", () => {
 describe("a command that a person ran", () => {
   const ran = { role: "bashExecution", command: "ls", output: "a" };
   test("is shown with its output", () => {
-    expect(nested(ran)).toMatchObject({ type: "custom_message", role: "user", content: text("Ran `ls`\na") });
+    expect(nested(ran, { extra: 1 })).toMatchObject({
+      ...{ type: "custom_message", id: "b", parentId: "a", role: "user", content: text("Ran `ls`\na"), extra: 1 },
+    });
     expect(nested({ role: "bashExecution" })).toMatchObject({ content: text("Ran ``\n") });
     expect(nested({ ...ran, excludeFromContext: false }).type).toBe("custom_message");
   });
   test("is kept and not shown if it was excluded", () => {
     const message = { ...ran, excludeFromContext: true };
-    const kept = nested(message);
+    const kept = nested(message, { extra: 1 });
     expect(kept).toMatchObject({ type: "custom", id: "b", parentId: "a", name: "bashExecution", data: message });
+    expect(kept.extra).toBe(1);
     expect(kept).not.toHaveProperty("content");
   });
 });
