@@ -165,7 +165,7 @@ function settlementsOf({ id: runId, body: { seqs, merged } }: LiveRun, { outcome
 /** Undefined if the error or the last line of history is the answer; null if the error is not told. */
 function answerToKeep({ payload, more = [], isShortened, error, compaction }: Ending): Payload | null | undefined {
   if (!payload) return error ? null : undefined;
-  if (isShortened && !error) return { text: [payload.text ?? "", ...more].join("\n\n") };
+  if (isShortened && !error) return { text: [payload.text, ...more].join("\n\n") };
   return compaction && !error ? payload : undefined;
 }
 

@@ -206,6 +206,7 @@ describe("what is carried along", () => {
     ["nothing that looks like a tag", "`<b>` `c>`", [], []],
     ["a name that is long enough", `\`${"x".repeat(160)}\` \`${"y".repeat(161)}\``, ["x".repeat(160)], []],
     ["not twice", "`ABC-12` ABC-12", ["ABC-12"], []],
+    ["without the blanks around them", "` tea ` and `tea`, not ` `", ["tea"], []],
   ])("%s", (_title, said, identifiers, references) => {
     expect(carriedAlong(words(said))).toMatchObject({ identifiers, references });
   });

@@ -425,22 +425,14 @@ describe("writing a session file", () => {
   });
 
   it("writes an empty session as its header alone", () => {
-    const { text: written } = writeTranscript({
-      agentId,
-      sessionId,
-      lines: lines.slice(1, 2),
-      leaf: ids[1] as EntryId,
-    });
+    const empty = { agentId, sessionId, lines: lines.slice(1, 2), leaf: ids[1] as EntryId };
+    const { text: written } = writeTranscript(empty, 2);
     expect(readTranscript(written)).toMatchObject({ entries: [], leaf: null, header: { id: sessionId } });
   });
 
   it("reports a line that it cannot write", () => {
-    const { skipped } = writeTranscript({
-      agentId,
-      sessionId,
-      lines: [...lines.slice(1, 3), "{oops"],
-      leaf: ids[2] as EntryId,
-    });
+    const broken = { agentId, sessionId, lines: [...lines.slice(1, 3), "{oops"], leaf: ids[2] as EntryId };
+    const { skipped } = writeTranscript(broken, 2);
     expect(skipped).toEqual([{ line: 3, reason: expect.stringMatching(/^not JSON/) }]);
   });
 

@@ -2,7 +2,7 @@
  * One session of an agent as a separate file, in the flat form (version 2) or the nested one (version 3). The markers of
  * the agent's history become the file's header; unknown lines are written as they are.
  */
-import { type Entry, readEntry, TRANSCRIPT_VERSION } from "../../../core/history/entry.ts";
+import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { AgentId, EntryId, SessionId } from "../../../core/ids.ts";
 import { resetText } from "../entries.ts";
 import { nestedRecord } from "./nested-shape.ts";
@@ -44,7 +44,7 @@ export function sessionLines(lines: readonly string[], sessionId: SessionId): re
   return lines.slice(from, next === -1 ? undefined : next);
 }
 
-export function writeTranscript(session: SessionLines, version: 2 | 3 = TRANSCRIPT_VERSION): WrittenTranscript {
+export function writeTranscript(session: SessionLines, version: 2 | 3): WrittenTranscript {
   const skipped: Reported[] = [];
   const records: Raw[] = [];
   /** Markers that are left out: the children of one begin the file. */
