@@ -123,6 +123,7 @@ describe("the difference of two texts", () => {
       "--- x\n+++ x\n@@ -1,2 +1,3 @@\n a\n b\n\\ No newline at end of file",
     );
     expect(unifiedDiff(null, "", "x")).toBe("");
+    expect(unifiedDiff("a\n", "b\n")).toMatch(/^--- file\n\+\+\+ file\n/u);
     expect(unifiedDiff("a", "a", "x")).toBe("");
   });
 

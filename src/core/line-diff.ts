@@ -55,9 +55,9 @@ function middle(a: readonly string[], b: readonly string[]): readonly DiffLine[]
     trace.push(furthest.slice());
     const next = furthest.slice();
     for (let k = -edits; k <= edits; k += 2) {
-      const [left = 0, right = 0] = [furthest[offset + k - 1], furthest[offset + k + 1]];
-      let x = k === -edits || (k !== edits && left < right) ? right : left + 1;
-      while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++;
+      const [left, right] = [furthest[offset + k - 1] as number, furthest[offset + k + 1] as number];
+      let x = k === -edits || left < right ? right : left + 1;
+      while (x < a.length && a[x] === b[x - k]) x++;
       next[offset + k] = x;
       if (x >= a.length && x - k >= b.length) return walkBack(a, b, trace, offset);
     }
@@ -84,8 +84,8 @@ function walkBack(
   for (let edits = trace.length - 1; edits > 0; edits--) {
     const places = trace[edits] as Int32Array;
     const k = x - y;
-    const [left = 0, right = 0] = [places[offset + k - 1], places[offset + k + 1]];
-    const isAdded = k === -edits || (k !== edits && left < right);
+    const [left, right] = [places[offset + k - 1] as number, places[offset + k + 1] as number];
+    const isAdded = k === -edits || left < right;
     const fromX = isAdded ? right : left;
     const fromY = fromX - (isAdded ? k + 1 : k - 1);
     equal(fromX, fromY);
