@@ -128,6 +128,38 @@ describe("a right that changes before the question is asked", () => {
   });
 });
 
+describe("a question whose commit is refused", () => {
+  /** The commits of the question that were tried, with the first ones refused. */
+  const refusing = async (refused: "conflict" | "missing" | "session", times: number) => {
+    const engine = await open([{ ask: "exec" }]);
+    const commit = engine.store.commit;
+    let tries = 0;
+    engine.store.commit = async (change: Change) => {
+      if (change.site !== "suspend" || ++tries > times) return commit(change);
+      return { ok: false, refused, detail: "refused by the test" };
+    };
+    await engine.tell("go");
+    const first = tries;
+    await engine.advance(5_000);
+    return { first, asked: await engine.store.approvals({ limit: 5 }), executed: executed(engine) };
+  };
+
+  it.each([
+    ["conflict", 1, 2],
+    ["missing", 7, 8],
+    ["conflict", 8, 8],
+    ["session", 1, 1],
+  ] as const)(
+    "as %s, %d times, is tried %d times before the agent is read again, and asked once",
+    async (refused, times, first) => {
+      const found = await refusing(refused, times);
+      expect(found.first).toBe(first);
+      expect(found.asked).toMatchObject([{ state: "pending", tool: "exec" }]);
+      expect(found.executed).toEqual([]);
+    },
+  );
+});
+
 test.each(["unknown-lost", "unknown-applied", "full"] as const)(
   "an intent whose commit ends as %s is not committed again from memory, and its call starts once",
   async (outcome) => {
