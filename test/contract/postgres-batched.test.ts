@@ -12,6 +12,7 @@ import { emptied } from "../postgres/emptied.ts";
 import { apply, connection } from "../postgres/interleaving.ts";
 import { freshDatabase } from "../postgres/shared.ts";
 import { edgesContract } from "./edges-contract.ts";
+import { exactContract } from "./exact-contract.ts";
 import type { Opener } from "./fixture.ts";
 import { historyContract } from "./history-contract.ts";
 import { inboxContract } from "./inbox-contract.ts";
@@ -39,6 +40,7 @@ describe("the store on PostgreSQL, everyday changes as batches", () => {
   outboxContract(opened);
   timesContract(opened);
   edgesContract(opened);
+  exactContract(opened);
   neighboursContract(opened);
 });
 

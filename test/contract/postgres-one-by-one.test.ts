@@ -10,6 +10,7 @@ import { emptied } from "../postgres/emptied.ts";
 import { freshDatabase } from "../postgres/shared.ts";
 import { commitContract } from "./commit-contract.ts";
 import { edgesContract } from "./edges-contract.ts";
+import { exactContract } from "./exact-contract.ts";
 import type { Opener } from "./fixture.ts";
 import { historyContract } from "./history-contract.ts";
 import { inboxContract } from "./inbox-contract.ts";
@@ -40,6 +41,7 @@ describe("the store on PostgreSQL, one change after the other", () => {
   requestsContract(opened);
   timesContract(opened);
   edgesContract(opened);
+  exactContract(opened);
 });
 
 async function opened(): ReturnType<Opener> {
