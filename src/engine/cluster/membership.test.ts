@@ -125,6 +125,23 @@ describe("claiming", () => {
   });
 });
 
+test.each([
+  [0, 1],
+  [99, 1],
+  [100, 2],
+  [199, 2],
+  [200, 3],
+])("%d agents are claimed in %d calls of a hundred, each once, before the start is over", async (count, calls) => {
+  const { member, take, told, state } = world();
+  state.waiting = Array.from({ length: count }, (_none, n) => `a${String(n).padStart(3, "0")}`);
+  await member.join();
+  take();
+  told();
+  await member.start();
+  expect(take()).toHaveLength(calls);
+  expect(told()).toEqual(state.waiting.map((id) => `claimed ${id} 3`));
+});
+
 describe("a commit that was not answered", () => {
   test("lists the node's own agents after one, five and twenty-five seconds more", async () => {
     const { member, pass, take } = world();
@@ -143,6 +160,16 @@ describe("a commit that was not answered", () => {
     expect(take()).toEqual(["agents.claim 1 own"]);
     await pass(1_000_000);
     expect(take()).toEqual([]);
+  });
+
+  test("makes the next claim list the node's own agents, once", async () => {
+    const { member, take } = world();
+    await member.join();
+    take();
+    member.doubt();
+    await member.claimAll();
+    await member.claimAll();
+    expect(take()).toEqual(["agents.claim 1 own", "agents.claim 1"]);
   });
 
   test("begins again with another one, and sets no second timer", async () => {
