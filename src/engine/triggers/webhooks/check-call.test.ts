@@ -102,3 +102,19 @@ describe("of several signatures", () => {
     expect(check(8)).toBeUndefined();
   });
 });
+
+test.each([
+  [hex("{}"), undefined, true],
+  [` ${hex("{}").toUpperCase()} `, undefined, true],
+  [`sha256=${hex("{}")}`, "sha256=", true],
+  [hex("{}"), "sha256=", false],
+  [`sha256=${hex("{}")}`, undefined, false],
+  [`sha256=${hex("[]")}`, "sha256=", false],
+  [`sha512=${hex("{}")}`, "sha256=", false],
+  ["", undefined, false],
+])("the signature of a body %j, behind %j, is right: %s", (given, prefix, isRight) => {
+  const own = { ...(rule("body") as object), prefix } as never;
+  const call = checkSignature(own, { headers: { "x-signature": given }, body: "{}" });
+  expect(call).toEqual(isRight ? { signature: hex("{}") } : undefined);
+  expect(checkSignature(own, { headers: {}, body: "{}" })).toBeUndefined();
+});
