@@ -308,7 +308,14 @@ export function inboxContract(open: Opener): void {
 
   storeTest("the heartbeat strategy returns the newest heartbeat agent", open, async (world) => {
     expect(await world.store.agentFor("heartbeat")).toBeUndefined();
+    await world.agent("before");
+    expect(await world.store.agentFor("heartbeat")).toBeUndefined();
     await world.agent("h", { type: "heartbeat" });
+    expect(await world.store.agentFor("heartbeat")).toMatchObject({ id: idOf("h") });
+    const newer = await world.agent("newer", { type: "heartbeat" });
+    await world.agent("after");
+    expect(await world.store.agentFor("heartbeat")).toMatchObject({ id: newer.id });
+    await world.done([{ op: "agent.remove", agentId: newer.id, reason: "test" }]);
     expect(await world.store.agentFor("heartbeat")).toMatchObject({ id: idOf("h") });
   });
 }
