@@ -16,7 +16,6 @@ const putAnn = (engine: TestEngine, grants: readonly Grant[]) =>
     op: "person.put",
     person: { id: "ann", role: "guest", accounts: ["test:ann"], grants, createdAt: 1, createdBy: "owner" },
   });
-const STOP = { body: { kind: "stop" }, acceptedAt: 1 } as const;
 const text = (said: string) => ({ content: [{ type: "text", text: said }] }) as const;
 const toolLines = async (engine: TestEngine) =>
   (await engine.transcript()).filter((line) => line.startsWith("tool: ")).map((line) => line.slice("tool: ".length));
@@ -203,9 +202,12 @@ it("a turn whose calls change the agent in several ways keeps all of them", asyn
   const engine = await TestEngine.open({
     script: inTurn({ call: [{ name: "search" }, { name: "start" }, { name: "fetch" }] }, "done"),
     tools: {
-      search: { execute: () => ({ ...text("found"), found: ["weather"] }) },
-      start: { execute: () => ({ ...text("started"), processes: { started: { ...process, machine: "m" } } }) },
-      fetch: { execute: () => ({ ...text("a page"), untrusted: { from: "web" } }) },
+      search: { parallel: true, execute: () => ({ ...text("found"), found: ["weather"] }) },
+      start: {
+        parallel: true,
+        execute: () => ({ ...text("started"), processes: { started: { ...process, machine: "m" } } }),
+      },
+      fetch: { parallel: true, execute: () => ({ ...text("a page"), untrusted: { from: "web" } }) },
     },
   });
   await engine.tell("go");
@@ -215,20 +217,19 @@ it("a turn whose calls change the agent in several ways keeps all of them", asyn
   expect(state?.untrusted).toBe(true);
 });
 
-it("a result whose ops are refused is tried once more with the refusal, and not judged again and again", async () => {
-  const lost: Op = { op: "message.post", to: { agentId: "f".repeat(24) as AgentId }, message: STOP };
+it("a result whose ops are refused is committed with the refusal, and not tried with the same ops again", async () => {
   const engine = await TestEngine.open({
     script: inTurn({ call: [{ name: "post" }] }, "done"),
-    tools: { post: { execute: () => ({ ...text("posted"), ops: [lost] }) } },
-    system: { rights: {}, people: { isOwner: () => true } },
+    tools: { post: { execute: () => ({ ...text("posted"), ops: [{ op: "fact.put", key: "k", value: "v" }] }) } },
   });
   let tries = 0;
   const commitAsBefore = engine.store.commit;
-  engine.store.commit = (change) => {
-    if (change.site === "result") tries += 1;
-    return commitAsBefore(change);
+  engine.store.commit = async (change) => {
+    if (change.site !== "result" || ++tries > 1) return commitAsBefore(change);
+    return { ok: false, refused: "conflict", detail: "it has changed" };
   };
   await engine.tell("go");
   expect(tries).toBe(2);
+  expect(await toolLines(engine)).toEqual(["it has changed"]);
   expect(engine.shown()).toEqual(["done"]);
 });
