@@ -16,7 +16,7 @@ import {
 import type { Directory } from "../../engine/people/directory.ts";
 import { NOTE_DIRECTORY, notePaths } from "../search/note-files.ts";
 import { type FileMarks, noMarks } from "../tools/files/file-marks.ts";
-import { noGuard, type TrustedFiles } from "../tools/files/prompt-guard.ts";
+import { noGuard, type PromptGuard, type TrustedFiles } from "../tools/files/prompt-guard.ts";
 import { sharedDirectory } from "./agent-places.ts";
 import { isMarkedFile } from "./marked-file.ts";
 import { workspaceReaders } from "./read-workspace-file.ts";
@@ -33,7 +33,7 @@ export interface PromptDeps {
   /** The files that carry the mark of untrusted text. Default: none. */
   readonly marks?: FileMarks;
   /** What the files count as. Default: what the disk has. */
-  readonly guard?: TrustedFiles;
+  readonly guard?: TrustedFiles & Pick<PromptGuard, "adopt">;
   /** The permanent agents that every prompt lists. Default: none. */
   readonly permanentAgents?: PermanentAgents["list"];
   readonly systemAgents?: () => ReadonlyMap<string, SystemAgent>;
@@ -61,6 +61,8 @@ export function agentPrompts(deps: PromptDeps): PromptOf {
   return async (agent, contextWindow) => {
     const { descriptor } = agent;
     const workspace = await workspaceOf(agent);
+    // The agent may have been made by another node, and a profile may have got another workspace.
+    await guard.adopt(workspace.instructions);
     const instructions = readerOf(workspace.instructions);
     // A swarm's agent sees the memory that its owner shares with contacts.
     const own = descriptor.type === "swarm" ? workspace.instructions : workspace.own;

@@ -10,10 +10,7 @@ import type { WorkspaceAccess } from "../../core/agent/exec-fields.ts";
 import { hiddenPaths, programPaths } from "../sandbox/hidden-paths.ts";
 import type { SandboxPolicy } from "../sandbox/sandbox.ts";
 import type { Places } from "../tools/files/allowed-path.ts";
-import { guardedFilesOf } from "./guarded-workspace-files.ts";
-
-/** Programs that Git runs for the owner, outside of any sandbox. */
-const HOOKS = ".git/hooks";
+import { guardedFilesOf, PROMPT_NAMES } from "./guarded-workspace-files.ts";
 
 export type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
 
@@ -29,7 +26,7 @@ export const commandPolicy =
   ({ config, paths, env, userHome = homedir() }: PolicyParts) =>
   (places: Places, access: WorkspaceAccess = "rw", agentDirs: readonly string[] = []): CommandPolicy => {
     const { workingDir, readDirs = [], writeDirs = [], quota } = places;
-    const { roots, files, directories } = guardedFilesOf(config, paths);
+    const { roots } = guardedFilesOf(config, paths);
     const isOwner = quota === undefined;
     const more = isOwner ? config.sandbox.read.map((path) => resolvePath(path, paths.home, userHome)) : [];
     // Other people's commands write in their own directory only: elsewhere a file may be a part of a prompt.
@@ -38,7 +35,7 @@ export const commandPolicy =
     const shown = access === "none" ? [] : [...granted, ...readDirs, ...(isOwner ? [] : writeDirs)];
     const prompted = isOwner ? [workingDir, ...roots, ...agentDirs] : [workingDir];
     return {
-      ...withFrozen(writable, prompted, [...files, ...directories, HOOKS]),
+      ...withFrozen(writable, prompted, PROMPT_NAMES),
       readable: [...programPaths(env.PATH), ...shown, ...more],
       hidden: [...hiddenPaths(userHome), paths.home, ...roots],
     };

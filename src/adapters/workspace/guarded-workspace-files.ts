@@ -8,6 +8,10 @@ import { profileWorkspaces } from "./workspaces.ts";
 
 const FILES = [...WORKSPACE_FILES, "HEARTBEAT.md", "IDENTITY.md", "BOOTSTRAP.md", "TASK.md"];
 const DIRECTORIES = ["cron", "heartbeat", "memory"];
+/** Programs that Git runs for the owner, outside of any sandbox. */
+export const HOOKS = ".git/hooks";
+/** What nobody changes without a review in a directory in which an agent has prompt files. */
+export const PROMPT_NAMES: readonly string[] = [...FILES, ...DIRECTORIES, HOOKS];
 
 export function guardedFilesOf(config: Pick<Config, "profiles">, paths: HomePaths): GuardedFiles {
   const own = Object.keys(config.profiles).map(profileWorkspaces(config, paths));

@@ -334,3 +334,127 @@ it("keeps no text of a person who is forgotten", async () => {
   expect(lease).not.toContain(Buffer.from("private words").toString("base64"));
   expect(trusted("SOUL.md")).toBe("kind");
 });
+
+describe("a directory that gets prompt files while a writer lives", () => {
+  const adopt = (name: string): Promise<void> => changes.guard.adopt(at(name));
+  const beginIn = (...names: readonly string[]): Promise<void> =>
+    changes.guard.begin(
+      "a",
+      NAMES.map(at),
+      names.map((name) => (name === "" ? workspace : at(name))),
+    );
+
+  it("has those that are there then, and no other", async () => {
+    await beginIn("");
+    put("agents/new/SOUL.md", "made");
+    put("agents/new/memory/old.md", "old");
+    await adopt("agents/new");
+    put("agents/new/SOUL.md", "evil");
+    put("agents/new/AGENTS.md", "evil");
+    put("agents/new/memory/old.md", "evil");
+    put("agents/new/memory/more.md", "evil");
+    put("agents/new/notes.md", "plain");
+    const names = ["SOUL.md", "AGENTS.md", "memory/old.md", "memory/more.md", "notes.md"].map(
+      (one) => `agents/new/${one}`,
+    );
+    expect(names.map(trusted)).toEqual(["made", null, "old", null, undefined]);
+    expect(changes.guard.names(at("agents/new/memory"))).toEqual(["old.md"]);
+    expect([...(await changes.guard.check("a"))].sort()).toEqual(
+      ["agents/new/AGENTS.md", "agents/new/SOUL.md", "agents/new/memory"].map(at),
+    );
+    expect(names.map(read)).toEqual(["made", undefined, "old", undefined, "plain"]);
+    expect(await end()).toEqual([]);
+    put("agents/new/AGENTS.md", "mine");
+    expect(trusted("agents/new/AGENTS.md")).toBeUndefined();
+  });
+
+  it("is guarded at once, and after a crash", async () => {
+    await beginIn("");
+    const stored = adopt("agents/new");
+    put("agents/new/AGENTS.md", "evil");
+    expect(trusted("agents/new/AGENTS.md")).toBeNull();
+    await stored;
+    reopen();
+    expect(trusted("agents/new/AGENTS.md")).toBeNull();
+    expect(await end()).toEqual([at("agents/new/AGENTS.md")]);
+  });
+
+  it("takes a reviewed change since", async () => {
+    await beginIn("");
+    put("agents/new/SOUL.md", "made");
+    await adopt("agents/new");
+    await review("agents/new/SOUL.md", "calm");
+    put("agents/new/SOUL.md", "evil");
+    expect(trusted("agents/new/SOUL.md")).toBe("calm");
+    await end();
+    expect(read("agents/new/SOUL.md")).toBe("calm");
+  });
+
+  it("counts by the older of two writers as it was for that one", async () => {
+    await beginIn("");
+    put("agents/new/SOUL.md", "made");
+    await adopt("agents/new");
+    put("agents/new/SOUL.md", "evil");
+    await changes.guard.begin("b", [], [workspace]);
+    expect(await end()).toEqual([at("agents/new/SOUL.md")]);
+    put("agents/new/SOUL.md", "evil again");
+    expect(trusted("agents/new/SOUL.md")).toBe("made");
+    await end("b");
+    expect(read("agents/new/SOUL.md")).toBe("made");
+  });
+
+  it("is known to a writer that starts after it and has not heard of it, also by the path behind a link", async () => {
+    put("agents/new/SOUL.md", "made");
+    await adopt("agents/new");
+    symlinkSync(workspace, join(home, "link"));
+    await changes.guard.begin("b", [], [join(home, "link/agents")]);
+    put("agents/new/AGENTS.md", "evil");
+    expect([trusted("agents/new/SOUL.md"), trusted("agents/new/AGENTS.md")]).toEqual(["made", null]);
+  });
+
+  it("is known to a writer whose lease is being stored meanwhile", async () => {
+    const started = beginIn("");
+    // One turn after the other, until the lease is there.
+    for (let turn = 0; turn < 100 && !trustedNow("SOUL.md"); turn++) await Promise.resolve();
+    const stored = adopt("agents/new");
+    await Promise.all([started, stored]);
+    reopen();
+    put("agents/new/AGENTS.md", "evil");
+    expect(trusted("agents/new/AGENTS.md")).toBeNull();
+  });
+  const trustedNow = (name: string): boolean => trusted(name) !== undefined;
+
+  it("is what the disk has for a writer that cannot write there", async () => {
+    put("agents/newer/x", "");
+    await beginIn("agents/newer", "notes");
+    await adopt("agents/new");
+    put("agents/new/AGENTS.md", "mine");
+    expect(trusted("agents/new/AGENTS.md")).toBeUndefined();
+  });
+
+  it("of a person that is forgotten is not guarded any more, also for later writers", async () => {
+    mkdirSync(join(home, "people/ann"), { recursive: true });
+    await changes.guard.begin("a", [], [join(home, "people")]);
+    await changes.guard.adopt(join(home, "people/ann"));
+    await changes.forget("ann");
+    await changes.guard.begin("b", [], [join(home, "people")]);
+    expect(changes.guard.of(join(home, "people/ann/AGENTS.md"))).toEqual({ is: "disk" });
+  });
+
+  it("keeps of very much the stamps only: what is changed does not count", async () => {
+    const part = "x".repeat(1024 * 1024);
+    for (let nth = 10; nth < 28; nth++) put(`agents/new/memory/${nth}.md`, part);
+    await beginIn("");
+    await adopt("agents/new");
+    const names = [10, 27].map((nth) => `agents/new/memory/${nth}.md`);
+    const kinds = Array.from(
+      { length: 18 },
+      (_none, nth) => changes.guard.of(at(`agents/new/memory/${nth + 10}.md`)).is,
+    );
+    expect([kinds.filter((kind) => kind === "text").length, kinds.filter((kind) => kind === "disk").length]).toEqual([
+      16, 2,
+    ]);
+    for (const name of names) put(name, "evil");
+    expect(names.map((name) => changes.guard.of(at(name)).is).sort()).not.toContain("disk");
+  });
+});

@@ -12,6 +12,7 @@ import type { FileVersion } from "../../core/file-change.ts";
 import type { Log } from "../../core/ports/log.ts";
 import { ON_DISK, type PromptGuard, type Trusted } from "../tools/files/prompt-guard.ts";
 import { setAside } from "../tools/files/set-aside.ts";
+import { PROMPT_NAMES } from "./guarded-workspace-files.ts";
 import {
   bytesAt,
   identityOf,
@@ -22,6 +23,7 @@ import {
   replaceFile,
   stampOf,
   stateAt,
+  statesBelow,
   statsAt,
   type WriterLease,
   writeLease,
@@ -67,6 +69,8 @@ class LeasedFiles implements HomeGuard {
   readonly #left = new Set<string>();
   /** Leases that differ from their files. */
   readonly #changed = new Set<string>();
+  /** Directories that got prompt files since this process started: a writer whose paths were listed before that knows them too. */
+  readonly #adopted = new Set<string>();
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
@@ -132,15 +136,51 @@ class LeasedFiles implements HomeGuard {
     return found;
   }
 
-  begin(writer: string, paths: readonly string[]): Promise<void> {
-    if (paths.length === 0) return Promise.resolve();
+  begin(writer: string, paths: readonly string[], writable: readonly string[] = []): Promise<void> {
+    if (paths.length === 0 && writable.length === 0) return Promise.resolve();
     return this.#parts.reviews.exclusive(async () => {
       const { directory, reviews, now } = this.#parts;
       const entries = [...new Set(paths)].flatMap((path) => this.#noted(path));
-      const lease = await writeLease(directory, { writer, at: now(), since: reviews.last(), entries });
-      this.#leases = [...this.#all().filter((one) => one.writer !== writer), lease];
+      const place = realOf(directory);
+      const at = { at: now(), since: reviews.last() };
+      let lease: WriterLease = { writer, place, ...at, writable: withReal(writable), entries };
+      for (const one of this.#adopted) lease = this.#with(lease, one) ?? lease;
+      // Before it is written: what is adopted meanwhile is stored after it.
+      this.#leases = [...this.#others(writer), lease];
+      try {
+        await writeLease(directory, lease);
+      } catch (error) {
+        this.#leases = this.#others(writer);
+        throw error;
+      }
       this.#left.delete(writer);
     });
+  }
+
+  adopt(directory: string): Promise<void> {
+    this.#adopted.add(directory);
+    // The oldest first: what counts by an earlier lease is what the later ones note.
+    const grown = this.#all().flatMap((lease) => {
+      const more = this.#with(lease, directory);
+      if (more) this.#replace(more);
+      return more ?? [];
+    });
+    return grown.length === 0 ? Promise.resolve() : this.#parts.reviews.exclusive(() => this.#store());
+  }
+
+  /** The lease with the prompt files of a directory; undefined if its writer cannot write there, or if it has them. */
+  #with(lease: WriterLease, directory: string): WriterLease | undefined {
+    const places = withReal([directory]);
+    if (!lease.writable.some((root) => places.some((path) => isIn(root, path)))) return undefined;
+    const open = PROMPT_NAMES.map((name) => join(directory, name)).filter((path) => !nearest(lease, path));
+    if (open.length === 0) return undefined;
+    return { ...lease, entries: [...lease.entries, ...open.flatMap((path) => this.#notedLate(path))] };
+  }
+
+  /** A directory that the writer can write has no mount: what is in it is noted file by file. */
+  #notedLate(path: string): readonly LeaseEntry[] {
+    const isOpen = this.of(path).is === "disk" && statsAt(path)?.isDirectory() === true;
+    return isOpen ? statesBelow(path, filesBelow(path)) : this.#noted(path);
   }
 
   /** Of a path that an earlier writer may have changed, what counts is noted instead of what is there. */
@@ -175,7 +215,7 @@ class LeasedFiles implements HomeGuard {
         return aside;
       }
       await removeLease(this.#parts.directory, writer);
-      this.#leases = this.#all().filter((one) => one.writer !== writer);
+      this.#leases = this.#others(writer);
       this.#left.delete(writer);
       return aside;
     });
@@ -187,14 +227,19 @@ class LeasedFiles implements HomeGuard {
   }
 
   async forget(directory: string): Promise<void> {
-    const isKept = ({ real }: LeaseEntry): boolean => real !== directory && !real.startsWith(`${directory}${sep}`);
+    const isKept = ({ real }: LeaseEntry): boolean => !isIn(directory, real);
     await this.#parts.reviews.exclusive(async () => {
+      for (const one of this.#adopted) if (isIn(directory, realOf(one))) this.#adopted.delete(one);
       for (const lease of this.#all()) {
         const entries = lease.entries.filter(isKept);
         if (entries.length < lease.entries.length) this.#replace({ ...lease, entries });
       }
       await this.#store();
     });
+  }
+
+  #others(writer: string): WriterLease[] {
+    return this.#all().filter((one) => one.writer !== writer);
   }
 
   #leaseOf(writer: string): WriterLease | undefined {
@@ -248,6 +293,12 @@ class LeasedFiles implements HomeGuard {
     return isAside;
   }
 }
+
+const withReal = (paths: readonly string[]): readonly string[] => [
+  ...new Set(paths.flatMap((path) => [path, realOf(path)])),
+];
+
+const isIn = (root: string, path: string): boolean => path === root || path.startsWith(`${root}${sep}`);
 
 const missing = ({ path, real }: LeaseEntry): LeaseEntry => ({ path, real, state: { is: "absent" } });
 

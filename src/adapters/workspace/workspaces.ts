@@ -9,6 +9,7 @@ import { DIRECTORY_MODE, type HomePaths, resolvePath } from "../../config/paths.
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { ConfigError, InvalidInputError } from "../../core/errors.ts";
 import { OWNER } from "../../core/people/person.ts";
+import { noGuard, type PromptGuard } from "../tools/files/prompt-guard.ts";
 import { personDirectory } from "./person-directory.ts";
 
 /** The person an agent belongs to; undefined if no one who is known. */
@@ -70,9 +71,13 @@ const isBelow = (root: string, path: string): boolean => path.startsWith(`${root
 
 /**
  * Creates a directory for an agent inside the workspace of a profile. Its real path is checked before and after: a link that
- * leads out of the workspace is refused.
+ * leads out of the workspace is refused. Commands that run already and can write there change no prompt file in it.
  */
-export function workspaceMaker(config: Pick<Config, "profiles">, paths: HomePaths) {
+export function workspaceMaker(
+  config: Pick<Config, "profiles">,
+  paths: HomePaths,
+  guard: Pick<PromptGuard, "adopt"> = noGuard,
+) {
   return async (profile: string, directory: string | undefined): Promise<string | undefined> => {
     if (directory === undefined) return undefined;
     const workspace = profileWorkspaces(config, paths)(profile);
@@ -85,6 +90,7 @@ export function workspaceMaker(config: Pick<Config, "profiles">, paths: HomePath
     mkdirSync(wanted, { recursive: true, mode: DIRECTORY_MODE });
     const real = realpathSync(wanted);
     if (!isBelow(root, real)) throw outside;
+    await guard.adopt(wanted);
     return real;
   };
 }

@@ -25,6 +25,7 @@ export const leaseDirectory = ({ home }: Pick<HomePaths, "home">): string => joi
 
 /** The content of a larger file is not kept. */
 const MAX_KEPT = 1024 * 1024;
+const MAX_KEPT_BELOW = 16 * MAX_KEPT;
 
 const entrySchema = z
   .object({
@@ -54,6 +55,8 @@ const leaseSchema = z
     at: z.number(),
     /** The last change that was made before it. Later ones count. */
     since: z.int(),
+    /** Where the writer may write: a directory below that has prompt files later gets entries of its own. */
+    writable: z.array(z.string()).readonly().default([]),
     entries: z.array(entrySchema).readonly(),
   })
   .readonly();
@@ -121,6 +124,22 @@ export function statsAt(path: string): BigIntStats | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * What is in a directory that the writer can write, file by file: nothing else counts in it. Of more than `MAX_KEPT_BELOW` bytes the
+ * content is not kept.
+ */
+export function statesBelow(path: string, files: readonly string[]): readonly LeaseEntry[] {
+  let kept = 0;
+  const entries = files.map((file): LeaseEntry => {
+    const stats = statsAt(file);
+    kept += stats?.isFile() ? Number(stats.size) : 0;
+    const tooMuch = stats?.isFile() && kept > MAX_KEPT_BELOW ? stampOf(stats) : undefined;
+    const state: LeaseState = tooMuch === undefined ? stateAt(file) : { is: "large", stamp: tooMuch };
+    return { path: file, real: realOf(file), state };
+  });
+  return [{ path, real: realOf(path), state: { is: "absent" } }, ...entries];
 }
 
 export const identityOf = ({ dev, ino, birthtimeNs }: BigIntStats): string => `${dev} ${ino} ${birthtimeNs}`;

@@ -218,7 +218,7 @@ export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
     system,
     systemAgents,
     subagents,
-    workspaceFor: workspaceMaker(config, paths),
+    workspaceFor: workspaceMaker(config, paths, parts.guard),
     shards: { name: config.store.shard, others: Object.keys(config.store.shards) },
   });
   const schedules = [

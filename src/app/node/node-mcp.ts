@@ -12,7 +12,7 @@ import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapter
 import { type OpenSession, openSession } from "../../adapters/tools/mcp/open-session.ts";
 import { localTransport } from "../../adapters/tools/mcp/stdio-transport.ts";
 import { withFrozen } from "../../adapters/workspace/command-policy.ts";
-import { guardedFilesOf } from "../../adapters/workspace/guarded-workspace-files.ts";
+import { guardedFilesOf, PROMPT_NAMES } from "../../adapters/workspace/guarded-workspace-files.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { type HomePaths, mcpAuthFile, mcpDirectory, resolvePath } from "../../config/paths.ts";
@@ -75,10 +75,10 @@ function guarded(parts: McpParts, name: string, writers: Map<string, string>, op
   const { guard = noGuard, config } = parts;
   return async (timeoutMs, onClosed) => {
     const { url, sandbox = true } = config.mcp.servers[name] ?? {};
-    const { frozen } = await policyOf(parts, name);
-    if (url !== undefined || !sandbox || frozen.length === 0) return open(timeoutMs, onClosed);
+    const { frozen, writable } = await policyOf(parts, name);
+    if (url !== undefined || !sandbox) return open(timeoutMs, onClosed);
     const writer = `mcp-${randomBytes(8).toString("hex")}`;
-    await guard.begin(writer, frozen);
+    await guard.begin(writer, frozen, writable);
     writers.set(name, writer);
     const end = async (): Promise<void> => {
       if (writers.get(name) === writer) writers.delete(name);
@@ -154,12 +154,12 @@ const PASSED = ["PATH", "LANG", "LC_ALL", "TZ", "TERM"];
 async function policyOf({ config, paths, env, permanents }: McpParts, name: string) {
   const { read = [], write = [], domains = [], sockets } = config.mcp.servers[name] ?? {};
   const resolved = (list: readonly string[]) => list.map((path) => resolvePath(path, paths.home));
-  const { roots, files, directories } = guardedFilesOf(config, paths);
+  const { roots } = guardedFilesOf(config, paths);
   return {
     ...withFrozen(
       [join(mcpDirectory(paths), "work", name), ...resolved(write)],
       [...roots, ...((await permanents?.()) ?? [])],
-      [...files, ...directories],
+      PROMPT_NAMES,
     ),
     readable: [...programPaths(env.PATH), ...resolved(read)],
     hidden: [...hiddenPaths(homedir()), paths.home, ...roots],

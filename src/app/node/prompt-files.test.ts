@@ -294,6 +294,17 @@ async function promptNow(): Promise<string> {
   return world.prompts.map((prompt) => (prompt as { readonly system: string }).system).join("\n");
 }
 
+/** The prompt of a permanent agent's run. */
+async function promptOf(name: string): Promise<string> {
+  const found = await world.node.ports.store.agentsOfKind("permanent", { limit: 10 });
+  const agent = found.find(({ descriptor }) => descriptor.type === "permanent" && descriptor.name === name);
+  if (!agent) throw new Error(`No agent ${name}.`);
+  world.prompts.length = 0;
+  await world.node.agents.post({ to: { agentId: agent.id }, body: { kind: "user", text: "Who are you?" } });
+  await world.node.agents.settled();
+  return world.prompts.map((prompt) => (prompt as { readonly system: string }).system).join("\n");
+}
+
 /** What was set aside under this name. */
 const asideOf = (name: string): string => {
   const path = join(world.paths.workspace, `${name}.proposed`);
@@ -369,6 +380,27 @@ describe("a command in the background", () => {
     const [change] = await world.node.changes.list({ limit: 1 });
     await world.node.changes.undo(change?.id ?? 0, { person: OWNER, surface: "test" });
     expect(snapshot()["SOUL.md"]).toBe("kind\n");
+  });
+
+  it("writes none of an agent that is made while it runs, also after the engine starts again", async () => {
+    const { stop } = await inBackground(
+      "touch notes/made; while [ -e notes ]; do for d in agents/*/; do echo wicked > $d/AGENTS.md; done; sleep 0.01; done",
+      "notes/made",
+    );
+    const late = { name: "late", description: "late", systemPrompt: "You are late.", workspaceDir: "agents/late" };
+    await world.say(call("create_permanent_agent", late));
+    await world.approveAll();
+    const planted = join(world.paths.workspace, "agents/late/AGENTS.md");
+    for (let times = 0; times < 3; times++) {
+      await vi.waitFor(() => expect(existsSync(planted)).toBe(true), 60_000);
+      const prompt = await promptOf("late");
+      expect(prompt).toContain("You are late.");
+      expect(prompt).not.toContain("wicked");
+      if (times === 1) await world.restart();
+    }
+    await stop();
+    expect(existsSync(planted)).toBe(false);
+    expect(readFileSync(`${planted}.proposed`, "utf8")).toBe("wicked\n");
   });
 
   it("that ends while no engine runs leaves none: the next engine sets aside what it made", async () => {

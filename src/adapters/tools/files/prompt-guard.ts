@@ -18,8 +18,16 @@ export interface TrustedFiles {
 }
 
 export interface PromptGuard extends TrustedFiles {
-  /** Before the writer starts. `paths`: what it must not change or make. Durable when it resolves. */
-  begin(writer: string, paths: readonly string[]): Promise<void>;
+  /**
+   * Before the writer starts. `paths`: what it must not change or make; `writable`: the directories it may write in. Durable when it
+   * resolves.
+   */
+  begin(writer: string, paths: readonly string[], writable?: readonly string[]): Promise<void>;
+  /**
+   * Before an agent has prompt files in this directory. For writers that live already and can write there, those files count as they
+   * are now. That is true at once, and durable when it resolves.
+   */
+  adopt(directory: string): Promise<void>;
   /** Sets aside what the writer has put in their place, and puts them back. Returns the paths of what it set aside. */
   check(writer: string): Promise<readonly string[]>;
   /** The same after the writer has ended, and forgets it. A file that cannot be put right stays guarded. */
@@ -33,6 +41,7 @@ export const noGuard: PromptGuard = {
   of: () => ON_DISK,
   names: () => undefined,
   begin: async () => {},
+  adopt: async () => {},
   check: async () => [],
   end: async () => [],
   left: () => [],
