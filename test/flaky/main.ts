@@ -1,10 +1,11 @@
 /**
- * `npm run flaky -- [--times N] [--load N] [--again] [PATH …]`: repeats the tests that start processes, browsers and
- * servers while other processes keep the processor busy, and lists every test that ever failed. A test that fails sometimes
- * is a defect. What was repeated is kept in `.flaky`, so a run that was interrupted continues; `--again` begins anew.
+ * `npm run flaky -- [--times N] [--beside N] [--again] [PATH …]`: repeats the tests that start processes, browsers and
+ * servers, twice as many side by side as there are processors, so that they are each other's load, and lists every test that ever failed. A
+ * test that fails sometimes is a defect. What was repeated is kept in `.flaky`, so a run that was interrupted continues;
+ * `--again` begins anew.
  */
-import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -19,14 +20,14 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     times: { type: "string", default: "20" },
-    load: { type: "string", default: "2" },
+    beside: { type: "string", default: String(2 * availableParallelism()) },
     again: { type: "boolean", default: false },
   },
 });
 const times = Number(values.times);
-const load = Number(values.load);
-if (!Number.isInteger(times) || times < 1 || !Number.isInteger(load) || load < 0) {
-  console.error("Usage: npm run flaky -- [--times N] [--load N] [--again] [PATH …]");
+const beside = Number(values.beside);
+if (!Number.isInteger(times) || times < 1 || !Number.isInteger(beside) || beside < 1) {
+  console.error("Usage: npm run flaky -- [--times N] [--beside N] [--again] [PATH …]");
   process.exit(2);
 }
 const pieces = slowPieces(ROOT, positionals);
@@ -37,14 +38,14 @@ if (pieces.length === 0) {
 if (values.again) rmSync(KEPT, { recursive: true, force: true });
 
 const journal = openJournal(KEPT);
-const busy = Array.from({ length: load }, () => spawn(process.execPath, ["-e", "for (;;) Math.random();"]));
-try {
-  for (let time = 1; time <= times; time++) {
-    for (const piece of pieces) await repeat(time, piece);
-  }
-} finally {
-  for (const child of busy) child.kill("SIGKILL");
-}
+const left = Array.from({ length: times }, (_none, index) =>
+  pieces.map((piece) => ({ time: index + 1, piece })),
+).flat();
+await Promise.all(
+  Array.from({ length: beside }, async () => {
+    for (let next = left.shift(); next; next = left.shift()) await repeat(next.time, next.piece);
+  }),
+);
 const chosen = new Set(pieces.flat());
 const failed = report(journal.all().filter(({ file, time }) => chosen.has(file) && time <= times));
 process.exitCode = failed === 0 ? 0 : 1;
@@ -76,7 +77,7 @@ function report(repetitions: readonly Repetition[]): number {
   }
   const files = new Set(repetitions.map(({ file }) => file)).size;
   console.log(
-    `${files} files, ${repetitions.length} repetitions, with ${load} busy processes: ${failures.size} tests failed at least once.`,
+    `${files} files, ${repetitions.length} repetitions, ${beside} side by side: ${failures.size} tests failed at least once.`,
   );
   return failures.size;
 }
