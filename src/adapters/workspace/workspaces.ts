@@ -87,10 +87,11 @@ export function workspaceMaker(
     const root = realpathSync(workspace);
     const parent = realpathSync(nearestExisting(wanted));
     if (parent !== root && !isBelow(root, parent)) throw outside;
+    // Before the directory is there: a command could write in it at once.
+    await guard.adopt(wanted);
     mkdirSync(wanted, { recursive: true, mode: DIRECTORY_MODE });
     const real = realpathSync(wanted);
     if (!isBelow(root, real)) throw outside;
-    await guard.adopt(wanted);
     return real;
   };
 }

@@ -283,6 +283,9 @@ async function inBackground(line: string, isReady: string): Promise<{ agent: Age
   };
 }
 
+/** Puts a whole file there, so that none is set aside that is only half written. */
+const puts = (path: string): string => `echo wicked > notes/whole; mv -f notes/whole ${path}`;
+
 /** What the history of an agent says at its end. */
 const toldOf = async (agent: AgentId): Promise<string> =>
   (await world.node.ports.store.linesBack(agent, { limit: 20 })).map(({ line }) => line).join("\n");
@@ -349,7 +352,7 @@ describe("a command in the background", () => {
     clearAside();
     const before = snapshot();
     const { stop } = await inBackground(
-      "touch notes/made; while [ -e notes ]; do echo wicked > TOOLS.md; sleep 0.01; done",
+      `touch notes/made; while [ -e notes ]; do ${puts("TOOLS.md")}; sleep 0.01; done`,
       "notes/made",
     );
     await vi.waitFor(() => expect(snapshot()["TOOLS.md"]).toContain("wicked"), 60_000);
@@ -361,7 +364,7 @@ describe("a command in the background", () => {
 
   it("does not change a file that was changed by review while it runs, also after the engine starts again", async () => {
     clearAside();
-    const loop = "touch notes/made; while [ -e notes ]; do echo wicked > SOUL.md; sleep 0.01; done";
+    const loop = `touch notes/made; while [ -e notes ]; do ${puts("SOUL.md")}; sleep 0.01; done`;
     const { stop } = await inBackground(loop, "notes/made");
     expect(await promptNow()).toContain("kind");
     await world.say(call("write", { path: "SOUL.md", content: "calm\n" }));
@@ -384,7 +387,7 @@ describe("a command in the background", () => {
 
   it("writes none of an agent that is made while it runs, also after the engine starts again", async () => {
     const { stop } = await inBackground(
-      "touch notes/made; while [ -e notes ]; do for d in agents/*/; do echo wicked > $d/AGENTS.md; done; sleep 0.01; done",
+      `touch notes/made; while [ -e notes ]; do for d in agents/*/; do ${puts("$d/AGENTS.md")}; done; sleep 0.01; done`,
       "notes/made",
     );
     const late = { name: "late", description: "late", systemPrompt: "You are late.", workspaceDir: "agents/late" };

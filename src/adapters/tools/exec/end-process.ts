@@ -13,8 +13,8 @@ export interface EndedProcess {
   readonly startTime: string;
 }
 
-/** Resolves when none of its processes is left, or when they cannot be ended. */
-export async function endProcess(clock: Clock, { id, pid, startTime }: EndedProcess): Promise<void> {
+/** Returns true when none of its processes is left, false if they cannot be ended. */
+export async function endProcess(clock: Clock, { id, pid, startTime }: EndedProcess): Promise<boolean> {
   const isAlive = async (): Promise<boolean> => (await startTimeOf(pid)) === startTime;
   if (await isAlive()) signal(-pid, "SIGTERM");
   const until = clock.monotonic() + GRACE_MS;
@@ -22,10 +22,11 @@ export async function endProcess(clock: Clock, { id, pid, startTime }: EndedProc
   if (await isAlive()) signal(-pid, "SIGKILL");
   for (let tries = 1; tries <= KILL_TRIES; tries++) {
     const left = await processesOf(id);
-    if (left.length === 0) return;
+    if (left.length === 0) return true;
     for (const one of left) signal(one, "SIGKILL");
     await sleep(clock, POLL_MS);
   }
+  return false;
 }
 
 function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {

@@ -146,7 +146,7 @@ async function awaited(
   );
   const took = ((clock.monotonic() - from) / 1000).toFixed(1);
   if (state.is === "running") await processes.end(started);
-  const aside = await settleFiles({ marks, guard }, started);
+  const aside = await settleFiles({ marks, guard, processes }, started);
   const { text, bytes, isWhole } = await shownOutput(started.files, hide);
   const notes = [endNote(state, took, context.signal.aborted, seconds)];
   if (aside.length > 0) notes.push(asideNote(aside));

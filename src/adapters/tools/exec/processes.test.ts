@@ -16,6 +16,7 @@ import { AGENT, type CommandWorld, commandWorld } from "./exec.test-kit.ts";
 import { processesOf, startTimeOf } from "./process-identity.ts";
 import { fateOf, ProcessKeeper } from "./process-keeper.ts";
 import { type KnownProcess, Processes, type ProcessSpec } from "./processes.ts";
+import { settleFiles } from "./settle-files.ts";
 
 let world: CommandWorld;
 let next: Processes;
@@ -115,9 +116,10 @@ const keeperOf = (
   agent: AgentRecord | undefined,
   run: RunRecord | undefined,
   guard = world.deps.guard,
+  processes = next,
 ): ProcessKeeper =>
   new ProcessKeeper({
-    processes: next,
+    processes,
     marks: noMarks,
     guard,
     tell: async ({ info, state }) => void told.push(`${info.id} ${state.is}`),
@@ -137,6 +139,61 @@ it("puts right what a writer of an earlier engine has left, and leaves one that 
   expect([...guard.left()].sort()).toEqual([info.id, "mcp-0"].sort());
   await keeperOf(world.agent, undefined, guard).check();
   expect([existsSync(tools), guard.left()]).toEqual([false, [info.id]]);
+});
+
+it("is left alone by the keeper while it starts: its lease goes on", async () => {
+  const ended: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const guard = {
+    ...noGuard,
+    begin() {
+      begun.resolve();
+      return held.promise;
+    },
+    async end(id: string) {
+      ended.push(id);
+      return [];
+    },
+  };
+  const ours = new Processes({
+    ...{ directory: `${world.home}/processes`, clock: systemClock, guard, sandbox: async () => bwrapSandbox() },
+  });
+  const policy = { cwd: world.workspace, writable: [], readable: [], hidden: [], frozen: [], domains: [] };
+  const starting = ours.start(spec("sleep 600", { policy }));
+  await begun.promise;
+  await keeperOf(world.agent, undefined, guard, ours).check();
+  held.resolve();
+  const { info } = await starting;
+  expect([ended, (await found()).info.settled]).toEqual([[], undefined]);
+  await ours.end(await found());
+  await keeperOf(world.agent, undefined, guard).check();
+  expect(ended).toEqual([info.id]);
+});
+
+it("without an exit code is ended as a whole before its lease ends: it may have started right before a crash", async () => {
+  const { info, files } = await world.processes.start(spec("sleep 600"));
+  const { writeInfo } = await import("./process-files.ts");
+  const { pid: _pid, startTime: _time, ...before } = info;
+  await writeInfo(files, before);
+  expect((await processesOf(info.id)).length).toBeGreaterThan(0);
+  const left: number[] = [];
+  const end = async (): Promise<readonly string[]> => {
+    left.push((await processesOf(info.id)).length);
+    return [];
+  };
+  await keeperOf(world.agent, undefined, { ...noGuard, end }).check();
+  expect([left, (await found()).state]).toEqual([[0], { is: "lost" }]);
+  await keeperOf(world.agent, undefined, { ...noGuard, end }).check();
+  expect(left).toEqual([0]);
+});
+
+it("that cannot be ended keeps its lease", async () => {
+  const { info, files } = await world.processes.start(spec("true"));
+  const guard = { end: async () => Promise.reject(new Error("not now")) };
+  const processes = { endRest: async () => false };
+  expect(await settleFiles({ marks: noMarks, guard, processes }, { info, files })).toEqual([]);
+  expect((await found()).info.settled).toBeUndefined();
 });
 
 it("changes nothing any more when its keeper has stopped: another engine may have the home", async () => {

@@ -80,6 +80,7 @@ export class Processes {
   readonly #deps: ProcessDeps;
   /** Wrappers that this instance has started. */
   readonly #children = new Map<string, ChildProcess>();
+  readonly #starting = new Set<string>();
   #machine: Promise<string> | undefined;
 
   constructor(deps: ProcessDeps) {
@@ -124,7 +125,7 @@ export class Processes {
 
   /** Starts a command. Throws if it cannot be started; then nothing is left behind. */
   async start(spec: ProcessSpec): Promise<KnownProcess & { readonly record: BackgroundProcess }> {
-    const { agentId, runId, callId, command, cwd, background, policy } = spec;
+    const { agentId, runId, callId } = spec;
     const id = Processes.idOf(runId, callId);
     const files = filesOf(this.#deps.directory, agentId, id);
     if (!files) throw new InvalidInputError(`The agent ${agentId} cannot have processes.`);
@@ -133,6 +134,20 @@ export class Processes {
     await mkdir(files.directory, { mode: 0o700 }).catch((cause) => {
       throw new ConflictError(`The process ${id} was started before.`, { cause, hint: "Use process to look at it." });
     });
+    this.#starting.add(id);
+    try {
+      return await this.#started(spec, id, files);
+    } finally {
+      this.#starting.delete(id);
+    }
+  }
+
+  async #started(
+    spec: ProcessSpec,
+    id: string,
+    files: ProcessFiles,
+  ): Promise<KnownProcess & { readonly record: BackgroundProcess }> {
+    const { agentId, runId, callId, command, cwd, background, policy } = spec;
     const startedAt = this.#deps.clock.now();
     const machine = await this.machine;
     const info: ProcessInfo = {
@@ -187,9 +202,9 @@ export class Processes {
     });
   }
 
-  /** Whether this instance has started it, and it has not ended. */
+  /** Whether this instance starts it or has started it, and it has not ended. */
   isOurs(id: string): boolean {
-    return this.#children.has(id);
+    return this.#starting.has(id) || this.#children.has(id);
   }
 
   /** A process of this agent; undefined if it has none with this id here. */
@@ -254,6 +269,15 @@ export class Processes {
       await endProcess(this.#deps.clock, { id, pid, startTime });
     } else await endProcess(this.#deps.clock, { id, pid: NO_PROCESS, startTime: "none" });
     await writeCode(files, KILLED);
+  }
+
+  /**
+   * Makes sure that nothing of a process writes any more that does not run. One without an exit code may have left a part of itself, and
+   * may have started right before a crash. Returns whether that is so.
+   */
+  async endRest({ info, files }: Pick<KnownProcess, "info" | "files">): Promise<boolean> {
+    if ((await readCode(files)) !== undefined) return true;
+    return endProcess(this.#deps.clock, { id: info.id, pid: NO_PROCESS, startTime: "none" });
   }
 
   /** Ends it if it is still there, and removes its files. */

@@ -6,19 +6,20 @@
 import type { FileMarks } from "../files/file-marks.ts";
 import type { PromptGuard } from "../files/prompt-guard.ts";
 import { type ProcessInfo, writeInfo } from "./process-files.ts";
-import type { KnownProcess } from "./processes.ts";
+import type { KnownProcess, Processes } from "./processes.ts";
 
 export interface SettleDeps {
   readonly marks: Pick<FileMarks, "settle">;
   readonly guard: Pick<PromptGuard, "end">;
+  readonly processes: Pick<Processes, "endRest">;
 }
 
-/** The files that were set aside, under their first names. Never repeated for a command. */
+/** The files that were set aside, under their first names. Never repeated for a command, and not done while a part of it writes. */
 export async function settleFiles(
-  { marks, guard }: SettleDeps,
+  { marks, guard, processes }: SettleDeps,
   { info, files }: Pick<KnownProcess, "info" | "files">,
 ): Promise<readonly string[]> {
-  if (info.settled) return [];
+  if (info.settled || !(await processes.endRest({ info, files }))) return [];
   const aside = await guard.end(info.id);
   await marks.settle(info.id);
   // A call that has its output already removes the files of its command.
