@@ -1,7 +1,7 @@
 /**
- * Tries one mutant in a process of its own: those in SQL files, in constants that other modules copy, where no switch can
- * stand, and those whose tests cannot be repeated in one process. What fails is run again without the mutant, so that a
- * test that fails anyway finds nothing.
+ * Tries one mutant in a process of its own: those in constants that other modules copy, where no switch can stand, and those
+ * whose tests cannot be repeated in one process. What fails is run again without the mutant, so that a test that fails
+ * anyway finds nothing.
  */
 import { spawn } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

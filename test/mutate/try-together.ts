@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { applyFunctions } from "../../src/adapters/store/postgres/apply-functions.ts";
 import { type Batch, follow, type JournalLine, linesOf } from "./journal.ts";
 import type { Mutant } from "./mutant.ts";
 import { processorTime, residentMemory } from "./own-time.ts";
@@ -55,12 +56,8 @@ export async function tryTogether(
   all: readonly Mutant[],
   isOpen: (mutant: Mutant) => boolean,
 ): Promise<Tried> {
-  const mutants = all.filter(isOpen);
-  const numbered = all
-    .map((mutant, number) => ({ number, mutant }))
-    .filter(({ mutant }) => mutant.file.endsWith(".ts") && isOpen(mutant));
-  const { batch, needOwn } = batchOf(setup, numbered);
-  const open = numbered;
+  const open = all.map((mutant, number) => ({ number, mutant })).filter(({ mutant }) => isOpen(mutant));
+  const { batch, needOwn } = batchOf(setup, open);
   const home = join(setup.kept, `batch-${nameOf(setup, all)}`);
   mkdirSync(home, { recursive: true });
   writeFileSync(join(home, "batch.json"), JSON.stringify(batch));
@@ -82,7 +79,7 @@ export async function tryTogether(
   tell();
   const lines = lanes.flatMap(({ journal }) => linesOf(journal));
   keepDurations(setup.kept, lines);
-  const tried = outcome(lines, open, needOwn, mutants);
+  const tried = outcome(lines, open, needOwn);
   rmSync(home, { recursive: true, force: true });
   return tried;
 }
@@ -197,12 +194,7 @@ function lastTry(
   return last && "try" in last ? last : undefined;
 }
 
-function outcome(
-  lines: readonly JournalLine[],
-  open: readonly Numbered[],
-  needOwn: ReadonlySet<number>,
-  all: readonly Mutant[],
-): Tried {
+function outcome(lines: readonly JournalLine[], open: readonly Numbered[], needOwn: ReadonlySet<number>): Tried {
   const found = new Set(lines.flatMap((line) => ("found" in line ? [line.found] : "hung" in line ? [line.hung] : [])));
   const unsure = Map.groupBy(
     lines.flatMap((line) => ("unsure" in line ? [line] : [])),
@@ -218,7 +210,6 @@ function outcome(
     if (files.size > 0 || needOwn.has(number)) alone.set(mutant, [...files]);
     else passed.push(mutant);
   }
-  for (const one of all) if (!one.file.endsWith(".ts")) alone.set(one, []);
   return { passed, alone };
 }
 
@@ -243,15 +234,24 @@ function batchOf(
   const near: Record<string, number[]> = {};
   const numbers: number[] = [];
   const needOwn = new Set<number>();
+  const digest = applyFunctions().applyChanges.split("_").at(-1) ?? "";
+  const functions = { digest, texts: {} as Record<string, string>, mutants: {} as Record<number, Mutant> };
   for (const [file, all] of Map.groupBy(numbered, ({ mutant }) => mutant.file)) {
-    const { source, constants, unplaced } = switched(readFileSync(join(root, file), "utf8"), all);
-    sources[file] = source;
+    const text = readFileSync(join(root, file), "utf8");
+    const isFunction = file.endsWith(".sql");
+    const { source, constants, unplaced } = isFunction
+      ? { source: text, constants: [], unplaced: [] }
+      : switched(text, all);
+    if (isFunction) {
+      functions.texts[file] = text;
+      for (const { number, mutant } of all) functions.mutants[number] = mutant;
+    } else sources[file] = source;
     const placed = all.filter((one) => !unplaced.includes(one)).map(({ number }) => number);
     numbers.push(...placed);
     for (const folder of nearFolders(file)) near[folder] = [...(near[folder] ?? []), ...placed];
     for (const { number } of [...constants, ...unplaced]) needOwn.add(number);
   }
-  return { batch: { numbers, budgets, near, sources }, needOwn };
+  return { batch: { numbers, budgets, near, sources, functions }, needOwn };
 }
 
 export function killGroup(pid: number | undefined): void {
