@@ -42,8 +42,8 @@ export default defineConfig({
     pool: "forks",
     // Vitest leaves one core idle, which halves the speed on two cores. More than two starve the processes tests start.
     maxWorkers: 2,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // Only a test that fails waits so long: a busy machine is no failure.
     expect: { poll: { timeout: 60_000, interval: 20 } },
     projects: [
