@@ -7,9 +7,10 @@ import type { AgentId } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Inspected } from "../../core/ports/file-inspector.ts";
 import type { BlobStore } from "../../core/ports/ports.ts";
+import type { Op } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
 import { fileName } from "./file-name.ts";
-import { FileService } from "./file-service.ts";
+import { FileService, fileId } from "./file-service.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const ann = { person: "ann" as PersonId };
@@ -55,7 +56,50 @@ beforeEach(() => {
   found = { mimeType: "text/plain", shown: { as: "reference" } };
 });
 
+/** The ops of every commit from now on. */
+function recorded(): Op[] {
+  const ops: Op[] = [];
+  const commit = store.commit;
+  store.commit = (change) => {
+    ops.push(...change.ops);
+    return commit(change);
+  };
+  return ops;
+}
+
 describe("storing", () => {
+  it("stages exactly the bytes that are written, for a day, before they are written", async () => {
+    const ops = recorded();
+    const plain = await service().put({ data: bytes("a"), behalf: ann });
+    found = { mimeType: "image/png", shown: { as: "image", mimeType: "image/jpeg", data: bytes("small") } };
+    const shown = await service().put({ data: bytes("b"), behalf: ann });
+    found = { mimeType: "image/png", shown: { as: "image", mimeType: "image/png" } };
+    const same = await service().put({ data: bytes("c"), behalf: ann });
+    const until = clock.now() + 24 * 3600_000;
+    expect(ops.filter(({ op }) => op === "file.stage")).toEqual([
+      { op: "file.stage", blobs: [plain.blob], until },
+      { op: "file.stage", blobs: [shown.blob, `${shown.blob}-shown`], until },
+      { op: "file.stage", blobs: [same.blob], until },
+    ]);
+    expect([...kept.keys()]).toEqual([plain.blob, shown.blob, `${shown.blob}-shown`, same.blob]);
+    expect(shown.shown).toEqual({ as: "image", blob: `${shown.blob}-shown`, mimeType: "image/jpeg" });
+    expect(same.shown).toEqual({ as: "image", blob: same.blob, mimeType: "image/png" });
+    expect(plain.blob).toMatch(new RegExp(`^blob-${plain.sha.slice(0, 16)}-`));
+    expect(plain).toMatchObject({
+      size: 1,
+      name: "file",
+      createdAt: clock.now(),
+      sha: expect.stringMatching(/^\w{64}$/),
+    });
+  });
+
+  it("names a file by its person, content and name", async () => {
+    const id = fileId("ann", "s", "n");
+    expect(id).toMatch(/^file_[0-9a-f]{32}$/);
+    expect(new Set([id, fileId("bob", "s", "n"), fileId("ann", "t", "n"), fileId("ann", "s", "m")]).size).toBe(4);
+    expect(fileId("ann", "s", "n")).toBe(id);
+  });
+
   it("keeps the same content once, whoever stores it, and the same file of a person once", async () => {
     const files = service();
     const first = await files.put({ data: bytes("hello"), name: "a.txt", behalf: ann });
@@ -154,6 +198,51 @@ describe("bytes and rows", () => {
     expect(now?.behalf).toEqual(bob);
     expect(now?.blob).not.toBe(first.blob);
     expect(now && (await files.read(now))).toEqual(bytes("x"));
+  });
+
+  it("forgets bytes that a sweep has deleted, and pauses after each portion", async () => {
+    const files = service();
+    await files.put({ data: bytes("x"), behalf: ann });
+    clock.jump(1_000);
+    const ops = recorded();
+    let pauses = 0;
+    const pause = async (): Promise<void> => {
+      pauses += 1;
+    };
+    expect(await files.sweep(pause)).toBe(0);
+    clock.jump(1);
+    expect(await files.sweep(pause)).toBe(1);
+    expect([kept.size, pauses]).toEqual([0, 2]);
+    expect(ops.map(({ op }) => op)).toEqual(["file.sweep", "file.sweep", "file.gone"]);
+    expect(ops[2]).toMatchObject({ blobs: [expect.stringContaining("blob-")] });
+  });
+
+  it("removes all files of a person with all their bytes, however many there are", async () => {
+    limits = { ...limits, quotaBytes: 1_000 };
+    const files = service();
+    for (let n = 0; n < 101; n++) await files.put({ data: bytes(`${n}`), behalf: ann });
+    const other = await files.put({ data: bytes("b"), behalf: bob });
+    expect(await files.removeAll("ann")).toBe(101);
+    expect(kept.size).toBe(102);
+    expect(await files.sweep()).toBe(0);
+    expect([...kept.keys()]).toEqual([other.blob]);
+  });
+
+  it.each([
+    ["refuses to sweep", "file.sweep", 1],
+    ["does not forget the bytes", "file.gone", 2],
+  ])("ends a sweep if the store %s, and does not turn round", async (_title, refused, commits) => {
+    const swept = { op: "file.sweep", removed: 1, blobs: Array.from({ length: 100 }, (_, n) => `b${n}`) };
+    const seen: string[] = [];
+    store.commit = async ({ ops: [op] }) => {
+      seen.push(op?.op ?? "");
+      if (seen.length > 9) throw new TypeError("the sweep does not end");
+      return op?.op === refused
+        ? { ok: false, refused: "conflict", detail: "no" }
+        : { ok: true, results: [swept as never] };
+    };
+    expect(await service().sweep()).toBe(refused === "file.gone" ? 1 : 0);
+    expect(seen).toHaveLength(commits);
   });
 
   it("goes on with a sweep that died before it deleted the bytes", async () => {

@@ -177,23 +177,27 @@ export class FileService {
     }
   }
 
-  /** One pass over all files. Removes those that nothing refers to, and bytes that no row names. Returns how many files. */
+  /** One pass over all files. Removes those that nothing refers to, and all bytes that no row names. Returns how many files. */
   async sweep(pause: () => Promise<void> = async () => {}): Promise<number> {
     const { ports, blobs } = this.#deps;
     let removed = 0;
-    let after: string | undefined;
-    do {
+    for (let after: string | undefined; ; ) {
       const before = ports.clock.now() - this.limits.unusedMs;
       const result = await submit(ports, "file.sweep", [{ op: "file.sweep", before, limit: PORTION, after }]);
       const [swept] = result.ok ? result.results : [];
-      if (swept?.op !== "file.sweep") break;
-      for (const blob of swept.blobs) await blobs.remove(blobs.pathOf(blob));
-      if (swept.blobs.length > 0) await submit(ports, "file.gone", [{ op: "file.gone", blobs: swept.blobs }]);
+      if (swept?.op !== "file.sweep") return removed;
       removed += swept.removed;
-      after = swept.next;
+      for (const blob of swept.blobs) await blobs.remove(blobs.pathOf(blob));
+      const isGone = swept.blobs.length > 0 && (await this.#forget(swept.blobs));
       await pause();
-    } while (after !== undefined);
-    return removed;
+      // A portion of files may leave more bytes behind than a portion has.
+      if (swept.next === undefined && !(isGone && swept.blobs.length === PORTION)) return removed;
+      after = swept.next ?? after;
+    }
+  }
+
+  async #forget(blobs: readonly string[]): Promise<boolean> {
+    return (await submit(this.#deps.ports, "file.gone", [{ op: "file.gone", blobs }])).ok;
   }
 }
 
