@@ -5,7 +5,6 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import { type BudgetRecord, FRESH_ROW, type Limits } from "../../core/budget/budget.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
-import { startDueSweep } from "../due-sweep.ts";
 import { liftBudget, listBudgets, spentSince } from "./budget-book.ts";
 import { personNow } from "./person-now.ts";
 import { rootOf, spenderOf, workedFor } from "./spender.ts";
@@ -217,66 +216,5 @@ describe("budgets as people see them", () => {
       [7, undefined],
       [7, 9],
     ]);
-  });
-});
-
-describe("work that is done when it is due", () => {
-  const world = (shared: boolean) => {
-    const clock = virtualClock(0);
-    const at: number[] = [];
-    const state = { next: undefined as number | undefined, fails: false };
-    const sweep = startDueSweep(
-      { clock, log: { warn: () => {} } as never },
-      {
-        ...{ shared, failed: "x", laterMs: 500 },
-        sweep: async () => {
-          at.push(clock.now());
-          if (state.fails) throw new Error("no");
-          const { next } = state;
-          state.next = undefined;
-          return next;
-        },
-      },
-    );
-    const settle = async () => {
-      for (let n = 0; n < 5; n++) await Promise.resolve();
-    };
-    return { clock, at, state, sweep, settle, advance: (ms: number) => clock.advance(ms, settle) };
-  };
-  test("begins at once, and runs no timer without a next row", async () => {
-    const { at, settle, advance, sweep } = world(false);
-    await settle();
-    await advance(1_000_000);
-    expect(at).toEqual([0]);
-    sweep.due(2_000_000);
-    sweep.due(3_000_000);
-    await advance(1_000_000);
-    expect(at).toEqual([0, 2_000_000]);
-    sweep.due(1);
-    await advance(0);
-    expect(at).toEqual([0, 2_000_000, 2_000_000]);
-  });
-  test("an earlier row comes first, and nothing after the stop", async () => {
-    const { at, settle, advance, sweep, state } = world(false);
-    await settle();
-    state.next = 900;
-    sweep.due(800);
-    sweep.due(700);
-    await advance(1_000);
-    expect(at).toEqual([0, 700, 900]);
-    sweep.stop();
-    sweep.due(2_000);
-    await advance(10_000);
-    expect(at).toHaveLength(3);
-  });
-  test("looks again each minute where other nodes make rows, and after a failure", async () => {
-    const { at, settle, advance, state } = world(true);
-    await settle();
-    await advance(120_000);
-    expect(at).toEqual([0, 60_000, 120_000]);
-    state.fails = true;
-    await advance(60_000);
-    await advance(1_000);
-    expect(at.slice(3)).toEqual([180_000, 180_500, 181_000]);
   });
 });
