@@ -62,6 +62,7 @@ function world({ limits = {}, ofRecord, body = {}, decisions = [GO], price, told
 describe("a model call", () => {
   test.each<[string, Given, readonly string[]]>([
     ["without any limit", {}, []],
+    ["of a person whose record has no limit", { body: { behalf: { person: ANN } } }, []],
     ["with an empty limit", { limits: { agent: {} } }, []],
     ["under a limit of its agent", { limits: { agent: { tokens: 5 } } }, ["agent:a1"]],
     [
@@ -113,6 +114,30 @@ describe("a model call", () => {
     expect(run.body.counted).toBe(2);
     await ask();
     expect(reserved).toHaveLength(1);
+  });
+
+  it("counts them once also where tokens are limited too, however many calls the run makes", async () => {
+    const limits = { agent: { tokens: 5 }, day: { messages: 9 } };
+    const { ask, reserved, run } = world({ limits, body: { seqs: [1, 2], humanAt: 1 } });
+    for (let calls = 0; calls < 3; calls++) await ask();
+    expect(reserved.map(({ rows }) => rows.map(({ adds }) => adds))).toEqual([
+      [undefined, 2],
+      [undefined],
+      [undefined],
+    ]);
+    expect(reserved.map(({ counted }) => counted?.counted)).toEqual([2, undefined, undefined]);
+    expect(run.body.counted).toBe(2);
+  });
+
+  it("that waits over midnight is reserved on the next day", async () => {
+    const wait: BudgetDecision = { kind: "wait", key: "day:d" };
+    const { ask, keys, clock, budgets } = world({ limits: { day: { tokens: 5 } }, decisions: [wait, wait, GO] });
+    const midnight = clock.now() + 200;
+    Object.assign(budgets, { dayOf: (at: number) => (at < midnight ? "today" : "tomorrow") });
+    const asked = ask();
+    await clock.advance(400, () => new Promise((resolve) => setImmediate(resolve)));
+    expect(await asked).toMatchObject({ kind: "go", permit: { id: "id2" } });
+    expect(keys()).toEqual([["day:today"], ["day:today"], ["day:tomorrow"]]);
   });
 
   it("does not count its messages if it may not start", async () => {

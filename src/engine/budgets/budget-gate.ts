@@ -46,7 +46,7 @@ export type Permission =
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 3_000;
 
-export const FREE: Extract<Permission, { kind: "go" }> = { kind: "go" };
+const FREE: Permission = { kind: "go" };
 
 /** May throw `CommitRefused`, like every commit of the run. */
 export async function askPermission(

@@ -6,7 +6,7 @@
 import { errorText } from "../../core/errors.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { ModelEvent, ModelMessage, ModelRequest, ModelResult } from "../../core/ports/model.ts";
-import { askPermission, FREE, type ReachedBudget, settleCall } from "../budgets/budget-gate.ts";
+import { askPermission, type ReachedBudget, settleCall } from "../budgets/budget-gate.ts";
 import { setupOf } from "../context/measure-context.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
@@ -38,8 +38,7 @@ export async function think(
     cliSessionIds: lease.state.cliSessionIds,
   };
   for (let tries = 1; ; tries++) {
-    // Without budgets there is nothing to await.
-    const permission = ports.budgets ? await askPermission(ports, lease, run, request) : FREE;
+    const permission = await askPermission(ports, lease, run, request);
     if (permission.kind === "reached") return { ...noAnswer(request, "aborted", ""), reached: permission.reached };
     if (permission.kind === "ended") return noAnswer(request, "aborted", "aborted");
     const { permit } = permission;
