@@ -49,9 +49,7 @@ export function alwaysWidths(people: PeopleNow, approval: Approval, under: Asked
 /** One line per width, for people; undefined if all widths are the same rule. */
 export function widthLines(widths: AlwaysWidths): readonly string[] | undefined {
   const texts = RULE_WIDTHS.map((width) => ruleLine(widths[width]));
-  return texts.every((one) => one === texts[0])
-    ? undefined
-    : RULE_WIDTHS.map((width, at) => `${width.padEnd(6)}  ${texts[at]}`);
+  return new Set(texts).size === 1 ? undefined : RULE_WIDTHS.map((width, at) => `${width.padEnd(6)}  ${texts[at]}`);
 }
 
 const MAX_LINE = 300;

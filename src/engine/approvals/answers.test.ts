@@ -14,7 +14,7 @@ import type { PeopleNow } from "../people/directory.ts";
 import { type AskedUnder, alwaysRecords, alwaysWidths, isMarked, widthLines } from "./always-rules.ts";
 import { approvalPortOf } from "./approval-port.ts";
 import { digestOf } from "./call-digest.ts";
-import { answerOps, decidedBy, mayApprove, maySee } from "./decide-approval.ts";
+import { answerOps, auditOf, decidedBy, mayApprove, maySee, wakingPost } from "./decide-approval.ts";
 import { deniedBefore, MAX_DENIALS } from "./denied-before.ts";
 import { approvalButtons, questionOf, questionText, waitingText, widthButtons } from "./question.ts";
 import { type AskPorts, endNeedless, settleAsked } from "./settle-asked.ts";
@@ -69,6 +69,14 @@ describe("who may answer", () => {
     ["its own person", ANN, {}, {}, true, false],
     ["its own person by an account", ANN, {}, { behalf: { person: "test:ann" as PersonId } }, true, false],
     ["someone on its way", BOB, {}, { behalf: { person: ANN, through: [BOB] } }, true, false],
+    [
+      "someone on its way by an account, beside others",
+      ANN,
+      {},
+      { behalf: { person: BOB, through: ["test:ann" as PersonId] } },
+      true,
+      false,
+    ],
     ["someone else", EVE, {}, {}, false, false],
     ["its own person with the grant", ANN, { ann: [{ allow: "approve" }] }, {}, true, true],
     ["another with the grant for that person", BOB, { bob: [{ allow: "approve(ann)" }] }, {}, true, true],
@@ -166,6 +174,38 @@ describe("an answer", () => {
   });
   test("with a reason of 500, and another digest, is taken", () => {
     expect(ops({ approve: true, reason: "x".repeat(500), digest: "d2" })[0]).toMatchObject({ digest: "d2" });
+  });
+  test("is kept in the log with at most 512 characters of each text", () => {
+    const long = { callId: "c".repeat(513), tool: "t".repeat(600) };
+    const by = { person: OWNER, surface: "cli" };
+    expect(auditOf(approval(long), "deny", by, NOW, "r".repeat(513))).toMatchObject({
+      callId: "c".repeat(512),
+      target: `kfmz ${"t".repeat(507)}`,
+      reason: "r".repeat(512),
+    });
+    expect(auditOf(approval(), "deny", by, NOW)).toEqual({
+      ...{ at: NOW, ...by, token: undefined, action: "approval.decide", decision: "deny", reason: undefined },
+      ...{ agentId: "a1", runId: "r1", callId: "c1", target: "kfmz exec", digest: "d1" },
+    });
+  });
+  test("wakes the agent in the conversation and on behalf of those who wait", () => {
+    const delivery = { channel: "c", to: "1" };
+    const about = { runId: "r1", callId: "c1", by: ANN };
+    const post = (approved: boolean) =>
+      wakingPost(approval({ delivery }), { approved, by: ANN, how: "withdrawn", until: 0 }, NOW);
+    const message = (approved: boolean, text: string) => ({
+      op: "message.post",
+      to: { agentId: "a1" },
+      message: {
+        body: { kind: "permission", ...about, approved, text },
+        ...{ behalf: { person: ANN }, delivery, acceptedAt: NOW },
+      },
+    });
+    const until = "1970-01-01T00:00:00.000Z";
+    expect(post(true)).toEqual(
+      message(true, `Approval kfmz was given by ann: the same call of exec may be made once until ${until}.`),
+    );
+    expect(post(false)).toEqual(message(false, "Approval kfmz for exec was withdrawn."));
   });
   test("changes the question", () => {
     const by = { person: OWNER, surface: "cli" };
@@ -300,6 +340,21 @@ describe("the rules of a yes for always", () => {
     expect(widthLines(same)).toBeUndefined();
     const marked = alwaysWidths(people({ ann: [{ allow: "exec" }] }), approval(), { rules: [], untrusted: true });
     expect(widthLines(marked)?.[0]).toBe("call    allow exec(git push) for ann, also with untrusted text in context");
+  });
+  test("are shown with at most 300 characters, and each text once", () => {
+    const rule = (allow: string) => ({ person: ANN, allow });
+    const widths = (...call: string[]) => ({ call: call.map(rule), prefix: [rule("p")], tool: [rule("p")] });
+    expect(widthLines(widths("x".repeat(300)))?.[0]).toBe(`call    allow ${"x".repeat(294)}`);
+    expect(widthLines(widths("a", "b", "a"))).toEqual([
+      "call    allow a for ann; allow b for ann",
+      "prefix  allow p for ann",
+      "tool    allow p for ann",
+    ]);
+    expect(widthLines(widths("p"))).toBeUndefined();
+    const [button, ...more] = widthButtons("kfmz" as ApprovalId, widths("y".repeat(100), "y".repeat(100)));
+    expect(button?.label).toBe(`Always, this call: ${"y".repeat(45)}`);
+    expect(widthButtons("kfmz" as ApprovalId, widths("a", "b", "a"))[0]?.label).toBe("Always, this call: a, b");
+    expect(more).toHaveLength(3);
   });
   test("know whether text of others is in the context", () => {
     const agent = (state: object) => ({ state }) as unknown as AgentRecord;

@@ -222,6 +222,43 @@ describe("an answer", () => {
     expect((await engine.system.approvals.list({ limit: 10 }, person)).length).toBe(person === ANN ? 1 : 0);
   });
 
+  it("can be given by those who see the question; for others there is none", async () => {
+    const engine = await open();
+    const id = await first(engine);
+    const { approvals } = engine.system;
+    for (const person of [OWNER, ANN]) expect(await approvals.get(id, person)).toMatchObject({ id, tool: "exec" });
+    await expect(approvals.get(id, "bob" as PersonId)).rejects.toThrow(`There is no approval ${id}`);
+    await expect(approvals.get("zzzz" as ApprovalId, OWNER)).rejects.toThrow("There is no approval zzzz");
+    const decided = approvals.decide("zzzz" as ApprovalId, { approve: true }, { person: OWNER, surface: "test" });
+    await expect(decided).rejects.toThrow("There is no approval zzzz");
+  });
+
+  it.each([
+    [2, "used"],
+    [3, "pending"],
+  ])("is decided three times at most if rights change: after %d changes the question is %s", async (changes, state) => {
+    const engine = await open();
+    const commit = engine.store.commit;
+    let tries = 0;
+    engine.store.commit = async (change) => {
+      if (change.site !== "approval.decide" || ++tries > changes) return commit(change);
+      return { ok: false, refused: "conflict", detail: "rights have changed" };
+    };
+    const answered = answer(engine, true);
+    if (state === "used") await answered;
+    else await expect(answered).rejects.toThrow("rights have changed");
+    expect([tries, await states(engine)]).toEqual([3, [state]]);
+  });
+
+  it("brings its own ops, which are committed with it", async () => {
+    const engine = await open();
+    const also = ({ id, state }: Approval): Op[] => [{ op: "fact.put", key: `${id}`, value: state }];
+    const id = await first(engine);
+    await engine.system.approvals.decide(id, { approve: false }, { person: OWNER, surface: "test" }, also);
+    expect(await engine.store.fact(id)).toBe("denied");
+    expect(engine.commits.filter(({ site }) => site === "approval.decide")).toHaveLength(1);
+  });
+
   it("of a person who may approve for another counts for that person only", async () => {
     const engine = await open();
     await put(engine, [{ allow: "approve(ann)" }], "bob");

@@ -23,6 +23,7 @@ function world(
       agentId: "a",
       runId: "r",
       callId: "c",
+      digest: "d",
       tool: "exec",
       behalf: { person: "ann" },
       ...more,
@@ -55,12 +56,23 @@ function world(
 const kinds = (commits: readonly Change[]) => commits.map(({ ops }) => ops.map(({ op }) => op).join(" "));
 
 test("all portions are ended, and without a later row there is nothing to wait for", async () => {
-  const { run, commits, left } = world(2 * PORTION + 1, () => true);
+  const { run, commits, left, now } = world(2 * PORTION + 1, () => true);
   expect(await run()).toBeUndefined();
   expect([commits.length, left()]).toEqual([2 * PORTION + 1, 0]);
   // A yes that was not used ends without a message.
   expect(kinds(commits).slice(0, 2)).toEqual(["approval.decide audit.add message.post", "approval.decide"]);
   expect(JSON.stringify(commits[0])).toContain("was not answered in time.");
+  const by = { by: "system", surface: "system", to: "expired", agentId: "a", digest: "d" };
+  expect(commits.slice(0, 2).map(({ ops }) => ops[0])).toEqual([
+    { op: "approval.decide", id: "q0", from: "pending", reason: "no one answered in time", ...by },
+    { op: "approval.decide", id: "q1", from: "approved", reason: "the yes was not used in time", ...by },
+  ]);
+  expect(commits[0]?.ops[1]).toMatchObject({
+    entry: { at: now, person: "ann", surface: "system", decision: "deny", reason: "no one answered in time" },
+  });
+  expect(commits[0]?.ops[2]).toMatchObject({
+    message: { acceptedAt: now, body: { approved: false, by: "system" } },
+  });
 });
 
 test("a full portion of which none can be ended is tried once, and again later", async () => {
