@@ -1,8 +1,15 @@
-import { describe, expect, it } from "vitest";
+/** Which calls of an answer start next: by their order, by what the gate says, by yeses and noes of people. */
+import { describe, expect, it, test } from "vitest";
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { RunId } from "../../core/ids.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type { JudgedCall } from "../../core/ports/gate.ts";
+import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
 import type { CallRecord } from "../../core/run/run.ts";
+import { digestOf } from "../approvals/call-digest.ts";
+import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { intendNext } from "./intend.ts";
+import { intend, intendNext } from "./intend.ts";
 
 const ports = {
   tools: {
@@ -44,4 +51,140 @@ describe("intendNext", () => {
       expect(written(intendNext(ports, {} as AgentRecord, calls(before)))).toBe(after);
     });
   }
+});
+
+/** What the gate says of each call, by its name; a grant is an unused yes for a call, a denial a question that got a no. */
+interface World {
+  readonly says?: Readonly<Record<string, "allow" | "ask" | "deny">>;
+  readonly grants?: readonly string[];
+  readonly denials?: readonly Partial<Approval>[];
+  readonly roots?: readonly string[];
+  readonly waitEnds?: boolean;
+}
+
+const NOW = 1_000;
+const of = (...roots: string[]) => ({ person: "ann" as PersonId, roots: roots as RunId[] });
+const approvalFor = (call: CallRecord, more: Partial<Approval> = {}): Approval =>
+  ({ ...{ id: `y${call.name}`, digest: digestOf(call, {}), dueAt: NOW + 1, state: "approved" }, ...more }) as Approval;
+
+async function intended(text: string, { says = {}, grants = [], denials = [], roots, waitEnds }: World = {}) {
+  const all = calls(text);
+  const asked: object[] = [];
+  const judged = (call: CallRecord): JudgedCall => {
+    const verdict = says[call.name] ?? "allow";
+    const decision = { verdict, reason: `the test says ${verdict}` };
+    return { call, decision, person: "ann", effects: [], acts: true };
+  };
+  const world = {
+    ...ports,
+    clock: { now: () => NOW },
+    gate: {
+      judge: async (_agent: unknown, _run: unknown, open: CallRecord[]) => ({ revision: 7, calls: open.map(judged) }),
+    },
+    store: {
+      approval: async () => undefined,
+      approvals: async (filter: object) => {
+        asked.push(filter);
+        return denials.map((one) => ({
+          tool: "x",
+          arguments: {},
+          effects: [],
+          decidedBy: "olga",
+          behalf: of(),
+          ...one,
+        }));
+      },
+      grantFor: async ({ digest }: { digest: string }) => {
+        const call = all.find((one) => grants.includes(one.name) && digestOf(one, {}) === digest);
+        return call && approvalFor(call);
+      },
+    },
+  } as unknown as RunPorts;
+  const run = { id: "r1", body: { behalf: { person: "ann", roots } } } as unknown as LiveRun;
+  const agent = { id: "a1", descriptor: { type: "user" } } as AgentRecord;
+  const intent = await intend(world, agent, run, all, { waitEnds });
+  return {
+    ...{ intent, asked, calls: written(intent.calls), ops: intent.ops.map(({ op }) => op) },
+    named: intent.calls.map(({ approval }) => approval ?? "").join(","),
+    held: intent.held.map(({ judged: { call } }) => call.name).join(" "),
+    texts: intent.denials.map((entry) => (entry as unknown as { content: [{ text: string }] }).content[0].text),
+  };
+}
+
+describe("the intent to start calls", () => {
+  test.each<[string, string, World, object]>([
+    ["nothing is open", "a. b.", {}, { calls: "", named: "", held: "", ops: [], texts: [] }],
+    ["nothing is open, and one works", "a. b*", {}, { calls: "a. b*" }],
+    ["all are allowed", "a b", {}, { calls: "a* b*", named: ",", ops: [] }],
+    [
+      "one is denied",
+      "a b",
+      { says: { a: "deny" } },
+      { calls: "a. b*", ops: ["audit.add"], texts: ["Denied: a: the test says deny."] },
+    ],
+    ["all are denied", "a", { says: { a: "deny" } }, { calls: "", ops: ["audit.add"] }],
+    ["one must be asked about", "a b", { says: { a: "ask" } }, { calls: "a b*", held: "a", ops: [], texts: [] }],
+    [
+      "one has a yes",
+      "a b",
+      { says: { a: "ask" }, grants: ["a"] },
+      { calls: "a* b*", named: "ya,", held: "", ops: ["approval.use"] },
+    ],
+    [
+      "one has a yes and another is before it: a call names its yes when it starts",
+      "B a",
+      { says: { a: "ask" }, grants: ["a"] },
+      { calls: "B* a", named: ",", held: "", ops: [] },
+    ],
+    [
+      "two are the same, with one yes: the second is asked about",
+      "a a",
+      { says: { a: "ask" }, grants: ["a"] },
+      { calls: "a* a", named: "ya,", held: "a", ops: ["approval.use"] },
+    ],
+  ])("if %s", async (_title, text, world, expected) => {
+    expect(await intended(text, world)).toMatchObject(expected);
+  });
+
+  it("names the revision of rights, and for each call that may start why", async () => {
+    const { intent } = await intended("a b", { says: { a: "ask" }, grants: ["a"] });
+    expect(intent.rights).toBe(7);
+    expect(intent.allowed.map(({ call, decision }) => [call.name, decision.reason])).toEqual([
+      ["a", "approval ya"],
+      ["b", "the test says allow"],
+    ]);
+    expect((await intended("a. b.")).intent.rights).toBeUndefined();
+  });
+
+  it("marks the result of a call that does not start as an error", async () => {
+    const { intent } = await intended("a b", {
+      says: { a: "deny", b: "ask" },
+      denials: [{ runId: "r1" as RunId, tool: "b" }],
+    });
+    expect(intent.denials).toMatchObject([
+      { role: "tool", toolCallId: "0", toolName: "a", isError: true, runId: "r1", timestamp: NOW },
+      { role: "tool", toolCallId: "1", toolName: "b", isError: true, runId: "r1", timestamp: NOW },
+    ]);
+  });
+
+  test.each<[string, Partial<Approval>, readonly string[] | undefined, boolean]>([
+    ["of this run", { runId: "r1" as RunId }, undefined, true],
+    ["of this run, which others led to", { runId: "r1" as RunId }, ["r0"], true],
+    ["of a run that led to this one", { runId: "r0" as RunId }, ["r0", "r9"], true],
+    ["of another run that the same one led to", { runId: "r5" as RunId, behalf: of("r0") }, ["r0"], true],
+    ["of a run that this one led to", { runId: "r5" as RunId, behalf: of("r8", "r1") }, undefined, true],
+    ["of another task", { runId: "r5" as RunId, behalf: of("r4") }, ["r0"], false],
+    ["of another task that nothing led to", { runId: "r5" as RunId }, undefined, false],
+  ])("counts a no %s", async (_title, denial, roots, counts) => {
+    const behalf = { person: "ann" as PersonId };
+    const denials = [{ behalf, tool: "a", id: "no" as ApprovalId, ...denial }];
+    const { texts, held, asked } = await intended("a", { says: { a: "ask" }, denials, roots });
+    expect([texts.length, held]).toEqual(counts ? [1, ""] : [0, "a"]);
+    if (counts) expect(texts[0]).toContain("olga denied approval no");
+    expect(asked).toEqual([{ person: "ann", states: ["denied"], limit: 200 }]);
+  });
+
+  it("does not look for noes if nothing must be asked about", async () => {
+    expect((await intended("a", {})).asked).toEqual([]);
+  });
 });
