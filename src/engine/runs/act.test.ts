@@ -6,6 +6,8 @@ import { inTurn } from "../../../test/kit/model.ts";
 import { toolHost } from "../../../test/kit/tools.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
 import type { Grant } from "../../core/people/grant.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type { ToolContext } from "../../core/ports/tool.ts";
 import type { Op } from "../../core/store/change.ts";
 
 let changes = 0;
@@ -83,6 +85,50 @@ describe("a call", () => {
     expect(await engine.store.fact("posted")).toBe("yes");
     expect(engine.shown()).toEqual(["done"]);
   });
+});
+
+it("a call knows its run, its person, where the answer goes, and what it was allowed", async () => {
+  const seen: Partial<ToolContext>[] = [];
+  const engine = await TestEngine.open({
+    script: inTurn({ call: [{ id: "c1", name: "look" }] }, "done"),
+    tools: { look: { rights: ["read"], execute: (_input, context) => `seen ${seen.push(context)}` } },
+    system: { rights: {}, people: { isOwner: ({ userId }) => userId === "ann" } },
+  });
+  await engine.tell("go");
+  const [run] = await engine.runs();
+  expect(seen).toMatchObject([
+    {
+      ...{ agentId: await engine.agentId(), runId: run?.id, callId: "c1", delivery: { channel: "test", to: "ann" } },
+      ...{ person: "test:ann", behalf: { person: "owner" }, allowed: [{ action: "look", rights: ["read"] }] },
+    },
+  ]);
+});
+
+it("the words of others in a result put them on the way of the run and of the session", async () => {
+  const bob = { person: "test:bob" as PersonId };
+  const engine = await TestEngine.open({
+    script: inTurn({ call: [{ name: "read" }] }, "done"),
+    tools: { read: { execute: () => ({ ...text("bob said hi"), heard: [bob] }) } },
+  });
+  await engine.tell("go");
+  const [run] = await engine.runs();
+  expect(run?.body.behalf).toMatchObject({ person: "test:ann", through: ["test:bob"] });
+  expect((await engine.store.agent(await engine.agentId()))?.state.speakers).toEqual(["test:bob"]);
+});
+
+it("the audit log says how a call ended that did more than read", async () => {
+  const engine = await TestEngine.open({
+    script: inTurn({ call: [{ name: "good" }, { name: "bad" }, { name: "look" }] }, "done"),
+    tools: {
+      good: { rights: ["exec"] },
+      bad: { rights: ["exec"], execute: () => ({ ...text("no"), isError: true }) },
+      look: { rights: ["read"] },
+    },
+    system: { rights: {}, people: { isOwner: ({ userId }) => userId === "ann" } },
+  });
+  await engine.tell("go");
+  const rows = (await engine.store.audit({ limit: 10 })).map(({ action, outcome }) => `${action} ${outcome}`);
+  expect(rows).toEqual(["bad error", "good ok"]);
 });
 
 describe("a right that is taken away while a call works", () => {

@@ -39,7 +39,7 @@ describe("lanes", () => {
             const before = inside.length;
             await Promise.resolve().then(() => {});
             await turn();
-            if (act === "enter" || act === "grow") expect(inside.length).toBeLessThanOrEqual(Math.max(width, before));
+            expect(inside.length).toBeLessThanOrEqual(Math.max(width, before));
             expect(lanes.counts().main.active).toBe(inside.length);
           }
           expect(admitted).toEqual([...admitted].sort((a, b) => a - b));
@@ -86,6 +86,24 @@ describe("lanes", () => {
     slot?.release();
     slot?.release();
     expect(lanes.counts().main.active).toBe(1);
+  });
+
+  it("admit as many waiters as slots were released, and those that a smaller size allows", async () => {
+    const lanes = new Lanes(sizes(2));
+    const [one, two] = [await lanes.enter("main"), await lanes.enter("main")];
+    for (let waiter = 0; waiter < 4; waiter++) void lanes.enter("main");
+    one?.release();
+    expect(lanes.counts().main).toEqual({ size: 2, active: 2, waiting: 3 });
+    lanes.resize({ main: 1 });
+    two?.release();
+    expect(lanes.counts().main).toEqual({ size: 1, active: 1, waiting: 3 });
+    lanes.resize({ main: 3 });
+    expect(lanes.counts().main).toEqual({ size: 3, active: 3, waiting: 1 });
+  });
+
+  it("have these sizes if none are configured", () => {
+    const { main, subagent, cron, nested } = new Lanes().counts();
+    expect([main.size, subagent.size, cron.size, nested.size]).toEqual([32, 16, 4, 16]);
   });
 
   it("have at least one slot, even if less is configured", async () => {
@@ -156,6 +174,24 @@ describe("a place in a lane", () => {
     guest?.release();
     expect(await Promise.all([one, two])).toEqual(["one", "two"]);
     expect(lanes.counts().main).toMatchObject({ active: 1, waiting: 0 });
+    place.leave();
+    expect(lanes.counts().main.active).toBe(0);
+  });
+
+  it("is not kept if another wait is open when the place could be taken again", async () => {
+    const lanes = new Lanes(sizes(1));
+    const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
+    const one = place.without(Promise.resolve("one"));
+    const guest = await lanes.enter("main");
+    await turn();
+    const other = Promise.withResolvers<string>();
+    const two = place.without(other.promise);
+    guest?.release();
+    expect(await one).toBe("one");
+    expect(lanes.counts().main.active).toBe(0);
+    other.resolve("two");
+    expect(await two).toBe("two");
+    expect(lanes.counts().main.active).toBe(1);
     place.leave();
     expect(lanes.counts().main.active).toBe(0);
   });

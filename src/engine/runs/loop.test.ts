@@ -4,8 +4,10 @@ import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, inTurn, lastText, type Reply, stall } from "../../../test/kit/model.ts";
+import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { RunResult } from "../../core/run/run.ts";
+import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "./call-tool.ts";
 import { OVERFLOW_TEXT, TOOL_LIMIT_TEXT } from "./loop.ts";
@@ -222,6 +224,7 @@ describe("tool calls", () => {
     await engine.tell("go");
     expect(engine.executions).toEqual([]);
     expect((await engine.transcript())[2]).toMatch(/^tool: Not executed: the answer was cut off/);
+    expect((await engine.entries()).find(({ role }) => role === "tool")).toMatchObject({ isError: true });
     expect(engine.shown()).toEqual(["done"]);
   });
 
@@ -244,6 +247,10 @@ describe("tool calls", () => {
     expect((await engine.transcript()).join("\n")).toContain(
       "tool: Not executed: the arguments are not a complete JSON",
     );
+    expect((await engine.entries()).filter(({ role }) => role === "tool").map(({ isError }) => isError)).toEqual([
+      true,
+      false,
+    ]);
     expect(engine.shown()).toEqual(["done"]);
   });
 
@@ -555,13 +562,32 @@ describe("errors of the model", () => {
   it.each([
     ["auth", false],
     ["request", false],
+    ["transient", undefined],
+    ["rate", undefined],
   ] as const)(
     "of the class %s (a provider's 401 and 400 are the first two) are retryable: %s",
     async (errorClass, retryable) => {
       const engine = await TestEngine.open({ script: () => failure(errorClass) });
-      expect((await resultOf(engine)).meta.error?.retryable).toBe(retryable);
+      expect((await resultOf(engine, "go", 120_000)).meta.error).toEqual({
+        ...{ kind: "model", message: `Inference failed. ${errorClass} error`, retryable },
+      });
     },
   );
+
+  it("of a summary that is needed to go on are told with the overflow that follows", async () => {
+    const engine = await TestEngine.open({
+      system: { contextLimits: () => ({ ...DEFAULT_CONTEXT_LIMITS, contextWindow: 500 }) },
+      script: ({ request }) =>
+        request.system === SUMMARY_SYSTEM_PROMPT
+          ? failure("auth")
+          : { content: [{ type: "text", text: "fine" }], usage: undefined },
+    });
+    await engine.tell("word ".repeat(50));
+    await engine.tell("word ".repeat(2_000));
+    const message = `${OVERFLOW_TEXT} ⚙️ Compaction failed: auth error`;
+    expect((await engine.runs()).at(-1)?.body.error).toEqual({ kind: "compaction_failure", message });
+    expect(engine.shown().at(-1)).toBe(message);
+  });
 
   it("keep the text so far with a mark, and leave no call open", async () => {
     const engine = await TestEngine.open({
@@ -833,6 +859,30 @@ describe("the events of a run", () => {
     ]);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1));
     expect(new Set(events.map(({ runId }) => runId)).size).toBe(1);
+  });
+
+  it("say of each call how it ended, and of its progress at most 10,000 characters", async () => {
+    const events: RunEvent[] = [];
+    const engine = await TestEngine.open({
+      script: inTurn({ call: [{ name: "good" }, { name: "bad" }] }, "done"),
+      tools: {
+        good: {
+          execute: (_input, { progress }) => {
+            progress("x".repeat(10_001));
+            return "fine";
+          },
+        },
+        bad: { execute: () => ({ content: [{ type: "text", text: "no" }], isError: true }) },
+      },
+    });
+    engine.system.events.listen((event) => events.push(event));
+    await engine.tell("go");
+    const ends = events.flatMap((event) => (event.type === "tool_end" ? [[event.name, event.isError]] : []));
+    expect(ends).toEqual([
+      ["good", false],
+      ["bad", true],
+    ]);
+    expect(events.flatMap((event) => (event.type === "tool_update" ? [event.text] : []))).toEqual(["x".repeat(10_000)]);
   });
 
   it("begin again with `restart` after a crash, which voids the streamed text", async () => {

@@ -52,6 +52,7 @@ async function shownWith(runs: object, script: (n: number) => Reply) {
     shown: outside.shown(),
     deliveries: await engine.store.deliveries({ limit: 10, states: ["sent", "suppressed"] }),
     run,
+    sent: outside.calls,
   };
 }
 
@@ -68,6 +69,27 @@ describe("a run", () => {
     expect(shown).toEqual(["I look it up.", "first", "second"]);
     expect(deliveries.map(({ state }) => state)).toEqual(["sent", "sent", "sent"]);
     expect(new Set(deliveries.map(({ id }) => id)).size).toBe(3);
+  });
+
+  it("numbers the blocks before calls one after the other over all turns, and only the first is a reply", async () => {
+    const turn = (n: number): Reply => ({
+      content: [text(`${n}a`), text(`${n}b`), { type: "toolCall", id: `c${n}`, name: "work", arguments: {} }],
+      stopReason: "tool_calls",
+    });
+    const { shown, deliveries, run, sent } = await shownWith({ blockReplyBreak: "text_end" }, (n) =>
+      n < 3 ? turn(n) : "done",
+    );
+    expect(shown).toEqual(["1a", "1b", "2a", "2b", "done"]);
+    const ordinals = deliveries.map(({ id }) => Number(id.split(".")[1])).sort();
+    expect(ordinals).toEqual([0, 1, 2, 3, 4]);
+    expect(run?.body.deliveries).toBe(5);
+    expect(sent.map(({ payload }) => [payload.text, payload.replyToId])).toEqual([
+      ["1a", "m1"],
+      ["1b", undefined],
+      ["2a", undefined],
+      ["2b", undefined],
+      ["done", "m1"],
+    ]);
   });
 
   it("sends nothing of blocks before a call that are blank or say that nothing is to be sent", async () => {

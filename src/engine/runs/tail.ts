@@ -75,7 +75,7 @@ export class Tail {
       const last = piece.numbers.at(-1) ?? piece.event.seq;
       if (last <= seen.seq) return [];
       const at = piece.numbers.findLastIndex((number) => number <= seen.seq);
-      return [joined(piece, at < 0 ? 0 : (piece.ends[at] ?? 0))];
+      return [joined(piece, piece.ends[at] ?? 0)];
     });
   }
 }

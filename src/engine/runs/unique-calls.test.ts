@@ -168,6 +168,18 @@ describe("uniqueCalls", () => {
     );
   });
 
+  it.each([
+    ["used", "used-7-0"],
+    ["", "call-7-0"],
+    ["x".repeat(1_000), "x".repeat(1_000)],
+    ["x".repeat(1_001), `${"x".repeat(16)}-7-0`],
+    ["a|b", "a_b-7-0"],
+    ["guess", "guess-7-0-2"],
+  ])("keeps the beginning of an id that is replaced, with its place: %s", (id, own) => {
+    const used = new Set(["used", "a|b", "guess", "guess-7-0", "guess-7-0-1"]);
+    expect(idsOf(uniqueCalls([call(id)], used, 7))).toEqual([own]);
+  });
+
   it("is the same array if every id is unique", () => {
     const content = [call("a"), call("b")];
     expect(uniqueCalls(content, new Set(), 1)).toBe(content);
