@@ -109,6 +109,27 @@ describe("an answer that is too long", () => {
   });
 });
 
+describe("a caller that aborts after the answer was cut", () => {
+  it("gets an answer that was aborted, within the limit and without a note", async () => {
+    const stop = new AbortController();
+    const said: string[] = [];
+    const limited = limitedModel(
+      {
+        call: async (_request, signal, onEvent) => {
+          onEvent({ type: "text", delta: "0123456789abc" });
+          expect(signal.aborted).toBe(true);
+          stop.abort();
+          return modelResult({ content: [{ type: "text", text: "0123456789abc" }], error: ABORTED });
+        },
+      },
+      () => 10,
+    );
+    const result = await limited.call(request, stop.signal, (event) => said.push("delta" in event ? event.delta : ""));
+    expect(result).toMatchObject({ error: ABORTED, content: [{ type: "text", text: "0123456789" }] });
+    expect([textOf(result), said]).toEqual(["0123456789", ["0123456789"]]);
+  });
+});
+
 describe("a caller that aborts", () => {
   const asked = async (abort: (caller: AbortController) => void): Promise<{ aborted: boolean; reason: unknown }> => {
     const caller = new AbortController();

@@ -164,6 +164,19 @@ describe("the conversation a person wrote to last", () => {
     expect((await people.foregroundOf("owner"))?.id).toBe("main");
     expect((await people.foregroundOf("telegram:5"))?.id).toBe("other");
   });
+
+  test("is searched by key and among the fifty latest ones", async () => {
+    const others = Array.from({ length: 49 }, (_, n) => direct(`o${n}`, "telegram", `${100 + n}`));
+    const group = { sessionKey: "agent:main:elsewhere" as never, lastHumanAt: 3 };
+    const byAccount = { people: [{ id: "ann", accounts: ["telegram:2"] }] };
+    const last = world({ ...byAccount, agents: [...others, direct("ann", "telegram", "2", group)] });
+    expect((await last.people.foregroundOf("ann"))?.id).toBe("ann");
+    const more = [...others, direct("o49", "telegram", "149")];
+    const beyond = world({ ...byAccount, agents: [...more, direct("ann", "telegram", "2", group)] });
+    expect(await beyond.people.foregroundOf("ann")).toBeUndefined();
+    const byKey = world({ ...byAccount, agents: [...more, direct("ann", "telegram", "2", { lastHumanAt: 3 })] });
+    expect((await byKey.people.foregroundOf("ann"))?.id).toBe("ann");
+  });
 });
 
 describe("the route to a person", () => {
@@ -185,6 +198,7 @@ describe("the route to a person", () => {
     expect(after.people.routeOf(after.byId("main"))).toEqual({ channel: "telegram", to: "1" });
     const own = world({ agents: [main()] });
     expect(await own.people.routeTo("owner")).toMatchObject({ channel: "telegram", to: "1" });
+    expect(own.people.routeOf(own.byId("main"))).toMatchObject({ channel: "telegram", to: "1" });
   });
 
   test("of the owner without a conversation is the mailbox once it was opened", async () => {

@@ -29,3 +29,27 @@ it("leaves out of a schema what says nothing, and keeps what a model needs", () 
     required: ["n", "minimum", "of", "map"],
   });
 });
+
+it.each([
+  [{ additionalProperties: false }, {}],
+  [{ additionalProperties: {} }, {}],
+  [{ additionalProperties: true }, { additionalProperties: true }],
+  [{ additionalProperties: [] }, { additionalProperties: [] }],
+  [{ $schema: "x", type: "string" }, { type: "string" }],
+  [{ maximum: Number.MAX_SAFE_INTEGER, minimum: Number.MIN_SAFE_INTEGER }, {}],
+  [
+    { maximum: Number.MIN_SAFE_INTEGER, minimum: Number.MAX_SAFE_INTEGER },
+    { maximum: Number.MIN_SAFE_INTEGER, minimum: Number.MAX_SAFE_INTEGER },
+  ],
+  [{ propertyNames: { type: "string" } }, {}],
+  [{ propertyNames: { pattern: "^a" } }, { propertyNames: { pattern: "^a" } }],
+  // Data looks like a schema and is none.
+  [{ default: { $schema: "x" } }, { default: { $schema: "x" } }],
+  [{ const: { $schema: "x" } }, { const: { $schema: "x" } }],
+  [{ enum: [{ $schema: "x" }] }, { enum: [{ $schema: "x" }] }],
+  [{ examples: [{ $schema: "x" }] }, { examples: [{ $schema: "x" }] }],
+  [{ anyOf: [{ $schema: "x" }, null, 1] }, { anyOf: [{}, null, 1] }],
+  // A property may have any name.
+  [{ properties: { default: { $schema: "x" } } }, { properties: { default: {} } }],
+  [{ properties: null }, { properties: null }],
+])("%j becomes %j", (schema, short) => expect(shortSchema(schema)).toEqual(short));
