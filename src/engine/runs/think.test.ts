@@ -138,6 +138,24 @@ describe("a wait before the next call of the model", () => {
   });
 });
 
+it("a used budget is announced once, by the first run that answers someone, and ends every run", async () => {
+  const engine = await TestEngine.open({
+    system: { budgets: { limitsFor: () => limitsOf({ agent: { tokens: 1 } }), dayOf: () => "today" } },
+  });
+  await engine.send({ kind: "user", text: "nobody waits" }, { delivery: undefined });
+  await engine.settle();
+  expect(engine.shown()).toEqual([]);
+  await engine.tell("one");
+  await engine.tell("two");
+  const agentId = await engine.agentId();
+  expect(engine.shown()).toEqual([expect.stringContaining("budget")]);
+  expect(engine.requests).toEqual([]);
+  const errors = (await engine.runs()).map(({ outcome, body }) => [outcome, body.error?.kind]);
+  expect(errors).toEqual(Array.from({ length: 3 }, () => ["error", "budget"]));
+  const told = engine.commits.flatMap(({ ops }) => ops.filter(({ op }) => op === "budget.told"));
+  expect(told).toEqual([{ op: "budget.told", key: `agent:${agentId}` }]);
+});
+
 describe("what a model streams", () => {
   const streamed = (events: readonly RunEvent[]): string[] =>
     events.flatMap((event) => {
