@@ -10,10 +10,32 @@ export type RuleWidth = (typeof RULE_WIDTHS)[number];
 
 type Asked = Pick<Effect, "action" | "target" | "detail">;
 
-/** Undefined if no rule of this width can be written: a line that cannot be read has no beginning. */
-export function ruleTextOf(effect: Asked, width: RuleWidth): string | undefined {
+/**
+ * Undefined if no rule of this width can be written: a line that cannot be read has no beginning, and an allowance must not mean more
+ * than it names. A denial may.
+ */
+export function ruleTextOf(effect: Asked, width: RuleWidth, verdict: "allow" | "deny" = "allow"): string | undefined {
   const text = written(effect, width);
-  return text !== undefined && !("wrong" in parseRule(text)) ? text : undefined;
+  if (text === undefined || "wrong" in parseRule(text)) return undefined;
+  return verdict === "allow" && hasWildcard(effect, width) ? undefined : text;
+}
+
+/** Whether a rule would read a sign of the effect that it names as a wildcard or as a choice. */
+function hasWildcard({ target, detail }: Asked, width: RuleWidth): boolean {
+  if (target !== undefined) return target.includes("*");
+  if (width === "tool") return false;
+  switch (detail?.kind) {
+    case "command": {
+      const named = width === "call" ? detail.argv : detail.argv.slice(0, 1);
+      return named.some((word) => word.includes("*") || word.includes("|"));
+    }
+    case "path":
+      return (width === "call" ? detail.path : parentOf(detail.path)).includes("*");
+    case "host":
+      return detail.host.includes("*");
+    default:
+      return false;
+  }
 }
 
 function written({ action, target, detail }: Asked, width: RuleWidth): string | undefined {
@@ -41,7 +63,7 @@ function groupOf(action: string): string {
 
 const PLAIN = /^[\w@%+=:,./-]+$/u;
 
-/** As it can be written in a rule. A `*` in a word would mean any signs, so such a call has no exact rule. */
+/** As it can be written in a rule. */
 const quoted = (word: string): string => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** The program and, if the next word is no option and no path, that word too: `git push`, `npm run`. */

@@ -103,10 +103,12 @@ export const freshOwner = (person: PersonId, at: number): PersonRecord | undefin
     ? { id: OWNER, role: "owner", accounts: [], grants: [], createdAt: at, createdBy: OWNER }
     : undefined;
 
+const UNNAMED = "it has no rule of this width, because it cannot be read or has a wildcard";
+
 function ruleFor(effect: Effect, person: PersonId, width: RuleWidth, untrusted: boolean): AlwaysRule {
   const own = effect.of === person ? { ...effect, target: undefined } : effect;
   const allow = ruleTextOf(own, width);
-  if (allow === undefined) throw noRule("a line that cannot be read has no rule of this width", person);
+  if (allow === undefined) throw noRule(UNNAMED, person);
   return { person, allow, when: untrusted ? "untrusted" : undefined };
 }
 

@@ -68,6 +68,14 @@ describe("who may answer", () => {
     ["the owner", OWNER, {}, {}, true, true],
     ["its own person", ANN, {}, {}, true, false],
     ["its own person by an account", ANN, {}, { behalf: { person: "test:ann" as PersonId } }, true, false],
+    [
+      "an account that belongs to a record since",
+      "test:ann" as PersonId,
+      {},
+      { behalf: { person: "test:ann" as PersonId } },
+      true,
+      false,
+    ],
     ["someone on its way", BOB, {}, { behalf: { person: ANN, through: [BOB] } }, true, false],
     [
       "someone on its way by an account, beside others",
@@ -228,10 +236,33 @@ describe("an answer", () => {
       NOW,
     );
     expect(done.map(({ op }) => op)).toEqual(["approval.decide", "person.put", "audit.add", "message.post"]);
-    expect(done[1]).toMatchObject({
-      expect: 7,
-      person: { id: "ann", grants: [{ deny: "other" }, { allow: "exec(git push)", note: "approval kfmz by owner" }] },
-    });
+    expect(done[1]).toMatchObject({ expect: 7, person: { id: "ann" } });
+    expect(done[1]?.op === "person.put" && done[1].person.grants).toEqual([
+      { deny: "other" },
+      { allow: "exec(git push)", note: "approval kfmz by owner" },
+    ]);
+  });
+  test("for always stores a rule for each person on the way, in the width that was chosen", () => {
+    const ask = [{ ask: "exec(git push)" }];
+    const grants = { ann: [...ask, { allow: "approve" }, { allow: "approve(bob)" }], bob: ask };
+    const done = ops({ approve: true, always: "call" }, ANN, { behalf: { person: ANN, through: [BOB] } }, grants);
+    // The first record names the revision of rights. The second is in the same change.
+    expect(done.map((op) => [op.op, op.op === "person.put" ? op.expect : undefined])).toEqual([
+      ["approval.decide", undefined],
+      ["person.put", 7],
+      ["person.put", undefined],
+      ["audit.add", undefined],
+      ["message.post", undefined],
+    ]);
+    const tool = answerOps(
+      people(),
+      approval({ behalf: { person: OWNER } }),
+      { approve: true, always: "tool" },
+      { person: OWNER, surface: "cli" },
+      NOW,
+      { rules: [{ rules: ruleSet([]) }], untrusted: false },
+    );
+    expect(tool[1]).toMatchObject({ person: { grants: [{ allow: "exec", note: "approval kfmz by owner" }] } });
   });
 });
 
@@ -298,6 +329,13 @@ describe("the rules of a yes for always", () => {
     ["no one", { ann: [{ allow: "exec" }] }, {}, none, "no grant of a person asked for it"],
     ["no effects", { ann: [{ ask: "exec" }] }, { effects: [] }, none, "no grant of a person asked for it"],
     [
+      "no one knows what",
+      { ann: [{ ask: "exec" }] },
+      { effects: undefined },
+      none,
+      "no grant of a person asked for it",
+    ],
+    [
       "a rule of the configuration",
       { ann: [{ allow: "exec" }] },
       {},
@@ -305,14 +343,60 @@ describe("the rules of a yes for always", () => {
       "the rule ask exec (permissions) says so",
     ],
     [
+      "a call with a wildcard",
+      { ann: [{ ask: "exec" }] },
+      { effects: [command("rm", "*")] },
+      none,
+      "it has no rule of this width",
+    ],
+    [
       "a line that cannot be read",
       { ann: [{ ask: "exec" }] },
       { effects: [{ action: "exec", rights: ["exec"], detail: { kind: "unparsed", line: "$x", cwd: "/", why: "w" } }] },
       none,
-      "a line that cannot be read",
+      "it has no rule of this width",
     ],
   ])("are not stored if %s asked", (_title, grants, more, under, text) => {
     expect(() => alwaysRecords(people(grants), approval(more), under, storing)).toThrow(text);
+  });
+  test("are not stored for a person without a record, who could not keep them", () => {
+    const unknown = {
+      ...people(),
+      standing: (person: PersonId) => ({ person, role: "guest", grants: [{ ask: "exec" }] }),
+    };
+    const asked = approval({ behalf: { person: "test:x" as PersonId } });
+    expect(() => alwaysRecords(unknown as PeopleNow, asked, none, storing)).toThrow(
+      "test:x has no record that could keep the rule",
+    );
+  });
+  test("of several effects are all stored, and each replaces the answers of people to the same only", () => {
+    const ask = [{ ask: "exec(git push)" }, { ask: "exec(git pull)" }];
+    const never = { deny: "exec(git push)", when: "untrusted" } as const;
+    const both = approval({ effects: [command("git", "push"), command("git", "pull")] });
+    const { records } = alwaysRecords(people({ ann: [...ask, never] }), both, none, storing);
+    const note = "approval kfmz by owner";
+    expect(records[0]?.grants).toEqual([never, { allow: "exec(git push)", note }, { allow: "exec(git pull)", note }]);
+    const again = alwaysRecords(
+      people({ ann: [{ allow: "exec(git push)", note: "old" }] }),
+      approval(),
+      { rules: [], untrusted: true },
+      storing,
+    );
+    expect(again.records[0]?.grants).toEqual([{ allow: "exec(git push)", note, when: "untrusted" }]);
+  });
+  test("name the target of an effect, unless it is the person's own", () => {
+    const send: Effect = { action: "message", rights: [], target: "ann", of: ANN };
+    const asked = approval({ behalf: { person: ANN, through: [BOB] }, effects: [send] });
+    const { rules } = alwaysRecords(
+      people({ ann: [{ ask: "message" }], bob: [{ ask: "message(ann)" }] }),
+      asked,
+      none,
+      storing,
+    );
+    expect(rules).toEqual([
+      { person: ANN, allow: "message" },
+      { person: BOB, allow: "message(ann)" },
+    ]);
   });
   test("are offered in three widths, or why not", () => {
     const widths = alwaysWidths(people(), owners, byDefault);
@@ -332,6 +416,9 @@ describe("the rules of a yes for always", () => {
     });
     const some = alwaysWidths(people({ ann: [{ ask: "exec" }] }), unreadable, none);
     expect(widthButtons("kfmz" as ApprovalId, some).map(({ token }) => token)).not.toContain("a:kfmz:call");
+    expect(widthLines(some)?.[0]).toBe(
+      "call    No rule was stored: it has no rule of this width, because it cannot be read or has a wildcard.",
+    );
     const same = alwaysWidths(
       people({ ann: [{ ask: "cron_add" }] }),
       approval({ tool: "cron_add", effects: [{ action: "cron_add", rights: [] }] }),
@@ -601,6 +688,11 @@ describe("after a no", () => {
     ["the same line with other blanks", unparsed("a  $x"), unparsed(" a $x "), true],
     ["another line", unparsed("a $x"), unparsed("a $y"), false],
     ["a command instead of a line", unparsed("ls"), command("ls"), false],
+    ["the same command with a choice", command("grep", "a|b"), command("grep", "a|b"), true],
+    ["a command that a wildcard may stand for", command("rm", "*"), command("rm", "a"), true],
+    ["another command than one with a wildcard", command("rm", "*"), command("ls", "a"), false],
+    ["the same command, too long for a rule", command("x".repeat(999)), command("x".repeat(999)), true],
+    ["another command than one too long for a rule", command("x".repeat(999)), command("y".repeat(999)), false],
     [
       "the same target",
       { action: "send", rights: [], target: "t:1" },

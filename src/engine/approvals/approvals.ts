@@ -65,7 +65,6 @@ export class Approvals {
 
   stop(): void {
     this.#sweep?.stop();
-    this.#sweep = undefined;
   }
 
   /** A question was asked that ends at this time. */

@@ -29,5 +29,9 @@ export function digestOf(
 /** The order of fields is not part of a call. */
 const sorted = (_: string, value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    ? Object.fromEntries(
+        Object.keys(value)
+          .sort()
+          .map((key) => [key, (value as Record<string, unknown>)[key]]),
+      )
     : value;

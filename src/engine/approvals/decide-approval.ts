@@ -56,7 +56,7 @@ export function mayApprove({ standing, personOf }: PeopleNow, { behalf }: Approv
 export function answerOps(
   people: PeopleNow,
   approval: Approval,
-  { approve, always = false, reason, digest = approval.digest }: Answer,
+  { approve, always, reason, digest = approval.digest }: Answer,
   { person, surface, token }: Decider,
   at: number,
   under: AskedUnder = { rules: [], untrusted: false },

@@ -37,10 +37,10 @@ function isSame(denied: Asked, effect: Asked): boolean {
   }
   // Of an effect that names nothing only the same call is the same.
   if (denied.detail === undefined && denied.target === undefined) return false;
-  const text = ruleTextOf(denied, "call");
+  if (isDeepStrictEqual([denied.target, denied.detail], [effect.target, effect.detail])) return true;
+  const text = ruleTextOf(denied, "call", "deny");
   const rule = text === undefined ? undefined : parseRule(text);
-  if (rule && "subject" in rule) return coversEffect(rule.subject, "deny", effect);
-  return isDeepStrictEqual([denied.target, denied.detail], [effect.target, effect.detail]);
+  return rule !== undefined && "subject" in rule && coversEffect(rule.subject, "deny", effect);
 }
 
 const plainLine = (line: string): string => line.replace(/\s+/gu, " ").trim();

@@ -5,7 +5,7 @@ import { seededIds } from "../../../test/kit/ids.ts";
 import { recordingLog } from "../../../test/kit/log.ts";
 import type { Approval } from "../../core/rights/approval.ts";
 import type { Change, CommitResult, Op } from "../../core/store/change.ts";
-import { expireApprovals } from "./expire-approvals.ts";
+import { expireApprovals, startExpirySweep } from "./expire-approvals.ts";
 
 const PORTION = 100;
 
@@ -32,10 +32,10 @@ function world(
     row(n, { state: n === 1 ? "approved" : "pending", dueAt: now }),
   );
   const commits: Change[] = [];
-  let reads = 0;
+  const reads: number[] = [];
   const store = {
     approvalsDue: async ({ by, limit }: { by?: number; limit: number }) => {
-      if (++reads > 20) throw new TypeError("the sweep does not end");
+      if (reads.push(limit) > 20) throw new TypeError("the sweep does not end");
       if (by !== undefined) return due.slice(0, limit);
       return [...due, ...(later === undefined ? [] : [row(999, { dueAt: later })])].slice(0, limit);
     },
@@ -51,7 +51,7 @@ function world(
   };
   const ports = { store: store as never, ids: seededIds("expire"), clock, log: recordingLog([]) };
   const run = () => expireApprovals(ports, { emit: () => {}, shared: false, claimFor: () => undefined });
-  return { run, commits, now, left: () => due.length };
+  return { run, commits, now, reads, ports, clock, left: () => due.length };
 }
 const kinds = (commits: readonly Change[]) => commits.map(({ ops }) => ops.map(({ op }) => op).join(" "));
 
@@ -88,16 +88,35 @@ test("a full portion of which one could be ended is followed by another look", a
 });
 
 test("the question of an agent that was removed ends without a message", async () => {
-  const { run, commits, left } = world(1, (_id, ops) =>
+  const { run, commits, left, reads } = world(1, (_id, ops) =>
     ops.some(({ op }) => op === "message.post") ? "missing" : true,
   );
   await run();
   expect(left()).toBe(0);
   expect(kinds(commits)).toEqual(["approval.decide audit.add message.post", "approval.decide audit.add"]);
+  expect(reads).toEqual([PORTION, 1]);
 });
 
 test("the next look is at the next due time", async () => {
   const { run, now } = world(0, () => true, 5_000_000_000_000);
   expect(now).toBeLessThan(5_000_000_000_000);
   expect(await run()).toBe(5_000_000_000_000);
+});
+
+test("a sweep that fails is tried again after ten seconds", async () => {
+  const { ports, clock, commits } = world(1, () => true);
+  const { approvalsDue } = ports.store as { approvalsDue: () => Promise<unknown> };
+  let failures = 0;
+  const failing = async (...given: []): Promise<unknown> => {
+    if (failures++ === 0) throw new TypeError("no");
+    return approvalsDue(...given);
+  };
+  const store = { ...(ports.store as object), approvalsDue: failing } as never;
+  const sweep = startExpirySweep({ ...ports, store }, { emit: () => {}, shared: false, claimFor: () => undefined });
+  const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+  await clock.advance(9_999, settle);
+  expect(commits).toEqual([]);
+  await clock.advance(1, settle);
+  expect(commits).toHaveLength(1);
+  sweep.stop();
 });

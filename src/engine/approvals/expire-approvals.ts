@@ -35,7 +35,7 @@ export async function expireApprovals(ports: SweepPorts, host: SweepHost): Promi
   for (;;) {
     const now = clock.now();
     const due = await store.approvalsDue({ by: now, limit: PORTION });
-    let progress = 0;
+    let hasEnded = false;
     for (const approval of due) {
       const ops = expiryOps(approval, now);
       const first = await submit(ports, "approval.expire", ops, { claimFor: host.claimFor() });
@@ -49,10 +49,10 @@ export async function expireApprovals(ports: SweepPorts, host: SweepHost): Promi
           )
         : first;
       if (!done.ok) continue;
-      progress += 1;
+      hasEnded = true;
       emitPosted(host.emit, done.results);
     }
-    if (due.length < PORTION || progress === 0) break;
+    if (due.length < PORTION || !hasEnded) break;
   }
   const [next] = await store.approvalsDue({ limit: 1 });
   return next && Math.max(next.dueAt, clock.now() + 1_000);

@@ -57,7 +57,7 @@ export async function settleAsked(
   const digest = digestOf(call, surroundings);
   const found = await knownFor(ports, agent, call, behalf, digest);
   const known = found && taken.has(found.id) ? undefined : found;
-  const { files = {}, preview, made = false } = surroundings;
+  const { files = {}, preview, made } = surroundings;
   const held = { judged, digest, files: Object.keys(files), preview, behalf, approval: known?.id };
   const settled = known ? settledBy(known, call, { digest, made }, ports.clock.now()) : undefined;
   if (settled) return settled;
@@ -85,7 +85,7 @@ async function knownFor(
 function settledBy(
   approval: Approval,
   call: CallRecord,
-  { digest, made }: { readonly digest: string; readonly made: boolean },
+  { digest, made }: { readonly digest: string; readonly made?: boolean },
   now: number,
 ): AskedCall | undefined {
   const { id, state, reason, decidedBy } = approval;
