@@ -3,7 +3,16 @@ import type { FileReference } from "../../core/file-reference.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Connector, ConnectorCapabilities } from "../../core/ports/connector.ts";
-import { createDeliveries, createReplyDeliveries, isSilentReply } from "./create-deliveries.ts";
+import type { Op } from "../../core/store/change.ts";
+import {
+  createDeliveries,
+  createReplyDeliveries,
+  forSlot,
+  isSilentReply,
+  suppressed,
+  withFileLines,
+  withRoutes,
+} from "./create-deliveries.ts";
 
 const draft = (maxTextLength?: number) => ({
   agentId: "a" as AgentId,
@@ -92,7 +101,148 @@ describe("files", () => {
   });
 });
 
+describe("files without words", () => {
+  const file = { id: "a", name: "a.txt", mimeType: "text/plain", size: 1 } as FileReference;
+  const connectors = new Map([
+    ["test", { capabilities: { sendFiles: { modes: ["document"] } } } as unknown as Connector],
+  ]);
+
+  it.each([undefined, ""])("(%j) are sent alone, numbered from the start", (text) => {
+    const made = createDeliveries({ ...draft(), connectors }, { text, files: [file], replyToId: "m1" });
+    expect(made.map(({ id, payload }) => [id, payload])).toEqual([["r.4", { files: [file], person: "ann" }]]);
+  });
+
+  it("are one line each on a channel that cannot send them", () => {
+    expect(withFileLines({ files: [file] })).toBe("[File: a.txt (text/plain, 1 bytes)]");
+    expect(withFileLines({ text: "see", files: [] })).toBe("see");
+    expect(createDeliveries({ ...draft(), connectors }, { text: "", files: [] })).toHaveLength(1);
+  });
+});
+
+describe("a text that has no route yet", () => {
+  it.each([
+    [2_000, 1],
+    [2_001, 2],
+  ])("of %i characters has %i parts: no channel takes less than 2000", (length, parts) => {
+    const made = createDeliveries({ ...draft(), target: { channel: "gone", to: "x" } }, { text: "x".repeat(length) });
+    expect(made).toHaveLength(parts);
+    expect(made.every(({ waits }) => waits?.state === "unroutable")).toBe(true);
+  });
+});
+
+describe("answers to choose from", () => {
+  const choices = [
+    { label: "Yes", token: "y" },
+    { label: "No", token: "n" },
+  ];
+  it.each([
+    [true, "Sure?", "Sure?"],
+    [false, "Sure?", "Sure?\n1. Yes\n2. No"],
+    [false, undefined, "\n1. Yes\n2. No"],
+  ])("on a channel with buttons (%s), of %j: %j", (buttons, text, shown) => {
+    const connectors = new Map([["test", { capabilities: { sendText: true, buttons } } as unknown as Connector]]);
+    const [only] = createDeliveries({ ...draft(), connectors }, { text, buttons: choices });
+    expect(only?.payload).toMatchObject({ text: shown, buttons: choices });
+  });
+});
+
+describe("deliveries among ops", () => {
+  const target = { channel: "test", to: "ann" };
+  const add = (more: object = {}): Op => ({ op: "delivery.add", delivery: { id: "d", target, ...more } }) as never;
+  const takesOver = (wanted: { channel?: string }, profile?: string) =>
+    wanted.channel === "person" && profile === "work" ? { channel: "bridge", to: "x" } : undefined;
+  const connectors = new Map(
+    [{ name: "test" }, { name: "bridge", takesOver }].map((one) => [one.name, one as unknown as Connector]),
+  );
+  const routedOf = (op: Op, profile = "work") => withRoutes([op], connectors, profile)[0];
+  const person = { channel: "person", to: "ann" };
+
+  it("keep their target if a connector sends there, and go where one takes them over", () => {
+    expect(routedOf(add())).toEqual(add());
+    expect(routedOf(add({ target: person }))).toEqual(add({ target: { channel: "bridge", to: "x" } }));
+  });
+
+  it("wait for a reader or a route if no connector sends there", () => {
+    const api = { channel: "api", to: "ann", threadId: 3 };
+    expect(routedOf(add({ target: api }))).toEqual(
+      add({ target: { channel: "api", to: "ann" }, waits: { state: "waiting-reader" } }),
+    );
+    expect(routedOf(add({ target: person }), "home")).toEqual(
+      add({ target: person, waits: { state: "unroutable", reason: "no route to ann" } }),
+    );
+  });
+
+  it("stay as they are if they have ended or wait, and so do other ops", () => {
+    const gone = { target: { channel: "gone", to: "x" } };
+    for (const op of [
+      add({ ...gone, ended: { state: "failed", reason: "r" } }),
+      add({ ...gone, waits: { state: "waiting-reader" } }),
+      { op: "fact.put", key: "k", value: "v" } as Op,
+    ])
+      expect(routedOf(op)).toBe(op);
+  });
+});
+
+describe("the slot of a trigger", () => {
+  const [made] = createDeliveries(draft(), { text: "hi" });
+  const ended = suppressed(draft(), { text: "hi" }, "silent reply");
+  const named = (trigger: Parameters<typeof forSlot>[0]) =>
+    forSlot(trigger, [made, ended] as never).map(({ payload }) => payload.slot);
+
+  it("is named by every delivery that is sent", () => {
+    const slot = { jobId: "j", slot: "s" };
+    expect(named({ type: "cron", id: "j", slot: "s" })).toEqual([slot, undefined]);
+    expect(named({ type: "heartbeat", id: "j", slot: "s" })).toEqual([slot, undefined]);
+  });
+
+  it.each([
+    ["no trigger", undefined],
+    ["no slot", { type: "cron", id: "j" }],
+    ["a webhook", { type: "webhook", id: "j", slot: "s" }],
+  ] as const)("is named by none with %s", (_, trigger) => {
+    expect(named(trigger)).toEqual([undefined, undefined]);
+  });
+
+  it("leaves the rest of the payload", () => {
+    expect(forSlot({ type: "cron", id: "j", slot: "s" }, [made] as never)).toMatchObject([
+      { id: "r.4", payload: { text: "hi", person: "ann" } },
+    ]);
+  });
+});
+
 describe("a final reply", () => {
+  const file = { id: "a", name: "a", mimeType: "x/y", size: 1 } as FileReference;
+  it.each([
+    [{ text: "" }, "empty answer"],
+    [{}, "empty answer"],
+    [{ mediaUrls: [], files: [] }, "empty answer"],
+    [{ mediaUrls: ["/a"] }, undefined],
+    [{ files: [file] }, undefined],
+  ])("of %j is suppressed: %s", (payload, reason) => {
+    const [first] = createReplyDeliveries(draft(), payload, nothing);
+    expect(first?.ended?.reason).toBe(reason);
+  });
+
+  it("that is suppressed keeps its place, its text and its person", () => {
+    expect(createReplyDeliveries(draft(), { text: "NO_REPLY" }, nothing, { before: "b", behind: "e" })).toEqual([
+      {
+        ...{ id: "r.4", agentId: "a", runId: "r", target: { channel: "test", to: "ann" }, createdAt: 7 },
+        payload: { text: "NO_REPLY", person: "ann" },
+        ended: { state: "suppressed", reason: "silent reply" },
+      },
+    ]);
+  });
+
+  it.each([
+    [{ mediaUrl: "/a" }, "end", { mediaUrl: "/a", text: "end" }],
+    [{ mediaUrl: "/a", text: "hi" }, undefined, { mediaUrl: "/a", text: "hi" }],
+    [{ mediaUrl: "/a" }, undefined, { mediaUrl: "/a" }],
+    [{ text: "hi" }, "end", { text: "hi\n\nend" }],
+  ])("%j, with %j behind it, is %j", (payload, behind, expected) => {
+    const [only] = createReplyDeliveries(draft(), payload, nothing, { behind });
+    expect(only?.payload).toEqual({ ...expected, person: "ann" });
+  });
+
   const here = { channel: "test", to: "ann" };
   const elsewhere = { channel: "test", to: "bob" };
   for (const [what, payload, sent, reason] of [

@@ -1,90 +1,12 @@
 /** One turn of the outbox after another, on a list of deliveries in memory: waits, jumps of the clock, missing channels, stops. */
 import { describe, expect, it, test } from "vitest";
-import { START, virtualClock } from "../../../test/kit/clock.ts";
-import { seededIds } from "../../../test/kit/ids.ts";
-import { type LogLine, recordingLog } from "../../../test/kit/log.ts";
-import type { Delivery, DeliveryContext } from "../../core/delivery/delivery.ts";
-import { targetKey } from "../../core/delivery/target-key.ts";
-import { StoreUnavailableError } from "../../core/errors.ts";
+import { START } from "../../../test/kit/clock.ts";
+import type { Delivery } from "../../core/delivery/delivery.ts";
 import type { SendResult } from "../../core/ports/connector.ts";
-import type { Change, CommitResult, Op } from "../../core/store/change.ts";
-import { DEFAULT_OUTBOX, Outbox, type OutboxOptions, type OutboxPorts } from "./outbox.ts";
-
-const HOUR = 3600_000;
-const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
-const SENT: SendResult = { status: "sent" };
-
-interface Setup {
-  readonly send?: (delivery: { id: string }, n: number) => SendResult | Promise<SendResult>;
-  readonly options?: Partial<OutboxOptions>;
-  readonly ports?: Partial<OutboxPorts>;
-  /** Undefined: there is no such channel. */
-  readonly channel?: object | undefined;
-  /** Decides before each commit. */
-  readonly onCommit?: (change: Change) => "go" | "fail" | "refuse";
-}
-
-function setup(made: readonly Partial<Delivery>[], { send = () => SENT, options, ports, ...more }: Setup = {}) {
-  const clock = virtualClock();
-  const deliveries = made.map(
-    (one, n): Delivery =>
-      ({
-        ...{ id: `d${n + 1}`, n: n + 1, agentId: "a", target: { channel: "test", to: "ann" }, payload: { text: "hi" } },
-        ...{ state: "pending", attempts: 0, createdAt: START, nextAt: START },
-        ...one,
-      }) as Delivery,
-  );
-  const commits: Change[] = [];
-  const calls: { id: string; at: number }[] = [];
-  const waiting: unknown[] = [];
-  const log: LogLine[] = [];
-  const move = (op: Extract<Op, { op: "delivery.move" }>): boolean => {
-    const at = deliveries.findIndex(({ id, state }) => id === op.id && state === op.from);
-    const before = deliveries[at];
-    if (!before) return false;
-    const attempts = op.to === "sending" ? before.attempts + 1 : before.attempts;
-    deliveries[at] = { ...before, ...op, state: op.to, attempts, nextAt: op.nextAt ?? before.nextAt } as never;
-    return true;
-  };
-  const store = {
-    deliveryHead: async (key: string) =>
-      deliveries.find(({ target, state }) => targetKey(target) === key && ["pending", "sending"].includes(state)),
-    deliveries: async ({ afterN = 0 }) =>
-      deliveries.filter(({ n, state }) => n > afterN && ["pending", "sending"].includes(state)),
-    commit: async (change: Change): Promise<CommitResult> => {
-      const decision = more.onCommit?.(change) ?? "go";
-      if (decision === "fail") throw new StoreUnavailableError("the disk is full");
-      commits.push(change);
-      if (decision === "refuse") return { ok: false, refused: "missing", detail: "gone" } as never;
-      const [first] = change.ops;
-      if (first?.op === "delivery.move" && !move(first)) return { ok: false, refused: "conflict", detail: "" } as never;
-      return { ok: true, results: change.ops.map((op) => ({ op: op.op })) } as never;
-    },
-    outcome: async () => undefined,
-    nodes: async () => [],
-  };
-  const connector = {
-    ...{ sendingClass: "ambiguous", capabilities: { sendText: true } },
-    send: async ({ id }: { id: string }) => {
-      calls.push({ id, at: clock.monotonic() });
-      return send({ id }, calls.length);
-    },
-    ...more.channel,
-  };
-  const hasChannel = !("channel" in more) || more.channel !== undefined;
-  const outbox = new Outbox(
-    {
-      ...{ clock, ids: seededIds("outbox"), store, log: recordingLog(log) },
-      connectors: new Map(hasChannel ? [["test", connector]] : []),
-      waiting: (state: string, target: DeliveryContext) => waiting.push([state, target]),
-      ...ports,
-    } as unknown as OutboxPorts,
-    { node: 1, alone: true, ...DEFAULT_OUTBOX, ...options },
-  );
-  const advance = (ms: number): Promise<void> => clock.advance(ms, turn);
-  const states = (): readonly string[] => deliveries.map(({ state }) => state);
-  return { outbox, clock, advance, deliveries, states, commits, calls, waiting, log };
-}
+import type { Op } from "../../core/store/change.ts";
+import { backoffMs } from "./backoff.ts";
+import { HOUR, SENT, setup } from "./outbox.test-kit.ts";
+import { DEFAULT_OUTBOX } from "./outbox.ts";
 
 describe("a delay before the next try", () => {
   const busy = (_: unknown, n: number): SendResult => (n === 1 ? { status: "retry", reason: "busy" } : SENT);
@@ -112,6 +34,31 @@ describe("a delay before the next try", () => {
     far.clock.jump(HOUR);
     await far.advance(3 * DEFAULT_OUTBOX.retryMinMs);
     expect(far.calls).toHaveLength(1);
+  });
+
+  test.each([
+    ["of a first try that came soon after", 1, 1_200, 2 * backoffMs("d1", 1)],
+    ["that the channel asked for", 1, 90_000, 90_000],
+    ["of a later try", 4, 500, 2 * backoffMs("d1", 4)],
+    ["of a delivery that was never tried", 0, 90_000, 0],
+  ])(
+    "%s is over after the longest it can be, if the wall clock was set back before a restart",
+    async (_, attempts, ms, at) => {
+      const { outbox, clock, advance, calls } = setup([{ attempts, nextAt: START + ms }]);
+      clock.jump(-HOUR);
+      await outbox.scan();
+      await advance(2 * 90_000);
+      expect(calls).toEqual([{ id: "d1", at, attempt: attempts + 1 }]);
+    },
+  );
+
+  it("is counted for each delivery alone after such a restart", async () => {
+    const late = { attempts: 1, nextAt: START + 90_000 };
+    const { outbox, clock, advance, calls } = setup([late, late]);
+    clock.jump(-HOUR);
+    await outbox.scan();
+    await advance(HOUR / 2);
+    expect(calls.map(({ at }) => at)).toEqual([90_000, 180_000]);
   });
 
   it("that was waited for once belongs to one delivery: the next one waits its own", async () => {

@@ -68,6 +68,8 @@ const REFUSED_WAIT_MS = 50;
 const OTHER_CONNECTOR_MS = 60_000;
 /** How often to check whether another node's send has ended. */
 const OTHER_SENDER_WAIT_MS = 2_000;
+/** Why the outcome of a send is unknown that no turn of this process began. */
+const UNKNOWN_SENDER = { reason: "the process stopped while it was sending" };
 
 export class Outbox {
   readonly #ports: OutboxPorts;
@@ -162,7 +164,8 @@ export class Outbox {
       if (await mayBeSentByOther(this.#ports, this.#options, target, delivery, idempotent)) {
         return { next: "wait", ms: OTHER_SENDER_WAIT_MS };
       }
-      return this.#settle(target, delivery, connector, "the process stopped while it was sending");
+      const { reason } = target.unknown?.id === delivery.id ? target.unknown : UNKNOWN_SENDER;
+      return this.#settle(target, delivery, connector, reason);
     }
     if (!known && this.#noNodeSends(delivery)) return this.#unroute(delivery);
     if (this.#isTooOld(delivery)) {
@@ -221,11 +224,19 @@ export class Outbox {
     return this.#ports.store.deliveryHead(target.key);
   }
 
-  /** A delay that has passed in this process is over, even if the wall clock jumped; one from before a restart is bounded. */
-  #retryDelay(target: Target, { id, nextAt, attempts }: Delivery): number {
+  /**
+   * A delay that has passed in this process is over, even if the wall clock was set back. One from before a restart is looked at
+   * again soon, in case the wall clock has moved, and is over here after the longest time it can have been.
+   */
+  #retryDelay(target: Target, { id, createdAt, nextAt, attempts }: Delivery): number {
     const left = nextAt - this.#ports.clock.now();
-    if (left <= 0 || target.waited === id) return 0;
-    return Math.min(left, 2 * backoffMs(id, Math.max(1, attempts), this.#options));
+    if (left <= 0 || attempts === 0 || target.waited === id) return 0;
+    const now = this.#ports.clock.monotonic();
+    const { since } = target.delayed?.id === id ? target.delayed : { since: now };
+    target.delayed = { id, since };
+    const soon = 2 * backoffMs(id, attempts, this.#options);
+    const longest = Math.max(soon, nextAt - createdAt);
+    return Math.min(left, soon, longest - (now - since));
   }
 
   async #finish(target: Target, delivery: Delivery, connector: Connector, result: SendResult): Promise<Turn> {
@@ -251,6 +262,7 @@ export class Outbox {
 
   /** Outcome unknown: retry if idempotent, look up if reconcilable, otherwise mark unconfirmed (M16). */
   async #settle(target: Target, delivery: Delivery, connector: Connector | undefined, reason: string): Promise<Turn> {
+    target.unknown = { id: delivery.id, reason };
     const unknown = {
       id: delivery.id,
       tooOld: this.#isTooOld(delivery),

@@ -74,4 +74,55 @@ describe("a target queue", () => {
     await clock.advance(1_000, () => queue.idle());
     expect(turns).toEqual(["a", "b"]);
   });
+
+  it("that is stopped forgets the turns that were ready, and waits for those under way", async () => {
+    const hold = gate<Turn>();
+    const { queue, turns } = queueOf(() => hold.promise, 1);
+    for (const key of ["a", "b"]) queue.add(key);
+    let isStopped = false;
+    const stopped = queue.stop().then(() => {
+      isStopped = true;
+    });
+    await Promise.resolve();
+    expect(isStopped).toBe(false);
+    hold.open(nothing);
+    await stopped;
+    expect(turns).toEqual(["a"]);
+  });
+
+  it("that is stopped leaves no timer", async () => {
+    const { queue, clock } = queueOf(() => ({ next: "wait", ms: 1_000 }));
+    queue.add("a");
+    await queue.idle();
+    expect(clock.timers).toBe(1);
+    await queue.stop();
+    expect(clock.timers).toBe(0);
+  });
+
+  it("gives a target another turn after an interruption only if it waits; one under way is taken again afterwards", async () => {
+    const first = gate<Turn>();
+    const { queue, turns, clock } = queueOf((_, n) => (n === 1 ? first.promise : nothing));
+    queue.interruptWait("a");
+    queue.interruptWait("a");
+    expect(turns).toEqual(["a"]);
+    first.open({ next: "wait", ms: 1_000 });
+    await queue.idle();
+    queue.interruptWait("a");
+    queue.interruptWait("a");
+    await queue.idle();
+    expect([turns, queue.size, clock.timers]).toEqual([["a", "a", "a"], 0, 0]);
+  });
+
+  it("hands on the delivery that was added with a target, for its first turn", async () => {
+    const seen: unknown[] = [];
+    const { queue } = queueOf((target) => {
+      seen.push(target.first);
+      return nothing;
+    });
+    queue.add("a", { id: "d1" } as never);
+    await queue.idle();
+    queue.add("a");
+    await queue.idle();
+    expect(seen).toEqual([{ id: "d1" }, undefined]);
+  });
 });

@@ -16,6 +16,10 @@ export interface Target {
   isRead?: boolean;
   /** The delivery whose retry delay has passed, or is passing, in this process. */
   waited?: DeliveryId;
+  /** The delivery whose retry delay began before this process, and since when this process has seen it (monotonic). */
+  delayed?: { readonly id: DeliveryId; readonly since: number };
+  /** The delivery whose outcome this process could not learn, and why. */
+  unknown?: { readonly id: DeliveryId; readonly reason: string };
   /** The delivery the channel was asked about, how often, and since when (monotonic). */
   lookups?: { readonly id: DeliveryId; readonly times: number; readonly since: number };
   /** A send of another node whose lease has ended, and since when this node has seen it so (monotonic). */

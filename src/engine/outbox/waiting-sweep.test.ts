@@ -4,7 +4,7 @@ import type { Delivery, DeliveryContext } from "../../core/delivery/delivery.ts"
 import type { Connector } from "../../core/ports/connector.ts";
 import type { Change, CommitResult, Op } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
-import { type SweepPorts, type WaitingOptions, WaitingSweep } from "./waiting-sweep.ts";
+import { DEFAULT_WAITING, type SweepPorts, type WaitingOptions, WaitingSweep } from "./waiting-sweep.ts";
 
 const DAY = 24 * 3_600_000;
 type Row = Delivery & { n: number };
@@ -182,6 +182,19 @@ describe("deliveries without a route", () => {
       { to: "failed", reason: "no route" },
       { to: "failed", reason: "no route" },
     ]);
+  });
+
+  test("end at most once: a refused end that tells no job is not tried again", async () => {
+    const { sweep, add, moves, changes, clock, state } = world();
+    add("d1", "unroutable", ann);
+    state.refuses = ["d1+0"];
+    clock.jump(8 * DAY);
+    await sweep.sweep();
+    expect([moves, changes.length]).toEqual([[], 1]);
+  });
+
+  test("are kept for a week by default, and those in a mailbox for thirty days, a thousand of them", () => {
+    expect(DEFAULT_WAITING).toEqual({ maxUnroutableAgeMs: 7 * DAY, maxWaiting: 1_000, retentionMs: 30 * DAY });
   });
 
   test("that another node has moved are left alone, and nothing is said about them", async () => {
