@@ -7,6 +7,8 @@ import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Message, MessageBody, NewMessage } from "../../core/message/message.ts";
 import { type QueueMode, type QueueSettings, queueModeSchema } from "../../core/message/queue.ts";
 import type { PersonId } from "../../core/people/person.ts";
+import type { Change, Op } from "../../core/store/change.ts";
+import type { Store } from "../../core/store/store.ts";
 import { seedAgent } from "../context/seed-agent.ts";
 import { accept, recipientOf, STALE_TRACES, staleTraceKey } from "./accept.ts";
 import { type BusyAgent, choose, onArrival, steerableNow } from "./decide.ts";
@@ -285,19 +287,37 @@ describe("words of a person", () => {
 });
 
 describe("accepting", () => {
-  const clock = virtualClock();
-  const store = openMemoryStore();
-  const ids = seededIds("accept");
-  const ports = { store, clock, ids };
-  const seed = seedAgent(ids, { type: "user", connector: "test", userId: "7", channelId: "7" }, clock.now());
   const body: MessageBody = { kind: "user", text: "hi" };
-  const take = (more: Partial<NewMessage> = {}, rest: object = {}) =>
-    accept(ports, {
-      ...{ to: recipientOf(seed), replayHorizonMs: 1_000 },
-      message: { body, acceptedAt: clock.now(), ...more },
-      ...rest,
-    });
+  const world = (store: Store = openMemoryStore()) => {
+    const clock = virtualClock();
+    const ids = seededIds("accept");
+    const seed = seedAgent(ids, { type: "user", connector: "test", userId: "7", channelId: "7" }, clock.now());
+    const take = (more: Partial<NewMessage> = {}, rest: object = {}) =>
+      accept(
+        { store, clock, ids },
+        {
+          ...{ to: recipientOf(seed), replayHorizonMs: 1_000 },
+          message: { body, acceptedAt: clock.now(), ...more },
+          ...rest,
+        },
+      );
+    return { store, clock, take };
+  };
+  /** A store that answers the commit of a message so, and the ops it was asked to commit. */
+  const answering = (answer: object) => {
+    const ops: Op[] = [];
+    const commit = async (change: Change) => {
+      ops.push(...change.ops);
+      return answer;
+    };
+    return { ...world({ commit } as never), ops };
+  };
+  const stored = (more: object = {}) => ({
+    ok: true,
+    results: [{ op: "message.post", agentId: "a", seq: 3, ...more }],
+  });
   test("the first message waits alone, the second does not", async () => {
+    const { take, clock } = world();
     const first = await take();
     expect(first).toMatchObject({
       status: "accepted",
@@ -308,12 +328,14 @@ describe("accepting", () => {
     expect((await take()) as { waits?: unknown }).not.toHaveProperty("waits", expect.objectContaining({ seq: 3 }));
   });
   test("the same key is the same message; a key of the caller comes before that of the message", async () => {
+    const { take } = world();
     expect(await take({ key: "k" })).toMatchObject({ status: "accepted" });
     expect(await take({ key: "k" })).toMatchObject({ status: "duplicate" });
     expect(await take({ key: "k" }, { key: "other" })).toMatchObject({ status: "accepted" });
     expect(await take({}, { key: "other" })).toMatchObject({ status: "duplicate" });
   });
   test("older than its channel may send it again is refused, and leaves a trace", async () => {
+    const { take, clock, store } = world();
     const source = (sentAt: number, messageId: string) => ({ source: { connector: "test", messageId, sentAt } });
     expect(await take(source(clock.now() - 1_000, "s1"))).toMatchObject({ status: "accepted" });
     expect(await take(source(clock.now() - 1_001, "s2"))).toEqual({ status: "stale" });
@@ -328,6 +350,7 @@ describe("accepting", () => {
     expect(staleTraceKey("ab")).toBe(`stale:${(97 * 31 + 98) % 1_000}`);
   });
   test("of a wrong form, too long, or to no one, stores nothing", async () => {
+    const { take, store } = world();
     await expect(take({ key: "" })).rejects.toMatchObject({ code: "invalid_input" });
     await expect(take({}, { maxCharacters: 1 })).rejects.toMatchObject({ code: "too_large" });
     const gone = { to: { agentId: "g".repeat(24) as AgentId } };
@@ -338,10 +361,57 @@ describe("accepting", () => {
     expect(await store.fact("x")).toBeUndefined();
   });
   test("commits what comes before and after it", async () => {
+    const { take, store } = world();
     const fact = (key: string) => ({ op: "fact.put", key, value: "1" }) as const;
     expect(await take({}, { first: [fact("f1"), fact("f2")], also: [fact("a")] })).toMatchObject({
       status: "accepted",
     });
     expect(await Promise.all(["f1", "f2", "a"].map((key) => store.fact(key)))).toEqual(["1", "1", "1"]);
+  });
+
+  test.each<[string, object, object, string | undefined, boolean]>([
+    ["by its channel's id", { source: { connector: "c", messageId: "1" } }, {}, '["c","","","1",0]', false],
+    ["by the caller's key", {}, { key: "k" }, "k", false],
+    ["by nothing", {}, {}, undefined, false],
+    ["by its request alone", {}, { request: { by: "content", key: "d", keepUntil: 9 }, key: "k" }, undefined, true],
+    ["by its request's key", {}, { request: { by: "key", key: "r", keepUntil: 9 }, key: "k" }, undefined, true],
+  ])("is recognised again %s, for as long as its channel may repeat it", async (_, more, rest, key, isRequest) => {
+    const { take, clock, ops } = answering(stored());
+    await take(more, { ...rest, claimFor: 4 });
+    const { request } = rest as { request?: { by: string; key: string } };
+    expect(ops).toMatchObject([{ op: "message.post", claimFor: 4 }]);
+    const [post] = ops as [Extract<Op, { op: "message.post" }>];
+    expect(post.dedupe).toEqual(key === undefined ? undefined : { key, keepUntil: clock.now() + 1_000 });
+    expect(post.request).toEqual(isRequest ? request : undefined);
+    expect(post.message.key).toBe(request?.by === "key" ? "r" : (rest as { key?: string }).key);
+  });
+
+  test.each<[string, object, object]>([
+    ["conflict", { ok: false, refused: "conflict", detail: "d" }, { code: "conflict" }],
+    ["cycle", { ok: false, refused: "cycle", detail: "d" }, { code: "wait_cycle" }],
+    ["missing", { ok: false, refused: "missing", detail: "d" }, { code: "not_found" }],
+    ["no answer about the message", { ok: true, results: [undefined] }, { code: "invariant" }],
+  ])("that the store answers with %s is an error", async (_, answer, error) => {
+    await expect(answering(answer).take()).rejects.toMatchObject(error);
+  });
+
+  test.each<[string, object, object]>([
+    ["alone", { alone: true }, { status: "accepted", waits: { seq: 3, agentId: "a", state: "waiting", body } }],
+    ["behind others", { alone: false }, { status: "accepted", waits: false }],
+    ["a second time", { alone: true, duplicate: true }, { status: "duplicate", seq: 3 }],
+  ])("a message that is stored %s says so", async (_, more, expected) => {
+    const result = await answering(stored(more)).take({ behalf: { person: ANN } as never });
+    expect(result).toMatchObject(expected);
+    if ("waits" in result && result.waits) expect(result.waits).toMatchObject({ behalf: { person: ANN } });
+    expect("waits" in result).toBe((expected as { status: string }).status === "accepted");
+  });
+
+  test("a refused old message without an id leaves a trace too, each its own", async () => {
+    const { take, clock, store } = world();
+    const source = { connector: "test", sentAt: clock.now() - 1_001 };
+    await take({ source });
+    await take({ source });
+    const facts = await Promise.all(Array.from({ length: STALE_TRACES }, (_, n) => store.fact(`stale:${n}`)));
+    expect(facts.filter((fact) => fact !== undefined)).toHaveLength(2);
   });
 });

@@ -1,53 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
-import { type AgentId, messageId } from "../../core/ids.ts";
-import type { Message, MessageBody } from "../../core/message/message.ts";
+import type { MessageBody } from "../../core/message/message.ts";
 import { type QueueMode, type QueueSettings, queueModeSchema } from "../../core/message/queue.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import { buildCollectPrompt, buildQueueSummaryPrompt, COLLECT_TITLE, summaryLine } from "./collect-prompt.ts";
-import { type BusyAgent, choose, onArrival, routeOf, steerableNow, type Waiting } from "./decide.ts";
-
-const agentId = "a".repeat(24) as AgentId;
-const HOME: DeliveryContext = { channel: "c", to: "home" };
-const defaults: Required<QueueSettings> = { mode: "collect", debounceMs: 1_000, cap: 20, dropPolicy: "summarize" };
-
-interface Said {
-  readonly seq: number;
-  readonly at?: number;
-  readonly mode?: QueueMode;
-  readonly body?: MessageBody;
-  readonly to?: DeliveryContext;
-  readonly id?: string;
-  readonly settings?: Partial<QueueSettings>;
-  readonly for?: string;
-}
-
-function said({ seq, at = seq * 10, mode, body, to = HOME, id, settings, for: person }: Said): Waiting {
-  const message: Message = {
-    id: messageId(agentId, seq),
-    agentId,
-    seq,
-    state: "waiting",
-    acceptedAt: at,
-    body: body ?? { kind: "user", text: `word ${seq}` },
-    delivery: to,
-    source: { connector: "c", messageId: id ?? String(seq) },
-    behalf: person === undefined ? undefined : { person: person as PersonId },
-  };
-  return { message, settings: { ...defaults, ...settings, ...(mode ? { mode } : {}) } };
-}
-
-const rest = (waiting: readonly Waiting[], more: Partial<Parameters<typeof choose>[0]> = {}) =>
-  choose({
-    now: 1_000_000,
-    waiting,
-    urgent: waiting.map((one) => one.message).filter(({ body }) => body.kind === "stop" || body.kind === "reset"),
-    dedupe: "message-id",
-    ...more,
-  });
-const seqs = (choice: ReturnType<typeof choose>): readonly number[] =>
-  "messages" in choice ? choice.messages.map((message) => message.seq) : [];
+import { type BusyAgent, onArrival, routeOf, steerableNow, type Waiting } from "./decide.ts";
+import { agentId, defaults, HOME, rest, type Said, said, seqs } from "./waiting.test-kit.ts";
 
 describe("an agent that several people write to", () => {
   const own = "ann" as PersonId;

@@ -93,15 +93,14 @@ export function choose({ own, now, waiting, urgent, busyUntil, dedupe }: Resting
     collected,
     joined,
     ...droppedBeside(limited, messages[0] as Waiting),
-    cap: waiting.at(-1)?.settings.cap ?? 1,
+    cap: (waiting.at(-1) ?? first).settings.cap,
   });
   // A report or a trigger never interrupts.
   const interrupting = kept.find(({ message, settings }) => settings.mode === "interrupt" && mayInterrupt(message));
   if (interrupting) return run([interrupting], false);
   const next = kept[0] as Waiting;
   const waited = busyUntil !== undefined && next.message.acceptedAt <= busyUntil;
-  const burst =
-    isBurst(next) && !(waited && next.settings.mode === "collect") ? burstFrom(waiting, kept, next, own) : undefined;
+  const burst = waited && next.settings.mode === "collect" ? undefined : burstFrom(waiting, kept, next, own);
   if (burst) {
     if (burst.readyAt > now) return { act: "wait", until: burst.readyAt };
     if (burst.parts.length > 1) return run(burst.parts, false, true);
@@ -155,10 +154,8 @@ function burstFrom(
 ): { readonly parts: readonly Waiting[]; readonly readyAt: number } {
   const person = next.message.behalf?.person ?? own;
   const rest = waiting.slice(waiting.indexOf(next));
-  const parts: Waiting[] = [];
   let length = 0;
-  let ended = false;
-  for (const one of rest) {
+  const end = rest.findIndex((one, index) => {
     length += messageText(one.message.body).length;
     const joins =
       isBurst(one) &&
@@ -166,12 +163,11 @@ function burstFrom(
       !runsAlone(one.message) &&
       isFor(one.message, person, own) &&
       routeOf(one.message) === routeOf(next.message);
-    ended = !joins || parts.length >= BURST_MESSAGES || (length > BURST_CHARACTERS && parts.length > 0);
-    if (ended) break;
-    parts.push(one);
-  }
+    return !joins || index >= BURST_MESSAGES || (length > BURST_CHARACTERS && index > 0);
+  });
+  const parts = end === -1 ? rest : rest.slice(0, end);
   const last = parts.at(-1);
-  if (!last || ended) return { parts: last ? parts : [next], readyAt: 0 };
+  if (!last || end !== -1) return { parts, readyAt: 0 };
   const { body } = last.message;
   const isLong = (body.kind === "user" && body.burst === "album") || messageText(body).length >= LONG_PART;
   const quiet = last.message.acceptedAt + (isLong ? LONG_PART_MS : BURST_MS);
@@ -192,7 +188,7 @@ function byPerson(waiting: readonly Waiting[], own: PersonId | undefined): reado
 
 /** What is dropped with a run: messages of the same person. Those of others are dropped with a run of theirs. */
 function droppedBeside(limited: readonly Limited[], next: Waiting): Pick<Limited, "dropped" | "summarize"> {
-  const { dropped = [], summarize = [] } = limited.find(({ kept }) => kept.includes(next)) ?? {};
+  const { dropped, summarize } = limited.find(({ kept }) => kept.includes(next)) as Limited;
   return { dropped, summarize };
 }
 
@@ -282,9 +278,8 @@ export function routeKey({ threadId, ...address }: DeliveryContext = {}): string
 
 /** Ready when no message came for the debounce time, at the latest after ten times that (M14). */
 function readyAt(group: readonly Waiting[]): number {
-  const last = group.at(-1);
-  const first = group[0];
-  if (!first || !last) return 0;
+  const first = group[0] as Waiting;
+  const last = group.at(-1) ?? first;
   const { debounceMs } = last.settings;
   return Math.min(last.message.acceptedAt + debounceMs, first.message.acceptedAt + 10 * debounceMs);
 }
@@ -309,10 +304,10 @@ function limit(waiting: readonly Waiting[], dedupe: QueueDedupeMode): Limited {
     return false;
   });
   const counted = once.filter(({ message }) => countsTowardsCap(message));
-  const { cap = 1, dropPolicy = "summarize" } = counted.at(-1)?.settings ?? {};
-  const over = counted.length - cap;
-  if (over <= 0) return { kept: once, dropped, summarize: [] };
-  const surplus = new Set(dropPolicy === "new" ? counted.slice(cap) : counted.slice(0, over));
+  const last = counted.at(-1);
+  if (!last) return { kept: once, dropped, summarize: [] };
+  const { cap, dropPolicy } = last.settings;
+  const surplus = new Set(dropPolicy === "new" ? counted.slice(cap) : counted.slice(0, -cap));
   for (const { message } of surplus) dropped.push({ message, policy: `cap ${cap} (${dropPolicy})` });
   const summarize = dropPolicy === "summarize" ? [...surplus].map(({ message }) => message) : [];
   return { kept: once.filter((one) => !surplus.has(one)), dropped, summarize };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isAbortText, parseDuration, parseQueueDirective } from "./user-input.ts";
+import { isAbortText, parseDuration, parseQueueDirective, parseResetCommand, withoutMention } from "./user-input.ts";
 
 test.each([
   ["/queue", { rest: "", reset: false, settings: {}, invalid: [] }],
@@ -18,6 +18,11 @@ test.each([
   ["/queue cap:2.7", { settings: { cap: 2 }, invalid: [] }],
   ["/queue cap:0", { settings: {}, invalid: ["cap:0"] }],
   ["/queue debounce:soon", { settings: {}, invalid: ["debounce:soon"] }],
+  ["/queue reset", { reset: true, settings: {} }],
+  [" \n/queue steer", { leads: true, settings: { mode: "steer" } }],
+  ["now /queue steer", { leads: false }],
+  ["/queue cap:x", { settings: {}, invalid: ["cap:x"] }],
+  ["/queue cap:1e2 cap:0x5 cap:", { settings: {}, invalid: ["cap:1e2", "cap:0x5", "cap:"] }],
   ["/queue drop:all steer", { settings: { mode: "steer" }, invalid: ["drop:all"] }],
 ])("%j is a queue directive", (text, expected) => {
   expect(parseQueueDirective(text)).toMatchObject(expected);
@@ -31,6 +36,9 @@ test.each([
   ["250", 250],
   ["2s", 2_000],
   ["1.5m", 90_000],
+  [" 5 ", 5],
+  ["3ms", 3],
+  ["2d", 172_800_000],
   ["1h", 3_600_000],
   ["soon", undefined],
   ["-1s", undefined],
@@ -57,4 +65,28 @@ test.each(["stop", " Stop ", "ESC", "abort", "wait", "exit", "interrupt", "/stop
 
 test.each(["stop it", "please stop", "/stopp", "", "waiting"])("%j is a message like any other", (text) => {
   expect(isAbortText(text)).toBe(false);
+});
+
+const long = `/${"n".repeat(999)}`;
+test.each([
+  ["/new", undefined, "/new", undefined],
+  ["  /reset  Hello There ", undefined, "/reset", "Hello There"],
+  ["/fresh hi", [" /Fresh "], " /Fresh ", "hi"],
+  [`${long} hi`, [long], long, "hi"],
+])("%j with the triggers %j resets by %j and says %j", (text, triggers, trigger, rest) => {
+  expect(parseResetCommand(text, triggers)).toEqual({ trigger, text: rest });
+});
+
+test.each([
+  ["", [""]],
+  [" ", [" "]],
+  [`${long}n hi`, [`${long}n`]],
+  ["say /new", ["/new"]],
+])("%j with the triggers %j resets nothing", (text, triggers) => {
+  expect(parseResetCommand(text, triggers)).toBeUndefined();
+});
+
+test("a name of the agent may have a thousand characters with its sign", () => {
+  const name = "r".repeat(999);
+  expect(withoutMention(`@${name} hi`, [name])).toBe("hi");
 });

@@ -9,10 +9,7 @@ const MAX_WORD = 1_000;
 /** Clawdbot's words: alone in a message, in any case. */
 const ABORT_WORDS: ReadonlySet<string> = new Set(["stop", "esc", "abort", "wait", "exit", "interrupt", "/stop"]);
 
-export const isAbortText = (text: string): boolean => {
-  const word = text.trim();
-  return word.length <= MAX_WORD && ABORT_WORDS.has(word.toLowerCase());
-};
+export const isAbortText = (text: string): boolean => ABORT_WORDS.has(text.trim().toLowerCase());
 
 export interface QueueDirective {
   /** The text without the directive. */
@@ -73,13 +70,13 @@ function readWord(word: string): Partial<QueueSettings> | "reset" | { invalid: s
   return dropPolicy ? { dropPolicy } : { invalid: word };
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A duration in milliseconds; a number without a unit is in milliseconds. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/u.exec(text.trim().toLowerCase());
   if (!match) return undefined;
-  return Math.round(Number(match[1]) * (UNITS[match[2] ?? "ms"] ?? 1));
+  return Math.round(Number(match[1]) * UNITS[(match[2] ?? "ms") as keyof typeof UNITS]);
 }
 
 export interface ResetCommand {
