@@ -12,7 +12,11 @@ function world(options: Partial<MembershipOptions> = {}) {
   const clock = virtualClock();
   const asked: string[] = [];
   const events: string[] = [];
-  const state = { nodes: 0, waiting: [] as string[], refuses: "", breaks: "", late: 0, hangs: "" };
+  const state = {
+    ...{ nodes: 0, waiting: [] as string[], refuses: "", breaks: "", late: 0, hangs: "", waits: "" },
+    /** Answers the commit that waits. */
+    answer: () => {},
+  };
   const answer = (op: Op): unknown => {
     if (op.op === "node.join") return { op: op.op, node: ++state.nodes };
     if (op.op === "agent.claim") return { op: op.op, epoch: state.waiting.includes(op.agentId) ? 4 : undefined };
@@ -28,6 +32,7 @@ function world(options: Partial<MembershipOptions> = {}) {
     const node = op.op !== "node.join" && "node" in op ? ` ${op.node}` : "";
     asked.push(`${site}${node}${until}${was}${own}`);
     if (state.hangs === site) return new Promise(() => {});
+    if (state.waits === site) await new Promise<void>((resolve) => Object.assign(state, { answer: resolve }));
     if (state.late > 0 && site === "node.join") {
       clock.advanceSync(state.late);
       state.late = 0;
@@ -215,6 +220,32 @@ describe("a commit that was not answered", () => {
     expect(take()).toEqual([]);
   });
 
+  test("of the leave itself is not followed up either", async () => {
+    const { member, pass, take, state, clock } = world();
+    await member.join();
+    take();
+    state.breaks = "node.leave";
+    await expect(member.leave()).rejects.toThrow("the store is gone");
+    expect(clock.timers).toBe(0);
+    await pass(100_000);
+    expect(take()).toEqual(["node.leave 1"]);
+  });
+
+  test("of a list that was under way when the node left is not followed up", async () => {
+    const { member, pass, take, state, clock } = world();
+    await member.join();
+    member.doubt();
+    state.waits = "agents.claim";
+    await pass(1_000);
+    member.stop();
+    state.answer();
+    await pass(0);
+    expect(clock.timers).toBe(0);
+    take();
+    await pass(100_000);
+    expect(take()).toEqual([]);
+  });
+
   test("of a claim is an error for the caller", async () => {
     const { member, state, pass, take } = world();
     await member.join();
@@ -328,6 +359,45 @@ describe("the lease of a node among others", () => {
     state.late = LEASE / 2 - 1;
     expect(await member.join()).toBe(3);
     expect(take()).toHaveLength(1);
+  });
+
+  test("that is joined again while the node leaves is not used: nothing is claimed, no timer is set", async () => {
+    const { member, pass, take, told, state, clock } = await started();
+    state.refuses = "node.renew";
+    state.waits = "node.join";
+    await pass(LEASE / 4);
+    take();
+    await member.leave();
+    state.answer();
+    await pass(10 * LEASE);
+    expect([take(), clock.timers]).toEqual([["node.leave 1"], 0]);
+    expect(told()).toEqual(["lease-lost", "joined 2"]);
+  });
+
+  test("whose renewal is answered after the node has left is neither renewed nor lost", async () => {
+    for (const refuses of ["", "node.renew"]) {
+      const { member, pass, take, told, state, clock } = await started();
+      Object.assign(state, { refuses, waits: "node.renew" });
+      await pass(LEASE / 4);
+      member.stop();
+      take();
+      state.answer();
+      await pass(10 * LEASE);
+      expect([take(), told(), clock.timers]).toEqual([[], [], 0]);
+    }
+  });
+
+  test("that a late answer refuses, after the node has joined again, stays", async () => {
+    const { pass, told, state } = await started();
+    Object.assign(state, { refuses: "node.renew", waits: "node.renew" });
+    await pass(LEASE / 4);
+    const { answer } = state;
+    await pass(LEASE / 2);
+    expect(told()).toEqual(["lease-lost", "joined 2"]);
+    Object.assign(state, { refuses: "", waits: "" });
+    answer();
+    await pass(10 * LEASE);
+    expect(told()).toEqual([]);
   });
 
   test("is not renewed and not lost after the node has left", async () => {

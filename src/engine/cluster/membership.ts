@@ -121,7 +121,7 @@ export class Membership {
   doubt(): void {
     this.#doubt = true;
     this.#doubts = 0;
-    if (!this.#listing) this.#listAgain();
+    if (!this.#listing && !this.#left) this.#listAgain();
   }
 
   #listAgain(): void {
@@ -132,7 +132,6 @@ export class Membership {
     const cancel = this.#ports.clock.after(ms, () => {
       this.#cancels.delete(cancel);
       this.#listing = false;
-      if (this.#left) return;
       this.#doubt = true;
       this.claimAll()
         .catch(() => this.doubt())
@@ -157,6 +156,7 @@ export class Membership {
 
   stop(): void {
     this.#left = true;
+    this.#started = false;
     for (const cancel of this.#cancels) cancel();
     this.#cancels.clear();
   }
@@ -200,13 +200,15 @@ export class Membership {
   }
 
   async #lose(): Promise<void> {
-    if (this.#left || this.#losing) return;
+    if (this.#losing) return;
     this.#lost = true;
     this.#losing = true;
     this.#ports.log.warn("the lease of this node has ended; it joins again as a new node", { node: this.node });
     try {
       this.#emit({ type: "lease-lost" });
       await this.join();
+      // It left in the meantime: the lease of the new node ends by itself.
+      if (this.#left) return;
       // Not awaited: the new lease must be renewed while the agents are claimed.
       this.claimAll().catch((error) =>
         this.#ports.log.warn("agents will be claimed a little later", { error: errorText(error) }),
@@ -231,7 +233,6 @@ export class Membership {
     const arm = (): void => {
       const cancel = this.#ports.clock.after(ms, () => {
         this.#cancels.delete(cancel);
-        if (this.#left) return;
         work()
           .catch((error) =>
             this.#ports.log.warn("a routine of the node failed; it will be tried again", { error: errorText(error) }),

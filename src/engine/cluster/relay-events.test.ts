@@ -15,12 +15,15 @@ class MemoryRelay {
   readonly #ends = new Map<string, { hear: (text: string, from: string) => void; gap?: () => void }>();
   lose = (_text: string): boolean => false;
   sent = 0;
+  /** What the ends have sent, without the numbers of its parts. */
+  readonly texts: string[] = [];
 
   end(name: string): Relay {
     return {
       maxBytes: 7_000,
       send: (text, to) => {
         this.sent += 1;
+        this.texts.push(`${name}: ${text.slice(text.indexOf(" ") + 1)}`);
         if (this.lose(text)) return;
         for (const [other, { hear }] of this.#ends) if (other !== name && (!to || to === other)) hear(text, name);
       },
@@ -47,7 +50,13 @@ interface End {
 function world() {
   const time = virtualClock();
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  const clock = { ...time, advance: (ms: number) => time.advance(ms, settle) };
+  const clock = {
+    ...time,
+    advance: (ms: number) => time.advance(ms, settle),
+    get timers() {
+      return time.timers;
+    },
+  };
   const wire = new MemoryRelay();
   const ended = new Set<RunId>();
   const end = (name: string): End => {
@@ -110,6 +119,55 @@ describe("the relay of run events", () => {
     say(b, "y");
     await clock.advance(60_000);
     expect(wire.sent).toBe(after);
+  });
+
+  it("renews the subscriptions for a node that begins to listen, without the events so far", async () => {
+    const { clock, wire, end } = world();
+    const a = end("a");
+    a.relay.follow(agentId);
+    a.relay.followTree({ event() {}, changed() {} });
+    await clock.advance(1);
+    wire.texts.length = 0;
+    end("b");
+    expect(wire.texts).toEqual([
+      'b: {"hello":true}',
+      'a: {"wantTree":true}',
+      'a: {"want":["a"],"interest":"all","tail":false}',
+    ]);
+  });
+
+  it("renews every ten seconds, and a subscription ends thirty seconds after the last renewal", async () => {
+    const { clock, wire, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    a.relay.follow(agentId);
+    await clock.advance(1);
+    wire.texts.length = 0;
+    await clock.advance(9_998);
+    expect(wire.texts).toEqual([]);
+    await clock.advance(1);
+    expect(wire.texts).toHaveLength(1);
+    wire.lose = (text) => text.includes("want");
+    await clock.advance(30_000);
+    say(b, "in time");
+    await clock.advance(1_000);
+    say(b, "too late");
+    await clock.advance(1_000);
+    expect(wire.texts.filter((text) => text.includes("tell"))).toHaveLength(1);
+  });
+
+  it("of a node that stopped is silent: it renews nothing, and leaves no timer", async () => {
+    const { clock, wire, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    a.relay.follow(agentId);
+    a.relay.followTree({ event() {}, changed() {} });
+    await clock.advance(1);
+    say(b, "x");
+    a.relay.stop();
+    b.relay.stop();
+    expect(clock.timers).toBe(0);
+    const { sent } = wire;
+    await clock.advance(60_000);
+    expect(wire.sent).toBe(sent);
   });
 
   it("notices a lost event and delivers the step again behind a restart", async () => {

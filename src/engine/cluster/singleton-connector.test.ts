@@ -12,7 +12,10 @@ function world() {
   const clock = virtualClock();
   const held = new Map<string, { node: string; lost: () => void }>();
   const trace: string[] = [];
-  const state = { failStart: false, failStop: false, failRelease: false };
+  const state = {
+    ...{ failStart: false, failStop: false, failRelease: false },
+    releasing: undefined as Promise<void> | undefined,
+  };
   const node = (name: string): Connector => {
     const inner = {
       name: "telegram",
@@ -41,6 +44,7 @@ function world() {
       },
       release: async (lease: string) => {
         if (held.get(lease)?.node === name) held.delete(lease);
+        await state.releasing;
         if (state.failRelease) throw new Error("the connection is gone");
       },
     };
@@ -131,6 +135,23 @@ describe("a connector that runs on one node", () => {
     state.failStart = false;
     await pass(500);
     expect([trace.splice(0), held.size, a.isRemote?.()]).toEqual([["a starts"], 1, false]);
+  });
+
+  test("tries again half a second after it gave the lease back, however long that took", async () => {
+    const { trace, state, node, pass } = world();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    Object.assign(state, { failStart: true, releasing: promise });
+    const a = node("a");
+    const started = a.start(host);
+    await pass(10_000);
+    resolve();
+    await started;
+    Object.assign(state, { failStart: false, releasing: undefined });
+    trace.length = 0;
+    await pass(499);
+    expect(trace).toEqual([]);
+    await pass(1);
+    expect(trace).toEqual(["a starts"]);
   });
 
   test("tries again also if the lease cannot be given back", async () => {
