@@ -349,6 +349,18 @@ describe("the report of a child", () => {
       "it timed out",
     ],
     ["time without an error", { outcome: "timeout" }, { status: "timeout" }, "it timed out"],
+    [
+      "time with an empty error",
+      { outcome: "timeout", meta: { error: { message: "" } } as never },
+      { status: "timeout" },
+      "it timed out",
+    ],
+    [
+      "an empty error",
+      { outcome: "error", meta: { error: { message: "" } } as never },
+      { status: "error" },
+      "its run failed",
+    ],
     ["a loss", { outcome: "lost" }, { status: "unknown" }, "it was lost"],
     [
       "an error",
@@ -423,6 +435,13 @@ describe("the report of a child", () => {
         "to the nearest living above",
         family({ gran: {}, mum: { parent: "gran", ...removed } }),
         {},
+        [],
+        { agentId: "gran", delivery: { channel: "person", to: "key:gran" } },
+      ],
+      [
+        "to the nearest living above, which does not answer where the requester was asked",
+        family({ gran: {}, mum: { parent: "gran", ...removed } }),
+        { requesterOrigin: { channel: "c", to: "t" } },
         [],
         { agentId: "gran", delivery: { channel: "person", to: "key:gran" } },
       ],

@@ -277,3 +277,8 @@ describe("a text for a child", () => {
 it("a stop of a run whose agent is unknown is refused", async () => {
   await expect(setup({ runId: "r1" }, () => OK).subagents.stop("r1")).rejects.toThrow("is unknown");
 });
+
+it("a run whose agent is unknown has no child, and one whose agent is known has it", async () => {
+  expect(await setup({ runId: "r1" }, () => OK).subagents.info("r1")).toEqual({ record: { runId: "r1" } });
+  expect((await setup(working, () => OK).subagents.info("r1")).child).toMatchObject({ id: "child" });
+});
