@@ -86,6 +86,16 @@ describe("submitText", () => {
     const host = { resetTriggers: ["/afresh"] };
     expect(await submitted("/afresh please", host)).toEqual({ name: "reset", text: "please" });
     expect(await submitted("/reset", host)).toBe("/reset");
+    expect(await submitted("/new", host)).toBe("/new");
+    for (const [on, off] of [
+      ["/new", "/reset"],
+      ["/reset", "/new"],
+    ] as const) {
+      const one = { resetTriggers: [on.toUpperCase()] };
+      expect(await submitted(on, one)).toEqual({ name: "reset" });
+      expect(await submitted(off, one)).toBe(off);
+      expect(await submitted(`${off}s`, one)).toBe(`${off}s`);
+    }
   });
 
   it("skips the agent's name in front of a command and joined to it, and no other name", async () => {

@@ -3,7 +3,7 @@
 export const nothing = (rest: string): boolean => rest === "";
 export const anything = (): boolean => true;
 /** At most one word: "/think about it" is a message. */
-export const oneWord = (rest: string): boolean => rest === "" || !/\s/u.test(rest);
+export const oneWord = (rest: string): boolean => !/\s/u.test(rest);
 
 export const reply = (text: string): string => `⚙️ ${text}`;
 

@@ -172,6 +172,15 @@ describe("a plan", () => {
     expect(pages).toEqual([]);
   });
 
+  test("puts the latest first, and those that nobody wrote in last", async () => {
+    const at = [5, undefined, 9, 7];
+    const { store: reader } = conversations(
+      ...at.map((time, n) => ({ user: `u${n}`, scope: "per-peer" as const, at: time })),
+    );
+    const { items } = await carryPlan({ store: reader }, settings("per-account-channel-peer"));
+    expect(items.map(({ lastHumanAt }) => lastHumanAt)).toEqual([9, 7, 5, undefined]);
+  });
+
   test("offers what began under an earlier scope, the latest first, and not what goes on as it is", async () => {
     const { store: reader } = conversations(
       { user: "ann", scope: "per-peer", at: 5 },

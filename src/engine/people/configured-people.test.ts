@@ -37,6 +37,53 @@ describe("people from the configuration", () => {
     expect(await list()).toEqual(["bob "]);
   });
 
+  it.each([
+    [0, 1],
+    [499, 1],
+    [500, 2],
+    [501, 2],
+  ])(
+    "of whom %i are stored are read in %i pages, and all that the configuration no longer has are removed",
+    async (count, pages) => {
+      const stored = Array.from({ length: count }, (_, n) => ({
+        ...made(`p${String(n).padStart(3, "0")}`),
+        createdBy: "config",
+      }));
+      const reads: unknown[] = [];
+      const removed: unknown[] = [];
+      const store = {
+        rightsRevision: async () => 3,
+        people: async ({ limit, after = "" }: { limit: number; after?: string }) => {
+          reads.push(limit);
+          return stored.filter(({ id }) => id > after).slice(0, limit);
+        },
+        commit: async ({ ops }: { ops: readonly { id: string; expect?: number }[] }) => {
+          removed.push(...ops.map(({ id }) => id));
+          expect(ops.map(({ expect: revision }) => revision)).toEqual([3, ...Array(count - 1).fill(undefined)]);
+          return { ok: true, results: [] };
+        },
+      };
+      await syncConfiguredPeople({ ...open().ports, store } as never, {});
+      expect(reads).toEqual(Array(pages).fill(500));
+      expect(removed).toEqual(stored.map(({ id }) => id));
+    },
+  );
+
+  it("are given up after five tries that others were quicker than", async () => {
+    let tries = 0;
+    const store = {
+      ...{ rightsRevision: async () => 1, people: async () => [] },
+      commit: async () => {
+        tries += 1;
+        return { ok: false, refused: "conflict", detail: "" };
+      },
+    };
+    await expect(syncConfiguredPeople({ ...open().ports, store } as never, recordsOf({ ann: {} }))).rejects.toThrow(
+      "their records kept changing",
+    );
+    expect(tries).toBe(5);
+  });
+
   it("may exchange their accounts", async () => {
     const { ports, list } = open();
     await syncConfiguredPeople(ports, recordsOf({ ann: { accounts: ["t:1", "t:3"] }, bob: { accounts: ["t:2"] } }));

@@ -12,7 +12,7 @@ import type { Op } from "../../core/store/change.ts";
 import { seedAgent } from "../context/seed-agent.ts";
 import { addedJob } from "../triggers/cron/job-changes.ts";
 import { onBehalf } from "./on-behalf.ts";
-import { noOne, runBehalf, withSpeakers } from "./run-behalf.ts";
+import { noOne, rootedBehalf, runBehalf, withHeard, withSpeakers } from "./run-behalf.ts";
 
 const id = (name: string) => name as PersonId;
 const agent = { id: "a1" as AgentId, person: id("ann") };
@@ -104,5 +104,31 @@ describe("what a run commits", () => {
         ).toBeUndefined();
       }),
     );
+  });
+});
+
+describe("the runs that led to a run", () => {
+  const from = (kind: string, ...roots: string[]) =>
+    ({ body: { kind, text: "x" }, behalf: { person: "ann", roots: roots.length > 0 ? roots : undefined } }) as never;
+  it.each([
+    ["words of a person", [from("user")], ["now"]],
+    ["words of a person behind a note that another run led to", [from("system", "r1"), from("user")], ["now"]],
+    ["a task that a run gave", [from("user", "r1")], ["r1"]],
+    ["a note that a run led to", [from("system", "r1")], ["r1"]],
+    ["a note that no run led to, with one that did", [from("system"), from("report", "r1")], ["r1"]],
+    ["a note that no run led to", [from("system")], ["now"]],
+    ["nothing", [], ["now"]],
+  ])("are, with %s, %j: %j", (_, messages, roots) => {
+    const behalf = rootedBehalf("now" as never, { own: id("ann"), state: {} }, messages);
+    expect(behalf.roots).toEqual(roots);
+  });
+
+  it("are those of what it heard too", () => {
+    const behalf: Behalf = { person: id("ann"), roots: ["r1" as never] };
+    expect(withHeard(behalf, [])).toBe(behalf);
+    expect(withHeard(undefined, [behalf])).toBeUndefined();
+    expect(withHeard(behalf, [{ person: id("bob"), roots: ["r2" as never] }])).toMatchObject({
+      ...{ person: "ann", through: ["bob"], roots: ["r1", "r2"] },
+    });
   });
 });

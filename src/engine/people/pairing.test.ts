@@ -4,7 +4,7 @@ import { seededIds } from "../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Store } from "../../core/store/store.ts";
-import { removePerson } from "./change-people.ts";
+import { addPerson, removePerson } from "./change-people.ts";
 import { directoryOf } from "./directory.ts";
 import { ownerAccounts } from "./owner-accounts.ts";
 import { type Arriving, Pairing } from "./pairing.ts";
@@ -307,6 +307,61 @@ describe("a process that is killed before its nth commit", () => {
     expect(await pairing.entry(from("8"), `/link ${link}`)).toMatchObject({ say: expect.stringContaining("code:") });
     expect(await store.people({ limit: 9 })).toEqual([]);
   });
+});
+
+describe("an approval as a person whom someone else makes at the same moment", () => {
+  /** The same store, in which the first look at a record finds none. */
+  const late = (over: Store): Pairing => {
+    let isFirst = true;
+    const behind = new Proxy(over, {
+      get(target, name) {
+        const value = Reflect.get(target, name) as unknown;
+        if (name !== "person") return typeof value === "function" ? value.bind(target) : value;
+        return async (id: string) => {
+          const was = isFirst;
+          isFirst = false;
+          return was ? undefined : target.person(id);
+        };
+      },
+    });
+    const directory = directoryOf({ store: behind, clock }, { unknown: "stranger" } as never);
+    return new Pairing({ store: behind, clock, ids: seededIds("late") }, directory);
+  };
+
+  test("links the account to that person", async () => {
+    await pairing.approve(await ask("7"), BY, "ann");
+    const code = await ask("8");
+    expect(await late(store).approve(code, BY, "ann")).toEqual({ person: "ann", account: "telegram:8" });
+    expect((await store.person("ann"))?.accounts).toEqual(["telegram:7", "telegram:8"]);
+  });
+
+  test("says so if it is the account that belongs to someone else by now", async () => {
+    const code = await ask("7");
+    await addPerson({ store, clock, ids: seededIds("eve") }, BY, { id: "eve", accounts: ["telegram:7"] });
+    await expect(late(store).approve(code, BY, "bob")).rejects.toMatchObject({ code: "invalid_input" });
+    expect(await store.person("bob")).toBeUndefined();
+  });
+});
+
+test("an approval as a new person, while someone else changes rights, is a conflict: the code stays and works again", async () => {
+  const code = await ask("7");
+  let isFirst = true;
+  const contested = new Proxy(store, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      if (name !== "commit") return typeof value === "function" ? value.bind(target) : value;
+      return async (change: Parameters<Store["commit"]>[0]) => {
+        const was = isFirst;
+        isFirst = false;
+        if (was) await addPerson({ store, clock, ids: seededIds("zoe") }, BY, { id: "zoe" });
+        return store.commit(change);
+      };
+    },
+  });
+  const directory = directoryOf({ store: contested, clock }, { unknown: "stranger" } as never);
+  const other = new Pairing({ store: contested, clock, ids: seededIds("contested") }, directory);
+  await expect(other.approve(code, BY, "bob")).rejects.toMatchObject({ code: "conflict", hint: "Try again." });
+  expect(await other.approve(code, BY, "bob")).toEqual({ person: "bob", account: "telegram:7" });
 });
 
 describe("a code that is used twice", () => {
