@@ -180,6 +180,7 @@ describe("the setup of a run", () => {
     expect(names(alone)).toEqual(["read", "write"]);
     expect(made.overhead).toBeGreaterThan(alone.overhead);
     expect((await world({ tools: [] }).setup()).overhead).toBe(alone.overhead);
+    expect(names(await world({ tools: [given("ask")] }).setup())).toEqual(["read", "write", "ask"]);
   });
 
   it("shows the tools that fit the window, if there is a choice", async () => {

@@ -114,6 +114,12 @@ describe("where a history is cut", () => {
       10,
       { index: 2, turnStart: 0 },
     ],
+    [
+      "in a turn, at the first message that fits",
+      sized([user(), 100], [assistant(), 10], [assistant(), 10], [assistant(), 10]),
+      20,
+      { index: 2, turnStart: 0 },
+    ],
     ["before the last one, whatever its size", sized([user(), 5], [assistant(), 500]), 10, { index: 1, turnStart: 0 }],
     [
       "not between a call and its result",
@@ -265,6 +271,8 @@ describe("measures without a model", () => {
     ["abc", 3, "abc"],
     ["abcdefghij", 5, "abc\n[… 5 characters left out to save room …]\nij"],
     ["ab", 1, "a\n[… 1 characters left out to save room …]\n"],
+    ["abcdef", 2, "ab\n[… 4 characters left out to save room …]\n"],
+    ["abcdef", 3, "ab\n[… 3 characters left out to save room …]\nf"],
     ["a😀bcdefgh😀", 4, "a\n[… 7 characters left out to save room …]\n"],
   ])("%j in %d characters", (given, chars, cut) => {
     if (given.includes("😀")) expect(cutText(given, chars)).not.toMatch(/[\ud800-\udfff](?![\udc00-\udfff])|\uFFFD/u);

@@ -29,6 +29,27 @@ test.each<[string, ModelMessage, number]>([
   expect(estimateMessage(one)).toBe(tokens);
 });
 
+test.each([
+  ["lists", (inner: unknown) => [inner]],
+  ["objects", (inner: unknown) => ({ it: inner })],
+])("an image in %s counts as one as deep as six levels, and below as the text it is", (_, around) => {
+  const nested = (levels: number): number => {
+    let value: unknown = { type: "image", data };
+    for (let n = 0; n < levels; n++) value = around(value);
+    return estimateMessage(message({ type: "toolCall", id: "1", name: "show", arguments: { all: value } }));
+  };
+  expect(nested(5)).toBeLessThan(1_300);
+  expect(nested(6)).toBeGreaterThan(25_000);
+});
+
+test.each([
+  [{ type: "image" }, 7],
+  [{ type: "image", data: 5 }, 9],
+  [{ type: "text", data: "x" }, 10],
+])("%j in a call is no image", (it, tokens) => {
+  expect(estimateMessage(message({ type: "toolCall", id: "1", name: "show", arguments: { it } }))).toBe(tokens);
+});
+
 test("instructions and the schemas of tools are counted", () => {
   const tool = { name: "read", description: "reads a file", parameters: { type: "object" } };
   expect(estimateText("x".repeat(400))).toBe(100);

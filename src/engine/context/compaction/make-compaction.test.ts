@@ -169,6 +169,7 @@ describe("how much of the end is kept", () => {
   test("is scaled to the provider's count, with instructions and tools", () => {
     expect(kept(100, { tokens: 2 * (all + OVERHEAD) })).toBe(50);
     expect(kept(100, { tokens: 2 * (all + 900), overhead: 900 })).toBe(50);
+    expect(kept(99, { tokens: 2 * (all + OVERHEAD) })).toBe(49);
     expect(kept(1, { tokens: 0, overhead: 0 })).toBe(Math.floor(all / 3));
   });
 });

@@ -4,6 +4,7 @@ import { virtualClock } from "../../../../test/kit/clock.ts";
 import { type LogLine, recordingLog } from "../../../../test/kit/log.ts";
 import { failure, modelResult, type Reply } from "../../../../test/kit/model.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
+import type { Entry } from "../../../core/history/entry.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
@@ -141,6 +142,24 @@ describe("a summary in the background", () => {
     history.reset();
     expect(await take()).toBeUndefined();
     expect(background.busy).toBe(false);
+    expect(log.map(({ message }) => message)).toContain("a background summary was discarded: the context has changed");
+  });
+
+  it.each<[string, (path: Entry[]) => void]>([
+    [
+      "another compaction is there",
+      (path) =>
+        path.push({
+          ...{ type: "compaction", id: "c", parentId: path.at(-1)?.id, summary: "s", tokensBefore: 9, timestamp: 9 },
+          firstKeptEntryId: path.at(-2)?.id,
+        } as unknown as Entry),
+    ],
+    ["the agent went back to before what it keeps", (path) => path.splice(3)],
+  ])("is dropped if %s", async (_, change) => {
+    const { begin, take, history, log } = setup();
+    await begin(800);
+    change(history.path);
+    expect(await take()).toBeUndefined();
     expect(log.map(({ message }) => message)).toContain("a background summary was discarded: the context has changed");
   });
 

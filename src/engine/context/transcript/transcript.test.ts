@@ -221,6 +221,18 @@ describe("reading a session file", () => {
     expect(read.entries[2]?.entry).toMatchObject({ type: "compaction", firstKeptEntryId: "00000003" });
   });
 
+  it("gives the lines of version 1 ids of eight hexadecimal digits", () => {
+    const many = Array.from({ length: 17 }, () => ({ type: "custom", name: "n", timestamp: ISO }));
+    const ids = readTranscript(file(header(), ...many)).entries.map(({ id }) => id);
+    expect([ids[8], ids[13], ids[14], ids[15], ids[16]]).toEqual([
+      "0000000a",
+      "0000000f",
+      "00000010",
+      "00000011",
+      "00000012",
+    ]);
+  });
+
   it("keeps unknown types in the chain, reports them, and continues", () => {
     const change = { type: "model_change", id: "b", parentId: "a", provider: "p", modelId: "m", timestamp: ISO };
     const read = readTranscript(file(header(3), said("a", null), change, said("c", "b")));
@@ -380,6 +392,7 @@ describe("writing a session file", () => {
     expect(sessionLines(lines, sessionId)).toEqual(lines.slice(1, 3));
     expect(sessionLines(lines, second)).toEqual(lines.slice(3));
     expect(sessionLines(lines, "other" as SessionId)).toEqual([]);
+    expect(sessionLines(lines.slice(-1), sessionId)).toEqual([]);
   });
 
   it.each([2, 3] as const)("writes version %i, which reads back to the same context", (version) => {
