@@ -101,7 +101,7 @@ function setup(sizes: readonly number[], { reply = () => SUMMARY, overhead = 0, 
   } as unknown as RunPorts;
   const background = more.background as never;
   return {
-    ...{ run, events, log, kinds, clock, context },
+    ...{ run, events, log, kinds, clock, context, history },
     asked: () => asked,
     ensure: () => ensureContextFits(ports, lease, run, background),
     recover: () => recoverFromOverflow(ports, lease, run, background),
@@ -138,6 +138,23 @@ describe("before a model call", () => {
     expect([kinds, room.fits, run.state]).toEqual([steps, fits, "active"]);
     if (!fits) expect(room).toMatchObject({ kind: "context_overflow", reason: "nothing more can be left out" });
   });
+
+  test.each([
+    // A turn has about 257 tokens.
+    [400, 2],
+    [900, 4],
+  ])(
+    "with a limit of %i tokens, turns are left out until four fifths of its critical part remain: %i messages",
+    async (emergencyContextLimit, messages) => {
+      const { ensure, history, kinds } = setup([1_028], {
+        reply: () => failure("auth"),
+        limits: { emergencyContextLimit },
+      });
+      await ensure();
+      expect(kinds).toEqual(["prune"]);
+      expect(history.path.at(-1)).toMatchObject({ details: { kept: { messages } } });
+    },
+  );
 
   it("takes no step twice before the next answer", async () => {
     const { ensure, kinds } = setup([1_000], { outputs: true, images: true });
