@@ -96,7 +96,7 @@ export const STALE_TRACES = 1_000;
 /** The key of a trace; the same for the same message. */
 export function staleTraceKey(name: string): string {
   let hash = 0;
-  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0;
+  for (const letter of name) hash = (hash * 31 + Number(letter.codePointAt(0))) >>> 0;
   return `stale:${hash % STALE_TRACES}`;
 }
 

@@ -14,9 +14,28 @@ describe("aroundReply", () => {
     [{ responseUsage: "tokens" }, { behind: "Usage: 1.2k in / 56 out · est $0.02" }],
     [{ responseUsage: "full" }, { behind: "Usage: 1.2k in / 56 out · est $0.02 · session k" }],
     [{ reasoningLevel: "on" }, { before: "Reasoning:\n_first_\n\n_then_" }],
+    [{ reasoningLevel: "reasoning" }, { before: "Reasoning:\n_first_\n\n_then_" }],
+    [{ reasoningLevel: "stream" }, {}],
   ] as const)("%j: %j", (state, expected) => {
     const usage = { ...counted, cost };
     expect(aroundReply(state, { reasoning: " first\n\nthen\n", usage, sessionKey: "k" })).toEqual(expected);
+  });
+
+  it.each([
+    [undefined, ""],
+    [0, ""],
+    [0.0099, " · est $0.0099"],
+    [0.01, " · est $0.01"],
+    [1.5, " · est $1.50"],
+  ])("a cost of %s dollars is written %j", (total, text) => {
+    const usage = { ...counted, cost: total === undefined ? undefined : { ...cost, total } };
+    const { behind } = aroundReply({ responseUsage: "on" }, { usage, sessionKey: "k" });
+    expect(behind).toBe(`Usage: 1.2k in / 56 out${text}`);
+  });
+
+  it("cuts thinking that is longer than anyone reads", () => {
+    expect(formatReasoningMessage("x".repeat(200_000))).toBe(`Reasoning:\n_${"x".repeat(200_000)}_`);
+    expect(formatReasoningMessage("x".repeat(200_001))).toBe(`Reasoning:\n_${"x".repeat(200_000)}…_`);
   });
 
   it("adds nothing without thinking or usage", () => {
@@ -30,6 +49,12 @@ describe("aroundReply", () => {
     [1_000, "1.0k"],
     [12_345, "12k"],
     [1_250_000, "1.3m"],
+    [9_999, "10.0k"],
+    [10_000, "10k"],
+    [999_999, "1000k"],
+    [1_000_000, "1.0m"],
+    [-5, "0"],
+    [0.6, "1"],
     [Number.NaN, "0"],
   ])("%d tokens are written %s", (count, text) => expect(formatTokenCount(count)).toBe(text));
 

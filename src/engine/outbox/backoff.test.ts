@@ -26,6 +26,15 @@ describe("backoff", () => {
     expect(Math.max(...shares)).toBeGreaterThan(1.2);
   });
 
+  it("is a second at first and five minutes at most, or what the caller says", () => {
+    expect([BACKOFF_BASE_MS, BACKOFF_MAX_MS]).toEqual([1_000, 300_000]);
+    const [low, high] = [1, 50].map((attempts) => backoffMs("a", attempts, { retryMinMs: 8, retryMaxMs: 64 }));
+    expect(low).toBeGreaterThanOrEqual(6);
+    expect(low).toBeLessThanOrEqual(10);
+    expect(high).toBeGreaterThanOrEqual(48);
+    expect(high).toBeLessThanOrEqual(80);
+  });
+
   it("before any attempt is the same as after the first", () => {
     expect(backoffMs("a", 0)).toBeLessThanOrEqual(BACKOFF_BASE_MS * 1.25);
   });

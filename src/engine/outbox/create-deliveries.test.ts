@@ -97,6 +97,7 @@ describe("files", () => {
   it("are named in the text for a channel that cannot send them", () => {
     const [only, ...rest] = payloads({});
     expect(only?.text).toBe("see\n[File: a.txt (text/plain, 1 bytes)]\n[File: b.txt (text/plain, 1 bytes)]");
+    expect(only?.files).toEqual(files);
     expect(rest).toEqual([]);
   });
 });
@@ -218,6 +219,7 @@ describe("a final reply", () => {
     [{ mediaUrls: [], files: [] }, "empty answer"],
     [{ mediaUrls: ["/a"] }, undefined],
     [{ files: [file] }, undefined],
+    [{ mediaUrls: ["/a"], files: [file] }, undefined],
   ])("of %j is suppressed: %s", (payload, reason) => {
     const [first] = createReplyDeliveries(draft(), payload, nothing);
     expect(first?.ended?.reason).toBe(reason);

@@ -229,6 +229,129 @@ describe("what is held back", () => {
   });
 });
 
+describe("a wait that is over", () => {
+  const busy: SendResult = { status: "retry", reason: "busy", afterMs: 90_000 };
+  test.each([
+    ["for a connector of another node", 30_000, "elsewhere"],
+    ["for the end of quiet hours", 7_000, "held"],
+  ])("%s is forgotten: more for its target does not shorten the next wait", async (_, ms, first) => {
+    let why: string | undefined = first;
+    const { outbox, advance, calls, deliveries } = setup([{}], {
+      send: atFirst(busy),
+      channel: { isRemote: () => why === "elsewhere" },
+      ports: { heldMs: async () => (why === "held" ? ms : 0) },
+    });
+    await outbox.scan();
+    await advance(ms - 1);
+    why = undefined;
+    await advance(1);
+    expect(times(calls)).toEqual([ms]);
+    outbox.offer(deliveries);
+    await outbox.scan();
+    await advance(89_999);
+    expect(calls).toHaveLength(1);
+    await advance(1);
+    expect(times(calls)).toEqual([ms, ms + 90_000]);
+  });
+
+  test.each<[string, object, (left: () => number) => object]>([
+    ["a retry", { attempts: 1, nextAt: START + 1 }, () => ({})],
+    ["quiet hours", {}, (left) => ({ ports: { heldMs: async () => left() } })],
+    ["a channel's rate", {}, (left) => ({ channel: { admit: left } })],
+  ])("of one millisecond, for %s, is waited for", async (_, made, more) => {
+    const left = [1, 0];
+    const { outbox, advance, calls } = setup(
+      [made],
+      more(() => left.shift() ?? 0),
+    );
+    await outbox.scan();
+    await advance(10);
+    expect(times(calls)).toEqual([1]);
+  });
+});
+
+describe("a channel that does not answer", () => {
+  const never = new Promise<never>(() => {});
+
+  it("has a minute for a send, whose outcome is unknown then", async () => {
+    const { outbox, advance, deliveries, states } = setup([{}], { send: () => never });
+    await outbox.scan();
+    await advance(sendTimeoutMs - 1);
+    expect(states()).toEqual(["sending"]);
+    await advance(1);
+    expect(deliveries).toMatchObject([{ state: "unconfirmed", reason: "timed out" }]);
+  });
+
+  it("has a minute for each question too", async () => {
+    const at: number[] = [];
+    const lookup = (): Promise<never> => {
+      at.push(world.clock.monotonic());
+      return never;
+    };
+    const world = setup([{}], { send: () => UNKNOWN, channel: { sendingClass: "reconcilable", lookup } });
+    await world.outbox.scan();
+    await world.advance(2 * sendTimeoutMs);
+    expect(at).toEqual([0, sendTimeoutMs + backoffMs("d1", 1)]);
+  });
+
+  test.each(["ambiguous", "idempotent"])("is not asked if it is %s", async (sendingClass) => {
+    let asked = 0;
+    const lookup = async (): Promise<string> => `arrived ${++asked}`;
+    const { outbox, advance } = setup([{}], { send: atFirst(UNKNOWN), channel: { sendingClass, lookup } });
+    await outbox.scan();
+    await advance(HOUR);
+    expect(asked).toBe(0);
+  });
+});
+
+it("a repeated send that has become too old ends at once", async () => {
+  const made = { state: "sending", node: 1, attempts: 3, createdAt: START - maxAgeMs - HOUR } as const;
+  const { outbox, advance, deliveries } = setup([made], { channel: { sendingClass: "idempotent" } });
+  await outbox.scan();
+  await advance(1);
+  expect(deliveries).toMatchObject([
+    { state: "failed", reason: "too old; last: the process stopped while it was sending" },
+  ]);
+});
+
+it("another node gets a minute for each try of a delivery, however old it is", async () => {
+  const made = { createdAt: START - HOUR, nextAt: START };
+  const { outbox, advance, states } = setup([made], { channel: undefined, options: { alone: false } });
+  await outbox.scan();
+  await advance(60_000);
+  expect(states()).toEqual(["pending"]);
+  await advance(30_000);
+  expect(states()).toEqual(["unroutable"]);
+});
+
+it("the limits are those of the documentation", () => {
+  expect(DEFAULT_OUTBOX).toEqual({
+    ...{ maxAgeMs: 24 * HOUR, sendTimeoutMs: 60_000, absentAfterMs: 5_000, concurrency: 64 },
+    ...{ retryMinMs: 1_000, retryMaxMs: 300_000 },
+  });
+});
+
+describe("a delivery that is offered as the first of its target", () => {
+  const first = [{ op: "delivery.add", next: "d1" }] as never;
+
+  it("is not sent if it has ended", async () => {
+    const { outbox, advance, calls, deliveries } = setup([{}]);
+    outbox.offer([{ ...(deliveries[0] as Delivery), ended: { state: "suppressed", reason: "r" } }], first);
+    await advance(HOUR);
+    expect(calls).toEqual([]);
+  });
+
+  it("is read from the store for its next try", async () => {
+    const { outbox, advance, calls, deliveries, reads } = setup([{}], {
+      send: atFirst({ status: "retry", reason: "busy" }),
+    });
+    outbox.offer(deliveries, first);
+    await advance(HOUR);
+    expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(reads).toEqual(["head ann", "head ann"]);
+  });
+});
+
 describe("reads of the store", () => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ target: { channel: "test", to: `p${n}` } }));
@@ -299,5 +422,24 @@ describe("a delivery of a trigger that no connector sends", () => {
     await outbox.scan();
     await advance(0);
     expect([told, states()]).toEqual([expected, ["unroutable"]]);
+  });
+
+  test.each([
+    ["with", { jobId: "j", slot: "s" }, 1],
+    ["without", undefined, 0],
+  ])("%s a slot and sent tells its trigger, if there is one to tell", async (_, slot, told) => {
+    let times = 0;
+    const opsOnDelivered = async (): Promise<[]> => {
+      times += 1;
+      return [];
+    };
+    const made = { payload: { text: "hi", slot } };
+    for (const ports of [{ opsOnDelivered }, {}]) {
+      const { outbox, advance, states, log } = setup([made], { ports });
+      await outbox.scan();
+      await advance(0);
+      expect([states(), log]).toEqual([["sent"], []]);
+    }
+    expect(times).toBe(told);
   });
 });

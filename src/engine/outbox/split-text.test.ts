@@ -45,6 +45,18 @@ describe("splitText", () => {
     ["line one\nline two", 12, ["line one", "line two"]],
     ["abcdefghij", 4, ["abcd", "efgh", "ij"]],
     ["exactly ten", 11, ["exactly ten"]],
+    // A place for a cut counts if it lies in the second half.
+    ["ab cdef", 4, ["ab c", "def"]],
+    ["abc defg", 5, ["abc", "defg"]],
+    ["abcd efgh", 4, ["abcd", "efgh"]],
+    ["abcdef", 3, ["abc", "def"]],
+    ["abcd", 1, ["ab", "cd"]],
+    ["     ", 3, [""]],
+    ["ab      ", 3, ["ab"]],
+    ["abc\u{10000}d", 4, ["abc", "\u{10000}d"]],
+    ["abc\u{10ffff}d", 4, ["abc", "\u{10ffff}d"]],
+    ["abc\ud7ffd", 4, ["abc\ud7ff", "d"]],
+    ["abc\ue000d", 4, ["abc\ue000", "d"]],
   ] as const) {
     it(`${JSON.stringify(text)} at ${limit} is ${JSON.stringify(parts)}`, () => {
       expect(splitText(text, limit)).toEqual(parts);
