@@ -67,6 +67,7 @@ describe("levels", () => {
   test("/usage says what today and each model has used", async () => {
     const since: number[] = [];
     const stats = {
+      o: { m: { input: 1, output: 2, cacheRead: 1, total: 4 } },
       p: { m: { input: 1, output: 2, cacheRead: 3, total: 6 }, n: { input: 4, output: 5, cacheRead: 0, total: 9 } },
     };
     const spentSince = async (at: number) => {
@@ -75,6 +76,7 @@ describe("levels", () => {
     };
     expect((await said("usage", "", { agent: { state: { stats } }, spentSince })).split("\n").slice(1)).toEqual([
       "Today: 15 tokens, $0.2500.",
+      "o/m: 4 tokens (1 in, 2 out, 1 from the cache)",
       "p/m: 6 tokens (1 in, 2 out, 3 from the cache)",
       "p/n: 9 tokens (4 in, 5 out)",
     ]);
@@ -146,6 +148,11 @@ describe("/queue", () => {
       "Queue: mode collect, debounceMs 5, cap 3, dropPolicy old.\nModes: steer,",
     );
   });
+  test("shows only what is set, and changes nothing if nothing is named", async () => {
+    const queue = () => ({ mode: "steer", cap: undefined, dropPolicy: "new" }) as never;
+    expect((await said("queue", "", { queue })).split("\n")[0]).toBe("Queue: mode steer, dropPolicy new.");
+    expect(await said("queue", ":")).toBe("Queue: unchanged.");
+  });
   test("sets what it names, and takes all back", async () => {
     expect(await run("queue", "collect debounce:2s cap:5 drop:new")).toEqual({
       text: "⚙️ Queue: mode collect, debounceMs 2000, cap 5, dropPolicy new.",
@@ -169,7 +176,8 @@ describe("/approve and /deny", () => {
     expect(await said("approve", "")).toBe("No call waits for an answer.");
     const lines = (await said("no", "", { approvals: { pending } })).split("\n");
     expect(lines[0]).toBe("kfmz exec: rm x");
-    expect(lines[1]?.length).toBeLessThanOrEqual("abcd exec: ".length + 300);
+    expect(lines[1]?.length).toBe("abcd exec: ".length + 300);
+    expect(await said("approve", "?".repeat(65))).toContain(`"${"?".repeat(64)}" is not the id`);
     expect(await said("approve", "what?", { approvals: { pending } })).toMatch(
       /^"what\?" is not the id of a question\. kfmz/,
     );
@@ -181,8 +189,8 @@ describe("/approve and /deny", () => {
       return approval({ id, state: answer.approve ? "approved" : "denied" });
     };
     expect(await said("yes", "KFMZ", { approvals: { decide } })).toBe("kfmz (exec) is approved.");
-    expect(await said("deny", "kfmz not now", { approvals: { decide } })).toBe("kfmz (exec) is denied.");
-    await said("deny", "kfmz", { approvals: { decide } });
+    expect(await said("deny", "kfmz not  now ", { approvals: { decide } })).toBe("kfmz (exec) is denied.");
+    await said("deny", "kfmz  ", { approvals: { decide } });
     await said("approve", "kfmz always prefix", { approvals: { decide } });
     await said("approve", "kfmz Always", { approvals: { decide } });
     await said("deny", "kfmz always tool", { approvals: { decide } });
@@ -201,6 +209,8 @@ describe("/approve and /deny", () => {
       "Choose what to allow from now on:\ncall    a\nprefix  b\nAnswer /approve kfmz always prefix.",
     );
     expect(await said("approve", "kfmz always TOOL", { approvals: { choice } })).toContain("is approved");
+    expect(await said("approve", "kfmz", { approvals: { choice } })).toContain("is approved");
+    expect(await said("deny", "kfmz always", { approvals: { choice } })).toContain("is denied");
     const failing = { choice: async () => Promise.reject(new Error("no")) };
     expect(await said("approve", "kfmz always", { approvals: failing })).toContain("is approved");
   });
@@ -482,6 +492,7 @@ describe("/status", () => {
     [undefined, 200, "n/a of 200 tokens"],
     [size, undefined, "100 tokens"],
     [size, 0, "100 tokens"],
+    [size, 1, "100 of 1 tokens (10000 %)"],
     [size, 3, "100 of 3 tokens (3333 %)"],
   ])("of a context of %j in %s", async (used, window, text) => {
     const state = { tokens: { model: "old", size: used }, thinkingLevel: "high" };
@@ -577,6 +588,7 @@ describe("words", () => {
     expect(await said("unknown", "/zzzzzzzz")).toBe("There is no /zzzzzzzz. /help lists the commands.");
     expect(await said("stop", "")).toContain("There is no /stop.");
     expect(await said("nope-at-all", "")).toContain("There is no /nope-at-all.");
+    expect(await said("unknown", "z".repeat(65))).toContain(`There is no /${"z".repeat(64)}.`);
   });
   test.each([
     ["", true, true],

@@ -55,6 +55,10 @@ describe("submitText", () => {
     ["/queue reset hello", chat("queue", "reset", { ...changes, message: "hello" })],
     ["/queue nonsense", chat("queue", "nonsense", changes)],
     ["/queue cap:x", chat("queue", "cap:x", changes)],
+    ["/queue steer cap:x", chat("queue", "steer cap:x", changes)],
+    ["  /status ", chat("status", "")],
+    ["/send:off", chat("send", "off", changes)],
+    ["/noo", chat("unknown", "/noo")],
     ["/queue interrupt leave that", ["leave that", { mode: "interrupt" }]],
     ["do it /queue interrupt", ["do it", { mode: "interrupt" }]],
     ["what does /queue do?", "what does /queue do?"],
@@ -82,6 +86,30 @@ describe("submitText", () => {
     expect(await submitted(text)).toEqual(expected);
   });
 
+  it.each(["hello", "/stop", "/new hi", "/compact", "/subagents", "/status", "/queue reset hello"])(
+    "passes on where %j came from, whatever it is",
+    async (text) => {
+      const { text: _, ...origin } = { ...incoming(text), senderName: "Ann" };
+      const heard: object[] = [];
+      const host = {
+        accept: async (given: object) => heard.push(given),
+        command: async (given: object) => heard.push(given),
+      } as unknown as ConnectorHost;
+      await submitText(host, { ...origin, text });
+      expect(heard).toMatchObject([origin]);
+      expect("text" in (heard[0] as object)).toBe(text === "hello");
+    },
+  );
+
+  it("keeps the queue settings of the connector, unless the text has its own", async () => {
+    const heard: unknown[] = [];
+    const host = { accept: async ({ queue }: IncomingMessage) => heard.push(queue) } as unknown as ConnectorHost;
+    const queue = { mode: "steer" } as const;
+    await submitText(host, { ...incoming("hello"), queue });
+    await submitText(host, { ...incoming("do it /queue interrupt"), queue });
+    expect(heard).toEqual([queue, { mode: "interrupt" }]);
+  });
+
   it("begins a new session only for the configured words", async () => {
     const host = { resetTriggers: ["/afresh"] };
     expect(await submitted("/afresh please", host)).toEqual({ name: "reset", text: "please" });
@@ -103,6 +131,7 @@ describe("submitText", () => {
     expect(await submitted("@rook /reset", {}, names)).toEqual({ name: "reset" });
     expect(await submitted("/new@rook hi", {}, names)).toEqual({ name: "reset", text: "hi" });
     expect(await submitted("/status@Rook", {}, names)).toEqual(chat("status", ""));
+    expect(await submitted("/status@bird", {}, ["@rook", " @Bird "])).toEqual(chat("status", ""));
     expect(await submitted("@other /reset", {}, names)).toBe("@other /reset");
     expect(await submitted("/status@other", {}, names)).toBe("/status@other");
     expect(await submitted("/new@rookery")).toEqual({ name: "reset" });
