@@ -10,6 +10,7 @@ import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { thresholdsOf } from "../measure-context.ts";
+import { compactAsAsked } from "./compact-on-request.ts";
 import { ensureContextFits, recoverFromOverflow } from "./fit-context.ts";
 import { AGENT, MadeHistory } from "./histories.test-kit.ts";
 
@@ -105,6 +106,7 @@ function setup(sizes: readonly number[], { reply = () => SUMMARY, overhead = 0, 
     asked: () => asked,
     ensure: () => ensureContextFits(ports, lease, run, background),
     recover: () => recoverFromOverflow(ports, lease, run, background),
+    asAsked: () => compactAsAsked(ports, lease, run, background),
   };
 }
 
@@ -271,6 +273,57 @@ describe("a summary that cannot be used", () => {
     await clock.advance(1, turn);
     expect(await fitting).toEqual({ fits: false, kind: "compaction_failure", reason: "the summary took too long" });
     expect(clock.timers).toBe(0);
+  });
+});
+
+describe("a compaction that a person asks for", () => {
+  it("says what it has done, while the run shows that it compacts", async () => {
+    const { asAsked, events, kinds, run } = setup([100, 50]);
+    expect(await asAsked()).toMatchObject({
+      result: { ok: true, compacted: true, result: { tokensBefore: 100 } },
+      text: expect.stringMatching(/^⚙️ Compacted: /u),
+    });
+    expect([kinds, run.state]).toEqual([["summary"], "active"]);
+    expect(events).toMatchObject([
+      { type: "compaction_start", reason: "manual", state: "compacting" },
+      { type: "compaction_end", compacted: true, state: "active" },
+    ]);
+  });
+
+  it("is made once in a run", async () => {
+    const { asAsked, asked, kinds } = setup([100, 50]);
+    await asAsked();
+    expect(await asAsked()).toEqual({
+      result: { ok: true, compacted: true, reason: "it was compacted before the program stopped" },
+      text: "⚙️ Compacted: it was compacted before the program stopped.",
+    });
+    expect([asked(), kinds]).toEqual([1, ["summary"]]);
+  });
+
+  it("has no result if the run ends before it is committed, and one if the run ends after that", async () => {
+    const hold = Promise.withResolvers<Reply>();
+    const before = setup([100, 50], { reply: () => hold.promise });
+    const ending = before.asAsked();
+    await turn();
+    before.run.end("abort" as never);
+    hold.resolve(SUMMARY);
+    expect([await ending, before.kinds]).toEqual([undefined, []]);
+    const appended = (): void => after.run.end("abort" as never);
+    const after = setup([100, 50], { background: { take: async () => undefined, appended, stop: () => {} } });
+    expect(await after.asAsked()).toMatchObject({ result: { compacted: true } });
+  });
+
+  test.each<[string, Reply, object]>([
+    ["fails", { ...failure("auth"), usage }, { ok: false, compacted: false, reason: "auth error" }],
+    [
+      "is not smaller",
+      { content: [{ type: "text", text: `${SUMMARY}\n${"word ".repeat(9_000)}` }], usage },
+      { ok: true, compacted: false, reason: expect.stringContaining("not be smaller") },
+    ],
+  ])("whose summary %s changes nothing, and is paid for", async (_, reply, result) => {
+    const { asAsked, kinds, run } = setup([100], { reply: () => reply });
+    expect(await asAsked()).toMatchObject({ result });
+    expect([kinds, run.body.usage?.input]).toEqual([[], 10]);
   });
 });
 
