@@ -8,12 +8,12 @@ import { type PersonRecord, personRecordSchema } from "../../core/people/person.
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
+import { allPeople } from "./all-people.ts";
 
 /** As `createdBy` of a record from the configuration. */
 export const FROM_CONFIG = "config";
 
 const TRIES = 5;
-const PAGE = 500;
 
 type SyncPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
 
@@ -23,7 +23,7 @@ export async function syncConfiguredPeople(
 ): Promise<void> {
   for (let tries = 0; tries < TRIES; tries++) {
     const revision = await ports.store.rightsRevision();
-    const { ops, refused } = planSync(await readPeople(ports.store), configured, ports.clock.now());
+    const { ops, refused } = planSync(await allPeople(ports.store), configured, ports.clock.now());
     const guarded = ops.map((op, index) => (index === 0 ? { ...op, expect: revision } : op));
     const result = ops.length === 0 || (await submit(ports, "people.config", guarded));
     if (result !== true && !result.ok) continue;
@@ -79,12 +79,3 @@ export function planSync(
 
 const sameRecord = (a: PersonRecord, b: PersonRecord | undefined): boolean =>
   b !== undefined && JSON.stringify(personRecordSchema.parse(a)) === JSON.stringify(personRecordSchema.parse(b));
-
-async function readPeople(store: Pick<Ports["store"], "people">): Promise<readonly PersonRecord[]> {
-  const people: PersonRecord[] = [];
-  for (let page = await store.people({ limit: PAGE }); page.length > 0; ) {
-    people.push(...page);
-    page = page.length < PAGE ? [] : await store.people({ limit: PAGE, after: page.at(-1)?.id });
-  }
-  return people;
-}

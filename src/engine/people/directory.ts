@@ -18,6 +18,7 @@ import {
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Standing } from "../../core/rights/decide.ts";
 import type { StoreReader } from "../../core/store/store.ts";
+import { allPeople } from "./all-people.ts";
 
 export type DirectoryReader = Pick<StoreReader, "people" | "rightsRevision">;
 
@@ -60,7 +61,6 @@ export interface Directory {
   onChanged(listener: (people: readonly PersonRecord[]) => void | Promise<void>): () => void;
 }
 
-const PAGE = 500;
 /** After this time the revision is read again. */
 const RECENT_MS = 10_000;
 
@@ -119,11 +119,7 @@ export function directoryOf(
 /** All records of one revision: a change in between begins again. */
 async function readRecords(store: DirectoryReader, known: number): Promise<Records> {
   for (let revision = known; ; ) {
-    const people: PersonRecord[] = [];
-    for (let page = await store.people({ limit: PAGE }); page.length > 0; ) {
-      people.push(...page);
-      page = page.length < PAGE ? [] : await store.people({ limit: PAGE, after: page.at(-1)?.id });
-    }
+    const people = await allPeople(store);
     const after = await store.rightsRevision();
     if (after === revision) {
       return {

@@ -43,11 +43,12 @@ function world(agents: Record<string, Made>, runs: readonly Partial<SubagentRunR
   const store = {
     agent: async (id: string) => record(id),
     agentByKey: async (key: string) => record(key.slice(4)),
-    roots: async ({ limit }: { limit: number }) =>
-      Object.keys(agents)
-        .filter((name) => !agents[name]?.parent)
-        .slice(0, limit)
-        .map(record),
+    roots: async ({ limit, after }: { limit: number; after?: string }) => {
+      const names = Object.keys(agents).filter((name) => !agents[name]?.parent);
+      asked.push({ roots: limit });
+      const from = after === undefined ? 0 : names.indexOf(after) + 1;
+      return names.slice(from, from + limit).map(record);
+    },
     children: async (id: string, { limit, after = "" }: { limit: number; after?: string }) => {
       asked.push({ id, limit });
       return byParent(id)
@@ -243,6 +244,34 @@ describe("the tree that people see", () => {
     ]);
     expect(root?.children[0]?.children[0]).toMatchObject({ state: "waiting", waiting: 2 });
     expect(busy).toMatchObject({ waitsFor: ["x"], runId: "r3", lastActivityAt: 9 });
+  });
+  test("of one person is found behind the agents of many others, up to a limit", async () => {
+    const among = async (others: number, limit: number) => {
+      const all: Record<string, Made> = {};
+      for (let n = 0; n < others; n++) all[`other${n}`] = {};
+      for (const name of ["own1", "own2", "own3"]) all[name] = {};
+      all.kid = { parent: "own1" };
+      const { store, asked } = world(all);
+      const shows = ({ id }: AgentRecord): boolean => id.startsWith("own") || id === "kid";
+      const tree = await readTree(store, NOW, { limit, shows });
+      const pages = asked.filter((one) => "roots" in one).length;
+      return [shape(tree.roots as never), tree.more, pages];
+    };
+    expect(await among(300, 200)).toEqual([[["own1", [["kid"]]], ["own2"], ["own3"]], false, 1]);
+    expect(await among(1_000, 2)).toEqual([[["own1", "…"], ["own2"]], true, 3]);
+    expect(await among(499, 3)).toEqual([[["own1", "…"], ["own2"], ["own3"]], false, 2]);
+    expect(await among(10_000, 5)).toEqual([[], false, 20]);
+  });
+  test("without a choice reads no more than it shows", async () => {
+    const { store, asked } = world(family);
+    await readTree(store, NOW, { limit: 4 });
+    expect(asked).toEqual([
+      { roots: 5 },
+      { id: "root", limit: 3 },
+      { id: "busy", limit: 1 },
+      { id: "a", limit: 1 },
+      { id: "b", limit: 1 },
+    ]);
   });
   test("below no one is an error", async () => {
     await expect(read({ root: "gone" })).rejects.toThrow("There is no agent gone");

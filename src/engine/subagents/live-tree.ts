@@ -87,11 +87,12 @@ type TreeReader = Pick<StoreReader, "agent" | "roots" | "children" | "waits" | "
 export async function readTree(store: TreeReader, now: number, options: TreeOptions = {}): Promise<AgentTree> {
   const depth = Math.min(options.depth ?? TREE_LIMITS.depth, TREE_LIMITS.maxDepth);
   const limit = Math.max(1, Math.min(options.limit ?? TREE_LIMITS.agents, TREE_LIMITS.maxAgents));
-  const { shows = () => true } = options;
-  const found =
-    options.root === undefined ? await store.roots({ limit: limit + 1 }) : [await store.agent(options.root)];
-  if (options.root !== undefined && !found[0]) throw new NotFoundError(`There is no agent ${options.root}.`);
-  const tops = found.filter((agent) => agent !== undefined).filter(shows);
+  const { root, shows } = options;
+  const tops = await firstShown(
+    root === undefined ? (page) => store.roots(page) : async () => [await rootOf(store, root)],
+    limit + 1,
+    shows,
+  );
   const shown = tops.slice(0, limit);
   const budget = { left: limit - shown.length };
   const growing = shown.map((agent): Growing => ({ agent, children: [], more: false }));
@@ -100,7 +101,7 @@ export async function readTree(store: TreeReader, now: number, options: TreeOpti
     const next: Growing[] = [];
     for (const one of level) {
       const room = deep < depth ? budget.left : 0;
-      const children = (await store.children(one.agent.id, { limit: room + 1 })).filter(shows);
+      const children = await firstShown((page) => store.children(one.agent.id, page), room + 1, shows);
       const fit = children.slice(0, room);
       budget.left -= fit.length;
       one.more = children.length > fit.length;
@@ -112,6 +113,34 @@ export async function readTree(store: TreeReader, now: number, options: TreeOpti
   const roots: TreeNode[] = [];
   for (const one of growing) roots.push(await nodeOf(store, one));
   return { at: now, roots, more: tops.length > shown.length };
+}
+
+async function rootOf(store: TreeReader, id: AgentId): Promise<AgentRecord> {
+  const agent = await store.agent(id);
+  if (!agent) throw new NotFoundError(`There is no agent ${id}.`);
+  return agent;
+}
+
+const PAGE = 500;
+/** How many agents of others are passed over, so that the cost stays bounded. */
+const MAX_LOOKED_AT = 10_000;
+
+/** The first agents of a list that are shown, at most so many. Without a choice no more are read than are shown. */
+async function firstShown(
+  read: (page: { readonly limit: number; readonly after?: AgentId }) => Promise<readonly AgentRecord[]>,
+  most: number,
+  shows: TreeOptions["shows"],
+): Promise<readonly AgentRecord[]> {
+  if (!shows) return read({ limit: most });
+  const found: AgentRecord[] = [];
+  let after: AgentId | undefined;
+  for (let looked = 0; found.length < most && looked < MAX_LOOKED_AT; looked += PAGE) {
+    const page = await read({ limit: PAGE, after });
+    found.push(...page.filter(shows));
+    after = page.at(-1)?.id;
+    if (page.length < PAGE) break;
+  }
+  return found.slice(0, most);
 }
 
 interface Growing {
