@@ -1,0 +1,147 @@
+/** A broker over jobs in memory and a virtual clock, for its steps one by one. */
+
+import { setImmediate } from "node:timers/promises";
+import { virtualClock } from "../../../test/kit/clock.ts";
+import { type LogLine, recordingLog } from "../../../test/kit/log.ts";
+import { ConflictError } from "../../core/errors.ts";
+import { messageText } from "../../core/message/message.ts";
+import type { CronJob } from "../../core/schedule/job.ts";
+import type { JobSlot } from "../../core/schedule/job-slot.ts";
+import { versionOf, wakeTimeOf } from "../../core/schedule/job-times.ts";
+import type { Op } from "../../core/store/change.ts";
+import type { PostRequest } from "../agents/message-ingress.ts";
+import { type BrokerOptions, type BrokerPorts, TriggerBroker } from "./broker.ts";
+
+const MAX_READS = 200;
+
+export class BrokerWorld {
+  readonly clock = virtualClock();
+  readonly jobs = new Map<string, CronJob>();
+  readonly slots: JobSlot[] = [];
+  readonly posts: PostRequest[] = [];
+  readonly commits: { readonly site: string; readonly ops: readonly Op[] }[] = [];
+  readonly lines: LogLine[] = [];
+  /** The agent of each session key. */
+  readonly agents = new Map<string, { readonly waiting: number; readonly runId?: string }>();
+  /** How many jobs were asked for, with each read. */
+  readonly reads: { readonly before?: number; readonly limit: number }[] = [];
+  /** Called before what is named happens; may throw, or change the jobs as another node does. */
+  before: (what: string) => void = () => {};
+  readonly broker: TriggerBroker;
+
+  constructor(options: BrokerOptions = {}, more: Partial<BrokerPorts> = {}) {
+    this.broker = new TriggerBroker({ ...this.#ports(), ...more }, { zone: "UTC", ...options });
+  }
+
+  /** Stores an hourly job; without a state it is due now. */
+  put(more: Partial<CronJob> & { readonly id: string }): CronJob {
+    const at = this.clock.now();
+    const { state = { nextRunAtMs: at } } = more;
+    const job: CronJob = {
+      name: more.id,
+      enabled: true,
+      createdAtMs: at,
+      updatedAtMs: at,
+      schedule: { kind: "every", everyMs: 3_600_000, anchorMs: state.nextRunAtMs },
+      sessionTarget: "isolated",
+      wakeMode: "now",
+      payload: { kind: "agentTurn", message: "work" },
+      state,
+      behalf: { person: "owner" as never },
+      version: 1,
+      ...more,
+    };
+    this.jobs.set(job.id, job);
+    return job;
+  }
+
+  /** Lets everything happen that needs no time. */
+  async settle(): Promise<void> {
+    for (let n = 0; n < 3; n++) await setImmediate();
+  }
+
+  async start(): Promise<void> {
+    this.broker.start();
+    await this.settle();
+  }
+
+  async advance(ms: number): Promise<void> {
+    await this.clock.advance(ms, () => this.settle());
+  }
+
+  /** What became of each due time, by job. */
+  outcomes(): readonly string[] {
+    return this.slots.map(({ jobId, status, reason }) => `${jobId} ${reason ?? status}`);
+  }
+
+  /** The texts of the messages. */
+  texts(): readonly string[] {
+    return this.posts.map(({ body }) => messageText(body));
+  }
+
+  #ports(): BrokerPorts {
+    const { clock } = this;
+    let changes = 0;
+    const store = {
+      nextJobs: async (page: { readonly before?: number; readonly limit: number }) => {
+        this.before("nextJobs");
+        this.reads.push(page);
+        if (this.reads.length > MAX_READS) throw new Error("The broker reads the jobs without end.");
+        const at = (job: CronJob): number => wakeTimeOf(job) ?? Number.POSITIVE_INFINITY;
+        const due = [...this.jobs.values()].filter((job) => at(job) <= (page.before ?? Number.MAX_SAFE_INTEGER));
+        return due.sort((a, b) => at(a) - at(b)).slice(0, page.limit);
+      },
+      jobs: async () => {
+        this.before("jobs");
+        return [...this.jobs.values()];
+      },
+      job: async (id: string) => this.jobs.get(id),
+      jobSlot: async (jobId: string, slot: string) =>
+        this.slots.find((one) => one.jobId === jobId && one.slot === slot),
+      agentByKey: async (key: string) => this.agents.get(key),
+      nodes: async () => [],
+      outcome: async () => undefined,
+      commit: async ({ site, ops }: { readonly site: string; readonly ops: readonly Op[] }) => {
+        this.before(site);
+        const detail = this.#apply(ops);
+        if (detail === undefined) this.commits.push({ site, ops });
+        return detail === undefined ? { ok: true, results: [] } : { ok: false, detail };
+      },
+    };
+    const people = { addressOfConversation: async () => ({ to: "owner" }), personOf: async () => "owner" };
+    return {
+      clock,
+      store,
+      people,
+      ids: { change: () => `c${++changes}` },
+      log: recordingLog(this.lines),
+      post: async (request: PostRequest) => {
+        this.before("post");
+        const detail = this.#apply(request.also ?? []);
+        if (detail !== undefined) throw new ConflictError(detail);
+        this.posts.push(request);
+      },
+    } as unknown as BrokerPorts;
+  }
+
+  /** Applies all or nothing; returns what refuses it. */
+  #apply(ops: readonly Op[]): string | undefined {
+    for (const op of ops) {
+      if (
+        op.op === "job.slot" &&
+        this.slots.some(({ jobId, slot }) => jobId === op.slot.jobId && slot === op.slot.slot)
+      )
+        return "the slot has a row";
+      const id = op.op === "job.put" ? op.job.id : op.op === "job.remove" ? op.id : undefined;
+      const before = id === undefined ? undefined : this.jobs.get(id);
+      if ((op.op === "job.put" || op.op === "job.remove") && op.expect !== (before ? versionOf(before) : 0))
+        return "the job has changed";
+    }
+    for (const op of ops) {
+      if (op.op === "job.slot") this.slots.push(op.slot);
+      if (op.op === "job.put") this.jobs.set(op.job.id, { ...op.job, version: versionOf(op.job) + 1 });
+      if (op.op === "job.remove") this.jobs.delete(op.id);
+    }
+    return undefined;
+  }
+}
