@@ -163,6 +163,7 @@ describe("a schedule that says more than one thing", () => {
     expect(read({ atMs: 5, everyMs: 5_000, expr: "0 9 * * *" })).toEqual({ kind: "at", atMs: 5 });
     expect(read({ everyMs: 5_000, expr: "0 9 * * *" })).toEqual({ kind: "every", everyMs: 5_000 });
     expect(() => read({})).toThrow(/^Invalid cron job: /);
+    expect(() => read({ kind: "sometimes", expr: "0 9 * * *" })).toThrow(/^Invalid cron job: /);
     expect(() => read({ cron: "0 9 * * *" })).toThrow(/^Invalid cron job: /);
   });
 
@@ -227,6 +228,16 @@ describe("a change of a job", () => {
     });
     const needs = 'cron.update payload.kind="agentTurn" requires message';
     expect(() => normalizeCronJobPatch({ payload: { kind: "agentTurn", text: "t" } }, event)).toThrow(needs);
+  });
+
+  test("needs no moment for a schedule that names its own times", () => {
+    expect(normalizeCronJobPatch({ schedule: "0 9 * * *" }, turn)).toEqual({
+      schedule: { kind: "cron", expr: "0 9 * * *" },
+    });
+    expect(normalizeCronJobPatch({ schedule: { everyMs: 5_000 } }, turn).schedule).toEqual({
+      kind: "every",
+      everyMs: 5_000,
+    });
   });
 
   test("without a payload has none", () => {
