@@ -1,8 +1,10 @@
 /** Jobs that are listed, viewed, changed and started: what is shown, what is committed, and who may do it. */
 import { describe, expect, test } from "vitest";
+import { StoreUnavailableError } from "../../../core/errors.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { Op } from "../../../core/store/change.ts";
+import { hostZone } from "../../../core/zoned-time.ts";
 import { CronService, type CronServiceOptions, type CronServicePorts, checkedJobId } from "./cron-service.ts";
 
 const HOUR = 3_600_000;
@@ -31,15 +33,17 @@ interface World {
   readonly deliveries?: Readonly<Record<string, object>>;
   /** Commits that are refused before one is taken. */
   readonly refused?: number;
+  /** No commit is possible. */
+  readonly broken?: boolean;
   readonly post?: CronServicePorts["post"];
   readonly options?: CronServiceOptions;
 }
 
-function open({ jobs = [jobOf()], slots = [], deliveries = {}, refused = 0, post, options }: World = {}) {
+function open({ jobs = [jobOf()], slots = [], deliveries = {}, refused = 0, broken, post, options }: World = {}) {
   const known = new Map(jobs.map((job) => [job.id, job]));
   const asked: unknown[] = [];
   const commits: { site: string; ops: readonly Op[] }[] = [];
-  const seen = { changed: 0, tries: 0, made: 0 };
+  const seen = { changed: 0, tries: 0, made: 0, reads: 0 };
   const ports = {
     clock: { now: () => NOW },
     ids: { uuid: () => `u${++seen.made}`, change: () => "c", agent: () => "a", entry: () => "e" },
@@ -48,7 +52,10 @@ function open({ jobs = [jobOf()], slots = [], deliveries = {}, refused = 0, post
         asked.push(page);
         return jobs;
       },
-      job: async (id: string) => known.get(id),
+      job: async (id: string) => {
+        seen.reads += 1;
+        return known.get(id);
+      },
       jobSlots: async (id: string, page: unknown) => {
         asked.push([id, page]);
         return slots;
@@ -58,6 +65,7 @@ function open({ jobs = [jobOf()], slots = [], deliveries = {}, refused = 0, post
       outcome: async () => undefined,
       commit: async ({ site, ops }: { site: string; ops: readonly Op[] }) => {
         seen.tries += 1;
+        if (broken) throw new StoreUnavailableError("away");
         if (seen.tries <= refused) return { ok: false, detail: "the job has changed" };
         commits.push({ site, ops });
         for (const op of ops) if (op.op === "job.put") known.set(op.job.id, op.job);
@@ -184,6 +192,8 @@ describe("a job is shown", () => {
   test("with a due time of this very moment", () => {
     const schedule = { kind: "every", everyMs: HOUR, anchorMs: NOW } as const;
     expect(hours({ schedule, state: { nextRunAtMs: NOW } })).toEqual([0, 1, 2]);
+    // Without a stored time only later ones are due.
+    expect(hours({ schedule, state: {} })).toEqual([1, 2, 3]);
   });
 
   test.each([
@@ -200,6 +210,13 @@ describe("a job is shown", () => {
     const { when, nextTimes } = open({ options: { zone: "Asia/Tokyo" } }).cron.view(jobOf({ schedule, state: {} }));
     expect([when, nextTimes[0]?.atMs]).toEqual(["At 09:00 (Asia/Tokyo)", Date.parse("2026-01-06T00:00Z")]);
   });
+});
+
+test("without a configured zone the machine's counts", () => {
+  const cron = new CronService({ clock: { now: () => NOW } } as never);
+  const { when, nextTimes } = cron.view(jobOf({ schedule: { kind: "cron", expr: "0 9 * * *" }, state: {} }));
+  expect(when).toBe(`At 09:00 (${hostZone()})`);
+  expect(nextTimes[0]?.text).toContain(`09:00:00 (${hostZone()})`);
 });
 
 describe("an agent may touch", () => {
@@ -318,10 +335,13 @@ describe("a change of a job", () => {
     }
   });
 
-  test("that is wrong is not tried again", async () => {
+  test("that is wrong is not tried again, and neither is one that the store cannot take", async () => {
     const { cron, seen } = open();
     await expect(cron.update("j", { schedule: { everyMs: 1 } })).rejects.toThrow("Invalid cron job");
-    expect(seen.tries).toBe(0);
+    expect([seen.reads, seen.tries]).toEqual([1, 0]);
+    const broken = open({ broken: true });
+    await expect(broken.cron.remove("j")).rejects.toThrow("away");
+    expect(broken.seen.tries).toBe(1);
   });
 
   test("that removes it closes its due times", async () => {
@@ -450,5 +470,10 @@ describe("a text for the main conversation", () => {
 
   test("must have words", async () => {
     await expect(open().cron.wake("  ")).rejects.toThrow("text required");
+  });
+
+  test("of no one waits for the heartbeat in the main conversation of the default profile", async () => {
+    const [op] = await open().cron.wakeOps("look");
+    expect(op).toMatchObject({ to: { sessionKey: "agent:main:main" }, message: { body: { silent: true } } });
   });
 });

@@ -22,7 +22,7 @@ import { recipientOf } from "../../inbox/accept.ts";
 import { inherited, ofJob } from "../../people/on-behalf.ts";
 import { describeSchedule, wallTime } from "./describe-schedule.ts";
 import { addedJob, type ChangedJob, editedJob, firedSlot, type JobMaker, removedJob } from "./job-changes.ts";
-import { type JobMessage, type JobPorts, jobMessage, mainAddress, profileOf } from "./job-message.ts";
+import { type JobMessage, type JobPorts, jobMessage, mainAddress } from "./job-message.ts";
 import { jobDenial } from "./job-rights.ts";
 import { normalizeCronJobCreate, normalizeCronJobPatch } from "./normalize-job.ts";
 import { nextRunTimes } from "./schedule.ts";
@@ -141,21 +141,16 @@ export class CronService {
   }
 
   addOps(raw: unknown, by: JobMaker = {}, more: Partial<CronJob> = {}): ChangedJob {
-    const { ids } = this.#ports;
-    const changed = addedJob(
-      more.id ?? ids.uuid(),
-      normalizeCronJobCreate(raw, { now: this.#ports.clock.now(), zone: this.#zone }),
-      by,
-      this.#moment,
-    );
-    const job = this.#checked({ ...changed.job, ...more });
-    return { job, ops: changed.ops.map((op) => (op.op === "job.put" ? { ...op, job } : op)) };
+    const moment = this.#moment;
+    const added = addedJob(this.#ports.ids.uuid(), normalizeCronJobCreate(raw, moment), by, moment);
+    const job = this.#checked({ ...added.job, ...more });
+    return { job, ops: [{ op: "job.put", job, expect: 0 }] };
   }
 
   async updateOps(id: string, raw: unknown): Promise<ChangedJob> {
     const job = await this.#job(id);
-    const moment = { now: this.#ports.clock.now(), zone: this.#zone };
-    const changed = editedJob(job, normalizeCronJobPatch(raw, job, moment), this.#moment);
+    const moment = this.#moment;
+    const changed = editedJob(job, normalizeCronJobPatch(raw, job, moment), moment);
     // A job whose profile is gone can still be switched off.
     if (changed.job.enabled) this.#checked(changed.job);
     return changed;
@@ -190,8 +185,8 @@ export class CronService {
     return { job, slot, message, row: { op: "job.slot", slot: firedSlot(job, now, now, slot) } as const };
   }
 
-  /** Posts a text to the main conversation: now, or with the next heartbeat. */
-  async wakeOps(text: string, mode: CronJob["wakeMode"] = "next-heartbeat", by: JobMaker = {}): Promise<readonly Op[]> {
+  /** Posts a text to the main conversation: now, or with the next heartbeat, which is the default. */
+  async wakeOps(text: string, mode?: CronJob["wakeMode"], by: JobMaker = {}): Promise<readonly Op[]> {
     const trimmed = text.trim();
     if (trimmed === "") throw new InvalidInputError("text required");
     const now = this.#ports.clock.now();
@@ -265,7 +260,7 @@ export class CronService {
     if ("agentId" in to) return to;
     if ("strategy" in to) throw new InvalidInputError("A job's message needs a recipient.");
     const { descriptor, profile, sessionKey } = to;
-    const seed = seedAgent(this.#ports.ids, descriptor, now, profile ?? profileOf({}), sessionKey);
+    const seed = seedAgent(this.#ports.ids, descriptor, now, profile, sessionKey);
     return recipientOf({ ...seed, person: await this.#ports.people.personOfNew(seed, behalf) });
   }
 

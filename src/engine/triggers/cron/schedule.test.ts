@@ -75,6 +75,34 @@ test("an expression is read in its own zone, then in the one that is given, then
   expect(computeNextRunAtMs(cron(" @daily "), 0)).toBe(86_400_000);
 });
 
+/** Parsed expressions are kept, so each use of a test needs new ones. */
+let used = 0;
+const unused = (): string => {
+  used += 1;
+  return `${used % 60} ${Math.floor(used / 60) % 24}`;
+};
+
+test.each([
+  ["spaces around it", (time: string) => ` ${time} * * * `],
+  ["several spaces inside", (time: string) => `${time}  *   *\t*`],
+  ["seconds", (time: string) => `0 ${time} * * *`],
+])("an expression may have %s", (_what, expr) => {
+  const time = unused();
+  const from = Date.parse("2026-06-15T00:00Z");
+  expect(computeNextRunAtMs(cron(expr(time)), from)).toBe(computeNextRunAtMs(cron(`${time} * * *`), from));
+});
+
+test.each([
+  ["four fields", (time: string) => `${time} * *`],
+  ["seven fields", (time: string) => `0 ${time} * * * *`],
+  ["a date", (time: string) => `2030-01-01T00:00:${time.split(" ")[0]?.padStart(2, "0")}`],
+  ["a nickname with more", (time: string) => `@daily ${time}`],
+  ["a field that is too large", (time: string) => `${time} * * 9`],
+])("an expression of %s is refused with its cause", (_what, expr) => {
+  const text = expr(unused());
+  expect(() => computeNextRunAtMs(cron(text), 0)).toThrow(`Invalid cron schedule: ${text}`);
+});
+
 test("the next times end with the last one, and are as many as asked for", () => {
   expect(nextRunTimes({ kind: "at", atMs: 5 }, 0, 3)).toEqual([5]);
   expect(nextRunTimes({ kind: "at", atMs: 5 }, 5, 3)).toEqual([]);

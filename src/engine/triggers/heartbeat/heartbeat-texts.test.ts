@@ -41,10 +41,22 @@ describe("stripHeartbeatToken", () => {
     [`${OK} ${"x".repeat(300)}`, "heartbeat", 300, true, "", true],
     [`The disk is full.\n\nFree: 0\n${OK}`, "heartbeat", 5, false, "The disk is full.\n\nFree: 0", true],
     ["The disk is full.", "heartbeat", 300, false, "The disk is full.", false],
+    [`${OK} **All** is <b>well</b>`, "message", 300, false, "**All** is <b>well</b>", true],
+    [`${OK}${OK} ${OK}x${OK} ${OK}`, "message", 300, false, "x", true],
+    [`**${OK}** all is *well*`, "message", 300, false, "** all is *well", true],
+    [`<b>${OK}</b> all is *well*`, "message", 300, false, "all is *well", true],
+    [`${OK} x`, "heartbeat", -1, false, "x", true],
+    [`${OK} x`, "heartbeat", 1, true, "", true],
     [`I said ${OK} yesterday`, "heartbeat", 300, false, `I said ${OK} yesterday`, false],
     ["heartbeat_ok", "heartbeat", 300, false, "heartbeat_ok", false],
   ] as const)("%j in %s with %i", (raw, mode, maxAckChars, shouldSkip, text, didStrip) => {
     expect(stripHeartbeatToken(raw, { mode, maxAckChars })).toEqual({ shouldSkip, text, didStrip });
+  });
+
+  test("in a heartbeat 300 characters beside the token still say nothing", () => {
+    const shouldSkip = (count: number) =>
+      stripHeartbeatToken(`${OK} ${"x".repeat(count)}`, { mode: "heartbeat" }).shouldSkip;
+    expect([shouldSkip(300), shouldSkip(301)]).toEqual([true, false]);
   });
 
   test("without options it removes the token and keeps the rest", () => {

@@ -12,7 +12,7 @@ export interface StrippedText {
   readonly didStrip: boolean;
 }
 
-/** `mode: "heartbeat"`: a short text beside the token counts as an acknowledgement too and is skipped. */
+/** `mode: "heartbeat"`, not the default: a short text beside the token counts as an acknowledgement too and is skipped. */
 export function stripHeartbeatToken(
   raw?: string,
   opts: { readonly mode?: "heartbeat" | "message"; readonly maxAckChars?: number } = {},
@@ -26,7 +26,7 @@ export function stripHeartbeatToken(
   const found = asWritten.didStrip && asWritten.text !== "" ? asWritten : stripEdges(plain);
   if (!found.didStrip) return { shouldSkip: false, text, didStrip: false };
   if (found.text === "") return { shouldSkip: true, text: "", didStrip: true };
-  const { mode = "message", maxAckChars = DEFAULT_HEARTBEAT_ACK_MAX_CHARS } = opts;
+  const { mode, maxAckChars = DEFAULT_HEARTBEAT_ACK_MAX_CHARS } = opts;
   if (mode === "heartbeat" && found.text.length <= Math.max(0, maxAckChars)) {
     return { shouldSkip: true, text: "", didStrip: true };
   }
@@ -46,17 +46,11 @@ const MARKUP = /[*`~_\s]/u;
 
 /** Removes the token from both ends as often as it occurs there. */
 function stripEdges(raw: string): { text: string; didStrip: boolean } {
-  let text = raw.trim();
-  let didStrip = false;
-  for (let again = true; again && text !== ""; ) {
-    again = false;
-    if (text.startsWith(HEARTBEAT_TOKEN)) {
-      text = text.slice(HEARTBEAT_TOKEN.length).trimStart();
-      again = didStrip = true;
-    } else if (text.endsWith(HEARTBEAT_TOKEN)) {
-      text = text.slice(0, -HEARTBEAT_TOKEN.length).trimEnd();
-      again = didStrip = true;
-    }
+  const whole = raw.trim();
+  let text = whole;
+  for (;;) {
+    if (text.startsWith(HEARTBEAT_TOKEN)) text = text.slice(HEARTBEAT_TOKEN.length).trimStart();
+    else if (text.endsWith(HEARTBEAT_TOKEN)) text = text.slice(0, -HEARTBEAT_TOKEN.length).trimEnd();
+    else return { text, didStrip: text !== whole };
   }
-  return { text, didStrip };
 }
