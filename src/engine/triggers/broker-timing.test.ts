@@ -79,9 +79,20 @@ describe("the broker wakes", () => {
     world.before = (what) => {
       if (what !== "nextJobs" || ++reads !== 2) return;
       world.broker.wake();
-      queueMicrotask(() => world.put({ id: "new", ...due(0) }));
     };
     await world.start();
+    // Due jobs and the next one, twice.
+    expect(world.reads.map(({ before }) => before)).toEqual([START, undefined, START, undefined]);
+  });
+
+  test("at once for a job that is due before it has looked for the next one", async () => {
+    const world = new BrokerWorld({ pollMs: HOUR });
+    let reads = 0;
+    world.before = (what) => {
+      if (what === "nextJobs" && ++reads === 2) world.put({ id: "new", ...due(-5) });
+    };
+    await world.start();
+    await world.advance(0);
     expect(world.outcomes()).toEqual(["new fired"]);
   });
 
@@ -114,6 +125,34 @@ describe("the broker wakes", () => {
     open();
     await world.settle();
     expect(world.outcomes()).toEqual(["quick fired", "slow 1 fired", "slow 2 fired"]);
+  });
+
+  test("for other jobs while a batch of them is checked, and while the heartbeat decides", async () => {
+    const { gates, open } = heldGates();
+    const ticked = Promise.withResolvers<never>();
+    const world = new BrokerWorld({ pollMs: HOUR }, { gates, tick: () => ticked.promise });
+    for (let n = 0; n < 64; n++) world.put({ id: `slow ${n}`, gate, ...due(-2) });
+    world.put({ id: "heartbeat", system: "heartbeat", ...due(-1) });
+    world.put({ id: "quick", ...due(0) });
+    await world.start();
+    expect(world.outcomes()).toEqual(["quick fired"]);
+    open();
+    ticked.resolve({ kind: "skip", reason: "quiet" } as never);
+    await world.settle();
+    expect(world.outcomes()).toHaveLength(66);
+  });
+
+  test("and does nothing with a job that is not due any more, because the clock was set back", async () => {
+    const world = new BrokerWorld({ pollMs: HOUR });
+    world.put({ id: "a", schedule: { kind: "cron", expr: "0 9 * * *", tz: "UTC" }, ...due(0) });
+    let reads = 0;
+    world.before = (what) => {
+      if (what === "nextJobs" && ++reads === 1) world.clock.jump(-1_000);
+    };
+    await world.start();
+    expect([world.outcomes(), world.lines]).toEqual([[], []]);
+    await world.advance(1_000);
+    expect(world.outcomes()).toEqual(["a fired"]);
   });
 
   test("for a job that is due again when its check ends", async () => {
@@ -220,16 +259,41 @@ describe("a stop", () => {
     expect([world.outcomes(), world.posts, world.clock.timers]).toEqual([[], [], 0]);
   });
 
-  test("waits for the job that is being fired and leaves the next one due", async () => {
+  test("waits for the job that is being fired, leaves the next one due, and reads nothing more", async () => {
     const world = new BrokerWorld();
     for (const id of ["first", "second"]) world.put({ id });
-    let stopping: Promise<void> | undefined;
+    const posted = Promise.withResolvers<void>();
     world.before = (what) => {
-      if (what === "post") stopping ??= world.broker.stop();
+      if (what === "post") posted.resolve();
     };
-    await world.start();
+    world.broker.start();
+    await posted.promise;
+    world.broker.wake();
+    await world.broker.stop();
+    expect([world.outcomes(), world.reads.length]).toEqual([["first fired"], 2]);
+    await world.settle();
+    expect([world.outcomes(), world.reads.length, world.clock.timers]).toEqual([["first fired"], 2, 0]);
+  });
+
+  test("waits for a check that begins after it", async () => {
+    const { gates, open } = heldGates();
+    const world = new BrokerWorld({}, { gates });
+    world.put({ id: "slow", gate });
+    const looked = Promise.withResolvers<void>();
+    world.before = (what) => {
+      if (what === "agentByKey") looked.resolve();
+    };
+    world.broker.start();
+    await looked.promise;
+    let stopped = false;
+    const stopping = world.broker.stop().then(() => {
+      stopped = true;
+    });
+    await world.settle();
+    expect(stopped).toBe(false);
+    open();
     await stopping;
-    expect([world.outcomes(), world.clock.timers]).toEqual([["first fired"], 0]);
+    expect(world.outcomes()).toEqual([]);
   });
 });
 
@@ -260,6 +324,35 @@ describe("plans are compared with the zone", () => {
     await world.start();
     await world.advance(1_000);
     expect(looks).toBe(2);
+  });
+
+  test("again if the configuration changes while they are compared", async () => {
+    const options = { pollMs: HOUR, zone: "UTC" };
+    const world = new BrokerWorld(options);
+    world.put({ id: "daily", schedule: { kind: "cron", expr: "0 12 * * *" }, zone: "UTC", ...due(3 * HOUR) });
+    let looks = 0;
+    world.before = (what) => {
+      if (what !== "jobs" || ++looks !== 1) return;
+      world.options.zone = "Asia/Tokyo";
+      world.broker.replan();
+    };
+    await world.start();
+    expect([looks, world.jobs.get("daily")?.zone]).toEqual([2, "Asia/Tokyo"]);
+  });
+
+  test("also while another node's clock is ahead, and with this clock when that node has left", async () => {
+    const world = new BrokerWorld({ pollMs: 1_000, leaseMs: 20_000, zone: "Asia/Tokyo" });
+    const other = { node: 2, leaseUntil: START + 9 * HOUR, left: false };
+    world.nodes.push(other);
+    world.put({ id: "daily", schedule: { kind: "cron", expr: "0 12 * * *" }, zone: "UTC", ...due(3 * HOUR) });
+    const schedule = { kind: "every", everyMs: MINUTE, anchorMs: START - HOUR } as const;
+    world.put({ id: "often", schedule, ...due(5 * HOUR) });
+    await world.start();
+    expect(world.jobs.get("daily")?.zone).toBe("Asia/Tokyo");
+    expect(world.jobs.get("often")?.revision).toBeUndefined();
+    other.left = true;
+    await world.advance(1_000);
+    expect(world.jobs.get("often")).toMatchObject({ revision: 2, state: { nextRunAtMs: START + MINUTE + 1_000 } });
   });
 
   test("before anything is fired, also in a process that does not keep running", async () => {

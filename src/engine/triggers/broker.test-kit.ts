@@ -23,14 +23,19 @@ export class BrokerWorld {
   readonly lines: LogLine[] = [];
   /** The agent of each session key. */
   readonly agents = new Map<string, { readonly waiting: number; readonly runId?: string }>();
+  /** The other nodes on the store. */
+  readonly nodes: { readonly node: number; readonly leaseUntil: number; left?: boolean }[] = [];
   /** How many jobs were asked for, with each read. */
   readonly reads: { readonly before?: number; readonly limit: number }[] = [];
   /** Called before what is named happens; may throw, or change the jobs as another node does. */
   before: (what: string) => void = () => {};
   readonly broker: TriggerBroker;
+  /** Read at each use. */
+  readonly options: BrokerOptions & { zone: string };
 
   constructor(options: BrokerOptions = {}, more: Partial<BrokerPorts> = {}) {
-    this.broker = new TriggerBroker({ ...this.#ports(), ...more }, { zone: "UTC", ...options });
+    this.options = { zone: "UTC", ...options };
+    this.broker = new TriggerBroker({ ...this.#ports(), ...more }, this.options);
   }
 
   /** Stores an hourly job; without a state it is due now. */
@@ -57,7 +62,26 @@ export class BrokerWorld {
 
   /** Lets everything happen that needs no time. */
   async settle(): Promise<void> {
-    for (let n = 0; n < 3; n++) await setImmediate();
+    for (let still = 0; still < 3; still++) {
+      const before = this.#calls;
+      await setImmediate();
+      if (this.#calls !== before || this.#open > 0) still = 0;
+    }
+  }
+  #calls = 0;
+  #open = 0;
+
+  /** A call of the store or of the agents: it takes some turns, a write more than a read. */
+  async #call<T>(what: string, turns: number, result: () => T): Promise<T> {
+    this.#calls += 1;
+    this.#open += 1;
+    try {
+      this.before(what);
+      for (let turn = 0; turn < turns; turn++) await setImmediate();
+      return result();
+    } finally {
+      this.#open -= 1;
+    }
   }
 
   async start(): Promise<void> {
@@ -82,31 +106,29 @@ export class BrokerWorld {
   #ports(): BrokerPorts {
     const { clock } = this;
     let changes = 0;
+    const at = (job: CronJob): number => wakeTimeOf(job) ?? Number.POSITIVE_INFINITY;
     const store = {
-      nextJobs: async (page: { readonly before?: number; readonly limit: number }) => {
-        this.before("nextJobs");
+      nextJobs: (page: { readonly before?: number; readonly limit: number }) => {
         this.reads.push(page);
         if (this.reads.length > MAX_READS) throw new Error("The broker reads the jobs without end.");
-        const at = (job: CronJob): number => wakeTimeOf(job) ?? Number.POSITIVE_INFINITY;
-        const due = [...this.jobs.values()].filter((job) => at(job) <= (page.before ?? Number.MAX_SAFE_INTEGER));
-        return due.sort((a, b) => at(a) - at(b)).slice(0, page.limit);
+        return this.#call("nextJobs", 1, () => {
+          const due = [...this.jobs.values()].filter((job) => at(job) <= (page.before ?? Number.MAX_SAFE_INTEGER));
+          return due.sort((a, b) => at(a) - at(b)).slice(0, page.limit);
+        });
       },
-      jobs: async () => {
-        this.before("jobs");
-        return [...this.jobs.values()];
-      },
-      job: async (id: string) => this.jobs.get(id),
-      jobSlot: async (jobId: string, slot: string) =>
-        this.slots.find((one) => one.jobId === jobId && one.slot === slot),
-      agentByKey: async (key: string) => this.agents.get(key),
-      nodes: async () => [],
+      jobs: () => this.#call("jobs", 3, () => [...this.jobs.values()]),
+      job: (id: string) => this.#call("job", 1, () => this.jobs.get(id)),
+      jobSlot: (jobId: string, slot: string) =>
+        this.#call("jobSlot", 1, () => this.slots.find((one) => one.jobId === jobId && one.slot === slot)),
+      agentByKey: (key: string) => this.#call("agentByKey", 1, () => this.agents.get(key)),
+      nodes: async () => this.nodes,
       outcome: async () => undefined,
-      commit: async ({ site, ops }: { readonly site: string; readonly ops: readonly Op[] }) => {
-        this.before(site);
-        const detail = this.#apply(ops);
-        if (detail === undefined) this.commits.push({ site, ops });
-        return detail === undefined ? { ok: true, results: [] } : { ok: false, detail };
-      },
+      commit: ({ site, ops }: { readonly site: string; readonly ops: readonly Op[] }) =>
+        this.#call(site, 3, () => {
+          const detail = this.#apply(ops);
+          if (detail === undefined) this.commits.push({ site, ops });
+          return detail === undefined ? { ok: true, results: [] } : { ok: false, detail };
+        }),
     };
     const people = { addressOfConversation: async () => ({ to: "owner" }), personOf: async () => "owner" };
     return {
@@ -115,12 +137,12 @@ export class BrokerWorld {
       people,
       ids: { change: () => `c${++changes}` },
       log: recordingLog(this.lines),
-      post: async (request: PostRequest) => {
-        this.before("post");
-        const detail = this.#apply(request.also ?? []);
-        if (detail !== undefined) throw new ConflictError(detail);
-        this.posts.push(request);
-      },
+      post: (request: PostRequest) =>
+        this.#call("post", 3, () => {
+          const detail = this.#apply(request.also ?? []);
+          if (detail !== undefined) throw new ConflictError(detail);
+          this.posts.push(request);
+        }),
     } as unknown as BrokerPorts;
   }
 

@@ -73,7 +73,7 @@ export class TriggerBroker {
   /** Whether stored due times must be compared with the zone. */
   #mustReplan = true;
 
-  constructor(ports: BrokerPorts, options: BrokerOptions = {}) {
+  constructor(ports: BrokerPorts, options: BrokerOptions) {
     this.#ports = ports;
     this.#options = options;
     this.#clockWatch = new ClockWatch(ports.clock, ports.store, options.leaseMs);
@@ -154,8 +154,14 @@ export class TriggerBroker {
   async #replan(): Promise<void> {
     const setBack = await this.#clockWatch.isSetBack();
     if (!this.#mustReplan && !setBack) return;
-    await replanJobs(this.#ports, { zone: this.#zone, setBack });
+    // Before it begins: the zone may change again while the jobs are read.
     this.#mustReplan = false;
+    try {
+      await replanJobs(this.#ports, { zone: this.#zone, setBack });
+    } catch (error) {
+      this.#mustReplan = true;
+      throw error;
+    }
     if (setBack) this.#clockWatch.handled();
   }
 
@@ -276,7 +282,7 @@ export class TriggerBroker {
   async #skip(job: CronJob, step: Extract<DueStep, { kind: "skip" }>): Promise<void> {
     const now = this.#ports.clock.now();
     const state = { ...job.state, nextRunAtMs: step.nextAt, lastStatus: "skipped" as const };
-    const put = { ...job, enabled: job.enabled && !isOver(job, step.nextAt), state };
+    const put = { ...job, enabled: !isOver(job, step.nextAt), state };
     await this.#commit("trigger.skip", [
       { op: "job.slot", slot: skippedSlot(job, step, now) },
       { op: "job.put", job: put, expect: versionOf(job) },
@@ -326,14 +332,13 @@ export function firedOps(job: CronJob, firing: Firing, next: number | undefined,
   }
   // A silent message has no run: its slot ends at once.
   const ended = { ...row, end: { at: now, status: "recorded", delivery: { status: "none" } } } as const;
-  const over = isOver(job, nextAt) || job.deleteAfterRun === true;
   const recorded: CronJob = {
     ...job,
-    enabled: job.enabled && !over,
+    enabled: job.enabled && !isOver(job, nextAt),
     state: { ...state, nextRunAtMs: nextAt, lastRunAtMs: now, lastStatus: "ok", consecutiveErrors: 0 },
   };
   return [
     { op: "job.slot", slot: ended },
-    over && job.deleteAfterRun ? { op: "job.remove", id: job.id, expect } : { op: "job.put", job: recorded, expect },
+    job.deleteAfterRun ? { op: "job.remove", id: job.id, expect } : { op: "job.put", job: recorded, expect },
   ];
 }

@@ -10,7 +10,7 @@ const job = (more: Partial<CronJob> = {}): CronJob =>
     name: "n",
     enabled: true,
     schedule: { kind: "every", everyMs: 1_000, anchorMs: 0 },
-    state: { runningAtMs: 1, consecutiveErrors: 3, lastStatus: "error" },
+    state: { runningAtMs: 1, consecutiveErrors: 3, lastStatus: "error", lastDurationMs: 8 },
     ...more,
   }) as CronJob;
 const ONCE = { kind: "at", atMs: 5 } as const;
@@ -41,10 +41,21 @@ describe("a due time that starts a run", () => {
 describe("a due time that is only an event", () => {
   test("ends its slot at once; the job is not running and its failures are over", () => {
     const [row, put] = fired(job(), 9, "system");
-    expect(row.slot.end).toEqual({ at: 6, status: "recorded", delivery: { status: "none" } });
+    expect(row.slot).toEqual({
+      jobId: "j",
+      slot: "1@5",
+      revision: 1,
+      dueAt: 5,
+      count: 1,
+      status: "fired",
+      at: 6,
+      end: { at: 6, status: "recorded", delivery: { status: "none" } },
+    });
     expect(put.job).toMatchObject({
+      id: "j",
+      name: "n",
       enabled: true,
-      state: { nextRunAtMs: 9, lastRunAtMs: 6, lastStatus: "ok", consecutiveErrors: 0 },
+      state: { nextRunAtMs: 9, lastRunAtMs: 6, lastStatus: "ok", consecutiveErrors: 0, lastDurationMs: 8 },
     });
     expect(put.job?.state.runningAtMs).toBeUndefined();
   });

@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { CronJob, MissedPolicy } from "../../../core/schedule/job.ts";
 import { staggerOf } from "../../../core/schedule/job-times.ts";
-import { type DueStep, planDue } from "./plan-due.ts";
+import { type DueDefaults, type DueStep, planDue, range } from "./plan-due.ts";
 import { computeNextRunAtMs } from "./schedule.ts";
 
 const MINUTE = 60_000;
@@ -145,5 +145,74 @@ test("staggered jobs fire at different offsets after the due time, and the slot 
     kind: "fire",
     dueAt: START + HOUR,
     lateMs: 0,
+  });
+});
+
+describe("a job is due", () => {
+  const hourly = (more: Partial<CronJob> = {}) => jobOf({ kind: "every", everyMs: HOUR, anchorMs: START }, more);
+  const stepOf = (more: Partial<CronJob>, late: number, defaults: Partial<DueDefaults> = {}) => {
+    const step = planDue(hourly(more), START + HOUR + late, { missed: "once", ...defaults });
+    return step && (step.kind === "fire" ? `fire ${step.lateMs}` : `skip ${step.count} ${step.reason}`);
+  };
+  const backoff = (until: number) => ({ state: { nextRunAtMs: START + HOUR, backoffUntilMs: START + HOUR + until } });
+
+  test.each<readonly [string, Partial<CronJob>, number, Partial<DueDefaults>, string | undefined]>([
+    ["at its time", {}, 0, {}, "fire 0"],
+    ["not before it", {}, -1, {}, undefined],
+    ["not if it is off", { enabled: false }, 0, {}, undefined],
+    ["not without a time", { state: {} }, 0, {}, undefined],
+    ["not later than its own limit", { maxLatenessMs: 5 }, 6, { maxLatenessMs: 9 }, "skip 1 too late"],
+    ["up to its own limit", { maxLatenessMs: 5 }, 5, { maxLatenessMs: 1 }, "fire 5"],
+    ["not later than the common limit", {}, 6, { maxLatenessMs: 5 }, "skip 1 too late"],
+    ["up to the common limit", {}, 5, { maxLatenessMs: 5 }, "fire 5"],
+    ["up to a limit of nothing", { maxLatenessMs: 0 }, 0, {}, "fire 0"],
+    ["not later than its limit, if it wants all", { missed: "all", maxLatenessMs: 5 }, 6, {}, "skip 1 too late"],
+    ["up to its limit, if it wants all", { missed: "all", maxLatenessMs: 5 }, 5, {}, "fire 5"],
+    ["by its own policy", { missed: "once" }, 2 * MINUTE, { missed: "skip" }, "fire 120000"],
+    ["by the common policy", {}, 2 * MINUTE, { missed: "skip" }, "skip 1 missed"],
+    ["late, but within the grace", { missed: "skip", maxLatenessMs: 5 }, 6, {}, "skip 1 too late"],
+    ["not during a backoff", backoff(1), 0, {}, "skip 1 backoff"],
+    ["at the end of a backoff", backoff(0), 0, {}, "fire 0"],
+    ["not for what a backoff covers", backoff(3 * HOUR), 2 * HOUR, {}, "skip 3 backoff"],
+    ["again after a backoff", backoff(2 * HOUR), 2 * HOUR, {}, "skip 2 backoff"],
+  ])("%s", (_what, more, late, defaults, expected) => {
+    expect(stepOf(more, late, defaults)).toBe(expected);
+  });
+
+  test("and names its next time, in its zone", () => {
+    const schedule = { kind: "cron", expr: "0 9 * * *" } as const;
+    const nineIn = (zone: string, common: string) => {
+      const job = jobOf(schedule, { zone, state: { nextRunAtMs: START } });
+      return new Date(planDue(job, START, { missed: "once", zone: common })?.nextAt ?? 0).toISOString();
+    };
+    expect(nineIn("Asia/Tokyo", "UTC")).toBe("2026-01-02T00:00:00.000Z");
+    expect(nineIn(undefined as never, "UTC")).toBe("2026-01-01T09:00:00.000Z");
+  });
+});
+
+describe("a range of due times", () => {
+  const minutes = { kind: "cron", expr: "* * * * *", tz: "UTC" } as const;
+  const first = START + 30_000;
+  test.each([
+    ["of one", first + 1, 1, first],
+    ["up to before its end", first + MINUTE, 1, first],
+    ["with one more", first + MINUTE + 1, 2, first + MINUTE],
+    ["of a batch", first + 600 * MINUTE, 500, first + 499 * MINUTE],
+    ["that ends before it begins", first - 5, 1, first],
+  ])("%s", (_what, before, count, untilAt) => {
+    expect(range(minutes, first, before)).toEqual({ dueAt: first, untilAt, count, nextAt: untilAt + MINUTE });
+    const every = { kind: "every", everyMs: MINUTE, anchorMs: first } as const;
+    const all = Math.max(1, Math.ceil((before - first) / MINUTE));
+    expect(range(every, first, before)).toEqual({
+      dueAt: first,
+      untilAt: first + (all - 1) * MINUTE,
+      count: all,
+      nextAt: first + all * MINUTE,
+    });
+  });
+
+  test("of one time has no next one", () => {
+    const once = { kind: "at", atMs: first } as const;
+    expect(range(once, first, first + DAY)).toEqual({ dueAt: first, untilAt: first, count: 1, nextAt: undefined });
   });
 });

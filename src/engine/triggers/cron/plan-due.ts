@@ -94,10 +94,9 @@ export function range(
   let untilAt = first;
   let nextAt = computeNextRunAtMs(schedule, first, zone);
   let count = 1;
-  while (nextAt !== undefined && nextAt < before && count < BATCH_SIZE) {
+  for (; nextAt !== undefined && nextAt < before && count < BATCH_SIZE; count++) {
     untilAt = nextAt;
     nextAt = computeNextRunAtMs(schedule, nextAt, zone);
-    count += 1;
   }
   return { dueAt: first, untilAt, count, nextAt };
 }

@@ -125,6 +125,26 @@ describe("the end of a triggered run", () => {
     expect(await endOf({}, { outcome: "error", error: "x" })).toMatchObject([{ op: "job.ran", end: { failed: true } }]);
   });
 
+  test("that has nothing to say asks for no address", async () => {
+    const ports = portsOf({ job: jobOf() });
+    const asked: string[] = [];
+    const people = {
+      ...ports.people,
+      addressOfConversation: async (key: SessionKey) => {
+        asked.push(key);
+        return { to: key };
+      },
+    };
+    const run = {
+      id: "r1" as RunId,
+      startedAt: 3,
+      body: { deliveries: 0, trigger: { type: "cron", ...SLOT, id: "j" } },
+    };
+    const result = { runId: run.id, outcome: "ok", payloads: [], meta: {} } as unknown as RunResult;
+    await opsOnRunEnd({ ...ports, people }, agentOf("w", "cron:j"), run as never, result, { at: AT });
+    expect(asked).toEqual([]);
+  });
+
   test("cuts the summary of the slot after 2000 characters", async () => {
     expect(ranEnd(await endOf({ job: jobOf() }, { text: "a".repeat(2_000) })).summary).toBe("a".repeat(2_000));
     expect(ranEnd(await endOf({ job: jobOf() }, { text: "a".repeat(2_001) })).summary).toBe(`${"a".repeat(2_000)}…`);

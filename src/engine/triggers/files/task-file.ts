@@ -76,6 +76,6 @@ export function readHeartbeatTask(id: string, text: string): HeartbeatTask | und
   const { fields, body } = readFrontMatter(text);
   if (body === "") return undefined;
   const given = [fields.title, fields.name].find((one) => typeof one === "string" && one.trim() !== "");
-  const title = (given as string | undefined) ?? /^#+\s+(.+)$/mu.exec(body)?.[1]?.trim() ?? id;
+  const title = (given as string | undefined) ?? /^#+[ \t]+(\S.*)$/mu.exec(body)?.[1]?.trim() ?? id;
   return { id, title, prompt: body, gate: gateOf(fields.gate) };
 }
