@@ -92,7 +92,7 @@ describe("decide", () => {
     expect(decision.reason).toContain(reason);
   });
 
-  const rulesOf = (...texts: readonly [Rule["verdict"], string][]): RulesParty => ({
+  const rulesOf = (...texts: readonly (readonly [Rule["verdict"], string])[]): RulesParty => ({
     rules: ruleSet(texts.map(([verdict, text]) => ({ verdict, text, source: "permissions" }))),
   });
   const withRules = (one: Standing, ...rules: readonly RulesParty[]): Situation => ({ ...asUser(one), rules });
@@ -121,6 +121,49 @@ describe("decide", () => {
   ])("a rule that %s", (_, what, situation, verdict, text) => {
     const decision = decide(what, situation);
     expect([decision.verdict, decision.rule?.text]).toEqual([verdict, text]);
+  });
+
+  const paying = (...grants: readonly Grant[]): Standing => standing("owner", grants, OWNER);
+  const allows = (...texts: readonly string[]): RulesParty => rulesOf(...texts.map((text) => ["allow", text] as const));
+
+  test.each<[string, Standing, readonly RulesParty[], Decision["verdict"]]>([
+    ["a rule behind one for everything", owner, [allows("*", "pay")], "allow"],
+    ["a rule before one for everything", owner, [allows("pay", "*")], "allow"],
+    ["a rule of each party", owner, [allows("pay"), allows("*", "pay")], "allow"],
+    ["a rule of the first party alone", owner, [allows("pay"), allows("*")], "ask"],
+    ["a rule of the last party alone", owner, [allows("*"), allows("pay")], "ask"],
+    ["a rule of the first of two, of which one says nothing", owner, [allows("pay"), allows()], "ask"],
+    ["a grant behind one for everything", paying({ allow: "*" }, { allow: "pay" }), [allows("*")], "allow"],
+    ["a grant beside a party that says nothing", paying({ allow: "pay" }), [allows(), allows("*")], "allow"],
+    ["a grant of another tool", paying({ allow: "pays" }), [allows("*")], "ask"],
+    ["a rule of another tool", owner, [allows("pays", "*")], "ask"],
+    [
+      "a grant, with a question for untrusted text",
+      paying({ allow: "pay" }, { ask: "pay", when: "untrusted" }),
+      [],
+      "allow",
+    ],
+  ])("a tool that wants a yes finds it or not in %s", (_, one, rules, verdict) => {
+    expect(decide(pay, withRules(one, ...rules)).verdict).toBe(verdict);
+    expect(decide(pay, withRules(one, ...rules.toReversed())).verdict).toBe(verdict);
+    // A denial beside it is stricter.
+    expect(decide(pay, withRules(one, ...rules, rulesOf(["deny", "pay"]))).verdict).toBe("deny");
+  });
+
+  const making = effect("exec", { rights: ["exec"], detail: { kind: "command", argv: ["make"], cwd: "/" } });
+
+  test.each<[string, readonly Grant[], boolean, Decision["verdict"]]>([
+    ["an allowance", [{ allow: "exec(make)" }], false, "allow"],
+    ["no grant", [], false, "ask"],
+    ["a question", [{ allow: "exec(make)" }, { ask: "exec(make)" }], false, "ask"],
+    ["a question for untrusted text", [{ allow: "exec(make)" }, { ask: "exec", when: "untrusted" }], false, "allow"],
+    ["a denial for untrusted text", [{ allow: "exec(make)" }, { deny: "exec", when: "untrusted" }], false, "allow"],
+    ["a denial for untrusted text", [{ allow: "exec(make)" }, { deny: "exec", when: "untrusted" }], true, "deny"],
+    ["an allowance for untrusted text", [{ allow: "exec(make)", when: "untrusted" }], false, "allow"],
+  ])("beside rules %s of a person counts %#", (_, grants, isUntrusted, verdict) => {
+    const party: RulesParty = { ...rulesOf(), untrusted: "off" };
+    const situation = { ...withRules(paying(...grants), party), untrusted: isUntrusted };
+    expect(decide(making, situation).verdict).toBe(verdict);
   });
 
   const cron = effect("cron_add", { rights: ["schedule"] });

@@ -111,18 +111,26 @@ export function judge(
   parties: readonly RulesParty[] = [],
 ): Decision {
   const decision = byRights(effect, standing, untrusted, parties);
-  if (!effect.needsYes || decision.verdict !== "allow" || isNamed(effect, standing, decision.rule)) return decision;
+  if (!effect.needsYes || decision.verdict !== "allow" || isNamed(effect, standing, parties)) return decision;
   return { verdict: "ask", reason: `${effect.action} asks before each call`, person: standing.person };
 }
 
-/** A grant or rule for everything, or for tools by the beginning of their names, is no yes to this one. */
-const isNamed = (effect: Effect, { person, grants }: Standing, rule: Rule | undefined): boolean =>
-  (rule?.verdict === "allow" && parseSubject(rule.text)?.action === effect.action) ||
+/** A grant or rule for everything, or for tools by the beginning of their names, is no yes to this one. Every party must say it. */
+function isNamed(effect: Effect, standing: Standing, parties: readonly RulesParty[]): boolean {
+  const fits = (text: string): boolean => parseSubject(text)?.action === effect.action;
+  if (allowanceIn(effect, standing, fits)) return true;
+  return (
+    parties.length > 0 &&
+    parties.every(({ rules, place }) => rules.findAllowance(effect, place, ({ text }) => fits(text)))
+  );
+}
+
+const allowanceIn = (effect: Effect, { person, grants }: Standing, fits: (text: string) => boolean): Rule | undefined =>
   grantedBy(
     effect,
     person,
-    grants.filter((grant) => parseSubject(verdictOf(grant).subject)?.action === effect.action),
-  )?.verdict === "allow";
+    grants.filter((grant) => "allow" in grant && fits(grant.allow)),
+  );
 
 function byRights(whole: Effect, standing: Standing, untrusted: boolean, parties: readonly RulesParty[]): Decision {
   const { person, role, grants } = standing;
@@ -155,11 +163,15 @@ const stricterWithRule = (a: Decision, b: Decision): Decision => (a.verdict === 
 const countsAlways = (grant: Grant): boolean => grant.when === undefined || "allow" in grant;
 
 /** The grants of a person are rules too: they allow what the defaults of rules would ask about. */
-const ownRules = (effect: Effect, { person, role, grants }: Standing, untrusted: boolean): OwnRules => ({
-  reviews: role === "owner",
-  granted: grantedBy(effect, person, untrusted ? grants : grants.filter(countsAlways)),
-  limits: grants.some((grant) => !("allow" in grant) && limitsCommands(verdictOf(grant).subject)),
-});
+const ownRules = (effect: Effect, standing: Standing, untrusted: boolean): OwnRules => {
+  const { person, role, grants } = standing;
+  return {
+    reviews: role === "owner",
+    granted: grantedBy(effect, person, untrusted ? grants : grants.filter(countsAlways)),
+    allowance: (fits) => allowanceIn(effect, standing, fits),
+    limits: grants.some((grant) => !("allow" in grant) && limitsCommands(verdictOf(grant).subject)),
+  };
+};
 
 function limitsCommands(subject: string): boolean {
   const parsed = parsedRule(subject);

@@ -51,8 +51,8 @@ function coversDetail(subject: RuleSubject, detail: EffectDetail, isWide: boolea
         ? coversWidely(subject.command, plainOf(detail).words)
         : coversExactly(subject.command, detail.argv);
     case "unparsed":
-      // It may hold anything: a rule about one command never allows it, and `rules-party` lets it ask.
-      return !isWide && subject.command?.words.length === 0;
+      // It may hold anything: only a rule about every command is about it. With others `rules-party` lets it ask.
+      return subject.command?.words.length === 0;
     case "path":
       return subject.path !== undefined && coversPath(subject.path, plainOf(detail), isWide, place);
     case "host":

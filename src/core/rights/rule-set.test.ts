@@ -6,6 +6,7 @@ import type { Effect } from "./decide.ts";
 import { coversEffect } from "./match-rule.ts";
 import { parseRule, type Rule } from "./rule.ts";
 import { NO_RULES, ruleSet, unionOf } from "./rule-set.ts";
+import { allowsUntrusted } from "./untrusted-rules.ts";
 
 const rule = (verdict: Rule["verdict"], text: string, more: Partial<Rule> = {}): Rule => ({
   ...{ verdict, text, source: "s" },
@@ -30,12 +31,13 @@ const EFFECTS: readonly Effect[] = [
 ];
 
 /** Every rule is compared with the effect: what the index of a set must not change. */
-function strictestOf(rules: readonly Rule[], one: Effect): Rule["verdict"] | undefined {
+function strictestOf(rules: readonly Rule[], one: Effect): Rule | undefined {
   const about = rules.filter(({ verdict, text }) => {
     const parsed = parseRule(text);
     return "subject" in parsed && coversEffect(parsed.subject, verdict, one, PLACE);
   });
-  return VERDICTS.findLast((verdict) => about.some((found) => found.verdict === verdict));
+  const verdict = VERDICTS.findLast((strict) => about.some((found) => found.verdict === strict));
+  return about.find((found) => found.verdict === verdict);
 }
 
 const someRules = fc.array(
@@ -44,12 +46,12 @@ const someRules = fc.array(
 );
 
 describe("a set of rules", () => {
-  test("finds what a look at every rule finds, also when it is made of several sets", () => {
+  test("finds what a look at every rule finds, and of equally strict rules the first, also when it is made of several sets", () => {
     fc.assert(
       fc.property(someRules, someRules, fc.constantFrom(...EFFECTS), (first, second, one) => {
-        expect(ruleSet(first).find(one, PLACE)?.verdict).toBe(strictestOf(first, one));
+        expect(ruleSet(first).find(one, PLACE)).toBe(strictestOf(first, one));
         const both = unionOf([ruleSet(first), NO_RULES, ruleSet(second)]);
-        expect(both.find(one, PLACE)?.verdict).toBe(strictestOf([...first, ...second], one));
+        expect(both.find(one, PLACE)).toBe(strictestOf([...first, ...second], one));
         expect(both.rules).toEqual([...first, ...second]);
       }),
       { numRuns: 400 },
@@ -62,10 +64,19 @@ describe("a set of rules", () => {
       expect(set.find(command(program, "x"))?.verdict).toBe("deny");
   });
 
-  test("names the first of equally strict rules", () => {
-    const [first, second] = [rule("deny", "cron_add", { source: "a" }), rule("deny", "cron_*", { source: "b" })];
-    expect(ruleSet([first, { ...first, source: "c" }]).find(effect("cron_add"))).toBe(first);
-    expect(unionOf([ruleSet([second]), ruleSet([first])]).find(effect("cron_add"))).toBe(second);
+  test("finds the first allowance that fits, also behind stricter rules and others that do not fit", () => {
+    fc.assert(
+      fc.property(someRules, someRules, fc.constantFrom(...EFFECTS), (first, second, one) => {
+        const fits = (text: string): boolean => text.includes("(");
+        const firstOf = (rules: readonly Rule[]): Rule | undefined =>
+          rules.find((each) => each.verdict === "allow" && fits(each.text) && strictestOf([each], one));
+        const sets = [ruleSet(first), ruleSet(second)] as const;
+        expect(sets[0].findAllowance(one, PLACE, ({ text }) => fits(text))).toBe(firstOf(first));
+        expect(unionOf(sets).findAllowance(one, PLACE, ({ text }) => fits(text))).toBe(firstOf([...first, ...second]));
+        expect(sets[0].findAllowance(one, PLACE, (_rule, { target }) => target !== undefined)).toBe(firstOf(first));
+      }),
+      { numRuns: 200 },
+    );
   });
 
   test("asks about every target of an action, but about a named target only there", () => {
@@ -120,8 +131,8 @@ describe("with text of others in context", () => {
   ])("%s is a yes made for it: %s, and where its name is enough: %s", (_title, one, made, named) => {
     const other = ruleSet([rule("deny", "cron_add")]);
     for (const set of [ruleSet([one]), unionOf([other, ruleSet([one])]), unionOf([ruleSet([one]), other])]) {
-      expect(set.findForUntrusted(toHost)).toBe(made ? one : undefined);
-      expect(set.findForUntrusted(toHost, PLACE, true)).toBe(named ? one : undefined);
+      expect(allowsUntrusted(toHost, { rules: set })).toBe(made);
+      expect(allowsUntrusted(toHost, { rules: set, place: PLACE, untrusted: "rules" })).toBe(named);
     }
   });
 });

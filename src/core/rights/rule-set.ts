@@ -13,22 +13,26 @@ export interface RuleSet {
   readonly rules: readonly Rule[];
   /** The strictest rule about this effect; of equals the first. `untrusted`: text of others is in context. */
   find(effect: Judged, place?: Place, untrusted?: boolean): Rule | undefined;
-  /** An allowance about this effect that was made for untrusted text; `named`: or any that says what exactly it allows. */
-  findForUntrusted(effect: Judged, place?: Place, named?: boolean): Rule | undefined;
+  /** The first allowance about this effect that fits. A yes that must be worded in a certain way does not depend on the order of rules. */
+  findAllowance(effect: Judged, place: Place | undefined, fits: Fits): Rule | undefined;
   /** Whether some rule asks about or denies certain commands: then a line that cannot be read may hold one of them. */
   readonly limitsCommands: boolean;
 }
 
+export type Fits = (rule: Rule, subject: RuleSubject) => boolean;
+
 interface Compiled {
+  /** Its place among the rules. */
+  readonly at: number;
   readonly rule: Rule;
   readonly subject: RuleSubject;
 }
 
 /** Rules whose text is wrong: a denial or question then covers its whole action, an allowance nothing. Configuration refuses them. */
 export function ruleSet(rules: readonly Rule[]): RuleSet {
-  const compiled = rules.flatMap((rule): readonly Compiled[] => {
+  const compiled = rules.flatMap((rule, at): readonly Compiled[] => {
     const subject = subjectOf(rule);
-    return subject ? [{ rule, subject }] : [];
+    return subject ? [{ at, rule, subject }] : [];
   });
   const byAction = new Map<string, Compiled[]>();
   const byProgram = new Map<string, Compiled[]>();
@@ -54,22 +58,22 @@ export function ruleSet(rules: readonly Rule[]): RuleSet {
     rules,
     limitsCommands: compiled.some(({ rule, subject }) => rule.verdict !== "allow" && subject.command !== undefined),
     find(effect, place, untrusted) {
-      let found: Rule | undefined;
+      let found: Compiled | undefined;
       for (const bucket of candidates(effect)) {
         for (const one of bucket) {
-          if (found && !isStricter(one.rule, found)) continue;
+          if (found && !isBefore(one, found)) continue;
           const counts = one.rule.when === undefined || one.rule.verdict === "allow" || untrusted;
-          if (counts && isAbout(one, effect, place)) found = one.rule;
+          if (counts && isAbout(one, effect, place)) found = one;
         }
       }
-      return found;
+      return found?.rule;
     },
-    findForUntrusted(effect, place, named = false) {
-      const fits = ({ rule, subject }: Compiled): boolean =>
-        rule.verdict === "allow" && (rule.when === "untrusted" || (named && subject.target !== undefined));
+    findAllowance(effect, place, fits) {
       return candidates(effect)
         .flat()
-        .find((one) => fits(one) && isAbout(one, effect, place))?.rule;
+        .toSorted((a, b) => a.at - b.at)
+        .find((one) => one.rule.verdict === "allow" && fits(one.rule, one.subject) && isAbout(one, effect, place))
+        ?.rule;
     },
   };
 }
@@ -91,9 +95,9 @@ export function unionOf(sets: readonly RuleSet[]): RuleSet {
       }
       return found;
     },
-    findForUntrusted(effect, place, named) {
+    findAllowance(effect, place, fits) {
       for (const set of full) {
-        const one = set.findForUntrusted(effect, place, named);
+        const one = set.findAllowance(effect, place, fits);
         if (one) return one;
       }
       return undefined;
@@ -106,6 +110,10 @@ const NONE: readonly Compiled[] = [];
 const baseName = (program: string): string => folded(program.slice(program.lastIndexOf("/") + 1));
 
 const isStricter = (a: Rule, b: Rule): boolean => VERDICTS.indexOf(a.verdict) > VERDICTS.indexOf(b.verdict);
+
+/** The buckets of the index do not keep the order of the rules. */
+const isBefore = (a: Compiled, b: Compiled): boolean =>
+  a.rule.verdict === b.rule.verdict ? a.at < b.at : isStricter(a.rule, b.rule);
 
 /** A question about an action covers every target of it, as a denial does. */
 const isAbout = ({ rule, subject }: Compiled, effect: Judged, place: Place | undefined): boolean =>

@@ -7,10 +7,11 @@ import { execPolicyFor } from "./exec-settings.ts";
 import { coversEffect } from "./match-rule.ts";
 import { parseRule, type Rule } from "./rule.ts";
 import { wrongInRule } from "./rule-examples.ts";
-import { ruleSet, unionOf } from "./rule-set.ts";
+import { NO_RULES, ruleSet, unionOf } from "./rule-set.ts";
 import { decideByRules, type RulesParty } from "./rules-party.ts";
 import { isSafeCommand } from "./safe-commands.ts";
 import { splitShellLine } from "./shell-line.ts";
+import { allowsUntrusted } from "./untrusted-rules.ts";
 import { MAX_TEXT, matchesWildcard } from "./wildcard.ts";
 
 const rule = (verdict: Rule["verdict"], text: string, more: Partial<Rule> = {}): Rule => ({
@@ -102,9 +103,11 @@ describe("a set of rules", () => {
     expect(set.find(effect("a"))).toBeUndefined();
     expect(set.find(effect("a"), undefined, true)?.verdict).toBe("deny");
     expect(set.find(effect("b"))?.verdict).toBe("allow");
-    expect(set.findForUntrusted(effect("b"))?.text).toBe("b");
-    expect(set.findForUntrusted(effect("c", { target: "d" }))).toBeUndefined();
-    expect(set.findForUntrusted(effect("c", { target: "d" }), undefined, true)?.text).toBe("c(d)");
+    const toTarget = effect("c", { target: "d" });
+    expect(allowsUntrusted(effect("b"), { rules: set })).toBe(true);
+    expect(allowsUntrusted(toTarget, { rules: set })).toBe(false);
+    expect(allowsUntrusted(toTarget, { rules: set, untrusted: "rules" })).toBe(true);
+    expect(allowsUntrusted(toTarget, { rules: NO_RULES, untrusted: "off" })).toBe(true);
   });
   test("reads a rule that is wrong as its whole action, or not at all", () => {
     expect(ruleSet([rule("deny", "exec(a; b)")]).find(command("ls"))?.verdict).toBe("deny");

@@ -28,6 +28,8 @@ export interface RulesParty {
 /** `granted`: what the grants of the person say about it; `limits`: whether some of them ask about or deny certain commands. */
 export interface OwnRules {
   readonly granted?: Rule;
+  /** A grant that allows it with a text that fits. */
+  readonly allowance?: (fits: (text: string) => boolean) => Rule | undefined;
   readonly limits: boolean;
   /** The owner reviews changes of prompt files. Other people cannot reach those of the owner, and theirs are their own. */
   readonly reviews: boolean;
@@ -40,7 +42,7 @@ export function decideByRules(given: Effect, party: RulesParty, own: OwnRules, u
   const found = party.rules.find(effect, party.place, untrusted);
   const rule = stricterRule(found, own.granted);
   const limited = own.limits || party.rules.limitsCommands;
-  const reviewed = own.reviews ? byPromptFile(effect, rule, party.place) : undefined;
+  const reviewed = own.reviews ? byPromptFile(effect, rule, party, own) : undefined;
   if (reviewed) return reviewed;
   if (isCommand(effect)) return byExec(effect, rule, limited, party.exec ?? DEFAULT_EXEC);
   if (rule) return ofRule(rule);
@@ -58,11 +60,19 @@ function withoutWrappers(effect: Effect): Effect {
 }
 
 /** A change of a prompt file is reviewed by a person, unless a rule names the file. */
-function byPromptFile({ detail }: Effect, rule: Rule | undefined, place: Place = {}): Decision | undefined {
-  if (detail?.kind !== "path" || detail.access !== "write" || !isPromptFile(detail.path, place.workspace))
+function byPromptFile(
+  effect: Effect,
+  rule: Rule | undefined,
+  { rules, place }: RulesParty,
+  { allowance }: OwnRules,
+): Decision | undefined {
+  const { detail } = effect;
+  if (detail?.kind !== "path" || detail.access !== "write" || !isPromptFile(detail.path, place?.workspace))
     return undefined;
-  if (rule && (rule.verdict !== "allow" || namesFile(rule.text, detail.path))) return ofRule(rule);
-  return { verdict: "ask", reason: "it changes what agents are told: a person reviews it" };
+  if (rule && rule.verdict !== "allow") return ofRule(rule);
+  const fits = (text: string): boolean => namesFile(text, detail.path);
+  const named = rules.findAllowance(effect, place, ({ text }) => fits(text)) ?? allowance?.(fits);
+  return named ? ofRule(named) : { verdict: "ask", reason: "it changes what agents are told: a person reviews it" };
 }
 
 const stricterRule = (a: Rule | undefined, b: Rule | undefined): Rule | undefined =>

@@ -141,6 +141,10 @@ const rule = (verdict: Verdict, text: string, more: Partial<Rule> = {}): Rule =>
 });
 const owner = (...grants: readonly Grant[]) => ({ person: OWNER, role: "owner", grants }) as const;
 const guest = (...grants: readonly Grant[]) => ({ person: "ann" as PersonId, role: "guest", grants }) as const;
+const USER_MD = "write(/home/you/work/USER.md)";
+const granting = (...allowed: readonly string[]): Partial<Situation> => ({
+  people: [owner(...allowed.map((allow) => ({ allow })))],
+});
 const situation = (
   rules: readonly Rule[],
   more: Partial<Situation> = {},
@@ -165,6 +169,11 @@ describe("what the gate decides by rules", () => {
     ["exec(ls > secret/x)", [rule("deny", "write(secret/**)")], {}, "deny", /write\(secret/u],
     ["exec(echo $(make))", [], {}, "ask", /cannot be judged: it has a command substitution/u],
     ["exec(echo $(make))", [rule("allow", "exec")], {}, "allow", /^$/u],
+    ["exec(echo $(make))", [rule("allow", "exec(*)")], {}, "allow", /^$/u],
+    ["exec(echo $(make))", [rule("allow", "exec(echo *)")], {}, "ask", /cannot be judged/u],
+    ["exec(echo $(make))", [rule("deny", "exec(*)")], {}, "deny", /deny exec\(\*\)/u],
+    ["exec(echo $(make))", [rule("ask", "exec(*)")], {}, "ask", /ask exec\(\*\)/u],
+    ["exec(echo $(make))", [rule("deny", "exec(echo *)")], {}, "ask", /cannot be judged/u],
     ["exec(echo $(make))", [rule("allow", "exec"), rule("deny", "exec(rm *)")], {}, "ask", /cannot be judged/u],
     ["exec(make)", [rule("allow", "exec(make *)")], {}, "allow", /^$/u],
     ["exec(make)", [rule("allow", "exec(make *)")], { headless: true }, "allow", /^$/u],
@@ -206,6 +215,14 @@ describe("what the gate decides by rules", () => {
     ["write(USER.md)", [rule("allow", "write")], {}, "ask"],
     ["write(USER.md)", [rule("allow", "write(**)")], {}, "ask"],
     ["write(USER.md)", [rule("allow", "write(USER.md)")], {}, "allow"],
+    ["write(USER.md)", [rule("allow", "*"), rule("allow", "write(**)"), rule("allow", "write(USER.md)")], {}, "allow"],
+    ["write(USER.md)", [rule("allow", "write(USER.md)"), rule("allow", "*")], {}, "allow"],
+    ["write(USER.md)", [rule("allow", "write(USER.md)"), rule("ask", "write(**)")], {}, "ask"],
+    ["write(SOUL.md)", [rule("allow", "write(USER.md)"), rule("allow", "write(**)")], {}, "ask"],
+    ["write(USER.md)", [rule("allow", "write(**)")], granting("write", USER_MD), "allow"],
+    ["write(USER.md)", [], granting("write", USER_MD), "allow"],
+    ["write(SOUL.md)", [], granting("write", USER_MD), "ask"],
+    ["write(USER.md)", [], granting("write(/home/you/**)"), "ask"],
     ["write(USER.md)", [rule("deny", "write(**)")], {}, "deny"],
     ["write(cron/x/TASK.md)", [], {}, "ask"],
     ["exec(ls > HEARTBEAT.md)", [], {}, "ask"],

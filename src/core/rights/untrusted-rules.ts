@@ -5,6 +5,7 @@
  * A rule or a grant with `when: "untrusted"` allows it beforehand, and a profile can relax it.
  */
 import type { Effect } from "./decide.ts";
+import type { Fits } from "./rule-set.ts";
 import type { RulesParty } from "./rules-party.ts";
 import { isSafeCommand } from "./safe-commands.ts";
 
@@ -27,7 +28,9 @@ export function allowsUntrusted(effect: Effect, { rules, place, exec, untrusted 
   if (untrusted === "off") return true;
   const { detail } = effect;
   if (detail?.kind === "command" && (exec?.host ?? "sandbox") === "sandbox" && isSafeCommand(detail.argv)) return true;
-  return rules.findForUntrusted(effect, place, untrusted === "rules") !== undefined;
+  const fits: Fits = ({ when }, subject) =>
+    when === "untrusted" || (untrusted === "rules" && subject.target !== undefined);
+  return rules.findAllowance(effect, place, fits) !== undefined;
 }
 
 export const UNTRUSTED_REASON = "text from someone else or from the network is in its context";
