@@ -5,7 +5,7 @@ import { ELEVATED_LEVELS, EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "../agent/e
 import { strictest, VERDICTS, type Verdict } from "../people/grant.ts";
 import { OWNER, type PersonId } from "../people/person.ts";
 import { decide, type Effect } from "./decide.ts";
-import { type ExecPolicy, execPolicyFor } from "./exec-settings.ts";
+import { type ExecPolicy, type ExecProfile, execPolicyFor } from "./exec-settings.ts";
 import type { Rule } from "./rule.ts";
 import { ruleSet } from "./rule-set.ts";
 
@@ -94,6 +94,38 @@ describe("other people", () => {
   it("are bound by a profile that denies or asks more", () => {
     const policy = execPolicyFor(agent({}), ANN, { security: "deny", ask: "always" });
     expect(policy).toMatchObject({ security: "deny", ask: "always" });
+  });
+});
+
+describe("the settings of a profile", () => {
+  const profile: ExecProfile = {
+    ...{ host: "node", node: "worker", security: "full", ask: "always", elevated: "on", nodes: NODES },
+  };
+  it("hold where the agent has none, and are replaced where it has", () => {
+    const { bound: _, ...policy } = execPolicyFor(agent({}), OWNER, profile);
+    expect(policy).toEqual({
+      ...{ host: "node", node: "worker", security: "full", ask: "always", elevated: "on", refused: undefined },
+    });
+    const own = {
+      ...{ execHost: "gateway", execNode: "other", execSecurity: "allowlist", execAsk: "off", elevatedLevel: "off" },
+    };
+    expect(execPolicyFor(agent(own), OWNER, profile)).toMatchObject({
+      ...{ host: "gateway", node: "other", security: "allowlist", ask: "off", elevated: "off" },
+    });
+  });
+  it("hold for others only where they are stricter", () => {
+    expect(execPolicyFor(agent({}), [OWNER, ANN], profile)).toMatchObject({
+      ...{ host: "sandbox", node: undefined, security: "allowlist", ask: "always", elevated: "off" },
+    });
+    const none = execPolicyFor(agent({}), ANN, { security: "deny" });
+    expect(none).toMatchObject({ security: "deny", ask: "on-miss" });
+    expect(execPolicyFor(agent({}), [], profile)).toMatchObject({ host: "sandbox", security: "allowlist" });
+  });
+  it("leave a child of a sandboxed agent in the sandbox", () => {
+    const shut = { host: "sandbox", node: undefined, elevated: "off" };
+    expect(execPolicyFor(agent({}), OWNER, { ...profile, isShut: true })).toMatchObject(shut);
+    const inheritedExec = { host: "sandbox", security: "full", ask: "off", elevated: "off" };
+    expect(execPolicyFor(agent({ inheritedExec }), OWNER, profile)).toMatchObject({ ...shut, bound: inheritedExec });
   });
 });
 

@@ -79,8 +79,8 @@ const withPort = ({ host, port }: { readonly host: string; readonly port?: numbe
 
 /** The last two names; of an address in numbers, all of it. */
 function domainOf(host: string): string {
+  if (/^[\d.]+$|:/u.test(host)) return host;
   const names = host.split(".");
-  if (names.length < 3 || /^[\d.]+$|:/u.test(host)) return host;
   return names.slice(isRegistry(names.slice(-2)) ? -3 : -2).join(".");
 }
 

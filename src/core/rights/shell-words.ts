@@ -80,7 +80,7 @@ function wordAt(line: string, from: number): Read {
     const piece = pieceAt(line, at, text);
     if ("unparsed" in piece) return piece;
     quoted ||= "'\"\\".includes(line[at] ?? "");
-    glob ||= isGlob(line, at, from);
+    glob ||= isGlob(line, at, at === from);
     text += piece.text;
     at = piece.end;
   }
@@ -91,8 +91,8 @@ function wordAt(line: string, from: number): Read {
 }
 
 /** `[` alone is a command. */
-const isGlob = (line: string, at: number, from: number): boolean =>
-  "*?".includes(line[at] ?? "") || (line[at] === "[" && !(at === from && /^\[\s/u.test(line.slice(at, at + 2))));
+const isGlob = (line: string, at: number, isFirst: boolean): boolean =>
+  "*?".includes(line[at] ?? "") || (line[at] === "[" && !(isFirst && /^\[\s/u.test(line.slice(at, at + 2))));
 
 /** The next sign, quoted text or escaped sign of a word that has begun with `before`. */
 function pieceAt(line: string, at: number, before: string): Piece {
@@ -118,8 +118,7 @@ function pieceAt(line: string, at: number, before: string): Piece {
     case "}":
       return { unparsed: "it has braces" };
     default: {
-      const isLoose =
-        isGlob(line, at, at - before.length) && (!before.includes("/") || "-~".includes(before[0] ?? "-"));
+      const isLoose = isGlob(line, at, before === "") && (!before.includes("/") || "-~".includes(before[0] ?? "-"));
       return isLoose ? { unparsed: BARE_GLOB } : { text: here, end: at + 1 };
     }
   }

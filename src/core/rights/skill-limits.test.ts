@@ -19,6 +19,10 @@ describe("allowed-tools of a skill", () => {
   it.each<[string, readonly string[], Effect, boolean]>([
     ["a named tool", ["read"], path("read", "read", "/w/a"), true],
     ["another tool that reads", ["read"], path("grep", "read", "/w/a"), false],
+    ["another tool that writes", ["write"], path("edit", "write", "/w/a"), false],
+    ["the tool that writes", ["write"], path("write", "write", "/w/a"), true],
+    ["all that writes, as other programs write it", ["Write"], path("edit", "write", "/w/a"), true],
+    ["a file of another tool that writes", ["write(/w/**)"], path("edit", "write", "/w/a"), false],
     ["a tool that is not named", ["read"], plain("web_fetch"), false],
     ["no tool at all", [], plain("current_time"), false],
     ["the tool that reads the skill", [], plain("skill"), true],
