@@ -10,18 +10,19 @@ export function editDistance(from: string, to: string): number {
     const current = [row];
     for (let column = 1; column <= b.length; column++) {
       const same = a[row - 1] === b[column - 1];
-      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      // Before the first letter there is none: it equals no letter.
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
       current[column] = Math.min(
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (same ? 0 : 1),
-        swapped ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+        (last[column] as number) + 1,
+        (current[column - 1] as number) + 1,
+        (last[column - 1] as number) + (same ? 0 : 1),
+        swapped ? (beforeLast[column - 2] as number) + 1 : Number.POSITIVE_INFINITY,
       );
     }
     beforeLast = last;
     last = current;
   }
-  return last[b.length] ?? 0;
+  return last[b.length] as number;
 }
 
 /** The candidate nearest to the word; undefined if none is near enough. */

@@ -14,9 +14,8 @@ function cutPlace(text: string, max: number): number {
   segmenter ??= new Intl.Segmenter();
   const from = Math.max(0, max - MAX_CLUSTER);
   const segments = segmenter.segment(text.slice(from, max + MAX_CLUSTER));
-  const cluster = segments.containing(max - from);
-  const place = from + (cluster?.index ?? 0);
-  if (cluster && place > from) return place;
+  const place = from + (segments.containing(max - from)?.index ?? 0);
+  if (place > from) return place;
   return isLowSurrogate(text, max) ? max - 1 : max;
 }
 

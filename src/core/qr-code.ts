@@ -39,21 +39,21 @@ const bitsOf = (value: number, count: number): readonly number[] =>
 
 /** The bytes of the text with their mode and length, filled up. */
 function packed(data: Uint8Array, version: number): readonly number[] {
-  const bits = [
+  const bytes = bytesOf([
     ...bitsOf(4, 4),
     ...bitsOf(data.length, version < 10 ? 8 : 16),
     ...[...data].flatMap((byte) => bitsOf(byte, 8)),
-  ];
-  const capacity = dataBytes(version) * 8;
-  while (bits.length < capacity && bits.length % 8 !== 0) bits.push(0);
-  if (bits.length + 4 <= capacity && bits.length === 12 + data.length * 8) bits.push(0, 0, 0, 0);
-  while (bits.length % 8 !== 0) bits.push(0);
-  const bytes = Array.from({ length: bits.length / 8 }, (_, n) =>
+    // The end, which also fills the last byte.
+    ...bitsOf(0, 4),
+  ]);
+  for (let fill = 0xec; bytes.length < dataBytes(version); fill ^= 0xec ^ 0x11) bytes.push(fill);
+  return bytes;
+}
+
+const bytesOf = (bits: readonly number[]): number[] =>
+  Array.from({ length: bits.length / 8 }, (_, n) =>
     bits.slice(n * 8, n * 8 + 8).reduce((byte, bit) => byte * 2 + bit, 0),
   );
-  for (let fill = 0xec; bytes.length < dataBytes(version); fill ^= 0xec ^ 0x11) bytes.push(fill);
-  return bytes.slice(0, dataBytes(version));
-}
 
 /** A product in the field of 256 elements that the code uses. */
 function product(a: number, b: number): number {

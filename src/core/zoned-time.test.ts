@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { assertZone, hostZone, wallInstant, zonedFields, zonedInstant } from "./zoned-time.ts";
+import { describe, expect, test, vi } from "vitest";
+import { assertZone, hostZone, startOfDay, wallInstant, zonedFields, zonedInstant } from "./zoned-time.ts";
 
 const at = (text: string): number => Date.parse(text);
 
@@ -39,11 +39,46 @@ test.each([
   ["new york", 'Did you mean "America/New_York"?'],
   ["Nowhere At All Really", 'Zones have names such as "Europe/Berlin" or "UTC".'],
 ])("an unknown zone %s is refused with a hint", (zone, hint) => {
-  expect(() => assertZone(zone)).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }) as Error);
-  if (!hint.startsWith("Did")) expect(() => assertZone(zone)).not.toThrow("Did you mean");
+  const whole = hint.startsWith("Did") ? `${hint} Zones have names such as "Europe/Berlin" or "UTC".` : hint;
+  expect(() => assertZone(zone)).toThrow(
+    expect.objectContaining({ hint: whole, message: `Unknown time zone "${zone}".` }) as Error,
+  );
 });
 
 test("a known zone and the zone of the machine are accepted", () => {
   assertZone("UTC");
   assertZone(hostZone());
+});
+
+test.each([
+  ["2026-01-15T12:34:56.789Z", "UTC", "2026-01-15T00:00:00Z"],
+  ["2026-01-15T00:00:00Z", "UTC", "2026-01-15T00:00:00Z"],
+  ["2026-01-14T23:59:59.999Z", "UTC", "2026-01-14T00:00:00Z"],
+  ["2026-01-15T23:30:00Z", "Europe/Berlin", "2026-01-15T23:00:00Z"],
+  ["2026-01-15T22:59:00Z", "Europe/Berlin", "2026-01-14T23:00:00Z"],
+  ["2026-03-29T12:00:00Z", "Europe/Berlin", "2026-03-28T23:00:00Z"],
+  ["2026-10-25T12:00:00Z", "Europe/Berlin", "2026-10-24T22:00:00Z"],
+  // Midnight is skipped: the day begins at one.
+  ["2026-04-24T12:00:00Z", "Africa/Cairo", "2026-04-23T22:00:00Z"],
+])("the day of %s in %s begins at %s", (when, zone, start) => {
+  expect(startOfDay(at(when), zone)).toBe(at(start));
+});
+
+test("the format of a zone is made once, and none for a name that is known", async () => {
+  vi.resetModules();
+  const fresh = await import("./zoned-time.ts");
+  const made = vi.spyOn(Intl, "DateTimeFormat");
+  try {
+    fresh.assertZone("Asia/Tokyo");
+    expect(made).not.toHaveBeenCalled();
+    const moment = at("2026-02-03T04:05:06Z");
+    const fields = { ...{ year: 2026, month: 2, day: 3, hour: 13, minute: 5, second: 6 }, weekday: "Tuesday" };
+    expect(fresh.zonedFields(moment, "Asia/Tokyo")).toEqual(fields);
+    expect(fresh.zonedFields(moment, "Asia/Tokyo")).toEqual(fields);
+    expect(made).toHaveBeenCalledOnce();
+    expect(fresh.hostZone()).toBe(fresh.hostZone());
+    expect(made).toHaveBeenCalledTimes(2);
+  } finally {
+    made.mockRestore();
+  }
 });

@@ -1,6 +1,5 @@
-/** Conversations by kind, those that a change of scope leaves behind, and small rules about words and requests: tables. */
+/** Conversations by kind, those that a change of scope leaves behind, and a small rule about requests: tables. */
 import { describe, expect, test } from "vitest";
-import { closestWord, editDistance } from "../closest-word.ts";
 import { joinsEarlier } from "../store/request.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import { isCanonicalName, linkedName } from "./identity-links.ts";
@@ -112,35 +111,6 @@ test("names of people are read without blanks, and blank ones are none", () => {
     isCanonicalName({}, "ann"),
     isCanonicalName(undefined, "ann"),
   ]).toEqual([true, false, false]);
-});
-
-test.each<[string, string[], string | undefined]>([
-  ["stat", ["status", "stop"], "status"],
-  ["sta", ["status"], "status"],
-  ["st", ["status"], undefined],
-  ["modle", ["model"], "model"],
-  ["a", ["b"], undefined],
-  ["ab", ["ba"], "ba"],
-  ["abc", ["xyz"], undefined],
-  ["", ["a"], undefined],
-  ["x".repeat(64), ["x".repeat(64)], "x".repeat(64)],
-  ["x".repeat(65), ["x".repeat(65)], undefined],
-  ["kitten", ["sitting", "mitten"], "mitten"],
-  ["SAME", ["same", "sames"], "same"],
-])("the word closest to %s of %j is %s", (word, candidates, near) => {
-  expect(closestWord(word, candidates)).toBe(near);
-});
-
-test.each([
-  ["", "", 0],
-  ["a", "", 1],
-  ["", "ab", 2],
-  ["kitten", "sitting", 3],
-  ["ab", "ba", 1],
-  ["abcd", "acbd", 1],
-  ["abc", "cab", 2],
-])("from %j to %j it is %d", (from, to, distance) => {
-  expect(editDistance(from, to)).toBe(distance);
 });
 
 test("a request is the earlier one again while nobody has gone on", () => {

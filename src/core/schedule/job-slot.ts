@@ -71,6 +71,9 @@ export interface SlotDelivered {
 
 /** Waits after the first, second, … failure in a row. */
 export const FAILURE_BACKOFF_MS: readonly number[] = [30_000, 60_000, 300_000, 900_000, 3_600_000];
+/** `errors`: at least one. */
+const waitAfter = (errors: number): number =>
+  FAILURE_BACKOFF_MS[Math.min(errors, FAILURE_BACKOFF_MS.length) - 1] as number;
 /** Failures in a row after which the person gets a message, and after which the job is turned off. */
 export const ALERT_AFTER = 2;
 export const DISABLE_AFTER = 10;
@@ -82,7 +85,6 @@ export function jobAfterRun(job: CronJob, end: JobRunEnd): CronJob | undefined {
   const { status: sent } = end.delivery;
   const unsettled = sent === "owed" || sent === "unroutable" ? (deliveryErrors ?? 0) : 0;
   const errors = end.failed ? (job.state.consecutiveErrors ?? 0) + 1 : unsettled;
-  const wait = FAILURE_BACKOFF_MS[Math.min(errors, FAILURE_BACKOFF_MS.length) - 1] ?? 0;
   const over = !end.manual && (job.schedule.kind === "at" || job.deleteAfterRun === true);
   // A job from a file stays in the store, so that the file does not create it again.
   if (over && !end.failed && job.deleteAfterRun && !job.file) return undefined;
@@ -99,7 +101,7 @@ export function jobAfterRun(job: CronJob, end: JobRunEnd): CronJob | undefined {
       lastDeliveryStatus: end.delivery.status,
       consecutiveErrors: errors,
       deliveryErrors: !end.failed && unsettled > 0 ? unsettled : undefined,
-      backoffUntilMs: end.failed && !over ? end.at + wait : undefined,
+      backoffUntilMs: end.failed && !over ? end.at + waitAfter(errors) : undefined,
       disabledReason: tooMany ? `${errors} failures in a row` : before.disabledReason,
       spent: end.cost === undefined ? before.spent : addSpent(before.spent, end.at, end.cost),
     },
@@ -128,7 +130,6 @@ export function jobAfterDelivery(job: CronJob, slot: JobSlot | undefined, delive
     return { ...job, state: { ...rest, lastStatus: "ok", consecutiveErrors: 0 } };
   }
   const errors = (state.consecutiveErrors ?? 0) + 1;
-  const wait = FAILURE_BACKOFF_MS[Math.min(errors, FAILURE_BACKOFF_MS.length) - 1] ?? 0;
   const tooMany = errors >= DISABLE_AFTER;
   return {
     ...job,
@@ -139,7 +140,7 @@ export function jobAfterDelivery(job: CronJob, slot: JobSlot | undefined, delive
       lastError: `The delivery failed: ${delivered.reason ?? delivered.status}`,
       consecutiveErrors: errors,
       deliveryErrors: errors,
-      backoffUntilMs: job.enabled ? delivered.at + wait : state.backoffUntilMs,
+      backoffUntilMs: job.enabled ? delivered.at + waitAfter(errors) : state.backoffUntilMs,
       disabledReason: tooMany ? `${errors} failures in a row` : state.disabledReason,
     },
   };

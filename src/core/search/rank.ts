@@ -48,7 +48,7 @@ export function rankText(text: string, terms: readonly WeightedTerm[], ageMs: nu
 function placesOf({ words, prefix }: SearchTerm, text: readonly Word[]): { start: number; end: number }[] {
   const places: { start: number; end: number }[] = [];
   const last = words.length - 1;
-  for (let at = 0; at + last < text.length; at++) {
+  for (let at = 0; at < text.length; at++) {
     const fits = words.every((word, index) => {
       const there = text[at + index];
       // One character of a script without spaces stands at the beginning of a pair.
