@@ -1,17 +1,18 @@
 /** The connection a store keeps for itself: locks of its nodes, leases, hints, and what happens when it breaks. */
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ControlConnection } from "./control-connection.ts";
+import { ControlConnection, openControlConnection } from "./control-connection.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
 afterEach(() => void vi.useRealTimers());
 
 class Client extends EventEmitter {
   readonly queries: string[] = [];
+  readonly texts: string[] = [];
   isEnded = false;
-  readonly answer: (text: string, values: unknown[]) => unknown;
+  readonly answer: (text: string) => unknown;
 
-  constructor(answer: (text: string, values: unknown[]) => unknown) {
+  constructor(answer: (text: string) => unknown) {
     super();
     this.answer = answer;
   }
@@ -19,10 +20,12 @@ class Client extends EventEmitter {
   async query(text: string, values: unknown[] = []): Promise<unknown> {
     const short = text.startsWith("SET") ? "listen" : text.replace(/^SELECT pg_|^SELECT |\(.*$/g, "").slice(0, 24);
     this.queries.push([short, ...values.flat()].join(" "));
-    return this.answer(text, values);
+    this.texts.push(text);
+    return this.answer(text);
   }
 
   async end(): Promise<void> {
+    await this.answer("end");
     this.isEnded = true;
     this.emit("end");
   }
@@ -30,34 +33,55 @@ class Client extends EventEmitter {
 
 function world() {
   const clients: Client[] = [];
-  const state = { refuse: 0, held: true, hangs: false, fails: false, failsLock: false, breaksAtLock: false };
-  /** Notifications wait for these while there are any. */
-  const slow: Promise<void>[] = [];
-  const control = new ControlConnection(
-    {
-      options: { schema: "s" },
-      own: async () => {
-        if (state.refuse-- > 0) throw new Error("no database");
-        const client = new Client((text) => {
-          if (state.fails || (state.failsLock && text.includes("'.node'"))) throw new Error("cut");
-          if (state.breaksAtLock && text.includes("'.node'")) {
-            state.breaksAtLock = false;
-            client.emit("end");
-            throw new Error("cut");
-          }
-          if (text.includes("pg_notify") && slow.length > 0) return slow.shift();
-          if (state.hangs && text === "SELECT 1") return new Promise(() => {});
-          return { rows: [{ held: state.held }] };
-        });
-        clients.push(client);
-        return client;
-      },
-    } as never,
-    "me-1",
-  );
+  const state = {
+    refuse: 0,
+    held: true,
+    hangs: false,
+    fails: false,
+    failsLock: false,
+    breaksAtLock: false,
+    breaksAfterMark: false,
+  };
+  /** Statements with such a text are answered only after these. */
+  const slow = new Map<string, Promise<void>>();
+  const connections = {
+    options: { schema: "s" },
+    own: async () => {
+      await slow.get("connect");
+      if (state.refuse-- > 0) throw new Error("no database");
+      const client = new Client(async (text) => {
+        for (const [part, until] of slow) if (text.includes(part)) await until;
+        if (text === "end") return;
+        if (state.fails || (state.failsLock && text.includes("'.node'"))) throw new Error("cut");
+        if (state.breaksAtLock && text.includes("'.node'")) {
+          state.breaksAtLock = false;
+          client.emit("end");
+          throw new Error("cut");
+        }
+        if (state.breaksAfterMark && text.startsWith("UPDATE nodes")) {
+          state.breaksAfterMark = false;
+          client.emit("end");
+        }
+        if (state.hangs && text === "SELECT 1") return new Promise(() => {});
+        return { rows: [{ held: state.held }] };
+      });
+      clients.push(client);
+      return client;
+    },
+  } as never;
+  const control = new ControlConnection(connections, "me-1");
+  /** Statements with this text hang until what this returns is called. */
+  const hang = (part: string): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow.set(part, promise);
+    return () => {
+      slow.delete(part);
+      resolve();
+    };
+  };
   const last = (): Client => clients.at(-1) as Client;
   const asked = (): readonly string[] => last().queries.splice(0);
-  return { control, clients, state, slow, last, asked };
+  return { connections, control, clients, state, hang, last, asked };
 }
 const turns = async (): Promise<void> => {
   for (let n = 0; n < 6; n++) await new Promise((resolve) => setImmediate(resolve));
@@ -145,8 +169,8 @@ describe("a connection that breaks", () => {
     await vi.advanceTimersByTimeAsync(5_000);
     state.fails = false;
     await pass(100);
-    // The second could not listen: it is ended, so that no connection with locks is left behind.
-    expect(clients.map(({ isEnded }) => isEnded)).toEqual([false, true, false]);
+    // The second could not listen: both are ended, so that no connection with locks is left behind.
+    expect(clients.map(({ isEnded }) => isEnded)).toEqual([true, true, false]);
     state.hangs = true;
     await pass(4_900);
     await pass(4_999);
@@ -168,7 +192,7 @@ describe("a connection that breaks", () => {
     expect(clients[0]?.queries.at(-1)).toBe("advisory_unlock_all");
     expect(clients[0]?.isEnded).toBe(true);
     await pass(60_000);
-    expect([clients.length, clients[0]?.queries.length]).toEqual([1, 4]);
+    expect([clients.length, clients[0]?.queries.length, vi.getTimerCount()]).toEqual([1, 4, 0]);
   });
 });
 
@@ -181,7 +205,7 @@ test("a connection that cannot take its locks is ended before the next one tries
   await turns();
   state.failsLock = false;
   await pass(100);
-  expect(clients.map(({ isEnded }) => isEnded)).toEqual([false, true, false]);
+  expect(clients.map(({ isEnded }) => isEnded)).toEqual([true, true, false]);
   expect(last().queries).toEqual(["listen", "try_advisory_lock 7", "UPDATE nodes SET locked  7"]);
   expect(await control.leases.tryHold("bot", () => {})).toBe(true);
   await control.close();
@@ -257,6 +281,7 @@ describe("hints and texts", () => {
           results: [
             { op: "run.abort", marked: true, agentId: "aborted" },
             { op: "run.abort", marked: false, agentId: "no" },
+            { op: "run.abort", marked: true },
           ],
         },
         { ok: true, results: [] },
@@ -280,10 +305,11 @@ describe("hints and texts", () => {
     const { control, asked } = world();
     await control.open();
     asked();
-    control.relay.send("x".repeat(control.relay.maxBytes));
-    control.relay.send("x".repeat(control.relay.maxBytes + 1));
+    expect(control.relay.maxBytes).toBe(7_736);
+    for (const text of ["x".repeat(7_736), "x".repeat(7_737), "ü".repeat(3_868), "ü".repeat(3_869)])
+      control.relay.send(text);
     await turns();
-    expect(asked()).toHaveLength(1);
+    expect(asked()).toEqual([`notify s_relay s_relay me-1 ${"x".repeat(7_736)} me-1 ${"ü".repeat(3_868)}`]);
     for (let n = 0; n < 1_005; n++) control.relay.send(`${n}`);
     await turns();
     const texts = asked().join(" ").split("me-1 ").slice(1);
@@ -306,11 +332,10 @@ describe("hints and texts", () => {
   });
 
   test("that come while a query runs go together with the next one", async () => {
-    const { control, slow, asked } = world();
+    const { control, hang, asked } = world();
     await control.open();
     asked();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    slow.push(promise);
+    const resolve = hang("pg_notify");
     for (const text of ["first", "second", "third"]) {
       control.relay.send(text);
       await turns();
@@ -386,4 +411,234 @@ describe("hints and texts", () => {
       "advisory_unlock_all",
     ]);
   });
+});
+
+describe("a connection that opens", () => {
+  test("listens to the channels of hints, of all and of its own process", async () => {
+    const { connections, last } = world();
+    const control = await openControlConnection(connections, "me-1");
+    expect(last().texts).toEqual([
+      'SET synchronous_commit = off; LISTEN "s_hint"; LISTEN "s_relay"; LISTEN "relay_me1"',
+    ]);
+    await control.close();
+  });
+
+  test("checks itself without keeping its process alive; one that cannot be opened leaves no timer behind", async () => {
+    const { connections, control, state } = world();
+    state.refuse = 1;
+    await expect(openControlConnection(connections, "me-1")).rejects.toThrow("no database");
+    expect(vi.getTimerCount()).toBe(0);
+    const made = vi.spyOn(globalThis, "setInterval");
+    await control.open();
+    expect(made.mock.results.map(({ value }) => value.hasRef())).toEqual([false]);
+    made.mockRestore();
+    await control.close();
+  });
+
+  test("is ended if the store was closed meanwhile, with no lock taken and nobody told of a gap", async () => {
+    for (const part of ["connect", "LISTEN"]) {
+      const { control, clients, hang, last, asked } = world();
+      await control.open();
+      await control.hold(7);
+      let gaps = 0;
+      control.relay.listen(
+        () => {},
+        () => gaps++,
+      );
+      const resolve = hang(part);
+      last().emit("end");
+      await turns();
+      await control.close();
+      resolve();
+      await pass(60_000);
+      expect([clients.length, last().isEnded, gaps]).toEqual([2, true, 0]);
+      expect(asked()).toEqual(["listen"]);
+    }
+  });
+
+  test("is not tried again after a close", async () => {
+    const { control, clients, state, last } = world();
+    await control.open();
+    state.refuse = 1e9;
+    last().emit("end");
+    await pass(1_000);
+    await control.close();
+    const before = state.refuse;
+    await pass(60_000);
+    expect([clients.length, state.refuse, vi.getTimerCount()]).toEqual([1, before, 0]);
+  });
+
+  test("and ends with its last answer is followed by another", async () => {
+    const { control, clients, state, last } = world();
+    await control.open();
+    await control.hold(7);
+    state.breaksAfterMark = true;
+    last().emit("end");
+    await pass(0);
+    expect(clients.map(({ isEnded }) => isEnded)).toEqual([true, true, false]);
+    expect(await control.leases.tryHold("bot", () => {})).toBe(true);
+    await control.close();
+  });
+});
+
+describe("a node that joins", () => {
+  test("hears hints at once, and is answered only when its lock is held and marked", async () => {
+    const { control, hang, last } = world();
+    await control.open();
+    const heard: string[] = [];
+    control.onHint((agentId) => heard.push(agentId));
+    const [locked, marked] = [hang("'.node'"), hang("UPDATE nodes")];
+    let joined = false;
+    const joining = control.hold(7).then(() => {
+      joined = true;
+    });
+    last().emit("notification", { channel: "s_hint", payload: "you-2 7:mine" });
+    expect(heard).toEqual(["mine"]);
+    for (const resolve of [locked, marked]) {
+      await turns();
+      expect(joined).toBe(false);
+      resolve();
+    }
+    await joining;
+    await control.close();
+  });
+
+  test("whose lock the old connection still has is locked by a check of the new one, whatever the old one answers late", async () => {
+    const { control, state, hang, last, asked } = world();
+    await control.open();
+    await control.hold(6);
+    const answer = hang("'.node'");
+    void control.hold(7);
+    await turns();
+    last().emit("end");
+    await turns();
+    // Both connections have asked; the first is answered too late, the second is refused.
+    state.held = false;
+    answer();
+    await pass(0);
+    asked();
+    state.held = true;
+    await pass(5_000);
+    expect(asked().toSorted()).toEqual([
+      "1",
+      "UPDATE nodes SET locked  6",
+      "UPDATE nodes SET locked  7",
+      "try_advisory_lock 6",
+      "try_advisory_lock 7",
+    ]);
+    await control.close();
+  });
+
+  test("is not taken for locked because of an answer of a connection that is gone", async () => {
+    const { control, clients, state, last, asked } = world();
+    await control.open();
+    const { promise, resolve } = Promise.withResolvers<object>();
+    const first = last();
+    vi.spyOn(first, "query").mockReturnValueOnce(promise as never);
+    void control.hold(7);
+    state.held = false;
+    first.emit("end");
+    await pass(0);
+    resolve({ rows: [{ held: true }] });
+    await turns();
+    expect([clients.length, asked()]).toEqual([2, ["listen", "try_advisory_lock 7"]]);
+    await pass(5_000);
+    expect(asked()).toEqual(["1", "try_advisory_lock 7"]);
+    await control.close();
+  });
+});
+
+describe("a close", () => {
+  test("waits until its locks are free and its connection has ended, and tells no lease as lost", async () => {
+    const { control, hang, last, asked } = world();
+    await control.open();
+    const lost: string[] = [];
+    await control.leases.tryHold("bot", () => lost.push("bot"));
+    const [unlocked, ended] = [hang("unlock_all"), hang("end")];
+    let closed = false;
+    const closing = control.close().then(() => {
+      closed = true;
+    });
+    await turns();
+    expect([last().isEnded, closed]).toEqual([false, false]);
+    unlocked();
+    await turns();
+    expect([last().isEnded, closed]).toEqual([false, false]);
+    ended();
+    await closing;
+    expect([last().isEnded, lost]).toEqual([true, []]);
+    asked();
+    expect(await control.leases.tryHold("other", () => {})).toBe(false);
+    expect(asked()).toEqual([]);
+  });
+
+  test("sends what was said in the same moment first", async () => {
+    const { control, clients } = world();
+    await control.open();
+    control.relay.send("last words");
+    await control.close();
+    await turns();
+    expect(clients[0]?.queries).toEqual(["listen", "notify s_relay me-1 last words", "advisory_unlock_all"]);
+  });
+});
+
+test("a lease is released when the database has released it", async () => {
+  const { control, hang } = world();
+  await control.open();
+  await control.leases.tryHold("bot", () => {});
+  const unlocked = hang("pg_advisory_unlock(");
+  let released = false;
+  const releasing = control.leases.release("bot").then(() => {
+    released = true;
+  });
+  await turns();
+  expect(released).toBe(false);
+  unlocked();
+  await releasing;
+  await control.close();
+});
+
+test("a query that fails loses its own texts, not the next ones", async () => {
+  const { control, state, asked } = world();
+  await control.open();
+  state.fails = true;
+  control.relay.send("lost");
+  await turns();
+  state.fails = false;
+  asked();
+  control.relay.send("next");
+  await turns();
+  expect(asked()).toEqual(["notify s_relay me-1 next"]);
+  await control.close();
+});
+
+test.each([
+  [7_736, 1],
+  [7_737, 2],
+])("hints of %i bytes go in %i notes", async (bytes, notes) => {
+  const { control, asked } = world();
+  await control.open();
+  asked();
+  const results = [posted("a".repeat(3_998)), posted("b".repeat(bytes - 4_003))];
+  control.publishHints([{}, {}] as never, results as never);
+  await turns();
+  expect(
+    asked()
+      .join(" ")
+      .split("me-1 ")
+      .slice(1)
+      .map((text) => text.trim().length),
+  ).toEqual(notes === 1 ? [bytes] : [4_000, bytes - 4_001]);
+  await control.close();
+});
+
+test("a notice of another program is no hint: one without text, without an agent, or of a node elsewhere", async () => {
+  const { control, last } = world();
+  await control.open();
+  const heard: string[] = [];
+  control.onHint((agentId) => heard.push(agentId));
+  for (const payload of [undefined, "", "x", "x 0", "x 0:", "x 9:theirs", "x 0:free"])
+    last().emit("notification", { channel: "s_hint", payload });
+  expect(heard).toEqual(["free"]);
+  await control.close();
 });

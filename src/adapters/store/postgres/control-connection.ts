@@ -77,12 +77,14 @@ export class ControlConnection {
       const channels = [this.#hintChannel, this.#relayChannel, channelOf(this.#self)];
       // Hints need no durability: the next poll finds what a lost hint would have reported.
       await client.query(`SET synchronous_commit = off; ${channels.map((name) => `LISTEN "${name}"`).join("; ")}`);
+      // Closed while it connected: nobody else would end this connection.
+      if (this.#closed) return await client.end();
       this.#client = client;
       this.#locked.clear();
       for (const node of this.#nodes) await this.#lock(node);
     } catch (error) {
       // Its locks must not outlive it: the next connection takes them.
-      if (this.#client === client) this.#client = undefined;
+      this.#client = undefined;
       await client.end().catch(() => undefined);
       throw error;
     }
@@ -153,7 +155,7 @@ export class ControlConnection {
   };
 
   async close(): Promise<void> {
-    if (!this.#sending) await this.#sendAll();
+    await this.#sendAll();
     this.#closed = true;
     clearInterval(this.#check);
     const client = this.#client;
@@ -169,6 +171,8 @@ export class ControlConnection {
   #disconnected(client: pg.Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
+    // It may only seem broken: its locks must not outlive it, and it must not hear what the next one hears.
+    void client.end().catch(() => undefined);
     const lost = [...this.#leases.values()];
     this.#leases.clear();
     for (const notify of lost) notify();
@@ -179,7 +183,7 @@ export class ControlConnection {
     if (this.#closed || this.#connecting) return;
     this.#connecting = this.#connectUntilOpen().finally(() => {
       this.#connecting = undefined;
-      if (!this.#client && !this.#closed) this.#reconnect();
+      if (!this.#client) this.#reconnect();
     });
   }
 
@@ -233,9 +237,9 @@ export class ControlConnection {
       return;
     }
     for (const hint of text.split(",")) {
-      const [node, agentId = ""] = hint.split(":");
+      const [node, agentId] = hint.split(":");
       // Node 0: the agent has no owner, and any node may claim it.
-      if (Number(node) !== 0 && !this.#nodes.has(Number(node))) continue;
+      if (!agentId || (Number(node) !== 0 && !this.#nodes.has(Number(node)))) continue;
       for (const listener of this.#hintListeners) listener(agentId as AgentId);
     }
   }
@@ -248,8 +252,7 @@ export class ControlConnection {
 
   /** Hints and texts that arrive while a query runs go with the next one. */
   async #sendAll(): Promise<void> {
-    this.#sending = true;
-    while ((this.#hints.size > 0 || this.#texts.length > 0) && this.#client && !this.#closed) {
+    while ((this.#hints.size > 0 || this.#texts.length > 0) && this.#client) {
       const payloads = this.#texts
         .splice(0, TEXTS_PER_QUERY)
         .map(([channel, text]) => [channel, `${this.#self} ${text}`] as const);
