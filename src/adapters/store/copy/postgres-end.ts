@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { StoreUnsuitableError } from "../../../core/errors.ts";
 import { openPostgresStore } from "../postgres/open-store.ts";
+import { wireBody } from "../postgres/runs.ts";
 import { type CopyEnd, PORTION } from "./copy-end.ts";
 import type { ColumnType, CopiedRow, CopiedTable } from "./tables.ts";
 
@@ -138,11 +139,8 @@ async function writeRows(client: pg.Client, table: CopiedTable, rows: readonly C
 /** A run's person, tokens and cost have columns of their own here. */
 async function summarise(client: pg.Client, rows: readonly CopiedRow[], names: readonly string[]): Promise<void> {
   const sums = rows.map((row) => {
-    const body = JSON.parse(row[names.indexOf("body")] as string) as {
-      person?: string;
-      usage?: { totalTokens?: number; cost?: { total?: number } };
-    };
-    return [row[names.indexOf("id")], body.person ?? null, body.usage?.totalTokens ?? 0, body.usage?.cost?.total ?? 0];
+    const { person, tokens, cost } = wireBody(JSON.parse(row[names.indexOf("body")] as string));
+    return [row[names.indexOf("id")], person ?? null, tokens ?? 0, cost ?? 0];
   });
   await client.query(
     `UPDATE runs SET person = s.person, tokens = s.tokens, cost = s.cost

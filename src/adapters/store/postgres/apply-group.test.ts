@@ -1,5 +1,5 @@
 /** What becomes of a group of changes when the database refuses it, is busy, or goes away in the middle (M2). */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { CommitUnknownError, StoreClosedError, StoreFullError, StoreUnavailableError } from "../../../core/errors.ts";
 import type { Change } from "../../../core/store/change.ts";
 import { applyGroup } from "./apply-group.ts";
@@ -24,8 +24,11 @@ function world(
 ) {
   const answers = [...said];
   const log: string[] = [];
+  const given: unknown[][] = [];
   let alive = more.alive ?? 0;
-  const state = { closed: false };
+  const state = { closed: false, databaseClock: false };
+  /** When and how the end of a server process was asked for. */
+  const ends: [at: number, use: string][] = [];
   const connections = {
     options: { applicationName: "me" },
     get closed() {
@@ -37,24 +40,29 @@ function world(
         query: async (query: { name: string; values: unknown[] } | string, values?: unknown[]) => {
           if (typeof query === "string") {
             log.push(`ends ${values?.join(" ")}`);
+            ends.push([performance.now(), use]);
             return { rows: alive-- > 0 ? [{}] : [] };
           }
           log.push(`${use} ${query.name}${query.values[9] === true ? " alone" : ""} ${idsIn(String(query.values[0]))}`);
+          given.push(query.values.slice(1));
           const answer = answers.shift();
           if (!answer || answer instanceof Error) throw answer ?? error("XX000");
           return answer;
         },
       }),
-    one: async (_statement: unknown, id: string) => more.outcomes?.[id],
+    one: async ({ name }: { name: string }, id: string) => {
+      if (name !== "select-change") log.push(name);
+      return more.outcomes?.[id];
+    },
     all: async (_statement: unknown, id: string) => (more.outcomes?.[id] ? [more.outcomes[id]] : []),
   };
   const apply = (changes: readonly Change[], batchable = false) =>
     applyGroup(
-      { connections: connections as never, databaseClock: false, settleMs: more.settleMs ?? 1_000 },
+      { connections: connections as never, databaseClock: state.databaseClock, settleMs: more.settleMs ?? 1_000 },
       changes,
       batchable,
     );
-  return { apply, log, state };
+  return { apply, log, state, ends, values: given };
 }
 const idsIn = (text: string): string => [...text.matchAll(/"id":"(\w)"/g)].map(([, id]) => id).join("");
 const ok = (...answers: readonly object[]): Said => ({ rows: [{ answers }] });
@@ -151,5 +159,58 @@ describe("a connection that breaks in the middle", () => {
     closed.state.closed = true;
     expect((await closed.apply([A]))[0]).toBeInstanceOf(CommitUnknownError);
     expect(closed.log).toHaveLength(2);
+  });
+});
+
+describe("what a group is computed from", () => {
+  const ran = (id: string): Change =>
+    ({ id, site: "s", at: 1, ops: [{ op: "job.ran", jobId: "job", slot: "s", end: {} }] }) as never;
+  const read = ["select-job", "select-job-slot"];
+
+  test("is read before it is sent, and again only if the database says that it has changed", async () => {
+    const again = world([error("RKAGN"), ok({ ok: {} })]);
+    await again.apply([ran("a")]);
+    expect(again.log).toEqual([...read, "commit apply-changes a", ...read, "commit apply-changes a"]);
+    const retried = world([error("40001"), ok({ ok: {} })]);
+    await retried.apply([ran("a")]);
+    expect(retried.log).toEqual([...read, "commit apply-changes a", "commit apply-changes a"]);
+    const delivered = { ...ran("a"), ops: [{ op: "job.delivered", jobId: "job", slot: "s", told: {} }] } as never;
+    const once = world([ok({ ok: {} })]);
+    await once.apply([delivered, A]);
+    expect(once.log).toEqual([...read, "commit apply-changes aa"]);
+  });
+
+  test("is sent with its locks, whether each change stands alone, and the clock of leases", async () => {
+    for (const databaseClock of [true, false]) {
+      const one = world([ok({ ok: {} })]);
+      one.state.databaseClock = databaseClock;
+      await one.apply([A]);
+      expect(one.values).toEqual([[["fact a0"], [], [], [], [], [], [], [], false, databaseClock]]);
+      const batch = world([{ rows: [{ results: [] }] }]);
+      batch.state.databaseClock = databaseClock;
+      await batch.apply([B], true);
+      expect(batch.values).toEqual([[["fact b0", "fact b1"], [], [], databaseClock]]);
+    }
+  });
+});
+
+describe("a server process that does not end", () => {
+  test("is asked about over a connection for reads, in longer and longer pauses, up to half a second", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+    try {
+      const { apply, ends } = world([error()], { alive: 1e9, settleMs: 2_000 });
+      const result = apply([A]);
+      await vi.advanceTimersByTimeAsync(3_000);
+      expect((await result)[0]).toBeInstanceOf(CommitUnknownError);
+      expect(ends).toEqual([0, 20, 60, 140, 300, 620, 1_120, 1_620].map((at) => [at + (ends[0]?.[0] ?? 0), "read"]));
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("keeps its changes unknown also if what is left cannot be sent again", async () => {
+    const { apply, log } = world([error(), error("53100")], { settleMs: 30 });
+    expect((await apply([A]))[0]).toBeInstanceOf(CommitUnknownError);
+    expect(log.filter((text) => text.startsWith("commit")).length).toBeGreaterThan(1);
   });
 });

@@ -52,6 +52,7 @@ it.each([
   ["a request and a dedupe key with the same text", true, [toB({ dedupe: { key: "1" }, request: { key: "1" } })]],
   ["two facts", true, [fact("1"), fact("2")]],
   ["a fact twice", false, [fact("1"), fact("1")]],
+  ["two facts that the database takes for one", false, [fact("1\0"), fact("1\uFFFD")]],
   ["a delivery that moves", true, [move()]],
   ["a delivery that moves to the tail", false, [move({ toTail: true })]],
   ["a delivery that moves with something else", false, [move(), fact("1")]],

@@ -50,7 +50,8 @@ export function isBatchable({ owner, ops }: Change): boolean {
       if ("agentId" in op.to ? op.to.agentId === owner?.agentId : owner || op.to.create) return false;
     }
     // Two writes of the same row depend on their order.
-    for (const name of writtenRows(op)) if (named.size === named.add(name).size) return false;
+    for (const [kind, name] of formOf(op).locks?.(op) ?? [])
+      if (kind === "names" && named.size === named.add(name).size) return false;
     if (op.op === "delivery.move" && (op.toTail || ops.length > 1)) return false;
     // The waits of a run that did not end well are deleted with it, which a batch cannot do.
     if (op.op === "run.end" && op.outcome !== "ok") return false;
@@ -61,16 +62,6 @@ export function isBatchable({ owner, ops }: Change): boolean {
   if (seen.has("entries.append") && seen.has("leaf.move")) return false;
   if (seen.has("run.open") && (seen.has("run.step") || seen.has("run.end"))) return false;
   return !(seen.has("run.step") && seen.has("run.end"));
-}
-
-/** The rows that an op writes by their own key. */
-function writtenRows(op: Op): readonly string[] {
-  if (op.op === "fact.put") return [`fact ${op.key}`];
-  if (op.op === "request.finish") return [`request ${op.key}`];
-  if (op.op !== "message.post") return [];
-  return [op.dedupe && `dedupe ${op.dedupe.key}`, op.request && `request ${op.request.key}`].filter(
-    (name) => name !== undefined,
-  );
 }
 
 /** The changes of a batch so far, so that no two of them conflict. */
@@ -85,9 +76,8 @@ export class BatchGroup {
   /** Adds a change; false if it must wait for the next batch. */
   takes(change: Change): boolean {
     const { owner, ops } = change;
-    const locks = locksOf(change);
-    const names = locks.filter(([kind]) => kind === "names").map(([, name]) => name);
-    if (names.some((name) => this.#names.has(name)) || new Set(names).size < names.length) return false;
+    const names = locksOf(change).flatMap(([kind, name]) => (kind === "names" ? [name] : []));
+    if (names.some((name) => this.#names.has(name))) return false;
     const recipients = ops.flatMap((op) => (op.op === "message.post" ? [recipientOf(op)] : []));
     const releases = ops.some(({ op }) => op === "agent.release");
     if (owner) {

@@ -287,6 +287,48 @@ describe("after a group of four or more", () => {
   });
 });
 
+describe("after a group of three", () => {
+  test("the next one does not wait, nor after a larger one that came before it", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      const { commit, running } = world({ lanes: 9 });
+      const together = async (...names: readonly string[]): Promise<void> => {
+        for (const name of names) void commit(name, fact(name));
+        await turn();
+      };
+      await together("a", "b", "c");
+      await together("d", "e", "f", "g");
+      expect(running()).toEqual(["a b c", "d e f g"]);
+      await together("h");
+      expect(running()).toHaveLength(2);
+      await vi.advanceTimersByTimeAsync(1);
+      await turn();
+      await together("i");
+      expect(running().slice(2)).toEqual(["h", "i"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("a long queue", () => {
+  test("is searched to a bound for changes that can go, and goes in its order when its row is free", async () => {
+    const { commit, groups, running } = world({ lanes: 3, maxBatch: 2_000 });
+    void commit("first", touch("x"));
+    await turn();
+    for (let n = 1; n <= 1_023; n++) void commit(`${n}`, touch("x"));
+    void commit("near", touch("y"));
+    void commit("last", touch("x"));
+    void commit("far", touch("z"));
+    await later();
+    expect(running()).toEqual(["first", "near"]);
+    groups[0]?.end();
+    await later();
+    expect(running()[2]?.split(" ")).toEqual([...Array.from({ length: 1_023 }, (_none, n) => `${n + 1}`), "last"]);
+    expect(running()[3]).toBe("far");
+  });
+});
+
 describe("a close", () => {
   test("commits what is queued and refuses what comes later", async () => {
     const { commits, commit, groups, running, done } = world({ maxBatch: 1, lanes: 1 });

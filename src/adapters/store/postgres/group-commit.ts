@@ -65,9 +65,8 @@ export class GroupCommit {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#queue.length === 0 && this.#running === 0) return;
-    const empty = new Promise<void>((resolve) => (this.#whenEmpty = resolve));
-    this.#schedule();
-    await empty;
+    // What is queued is scheduled already, or waits for a group in progress.
+    await new Promise<void>((resolve) => (this.#whenEmpty = resolve));
   }
 
   #schedule(): void {

@@ -33,7 +33,7 @@ held AS (
   FROM agents WHERE agents.node IS NOT NULL GROUP BY agents.node
 )
 SELECT nodes.node, nodes.name, nodes.gone, nodes.lease_until - (SELECT now FROM clock) AS lease_ms,
-  coalesce(held.agents, 0) AS agents, coalesce(held.runs, 0) AS runs, coalesce(held.waiting, 0) AS waiting, coalesce(held.lag_ms, 0) AS lag_ms
+  coalesce(held.agents, 0) AS agents, coalesce(held.runs, 0) AS runs, coalesce(held.waiting, 0) AS waiting, greatest(held.lag_ms, 0) AS lag_ms
 FROM nodes LEFT JOIN held ON held.node = nodes.node
 WHERE nodes.gone = 0 OR held.runs > 0 OR held.waiting > 0
 ORDER BY nodes.node`,
@@ -75,6 +75,6 @@ function reportOf({ node, name, gone, lease_ms, agents, runs, waiting, lag_ms }:
     agents,
     runs,
     waiting,
-    lagMs: Math.max(0, lag_ms),
+    lagMs: lag_ms,
   };
 }

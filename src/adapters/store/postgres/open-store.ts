@@ -103,7 +103,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       },
     };
   } catch (error) {
-    await connections.close().catch(() => undefined);
+    // No connection of a pool is made before the store is open; the others are ended where they are made.
     throw error instanceof Error && "retryable" in error ? error : explain(error);
   }
 }

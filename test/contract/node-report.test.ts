@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { clusterReport } from "../../src/adapters/store/postgres/node-report.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
-import { type Held, idOf, postOp, userBody, type World, worldOn } from "../contract/fixture.ts";
-import { emptied } from "./emptied.ts";
-import { freshDatabase } from "./shared.ts";
+import { emptied } from "../postgres/emptied.ts";
+import { freshDatabase } from "../postgres/shared.ts";
+import { type Held, idOf, postOp, userBody, type World, worldOn } from "./fixture.ts";
 
 const HOUR = 3_600_000;
 
@@ -90,4 +90,48 @@ test("a node that left is listed only while a run or a message is left with it, 
   ]);
   // Of the nodes that left and of no node; what a process held under its earlier number is still its own.
   expect(report.unheld).toEqual({ agents: 3, waiting: 3 });
+});
+
+test("a node that owns nothing is listed with nothing, and what a silent node owns is nobody's", async () => {
+  const now = await realNow();
+  world.now = now;
+  const [bare, silent, busy] = [
+    await world.join("bare", now + HOUR),
+    await world.join("silent", now - HOUR),
+    await world.join("busy", now + HOUR),
+  ];
+  await heldBy(silent, "left");
+  await world.post(idOf("left"));
+  await heldBy(busy, "kept");
+  // Its clock is ahead: the message comes from the future.
+  await world.done([postOp({ agentId: idOf("kept") }, userBody("x"), now + HOUR)]);
+  const { nodes, unheld } = await clusterReport(store.connections);
+  const nothing = { agents: 0, runs: 0, waiting: 0, lagMs: 0 };
+  expect(nodes.find(({ node }) => node === bare)).toEqual({
+    ...{ node: bare, name: "bare", state: "up", leaseMs: expect.any(Number) },
+    ...nothing,
+  });
+  expect(nodes.find(({ node }) => node === busy)).toMatchObject({ agents: 1, waiting: 1, lagMs: 0 });
+  expect(nodes.find(({ node }) => node === silent)).toMatchObject({ state: "silent", agents: 1, waiting: 1 });
+  expect(unheld).toEqual({ agents: 1, waiting: 1 });
+});
+
+test("the oldest message of all agents of a node counts, each agent's by its own messages", async () => {
+  const now = await realNow();
+  world.now = now;
+  const node = await world.join("n", now + HOUR);
+  for (const [name, hours] of [
+    ["a", 1],
+    ["b", 3],
+    ["c", 2],
+  ] as const) {
+    await heldBy(node, name);
+    await world.done([postOp({ agentId: idOf(name) }, userBody("x"), now - hours * HOUR)]);
+  }
+  await world.done([{ op: "agent.create", seed: world.seed("free") }]);
+  await world.done([postOp({ agentId: idOf("free") }, userBody("x"), now - 9 * HOUR)]);
+  const { nodes } = await clusterReport(store.connections);
+  const { lagMs = 0, ...rest } = nodes.find((one) => one.node === node) ?? {};
+  expect(rest).toMatchObject({ agents: 3, waiting: 3, runs: 0 });
+  expect(Math.round(lagMs / HOUR)).toBe(3);
 });

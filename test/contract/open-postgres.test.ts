@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { openPostgresReader } from "../../src/adapters/store/postgres/open-reader.ts";
 import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { NotFoundError, StoreNewerError, StoreUnavailableError } from "../../src/core/errors.ts";
-import { worldOn } from "../contract/fixture.ts";
-import { withClient } from "./server.ts";
-import { freshDatabase } from "./shared.ts";
+import { withClient } from "../postgres/server.ts";
+import { freshDatabase } from "../postgres/shared.ts";
+import { worldOn } from "./fixture.ts";
 
 test("stores in two schemas of one database do not see each other, and a reader sees its own", async () => {
   const url = await freshDatabase();
@@ -32,16 +32,19 @@ test("a lease is measured by the clock of the database, however wrong the clock 
   await store.close();
 });
 
-test("no transaction has more changes than a batch may have", async () => {
-  const store = await openPostgresStore({ url: await freshDatabase(), maxBatch: 2 });
+test.each([
+  [2, 12, { maxBatch: 2 }],
+  [128, 140, {}],
+])("no transaction has more changes than a batch may have: %i", async (size, count, options) => {
+  const store = await openPostgresStore({ url: await freshDatabase(), ...options });
   const world = await worldOn(store);
-  const keys = Array.from({ length: 12 }, (_, n) => `f${n}`);
+  const keys = Array.from({ length: count }, (_, n) => `f${n}`);
   await Promise.all(keys.map((key) => world.done([{ op: "fact.put", key, value: "1" }])));
   const most = await store.connections.use("read", async (client) => {
     const { rows } = await client.query("SELECT count(*)::int AS n FROM changes GROUP BY xid ORDER BY n DESC LIMIT 1");
     return rows[0]?.n;
   });
-  expect(most).toBe(2);
+  expect(most).toBe(size);
   await store.close();
 });
 
@@ -52,6 +55,10 @@ test("a database without tables has nothing to read, and one of a newer program 
   await withClient(url, (client) => client.query("UPDATE rookery.meta SET value = '999' WHERE key = 'schema_version'"));
   await expect(openPostgresReader({ url })).rejects.toThrow(StoreNewerError);
   await expect(openPostgresStore({ url })).rejects.toThrow(StoreNewerError);
+  // What was refused leaves no connection behind.
+  const others =
+    "SELECT application_name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+  await withClient(url, (client) => expect.poll(async () => (await client.query(others)).rows).toEqual([]));
 });
 
 test("a server that does not answer is an unavailable store", async () => {
@@ -59,4 +66,41 @@ test("a server that does not answer is an unavailable store", async () => {
   url.pathname = "/there_is_no_such_database";
   await expect(openPostgresStore({ url: url.href })).rejects.toThrow(StoreUnavailableError);
   await expect(openPostgresReader({ url: url.href })).rejects.toThrow(StoreUnavailableError);
+});
+
+test("a store has ten connections of which four commit, and a reader four, unless told otherwise", async () => {
+  const url = await freshDatabase();
+  const open = async (options: object): Promise<object> => {
+    const store = await openPostgresStore({ url, ...options });
+    await store.ready?.();
+    await store.close();
+    expect(store.connections.closed).toBe(true);
+    return store.connections.options;
+  };
+  const usual = { url, schema: "rookery", maxConnections: 10, lanes: 4, connectTimeoutMs: undefined };
+  expect(await open({})).toEqual({ ...usual, applicationName: expect.stringMatching(/^rookery [-0-9a-f]{36}$/) });
+  const own = { schema: "mine", maxConnections: 3, lanes: 2, connectTimeoutMs: 9_000 };
+  expect(await open(own)).toMatchObject({ url, ...own });
+  const reader = await openPostgresReader({ url });
+  expect(reader.connections.options).toMatchObject({ schema: "rookery", maxConnections: 4 });
+  expect(await reader.nodes()).toEqual([]);
+  await reader.close();
+  expect(reader.connections.closed).toBe(true);
+});
+
+test("a close commits what was asked for before it, and a second close waits for the first", async () => {
+  const url = await freshDatabase();
+  const store = await openPostgresStore({ url });
+  const world = await worldOn(store);
+  const last = world.done([{ op: "fact.put", key: "last", value: "1" }]);
+  let closed = false;
+  const first = store.close().then(() => {
+    closed = true;
+  });
+  await store.close();
+  expect(closed).toBe(true);
+  await Promise.all([first, last]);
+  const reader = await openPostgresReader({ url });
+  expect(await reader.fact("last")).toBe("1");
+  await reader.close();
 });
