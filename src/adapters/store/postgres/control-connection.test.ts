@@ -171,6 +171,7 @@ describe("a connection that breaks", () => {
     await pass(100);
     // The second could not listen: both are ended, so that no connection with locks is left behind.
     expect(clients.map(({ isEnded }) => isEnded)).toEqual([true, true, false]);
+    expect(vi.getTimerCount()).toBe(1);
     state.hangs = true;
     await pass(4_900);
     await pass(4_999);
@@ -348,11 +349,14 @@ describe("hints and texts", () => {
   });
 
   test("that waited for a connection all go before a close, in queries of at most 64 texts", async () => {
-    const { control, clients, last } = world();
+    const { control, clients, state, last } = world();
     await control.open();
+    state.refuse = 1;
     last().emit("end");
     for (let n = 0; n < 130; n++) control.relay.send(`${n}`);
-    await pass(0);
+    await turns();
+    await pass(100);
+    expect(last().queries).toEqual(["listen"]);
     await control.close();
     const sent = (clients[1]?.queries ?? []).filter((text) => text.startsWith("notify"));
     expect(sent.map((text) => text.split("me-1").length - 1)).toEqual([64, 64, 2]);
@@ -481,6 +485,29 @@ describe("a connection that opens", () => {
   });
 });
 
+describe("a connection that cannot take its locks", () => {
+  test("is used for nothing and followed by no other until it has ended, then after a tenth of a second", async () => {
+    const { control, clients, state, hang, last, asked } = world();
+    await control.open();
+    await control.hold(7);
+    state.failsLock = true;
+    const ended = hang("end");
+    last().emit("end");
+    await pass(1_000);
+    asked();
+    expect(await control.leases.tryHold("bot", () => {})).toBe(false);
+    expect([clients.length, asked()]).toEqual([2, []]);
+    state.failsLock = false;
+    ended();
+    await turns();
+    await pass(99);
+    expect(clients).toHaveLength(2);
+    await pass(1);
+    expect(clients).toHaveLength(3);
+    await control.close();
+  });
+});
+
 describe("a node that joins", () => {
   test("hears hints at once, and is answered only when its lock is held and marked", async () => {
     const { control, hang, last } = world();
@@ -554,13 +581,15 @@ describe("a close", () => {
     await control.open();
     const lost: string[] = [];
     await control.leases.tryHold("bot", () => lost.push("bot"));
-    const [unlocked, ended] = [hang("unlock_all"), hang("end")];
+    const unlocked = hang("unlock_all");
     let closed = false;
     const closing = control.close().then(() => {
       closed = true;
     });
     await turns();
     expect([last().isEnded, closed]).toEqual([false, false]);
+    expect(await control.leases.tryHold("late", () => {})).toBe(false);
+    const ended = hang("end");
     unlocked();
     await turns();
     expect([last().isEnded, closed]).toEqual([false, false]);
@@ -570,6 +599,19 @@ describe("a close", () => {
     asked();
     expect(await control.leases.tryHold("other", () => {})).toBe(false);
     expect(asked()).toEqual([]);
+  });
+
+  test("opens no other connection if its own breaks with the last words", async () => {
+    const { control, clients, hang, last } = world();
+    await control.open();
+    control.relay.send("last words");
+    const sent = hang("pg_notify");
+    const closing = control.close();
+    last().emit("end");
+    sent();
+    await closing;
+    await pass(60_000);
+    expect([clients.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
   test("sends what was said in the same moment first", async () => {

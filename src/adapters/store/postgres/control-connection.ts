@@ -155,9 +155,9 @@ export class ControlConnection {
   };
 
   async close(): Promise<void> {
-    await this.#sendAll();
     this.#closed = true;
     clearInterval(this.#check);
+    await this.#sendAll();
     const client = this.#client;
     this.#client = undefined;
     await client?.query("SELECT pg_advisory_unlock_all()").catch(() => undefined);
