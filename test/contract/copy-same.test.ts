@@ -14,10 +14,10 @@ import { StoreUnsuitableError } from "../../src/core/errors.ts";
 import type { DeliveryId, RunId } from "../../src/core/ids.ts";
 import type { PersonId } from "../../src/core/people/person.ts";
 import type { ApprovalId } from "../../src/core/rights/approval.ts";
-import { everyRecord } from "../contract/every-record.ts";
-import { idOf, worldOn } from "../contract/fixture.ts";
-import { withClient } from "./server.ts";
-import { freshDatabase } from "./shared.ts";
+import { withClient } from "../postgres/server.ts";
+import { freshDatabase } from "../postgres/shared.ts";
+import { everyRecord } from "./every-record.ts";
+import { idOf, worldOn } from "./fixture.ts";
 
 /** Which node works on something says nothing about a copy. */
 const OF_NODES = ["node", "epoch"];
