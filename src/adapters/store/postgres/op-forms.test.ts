@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { freshState } from "../../../core/agent/fresh-state.ts";
 import type { Change, Op } from "../../../core/store/change.ts";
 import { jobRanKey } from "./jobs.ts";
-import { type ReadBefore, whole } from "./op-form.ts";
+import type { ReadBefore } from "./op-form.ts";
 import { toWire } from "./wire.ts";
 
 const AT = 5_000.7;
@@ -489,12 +489,4 @@ test("what ends in a job's slot is computed from the job and its row as they wer
     expect(wire.job).not.toContain("version");
     expect(JSON.parse(wire.row)).toEqual({ ...row, end: ended });
   }
-});
-
-test.each([
-  [1.9, 1],
-  [-1.9, -1],
-  [Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER],
-])("the time %d is sent as %d", (time, wanted) => {
-  expect(whole(time)).toBe(wanted);
 });
