@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { AgentState } from "../../../core/agent/state.ts";
 import type { AgentId, ChangeId, EntryId, RunId } from "../../../core/ids.ts";
 import type { RunBody } from "../../../core/run/run.ts";
-import type { Change, Op } from "../../../core/store/change.ts";
+import { type Change, CONVERSATIONS_FACT, type Op } from "../../../core/store/change.ts";
 import { BatchGroup, batchWire, isBatchable } from "./batchable.ts";
 
 const owner = { agentId: "a" as AgentId, node: 1, epoch: 1 };
@@ -67,6 +67,25 @@ it("without an owner only what needs none is batchable", () => {
   expect([free([settle]), free([state]), free([release])]).toEqual([false, false, false]);
 });
 
+const added: Op = { op: "delivery.add", delivery: { id: "d", target: {}, payload: {}, createdAt: 1 } } as never;
+
+it.each([
+  ["a delivery of an owner", true, [added]],
+  ["who may talk to whom", false, [fact(CONVERSATIONS_FACT)]],
+  ["a new leaf", true, [leaf]],
+  ["lines without a leaf", true, [append]],
+  ["a step", true, [step]],
+  ["an end", true, [end]],
+  ["a release before lines and settled messages", false, [release, append, settle]],
+  ["a release before settled messages and lines", false, [release, settle, append]],
+])("%s: batchable is %s", (_, batchable, ops) => {
+  expect(isBatchable(change(ops))).toBe(batchable);
+});
+
+it("a delivery needs its owner", () => {
+  expect(isBatchable({ ...change([added]), owner: undefined })).toBe(false);
+});
+
 const by = (agentId: string | undefined, ...ops: readonly Op[]): Change => ({
   ...change(ops),
   owner: agentId === undefined ? undefined : { agentId: agentId as AgentId, node: 1, epoch: 1 },
@@ -82,6 +101,21 @@ it.each([
   ["a message by a key beside a release", [by("b", release), by(undefined, post({ sessionKey: "k" }))], [true, false]],
   ["a release beside a message by a key", [by(undefined, post({ sessionKey: "k" })), by("b", release)], [true, false]],
   ["a message beside an agent that is not released", [by("b", state), by("a", toB())], [true, true]],
+  ["an agent that got a message and is not released", [by("a", toB()), by("b", state)], [true, true]],
+  [
+    "a release among other ops of an agent that got a message",
+    [by("a", toB()), by("b", state, release)],
+    [true, false],
+  ],
+  ["an agent without messages beside a release", [by("b", release), by("a", state)], [true, true]],
+  [
+    "messages to two agents of which one is released",
+    [by("b", release), by("a", toB(), post({ agentId: "c" }))],
+    [true, false],
+  ],
+  ["a message to another agent beside a release", [by("b", release), by("a", post({ agentId: "c" }))], [true, true]],
+  ["two facts beside one of them", [by("a", fact("1")), by("b", fact("2"), fact("1"))], [true, false]],
+  ["what was refused", [by("a", fact("1")), by("b", fact("1"), fact("2")), by("b", fact("2"))], [true, false, true]],
 ])("%s: may share a batch", (_, changes, wanted) => {
   const group = new BatchGroup();
   expect(changes.map((one) => group.takes(one))).toEqual(wanted);

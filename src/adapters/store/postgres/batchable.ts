@@ -83,7 +83,7 @@ export class BatchGroup {
     if (owner) {
       if (this.#owners.has(owner.agentId)) return false;
       // Whether an agent may be released depends on the messages posted to it before.
-      if (releases && this.#recipients.size > 0 && (this.#recipients.has(owner.agentId) || this.#byKey)) return false;
+      if (releases && (this.#recipients.has(owner.agentId) || this.#byKey)) return false;
     }
     if (this.#released.size > 0 && recipients.some((to) => this.#released.has(to) || to.includes(":"))) return false;
     if (owner) {

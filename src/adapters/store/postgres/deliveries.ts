@@ -129,7 +129,7 @@ export const deliveryOps: OpForms<"delivery.add" | "delivery.move"> = {
       node: op.node,
       toTail: op.toTail || undefined,
       target: op.target && clean(targetKey(op.target)),
-      payload: op.payload && JSON.stringify(op.payload),
+      payload: JSON.stringify(op.payload),
     }),
     locks: ({ id }) => [["names", `delivery ${clean(id)}`]],
     batch: (op, batched) => {

@@ -311,6 +311,32 @@ describe("after a group of three", () => {
   });
 });
 
+describe("a group that gathers", () => {
+  test("waits for its whole millisecond, also if it fills; with what waits for a row it may be full at once", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      const { commit, running } = world({ maxBatch: 4, lanes: 4 });
+      const together = async (...names: readonly string[]): Promise<void> => {
+        for (const name of names) void commit(name, fact(name[0] ?? ""));
+        await turn();
+      };
+      await together("a", "b", "c", "d");
+      await together("e", "f", "g", "h");
+      expect(running()).toEqual(["a b c d"]);
+      await vi.advanceTimersByTimeAsync(1);
+      await turn();
+      await together("a2", "b2", "c2");
+      await vi.advanceTimersByTimeAsync(1);
+      await turn();
+      expect(running()).toEqual(["a b c d", "e f g h"]);
+      await together("i");
+      expect(running().slice(2)).toEqual(["i"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
 describe("a long queue", () => {
   test("is searched to a bound for changes that can go, and goes in its order when its row is free", async () => {
     const { commit, groups, running } = world({ lanes: 3, maxBatch: 2_000 });

@@ -81,9 +81,10 @@ export class GroupCommit {
     this.#scheduled = false;
     while (this.#running < this.#options.lanes) {
       const batch = this.#nextBatch();
-      if (batch.length === 0) return;
+      const [first] = batch;
+      if (!first) return;
       this.#isBusy = batch.length >= BUSY;
-      void this.#send(batch);
+      void this.#send(batch, first.batchable);
     }
   }
 
@@ -97,10 +98,11 @@ export class GroupCommit {
     let searched = 0;
     const group = new BatchGroup();
     // The first change decides whether the group is a batch.
-    const fits = ({ batchable, change }: Queued): boolean =>
-      batch.length === 0 || (batchable === batch[0]?.batchable && !solo(change) && !solo(batch[0]?.change))
-        ? !batchable || group.takes(change)
-        : false;
+    const fits = ({ batchable, change }: Queued): boolean => {
+      const [first] = batch;
+      if (first && (batchable !== first.batchable || solo(change) || solo(first.change))) return false;
+      return !batchable || group.takes(change);
+    };
     for (; searched < Math.min(queue.length, SEARCH) && batch.length < maxBatch; searched++) {
       const queued = queue[searched] as Queued;
       if (this.#mayGo(queued, skipped) && fits(queued)) batch.push(queued);
@@ -119,13 +121,13 @@ export class GroupCommit {
     return !keys.some((key) => this.#held.has(key) || skipped.has(key));
   }
 
-  async #send(batch: readonly Queued[]): Promise<void> {
+  async #send(batch: readonly Queued[], batchable: boolean): Promise<void> {
     const keys = batch.flatMap((queued) => queued.keys);
     this.#running += 1;
     for (const key of keys) this.#held.add(key);
     const results = await this.#options.apply(
       batch.map(({ change }) => change),
-      batch[0]?.batchable ?? false,
+      batchable,
     );
     this.#running -= 1;
     for (const key of keys) this.#held.delete(key);
@@ -140,8 +142,7 @@ export class GroupCommit {
 }
 
 /** A change computed from rows read before is sent alone, so that no change of its own group changes those rows. */
-const solo = (change: Change | undefined): boolean =>
-  change?.ops.some(({ op }) => op === "job.ran" || op === "job.delivered") ?? false;
+const solo = ({ ops }: Change): boolean => ops.some(({ op }) => op === "job.ran" || op === "job.delivered");
 
 function keysOf(change: Change): string[] {
   const keys = locksOf(change).map(([kind, name]) => `${kind} ${name}`);

@@ -92,7 +92,7 @@ const wireAfterRun = ({ jobId, slot, job, after, row }: AfterRun): Wire => ({
   job: after && jobText(after),
   slot: clean(slot),
   version: job ? versionOf(job) : 0,
-  row: row && JSON.stringify(row),
+  row: JSON.stringify(row),
 });
 
 const jobLock = (id: string): readonly Lock[] => [["names", `job ${clean(id)}`]];
