@@ -136,4 +136,20 @@ export function eraseContract(open: Opener): void {
       expect(await store.fact("a")).toBe("1");
     },
   );
+
+  storeTest(
+    "agents are listed in portions in the order in which they were made, also those that are gone",
+    open,
+    async (world) => {
+      const { id: first } = await world.agent("first");
+      const gone = await removed(world, "gone");
+      const { id: last } = await world.agent("last");
+      const list = async (after: AgentId | undefined, limit: number) =>
+        (await world.store.eraser?.agents({ after, limit }))?.map(({ id }) => id);
+      expect(await list(undefined, 2)).toEqual([first, gone]);
+      expect(await list(first, 2)).toEqual([gone, last]);
+      expect(await list(gone, 2)).toEqual([last]);
+      expect(await list(last, 2)).toEqual([]);
+    },
+  );
 }
