@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { StoreClosedError } from "../../../core/errors.ts";
+import { StoreClosedError, StoreNewerError } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
 import { openDatabase } from "./database.ts";
 import { openSqliteStore } from "./open-store.ts";
@@ -88,4 +88,26 @@ test("a statement is compiled once, also if its limit changes", () => {
   expect(read(0, 0)).toEqual([]);
   expect(compiled).toBe(1);
   db.close();
+});
+
+test("a database belongs to its owner only, and one that is only read keeps its rights", () => {
+  const path = join(home, "rookery.db");
+  const mode = (): number => statSync(path).mode & 0o777;
+  openDatabase(path).close();
+  expect(mode()).toBe(0o600);
+  chmodSync(path, 0o640);
+  openDatabase(path, { readOnly: true }).close();
+  expect(mode()).toBe(0o640);
+  openDatabase(path).close();
+  expect(mode()).toBe(0o600);
+});
+
+test("a database that cannot be used is closed again", () => {
+  const path = join(home, "rookery.db");
+  const db = openDatabase(path);
+  db.sql.exec("PRAGMA user_version = 99");
+  db.close();
+  expect(() => openDatabase(path)).toThrow(StoreNewerError);
+  // The last connection takes the log with it.
+  expect(readdirSync(home)).toEqual(["rookery.db"]);
 });

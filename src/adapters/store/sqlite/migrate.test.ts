@@ -195,4 +195,30 @@ describe("migrations", () => {
     expect(() => openDatabase(path)).toThrow(/schema version 99/);
     expect(hash(path)).toBe(hash(copy));
   });
+
+  test("and the version they bring are stored together or not at all", () => {
+    class Failing extends DatabaseSync {
+      override exec(text: string): void {
+        if (text.startsWith("PRAGMA user_version =")) throw new Error("no more room");
+        super.exec(text);
+      }
+    }
+    const sql = new Failing(path);
+    expect(() => migrate(sql)).toThrow(/no more room/);
+    expect(contentOf(sql)).toEqual({ tables: [], rows: [], version: 0 });
+    sql.close();
+  });
+
+  test("leave no file open after a copy", () => {
+    makeDatabase();
+    const sql = new DatabaseSync(path);
+    const open = (): number => readdirSync("/dev/fd").length;
+    const copy = (name: string): void => copyBeforeMigration(sql, join(home, name), withNext("SELECT 1"));
+    // The first use opens the database itself.
+    copy("first");
+    const before = open();
+    copy("second");
+    expect(open()).toBe(before);
+    sql.close();
+  });
 });

@@ -44,7 +44,7 @@ export function migrations(): readonly Migration[] {
 /** The version a database has; 0 for a fresh one. */
 export function versionOf(sql: DatabaseSync): number {
   const row = sql.prepare("PRAGMA user_version").get();
-  return Number(row?.user_version ?? 0);
+  return Number(row?.user_version);
 }
 
 /** What to do with a database of a newer program. `directory`: where copies from before a migration are. */
