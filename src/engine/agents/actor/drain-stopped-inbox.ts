@@ -76,9 +76,9 @@ const NEED_A_RUN: ReadonlySet<Message["body"]["kind"]> = new Set([
   "permission",
 ]);
 
-/** Whether a person has written since the stop to an agent that may start again. */
-function startsAgain(record: AgentRecord, { agentId, mark }: Stop, waiting: readonly Message[]): boolean {
-  if (record.descriptor.type === "subagent" || agentId !== record.id || mark.removed) return false;
+/** Whether a person has written since the stop to an agent that may start again. Only a subagent has ancestors. */
+function startsAgain(record: AgentRecord, { mark }: Stop, waiting: readonly Message[]): boolean {
+  if (record.descriptor.type === "subagent" || mark.removed) return false;
   return waiting.some(({ seq, body }) => body.kind === "user" && seq >= (mark.seq ?? 0));
 }
 

@@ -34,8 +34,11 @@ test.each<[string, object, PersonId]>([
   ["for a run that was promised", { asRun: "r" }, ANN],
   ["that names no one", { behalf: undefined }, ANN],
   ["of an agent", { body: { kind: "system", text: "x" } }, ANN],
-])("a message %s needs no line", async (_title, more, own) => {
+])("a message %s needs no line, alone or beside one that does", async (_title, more, own) => {
   expect(await line(message(more), own)).toBeUndefined();
+  const one = message(more);
+  const both = await speakersOf({ directory }, own, [message(), one]);
+  expect([both?.(one), both?.(message())]).toEqual([undefined, expect.stringContaining('id="bob"')]);
 });
 
 test("no one is looked up if all messages are of the agent's own person", async () => {
