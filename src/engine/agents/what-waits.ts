@@ -31,7 +31,7 @@ export async function whatWaits(
     now: clock.now(),
     waiting,
     urgent,
-    busyUntil: run ? clock.now() : busyUntil,
+    busyUntil,
     dedupe: queue.dedupe,
   });
   const dropped = await store.messages(agentId, { limit: DROPPED, states: ["dropped"] });
