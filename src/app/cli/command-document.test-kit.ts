@@ -45,10 +45,13 @@ export function printsDocumentsOf(...names: readonly string[]): void {
 }
 
 /** What no schema describes: lines instead of one document, a session file, help and version of any command. */
-const OTHER_OUTPUT = ["--follow", "-f", "--transcript", "--help", "-h", "--version", "-V"];
+const OTHER_OUTPUT = ["--follow", "--transcript", "--help", "--version"];
+/** The same as letters, alone or among others: `-f`, `-hV`. */
+const OTHER_LETTERS = /^-[a-zA-Z]*[fhV]/;
 
 export async function checkDocument(argv: readonly string[], { code, out, err }: CommandResult): Promise<void> {
-  if (!argv.includes("--json") || argv.some((arg) => OTHER_OUTPUT.includes(arg.split("=")[0] ?? ""))) return;
+  const isOther = (arg: string): boolean => OTHER_OUTPUT.includes(arg.split("=")[0] ?? "") || OTHER_LETTERS.test(arg);
+  if (!argv.includes("--json") || argv.some(isOther)) return;
   const name = await commandOf(argv);
   if (name === undefined) return;
   if (out !== "") {

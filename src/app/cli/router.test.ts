@@ -37,7 +37,7 @@ describe("the router", () => {
     for (const name of Object.keys(REGISTRY)) expect(out).toContain(`  ${name} `);
   });
 
-  it.each([[["--version"]], [["-V"]], [["version"]], [["config", "--version"]]])(
+  it.each([[["--version"]], [["-V"]], [["-hV"]], [["version"]], [["config", "--version"]]])(
     "shows the version for %j",
     async (argv) => {
       const { version } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -201,7 +201,7 @@ describe("the router", () => {
         const { code } = await run(argv);
         expect([EXIT.ok, EXIT.usage]).toContain(code);
       }),
-      { numRuns: 300 },
+      { numRuns: 300, examples: [[["help", "-hV", "--json"]]] },
     );
   });
 });
