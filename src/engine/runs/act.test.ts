@@ -116,6 +116,18 @@ it("the words of others in a result put them on the way of the run and of the se
   expect((await engine.store.agent(await engine.agentId()))?.state.speakers).toEqual(["test:bob"]);
 });
 
+it("what listens to the ops of tools is called after their commit, and only if there are any", async () => {
+  const heard: unknown[] = [];
+  const fact: Op = { op: "fact.put", key: "k", value: "v" };
+  const engine: TestEngine = await TestEngine.open({
+    script: inTurn({ call: [{ name: "plain" }, { name: "puts" }] }, "done"),
+    tools: { plain: {}, puts: { execute: () => ({ ...text("put"), ops: [fact] }) } },
+    system: { hooks: { onToolOps: (ops) => heard.push([...ops, engine.commits.at(-1)?.site]) } },
+  });
+  await engine.tell("go");
+  expect(heard).toEqual([[expect.objectContaining(fact), "result"]]);
+});
+
 it("the audit log says how a call ended that did more than read", async () => {
   const engine = await TestEngine.open({
     script: inTurn({ call: [{ name: "good" }, { name: "bad" }, { name: "look" }] }, "done"),

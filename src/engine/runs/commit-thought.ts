@@ -66,7 +66,7 @@ export async function commitThought(
     run: run.guard(),
   }));
   run.answered(bodyWith(intent.calls));
-  if (deliveries.length > 0) ports.onDeliveries(deliveries, intent.results);
+  ports.onDeliveries(deliveries, intent.results);
   ports.events.emit(run.position, { type: "step" });
 }
 

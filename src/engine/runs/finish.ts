@@ -111,7 +111,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   ];
   // The run of a schedule, or of a message that another person wrote, does not change the person's last address.
   const { trigger, delivery, person } = run.body;
-  const isRoute = !trigger && delivery && (ports.setsRoute?.(agent, person, delivery) ?? true);
+  const isRoute = !trigger && delivery && ports.setsRoute(agent, person, delivery);
   const routing = isRoute ? routingFacts(delivery) : undefined;
   const state: AgentState = {
     ...agent.state,

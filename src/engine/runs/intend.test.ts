@@ -6,10 +6,12 @@ import type { PersonId } from "../../core/people/person.ts";
 import type { JudgedCall } from "../../core/ports/gate.ts";
 import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
 import type { CallRecord } from "../../core/run/run.ts";
+import type { Refusal } from "../../core/store/change.ts";
 import { digestOf } from "../approvals/call-digest.ts";
+import { CommitRefused } from "../commit/commit-refused.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { intend, intendNext } from "./intend.ts";
+import { auditUnknown, commitIntent, intend, intendNext } from "./intend.ts";
 
 const ports = {
   tools: {
@@ -67,8 +69,7 @@ const of = (...roots: string[]) => ({ person: "ann" as PersonId, roots: roots as
 const approvalFor = (call: CallRecord, more: Partial<Approval> = {}): Approval =>
   ({ ...{ id: `y${call.name}`, digest: digestOf(call, {}), dueAt: NOW + 1, state: "approved" }, ...more }) as Approval;
 
-async function intended(text: string, { says = {}, grants = [], denials = [], roots, waitEnds }: World = {}) {
-  const all = calls(text);
+function worldOf(all: readonly CallRecord[], { says = {}, grants = [], denials = [], roots }: World) {
   const asked: object[] = [];
   const judged = (call: CallRecord): JudgedCall => {
     const verdict = says[call.name] ?? "allow";
@@ -100,9 +101,15 @@ async function intended(text: string, { says = {}, grants = [], denials = [], ro
       },
     },
   } as unknown as RunPorts;
-  const run = { id: "r1", body: { behalf: { person: "ann", roots } } } as unknown as LiveRun;
+  const run = { id: "r1", body: { behalf: { person: "ann", roots } }, allowed: new Map() } as unknown as LiveRun;
   const agent = { id: "a1", descriptor: { type: "user" } } as AgentRecord;
-  const intent = await intend(world, agent, run, all, { waitEnds });
+  return { world, run, agent, asked };
+}
+
+async function intended(text: string, given: World = {}) {
+  const all = calls(text);
+  const { world, run, agent, asked } = worldOf(all, given);
+  const intent = await intend(world, agent, run, all, { waitEnds: given.waitEnds });
   return {
     ...{ intent, asked, calls: written(intent.calls), ops: intent.ops.map(({ op }) => op) },
     named: intent.calls.map(({ approval }) => approval ?? "").join(","),
@@ -187,4 +194,55 @@ describe("the intent to start calls", () => {
   it("does not look for noes if nothing must be asked about", async () => {
     expect((await intended("a", {})).asked).toEqual([]);
   });
+});
+
+describe("the audit log of calls whose outcome is not known", () => {
+  const audited = (body: object, known?: Partial<JudgedCall>, gate: object | undefined = {}) => {
+    const find = (_agent: unknown, name: string) =>
+      ({ a: { rights: ["read"] }, b: { rights: ["read", "exec"] } })[name];
+    const run = {
+      id: "r1",
+      body,
+      allowed: new Map(known ? [["0", { effects: [], call: calls("b")[0], ...known }]] : []),
+    };
+    const agent = { id: "a1", descriptor: { type: "user" } };
+    const rows = auditUnknown({ gate, tools: { find } } as never, agent as never, run as never, calls("b a x"), NOW);
+    return rows.map((row) => row.op === "audit.add" && [row.entry.callId, row.entry.person, row.entry.reason]);
+  };
+  const decision = { verdict: "allow", reason: "approval y" } as const;
+
+  test.each<[string, unknown[], unknown[]]>([
+    ["without a gate", [{}, undefined, null], []],
+    ["only of calls that may have done more than read", [{ behalf: { person: "ann" } }], [["0", "ann", undefined]]],
+    ["for the person who wrote, in a run of an earlier version", [{ person: "test:7" }], [["0", "test:7", undefined]]],
+    ["for no one", [{}], [["0", "no one", undefined]]],
+    ["as it was judged", [{}, { acts: true, person: "bob", decision }], [["0", "bob", "approval y"]]],
+    ["not of one that was judged to read", [{}, { acts: false, person: "bob", decision }], []],
+  ])("%s", (_title, given, rows) => {
+    const [body, known, gate] = given as [object, Partial<JudgedCall>?, object?];
+    expect(audited(body, known, gate)).toEqual(rows);
+  });
+});
+
+test.each<[Refusal | "unknown" | "thrown", boolean, number]>([
+  ["rights", false, 5],
+  ["rights", true, 5],
+  ["conflict", true, 5],
+  ["conflict", false, 1],
+  ["missing", true, 1],
+  ["session", true, 1],
+  ["fenced", true, 1],
+  ["unknown", true, 1],
+  ["thrown", true, 1],
+])("an intent that is refused as %s, with a yes: %s, is tried %d times", async (refused, hasYes, tries) => {
+  const { world, run, agent } = worldOf(calls("a"), hasYes ? { says: { a: "ask" }, grants: ["a"] } : {});
+  let commits = 0;
+  const commit = async (): Promise<never> => {
+    commits += 1;
+    throw refused === "thrown" ? new TypeError("no") : new CommitRefused(refused, "no");
+  };
+  const lease = { record: agent, commit } as never;
+  const committing = () => ({ site: "think", ops: [] });
+  await expect(commitIntent(world, lease, run, calls("a"), committing)).rejects.toThrow("no");
+  expect([commits, run.allowed.size]).toEqual([tries, 0]);
 });

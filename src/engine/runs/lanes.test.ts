@@ -196,6 +196,22 @@ describe("a place in a lane", () => {
     expect(lanes.counts().main.active).toBe(0);
   });
 
+  it("does not wait for the lane after the run has left it", async () => {
+    const lanes = new Lanes(sizes(1));
+    const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);
+    const other = Promise.withResolvers<void>();
+    let isBack = false;
+    void place.without(other.promise).then(() => {
+      isBack = true;
+    });
+    await lanes.enter("main");
+    place.leave();
+    other.resolve();
+    await turn();
+    expect(isBack).toBe(true);
+    expect(lanes.counts().main).toMatchObject({ active: 1, waiting: 0 });
+  });
+
   it("is not taken again after the run has left it", async () => {
     const lanes = new Lanes(sizes(1));
     const place = new Place(lanes, "main", (await lanes.enter("main")) as Slot);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { channel } from "../../../test/kit/channel.ts";
+import { virtualClock } from "../../../test/kit/clock.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, inTurn, lastText, type Reply, stall } from "../../../test/kit/model.ts";
@@ -8,9 +9,10 @@ import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.t
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { RunResult } from "../../core/run/run.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
+import { LiveRun } from "../runtime/live-run.ts";
 import type { RunEvent } from "../runtime/run-events.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "./call-tool.ts";
-import { OVERFLOW_TEXT, TOOL_LIMIT_TEXT } from "./loop.ts";
+import { OVERFLOW_TEXT, runLoop, TOOL_LIMIT_TEXT } from "./loop.ts";
 
 const ask = (engine: TestEngine, text = "go") =>
   engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text } }, { timeoutMs: 3600_000 });
@@ -728,6 +730,19 @@ describe("an abort", () => {
     await engine.advance(60_000);
     expect(await engine.states()).toEqual(["aborted"]);
   });
+});
+
+it("a run whose agent another node holds commits nothing, and leaves no timer", async () => {
+  const clock = virtualClock();
+  const record = { id: "r1", agentId: "a1", sessionId: "s", startedAt: 0, step: 1, attempt: 1, body: { calls: [] } };
+  const run = new LiveRun(record as never, { timeoutMs: 1_000, maxIterations: 5 });
+  run.end("lost");
+  const commit = async (): Promise<never> => {
+    throw new TypeError("nothing may be committed");
+  };
+  const looped = runLoop({ clock } as never, { commit } as never, run);
+  await expect(looped).rejects.toMatchObject({ refused: "fenced" });
+  expect(clock.timers).toBe(0);
 });
 
 describe("the run's time limit", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
-import type { Reply } from "../../../test/kit/model.ts";
+import { failure, type Reply } from "../../../test/kit/model.ts";
 import { finalText, replyTexts } from "./reply-texts.ts";
 
 const text = (said: string) => ({ type: "text", text: said }) as const;
@@ -35,6 +35,8 @@ describe("what is sent of a message", () => {
   it("of an unfinished text begins behind the open tag", () => {
     expect(finalText("thinking <final>half an ans")).toBe("half an ans");
     expect(finalText("thinking <fin")).toBe("");
+    expect(finalText("<final>first</final><final>half")).toBe("first\n\nhalf");
+    expect(finalText("<final> </final>x<final>y</final></final>z")).toBe("y");
   });
 });
 
@@ -90,6 +92,27 @@ describe("a run", () => {
       ["2b", undefined],
       ["done", "m1"],
     ]);
+  });
+
+  it("of a schedule sends nothing before its calls", async () => {
+    const engine = await TestEngine.open({
+      script: async ({ n }) => steps(n),
+      tools: { work: {} },
+      system: { runs: { blockReplyBreak: "text_end" } },
+    });
+    await engine.send({ kind: "trigger", text: "tick", trigger: { type: "cron", id: "j" } });
+    await engine.settle();
+    expect(engine.executions).toHaveLength(1);
+    expect(engine.shown()).toEqual(["first", "second"]);
+  });
+
+  it("keeps its answer apart only if less is sent than the model said", async () => {
+    const answer = async (runs: object, reply: Reply) => (await shownWith(runs, () => reply)).run?.body.answer;
+    expect(await answer({}, "plain")).toBeUndefined();
+    expect(await answer({ enforceFinalTag: true }, "no <final>one</final>")).toEqual({ text: "one" });
+    const both: Reply = { content: [text("<final>a</final>"), text("<final>b</final>")], stopReason: "stop" };
+    expect(await answer({ enforceFinalTag: true, blockReplyBreak: "text_end" }, both)).toEqual({ text: "a\n\nb" });
+    expect(await answer({ enforceFinalTag: true }, failure("auth"))).toBeUndefined();
   });
 
   it("sends nothing of blocks before a call that are blank or say that nothing is to be sent", async () => {

@@ -19,7 +19,8 @@ export function finalText(text: string): string {
     const from = at + OPEN.length;
     const end = text.indexOf(CLOSE, from);
     parts.push(text.slice(from, end < 0 ? undefined : end).trim());
-    at = end < 0 ? -1 : text.indexOf(OPEN, end + CLOSE.length);
+    if (end < 0) break;
+    at = text.indexOf(OPEN, end + CLOSE.length);
   }
   return parts.filter((part) => part !== "").join("\n\n");
 }

@@ -118,6 +118,27 @@ describe("a wait before the next call of the model", () => {
     expect(engine.shown()).toEqual(["fine"]);
   });
 
+  it.each<[string, Script, unknown]>([
+    [
+      "that throws",
+      () => {
+        throw new TypeError("no");
+      },
+      "unknown",
+    ],
+    ["that never ends", () => new Promise<never>(() => {}), "unknown"],
+    ["that says how it failed", () => failure("auth"), { tokens: 15, micros: 60 }],
+  ])("of a call %s, what it cost is known or unknown, never guessed", async (_title, script, actual) => {
+    const engine = await limited(script);
+    await engine.tell("go");
+    await engine.system.runs.abort((await engine.runs())[0]?.id as RunId);
+    await engine.advance(10_000);
+    const settled = engine.commits.flatMap(({ ops }) =>
+      ops.flatMap((op) => (op.op === "budget.settle" ? [op.actual] : [])),
+    );
+    expect(settled).toEqual([actual]);
+  });
+
   it("does not begin if the reservation could not be settled: the agent is read again", async () => {
     const engine = await limited(inTurn(failure("transient"), "fine"));
     engine.onCommit = ({ site }, nth) => (site === "settle" && nth === 1 ? "unknown-lost" : "go");

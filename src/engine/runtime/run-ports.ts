@@ -131,8 +131,8 @@ export interface RunPorts extends Ports {
   readonly directory?: Directory;
   /** The person an agent belongs to. Asked only about agents that an earlier version made. */
   personOf?: People["personOf"];
-  /** Whether a message makes its origin the route of its agent. Absent: always. */
-  setsRoute?: People["setsRoute"];
+  /** Whether a message makes its origin the route of its agent. */
+  readonly setsRoute: People["setsRoute"];
   /** Decides which calls may start. Absent: every call of a tool that the agent has. */
   readonly gate?: Gate;
   /** Questions about calls that need a person's yes. */
