@@ -126,6 +126,10 @@ it("what listens to the ops of tools is called after their commit, and only if t
   });
   await engine.tell("go");
   expect(heard).toEqual([[expect.objectContaining(fact), "result"]]);
+  // Each call is intended in the commit of the result before it.
+  const sites = engine.commits.map(({ site }) => site);
+  expect(sites.slice(sites.indexOf("think"), sites.indexOf("rest") + 1)).toEqual(["think", "result", "result", "rest"]);
+  expect((await engine.runs())[0]?.body).toMatchObject({ iterations: 2, calls: [] });
 });
 
 it("the audit log says how a call ended that did more than read", async () => {
@@ -185,6 +189,10 @@ describe("a right that is taken away while a call works", () => {
     await engine.settle();
     await drained;
     expect(await toolLines(engine)).toEqual(["worked"]);
+    expect((await engine.runs())[0]?.body).toMatchObject({
+      paused: true,
+      calls: [{ state: "done" }, { state: "asked" }],
+    });
     await engine.restart();
     const [first, second, ...more] = await toolLines(engine);
     expect([first, more]).toEqual(["worked", []]);
@@ -250,6 +258,7 @@ it("gives the texts that tools send and the calls that are shown an order and on
   expect(engine.shown().slice(before)).toEqual(["from a", "from b", calls[0], "from a", calls[1], "done"]);
   const rows = await engine.deliveries();
   expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+  expect(rows.every(({ id }) => /\.\d$/u.test(id))).toBe(true);
   const run = (await engine.runs()).at(-1);
   expect(run?.body).toMatchObject({ deliveries: 6, sentTexts: ["from a", "from b", "from a"] });
   expect(run?.body.sentTargets).toEqual([target, target, target]);

@@ -24,6 +24,7 @@ async function answer(engine: TestEngine): Promise<void> {
   const runs = agent ? await engine.store.runs(agent.id, { limit: 9 }) : [];
   const [call] = runs.at(-1)?.body.pendingToolCalls ?? [];
   expect(call).toMatchObject({ name: "weather", arguments: { city: "Rome" } });
+  expect(runs.at(-1)?.body).toMatchObject({ answer: { text: "Let me ask." }, stopReason: "tool_calls" });
   const toolResults = [{ callId: call?.id ?? "", name: "weather", text: "sunny" }];
   await engine.send({ kind: "user", text: "", toolResults, wishes: { tools } }, { behalf: ann, key: "result" });
   await engine.settle();

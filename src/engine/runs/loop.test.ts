@@ -573,6 +573,7 @@ describe("errors of the model", () => {
       expect((await resultOf(engine, "go", 120_000)).meta.error).toEqual({
         ...{ kind: "model", message: `Inference failed. ${errorClass} error`, retryable },
       });
+      expect(await engine.transcript()).toEqual(["user: go"]);
     },
   );
 

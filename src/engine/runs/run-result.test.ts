@@ -3,6 +3,7 @@ import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts"
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, inTurn, type Reply, stall } from "../../../test/kit/model.ts";
 import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
+import type { RunId } from "../../core/ids.ts";
 import type { RunOutcome, RunRecord, RunResult } from "../../core/run/run.ts";
 import { compactSession } from "../context/compaction/compact-session.ts";
 import { readRunResult } from "./run-result.ts";
@@ -223,4 +224,37 @@ describe("a run that an older version ended", () => {
   it("is still aborted", async () => {
     expect(await old("aborted", {})).toMatchObject({ payloads: [], meta: { aborted: true } });
   });
+});
+
+it.each([
+  ["is not known", undefined],
+  ["has not ended", { agentId: "a1", body: { lastPos: 4 } }],
+])("of a run that %s there is no result, and history is not read", async (_title, run) => {
+  const store = { run: async () => run, linesBack: async () => Promise.reject(new TypeError("not read")) };
+  expect(await readRunResult(store as never, "r1" as RunId)).toBeUndefined();
+});
+
+it.each([
+  [4, [["a1", { before: 5, limit: 1 }]]],
+  [0, [["a1", { before: 1, limit: 1 }]]],
+  [undefined, []],
+])("the answer of a run whose last line is at %s is read by its place", async (lastPos, reads) => {
+  const seen: unknown[] = [];
+  const run = {
+    id: "r1",
+    agentId: "a1",
+    startedAt: 1,
+    endedAt: 2,
+    outcome: "ok",
+    body: { lastPos, seqs: [], calls: [] },
+  };
+  const store = {
+    run: async () => run,
+    linesBack: async (...given: unknown[]) => {
+      seen.push(given);
+      return [{ line: "not a line" }];
+    },
+  };
+  expect(await readRunResult(store as never, "r1" as RunId)).toMatchObject({ runId: "r1", outcome: "ok" });
+  expect(seen).toEqual(reads);
 });
