@@ -733,6 +733,22 @@ describe("an abort", () => {
   });
 });
 
+it("a message that steers, posted while the run is taken, enters between its first two steps", async () => {
+  const engine = await TestEngine.open({ script: inTurn({ call: [{ name: "work" }] }, "done"), tools: { work: {} } });
+  const { commit } = engine.store;
+  let isFirst = true;
+  engine.store.commit = async (change) => {
+    const result = await commit(change);
+    if (change.site !== "take" || !isFirst) return result;
+    isFirst = false;
+    await engine.send({ kind: "user", text: "two", queue: { mode: "steer" } });
+    return result;
+  };
+  await engine.tell("one");
+  expect(engine.requests.map(({ messages }) => messages.filter(({ role }) => role === "user").length)).toEqual([1, 2]);
+  expect(await engine.runs()).toHaveLength(1);
+});
+
 it("a run whose agent another node holds commits nothing, and leaves no timer", async () => {
   const clock = virtualClock();
   const record = { id: "r1", agentId: "a1", sessionId: "s", startedAt: 0, step: 1, attempt: 1, body: { calls: [] } };
