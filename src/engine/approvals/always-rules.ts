@@ -98,7 +98,7 @@ export function alwaysRecords(people: PeopleNow, approval: Approval, under: Aske
 }
 
 /** The owner has a record only to keep rules. */
-export const freshOwner = (person: PersonId, at: number): PersonRecord | undefined =>
+const freshOwner = (person: PersonId, at: number): PersonRecord | undefined =>
   person === OWNER
     ? { id: OWNER, role: "owner", accounts: [], grants: [], createdAt: at, createdBy: OWNER }
     : undefined;

@@ -171,3 +171,13 @@ it("a model without a known price costs no money, and its tokens are limited", (
   const call = greatestCost(1_000_000, UNKNOWN_PRICE);
   expect(call).toEqual({ prompt: 1_000_000, maxTokens: 8_192, leastTokens: 256, read: 0, write: 0 });
 });
+
+it("a message is measured once: it does not change", () => {
+  const content = [{ type: "text" as const, text: "hello" }];
+  const prompt = { system: "", tools: [], messages: [{ role: "user" as const, content }] };
+  const before = estimatePromptTokens(prompt);
+  content.push({ type: "text", text: "never counted" });
+  expect(estimatePromptTokens(prompt)).toBe(before);
+  const again = { ...prompt, messages: [{ role: "user" as const, content }] };
+  expect(estimatePromptTokens(again)).toBeGreaterThan(before);
+});

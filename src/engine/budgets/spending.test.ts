@@ -4,6 +4,7 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { type BudgetRecord, FRESH_ROW, type Limits } from "../../core/budget/budget.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { CROWD_LIMIT } from "../../core/people/crowd.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import { liftBudget, listBudgets, spentSince } from "./budget-book.ts";
 import { personNow } from "./person-now.ts";
@@ -176,6 +177,16 @@ describe("budgets as people see them", () => {
     expect(await liftBudget(lifting(undefined).ports, limits, "day:D")).toMatchObject({
       lifted: { tokens: 0, micros: 5 },
     });
+    // So can an agent and a tree that exist, and what everyone shares.
+    const amount = { tokens: 4 };
+    for (const key of ["agent:root", "tree:leaf", `token:D:${CROWD_LIMIT.id}`]) {
+      expect(await liftBudget(lifting(undefined).ports, limits, key, amount)).toMatchObject({
+        ...{ key, lifted: { tokens: 4, micros: 0 } },
+      });
+    }
+    for (const key of ["tree:gone", "token:D:t", "person:D:ann", "profile:D:main"]) {
+      await expect(liftBudget(lifting(undefined).ports, limits, key, amount)).rejects.toThrow("Nothing was spent");
+    }
     expect(await liftBudget(lifting(row("messages:D:day")).ports, limits, "messages:D:day")).toMatchObject({
       lifted: { tokens: 3 },
     });

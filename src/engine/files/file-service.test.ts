@@ -164,6 +164,25 @@ describe("bytes and rows", () => {
     expect(await store.files({ limit: 5 })).toEqual([]);
   });
 
+  it("acknowledges no file of which the model could not be shown anything", async () => {
+    found = { mimeType: "image/png", shown: { as: "image", mimeType: "image/jpeg", data: bytes("small") } };
+    const write: BlobStore["write"] = (name, content) =>
+      name.endsWith("-shown") ? Promise.reject(new Error("disk")) : blobs.write(name, content);
+    await expect(service({ write }).put({ data: bytes("x"), behalf: ann })).rejects.toThrow("disk");
+    expect(await store.files({ limit: 5 })).toEqual([]);
+  });
+
+  it("sweeps portion after portion", async () => {
+    const sweeps: unknown[] = [];
+    store.commit = async ({ ops: [op] }) => {
+      if (op?.op === "file.sweep") sweeps.push(op.after);
+      const next = sweeps.length < 3 ? `f${sweeps.length}` : undefined;
+      return { ok: true, results: [{ op: "file.sweep", removed: 1, blobs: [], next } as never] };
+    };
+    expect(await service().sweep()).toBe(3);
+    expect(sweeps).toEqual([undefined, "f1", "f2"]);
+  });
+
   it("removes the bytes of an upload that ended between bytes and row, after a day", async () => {
     const dies = service({
       write: async (name, content) => {

@@ -1,9 +1,8 @@
 /** Rules that are stored beside the configuration: as grants of a person, the owner's too. One commit each, with its audit row. */
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import { type Grant, type Verdict, verdictOf } from "../../core/people/grant.ts";
-import { OWNER, type PersonId, type PersonRecord } from "../../core/people/person.ts";
+import { OWNER, type PersonRecord } from "../../core/people/person.ts";
 import { wrongInRule } from "../../core/rights/rule-examples.ts";
-import { freshOwner } from "../approvals/always-rules.ts";
 import type { Actor } from "../people/audit-entry.ts";
 import { type Also, addPerson, changePerson, type PeoplePorts } from "../people/change-people.ts";
 
@@ -68,6 +67,5 @@ export function removed(grants: readonly Grant[], text: string, whose: string): 
 
 async function ensureOwner(ports: PeoplePorts, by: Actor, person: string): Promise<void> {
   if (person !== OWNER || (await ports.store.person(OWNER))) return;
-  const { id, role } = freshOwner(OWNER as PersonId, 0) ?? { id: OWNER, role: "owner" };
-  await addPerson(ports, by, { id, role });
+  await addPerson(ports, by, { id: OWNER, role: "owner" });
 }

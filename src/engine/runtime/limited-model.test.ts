@@ -42,6 +42,25 @@ describe("an answer within its limit", () => {
     expect(asked).toEqual({ ...request, maxCharacters: 100 });
   });
 
+  it("may have exactly its length, also in pieces", async () => {
+    const { result, said } = await ask(streaming(["12345", "67890"]));
+    expect([result.cut, textOf(result), said]).toEqual([undefined, "1234567890", "1234567890"]);
+  });
+
+  it("has the price of its model, if that has one", async () => {
+    class Priced {
+      readonly window = 7;
+      async call(): Promise<ModelResult> {
+        return modelResult("hi");
+      }
+      async price() {
+        return { contextWindow: this.window } as never;
+      }
+    }
+    expect(await limitedModel(new Priced(), () => 10).price?.(request)).toEqual({ contextWindow: 7 });
+    expect(limitedModel({ call: async () => modelResult("hi") }, () => 10).price).toBeUndefined();
+  });
+
   it("starts to count again with a new attempt", async () => {
     const { result, said } = await ask(async (_, __, onEvent) => {
       onEvent({ type: "text", delta: "12345678" });
@@ -69,6 +88,15 @@ describe("an answer that is too long", () => {
     expect(said).toBe(text);
     expect(result).toMatchObject({ stopReason: "length", cut: true });
     expect(result.error).toBeUndefined();
+  });
+
+  it("sends no empty piece if the one before has filled it", async () => {
+    const pieces: string[] = [];
+    const limited = limitedModel({ call: streaming(["1234567890", "abc"]) }, () => 10);
+    await limited.call(request, new AbortController().signal, (event) =>
+      pieces.push("delta" in event ? event.delta : ""),
+    );
+    expect(pieces).toEqual(["1234567890", cutNote(10)]);
   });
 
   it("is cut between characters that a person sees", async () => {

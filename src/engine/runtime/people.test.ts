@@ -183,6 +183,11 @@ describe("the route to a person", () => {
   test("is where the person wrote last, else where the conversation began", async () => {
     const began = world({ agents: [direct("ann", "telegram", "2")] });
     expect(await began.people.routeTo("telegram:2")).toMatchObject({ channel: "telegram", to: "2" });
+    const people = [{ id: "ann", accounts: ["telegram:2"] }];
+    const recorded = world({ agents: [direct("ann", "telegram", "2")], people });
+    for (const name of ["ann", "telegram:2"]) {
+      expect(await recorded.people.routeTo(name)).toMatchObject({ channel: "telegram", to: "2" });
+    }
     const moved = world({ agents: [direct("ann", "telegram", "2", { state: at("22", "whatsapp") })] });
     expect(await moved.people.routeTo("telegram:2")).toEqual({ channel: "whatsapp", to: "22" });
   });
