@@ -86,7 +86,7 @@ async function log(
 ): Promise<CommandAnswer> {
   const record = findSubagentRun(records, who);
   const { childAgentId } = record;
-  const lines = Math.min(MAX_LOG_LINES, Math.max(1, Number(limit ?? LOG_LINES) || LOG_LINES));
+  const lines = Math.min(MAX_LOG_LINES, Math.max(1, Math.floor(Number(limit)) || LOG_LINES));
   const child = childAgentId === undefined ? undefined : await store.agent(childAgentId as AgentRecord["id"]);
   return answer(
     `⚙️ ${nameOf(record)}:\n${child ? await historyLog(store, child.id, lines) : "Its history was removed."}`,
