@@ -204,6 +204,18 @@ describe("what is held back", () => {
     expect(times(calls)).toEqual([0, HOUR]);
   });
 
+  it("is not sent by an answer that comes after a stop", async () => {
+    const { outbox, advance, calls, deliveries, hold } = held(HOUR);
+    await outbox.scan();
+    await advance(0);
+    hold.ms = 0;
+    await outbox.stop();
+    outbox.offer(deliveries.slice(0, 1));
+    outbox.nudge({ channel: "test", to: "bob" });
+    await advance(2 * HOUR);
+    expect(calls).toEqual([]);
+  });
+
   it("by the channel's rate waits exactly as long as the channel says", async () => {
     const left = [700, 300, 0];
     const { outbox, advance, calls, commits } = setup([{}], { channel: { admit: () => left.shift() ?? 0 } });

@@ -99,6 +99,17 @@ describe("a target queue", () => {
     expect(clock.timers).toBe(0);
   });
 
+  it("that is stopped gives no turn to a target whose wait is ended, or that is new", async () => {
+    const { queue, turns, clock } = queueOf(() => ({ next: "wait", ms: 1_000 }));
+    queue.add("a");
+    await queue.idle();
+    await queue.stop();
+    queue.interruptWait("a");
+    queue.interruptWait("b");
+    await queue.idle();
+    expect([turns, clock.timers]).toEqual([["a"], 0]);
+  });
+
   it("gives a target another turn after an interruption only if it waits; one under way is taken again afterwards", async () => {
     const first = gate<Turn>();
     const { queue, turns, clock } = queueOf((_, n) => (n === 1 ? first.promise : nothing));

@@ -71,6 +71,7 @@ export class TargetQueue {
 
   /** Adds a target, and ends its wait if it has one. */
   interruptWait(key: string): void {
+    if (this.#stopped) return;
     const known = this.#targets.get(key);
     if (!known?.cancelTimer) {
       this.add(key);

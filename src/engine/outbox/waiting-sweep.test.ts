@@ -396,6 +396,23 @@ describe("when the sweep looks", () => {
     expect(state.passes).toBe(0);
   });
 
+  test("a stop during a pass leaves no timer, and neither does what is added later", async () => {
+    for (const fails of [0, 1]) {
+      const { sweep, add, clock, state, routes, connectors } = world();
+      connectors.set("telegram", connector());
+      routes.ann = { channel: "telegram", to: "5" };
+      add("d1", "unroutable", ann);
+      add("d2", "waiting-reader", box);
+      state.fails = fails;
+      const passing = sweep.sweep();
+      const stopped = sweep.stop();
+      await Promise.all([passing, stopped]);
+      sweep.added("waiting-reader");
+      sweep.added("unroutable");
+      expect([fails, clock.timers]).toEqual([fails, 0]);
+    }
+  });
+
   test("a failure to end what nobody has read ends the pass, and the next one tries again", async () => {
     const { sweep, add, pass, moves, said, clock, state } = world();
     add("d1", "waiting-reader", box);

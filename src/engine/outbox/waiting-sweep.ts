@@ -75,8 +75,9 @@ export class WaitingSweep {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelHint?.();
-    this.#cancelRound?.();
     await this.#sweeping;
+    // The pass that was active may have set it.
+    this.#cancelRound?.();
   }
 
   /** A message was accepted, so its person has a route. Costs nothing while every delivery has one. */
@@ -100,6 +101,7 @@ export class WaitingSweep {
 
   /** A delivery was added that waits. A mailbox that may be full by now is checked. */
   added(state: WaitingState): void {
+    if (this.#stopped) return;
     this.#added += 1;
     this.#cancelRound ??= this.#after(ROUND_MS);
     if (state === "unroutable" || this.#added > this.#options().maxWaiting / 2) this.hint();
