@@ -120,6 +120,39 @@ describe("where a history is cut", () => {
       20,
       { index: 2, turnStart: 0 },
     ],
+    [
+      "nothing, if all of it fits, also if it begins within a turn",
+      sized([assistant(), 5], [user(), 5]),
+      100,
+      undefined,
+    ],
+    ["before the first of several turns that fit", sized([user(), 50], [user(), 5], [user(), 5]), 10, { index: 1 }],
+    ["nothing, if what lies before adds nothing", sized([assistant(), 0], [user(), 50]), 10, undefined],
+    ["behind a single token", sized([user(), 1], [user(), 50]), 10, { index: 1 }],
+    [
+      "before the last one with content",
+      sized([user(), 5], [assistant(), 500], [assistant(), 0]),
+      10,
+      { index: 1, turnStart: 0 },
+    ],
+    [
+      "in the turn before the words that came between a call and its result",
+      sized([user(), 50], [assistant(), 5], [calling("a"), 5], [user("and also"), 5], [result("a"), 5]),
+      12,
+      { index: 2, turnStart: 0 },
+    ],
+    [
+      "not at a result, even without its call",
+      sized([user(), 50], [result("x"), 5], [assistant(), 5]),
+      10,
+      { index: 2, turnStart: 0 },
+    ],
+    [
+      "together with one that belongs to the next turn",
+      sized([user(), 50], [custom(), 0], [user(), 5]),
+      10,
+      { index: 1 },
+    ],
     ["before the last one, whatever its size", sized([user(), 5], [assistant(), 500]), 10, { index: 1, turnStart: 0 }],
     [
       "not between a call and its result",
@@ -261,6 +294,7 @@ describe("what is carried along", () => {
     ["a\n\n<read-files>\nx\n\n<identifiers>\ny\n</read-files>b\n\n<identifiers>\nz\n</identifiers>c", "abc"],
     ["a\n<identifiers>\nx\n</identifiers>", "a\n<identifiers>\nx\n</identifiers>"],
     ["plain", "plain"],
+    ["a\n</identifiers>b\n\n<identifiers>\nx\n</identifiers>c", "a\n</identifiers>bc"],
   ])("%j without its blocks is %j", (summary, rest) => {
     expect(withoutCarried(summary)).toBe(rest);
   });

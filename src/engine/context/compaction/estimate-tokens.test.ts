@@ -19,6 +19,9 @@ test.each<[string, ModelMessage, number]>([
   ["nothing", message(), 0],
   ["a thought", message({ type: "thinking", thinking: "12345678" }), 2],
   ["an image, however large", message({ type: "image", data, mimeType: "image/png" }), 1_200],
+  ["a file of an unknown length", message({ type: "text", text: "1234", file: { id: "f", as: "text" } }), 1],
+  ["a file", message({ type: "text", text: "1234", file: { id: "f", as: "text", characters: 9 } }), 4],
+  ["a picture", message({ type: "text", text: "1234", file: { id: "f", as: "image", characters: 9 } }), 1_201],
   ["a call", message({ type: "toolCall", id: "1", name: "read", arguments: { path: "/a" } }), 5],
   [
     "an image inside a call",

@@ -143,7 +143,7 @@ describe("before a model call", () => {
 
   test.each([
     // A turn has about 257 tokens.
-    [400, 2],
+    [560, 2],
     [900, 4],
   ])(
     "with a limit of %i tokens, turns are left out until four fifths of its critical part remain: %i messages",
@@ -278,12 +278,14 @@ describe("a summary that cannot be used", () => {
 
 describe("a compaction that a person asks for", () => {
   it("says what it has done, while the run shows that it compacts", async () => {
-    const { asAsked, events, kinds, run } = setup([100, 50]);
+    const { asAsked, events, kinds, run, history } = setup([100, 50]);
+    run.body = { ...run.body, compact: { instructions: "keep the names" } };
     expect(await asAsked()).toMatchObject({
-      result: { ok: true, compacted: true, result: { tokensBefore: 100 } },
+      result: { ok: true, compacted: true, result: { tokensBefore: 100, details: { instructions: "keep the names" } } },
       text: expect.stringMatching(/^⚙️ Compacted: /u),
     });
     expect([kinds, run.state]).toEqual([["summary"], "active"]);
+    expect(history.path.at(-1)).toMatchObject({ type: "compaction", details: { reason: "manual", runId: "run-now" } });
     expect(events).toMatchObject([
       { type: "compaction_start", reason: "manual", state: "compacting" },
       { type: "compaction_end", compacted: true, state: "active" },
@@ -359,6 +361,13 @@ describe("after the provider has refused the context", () => {
       expect(await recover()).toEqual({
         ...{ fits: false, kind: "context_overflow", reason: "nothing more can be left out" },
       });
+  });
+
+  it("it is sent again if one of the steps helped, though the later ones did not", async () => {
+    const { recover, run, kinds } = setup([800, 800, 700], { outputs: true });
+    await recover();
+    run.failedMeasures.add("prune");
+    expect([await recover(), kinds]).toEqual([{ fits: true }, ["summary", "truncate"]]);
   });
 
   it("and compaction is off, the run ends", async () => {
