@@ -139,7 +139,8 @@ describe("answers to choose from", () => {
   it.each([
     [true, "Sure?", "Sure?"],
     [false, "Sure?", "Sure?\n1. Yes\n2. No"],
-    [false, undefined, "\n1. Yes\n2. No"],
+    [false, undefined, "1. Yes\n2. No"],
+    [false, "", "1. Yes\n2. No"],
   ])("on a channel with buttons (%s), of %j: %j", (buttons, text, shown) => {
     const connectors = new Map([["test", { capabilities: { sendText: true, buttons } } as unknown as Connector]]);
     const [only] = createDeliveries({ ...draft(), connectors }, { text, buttons: choices });

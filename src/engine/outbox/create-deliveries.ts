@@ -100,8 +100,8 @@ export function withFileLines({ text, files = [] }: Payload): string | undefined
   return [text ?? [], lines].flat().join("\n");
 }
 /** For a channel without buttons. */
-const withChoices = (text = "", buttons: readonly Button[]): string =>
-  [text, ...buttons.map(({ label }, index) => `${index + 1}. ${label}`)].join("\n");
+const withChoices = (text: string | undefined, buttons: readonly Button[]): string =>
+  [text || [], buttons.map(({ label }, index) => `${index + 1}. ${label}`)].flat().join("\n");
 
 /** The same ops. Deliveries among them wait for a reader or a route if no connector sends them. */
 export const withRoutes = (

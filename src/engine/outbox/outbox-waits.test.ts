@@ -204,6 +204,19 @@ describe("what is held back", () => {
     expect(times(calls)).toEqual([0, HOUR]);
   });
 
+  it("goes with an answer also if that comes while it is decided whether it is held", async () => {
+    const decided = Promise.withResolvers<number>();
+    const answers = [decided.promise, Promise.resolve(0)];
+    const heldMs = async (): Promise<number> => (await answers.shift()) ?? 0;
+    const { outbox, advance, calls, deliveries } = setup([{}], { ports: { heldMs } });
+    await outbox.scan();
+    await advance(0);
+    outbox.offer(deliveries);
+    decided.resolve(HOUR);
+    await advance(0);
+    expect(times(calls)).toEqual([0]);
+  });
+
   it("is not sent by an answer that comes after a stop", async () => {
     const { outbox, advance, calls, deliveries, hold } = held(HOUR);
     await outbox.scan();

@@ -176,12 +176,12 @@ export class Outbox {
     if (wait > 0) return { next: "wait", ms: wait };
     if (!connector) {
       this.#elsewhere.add(target.key);
-      return { next: "wait", ms: NO_CHANNEL_WAIT_MS };
+      return { next: "wait", ms: NO_CHANNEL_WAIT_MS, unlessAdded: true };
     }
     const held = (await this.#ports.heldMs?.(delivery)) ?? 0;
     if (held > 0) {
       this.#held.add(target.key);
-      return { next: "wait", ms: held };
+      return { next: "wait", ms: held, unlessAdded: true };
     }
     this.#held.delete(target.key);
     const turnAfter = connector.admit?.(delivery.target) ?? 0;

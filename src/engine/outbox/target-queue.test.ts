@@ -44,6 +44,25 @@ describe("a target queue", () => {
     expect(turns).toEqual(["a", "b", "a"]);
   });
 
+  it.each([
+    [true, true, 2],
+    [true, false, 1],
+    [undefined, true, 1],
+  ] as const)(
+    "a turn that waits unless it was added (%s), and was added (%s), has %i turns at once",
+    async (unlessAdded, again, count) => {
+      const first = gate<Turn>();
+      const { queue, turns, clock } = queueOf((_, n) =>
+        n === 1 ? first.promise : { next: "wait", ms: 1_000, unlessAdded },
+      );
+      queue.add("a");
+      if (again) queue.add("a");
+      first.open({ next: "wait", ms: 1_000, unlessAdded });
+      await queue.idle();
+      expect([turns.length, clock.timers]).toEqual([count, 1]);
+    },
+  );
+
   it("ends a wait at once on request", async () => {
     const { queue, turns } = queueOf((_, n) => (n === 1 ? { next: "wait", ms: 1_000 } : nothing));
     queue.add("a");

@@ -26,8 +26,13 @@ export interface Target {
   silentSender?: { readonly id: DeliveryId; readonly attempts: number; readonly since: number };
 }
 
-/** What comes after a turn: another turn, another turn after a wait, or none until the target is added again. */
-export type Turn = { readonly next: "turn" | "nothing" } | { readonly next: "wait"; readonly ms: number };
+/**
+ * What comes after a turn: another turn, another turn after a wait, or none until the target is added again. `unlessAdded`: another
+ * turn at once if the target was added during this one.
+ */
+export type Turn =
+  | { readonly next: "turn" | "nothing" }
+  | { readonly next: "wait"; readonly ms: number; readonly unlessAdded?: true };
 
 interface QueuedTarget extends Target {
   /** Added again while its turn was under way. */
@@ -116,7 +121,7 @@ export class TargetQueue {
     this.#active -= 1;
     if (turn.next === "nothing" && !target.addedAgain) this.#targets.delete(target.key);
     else if (!this.#stopped) {
-      if (turn.next === "wait") this.#wait(target, turn.ms);
+      if (turn.next === "wait" && !(turn.unlessAdded && target.addedAgain)) this.#wait(target, turn.ms);
       else this.#makeReady(target);
     }
     this.#startTurns();
