@@ -134,6 +134,62 @@ describe("sessions_spawn", () => {
     });
   });
 
+  it.each([
+    [1, 1, "sessions_spawn is not allowed from sub-agent sessions"],
+    [1, 2, undefined],
+    [2, 2, "sessions_spawn is not allowed at this depth (current depth: 2, max: 2)"],
+    [2, 3, undefined],
+    [3, 3, "sessions_spawn is not allowed at this depth (current depth: 3, max: 3)"],
+  ])("at depth %i, with a limit of %i, refuses with: %s", async (depth, maxDepth, error) => {
+    const agentAt = (level: number): AgentRecord =>
+      level === 0
+        ? requester({ id: "d0" as AgentId })
+        : requester({
+            id: `d${level}` as AgentId,
+            sessionKey: `agent:main:subagent:d${level}` as never,
+            descriptor: { type: "subagent", id: `d${level}`, parentAgentId: `d${level - 1}`, name: "x" },
+          });
+    const agent = async (id: AgentId) => agentAt(Number(id.slice(1)));
+    const { result } = await spawnSubagent(
+      { ...ports(), store: { agent, openSubagentRuns: async () => 0 } as never },
+      { ...DEFAULT_SUBAGENT_SETTINGS, maxDepth },
+      { tool: "sessions_spawn", requester: agentAt(depth), task: "dig" },
+    );
+    expect(result).toMatchObject(error === undefined ? { status: "accepted" } : { status: "forbidden", error });
+  });
+
+  it("has room for a child below the limit, and says which profile may be meant", async () => {
+    expect((await spawn({}, { maxChildren: 3 }, 2)).result.status).toBe("accepted");
+    const settings = { ...allow("*"), profileNamed: () => undefined, profileNames: () => ["main", "coder"] };
+    expect((await spawn({ agentId: "codre" }, settings)).result).toMatchObject({
+      error: 'There is no agentId "codre" in the configuration. Did you mean "coder"?',
+    });
+  });
+
+  it("creates the child with its record, under one run id, and nothing if it is refused", async () => {
+    const { ops, result, childId } = await spawn({
+      ...{ label: "digger", origin: { channel: "c", to: "t" }, person: "ann", cleanup: "delete" },
+    });
+    if (result.status !== "accepted") throw new TypeError(result.status);
+    const { runId, childSessionKey } = result;
+    expect(ops).toMatchObject([
+      {
+        ...{ op: "message.post", to: { sessionKey: childSessionKey, create: { id: childId } } },
+        message: { asRun: runId, acceptedAt: START, body: { kind: "user", text: "dig", person: "ann" } },
+      },
+      {
+        op: "subagent.put",
+        record: {
+          ...{ runId, childSessionKey, childAgentId: childId, requesterAgentId: "p", label: "digger", task: "dig" },
+          ...{ requesterSessionKey: "agent:main:main", requesterOrigin: { channel: "c", to: "t" }, cleanup: "delete" },
+          ...{ createdAt: START, startedAt: START },
+        },
+      },
+    ]);
+    expect((await spawn({ requester: childRequester })).ops).toEqual([]);
+    expect((await spawn({})).ops[1]).toMatchObject({ record: { cleanup: "keep" } });
+  });
+
   it("refuses if the requester is too deep in the tree", async () => {
     const deep = { ...childRequester, descriptor: { ...childRequester.descriptor, parentAgentId: "p" } } as AgentRecord;
     expect((await spawn({ requester: deep }, { maxDepth: 5 })).result.status).toBe("accepted");
@@ -197,6 +253,13 @@ describe("a child gets", () => {
     [["@read:/a/b"], { readDirs: ["/a"] }, { readDirs: ["/a/b"] }],
     [["@read:/a"], { writeDirs: ["/a/"] }, { readDirs: ["/a"] }],
     [["@write:/a/c"], { writeDirs: ["/a"] }, { writeDirs: ["/a/c"] }],
+    [[], { network: true, readDirs: ["/a"] }, {}],
+    [["@read:/etc"], { readDirs: ["/"] }, { readDirs: ["/etc"] }],
+    [
+      [" @network ", "@read:/a", "@read:/b/c", "@write:/b"],
+      { network: true, readDirs: ["/a"], writeDirs: ["/b"] },
+      { network: true, readDirs: ["/a", "/b/c"], writeDirs: ["/b"] },
+    ],
   ])("the requested permissions that its parent has: %j", (tags, parent, permissions) => {
     expect(permissionsOf(tags, parent)).toEqual(permissions);
   });
@@ -208,6 +271,11 @@ describe("a child gets", () => {
     ["@read:a", { readDirs: ["/a"] }],
     ["@read:/ab", { readDirs: ["/a"] }],
     ["@root", { network: true }],
+    ["@networks", { network: true }],
+    ["network", { network: true }],
+    ["@read:/a/./b", { readDirs: ["/a"] }],
+    ["@write:/a", {}],
+    ["@read:", { readDirs: ["/a"] }],
   ])("no permission that its parent lacks: %s", (tag, parent) => {
     expect(() => permissionsOf([tag], parent)).toThrow(`Cannot attach permission '${tag}' - you don't have it.`);
   });
