@@ -41,7 +41,10 @@ function open(options: TriggerOptions = {}, { jobs = [], delivery, agents = {} }
     {
       job: async (id: string) => known.get(id),
       jobs: async () => [...known.values()],
-      nextJobs: async () => [],
+      nextJobs: async ({ before = 0 }: { before?: number }) => {
+        await setImmediate();
+        return [...known.values()].filter(({ state }) => (state.nextRunAtMs ?? Infinity) <= before);
+      },
       jobSlot: async () => undefined,
       agentByKey: async (key: string) => agents[key],
       delivery: async (id: string) => (id === "r.0" ? delivery : undefined),
@@ -52,6 +55,7 @@ function open(options: TriggerOptions = {}, { jobs = [], delivery, agents = {} }
       fact: async () => undefined,
       outcome: async () => undefined,
       commit: async ({ site }: { site: string }) => {
+        await setImmediate();
         sites.push(site);
         return { ok: true, results: [] };
       },
@@ -78,6 +82,7 @@ function open(options: TriggerOptions = {}, { jobs = [], delivery, agents = {} }
   const system = {
     post: async (request: PostRequest) => {
       posts.push(request);
+      for (const op of request.also ?? []) if (op.op === "job.put") known.set(op.job.id, op.job);
       return { status: "accepted", agentId: "a", seq: 1, duplicate: false };
     },
   } as never;
@@ -141,6 +146,9 @@ describe("the reply of a run", () => {
   const last = { id: "r.0", payload: { text: "The disk is full." }, createdAt: START - 1, state: "sent" };
 
   test("of a person stays as it is, unless it has the token", async () => {
+    const { hooks } = open().triggers;
+    // At once, and not later.
+    expect(hooks.replyOf?.(agent as never, runOf(), said("hello"))).toBeUndefined();
     expect(await shaped(undefined, "hello")).toBeUndefined();
     expect(await shaped(undefined, "hello HEARTBEAT_OK")).toEqual({ payloads: [{ text: "hello" }] });
   });
@@ -217,12 +225,32 @@ describe("the broker", () => {
   });
 });
 
+test("a stop while the triggers start holds", async () => {
+  const { triggers, system, settle, reads, clock } = open({ heartbeat: HEARTBEAT });
+  const starting = triggers.start(system);
+  await triggers.stop();
+  await starting;
+  await settle();
+  expect([reads.includes("nextJobs"), clock.timers]).toEqual([false, 0]);
+});
+
+test("a stop waits for the read that is under way", async () => {
+  const { triggers, system, settle, reads, posts } = open({}, { jobs: [jobOf()] });
+  await triggers.start(system);
+  await triggers.stop();
+  const before = reads.length;
+  await settle();
+  expect([reads.length, posts]).toEqual([before, []]);
+});
+
 describe("a process that does not keep running", () => {
   test("posts to the agents, and leaves the heartbeat due", async () => {
-    const { triggers, system, sites, posts, clock } = open({ heartbeat: HEARTBEAT }, { jobs: [jobOf()] });
+    const beat = jobOf({ id: "heartbeat:main", system: "heartbeat" });
+    const { triggers, system, sites, posts, clock } = open({ heartbeat: HEARTBEAT }, { jobs: [jobOf(), beat] });
     await triggers.fireOnce(system);
+    expect(posts.map(({ key }) => key)).toEqual([`slot:j:1@${START}`]);
     await triggers.cron.run("j");
-    expect([sites, posts.length, clock.timers]).toEqual([[], 1, 0]);
+    expect([sites, posts.length, clock.timers]).toEqual([[], 2, 0]);
   });
 });
 
@@ -235,10 +263,22 @@ describe("a job that is run by hand", () => {
     await triggers.cron.run("j");
     expect([sites.length, posts.length]).toEqual([1, 1]);
   });
+
+  test("is posted also while the triggers start", async () => {
+    const off = { jobs: [jobOf({ state: {} })] };
+    const { triggers, system, sites, posts } = open({ heartbeat: HEARTBEAT }, off);
+    const starting = triggers.start(system);
+    await triggers.cron.run("j");
+    await starting;
+    expect([sites, posts.length]).toEqual([["heartbeat.add"], 1]);
+    await triggers.stop();
+  });
 });
 
 describe("a changed configuration", () => {
-  test("has other webhooks from then on", async () => {
+  test("has other webhooks from then on, and none without one", async () => {
+    const none = open();
+    expect((await none.triggers.acceptHook(none.system, "w", { headers: {}, body: "" })).status).toBe(404);
     const { triggers, system, posts } = open({ webhooks: { old: { token: "t", target: "isolated" } } as never });
     const status = async (name: string) =>
       (await triggers.acceptHook(system, name, { headers: { authorization: "Bearer open" }, body: "{}" })).status;
@@ -305,7 +345,8 @@ describe("the heartbeat", () => {
     await settle();
     triggers.heartbeat.requestNow("manual");
     expect(clock.timers).toBe(2);
-    await triggers.stop();
+    const stopping = triggers.stop();
     expect(clock.timers).toBe(0);
+    await stopping;
   });
 });

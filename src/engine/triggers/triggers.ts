@@ -51,7 +51,7 @@ export class Triggers {
   #broker: TriggerBroker | undefined;
   #agents: Agents | undefined;
 
-  constructor(ports: TriggerPorts, options: TriggerOptions = {}) {
+  constructor(ports: TriggerPorts, options: TriggerOptions) {
     const { store, clock } = ports;
     const settings = options.people ?? { mainKey: options.mainKey };
     const people = peopleOf(store, settings, directoryOf(ports, settings));
@@ -65,14 +65,12 @@ export class Triggers {
     const sections = options.heartbeat ?? NO_HEARTBEAT;
     this.heartbeat = new HeartbeatRunner(this.#ports, sections, options);
     this.hooks = {
-      opsOnRunEnd: async (agent, run, result, deliveries) =>
-        run.body.trigger
-          ? opsOnRunEnd({ store, ids: ports.ids, people }, agent, run, result, {
-              at: clock.now(),
-              mainKey: options.mainKey,
-              deliveries,
-            })
-          : [],
+      opsOnRunEnd: (agent, run, result, deliveries) =>
+        opsOnRunEnd({ store, ids: ports.ids, people }, agent, run, result, {
+          at: clock.now(),
+          mainKey: options.mainKey,
+          deliveries,
+        }),
       opsOnDelivered: (delivery, ended) =>
         opsOnDelivered({ store, people }, delivery, ended, clock.now(), options.mainKey),
       opsOnSettle: async (_, messages, reason) => opsOnSettle(messages, reason, clock.now()),
@@ -80,10 +78,7 @@ export class Triggers {
         run.body.trigger || said.payload.text?.includes(HEARTBEAT_TOKEN)
           ? this.#shapeReply(agent, run.body.trigger, said)
           : undefined,
-      sessionFor: async (agent, messages) =>
-        messages.at(-1)?.body.kind === "trigger"
-          ? cronSessionFor(store, agent, messages, clock.now(), options.mainKey)
-          : undefined,
+      sessionFor: (agent, messages) => cronSessionFor(store, agent, messages, clock.now(), options.mainKey),
       onToolOps: (ops) => {
         if (ops.some(({ op }) => op === "job.put")) this.wake();
       },
@@ -104,7 +99,7 @@ export class Triggers {
   /** From now on due times become messages. The agents must be started. */
   async start(agents: Agents): Promise<void> {
     this.connect(agents);
-    await this.heartbeat.start(agents);
+    // Before anything is awaited, so that a stop in between holds.
     this.#broker = new TriggerBroker(
       {
         ...this.#ports,
@@ -113,6 +108,7 @@ export class Triggers {
       },
       this.#options,
     );
+    await this.heartbeat.start(agents);
     this.#broker.start();
   }
 

@@ -31,13 +31,15 @@ describe("a line", () => {
     ["a: 'x' why", "'x' why"],
     ["a: 'x\"", "'x\""],
     ["a: b #c", "b"],
+    ["a: b   # c", "b"],
+    ["a: 5   # c", 5],
     ["a: b#c", "b#c"],
     ["a: true # yes", true],
   ])("%j", (line, value) => {
     expect(read(line)).toEqual({ fields: { a: value }, body: "body", unread: [] });
   });
 
-  test.each(["no colon", "1a: x", "a b: x", "- item", ": x", "-a: x"])("%j is left out and told", (line) => {
+  test.each(["word", "no colon", "1a: x", "a b: x", "- item", ": x", "-a: x"])("%j is left out and told", (line) => {
     expect(read(line, "ok: 1")).toEqual({ fields: { ok: 1 }, body: "body", unread: [line] });
   });
 
@@ -63,6 +65,7 @@ describe("what is nested", () => {
     expect(read("  x: 1", "a: 1")).toEqual({ fields: { a: 1 }, body: "body", unread: ["x: 1"] });
     expect(read("a:", "  words")).toEqual({ fields: { a: {} }, body: "body", unread: ["words"] });
     expect(read("a:", "  -x")).toMatchObject({ unread: ["-x"] });
+    expect(read("a:", "- x")).toEqual({ fields: { a: {} }, body: "body", unread: ["- x"] });
   });
 
   test("is a list or a map: the later kind replaces the earlier", () => {

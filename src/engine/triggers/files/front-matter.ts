@@ -29,7 +29,7 @@ export function readFrontMatter(text: string): FrontMatter {
   for (const line of lines.slice(1, end)) {
     if (line.trim() === "" || /^\s*#/u.test(line)) continue;
     const nested = /^\s+\S/u.test(line);
-    const item = nested ? itemIn(line.trim()) : undefined;
+    const item = itemIn(line.trim());
     const { name, value } = fieldIn(line.trim());
     if (nested && open !== undefined && item !== undefined) {
       const before = fields[open];
@@ -64,7 +64,7 @@ function fieldIn(line: string): { readonly name?: string; readonly value: string
 }
 
 function scalar(raw: string): string | number | boolean {
-  const quoted = quotedIn(raw.trim());
+  const quoted = quotedIn(raw);
   if (quoted !== undefined) return quoted;
   const comment = raw.search(/\s#/u);
   const text = (comment === -1 ? raw : raw.slice(0, comment)).trim();
@@ -75,7 +75,7 @@ function scalar(raw: string): string | number | boolean {
 
 /** A text in quotes, with nothing or a comment after it. The last quote that fits ends it. */
 function quotedIn(text: string): string | undefined {
-  const [quote = ""] = text;
+  const quote = text.charAt(0);
   if (quote !== '"' && quote !== "'") return undefined;
   /** The next character to the right that is not a space. */
   let next = "";

@@ -14,7 +14,7 @@ const created = (fields: Readonly<Record<string, string | undefined>>) =>
 
 test("a file with the least is a job of its own agent", () => {
   const text = file({});
-  expect(readCronTask(text)).toEqual({
+  expect(readCronTask(text)).toStrictEqual({
     taskId: ID,
     targetAgentId: undefined,
     hash: createHash("sha256").update(text).digest("hex"),
@@ -86,6 +86,7 @@ describe("a field", () => {
   test.each([
     [{ name: undefined }, "The task has no name."],
     [{ name: "''" }, "The task has no name."],
+    [{ name: "' '" }, "The task has no name."],
     [{ name: "5" }, "The task has no name."],
     [{ schedule: undefined }, "The task has no schedule."],
     [{ schedule: "5" }, "The task has no schedule."],

@@ -23,6 +23,7 @@ describe("the active hours", () => {
     [undefined, "08:00", "00:00", true],
     [undefined, "08:00", "08:00", false],
     [" 09:00 ", "24:00", "23:59", true],
+    [" 09:00 ", " 17:00 ", "08:59", false],
     ["09:00", "24:00", "08:59", false],
   ])("from %s to %s, at %s: %s", (start, end, time, wanted) => {
     expect(inside({ start, end }, time)).toBe(wanted);

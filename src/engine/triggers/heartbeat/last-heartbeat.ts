@@ -34,7 +34,7 @@ export async function lastHeartbeatOf(store: Reader, state: AgentState): Promise
   const [first] = parts;
   if (!first) return undefined;
   return {
-    lastHeartbeatText: parts.map(({ payload }) => payload.text ?? "").join("\n"),
+    lastHeartbeatText: parts.map(({ payload }) => payload.text).join("\n"),
     lastHeartbeatSentAt: first.createdAt,
     failed: parts.some(({ state: became }) => became === "failed"),
   };

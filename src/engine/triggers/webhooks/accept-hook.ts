@@ -53,7 +53,7 @@ export async function acceptHook(
   hooks: Config["hooks"],
   name: string,
   request: HookRequest,
-  options: { readonly mainKey?: string } = {},
+  { mainKey }: { readonly mainKey?: string },
 ): Promise<HookAnswer> {
   const hook = Object.hasOwn(hooks, name) ? hooks[name] : undefined;
   if (!hook) return answer(404, `There is no hook ${name}.`);
@@ -65,7 +65,7 @@ export async function acceptHook(
     const key = call?.id ?? keyOf(hook, request);
     if (key !== undefined && key.length > MAX_KEY) return answer(400, `A key has at most ${MAX_KEY} characters.`);
     const seen = call && seenOf(name, hook, call, ports.clock.now());
-    return await take(ports, hook, name, { ...request, key, seen }, options.mainKey);
+    return await take(ports, hook, name, { ...request, key, seen }, mainKey);
   } catch (error) {
     if (error instanceof ConflictError) return answer(422, "The same key was used for another body.");
     if (error instanceof TooLargeError) return answer(413, errorText(error));
@@ -113,7 +113,7 @@ async function take(
   const accepted = await posting.catch(async (error) => {
     const earlier = seen && error instanceof ConflictError ? await earlierCall(ports, seen) : undefined;
     if (!earlier) throw error;
-    return { status: "duplicate", duplicate: true, created: false, ...earlier } as const;
+    return { status: "duplicate", duplicate: true, ...earlier } as const;
   });
   if (accepted.status === "stale") return answer(400, "This call is too old.");
   const { agentId, seq, duplicate: isRepeated } = accepted;

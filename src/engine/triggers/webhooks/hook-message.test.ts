@@ -242,6 +242,7 @@ describe("the answer", () => {
 
   test("to a body that is too large counts its bytes, before anything else", async () => {
     const status = async (body: string) => (await call(TOKEN, { headers: BEARER, body })).answer.status;
+    expect(MAX_HOOK_BODY).toBe(262_144);
     expect(await status("x".repeat(MAX_HOOK_BODY))).toBe(202);
     expect(await status("x".repeat(MAX_HOOK_BODY + 1))).toBe(413);
     expect(await status("é".repeat(MAX_HOOK_BODY / 2 + 1))).toBe(413);
