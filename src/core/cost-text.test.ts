@@ -4,6 +4,7 @@ import { costText } from "./cost-text.ts";
 test.each([
   [0, 0, "$0.0000"],
   [0, 130, "cost n/a"],
+  [0, 1, "cost n/a"],
   [0.00012, 130, "$0.0001"],
   [1.5, 0, "$1.5000"],
 ])("%d dollars for %d tokens read as %j: a price that is not known is not zero", (dollars, tokens, text) => {

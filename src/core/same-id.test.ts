@@ -50,6 +50,12 @@ describe("an id that is written in two forms", () => {
     expect(make("Zoe")).not.toEqual(make(NFC));
   });
 
+  it("of a channel is compared without blanks around it and without case, also where a small letter has another form", () => {
+    expect(foldedId(" \tAnn B ")).toBe("ann b");
+    expect(foldedId(`${NFD} `)).toBe(NFC.toLowerCase());
+    expect(foldedId("\u0130")).toBe("i\u0307");
+  });
+
   it("is the same for every text, and other texts stay apart", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (one, other) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fileChangeSchema } from "./file-change.ts";
 import { unknownName } from "./known-name.ts";
 import { printable, printableJson } from "./printable.ts";
-import { assertMessageFits, LONGEST_TEXT, messageSize, textSize } from "./text-limits.ts";
+import { assertMessageFits, DEFAULT_TEXT_LIMITS, LONGEST_TEXT, messageSize, textSize } from "./text-limits.ts";
 import { trimChars, trimCharsEnd } from "./trim-chars.ts";
 
 describe("a name that does not exist", () => {
@@ -10,6 +10,7 @@ describe("a name that does not exist", () => {
   test.each<[string, string, string[], string]>([
     ["one that is close", "wrok", ["work", "home"], 'There is no profile "wrok". Did you mean "work"?'],
     ["none that is close", "zzz", ["work", "home"], 'There is no profile "zzz". Known: work, home.'],
+    ["one that is not close", "zzz", ["work"], 'There is no profile "zzz". Known: work.'],
     ["none at all", "zzz", [], 'There is no profile "zzz".'],
     ["a name that is too long", "z".repeat(65), [], `There is no profile "${"z".repeat(64)}".`],
   ])("with %s", (_title, name, known, text) => {
@@ -39,6 +40,16 @@ describe("the size of a message", () => {
     const deep = (levels: number): unknown => (levels === 0 ? "x" : [deep(levels - 1)]);
     expect(textSize(deep(64))).toBe(65);
     expect(textSize(deep(65))).toBe(Number.POSITIVE_INFINITY);
+    const nested = (levels: number): unknown => (levels === 0 ? "x" : { a: nested(levels - 1) });
+    expect(textSize(nested(64))).toBe(64);
+    expect(textSize(nested(65))).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test("is half a million characters at most, unless the configuration says more", () => {
+    expect(DEFAULT_TEXT_LIMITS).toEqual({
+      ...{ messageCharacters: 500_000, toolResultCharacters: 200_000, answerCharacters: 1_000_000 },
+    });
+    expect(LONGEST_TEXT).toBe(1_000_000);
   });
 
   test("is that of all texts but its kind", () => {

@@ -37,7 +37,7 @@ export function readSessionKey(sessionKey: string): KeyShape | undefined {
 }
 
 function shapeOf(parts: readonly string[]): KeyShape | undefined {
-  const [first = "", second = "", third = "", fourth = ""] = parts.map(readPart);
+  const [first, second, third, fourth] = parts.map(readPart);
   const [literal, peerWord, accountPeerWord] = parts;
   switch (parts.length) {
     case 1:

@@ -1,6 +1,5 @@
-/** Conversations by kind, those that a change of scope leaves behind, and a small rule about requests: tables. */
+/** Conversations by kind, those that a change of scope leaves behind: tables. */
 import { describe, expect, test } from "vitest";
-import { joinsEarlier } from "../store/request.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import { isCanonicalName, linkedName } from "./identity-links.ts";
 import { type LeftBehind, leftBehind, oneEach, type ScopeChange } from "./left-behind.ts";
@@ -98,6 +97,8 @@ describe("what a change of scope leaves behind", () => {
     expect(why(item("a", 2), item("b", 2))).toEqual([undefined, "older"]);
     expect(why(item("a", 1), item("b", 9, "shared"))).toEqual([undefined, "shared"]);
     expect(why(item("b", 9, "shared"), item("a", undefined))).toEqual(["shared", undefined]);
+    expect(why(item("a", undefined), item("b", 1))).toEqual(["older", undefined]);
+    expect(why(item("a", 0), item("b", undefined))).toEqual([undefined, "older"]);
   });
 });
 
@@ -111,12 +112,4 @@ test("names of people are read without blanks, and blank ones are none", () => {
     isCanonicalName({}, "ann"),
     isCanonicalName(undefined, "ann"),
   ]).toEqual([true, false, false]);
-});
-
-test("a request is the earlier one again while nobody has gone on", () => {
-  const joins = (isRetry: boolean) =>
-    [false, true].flatMap((finished) => [false, true].map((later) => joinsEarlier({ isRetry, finished, later })));
-  // Neither, only a later message, only finished, both.
-  expect(joins(true)).toEqual([true, true, true, false]);
-  expect(joins(false)).toEqual([true, false, false, false]);
 });

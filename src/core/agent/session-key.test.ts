@@ -7,13 +7,19 @@ import {
   buildAgentMainSessionKey,
   buildAgentPeerSessionKey,
   DM_SCOPES,
+  exactPart,
   isOwner,
   isSubagentSessionKey,
   type KeyScoping,
+  normalizeAccountId,
+  normalizeAgentId,
+  notReserved,
   type PeerSessionKeyParams,
   parseAgentSessionKey,
+  readPart,
   resolveThreadParentSessionKey,
   sessionKeyOf,
+  setApart,
 } from "./session-key.ts";
 
 describe("parseAgentSessionKey", () => {
@@ -37,6 +43,12 @@ describe("parseAgentSessionKey", () => {
     [null, null],
   ])("reads %j as %j", (key, expected) => {
     expect(parseAgentSessionKey(key)).toEqual(expected);
+  });
+
+  it("reads a hundred thousand characters, and nothing longer", () => {
+    const rest = "x".repeat(99_992);
+    expect(parseAgentSessionKey(`agent:a:${rest}`)).toEqual({ agentId: "a", rest });
+    expect(parseAgentSessionKey(`agent:a:${rest}x`)).toBeNull();
   });
 });
 
@@ -198,6 +210,10 @@ describe("sessionKeyOf", () => {
     [user(), { dmScope: "main" }, "agent:work:main"],
     [user({ accountId: "b2" }), { dmScope: "per-account-channel-peer" }, "agent:work:telegram:b2:dm:7"],
     [user({ userId: " " }), { dmScope: "per-peer" }, "agent:work:dm:70"],
+    [user({ userId: " 7 " }), { dmScope: "per-peer" }, "agent:work:dm:7"],
+    [user({ userId: " ", channelId: " " }), { dmScope: "per-peer" }, "agent:work:dm:unknown"],
+    [user(), { carried: new Map([["agent:work:telegram:dm:7", "agent:work:dm:ann"]]) }, "agent:work:dm:ann"],
+    [user({ connector: " API ", userId: "Al" }), {}, "agent:work:api:dm:Al"],
     [user({ connector: "api", userId: "alice" }), { dmScope: "main" }, "agent:work:api:dm:alice"],
     [user({ connector: "api", userId: "Alice" }), {}, "agent:work:api:dm:Alice"],
     [user({ connector: "api", userId: "Me" }), owner, "agent:work:main"],
@@ -366,6 +382,87 @@ describe("session keys", () => {
         expect(key(a) === key(b)).toBe(a === b);
       }),
     );
+  });
+});
+
+describe("a name in a key", () => {
+  it.each([
+    ["Work", "work"],
+    [" a_b-1 ", "a_b-1"],
+    ["a-", "a-"],
+    ["a".repeat(64), "a".repeat(64)],
+    ["a".repeat(65), "a".repeat(64)],
+    ["My Profile!", "my-profile"],
+    ["-a b-", "a-b"],
+    ["_a", "_a"],
+    ["!?", undefined],
+    ["", undefined],
+    [" ", undefined],
+    [null, undefined],
+    [undefined, undefined],
+  ])("%j is written %j", (name, written) => {
+    expect(normalizeAgentId(name)).toBe(written ?? "main");
+    expect(normalizeAccountId(name)).toBe(written ?? "default");
+  });
+
+  it.each([
+    ["a:b%c d", "a%3ab%25c%20d"],
+    ["\n\u2028", "%0a%u2028"],
+    ["\u00a0\u0100", "%a0\u0100"],
+    ["\ud800", "%ud800"],
+  ])("%j is escaped as %s, and back", (text, part) => {
+    expect(exactPart(text)).toBe(part);
+    expect(readPart(part)).toBe(text);
+    expect(readPart(setApart(part))).toBe(text);
+  });
+
+  it.each([
+    "dm",
+    "group",
+    "channel",
+    "thread",
+    "topic",
+    "heartbeat",
+    "system",
+    "subagent",
+    "swarm",
+    "permanent",
+    "cron",
+  ])("that is the word %s is set apart", (word) => {
+    expect([notReserved(word), notReserved(word.toUpperCase()), notReserved(`${word}s`)]).toEqual([
+      ...[`${word}%`, `${word.toUpperCase()}%`, `${word}s`],
+    ]);
+  });
+});
+
+describe("readSessionKey", () => {
+  it.each<[string, object | undefined]>([
+    ["cron:a%3ab", { kind: "cron", id: "a:b" }],
+    [" cron:a ", { kind: "cron", id: "a" }],
+    ["cron:a:b", undefined],
+    ["agent:p:cron:a", { kind: "cron", profile: "p", id: "a" }],
+    ["agent:p:main", { kind: "main", profile: "p", id: "main" }],
+    ["agent:p:heartbeat", { kind: "heartbeat", profile: "p" }],
+    ["agent:p:dm:a", { kind: "dm", profile: "p", id: "a" }],
+    ["agent:p:system:a", { kind: "system", profile: "p", id: "a" }],
+    ["agent:p:subagent:a", { kind: "subagent", profile: "p", id: "a" }],
+    ["agent:p:permanent:a%20b", { kind: "permanent", profile: "p", id: "a b" }],
+    ["agent:p:other:a", undefined],
+    ["agent:p:swarm:a:b", { kind: "swarm", profile: "p", id: "a", contact: "b" }],
+    ["agent:p:x:dm:a", { kind: "dm", profile: "p", channel: "x", id: "a" }],
+    ["agent:p:x:group:a", { kind: "group", profile: "p", channel: "x", id: "a" }],
+    ["agent:p:x:channel:a", { kind: "channel", profile: "p", channel: "x", id: "a" }],
+    ["agent:p:x:other:a", undefined],
+    ["agent:p:x:b2:dm:a", { kind: "dm", profile: "p", channel: "x", accountId: "b2", id: "a" }],
+    ["agent:p:x:b2:group:a", undefined],
+    ["agent:p:x:dm:a:thread:3", { kind: "dm", profile: "p", channel: "x", id: "a", threadId: "3" }],
+    ["agent:p:x:group:a:topic:3%3a", { kind: "group", profile: "p", channel: "x", id: "a", threadId: "3:" }],
+    ["agent:p:main:thread:3", { kind: "main", profile: "p", id: "main", threadId: "3" }],
+    ["agent:p:thread:3", undefined],
+    ["agent:p:x:b2:dm:a:b", undefined],
+    ["other", undefined],
+  ])("reads %s as %j", (key, shape) => {
+    expect(readSessionKey(key)).toEqual(shape);
   });
 });
 

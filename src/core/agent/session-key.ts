@@ -25,8 +25,9 @@ const MAX_KEY = 100_000;
 
 /** `agent:main:…` → `{ agentId: "main", rest: "…" }`; null for any other text. The rest keeps its case. */
 export function parseAgentSessionKey(sessionKey: string | undefined | null): ParsedAgentSessionKey | null {
-  if ((sessionKey?.length ?? 0) > MAX_KEY) return null;
-  const [first, agentId, ...rest] = (sessionKey ?? "").trim().split(":").filter(Boolean);
+  const text = sessionKey ?? "";
+  if (text.length > MAX_KEY) return null;
+  const [first, agentId, ...rest] = text.trim().split(":").filter(Boolean);
   if (first !== "agent" || agentId === undefined || rest.length === 0) return null;
   return { agentId, rest: rest.join(":") };
 }

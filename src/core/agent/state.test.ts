@@ -96,7 +96,11 @@ describe("patchState", () => {
     [{ queueDebounceMs: 1.5 }, "queueDebounceMs: expected a whole number from 0 to 3600000."],
     [{ label: " " }, "label: expected a name, in one line."],
     [{ label: "a\u001b[2Jb" }, "label: expected a name, in one line."],
-    [{ modelOverride: "x".repeat(300) }, "modelOverride: expected a model, in one line."],
+    [{ modelOverride: "x".repeat(257) }, "modelOverride: expected a model, in one line."],
+    [{ extraSystemPrompt: "x".repeat(100_001) }, "extraSystemPrompt: expected a text of up to 100000 characters."],
+    [{ queueCap: 10_001 }, "queueCap: expected a whole number from 1 to 10000."],
+    [{ queueDebounceMs: 3_600_001 }, "queueDebounceMs: expected a whole number from 0 to 3600000."],
+    [{ queueDebounceMs: -1 }, "queueDebounceMs: expected a whole number from 0 to 3600000."],
     [{ tokens: null }, '"tokens" cannot be set.'],
     [{ updatedAt: 5 }, '"updatedAt" cannot be set.'],
     [{ compactionCount: 5 }, '"compactionCount" cannot be set.'],
@@ -105,6 +109,19 @@ describe("patchState", () => {
   ];
   it.each(bad)("refuses %j", (patch, message) => {
     expect(() => patchState(fresh, patch, 2_000)).toThrow(expect.objectContaining({ code: "invalid_input", message }));
+  });
+
+  it.each<[string, unknown, unknown]>([
+    ["modelOverride", "m", "m"],
+    ["modelOverride", ` ${"x".repeat(256)} `, "x".repeat(256)],
+    ["queueCap", 1, 1],
+    ["queueCap", 10_000, 10_000],
+    ["queueDebounceMs", 0, 0],
+    ["queueDebounceMs", 3_600_000, 3_600_000],
+    ["extraSystemPrompt", "", ""],
+    ["extraSystemPrompt", "x".repeat(100_000), "x".repeat(100_000)],
+  ])("takes the longest and the shortest %s: %#", (field, value, kept) => {
+    expect(patchState(fresh, { [field]: value }, 2_000)).toMatchObject({ [field]: kept, updatedAt: 2_000 });
   });
 
   it("names the fields that can be set", () => {
@@ -210,6 +227,11 @@ describe("resolveSendPolicy", () => {
     [
       "a prefix in another case",
       { policy: deny({ keyPrefix: "api:dm:a" }), sessionKey: "agent:main:api:dm:Al" },
+      "deny",
+    ],
+    [
+      "a prefix of a key with blanks around it",
+      { policy: deny({ keyPrefix: " cron:1" }), sessionKey: " cron:1 " },
       "deny",
     ],
     ["a prefix of cron", { policy: deny({ keyPrefix: "cron:" }), sessionKey: "cron:1" }, "deny"],

@@ -45,7 +45,7 @@ export function routeOf(wanted: DeliveryContext, { connected, takenOver }: Route
   if (connected(channel)) return { state: "pending", target };
   // A mailbox belongs to a person, not to one of the person's threads.
   if (MAILBOX_CHANNELS.has(channel)) return { state: "waiting-reader", target: { channel, accountId, to } };
-  const reason = channel === PERSON_CHANNEL ? `no route to ${to ?? "a person"}` : `no connector "${channel}"`;
+  const reason = channel === PERSON_CHANNEL ? `no route to ${to}` : `no connector "${channel}"`;
   return { state: "unroutable", target, reason };
 }
 

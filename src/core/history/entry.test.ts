@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { EntryId } from "../ids.ts";
-import { DEFAULT_COMPACTION, DEFAULT_CONTEXT_LIMITS } from "./compaction-settings.ts";
+import { DEFAULT_CONTEXT_LIMITS, SMALL_WINDOW } from "./compaction-settings.ts";
 import { documentBlock, documentOf, withoutDocument } from "./document-block.ts";
-import { type Entry, entryLine, readEntry } from "./entry.ts";
+import { type Entry, entryLine, readEntry, TRANSCRIPT_VERSION } from "./entry.ts";
 
 const LINES: Readonly<Record<string, object>> = {
   session: { type: "session", version: 2, id: "s", timestamp: "t" },
@@ -93,14 +93,17 @@ describe("a block that stands for a document", () => {
 });
 
 test("contexts are compacted and notes are written unless a person turns it off", () => {
-  expect(DEFAULT_COMPACTION.enabled).toBe(true);
-  expect(DEFAULT_COMPACTION.memoryFlush.enabled).toBe(true);
-  expect(DEFAULT_CONTEXT_LIMITS).toMatchObject({ ...DEFAULT_COMPACTION, contextWindow: 200_000 });
-  // Without room for a next turn and a flush before it nothing would work.
-  const { reserveTokensFloor, keepRecentTokens, memoryFlush, emergencyContextLimit } = DEFAULT_COMPACTION;
-  expect(reserveTokensFloor + keepRecentTokens + memoryFlush.softThresholdTokens).toBeLessThan(
-    emergencyContextLimit / 2,
-  );
+  const { memoryFlush, ...limits } = DEFAULT_CONTEXT_LIMITS;
+  expect(limits).toEqual({
+    ...{ enabled: true, contextWindow: 200_000, emergencyContextLimit: 200_000 },
+    ...{ reserveTokens: 16_384, reserveTokensFloor: 20_000, keepRecentTokens: 20_000 },
+  });
+  expect(memoryFlush).toMatchObject({ enabled: true, softThresholdTokens: 4_000 });
+  expect(SMALL_WINDOW).toBe(16_000);
+});
+
+test("a history is written in the second version of its form", () => {
+  expect(TRANSCRIPT_VERSION).toBe(2);
 });
 
 test("an entry without a version is no line of a session", () => {

@@ -17,12 +17,11 @@ export type TextBlock = Extract<Block, { type: "text" }>;
 
 /** `text` names the file. */
 export function fileBlock(text: string, { id, as = "reference", characters }: FileReference): TextBlock {
-  return { type: "text", text, file: characters === undefined ? { id, as } : { id, as, characters } };
+  return { type: "text", text, file: { id, as, characters } };
 }
 
 /** The file that a block stands for; undefined for any other block. */
 export function fileOf(block: Block): BlockFile | undefined {
   if (block.type !== "text" || block.file === undefined) return undefined;
-  const parsed = blockFileSchema.safeParse(block.file);
-  return parsed.success ? parsed.data : undefined;
+  return blockFileSchema.safeParse(block.file).data;
 }

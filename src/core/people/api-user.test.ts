@@ -27,6 +27,13 @@ test("a name in the form of a record that is no id is an account of its own", ()
   expect(personOfApiUser("ann")).toBe(accountOf("api", "ann"));
 });
 
+test("a name that only ends like a record, or begins like an escape, is itself", () => {
+  expect(personOfApiUser("persona-ann")).toBe(accountOf("api", "persona-ann"));
+  expect(personOfApiUser("1234567ann")).toBe(accountOf("api", "1234567ann"));
+  expect(apiUserOf("api:dm:x" as PersonId)).toBe("dm:x");
+  expect(apiUserOf("api:abcgroup:x" as PersonId)).toBe("abcgroup:x");
+});
+
 test.each([
   ["app:x", true],
   ["person:x", true],

@@ -8,6 +8,7 @@ import {
   isRecordId,
   kindOfPerson,
   OWNER,
+  type PersonId,
   personIdSchema,
   personRecordSchema,
 } from "./person.ts";
@@ -20,7 +21,11 @@ describe("a person's id", () => {
     ["app:shop/ann", "app"],
     ["app:shop/owner", "app"],
     ["telegram:group:-100", "group"],
+    ["telegram:channel:7", "group"],
+    ["telegram:group:", "account"],
+    ["telegram:channel:", "account"],
     ["telegram:42", "account"],
+    ["t:4", "account"],
     ["api:ann", "account"],
     ["api:dm:group:1", "account"],
     ["telegram:", undefined],
@@ -34,6 +39,27 @@ describe("a person's id", () => {
   ])("%j is %s", (id, kind) => {
     expect(kindOfPerson(id)).toBe(kind);
     expect(personIdSchema.safeParse(id).success).toBe(kind !== undefined);
+  });
+
+  test.each([
+    ["ann", true],
+    ["owner", false],
+    ["Ann", false],
+    ["telegram:42", false],
+  ])("%s can be the id of a record: %s", (name, is) => {
+    expect(isRecordId(name)).toBe(is);
+  });
+
+  it("is written in the form of its kind", () => {
+    expect(accountOf("telegram", "42")).toBe("telegram:42");
+    expect(accountOf("api", "group:1")).toBe("api:dm:group:1");
+    expect(accountOf("api", "channel:1")).toBe("api:dm:channel:1");
+    expect(accountOf("api", "dm:1")).toBe("api:dm:dm:1");
+    expect(groupOf("telegram", "channel", "-1")).toBe("telegram:channel:-1");
+    expect(appUser("a/b%", "c/d")).toBe("app:a%2Fb%25/c/d");
+    expect(applicationOf("app:a%2Fb%25/c/d" as PersonId)).toBe("a/b%");
+    expect(applicationOf("telegram:42/7" as PersonId)).toBeUndefined();
+    expect(applicationOf(OWNER)).toBeUndefined();
   });
 
   it("of one form is never read as another, whatever applications and channels call their users", () => {

@@ -8,7 +8,7 @@ const minutesOf = (text: string): number => Number(text.slice(0, 2)) * 60 + Numb
 
 export function isQuiet(hours: string, now: number, zone: string): boolean {
   if (!QUIET_HOURS.test(hours)) return false;
-  const [start, end] = [minutesOf(hours.slice(0, 5)), minutesOf(hours.slice(6))];
+  const [start, end] = [minutesOf(hours), minutesOf(hours.slice(6))];
   const { hour, minute } = zonedFields(now, zone);
   const at = hour * 60 + minute;
   return end > start ? at >= start && at < end : at >= start || at < end;

@@ -15,7 +15,7 @@ const said = (more: object = {}): Entry =>
     ...{ type: "message", id: "e" as EntryId, parentId: null, role: "assistant", timestamp: 1, runId: "r" as RunId },
     ...{ provider: "p", model: "m" },
     content: [
-      { type: "thinking", thinking: "hm" },
+      { type: "thinking", thinking: "hm", text: "no" },
       { type: "text", text: "Hello " },
       { type: "text", text: "you." },
     ],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { CronJob, CronJobState } from "./job.ts";
 import {
+  ALERT_AFTER,
   DISABLE_AFTER,
   FAILURE_BACKOFF_MS,
   type JobRunEnd,
@@ -56,6 +57,14 @@ describe("a job after a run", () => {
     expect(after?.state.disabledReason).toBeUndefined();
   });
 
+  test("that failed for the first time counts one", () => {
+    expect(jobAfterRun(jobOf({}), failure)?.state).toMatchObject({ consecutiveErrors: 1, backoffUntilMs: AT + 30_000 });
+  });
+
+  test("is told about after two failures in a row", () => {
+    expect([ALERT_AFTER, DISABLE_AFTER]).toEqual([2, 10]);
+  });
+
   test("is turned off by the tenth failure in a row, and says why", () => {
     const after = jobAfterRun(jobOf({ consecutiveErrors: DISABLE_AFTER - 1 }), failure);
     expect(after).toMatchObject({ enabled: false, state: { disabledReason: "10 failures in a row" } });
@@ -89,6 +98,13 @@ describe("a job after a run", () => {
     const after = jobAfterRun(jobOf({ consecutiveErrors: 3, deliveryErrors: 3 }), endOf({ delivery: { status } }));
     expect(after?.state).toMatchObject({ consecutiveErrors: errors, lastDeliveryStatus: status });
     expect(after?.state.deliveryErrors).toBe(deliveryErrors);
+  });
+
+  test("with an owed answer keeps also a single failed delivery, and everything else of the job", () => {
+    const job = jobOf({ deliveryErrors: 1 }, { description: "d" });
+    const { state, ...rest } = jobAfterRun(job, endOf({ delivery: { status: "owed" } })) as CronJob;
+    expect(state).toMatchObject({ consecutiveErrors: 1, deliveryErrors: 1 });
+    expect({ ...rest, state: job.state }).toEqual(job);
   });
 
   test("with an owed answer and no failed delivery before has none to keep", () => {

@@ -51,7 +51,6 @@ function phraseTerms(text: string): SearchTerm[] {
   const end = () => {
     if (words.length > 0) phrases.push({ words, prefix, required: true });
     words = [];
-    prefix = false;
   };
   for (const run of runsOf(text)) {
     if (prefix || run.unspaced) end();

@@ -34,6 +34,10 @@ describe("rankText", () => {
     ["東京都", "京都", ["京都"]],
     ["東京", "京", ["京"]],
     ["東京", "都", undefined],
+    // One character is the beginning of a pair, a word is not the beginning of another.
+    ["東京都", "京", ["京都"]],
+    ["catalog", "cat", undefined],
+    ["the catalog", '"the cat"', undefined],
     ["dog", "cat", undefined],
     ["end of a", '"a b"', undefined],
     ["cat dog", "dog cat", ["cat", "dog"]],
@@ -90,6 +94,13 @@ describe("snippetOf", () => {
     const text = "y".repeat(500);
     expect(at(text, [60, 1])).toBe(`${"y".repeat(240)}…`);
     expect(at(text, [61, 1])).toBe(`…${"y".repeat(240)}…`);
+  });
+
+  test("begins with the text if that is near, also where a word begins soon", () => {
+    const text = `ab ${"y".repeat(500)}`;
+    expect(at(text, [60, 1])).toBe(`${text.slice(0, 240)}…`);
+    expect(at(text, [61, 1])).toBe(`…${"y".repeat(240)}…`);
+    expect(at(`${"a".repeat(100)} bc${"d".repeat(300)}`, [160, 1])).toBe(`…bc${"d".repeat(238)}…`);
   });
 
   test("a snippet in the middle begins at a word, if one begins soon", () => {

@@ -55,7 +55,7 @@ function placesOf({ words, prefix }: SearchTerm, text: readonly Word[]): { start
       const begins = there?.unspaced || (prefix && index === last);
       return begins ? there?.word.startsWith(word) : there?.word === word;
     });
-    if (fits) places.push({ start: text[at]?.start ?? 0, end: text[at + last]?.end ?? 0 });
+    if (fits) places.push({ start: (text[at] as Word).start, end: (text[at + last] as Word).end });
   }
   return places;
 }

@@ -64,6 +64,15 @@ test("a word after a stretch without spaces, and two stretches of different scri
     ["ไทย", 0, 3],
     ["lao", 3, 6],
   ]);
+  expect([...runsOf("a 牛bc乳d")].map(({ text, start, end }) => [text, start, end])).toEqual([
+    ...[
+      ["a", 0, 1],
+      ["牛", 2, 3],
+      ["bc", 3, 5],
+      ["乳", 5, 6],
+      ["d", 6, 7],
+    ],
+  ]);
 });
 
 test.each([
@@ -78,6 +87,7 @@ test.each([
 
 test("the index gets pairs and single characters of a stretch without spaces, and words without plurals", () => {
   expect(wordsOf("Red Houses 東京都 東")).toEqual(["red", "hous", "東京", "京都", "東", "京", "都", "東"]);
+  expect(wordsOf("東京")).toEqual(["東京", "東", "京"]);
 });
 
 test("placed words say where each pair stands, also beyond the basic plane", () => {
