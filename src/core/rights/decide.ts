@@ -7,7 +7,7 @@ import { type Grant, parseSubject, strictest, type Verdict, verdictOf } from "..
 import type { PersonId, Role } from "../people/person.ts";
 import type { EffectDetail } from "./effect-detail.ts";
 import { denialByKind, denialByProfile, type ToolPolicy, type ToolUser } from "./kind-rules.ts";
-import { coversEffect } from "./match-rule.ts";
+import { coversEffect, type Place } from "./match-rule.ts";
 import type { Right } from "./right.ts";
 import { roleVerdict } from "./role-rules.ts";
 import { type ParsedRule, parseRule, type Rule } from "./rule.ts";
@@ -110,48 +110,54 @@ export function judge(
   untrusted = false,
   parties: readonly RulesParty[] = [],
 ): Decision {
-  const decision = byRights(effect, standing, untrusted, parties);
-  if (!effect.needsYes || decision.verdict !== "allow" || isNamed(effect, standing, parties)) return decision;
-  return { verdict: "ask", reason: `${effect.action} asks before each call`, person: standing.person };
+  const one: Placed = { ...standing, place: parties[0]?.place };
+  const decision = byRights(effect, one, untrusted, parties);
+  if (!effect.needsYes || decision.verdict !== "allow" || isNamed(effect, one, parties)) return decision;
+  return { verdict: "ask", reason: `${effect.action} asks before each call`, person: one.person };
+}
+
+/** A person, and the directories that the paths in grants are relative to. All parties have the same. */
+interface Placed extends Standing {
+  readonly place?: Place;
 }
 
 /** A grant or rule for everything, or for tools by the beginning of their names, is no yes to this one. Every party must say it. */
-function isNamed(effect: Effect, standing: Standing, parties: readonly RulesParty[]): boolean {
+function isNamed(effect: Effect, one: Placed, parties: readonly RulesParty[]): boolean {
   const fits = (text: string): boolean => parseSubject(text)?.action === effect.action;
-  if (allowanceIn(effect, standing, fits)) return true;
+  if (allowanceIn(effect, one, fits)) return true;
   return (
     parties.length > 0 &&
     parties.every(({ rules, place }) => rules.findAllowance(effect, place, ({ text }) => fits(text)))
   );
 }
 
-const allowanceIn = (effect: Effect, { person, grants }: Standing, fits: (text: string) => boolean): Rule | undefined =>
+const allowanceIn = (effect: Effect, one: Placed, fits: (text: string) => boolean): Rule | undefined =>
   grantedBy(
     effect,
-    person,
-    grants.filter((grant) => "allow" in grant && fits(grant.allow)),
+    one,
+    one.grants.filter((grant) => "allow" in grant && fits(grant.allow)),
   );
 
-function byRights(whole: Effect, standing: Standing, untrusted: boolean, parties: readonly RulesParty[]): Decision {
-  const { person, role, grants } = standing;
+function byRights(whole: Effect, one: Placed, untrusted: boolean, parties: readonly RulesParty[]): Decision {
+  const { person, role, grants } = one;
   if (role === "stranger") return { verdict: "deny", reason: `${person} is not known here`, person };
   const effect = whole.of === person ? { ...whole, target: undefined } : whole;
-  const always = byGrants(effect, standing, grants.filter(countsAlways));
+  const always = byGrants(effect, one, grants.filter(countsAlways));
   const more = untrusted
     ? grantedBy(
         effect,
-        person,
+        one,
         grants.filter((grant) => !countsAlways(grant)),
       )
     : undefined;
   const byPerson = more === undefined ? always : stricter(always, ofGrant(more, person));
-  const own = ownRules(effect, standing, untrusted);
+  const own = ownRules(effect, one, untrusted);
   const decision = parties
     .map((party) => decideByRules(effect, party, own, untrusted))
     .reduce(stricterWithRule, byPerson);
   if (decision.verdict !== "allow" || !untrusted || !needsQuestion(effect)) return decision;
   const beforehand = grants.filter(({ when }) => when !== undefined);
-  if (grantedBy(effect, person, beforehand)?.verdict === "allow") return decision;
+  if (grantedBy(effect, one, beforehand)?.verdict === "allow") return decision;
   const isRelaxed = parties.length > 0 && parties.every((party) => allowsUntrusted(effect, party));
   return isRelaxed ? decision : { verdict: "ask", reason: UNTRUSTED_REASON, person };
 }
@@ -163,12 +169,12 @@ const stricterWithRule = (a: Decision, b: Decision): Decision => (a.verdict === 
 const countsAlways = (grant: Grant): boolean => grant.when === undefined || "allow" in grant;
 
 /** The grants of a person are rules too: they allow what the defaults of rules would ask about. */
-const ownRules = (effect: Effect, standing: Standing, untrusted: boolean): OwnRules => {
-  const { person, role, grants } = standing;
+const ownRules = (effect: Effect, one: Placed, untrusted: boolean): OwnRules => {
+  const { role, grants } = one;
   return {
     reviews: role === "owner",
-    granted: grantedBy(effect, person, untrusted ? grants : grants.filter(countsAlways)),
-    allowance: (fits) => allowanceIn(effect, standing, fits),
+    granted: grantedBy(effect, one, untrusted ? grants : grants.filter(countsAlways)),
+    allowance: (fits) => allowanceIn(effect, one, fits),
     limits: grants.some((grant) => !("allow" in grant) && limitsCommands(verdictOf(grant).subject)),
   };
 };
@@ -178,8 +184,9 @@ function limitsCommands(subject: string): boolean {
   return !("subject" in parsed) || parsed.subject.command !== undefined;
 }
 
-function byGrants(effect: Effect, { person, role }: Standing, grants: readonly Grant[]): Decision {
-  const granted = grantedBy(effect, person, grants);
+function byGrants(effect: Effect, one: Placed, grants: readonly Grant[]): Decision {
+  const { person, role } = one;
+  const granted = grantedBy(effect, one, grants);
   return granted === undefined ? { ...roleVerdict(role, effect), person } : ofGrant(granted, person);
 }
 
@@ -190,14 +197,18 @@ function ofGrant(rule: Rule, person: PersonId): Decision {
   return { verdict, reason, person, rule };
 }
 
-/** The strictest of the grants about this effect; undefined if none is. */
-function grantedBy(effect: Effect, person: PersonId, grants: readonly Grant[]): Rule | undefined {
+/**
+ * The strictest of the grants about this effect; undefined if none is. An allowance of a relative path means the workspace of the
+ * agent; a question or a denial of one holds in every directory, because a person's agents have several.
+ */
+function grantedBy(effect: Effect, { person, place }: Placed, grants: readonly Grant[]): Rule | undefined {
   let found: Rule | undefined;
   for (const grant of grants) {
     const { verdict, subject: text } = verdictOf(grant);
     if (found && strictest(found.verdict, verdict) === found.verdict) continue;
     const parsed = parsedRule(text);
-    const covers = "subject" in parsed ? coversEffect(parsed.subject, verdict, effect) : verdict === "deny";
+    const from = verdict === "allow" ? place : undefined;
+    const covers = "subject" in parsed ? coversEffect(parsed.subject, verdict, effect, from) : verdict === "deny";
     if (covers) found = { verdict, text, source: person, because: grant.note, when: grant.when };
   }
   return found;
