@@ -7,6 +7,7 @@ import {
   type BindingOrigin,
   type Conversation,
   resolveBinding,
+  userDescriptor,
 } from "./address.ts";
 
 const bind = (profile: string, match: Partial<Binding["match"]>): Binding => ({
@@ -65,12 +66,36 @@ describe("resolveBinding", () => {
       "main",
       "default",
     ],
+    [
+      "a binding with a blank peer never matches",
+      { peer: { kind: "dm", id: "" } },
+      [bind("dm", { peer: { kind: "dm", id: " " } })],
+      "main",
+      "default",
+    ],
+    ["the account default by its name", { accountId: "default" }, [bind("dm", {})], "dm", "account"],
+    [
+      "an account with blanks",
+      { accountId: " Bot2 " },
+      [bind("account", { accountId: " bot2 " })],
+      "account",
+      "account",
+    ],
     ["no bindings", {}, [], "main", "default"],
   ];
   it.each(table)("%s", (_, origin, bindings, profile, matchedBy) => {
     const resolved = resolveBinding({ channel: "discord", ...origin }, bindings, { known, default: "main" });
     expect(resolved).toEqual({ profile, matchedBy });
   });
+});
+
+it("a conversation is described by what its message names, and by nothing empty", () => {
+  const named = { connector: "x", userId: "u", channelId: "c" };
+  const descriptor = { type: "user", ...named };
+  const nothing = { accountId: "", peerKind: "" as never, threadId: "" };
+  expect(Object.entries(userDescriptor({ ...named, ...nothing }))).toEqual(Object.entries(descriptor));
+  const all = { accountId: "a", peerKind: "group", threadId: 0 } as const;
+  expect(userDescriptor({ ...named, ...all })).toEqual({ ...descriptor, ...all });
 });
 
 describe("addressFor", () => {

@@ -12,7 +12,7 @@ import { DEFAULT_PROFILE } from "./agent.ts";
 import type { CarriedConversations } from "./carried-conversations.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import type { IdentityLinks } from "./identity-links.ts";
-import { DEFAULT_ACCOUNT, type DmScope, normalizeAccountId, type PeerKind, sessionKeyOf } from "./session-key.ts";
+import { type DmScope, normalizeAccountId, type PeerKind, sessionKeyOf } from "./session-key.ts";
 
 /** The fields of a message that name its conversation. */
 export type Conversation = Pick<
@@ -131,7 +131,7 @@ function fitsChannel(match: Binding["match"], origin: BindingOrigin): boolean {
   if (folded(match.channel) !== folded(origin.channel)) return false;
   const wanted = match.accountId?.trim();
   if (wanted === "*") return true;
-  return normalizeAccountId(wanted ?? DEFAULT_ACCOUNT) === normalizeAccountId(origin.accountId);
+  return normalizeAccountId(wanted) === normalizeAccountId(origin.accountId);
 }
 
 /** How exactly a binding of the right channel and account matches an origin; undefined if it does not match. */

@@ -2,14 +2,19 @@
 import { describe, expect, test } from "vitest";
 import type { AgentRecord } from "./agent.ts";
 import { TREE_LIMITS } from "./agent-tree.ts";
-import { type BackgroundProcess, stateWithProcesses } from "./background-process.ts";
+import { type BackgroundProcess, MAX_PROCESSES, stateWithProcesses } from "./background-process.ts";
 import { type AgentDescriptor, isForeground, parseDescriptor } from "./descriptor.ts";
 import { MAX_FOUND_TOOLS, stateWithFound } from "./found-tools.ts";
+import { STATE_VERSION } from "./fresh-state.ts";
 import { labelOf } from "./label-of.ts";
 import { shardAddress, shardTarget } from "./shard-address.ts";
 import { skillSourceSchema } from "./skill-listing.ts";
+import { skillsSnapshotSchema } from "./skills-snapshot.ts";
 import { whereItSpeaks } from "./speaking-target.ts";
 import type { AgentState } from "./state.ts";
+import { subagentRunRecordSchema } from "./subagent-run.ts";
+import { swarmRecordSchema } from "./swarm.ts";
+import { systemPromptReportSchema } from "./system-prompt-report.ts";
 import { inheritsParent } from "./thread-settings.ts";
 
 const stateOf = (rest: object = {}): AgentState => ({ version: 1, ...rest }) as unknown as AgentState;
@@ -136,6 +141,38 @@ test.each([
 ])("the address %j on the shards east and west", (text, expected) => {
   expect(shardAddress(text, ["east", "west"])).toEqual(expected);
   if (expected) expect(shardTarget(expected)).toEqual({ channel: "shard", accountId: "east", to: expected.agent });
+});
+
+const child = { runId: "r", childSessionKey: "c", requesterSessionKey: "q", requesterDisplayKey: "", task: "" };
+const spawned = { ...child, cleanup: "keep", createdAt: 1 };
+const swarm = { nametag: "n", owner: "o", profile: "p", firstName: "f", systemPrompt: "s", memory: true, createdAt: 1 };
+const report = { chars: 1, parts: [{ name: "", source: "file", chars: 1 }], missing: [] };
+const marked = (untrusted: boolean) => ({ ...report, parts: [{ ...report.parts[0], untrusted }] });
+
+test.each<[string, { safeParse(value: unknown): { success: boolean } }, object, boolean]>([
+  ["a child", subagentRunRecordSchema, spawned, true],
+  ["a child without a run", subagentRunRecordSchema, { ...spawned, runId: "" }, false],
+  ["a child without a key", subagentRunRecordSchema, { ...spawned, childSessionKey: "" }, false],
+  ["a child of no one", subagentRunRecordSchema, { ...spawned, requesterSessionKey: "" }, false],
+  ["a swarm", swarmRecordSchema, swarm, true],
+  ["a swarm without a name", swarmRecordSchema, { ...swarm, nametag: "" }, false],
+  ["a swarm of 80 letters", swarmRecordSchema, { ...swarm, nametag: "n".repeat(80) }, true],
+  ["a swarm of 81 letters", swarmRecordSchema, { ...swarm, nametag: "n".repeat(81) }, false],
+  ["a swarm of no one", swarmRecordSchema, { ...swarm, owner: "" }, false],
+  ["a swarm without a profile", swarmRecordSchema, { ...swarm, profile: "" }, false],
+  ["a swarm without a first name", swarmRecordSchema, { ...swarm, firstName: "" }, false],
+  ["a swarm without a prompt", swarmRecordSchema, { ...swarm, systemPrompt: "" }, false],
+  ["skills", skillsSnapshotSchema, { version: 1, skills: [] }, true],
+  ["skills of another version", skillsSnapshotSchema, { version: 2, skills: [] }, false],
+  ["a report", systemPromptReportSchema, report, true],
+  ["a report of a marked part", systemPromptReportSchema, marked(true), true],
+  ["a report with another mark", systemPromptReportSchema, marked(false), false],
+])("%s is read: %#", (_title, schema, value, ok) => {
+  expect(schema.safeParse(value).success).toBe(ok);
+});
+
+test("an agent has sixteen processes at most, and a state of the first version", () => {
+  expect([MAX_PROCESSES, STATE_VERSION]).toEqual([16, 1]);
 });
 
 test("a tree is read to five levels and two hundred agents, and on request to 64 levels and two thousand", () => {

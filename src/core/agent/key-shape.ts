@@ -29,7 +29,7 @@ export function readSessionKey(sessionKey: string): KeyShape | undefined {
   const parsed = parseAgentSessionKey(sessionKey);
   if (!parsed) return undefined;
   const parts = parsed.rest.split(":");
-  const threaded = parts.length > 2 && /^(?:thread|topic)$/.test(parts.at(-2) ?? "");
+  const threaded = /^(?:thread|topic)$/.test(parts.at(-2) ?? "");
   const shape = shapeOf(threaded ? parts.slice(0, -2) : parts);
   if (!shape) return undefined;
   const threadId = threaded ? readPart(parts.at(-1) ?? "") : undefined;
@@ -73,6 +73,6 @@ export function sessionKeyCandidates(
   const whole = /^(?:agent|cron):/i.test(raw)
     ? [raw, lower]
     : [`agent:${about.agentId}:${raw}`, `agent:${about.agentId}:${lower}`];
-  const short = shape?.kind === "cron" && shape.id !== undefined ? [`cron:${shape.id}`] : [];
+  const short = shape?.kind === "cron" ? [`cron:${shape.id}`] : [];
   return [...new Set([...whole, ...short])];
 }

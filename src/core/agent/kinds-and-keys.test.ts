@@ -107,6 +107,7 @@ test("names of people are read without blanks, and blank ones are none", () => {
   expect(linkedName({ " ": ["7"] }, "test", "7")).toBeUndefined();
   expect(linkedName({ ann: "7" as never, bob: [5 as never, "7"] }, "test", "7")).toBe("bob");
   expect(linkedName({ ann: ["7"] }, "test", " ")).toBeUndefined();
+  expect(linkedName({ ann: [" ", "test:"] }, "test", " ")).toBeUndefined();
   expect([
     isCanonicalName({ " Ann": [] }, "ann"),
     isCanonicalName({}, "ann"),

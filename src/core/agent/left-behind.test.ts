@@ -101,11 +101,33 @@ describe("leftBehind", () => {
       {},
       { to: "agent:main:telegram:dm:42", stays: undefined },
     ],
+    [
+      "scope main with a key of its own",
+      user("9"),
+      "agent:main:telegram:dm:9",
+      { to: "main", mainKey: "home" },
+      {},
+      { to: "agent:main:home", stays: "shared" },
+    ],
+    [
+      "one of several earlier scopes",
+      user("9"),
+      "agent:main:telegram:dm:9",
+      { earlier: ["per-account-channel-peer", "per-channel-peer"] },
+      {},
+      { to: "agent:main:dm:9" },
+    ],
     ["the main conversation", user("9"), "agent:main:main", { to: "per-peer", earlier: ["main"] }, {}, undefined],
   ])("%s", (_, descriptor, key, change, more, expected) => {
     const found = leftBehind(agent(descriptor, key, more), { ...base, ...change });
     if (expected === undefined) expect(found).toBeUndefined();
     else expect(found).toMatchObject({ from: key, ...expected });
+  });
+
+  it("joins the accounts of records and of the configuration in the scope of people alone", () => {
+    const both = { links: { bob: ["x:1"] }, people: { ann: ["x:2"], bob: ["x:3"] } };
+    expect(linksIn("per-peer", both)).toEqual({ ann: ["x:2"], bob: ["x:1"] });
+    expect(linksIn("per-channel-peer", both)).toEqual({ bob: ["x:1"] });
   });
 
   it("offers the newest of several to one key", () => {

@@ -82,6 +82,19 @@ describe("resetPolicyFor", () => {
       { atHour: 6, idleMinutes: 5, byType: { group: { atHour: 7 } }, byChannel: { Telegram: { mode: "idle" } } },
       idle(60),
     ],
+    ["idle of whole minutes", dm, { mode: "idle", idleMinutes: 2.9 }, idle(2)],
+    ["idle of minutes that are not a number", dm, { mode: "idle", idleMinutes: Number.NaN }, idle(60)],
+    ["idle of endless minutes", dm, { mode: "idle", idleMinutes: Number.POSITIVE_INFINITY }, idle(60)],
+    ["the last hour of a day", dm, { atHour: 23 }, daily(23)],
+    ["the first hour of a day", dm, { atHour: 0 }, daily(0)],
+    ["an hour by type", group, { atHour: 6, byType: { group: { atHour: 7 } } }, daily(7)],
+    ["minutes by type", group, { idleMinutes: 5, byType: { group: { idleMinutes: 7 } } }, { ...daily(), ...idle(7) }],
+    [
+      "by a channel with blanks around its name",
+      { ...dm, descriptor: user({ connector: " TELEGRAM " }) },
+      { byChannel: { " telegram ": { mode: "idle" } } },
+      idle(),
+    ],
     ["by another channel", group, { atHour: 6, byChannel: { slack: { mode: "idle" } } }, daily(6)],
   ];
   it.each(table)("%s", (_, agent, config, expected) => {

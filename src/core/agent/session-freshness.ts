@@ -95,9 +95,8 @@ export function staleBy(
   const boundary = policy.daily ? nextBoundary(policy.daily.atHour, lastHumanAt, zone) : Number.POSITIVE_INFINITY;
   const isIdle = now > idleSince;
   const isOver = now >= boundary;
-  if (isIdle && isOver) return boundary <= idleSince ? "daily" : "idle";
-  if (isOver) return "daily";
-  return isIdle ? "idle" : undefined;
+  if (!isIdle && !isOver) return undefined;
+  return boundary <= idleSince ? "daily" : "idle";
 }
 
 /** Whether a new session begins with the next message. */

@@ -16,6 +16,7 @@ import {
   notReserved,
   type PeerSessionKeyParams,
   parseAgentSessionKey,
+  permanentKey,
   readPart,
   resolveThreadParentSessionKey,
   sessionKeyOf,
@@ -57,6 +58,7 @@ describe("isSubagentSessionKey", () => {
     ["agent:main:subagent:uuid", true],
     ["agent:main:SubAgent:uuid", true],
     ["subagent:uuid", true],
+    [" Subagent:uuid ", true],
     ["SUBAGENT:uuid", true],
     [" agent:main:subagent:uuid ", true],
     ["agent:main:subagents:uuid", false],
@@ -246,6 +248,8 @@ describe("isOwner", () => {
   it.each([
     ["telegram", "7", ["telegram:7"], true],
     ["telegram", "7", [" Telegram : 7 "], true],
+    [" Telegram ", " 7 ", ["telegram:7"], true],
+    ["t", "7", ["t:7"], true],
     ["matrix", "@Me:home.org", ["matrix:@me:home.org"], true],
     ["telegram", "7", ["discord:7"], false],
     ["telegram", "7", ["7"], false],
@@ -385,11 +389,18 @@ describe("session keys", () => {
   });
 });
 
+it("nobody with a blank name is set apart: it is the main conversation", () => {
+  const nobody = { agentId: "p", channel: "x", peerId: " ", dmScope: "per-peer", identityLinks: { " ": [] } } as const;
+  expect(buildAgentPeerSessionKey(nobody)).toBe("agent:p:main");
+  expect(permanentKey(" ", "p")).toBe("agent:p:permanent:%20");
+});
+
 describe("a name in a key", () => {
   it.each([
     ["Work", "work"],
     [" a_b-1 ", "a_b-1"],
     ["a-", "a-"],
+    [" a- ", "a-"],
     ["a".repeat(64), "a".repeat(64)],
     ["a".repeat(65), "a".repeat(64)],
     ["My Profile!", "my-profile"],
@@ -476,6 +487,8 @@ describe("sessionKeyCandidates", () => {
     ["Telegram:DM:7", ["agent:p:Telegram:DM:7", "agent:p:telegram:dm:7"]],
     ["agent:p:api:dm:Alice", ["agent:p:api:dm:Alice", "agent:p:api:dm:alice"]],
     ["cron:job", ["cron:job"]],
+    [" main ", ["agent:p:home"]],
+    [" x:dm:7 ", ["agent:p:x:dm:7"]],
     ["agent:p:cron:job", ["agent:p:cron:job", "cron:job"]],
   ])("of %j are %j", (requested, expected) => {
     expect(sessionKeyCandidates(requested, { agentId: "p", mainKey: "home" })).toEqual(expected);

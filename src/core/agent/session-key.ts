@@ -114,7 +114,7 @@ export function withThread(
 /** The key of the conversation a thread belongs to; null if the key does not belong to a thread. */
 export function resolveThreadParentSessionKey(sessionKey: string | undefined | null): string | null {
   // Greedy: everything before the last marker.
-  const parent = /^(.+):(?:thread|topic):/is.exec((sessionKey ?? "").trim())?.[1]?.trim();
+  const parent = /^(.+):(?:thread|topic):/is.exec(sessionKey ?? "")?.[1]?.trim();
   return parent || null;
 }
 
@@ -247,7 +247,6 @@ const ID = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 
 function normalizeId(text: string | null | undefined, otherwise: string): string {
   const trimmed = (text ?? "").trim();
-  if (trimmed === "") return otherwise;
   if (ID.test(trimmed)) return trimmed.toLowerCase();
   const made = trimChars(trimmed.toLowerCase().replace(/[^a-z0-9_-]+/g, "-"), "-").slice(0, 64);
   return made === "" ? otherwise : made;

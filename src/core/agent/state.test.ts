@@ -47,6 +47,11 @@ describe("a stored state", () => {
 
   it("is refused if it has a newer version or a wrong shape", () => {
     expect(() => parseState({ ...fresh, version: 2 }, "a test")).toThrow(CorruptDataError);
+    expect(() => parseState({ ...fresh, version: 2 }, "a test")).toThrow("has version 2; this program knows 1");
+    for (const mark of ["untrusted", "madeUntrusted"]) {
+      expect(parseState({ ...fresh, [mark]: true }, "a test")).toMatchObject({ [mark]: true });
+      expect(() => parseState({ ...fresh, [mark]: false }, "a test")).toThrow(CorruptDataError);
+    }
     expect(() => parseState({ ...fresh, stats: 1 }, "a test")).toThrow(CorruptDataError);
   });
 });
@@ -122,6 +127,10 @@ describe("patchState", () => {
     ["extraSystemPrompt", "x".repeat(100_000), "x".repeat(100_000)],
   ])("takes the longest and the shortest %s: %#", (field, value, kept) => {
     expect(patchState(fresh, { [field]: value }, 2_000)).toMatchObject({ [field]: kept, updatedAt: 2_000 });
+  });
+
+  it("leaves the time of the last change without one of its own", () => {
+    expect(patchState({ ...fresh, updatedAt: 0 }, { label: "x" }).updatedAt).toBe(0);
   });
 
   it("names the fields that can be set", () => {
@@ -234,6 +243,29 @@ describe("resolveSendPolicy", () => {
       { policy: deny({ keyPrefix: " cron:1" }), sessionKey: " cron:1 " },
       "deny",
     ],
+    [
+      "chat type from the argument",
+      { policy: deny({ chatType: "room" }), chatType: "room", sessionKey: group },
+      "deny",
+    ],
+    [
+      "chat type from the argument before the state",
+      { policy: deny({ chatType: "room" }), chatType: "room", state: { chatType: "direct" }, sessionKey: group },
+      "deny",
+    ],
+    [
+      "chat type from the state before the key",
+      { policy: deny({ chatType: "room" }), state: { chatType: "room" }, sessionKey: group },
+      "deny",
+    ],
+    ["chat type of a group", { policy: deny({ chatType: "group" }), sessionKey: group }, "deny"],
+    [
+      "chat type of a direct message",
+      { policy: deny({ chatType: "direct" }), sessionKey: "agent:main:discord:dm:1" },
+      "deny",
+    ],
+    ["a blank channel, where none is known", { policy: deny({ channel: " " }), sessionKey: "cron:1" }, "deny"],
+    ["a blank channel, where one is known", { policy: deny({ channel: " " }), sessionKey: group }, "allow"],
     ["a prefix of cron", { policy: deny({ keyPrefix: "cron:" }), sessionKey: "cron:1" }, "deny"],
     ["a prefix of something else", { policy: deny({ keyPrefix: "slack:" }), sessionKey: group }, "allow"],
     [
