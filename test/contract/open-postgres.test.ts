@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { openPostgresReader } from "../../src/adapters/store/postgres/open-reader.ts";
 import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { NotFoundError, StoreNewerError, StoreUnavailableError } from "../../src/core/errors.ts";
+import type { DeliveryId } from "../../src/core/ids.ts";
 import { withClient } from "../postgres/server.ts";
 import { freshDatabase } from "../postgres/shared.ts";
 import { worldOn } from "./fixture.ts";
@@ -103,4 +104,25 @@ test("a close commits what was asked for before it, and a second close waits for
   const reader = await openPostgresReader({ url });
   expect(await reader.fact("last")).toBe("1");
   await reader.close();
+});
+
+test("the first agent and the first delivery of a new store are in every list that they belong to", async () => {
+  const store = await openPostgresStore({ url: await freshDatabase(), leaseClock: "changes" });
+  const world = await worldOn(store);
+  const first = await world.agent("first");
+  await world.post(first.id);
+  const delivery = { id: "d" as DeliveryId, agentId: first.id, target: { to: "x" }, payload: { text: "t" } };
+  await world.done([{ op: "delivery.add", delivery: { ...delivery, createdAt: 1 } }], first.owner);
+  const kind = (await store.agent(first.id))?.descriptor.type ?? "user";
+  for (const list of [
+    await store.agents({ limit: 9 }),
+    await store.agents({ limit: 9, newest: true }),
+    await store.agentsOfKind(kind, { limit: 9 }),
+    await store.busyAgents({ limit: 9 }),
+    await store.roots({ limit: 9 }),
+    (await store.eraser?.agents({ limit: 9 })) ?? [],
+  ])
+    expect(list.map(({ id }) => id)).toEqual([first.id]);
+  expect(await store.deliveries({ limit: 9 })).toMatchObject([{ id: "d", n: 1 }]);
+  await store.close();
 });
