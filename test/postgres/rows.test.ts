@@ -1,5 +1,6 @@
 /** What only the tables show: the first rows of a new database, what a change says it touched, and what is left behind. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { idsBeginning } from "../../src/adapters/store/find-ids.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import type { RunId } from "../../src/core/ids.ts";
 import type { StoredFile } from "../../src/core/message/stored-file.ts";
@@ -141,4 +142,18 @@ describe("a change", () => {
     await world.done([{ op: "run.end", runId: R, body: runBody(), outcome: "timeout" }], a.owner);
     expect(await queried("SELECT id FROM waits ORDER BY id")).toEqual([{ id: "3" }]);
   });
+});
+
+test("ids are found by their beginning, sorted, up to the limit, and nothing else of the text counts", async () => {
+  const url = await freshDatabase();
+  const store = await openPostgresStore({ url, leaseClock: "changes" });
+  const world = await worldOn(store);
+  const names = ["bob", "anna", "ann%", "an"];
+  for (const name of names)
+    await world.done([{ op: "agent.create", seed: { ...world.seed(name), id: name as never } }]);
+  await store.close();
+  const find = (text: string, limit = 9) => idsBeginning({ url }, "agents", text, limit);
+  expect(await find("")).toEqual([...names].sort());
+  expect(await find("an", 2)).toEqual(["an", "ann%"]);
+  expect(await find("ann%")).toEqual(["ann%"]);
 });

@@ -44,8 +44,9 @@ export interface EmbeddedStoreOptions {
 const FILES_DELAY_MS = 300;
 const DISAPPEARED = { hint: "Put the file back, or start again to rebuild it from the plain files." };
 
-export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
-  const { paths, synchronous, ids, now, log, onFatal, stays = false } = options;
+/** `start` starts the thread of the plain files; tests start another. */
+export async function openEmbeddedStore(options: EmbeddedStoreOptions, start = startMirror): Promise<EmbeddedStore> {
+  const { paths, synchronous, ids, now, log, onFatal, stays } = options;
   const { home } = paths;
   // A large module that is rarely needed.
   const needed = rebuildNeeded(home, paths.database) ? await import("./files/rebuild.ts") : undefined;
@@ -78,7 +79,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   });
   const beginAfterMs = stays ? FILES_DELAY_MS : 0;
   const { identity } = store;
-  const started = startMirror({ home, databasePath: paths.database, log, beginAfterMs, identity });
+  const started = start({ home, databasePath: paths.database, log, beginAfterMs, identity });
   mirror = started;
   started.nudge();
   return {

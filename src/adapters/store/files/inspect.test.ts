@@ -226,4 +226,15 @@ describe("inspecting a database", () => {
     mkdirSync(join(home, "agents", "a".repeat(24)), { recursive: true });
     expect(inspectDatabase(path)).toMatchObject({ kind: "unreadable" });
   });
+
+  test("does not take a database without tables for a new one if it has the version of a newer program", () => {
+    const sql = new DatabaseSync(path);
+    sql.exec("PRAGMA user_version = 99");
+    sql.close();
+    expect(inspectDatabase(path)).toEqual({ kind: "newer", version: 99 });
+    const older = new DatabaseSync(path);
+    older.exec("PRAGMA user_version = 0; CREATE TABLE other (x)");
+    older.close();
+    expect(inspectDatabase(path)).toMatchObject({ kind: "unreadable" });
+  });
 });

@@ -18,8 +18,7 @@ export interface Mark {
 
 /** Without a schema library: the mirror's thread parses nothing else, and the library would double its memory. */
 function isMark(value: unknown): value is Mark {
-  if (typeof value !== "object" || value === null) return false;
-  const { version, synced, change, at, clean } = value as Partial<Record<keyof Mark, unknown>>;
+  const { version, synced, change, at, clean } = Object(value) as Partial<Record<keyof Mark, unknown>>;
   return (
     version === 1 &&
     Number.isSafeInteger(synced) &&
@@ -50,8 +49,8 @@ export function compareMark(
   source: Pick<MirrorSource, "bounds" | "changeId">,
   mark: Mark,
 ): "same" | "other" | "unknown" {
+  if (mark.synced === 0 && mark.change === null) return "same";
   const there = source.changeId(mark.synced);
-  if (there === undefined && mark.synced === 0 && mark.change === null) return "same";
   if (there !== undefined) return there === mark.change ? "same" : "other";
   return mark.synced < source.bounds().first ? "unknown" : "other";
 }

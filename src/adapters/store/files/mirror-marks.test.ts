@@ -411,3 +411,81 @@ describe("the results of due times", () => {
     expect(files.text("cron/runs.jsonl")).toBe("");
   });
 });
+
+describe("what is flushed", () => {
+  /** The paths that a flush names, the mark aside. */
+  const flushed = (files: MemoryFiles, act: () => void): readonly string[] => {
+    const paths: string[] = [];
+    const sync = files.sync.bind(files);
+    files.sync = (path) => {
+      paths.push(path);
+      sync(path);
+    };
+    act();
+    files.sync = sync;
+    // The mark flushes itself and its directory at the end.
+    expect(paths.slice(-2)).toEqual(["mirror.json", "."]);
+    return paths.slice(0, -2).sort();
+  };
+  const DIR = `agents/${agent(1).id}`;
+
+  test("of a new agent is all of its files and every directory on the way, and later only what changed", () => {
+    const { state, files, open, change } = world();
+    const mirror = open();
+    catchUp(mirror);
+    mirror.sync();
+    state.agents = 1;
+    change("1");
+    catchUp(mirror);
+    const names = ["descriptor.json", "pending.json", "state.json"];
+    expect(flushed(files, () => mirror.sync())).toEqual([".", "agents", DIR, ...names.map((name) => `${DIR}/${name}`)]);
+    files.put(`${DIR}/state.json`, "{}");
+    change("1");
+    catchUp(open());
+    // The mirror that wrote the file knows it and does not look at it again.
+    catchUp(mirror);
+    expect(flushed(files, () => mirror.sync())).toEqual([]);
+  });
+
+  test("of an agent whose files are there is only what differs, in a comparison of all agents too", () => {
+    const { state, files, open, change } = world();
+    state.agents = 1;
+    change("1");
+    catchUp(open());
+    const same = open();
+    catchUp(same);
+    expect(flushed(files, () => same.close()).filter((path) => path.startsWith("agents"))).toEqual([]);
+    files.put("mirror.json", "torn");
+    files.put(`${DIR}/state.json`, "{}");
+    const other = open();
+    catchUp(other);
+    expect(flushed(files, () => other.close()).filter((path) => path.startsWith("agents"))).toEqual([
+      DIR,
+      `${DIR}/state.json`,
+    ]);
+  });
+
+  test("of a removed agent is the directory that held it", () => {
+    const { state, source, files, open, change } = world();
+    state.agents = 1;
+    change("1");
+    const mirror = open();
+    catchUp(mirror);
+    mirror.sync();
+    Object.assign(source, { agent: (no: number) => ({ ...agent(no), stopped: '{"removed":true}' }) });
+    change("1");
+    catchUp(mirror);
+    expect(files.list("agents")).toEqual([]);
+    expect(flushed(files, () => mirror.sync())).toEqual(["agents"]);
+  });
+});
+
+test("files without a mark are behind by every change, until all agents were compared", () => {
+  const { state, open, change } = world();
+  change("1", "1", "1");
+  state.now += 20;
+  const mirror = open();
+  expect([mirror.lag(), mirror.unsynced()]).toEqual([{ behind: 3, ms: 20 }, false]);
+  catchUp(mirror);
+  expect(mirror.lag()).toEqual({ behind: 0, ms: 0 });
+});

@@ -128,7 +128,8 @@ export class Mirror {
 
   /** The last sync of a clean stop. Before it, call `step` until `more` is false. */
   close(): void {
-    if (this.#clean && this.#unsynced.size === 0 && this.#done === this.#syncedTo) return;
+    // A mark is clean only as long as nothing was written after it.
+    if (this.#clean) return;
     this.#syncFiles(true);
   }
 

@@ -83,7 +83,7 @@ const identityOf = (found: BigIntStats | undefined): string | undefined => found
 /** Any error counts as missing: a file that cannot be reached cannot be found by the next process either. */
 function look(home: string, name: string): BigIntStats | undefined {
   try {
-    return statSync(name === DIRECTORY ? home : join(home, name), { bigint: true, throwIfNoEntry: false });
+    return statSync(join(home, name), { bigint: true, throwIfNoEntry: false });
   } catch {
     return undefined;
   }

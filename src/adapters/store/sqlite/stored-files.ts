@@ -107,7 +107,7 @@ export function allFiles(db: Database): { readonly file: StoredFile; readonly ho
 }
 
 export function holdFiles({ db, agents, touched }: Applying, op: OpOf<"file.hold">): undefined {
-  const { files, by, person, ifKept = false } = op;
+  const { files, by, person, ifKept } = op;
   const holder = "delivery" in by ? `delivery:${by.delivery}` : `agent:${agentOf(agents, by).id}`;
   for (const id of files) {
     const row = db.get<RecordRow>(SELECT, id);
