@@ -41,9 +41,11 @@ function world() {
     failing: false,
     failingLists: false,
     gate: Promise.resolve(),
+    listGate: Promise.resolve(),
   };
   const list = (name: string) => async () => {
     state.asked.push(name);
+    await state.listGate;
     if (state.failingLists) throw new Error("the database is away");
     return state.lists[name] ?? [];
   };
@@ -312,5 +314,24 @@ describe("a later look", () => {
         { file: { id: "g" }, holders: [] },
       ],
     });
+  });
+});
+
+describe("a look at everything", () => {
+  test("reads one registry after the other, and is done when the last one is written", async () => {
+    const { state, follow } = world();
+    const opened = Promise.withResolvers<void>();
+    state.listGate = opened.promise;
+    const mirror = await follow();
+    let isDone = false;
+    const flushed = mirror.flush().then(() => (isDone = true));
+    await settled();
+    expect([state.asked.at(-1), isDone]).toEqual(["jobs", false]);
+    state.lists.files = [{ id: "file_1" }];
+    opened.resolve();
+    await flushed;
+    const registries = ["jobs", "subagentRuns", "budgets", "swarms", "files"];
+    expect(state.asked.filter((name) => registries.includes(name)).slice(0, 5)).toEqual(registries);
+    expect(json("files.json")).toMatchObject({ files: [{ file: { id: "file_1" }, holders: [] }] });
   });
 });

@@ -1,6 +1,8 @@
 /** Files of an agent in a directory that somebody else made: nothing outside of it is read, and nothing is changed. */
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -51,6 +53,9 @@ describe("the directory of an agent", () => {
       undefined,
       undefined,
     ]);
+    // The path of another agent leads to no file of this one.
+    const other = agentPaths("b".repeat(24) as never);
+    expect([files.read(other.state), files.size(other.history)]).toEqual([undefined, undefined]);
     expect([files.read(paths.pending), files.size(paths.pending)]).toEqual([undefined, undefined]);
     expect(files.readAt(paths.pending, 0, 5)).toHaveLength(0);
     files.replace(paths.state, "changed");
@@ -97,10 +102,23 @@ describe("the directory of an agent", () => {
     expect(openForeignAgent(dir).id).toBe(ID);
     write(16 * MB + 1);
     expect(() => openForeignAgent(dir)).toThrow("has a line of more than");
+    // A line that begins with a portion, and one whose end does.
+    write(MB, 16 * MB);
+    expect(openForeignAgent(dir).id).toBe(ID);
+    write(MB - 1, 16 * MB);
+    expect(openForeignAgent(dir).id).toBe(ID);
     write(MB - 3, 16 * MB + 1, 7);
     expect(() => openForeignAgent(dir)).toThrow("has a line of more than");
     // Many lines that are short enough do not add up.
     write(...Array.from({ length: 20 }, () => MB - 1));
     expect(openForeignAgent(dir).id).toBe(ID);
+  });
+
+  test("with a file that cannot be opened for another reason is not said to have a link", async () => {
+    const server = createServer().listen(join(dir, "pending.json"));
+    await once(server, "listening");
+    expect(() => openForeignAgent(dir)).toThrow("ENXIO");
+    server.close();
+    await once(server, "close");
   });
 });

@@ -9,9 +9,10 @@ function world(count: number) {
   const jobs = new Map<string, Job>(Array.from({ length: count }, (_, n) => [`j${n}`, { id: `j${n}`, n }]));
   const source = { jobs: () => [...jobs.values()], job: (id: string) => jobs.get(id) } as unknown as MirrorSource;
   const files = new MemoryFiles();
-  const mirror = jobsMirror(source, files, () => {});
+  const wrote: string[] = [];
+  const mirror = jobsMirror(source, files, (path) => wrote.push(path));
   const read = () => jobsIn(files, JSON.parse(files.read("cron/jobs.json")?.toString() ?? "{}"));
-  return { jobs, files, mirror, read };
+  return { jobs, files, mirror, read, wrote };
 }
 
 describe("jobs as plain files", () => {
@@ -107,5 +108,26 @@ describe("jobs as plain files", () => {
       { id: "b" },
     ]);
     expect(jobsIn(files, { log: "../people.json", jobs: "none" })).toEqual([]);
+  });
+
+  test("every path that was written waits for a flush, and none that was not", () => {
+    const { files, mirror, wrote } = world(300);
+    const written = (act: () => void): readonly string[] => {
+      wrote.length = 0;
+      act();
+      return [...wrote];
+    };
+    const all = [".", "cron", "cron/jobs.json"];
+    expect(written(mirror.all)).toEqual(["cron/jobs-a.jsonl", ...all]);
+    expect(written(() => mirror.changed(["j1"]))).toEqual(["cron/jobs-a.jsonl"]);
+    expect(written(mirror.rewrite)).toEqual(["cron/jobs-b.jsonl", ...all, "cron"]);
+    expect(files.list("cron")).toEqual(["jobs-b.jsonl", "jobs.json"]);
+    expect(written(mirror.rewrite)).toEqual(["cron/jobs-a.jsonl", ...all, "cron"]);
+    const few = world(3);
+    few.mirror.all();
+    expect(few.wrote).toEqual(all);
+    few.wrote.length = 0;
+    few.mirror.rewrite();
+    expect(few.wrote).toEqual([]);
   });
 });

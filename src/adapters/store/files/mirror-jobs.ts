@@ -24,8 +24,8 @@ export interface JobsMirror {
 export function jobsMirror(source: MirrorSource, files: MirrorFiles, wrote: (path: string) => void): JobsMirror {
   function all(): void {
     const jobs = source.jobs();
-    const before = logOf(files);
-    const next = LOGS.find((name) => name !== before) ?? LOGS[0];
+    const [one, other] = LOGS;
+    const next = logOf(files) === one ? other : one;
     const many = jobs.length > FEW;
     const text = many ? `${JSON.stringify({ version: 1, log: next, jobs })}\n` : jsonText({ version: 1, jobs });
     if (!many && files.read(JOBS_FILE)?.toString() === text) return;

@@ -1,6 +1,6 @@
 /** When the mirror's thread works, flushes, tries again and stops, with a clock of the test. */
 import { EventEmitter } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -221,6 +221,12 @@ describe("a disk that fails", () => {
     expect(port.isClosed).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
+});
+
+test("a database that is missing is reported, and none is made in its place", () => {
+  const port = started({ databasePath: join(home, "none.db") });
+  expect(port.said).toMatchObject([{ type: "trouble" }]);
+  expect(existsSync(join(home, "none.db"))).toBe(false);
 });
 
 describe("a home that is lost", () => {
