@@ -198,6 +198,33 @@ export function eraseRowsContract(open: Opener): void {
     expect([(await store.person("eve"))?.id, await store.personByAccount("test:eve")]).toEqual(["eve", undefined]);
   });
 
+  storeTest(
+    "of the audit log, rows about a person lose their target and reason, and others stay",
+    open,
+    async (world) => {
+      const audit = (n: number, more: object): Op => ({
+        ...{
+          op: "audit.add",
+          entry: { at: n, person: "owner", surface: "cli", action: "exec", decision: "allow", ...more },
+        },
+      });
+      await world.done([
+        ...[audit(1, { target: "ann", reason: "why" }), audit(2, { target: "file", reason: "asked by ann" })],
+        ...[audit(3, { reason: "ann" }), audit(4, { target: "anna", reason: "annual" }), audit(5, { action: "ann" })],
+        audit(6, { person: "ann", target: "x", reason: "y", action: "read", decision: "deny", surface: "web" }),
+      ]);
+      await world.done([{ op: "person.erase", people: ["ann"], jobs: [], budgets: [], tombstone: TOMBSTONE }]);
+      const rows = (await world.store.audit({ limit: 9 })).map(({ n: _, ...row }) => row);
+      const kept = { person: "owner", surface: "cli", action: "exec", decision: "allow" };
+      expect(rows.reverse()).toEqual([
+        ...[1, 2, 3].map((at) => ({ ...kept, at, target: TOMBSTONE })),
+        { ...kept, at: 4, target: "anna", reason: "annual" },
+        { ...kept, at: 5, action: "ann" },
+        { at: 6, person: TOMBSTONE, surface: "web", action: "read", decision: "deny" },
+      ]);
+    },
+  );
+
   storeTest("mentions are counted in histories and messages of the agents that are asked for", open, async (world) => {
     const [a, b] = [await world.agent("a"), await world.agent("b")];
     const append = (text: string): Op => ({

@@ -1,8 +1,9 @@
 /** Which rows of agents are read and written, and when: a warm agent costs no read, and a row is written once. */
 import { afterEach, expect, test, vi } from "vitest";
-import { idOf, keyOf, postOp, START, userBody } from "../../../app/testing/store-world.ts";
+import { childOf, idOf, keyOf, postOp, START, userBody } from "../../../app/testing/store-world.ts";
 import { freshState } from "../../../core/agent/fresh-state.ts";
 import type { AgentId } from "../../../core/ids.ts";
+import { stoppedBy } from "./agent-cache.ts";
 import type { Database } from "./database.ts";
 import { memoryWorld } from "./memory-world.test-kit.ts";
 
@@ -160,6 +161,24 @@ test("the cache keeps its rows between groups until there are too many", async (
   await world.done([{ op: "wait.end", id: "none" }]);
   expect(cache.find(A)?.no).toBe(1);
   expect(reads()).toBe(1);
+});
+
+test("a stop reaches descendants over 64 generations, and a parent that does not exist stops nobody", async () => {
+  const { world, db, cache } = await twoAgents();
+  const nameOf = (n: number): string => `g${n}`;
+  for (let n = 0; n <= 65; n++) {
+    const descriptor = n === 0 ? undefined : childOf(idOf(nameOf(n - 1)), nameOf(n));
+    await world.done([{ op: "agent.create", seed: world.seed(nameOf(n), descriptor) }]);
+  }
+  const stopped = (n: number): AgentId | undefined => stoppedBy(db, cache.get(idOf(nameOf(n))));
+  expect([0, 1, 64].map(stopped)).toEqual([undefined, undefined, undefined]);
+  const root = idOf(nameOf(0));
+  await world.done([{ op: "agent.stop", agentId: root, mark: { at: START, reason: "x" } }]);
+  expect([0, 1, 2, 64, 65].map(stopped)).toEqual([root, root, root, root, undefined]);
+  await world.done([{ op: "agent.stop", agentId: idOf(nameOf(3)), mark: { at: START, reason: "x" } }]);
+  // The nearest one is named.
+  expect([2, 3, 4, 65].map(stopped)).toEqual([root, idOf(nameOf(3)), idOf(nameOf(3)), idOf(nameOf(3))]);
+  expect(stoppedBy(db, { id: A, parent: idOf("none"), stopped: null })).toBeUndefined();
 });
 
 const columnsAfterKey = (db: Database): string =>

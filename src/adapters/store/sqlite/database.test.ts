@@ -3,9 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { StoreClosedError, StoreNewerError } from "../../../core/errors.ts";
+import { MigrationError, StoreClosedError, StoreNewerError } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
 import { openDatabase } from "./database.ts";
+import { freeBytes, logPagesFor } from "./disk-room.ts";
+import { migrations } from "./migrate.ts";
 import { openSqliteStore } from "./open-store.ts";
 
 let home: string;
@@ -30,6 +32,7 @@ test("a database writes a log that gives its room back, and flushes what it is t
       -16_000,
       2,
     ]);
+    expect([setting("busy_timeout"), setting("wal_autocheckpoint")]).toEqual([5_000, logPagesFor(freeBytes(home))]);
     db.close();
     expect(() => db.get("SELECT 1")).toThrow(StoreClosedError);
   }
@@ -110,4 +113,15 @@ test("a database that cannot be used is closed again", () => {
   expect(() => openDatabase(path)).toThrow(StoreNewerError);
   // The last connection takes the log with it.
   expect(readdirSync(home)).toEqual(["rookery.db"]);
+});
+
+test("a database of an older program is copied before it is changed", () => {
+  const path = join(home, "rookery.db");
+  const newest = migrations().length;
+  const db = openDatabase(path);
+  db.sql.exec(`PRAGMA user_version = ${newest - 1}`);
+  db.close();
+  // The last migration finds what it would make.
+  expect(() => openDatabase(path)).toThrow(MigrationError);
+  expect(readdirSync(join(home, "backups"))).toEqual([`before-schema-${newest}-from-${newest - 1}.db`]);
 });

@@ -9,7 +9,7 @@ import type { StoredFile } from "../../../core/message/stored-file.ts";
 import type { PersonId, PersonRecord } from "../../../core/people/person.ts";
 import type { ApprovalId } from "../../../core/rights/approval.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
-import { CONVERSATIONS_FACT, type Op } from "../../../core/store/change.ts";
+import { CONVERSATIONS_FACT, type Op, type Owner } from "../../../core/store/change.ts";
 import { memoryWorld } from "./memory-world.test-kit.ts";
 
 const R = "run" as RunId;
@@ -150,6 +150,32 @@ const STEPS: readonly (readonly [ops: readonly Op[], touched: string, by?: "owne
   [[{ op: "person.erase", people: ["ann"], jobs: [], budgets: [], tombstone: "x" }], "jobs slots budgets people"],
   [[{ op: "agent.erase", agentId: A, tombstone: "x" }], "1 subagents budgets files"],
 ];
+
+const PERMANENT = { type: "permanent", id: "p", name: "p", description: "d", systemPrompt: "s" } as const;
+
+test("an agent that is made, found, described or claimed is named by its number", async () => {
+  const { world, db } = await memoryWorld();
+  const last = (): unknown =>
+    db.get<{ touched: string }>("SELECT touched FROM changes ORDER BY n DESC LIMIT 1")?.touched;
+  const said = async (op: Op, owner?: Owner): Promise<unknown> => {
+    await world.done([op], owner);
+    return last();
+  };
+  const create: Op = { op: "agent.create", seed: world.seed("p", PERMANENT) };
+  expect([await said(create), await said(create)]).toEqual(["1", ""]);
+  const to = { sessionKey: keyOf("q"), create: world.seed("q") };
+  expect(await said(postOp(to, userBody("x"), START, { dedupe: { key: "k", keepUntil: FAR } }))).toBe("2");
+  expect(await said(postOp(to, userBody("x"), START, { dedupe: { key: "k", keepUntil: FAR } }))).toBe("");
+  const { node } = world;
+  expect(await said({ op: "agent.claim", agentId: idOf("p"), node })).toBe("1");
+  expect(await said({ op: "agents.claim", node, limit: 9 })).toBe("2");
+  expect(await said({ op: "agents.claim", node, limit: 9, own: true })).toBe("");
+  const owner = { agentId: idOf("p"), node, epoch: 1 };
+  expect(await said({ op: "agent.describe", descriptor: { ...PERMANENT, systemPrompt: "t" } }, owner)).toBe("1");
+  const other = await world.join("other");
+  expect(await said({ op: "agent.hand", to: other }, owner)).toBe("1");
+  db.close();
+});
 
 test("every change says in the log what it touched, and nothing else", async () => {
   const { world, db } = await memoryWorld();
