@@ -118,3 +118,15 @@ test("a change inside a caller's transaction is written with it and undone with 
   db.agentCache.clear();
   expect(waiting()).toEqual({ waiting: 0, next_seq: 1 });
 });
+
+test("a run that ends badly leaves no wait of its agent behind, and waits of others stay", async () => {
+  const b = await world.agent("b");
+  const other = await world.openRun(b, "s");
+  await world.agent("c");
+  const wait = (id: string, from: Held, to: string, runId: RunId): Op => ({
+    ...{ op: "wait.begin", id, from: from.id, to: { agentId: idOf(to) }, runId },
+  });
+  await world.done([wait("1", a, "b", R), wait("2", a, "c", R), wait("3", b, "c", other)]);
+  await world.done([{ op: "run.end", runId: R, body: runBody(), outcome: "timeout" }], a.owner);
+  expect(db.all("SELECT id FROM waits")).toEqual([{ id: "3" }]);
+});

@@ -33,7 +33,7 @@ export function lockHome(home: string): HomeLock {
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   } catch (cause) {
     lock?.close();
-    if (!isBusy(cause) && isOutOfRoom(cause, home)) {
+    if (isOutOfRoom(cause, home)) {
       throw new StoreFullError(`The disk of the home ${home} is full: ${(cause as Error).message}.`, {
         cause,
         hint: "Make room and start again. Nothing is damaged.",
