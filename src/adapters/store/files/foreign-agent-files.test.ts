@@ -1,7 +1,7 @@
 /** Files of an agent in a directory that somebody else made: nothing outside of it is read, and nothing is changed. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -112,6 +112,18 @@ describe("the directory of an agent", () => {
     // Many lines that are short enough do not add up.
     write(...Array.from({ length: 20 }, () => MB - 1));
     expect(openForeignAgent(dir).id).toBe(ID);
+  });
+
+  test("keeps no file open, whether it is read or refused", () => {
+    const open = (): number => readdirSync("/dev/fd").length;
+    const before = open();
+    const { files } = openForeignAgent(dir);
+    for (const path of [paths.state, paths.history]) files.read(path);
+    files.size(paths.state);
+    writeFileSync(join(dir, "descriptor.json"), "");
+    truncateSync(join(dir, "descriptor.json"), MB + 1);
+    expect(() => openForeignAgent(dir)).toThrow(InvalidInputError);
+    expect(open()).toBe(before);
   });
 
   test("with a file that cannot be opened for another reason is not said to have a link", async () => {
