@@ -35,6 +35,13 @@ function budgets(open: Opener): void {
     ["answers are free and the prompt does not fit", { micros: 9 }, { ...CALL, write: 0 }, { kind: "reached" }],
     ["a token costs one micro", { micros: 60 }, { ...CALL, write: 1 }, { kind: "go", maxTokens: 50 }],
     ["nothing costs anything", { micros: 0 }, { ...CALL, read: 0, write: 0 }, { kind: "go", maxTokens: 90 }],
+    // 170 tokens cost 187 micros and a little, because 1.1 has no exact form.
+    [
+      "a cost that is not exact",
+      { micros: 187 },
+      { ...CALL, prompt: 0, maxTokens: 900, write: 1.1 },
+      { maxTokens: 169 },
+    ],
   ];
   storeTest("a call gets exactly what its limit leaves, and one micro or token less is less", open, async (world) => {
     const a = await world.agent("a");

@@ -14,21 +14,25 @@ export async function connection(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Applies a group inside the connection's current transaction. A refused change never raises unless it is batched. */
+/**
+ * Applies a group inside the connection's current transaction. A refused change never raises unless it is batched. `clock`: leases
+ * are measured by the database's clock, as in production.
+ */
 export async function apply(
   client: pg.Client,
   changes: readonly Change[],
   batched = changes.every(isBatchable),
+  clock = false,
 ): Promise<unknown> {
   const { applyChanges, applyBatch } = applyFunctions();
   if (batched) {
     const { names, agents, keys } = locksOfGroup(changes);
-    const values = [batchWire(changes), names, agents, keys, false];
+    const values = [batchWire(changes), names, agents, keys, clock];
     return (await client.query(`SELECT ${applyBatch}($1::jsonb, $2, $3, $4, $5) AS said`, values)).rows[0]?.said;
   }
   const wire = toWire(changes);
   const { names, agents, keys, runs, parents, stops, budgets, reservations } = wire;
-  const values = [wire.changes, names, agents, keys, runs, parents, stops, budgets, reservations, true, false];
+  const values = [wire.changes, names, agents, keys, runs, parents, stops, budgets, reservations, true, clock];
   const text = `SELECT ${applyChanges}($1::jsonb, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS answers`;
   return (await client.query(text, values)).rows[0]?.answers;
 }

@@ -178,7 +178,7 @@ BEGIN
       FROM given JOIN agents a ON a.id = given.recipient AND NOT a.removed
     ), put AS (
       INSERT INTO messages (agent, seq, state, urgent, is_reset, accepted_at, message)
-        SELECT recipient, seq, 'waiting', coalesce(urgent, false), coalesce(reset, false), at, message FROM numbered
+        SELECT recipient, seq, 'waiting', urgent, reset, at, message FROM numbered
     ), remembered AS (
       INSERT INTO dedupe (key, agent, seq, keep_until)
         SELECT dedupe, recipient, seq, keep FROM numbered WHERE dedupe IS NOT NULL ON CONFLICT DO NOTHING RETURNING 1
