@@ -183,7 +183,7 @@ export class Answers {
       } catch (error) {
         this.#ports.log.warn("could not read a message", { id: key, error: errorText(error) });
       }
-      await (stop ? Promise.race([this.#soon(), nudge.promise]) : this.#soon());
+      await Promise.race([this.#soon(), nudge.promise]);
       nudge = Promise.withResolvers();
     }
     stop?.();

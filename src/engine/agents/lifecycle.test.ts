@@ -32,7 +32,8 @@ function world(
     agent: async (id: AgentId) => (id === AGENT ? record : undefined),
     children: async () => [],
     swarm: async () => given.swarm,
-    swarmContacts: async () => (given.contacts ?? []).map((contact) => ({ contact })),
+    swarmContacts: async (_name: string, { limit }: { limit: number }) =>
+      limit === 100_000 ? (given.contacts ?? []).map((contact) => ({ contact })) : [],
     agentByKey: async (key: string) => ({
       id: `of ${key}`,
       stopped: key.includes("leaving") ? { removing: true } : key.includes("gone") ? { removed: true } : undefined,

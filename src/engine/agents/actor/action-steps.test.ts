@@ -34,6 +34,8 @@ interface Given {
   /** Whether the store lets the agent go. */
   readonly released?: boolean;
   readonly refused?: CommitRefused;
+  /** The run of the lease, as the store has it. */
+  readonly run?: object;
 }
 
 function world(given: Given = {}) {
@@ -52,9 +54,10 @@ function world(given: Given = {}) {
     ...(at === 0 ? { type: "start", sessionId: "s1" } : { type: "message", role: "user", content: [] }),
   }));
   const store = {
-    agent: async () => ({ ...lease.record, stopped: given.storedStop }),
-    waiting: async () => (given.waiting ?? []).map((body, at) => message(body, { seq: at + 1 })),
-    run: async () => undefined,
+    agent: async (id: string) => (id === "a1" ? { ...lease.record, stopped: given.storedStop } : undefined),
+    waiting: async (id: string) =>
+      id === "a1" ? (given.waiting ?? []).map((body, at) => message(body, { seq: at + 1 })) : [],
+    run: async (id: string) => (id === "r1" ? given.run : undefined),
     runs: async () => [],
     linesBack: async () => entries.map((entry, position) => ({ position, line: entryLine(entry as never) })).reverse(),
   };
@@ -66,6 +69,8 @@ function world(given: Given = {}) {
   const { lease } = recorded;
   const parts = {
     host: {
+      // Nothing is known of another node: recovery of a run that was tried there waits.
+      ...{ fates: { read: async () => () => "silent", lookMs: 7 }, trials: { leave: () => {} } },
       ...{ ports: recorded.ports, startedAt: 1_000, draining: () => false, elsewhere: async () => undefined },
       isStale: (...all: unknown[]) => {
         isStaleAsked.push(all);
@@ -96,7 +101,11 @@ function world(given: Given = {}) {
         return choice === given.choice ? "again" : undefined;
       },
     },
-    ...{ stopped: false, discards: false, faulted: true, pause: async () => {}, wake: () => {} },
+    ...{ stopped: false, discards: false, faulted: true, wake: () => {} },
+    pause: async (ms: number) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      said(`pause ${ms}`);
+    },
     ...given.parts,
   };
   const next = () => nextAction(parts as never, lease);
@@ -184,8 +193,8 @@ test.each<[string, Given, string, readonly string[]]>([
   ],
   [
     "run of several: the last one says where",
-    { choice: runOf({ ...USER, after: "e0" } as MessageBody, { ...USER, after: "e1" } as MessageBody, USER) },
-    ...(["again", ["flush?", "take 9"]] as const),
+    { choice: runOf({ ...USER, after: "e1" } as MessageBody, { ...USER, after: "e0" } as MessageBody, USER) },
+    ...(["reload", ["branch.follow", "no summary"]] as const),
   ],
   [
     "run in a stale session",
@@ -214,7 +223,9 @@ describe("a session", () => {
   ])("may be stale before %s", async (_title, given, asked) => {
     const one = world(given);
     await one.next();
-    expect(one.isStaleAsked).toEqual(Array.from({ length: asked }, () => [expect.objectContaining({ state }), 3, NOW]));
+    const agent = expect.objectContaining({ id: "a1", state });
+    expect(one.isStaleAsked).toEqual(Array.from({ length: asked }, () => [agent, 3, NOW]));
+    expect(one.happened).toContain("take 9");
   });
 });
 
@@ -304,8 +315,37 @@ describe("an agent whose run waits for a person", () => {
     let reads = 0;
     const one = world({ lease, released: false });
     const { store } = (one.parts as unknown as { host: { ports: { store: { waiting: unknown } } } }).host.ports;
-    store.waiting = async () => (reads++ === 0 ? [] : [message(NOTE), message(USER)]);
-    expect([await one.next(), reads]).toEqual(["reload", 2]);
+    const limits: number[] = [];
+    store.waiting = async (_id: string, { limit }: { limit: number }) => {
+      limits.push(limit);
+      return reads++ === 0 ? [] : [message(NOTE), message(USER)];
+    };
+    expect([await one.next(), limits]).toEqual(["reload", [256, 256]]);
+  });
+});
+
+describe("a run without an end", () => {
+  const trial = { on: { node: 2 }, deaths: [], survived: 0 };
+  const run = { id: "r1", attempt: 1, body: { node: 1, trial, calls: [] } };
+  test.each<[string, Given, string, readonly string[]]>([
+    ["is recovered before anything else", { lease: { runId: "r1" }, run }, "again", ["pause 7"]],
+    ["rests if its end released the agent", { lease: { runId: "r1", released: true }, run }, "rest", ["pause 7"]],
+    [
+      "is recovered if a person's decision woke it",
+      {
+        ...{ lease: { runId: "r1", suspended: true }, run: { ...run, body: { ...run.body, suspended: true } } },
+        waiting: [{ kind: "permission", runId: "r1" } as unknown as MessageBody],
+      },
+      ...(["again", ["pause 7", "settled 1"]] as const),
+    ],
+  ])("%s", async (_title, given, next, expected) => {
+    const one = world({ ...given, parts: { faulted: false } });
+    expect(await one.next()).toBe(next);
+    expect(one.happened).toEqual(["known undefined", ...expected]);
+  });
+
+  it("that does not exist is an error", async () => {
+    await expect(world({ lease: { runId: "r1" } }).next()).rejects.toThrow("which does not exist");
   });
 });
 
@@ -324,6 +364,7 @@ describe("a wait for more messages", () => {
       parts: {
         pause: async (ms: number) => {
           now += pauses[asked.length] ?? ms;
+          await new Promise((resolve) => setImmediate(resolve));
           asked.push(ms);
         },
       },
@@ -336,6 +377,7 @@ describe("a wait for more messages", () => {
 
   test.each<[string, number, readonly number[], object, readonly number[]]>([
     ["lasts until its end", NOW + 50, [], {}, [50]],
+    ["lasts a millisecond too", NOW + 1, [], {}, [1]],
     ["does not begin if its end has come", NOW, [], {}, []],
     ["goes on if it was woken before", NOW + 50, [20, 10], {}, [50, 30, 20]],
     ["ends early for an urgent message", NOW + 50, [20], { overtaken: true }, [50]],

@@ -78,6 +78,7 @@ function world(given: Given = {}) {
   const drives = (drive: (run: LiveRun) => Promise<void> = async () => {}) => {
     driver.drive = async (_lease, run) => {
       note(`drive ${run.id}`);
+      await settle();
       await drive(run);
     };
   };
@@ -94,7 +95,7 @@ describe("a run for chosen messages", () => {
     });
     expect(await one.driver.take(one.lease, chosen([said(4)]), 9)).toBe("again");
     expect(one.commits.map(({ site }) => site)).toEqual(["take"]);
-    expect(one.happened).toEqual(["taken", expect.stringMatching(/^drive /)]);
+    expect(one.happened).toEqual(["taken", expect.stringMatching(/^drive (?!undefined)/)]);
     expect([during, active(one), one.driver.queued]).toEqual([1, 0, undefined]);
   });
 
@@ -168,13 +169,23 @@ describe("a run for chosen messages", () => {
 
   it("that is aborted while it waits for a lane settles its messages, and only then tells it", async () => {
     const one = world();
+    const { commit } = one.lease;
+    one.lease.commit = async (committing) => {
+      const done = await commit(committing);
+      one.happened.push(committing.site);
+      return done;
+    };
     await one.lanes.enter("main");
     const taken = one.driver.take(one.lease, chosen([said(4, { asRun: "r7" as RunId }), said(5)]), 9);
     await settle();
     expect(one.driver.queued?.runId).toBe("r7");
     one.driver.queued?.abort();
     expect(one.happened).toEqual([]);
-    expect([await taken, one.happened, one.driver.queued]).toEqual(["again", ["settled 4,5"], undefined]);
+    expect([await taken, one.happened, one.driver.queued]).toEqual([
+      "again",
+      ["abort.queued", "settled 4,5"],
+      undefined,
+    ]);
     const reason = "run r7 was aborted before it began";
     expect(one.settled()).toEqual([4, 5].map((seq) => ({ seq, from: "waiting", state: "aborted", reason })));
     expect(one.commits.map(({ site }) => site)).toEqual(["abort.queued"]);
@@ -236,6 +247,27 @@ describe("a run that is driven", () => {
     await one.driver.drive(one.lease, run);
     expect(one.driver.background !== undefined).toBe(prepares);
     expect([one.driver.takeContextWork(), one.driver.takeContextWork()]).toEqual([due, false]);
+  });
+
+  it("that leaves a small context needs nothing, whatever the run before it left", async () => {
+    const one = world({ tokens: 100, tools: WRITES });
+    const { context } = one.lease as unknown as { context: { size: object } };
+    await one.driver.drive(one.lease, ending());
+    context.size = { all: 99, since: 0 };
+    await one.driver.drive(one.lease, ending());
+    expect(one.driver.takeContextWork()).toBe(false);
+  });
+
+  it("is followed by a summary, which says when it is ready", async () => {
+    const one = world({ tokens: 200 });
+    const start = async (...all: unknown[]) => {
+      await settle();
+      one.happened.push("summary");
+      (all.at(-1) as () => void)();
+    };
+    one.driver.background = { start } as never;
+    await one.driver.drive(one.lease, ending());
+    expect(one.happened).toEqual(["begins", "settled 4,5", "summary", "due", "ended"]);
   });
 
   it("has ended well also if its context cannot be measured", async () => {

@@ -143,6 +143,8 @@ describe("a suspect", () => {
     await one.recover();
     expect(one.happened).not.toContain("watched");
     expect(one.run()?.trial).toEqual({ deaths: [], survived: 2 });
+    const [step] = one.commits[0]?.ops ?? [];
+    expect(step).toMatchObject({ op: "run.step", body: { trial: { survived: 2, on: undefined } } });
   });
 });
 

@@ -5,7 +5,7 @@ import type { CallRecord, RunBody } from "../../../core/run/run.ts";
 import { NOW, recordedLease } from "../actor/lease.test-kit.ts";
 import { type Resumption, resumeRun } from "./resume.ts";
 
-const BEHALF = { person: "ann" as never };
+const BEHALF = { person: "ann" as never, through: ["eve" as never] };
 const call = (callId: string, state: CallRecord["state"], replay: CallRecord["replay"] = "safe"): CallRecord =>
   ({ callId, name: `tool-${callId}`, arguments: {}, state, replay }) as CallRecord;
 
@@ -72,6 +72,7 @@ describe("a trial", () => {
     const on = { node: 3, of: 1, alone: true };
     const { run, written } = await resumed({ body: { trial: { deaths: [], survived: 0 } }, trial, on });
     expect([written?.trial, run.trial, run.body.trial]).toEqual([{ ...trial, on }, trial, undefined]);
+    expect(written).toEqual({ ...run.body, trial: { ...trial, on } });
   });
 
   it("that is not known any more is cleared", async () => {
@@ -116,6 +117,7 @@ describe("a run that was suspended", () => {
   ])("has the time that is left: %s", async (_title, body, startedAt, timeoutMs, ended) => {
     const { run } = await resumed({ body, startedAt });
     expect([run.limits.timeoutMs, run.endReason]).toEqual([timeoutMs, ended]);
+    expect(run.limits.maxIterations).toBeGreaterThan(0);
   });
 });
 
