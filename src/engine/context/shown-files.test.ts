@@ -37,6 +37,19 @@ const image = (id: string, bytes = 3): Known => ({ shown: { as: "image", blob: i
 const contents = async (shown: ShownFiles, ...messages: ModelMessage[]): Promise<readonly Block[]> =>
   (await shown.show(AGENT, messages)).flatMap(({ content }) => content);
 
+it("a message that is larger than all that is kept is kept alone, until the next one comes", async () => {
+  const { shown, reads } = files({ large: image("large", 48_000_001), small: image("small") });
+  const [large, small] = [naming("large"), naming("small")];
+  await shown.show(AGENT, [large]);
+  await shown.show(AGENT, [large]);
+  expect(reads).toEqual(["large"]);
+  await shown.show(AGENT, [small]);
+  await shown.show(AGENT, [small]);
+  expect(reads).toEqual(["large", "small"]);
+  await shown.show(AGENT, [large]);
+  expect(reads).toEqual(["large", "small", "large"]);
+});
+
 describe("a PDF is shown as a document", () => {
   test.each([
     ["with 40 pages", { pages: 40 }, 8_000_000, true],

@@ -249,5 +249,5 @@ const freeId = (account: string): string =>
 
 function codeOf(seed: string, length: number): string {
   const bytes = createHash("sha256").update(seed).digest();
-  return Array.from({ length }, (_, at) => LETTERS[(bytes[at] ?? 0) % LETTERS.length]).join("");
+  return Array.from({ length }, (_, at) => LETTERS[bytes.readUInt8(at) % LETTERS.length]).join("");
 }

@@ -14,8 +14,12 @@ const record = (n: number, more: Partial<SubagentRunRecord> = {}): SubagentRunRe
 
 function world(records: readonly SubagentRunRecord[], more: Partial<Subagents> = {}) {
   const limits: number[] = [];
+  const runs: string[] = [];
   const store = {
-    run: async (id: string) => (id === "run-1" ? { id, startedAt: 31_000 } : undefined),
+    run: async (id: string) => {
+      runs.push(id);
+      return id === "run-1" ? { id, startedAt: 31_000 } : undefined;
+    },
     agent: async (id: string) => (id === "kid1" ? { id } : undefined),
     linesBack: async (_: string, { limit }: { limit: number }) => {
       limits.push(limit);
@@ -32,7 +36,7 @@ function world(records: readonly SubagentRunRecord[], more: Partial<Subagents> =
   const ports = { store, clock: { now: () => 61_000 } } as never;
   const type = (typed: string) =>
     answerSubagentsCommand(ports, subagents, { sessionKey: "k" } as unknown as AgentRecord, typed);
-  return { type, limits };
+  return { type, limits, runs };
 }
 
 describe("/subagents log", () => {
@@ -118,7 +122,7 @@ it("/subagents info says what is not known", async () => {
 });
 
 it("/subagents alone lists the children, with the runs of those at work", async () => {
-  const { type } = world([record(1), record(2), record(3, { endedAt: 11_000 })]);
+  const { type, runs } = world([record(1), record(2), record(3, { endedAt: 11_000 })]);
   expect((await type("")).text).toBe(
     [
       "2 at work, 1 ended.",
@@ -127,4 +131,5 @@ it("/subagents alone lists the children, with the runs of those at work", async 
       "3. child 3: ended (10s), run run-3",
     ].join("\n"),
   );
+  expect(runs).toEqual(["run-1", "run-2"]);
 });

@@ -11,7 +11,7 @@ import { chooseCut, type Sized } from "./choose-cut.ts";
 import { compactionDetails } from "./compaction-details.ts";
 import { describeCompaction } from "./describe-compaction.ts";
 import { EMPTY_SIZE, estimateMessage, sizeOfMessages, sizeWith } from "./estimate-tokens.ts";
-import { applyMeasure, cutText, measuresFor } from "./measures.ts";
+import { applyMeasure, cutText, measuresFor, TRUNCATED_CHARS } from "./measures.ts";
 import { baseOf, currentEntries, planCompaction, sizedEntries } from "./plan-compaction.ts";
 import { conversationChunks, serialiseMessages } from "./serialise.ts";
 import { harmless, isSummary, PREFIX_PROMPT, SUMMARY_PROMPT, summaryRequest, UPDATE_PROMPT } from "./summary-prompt.ts";
@@ -301,6 +301,10 @@ describe("what is carried along", () => {
 });
 
 describe("measures without a model", () => {
+  test("leave 2,000 characters of an output, or 500, or 100", () => {
+    expect(TRUNCATED_CHARS).toEqual([2_000, 500, 100]);
+  });
+
   test.each([
     ["abc", 3, "abc"],
     ["abcdefghij", 5, "abc\n[… 5 characters left out to save room …]\nij"],

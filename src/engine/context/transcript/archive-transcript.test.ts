@@ -65,6 +65,48 @@ describe("a session file that is archived", () => {
     );
   });
 
+  const line = (record: object): string => `${JSON.stringify(record)}\n`;
+  const header = line({ type: "session", version: 2, id: "s", timestamp: "2026-01-05T09:00:00.000Z" });
+  const said = (id: string, parentId: string | null): string =>
+    line({ type: "message", id, parentId, role: "user", content: [{ type: "text", text: id }], timestamp: 1 });
+  const compaction = (id: string, parentId: string, firstKeptEntryId: string): string =>
+    line({ type: "compaction", id, parentId, summary: "s", firstKeptEntryId, tokensBefore: 9, timestamp: 2 });
+  const idsIn = (text: string): readonly unknown[] =>
+    readTranscript(text).entries.map(({ id, parentId }) => [id, parentId]);
+
+  it("leaves out what lies before the first kept entry, with its branches, and keeps those behind it", () => {
+    const text = [
+      said("a", null),
+      said("x", "a"),
+      said("b", "a"),
+      said("y", "b"),
+      compaction("k", "b", "b"),
+      said("c", "k"),
+    ];
+    const archived = archiveTranscript(header + text.join(""));
+    if ("refused" in archived) throw new TypeError(archived.refused);
+    expect(archived.left).toBe(2);
+    expect(archived.text.startsWith(header)).toBe(true);
+    expect(idsIn(archived.text)).toEqual([
+      ["b", null],
+      ["y", "b"],
+      ["k", "b"],
+      ["c", "k"],
+    ]);
+  });
+
+  it("is cut at its last compaction, and not at all if that keeps everything", () => {
+    const twice = [said("a", null), compaction("k", "a", "a"), said("b", "k"), compaction("l", "b", "b")];
+    const archived = archiveTranscript(header + twice.join(""));
+    expect("text" in archived && idsIn(archived.text)).toEqual([
+      ["b", null],
+      ["l", "b"],
+    ]);
+    expect(archiveTranscript(header + twice.slice(0, 2).join(""))).toEqual({
+      refused: "Everything in this session is kept by its last compaction.",
+    });
+  });
+
   it("stays unchanged if nothing was compacted, or if it is not a session file", () => {
     const history = new MadeHistory();
     expect(archiveTranscript(fileOf(history, 2))).toEqual({ refused: "Nothing was compacted in this session yet." });
