@@ -1,4 +1,5 @@
 /** Rows, keys and sentences of budgets, and the decision at its boundaries: tables. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DayLimit } from "../people/behalf.ts";
 import {
@@ -7,6 +8,7 @@ import {
   charge,
   dayKey,
   FRESH_ROW,
+  isCrowd,
   isLimited,
   type Limit,
   type Limits,
@@ -70,12 +72,16 @@ describe("the rows that a call counts towards", () => {
       { key: "messages:D:day", limit: { tokens: 3 }, adds: 2 },
     ]);
     expect(limitedRows(limits, spender()).map(({ key }) => key)).toEqual(["person:D:ann"]);
+    expect(limitedRows({ day: { messages: 3 } }, spender({ messages: 1 }))).toEqual([
+      { key: "messages:D:day", limit: { tokens: 3 }, adds: 1 },
+    ]);
   });
   test("have keys by which their scope is known", () => {
     expect(dayKey({ of: "token", id: "t" }, "D")).toBe("token:D:t");
     expect(messagesKey({ of: "person", id: "ann" }, "D")).toBe("messages:D:person:ann");
     for (const scope of BUDGET_SCOPES) expect(scopeOf(`${scope}:x`)).toBe(scope);
     expect(scopeOf("agents:x")).toBeUndefined();
+    expect(["token:D:crowd:*", "person:D:crowd:*", "token:D:crowd"].map(isCrowd)).toEqual([true, false, false]);
   });
 });
 
@@ -147,6 +153,15 @@ describe("the sentence about a budget that is used up", () => {
       { micros: 99_998 },
       "is nearly used up, and the next call does not fit: $0.1000 of $0.1000",
     ],
+    ["day:D", { micros: 4, tokens: 5 }, { micros: 2, tokens: 5 }, "is used up: 5 of 5 tokens"],
+    [
+      "day:D",
+      { micros: 3, tokens: 5 },
+      { micros: 2, tokens: 5 },
+      "is nearly used up, and the next call does not fit: $0.0000",
+    ],
+    ["day:D", { micros: 100_000 }, { micros: 100_000 }, "is used up: $0.10 of $0.10"],
+    ["day:D", {}, {}, "is used up: 0 of 0 tokens"],
     ["day:D", { micros: 100_000, tokens: 5 }, { micros: 0, tokens: 5 }, "is used up: 5 of 5 tokens"],
     [
       "messages:D:agent:a",
@@ -205,9 +220,32 @@ describe("whether a call may start", () => {
     ],
     ["less than decent without others", { tokens: 200 }, {}, { kind: "go", maxTokens: 100 }],
     ["lifted", { tokens: 0 }, { lifted: { tokens: 150, micros: 0 } }, { kind: "go", maxTokens: 50 }],
+    ["money for a part, by the token", { micros: 200 }, { write: 1 }, { kind: "go", maxTokens: 100 }],
     ["money that others hold", { micros: 20_100 }, { reserved: { tokens: 0, micros: 20_000 } }, { kind: "wait" }],
   ])("%s", (_title, limit, more, decision) => {
-    expect(decideBudget(call, [row(limit, more)])).toMatchObject(decision);
+    const { write = call.write, ...rest } = more as { readonly write?: number };
+    expect(decideBudget({ ...call, write }, [row(limit, rest)])).toMatchObject(decision);
+  });
+  test("an answer that is less than useful waits, also if it would be decent elsewhere", () => {
+    const long = { ...call, leastTokens: 5_000 };
+    const left = (tokens: number) => row({ tokens: 10_100 }, { reserved: { tokens: 10_000 - tokens, micros: 0 } });
+    expect(decideBudget(long, [left(5_000)])).toMatchObject({ kind: "go", maxTokens: 5_000 });
+    expect(decideBudget(long, [left(4_999)])).toEqual({ kind: "wait", key: "k" });
+  });
+  test("with prices in fractions no more is reserved than is left, and not two tokens less than could be", () => {
+    const price = fc.constantFrom(0.03, 0.1, 0.14, 0.28, 0.3, 0.7, 1.1, 2.2);
+    fc.assert(
+      fc.property(price, price, fc.integer({ min: 1, max: 60 }), fc.integer({ min: 60, max: 400 }), (...given) => {
+        const [read, write, prompt, micros] = given;
+        const asked: CallCost = { prompt, read, write, maxTokens: 100_000, leastTokens: 1 };
+        const decision = decideBudget(asked, [row({ micros })]);
+        if (decision.kind !== "go") return;
+        expect(decision.reserved.micros).toBeLessThanOrEqual(micros);
+        expect(costOf(asked, decision.maxTokens + 2).micros).toBeGreaterThan(micros);
+      }),
+    );
+    const exact: CallCost = { prompt: 1, read: 0.1, write: 0.1, maxTokens: 9_999, leastTokens: 1 };
+    expect(decideBudget(exact, [row({ micros: 52 })])).toMatchObject({ kind: "go", maxTokens: 518 });
   });
   test("a short answer is decent if no longer one is wanted", () => {
     const short = { ...call, maxTokens: 60 };

@@ -189,6 +189,46 @@ test.each<[string, object]>([
   ["echo '1'> x", { parts: [["echo", "1"]], redirects: [{ access: "write", path: "x" }] }],
   ["ls ;; pwd", { unparsed: "it has the operator ;;" }],
   ["ls && ; pwd", { unparsed: "there is no command next to ;" }],
+  ["ls &&", { unparsed: "there is no command next to &&" }],
+  ["| ls", { unparsed: "there is no command next to |" }],
+  ["ls &", { parts: [["ls"]], redirects: [] }],
+  ["> out", { unparsed: "it has no command" }],
+  ["ls\u00a0x", { unparsed: "it has signs that cannot be seen" }],
+  ["ls\tx", { parts: [["ls", "x"]], redirects: [] }],
+  ["~/x", { unparsed: "the name of a command is not plain" }],
+  ["./x* y", { unparsed: "the name of a command is not plain" }],
+  ["''", { unparsed: "the name of a command is not plain" }],
+  ["=x", { unparsed: "the name of a command is not plain" }],
+  ["x=1 ls", { unparsed: "it changes the environment of a command" }],
+  ["ls x=1", { parts: [["ls", "x=1"]], redirects: [] }],
+  ["while ls", { unparsed: "it uses while, which is part of the shell's language" }],
+  ["ls while", { parts: [["ls", "while"]], redirects: [] }],
+  ["/usr/bin/ENV ls", { unparsed: "env runs or changes other commands" }],
+  ["bash", { unparsed: "bash runs other commands" }],
+  ["bash -c ls", { unparsed: "bash runs other commands" }],
+  ["bash +x ls", { unparsed: "bash runs other commands" }],
+  ["bash /dev/stdin", { unparsed: "bash runs other commands" }],
+  ["bash /proc/self/fd/0", { unparsed: "bash runs other commands" }],
+  ["bash /x.sh", { parts: [["bash", "/x.sh"]], redirects: [] }],
+  ["bash x.sh -c", { parts: [["bash", "x.sh", "-c"]], redirects: [] }],
+  ["find . -okdir ls", { unparsed: "find runs other commands" }],
+  ["grep -exec ls", { parts: [["grep", "-exec", "ls"]], redirects: [] }],
+  ["printf -vx y", { unparsed: "printf -v changes a variable" }],
+  ["printf y -v", { parts: [["printf", "y", "-v"]], redirects: [] }],
+  ["ls > ''", { unparsed: "the target of a redirect is not a plain path" }],
+  ["ls > ~/x", { unparsed: "the target of a redirect is not a plain path" }],
+  ["ls > ./x*", { unparsed: "the target of a redirect is not a plain path" }],
+  ["ls >", { unparsed: "the target of a redirect is not a plain path" }],
+  ["ls >& 12", { unparsed: "the target of a redirect is not a plain path" }],
+  ["ls <& 3", { parts: [["ls"]], redirects: [] }],
+  ["ls > /dev/udp/x", { unparsed: "the target of a redirect is not a plain path" }],
+  ["ls < /dev/null > /dev/stdout", { parts: [["ls"]], redirects: [] }],
+  ["ls > /dev/null/x", { parts: [["ls"]], redirects: [{ access: "write", path: "/dev/null/x" }] }],
+  ["cd x && ls > /y", { parts: [["cd", "x"], ["ls"]], redirects: [{ access: "write", path: "/y" }] }],
+  ["cd x && /y/z", { parts: [["cd", "x"], ["/y/z"]], redirects: [] }],
+  ["cd x && ls > y", { unparsed: "it changes the directory and then uses a relative path" }],
+  ["popd; ./z", { unparsed: "it changes the directory and then uses a relative path" }],
+  ["ls && ./z > y", { parts: [["ls"], ["./z"]], redirects: [{ access: "write", path: "y" }] }],
 ])("the line %j", (line, parts) => {
   expect(splitShellLine(line)).toEqual(parts);
 });
@@ -211,6 +251,50 @@ test.each<[string[], boolean]>([
   [[], false],
 ])("%j only reads: %s", (argv, safe) => {
   expect(isSafeCommand(argv)).toBe(safe);
+});
+
+test("a line has 32,000 characters and a hundred commands at most", () => {
+  expect(splitShellLine("a".repeat(32_000))).toHaveProperty("parts");
+  expect(splitShellLine("a".repeat(32_001))).toEqual({ unparsed: "it is too long" });
+  expect(splitShellLine("a;".repeat(100))).toMatchObject({ parts: { length: 100 } });
+  expect(splitShellLine("a;".repeat(101))).toEqual({ unparsed: "it has too many commands" });
+});
+
+/** Programs with their arguments, each list for one program. */
+const MORE_THAN_READING = {
+  date: "-s --set=x -us",
+  file: "-C --compile --comp",
+  find: "-delete -exec -execdir -ok -fprintf -fls",
+  rg: "--pre --hostname-bin=x --search-zip -z -iz",
+  sort: "-o -no --output=x --out -T --temporary-directory --temp=x --compress-program",
+  tree: "-o -ao",
+  "git status": "--output=x --out --ext-diff --textconv -O -pO --open-files-in-pager --op --exec",
+  git: "commit push fetch -p",
+  rm: "x",
+  "/bin/ls": "x",
+  LS: "x",
+};
+const ONLY_READING = {
+  date: "-u x-s",
+  file: "x --mime",
+  find: "-name -- delete",
+  rg: "x -i --zero",
+  sort: "x -- - --x",
+  tree: "-a o",
+  git: "status log diff show blame rev-parse ls-files describe",
+  "git log": "-p --oneline output",
+  ls: "-o -la",
+  printf: "x",
+  "[": "x",
+  whoami: "x",
+};
+
+test.each([
+  ...Object.entries(MORE_THAN_READING).map(([program, args]) => [program, args, false] as const),
+  ...Object.entries(ONLY_READING).map(([program, args]) => [program, args, true] as const),
+])("%s with each of %s only reads: %s", (program, args, safe) => {
+  const wrong = args.split(" ").filter((arg) => isSafeCommand([...program.split(" "), arg]) !== safe);
+  expect(wrong).toEqual([]);
 });
 
 test("a call with several effects is denied by one of them", () => {
