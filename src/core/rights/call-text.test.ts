@@ -111,6 +111,18 @@ describe("the rules that an answer would make, for this call, for its beginning,
       { detail: { kind: "host", host: "10.0.0.1" } },
       ["web(domain:10.0.0.1)", "web(domain:10.0.0.1)", "web"],
     ],
+    ...(
+      [
+        ["a.b.co.uk", "b.co.uk"],
+        ["a.abc.uk", "a.abc.uk"],
+        ["a.abcd.uk", "abcd.uk"],
+        ["x.abc.com", "abc.com"],
+        ["localhost", "localhost"],
+      ] as const
+    ).map(([host, domain]): [string, Partial<Effect>, readonly string[]] => [
+      ...(["web_fetch", { detail: { kind: "host", host } }] as const),
+      [`web(domain:${host})`, `web(domain:${domain})`, "web"],
+    ]),
     // Everyone has a domain below co.uk: no button offers a rule for all of them.
     [
       "web_fetch",

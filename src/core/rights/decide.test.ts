@@ -150,6 +150,62 @@ describe("decide", () => {
     expect(decide(pay, withRules(one, ...rules, rulesOf(["deny", "pay"]))).verdict).toBe("deny");
   });
 
+  test("a token that lacks the scope of a request denies it, and nothing without a token or a request", () => {
+    const token = { scopes: ["read"], confined: false } as const;
+    const asking = effect("read", { asked: { scope: "admin" } });
+    expect(decide(asking, { ...asUser(owner), token })).toMatchObject({
+      ...{ verdict: "deny", scope: "admin", reason: expect.stringContaining("needs the scope admin") },
+    });
+    expect(decide(asking, asUser(owner)).verdict).toBe("allow");
+    expect(decide(effect("read"), { ...asUser(owner), token }).verdict).toBe("allow");
+    expect(decide(effect("read", { asked: { scope: "read" } }), { ...asUser(owner), token }).verdict).toBe("allow");
+  });
+
+  test("a question that no one can answer keeps whose it is and its rule", () => {
+    const asks = { ...withRules(owner, rulesOf(["ask", "exec"])), headless: true };
+    expect(decide(exec, asks)).toMatchObject({ verdict: "deny", rule: { text: "exec" } });
+    expect(decide(exec, { ...asUser(guest({ ask: "exec" })), headless: true })).toMatchObject({ person: "ann" });
+    expect(decide(exec, { ...asUser(owner), headless: true })).toMatchObject({ verdict: "allow", reason: "" });
+  });
+
+  test("a stranger may do nothing, whatever was granted", () => {
+    expect(decide(effect("read"), asUser(standing("stranger", [{ allow: "*" }])))).toMatchObject({
+      ...{ verdict: "deny", reason: "stranger is not known here" },
+    });
+  });
+
+  test("the rule that allows it is named, also if another party has none about it", () => {
+    for (const parties of [
+      [allows("pay"), allows()],
+      [allows(), allows("pay")],
+    ])
+      expect(decide(effect("pay"), withRules(owner, ...parties))).toMatchObject({ rule: { text: "pay" } });
+  });
+
+  test("the tools of a skill are relative to the workspace", () => {
+    const skills = [{ skill: "s", tools: ["write(src/**)"] }];
+    const write = effect("write", { detail: { kind: "path", access: "write", path: "/w/src/a" } });
+    const placed = (workspace?: string) => withRules(owner, { ...rulesOf(), place: { workspace } });
+    expect(decide(write, { ...placed("/w"), skills }).verdict).toBe("allow");
+    expect(decide(write, { ...placed("/x"), skills }).reason).toContain("the skill s");
+    expect(decide(write, { ...asUser(owner), skills }).reason).toContain("the skill s");
+  });
+
+  const unread = effect("exec", { rights: ["exec"], detail: { kind: "unparsed", line: "$x", cwd: "/", why: "w" } });
+  test.each<[string, readonly Grant[], Decision["verdict"]]>([
+    ["none", [], "allow"],
+    ["a denial of certain commands", [{ deny: "exec(rm *)" }], "ask"],
+    ["a question about certain commands", [{ ask: "exec(rm *)" }], "ask"],
+    ["an allowance of certain commands", [{ allow: "exec(rm *)" }], "allow"],
+    ["a denial of something else", [{ deny: "write(x)" }], "allow"],
+    ["one of several about commands", [{ deny: "write(x)" }, { allow: "exec" }, { ask: "exec(rm *)" }], "ask"],
+    ["a question that cannot be read", [{ ask: "exec(a; b)" }], "ask"],
+    ["an allowance that cannot be read", [{ allow: "exec(a; b)" }], "allow"],
+    ["a denial that cannot be read", [{ deny: "exec(a; b)" }], "deny"],
+  ])("a line that cannot be read, where all of exec is allowed, with grants: %s", (_, grants, verdict) => {
+    expect(decide(unread, withRules(paying(...grants), allows("exec"))).verdict).toBe(verdict);
+  });
+
   const making = effect("exec", { rights: ["exec"], detail: { kind: "command", argv: ["make"], cwd: "/" } });
 
   test.each<[string, readonly Grant[], boolean, Decision["verdict"]]>([

@@ -143,13 +143,7 @@ function byRights(whole: Effect, one: Placed, untrusted: boolean, parties: reado
   if (role === "stranger") return { verdict: "deny", reason: `${person} is not known here`, person };
   const effect = whole.of === person ? { ...whole, target: undefined } : whole;
   const always = byGrants(effect, one, grants.filter(countsAlways));
-  const more = untrusted
-    ? grantedBy(
-        effect,
-        one,
-        grants.filter((grant) => !countsAlways(grant)),
-      )
-    : undefined;
+  const more = untrusted ? grantedBy(effect, one, grants) : undefined;
   const byPerson = more === undefined ? always : stricter(always, ofGrant(more, person));
   const own = ownRules(effect, one, untrusted);
   const decision = parties

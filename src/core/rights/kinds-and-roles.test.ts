@@ -142,6 +142,8 @@ describe("files that decide what agents do", () => {
     ["/cron/b.md", undefined, true],
     ["/other/TASK.md", "/w", true],
     ["/other/cron/x", "/w", false],
+    ["/w/x/cron/a", "/w/y", false],
+    ["/w/y/cron/a", "/w/y", true],
     ["/w", "/w", false],
     ["/w/xAGENTS.md", "/w", false],
   ])("%s in %s: %s", (path, workspace, is) => {

@@ -45,6 +45,9 @@ describe("a command", () => {
     ["exec(git push *)", "git -C . log push", ""],
     ["exec(git push *)", "git -p -q push", WIDE],
     ["exec(git push *)", "git -p", ""],
+    ["exec(git push *)", "git -p -C . push", WIDE],
+    ["exec(git a|)", "git -p", ""],
+    ["ex*(git)", "git", ""],
     ["exec(git push *)", "git . push", ""],
     ["exec(git push force)", "git push -f force", WIDE],
     ["exec(git push -f)", "git push -f", ALL],
@@ -65,6 +68,7 @@ describe("a command", () => {
     ["exec(git p*)", `git p${"x".repeat(MAX_TEXT)}`, WIDE],
     ["exec(git p*)", `git q${"x".repeat(MAX_TEXT)}`, WIDE],
     ["exec(git p*)", `git q${"x".repeat(MAX_TEXT - 1)}`, ""],
+    ["exec(git a|b*)", `git q${"x".repeat(MAX_TEXT)}`, WIDE],
     ["exec(git pq)", `git q${"x".repeat(MAX_TEXT)}`, ""],
     ["write(a)", "make all", ""],
     ["read(a)", "make all", ""],
@@ -91,6 +95,10 @@ describe("a file", () => {
     ["write(a)", "/W/a", ""],
     ["write(a)", "/W", ""],
     ["write(a)", "/W/s", ""],
+    ["write(A)", "/W/s/A", ALL],
+    ["write(A)", "/W/s/a", WIDE],
+    ["write(**)", "/W/s", ALL],
+    ["write(**)", "/W/x", WIDE],
     ["write(a/**)", "/W/s/a/b/c", ALL],
     ["write(~/a)", "/h/a", ALL],
     ["write(~/a)", "/W/s/a", ""],
@@ -140,6 +148,7 @@ test.each<[string, string, number | undefined, string]>([
   ["web(domain:*)", "a.org", undefined, ALL],
   ["web", "a.org", 80, ALL],
   ["exec(a)", "a", undefined, ""],
+  ["web_*(a.org)", "a.org", undefined, ""],
 ])("with the rule %s: %s, port %s, is covered as %s", (text, name, port, verdicts) => {
   expect(asEach(text, host(name, port))).toBe(verdicts);
 });

@@ -141,7 +141,7 @@ function coversPath(
   if (isWide && (base === undefined || names[0] === "**")) return matchesPath(["**", ...names], given);
   if (base === undefined) return false;
   const root = isWide ? namesOf(base).map(folded) : namesOf(base);
-  if (root.length > given.length || root.some((name, at) => name !== given[at])) return false;
+  if (root.some((name, at) => name !== given[at])) return false;
   const inside = given.slice(root.length);
   return matchesPath(names, inside) || (isWide && matchesPath([...names, "**"], inside));
 }

@@ -17,7 +17,17 @@ const command = (...argv: string[]): Effect => effect("exec", { detail: { kind: 
 const PLACE = { workspace: "/w", home: "/h" };
 
 const TEXTS = [
-  ...["exec", "exec(*)", "exec(git *)", "exec(git|rm push)", "exec(/usr/bin/git *)", "exec(g* push)", "ex*", "*"],
+  ...[
+    "exec",
+    "exec(*)",
+    "exec(git *)",
+    "exec(git|rm push)",
+    "exec(/usr/bin/git *)",
+    "exec(g* push)",
+    "ex*",
+    "*",
+    "exec(git|r* *)",
+  ],
   ...["write", "write(src/**)", "read(/etc/**)", "web(domain:example.org)", "cron_add", "mcp__a", "mcp__a__b"],
 ];
 const EFFECTS: readonly Effect[] = [

@@ -70,6 +70,7 @@ describe("a set of rules", () => {
     expect(limits(rule("ask", "exec(rm *)"))).toBe(true);
     expect(limits(rule("allow", "exec(rm *)"))).toBe(false);
     expect(limits(rule("deny", "exec"), rule("deny", "write(a)"))).toBe(false);
+    expect(limits(rule("deny", "exec(rm *)"), rule("deny", "write(a)"))).toBe(true);
     expect(unionOf([ruleSet([rule("deny", "write")]), ruleSet([rule("deny", "exec(rm *)")])]).limitsCommands).toBe(
       true,
     );
