@@ -2,6 +2,7 @@
 import { EventEmitter } from "node:events";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import {
+  CommitUnknownError,
   NotFoundError,
   StoreClosedError,
   StoreNewerError,
@@ -189,6 +190,33 @@ describe("a commit", () => {
     await turns();
     expect(done().at(-1)).toContain("#4 SELECT pg_notify");
     await store.close();
+  });
+});
+
+describe("a commit whose connection breaks", () => {
+  test.each([
+    ["four seconds", {}, 12],
+    ["the time that it is told", { settleMs: 100, connectTimeoutMs: 9_000 }, 3],
+  ])("is unknown if nothing can be found out in %s", async (_, options, times) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+    try {
+      const store = await open(options);
+      done();
+      world.fails = "SELECT";
+      const unknown = store
+        .commit(change({ op: "node.renew", node: 7, leaseUntil: 9 }))
+        .catch((cause: unknown) => cause);
+      for (let ms = 0; ms < 5_000; ms += 20) {
+        await turns();
+        await vi.advanceTimersByTimeAsync(20);
+      }
+      expect(await unknown).toBeInstanceOf(CommitUnknownError);
+      expect(done().filter((text) => text.includes("pg_terminate_backend"))).toHaveLength(times);
+      world.fails = "";
+      await store.close();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
