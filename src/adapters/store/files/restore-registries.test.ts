@@ -1,6 +1,7 @@
 /** Registries from their plain files: each valid item counts, a broken one is named and its file is kept. */
 import { dirname } from "node:path/posix";
 import { describe, expect, test } from "vitest";
+import type { AgentId } from "../../../core/ids.ts";
 import { openDatabase } from "../sqlite/database.ts";
 import { SUBAGENTS_FILE, SWARMS_FILE } from "./file-format.ts";
 import { logRebuild } from "./log-rebuild.ts";
@@ -14,6 +15,7 @@ import {
   restoreSwarms,
 } from "./restore-registries.ts";
 import { restoreStoredFiles, storedFilesIn } from "./stored-files-file.ts";
+import { Workload } from "./workload.test-kit.ts";
 
 function world(path?: string, text?: string) {
   const db = openDatabase(":memory:");
@@ -61,7 +63,13 @@ describe("budgets from their file", () => {
       "k",
       "other",
     ]);
-    expect(db.all("SELECT id FROM reservations")).toHaveLength(1);
+    expect(db.all("SELECT * FROM reservations")).toEqual([
+      { id: "i", run_id: "r", keys: '["k"]', tokens: 3, micros: 4, at: 6 },
+    ]);
+    expect(db.all("SELECT key, agent FROM budget_told")).toEqual([{ key: "k", agent: "a" }]);
+    expect(db.get("SELECT spent_tokens, spent_micros, at FROM budgets")).toEqual({
+      ...{ spent_tokens: 1, spent_micros: 2, at: 5 },
+    });
     expect([problems, kept]).toEqual([[], []]);
   });
 
@@ -117,8 +125,37 @@ describe("a registry", () => {
     const slot = { jobId: "j", slot: "1@5", revision: 1, dueAt: 5, count: 1, status: "fired", at: 5 };
     const { db, context } = world("cron/runs.jsonl", `${JSON.stringify(slot)}\n{torn\n`);
     expect(restoreJobRuns(context)).toBe(1);
+    expect(db.all("SELECT job, slot, at FROM job_slots")).toEqual([{ job: "j", slot: "1@5", at: 5 }]);
     expect(storedFilesIn(db)).toBeUndefined();
     expect(restoreJobRuns(world().context)).toBe(0);
+  });
+});
+
+describe("the contacts of a swarm", () => {
+  test("are the agents that serve it, and no agent of another kind or of a swarm that is gone", () => {
+    const swarm = {
+      nametag: "desk",
+      owner: "o",
+      profile: "main",
+      firstName: "D",
+      systemPrompt: "p",
+      memory: false,
+    };
+    const { db, context } = world(SWARMS_FILE, JSON.stringify({ swarms: [{ ...swarm, createdAt: 1 }] }));
+    const work = new Workload(db);
+    const contact = "someone" as AgentId;
+    const servant = work.agent("servant", { type: "swarm", id: "desk", contact });
+    work.agent("gone", { type: "swarm", id: "gone", contact });
+    work.agent("clerk", { type: "permanent", id: "desk", name: "c", description: "d", systemPrompt: "s" });
+    const created = db.get<{ created_at: number }>("SELECT created_at FROM agents")?.created_at ?? 0;
+    db.run(`UPDATE agents SET state = json_set(state, '$.updatedAt', ${created + 5}) WHERE no = 1`);
+    expect(restoreSwarms(context)).toBe(1);
+    const row = { swarm: "desk", contact, agent: servant, sent: 0, received: 0, first_at: created };
+    expect(db.all("SELECT * FROM swarm_contacts")).toEqual([{ ...row, last_at: created + 5 }]);
+    db.run("DELETE FROM swarm_contacts");
+    db.run("UPDATE agents SET state = json_remove(state, '$.updatedAt')");
+    restoreSwarms(context);
+    expect(db.all("SELECT * FROM swarm_contacts")).toEqual([{ ...row, last_at: created }]);
   });
 });
 
