@@ -146,6 +146,18 @@ test("a warm agent's message costs no read of its row and one write, and so does
   expect(await world.store.agent(A)).toMatchObject({ waiting: 3, nextSeq: 4 });
 });
 
+test("a changed row is written in the transaction of its change", async () => {
+  const { world, db, writes } = await twoAgents();
+  const steps: unknown[] = [];
+  const exec = db.sql.exec.bind(db.sql);
+  db.sql.exec = (text) => {
+    steps.push(text, writes());
+    exec(text);
+  };
+  await world.post(A);
+  expect([...steps, writes()]).toEqual(["BEGIN IMMEDIATE", 0, "COMMIT", 1, 0]);
+});
+
 test("the cache keeps its rows between groups until there are too many", async () => {
   const { world, db, cache, reads } = await twoAgents();
   db.sql.exec(`INSERT INTO agents SELECT * FROM (

@@ -1,6 +1,6 @@
 /** Opens the embedded store on a file: lock, database, group commit. */
 import { join } from "node:path";
-import { RookeryError, StoreClosedError, StoreFullError, type StoreLostError } from "../../../core/errors.ts";
+import { StoreClosedError, StoreFullError, type StoreLostError } from "../../../core/errors.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { outcomeOf } from "./apply-change.ts";
 import { type Database, openDatabase } from "./database.ts";
@@ -75,7 +75,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     return { ...storeOn(db, group, close, files, options.home), identity };
   } catch (error) {
     lock.release();
-    if (error instanceof RookeryError || !isOutOfRoom(error, options.home)) throw error;
+    if (!isOutOfRoom(error, options.home)) throw error;
     throw new StoreFullError(`The disk of ${options.home} is full: ${(error as Error).message}.`, {
       cause: error,
       hint: "Make room and start again. Nothing is damaged.",
