@@ -1,5 +1,6 @@
 /** What a connector's calls become: the messages that are posted, field by field, and who is refused. No engine. */
 import { describe, expect, test } from "vitest";
+import { cutText } from "../../core/cut-text.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { PersonId } from "../../core/people/person.ts";
@@ -61,8 +62,7 @@ describe("a message", () => {
       },
     });
     const { summaryLine } = (posted[0] as PostRequest).body as { summaryLine: string };
-    expect(summaryLine.length).toBeLessThanOrEqual(500);
-    expect(summaryLine.length).toBeGreaterThan(490);
+    expect(summaryLine).toBe(cutText("s".repeat(600), 500));
     const bare = world();
     await bare.host.accept({ ...from, text: "hi", senderName: "", replyToId: "" });
     expect(bare.posted[0]?.body).toEqual({ kind: "user", text: "hi", sender: { id: "7" } });
@@ -98,6 +98,7 @@ describe("a command", () => {
     ["subagents", { name: "subagents", text: "list" }, { kind: "subagents", command: "list" }],
     ["queue", { name: "queue", settings: { mode: "steer" } }, { kind: "setting", queue: { mode: "steer" } }],
     ["reset", { name: "reset" }, { kind: "reset", by: "person" }],
+    ["send, not by the owner", { name: "send", policy: null }, { kind: "setting", refused: ONLY_THE_OWNER_TEXT }],
     [
       "one of the table",
       { name: "chat", command: "think", text: "high", inTurn: true },
@@ -105,6 +106,20 @@ describe("a command", () => {
     ],
   ])("%s", async (_title, given, body) => {
     expect(await command(given)).toEqual(body);
+    const { host, posted } = world();
+    const accepted = await host.command({ ...from, accountId: "", command: given });
+    expect(accepted).toEqual({ status: "accepted", agentId: AGENT, messageId: `${AGENT}/5` });
+    expect(posted).toHaveLength(1);
+    expect(posted[0]).toMatchObject({
+      ...{ delivery: from.delivery, replayHorizonMs: 99, sender: { connector: "test", userId: "7" } },
+      to: { descriptor: { userId: "7", channelId: "c7" } },
+    });
+    expect(posted[0]?.source).toEqual({ connector: "test", channelId: "c7", messageId: "m1" });
+  });
+
+  test("that is too old for its channel is said to be stale, and nothing more", async () => {
+    const host = hostFor({ name: "test", replayHorizonMs: 99 }, async () => ({ status: "stale" }));
+    expect(await host.command({ ...from, command: { name: "stop" } })).toEqual({ status: "stale" });
   });
 
   test("/send is the owner's", async () => {
@@ -141,10 +156,11 @@ describe("someone who is not known", () => {
     expect(await host.command({ ...from, command: { name: "stop" } })).toEqual({ status: "refused", say: "who? " });
     expect(await host.note?.({ ...from, text: "x" })).toEqual({ status: "refused", say: "who? " });
     expect(await host.entry?.(from as never)).toEqual({ status: "refused", say: "who? " });
-    expect(await host.press?.({ ...from, token: "t" } as never)).toEqual({
-      say: "You are not known here.",
-      done: false,
-    });
+    const unknown = { say: "You are not known here.", done: false };
+    expect(await host.press?.({ ...from, token: "t" } as never)).toEqual(unknown);
+    const conversations = { press: async () => ({ say: "done", done: true }) } as never;
+    const pressing = world({ pairing: { entry }, conversations }, true).host;
+    expect(await pressing.press?.({ ...from, token: "t" } as never)).toEqual(unknown);
     expect(posted).toEqual([]);
     await host.accept({ ...from, userId: "9", text: "hi" });
     expect(posted).toHaveLength(1);
@@ -228,6 +244,8 @@ describe("what a connector reads", () => {
     const put: unknown[] = [];
     const files = {
       limits: { maxBytes: 5 },
+      find: async (id: string) => (id === "f" ? { id } : undefined),
+      read: async ({ id }: { id: string }) => `bytes of ${id}`,
       put: async (given: object) => {
         put.push(given);
         return { id: "f", name: "n", mimeType: "m", size: 1, shown: { as: "reference" }, behalf: { person: "ann" } };
@@ -240,6 +258,8 @@ describe("what a connector reads", () => {
     expect(host.files?.maxBytes).toBe(5);
     await host.files?.put({ data: new Uint8Array(), name: "n", userId: "7" } as never);
     expect(put).toMatchObject([{ name: "n", behalf: { person: "test:7" } }]);
+    const read = ["f", "gone"].map((id) => host.files?.read?.({ id } as never));
+    expect(await Promise.all(read)).toEqual(["bytes of f", undefined]);
     expect(world({ files: files as never }).host.files).toBeUndefined();
     expect(world({ personOf: async () => "x" as PersonId }).host.files).toBeUndefined();
   });

@@ -355,6 +355,25 @@ describe("messages that are prepared at the same time", () => {
     expect(commits).toHaveLength(2);
   });
 
+  it("wait for the last one before them, also when the first is done", async () => {
+    const { post, commits, hooks } = world();
+    const gates = [gate(), gate()];
+    const held = [...gates];
+    hooks.onPerson = async () => held.shift()?.promise;
+    const sender = { connector: "test", userId: "7" };
+    const say = (text: string) => post({ body: { kind: "user", text }, sender });
+    const [one, two] = [say("1"), say("2")];
+    gates[0]?.open();
+    await one;
+    const three = say("3");
+    for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(commits).toHaveLength(1);
+    gates[1]?.open();
+    await Promise.all([two, three]);
+    const texts = commits.map(({ ops }) => ops.flatMap((op) => (op.op === "message.post" ? [op.message.body] : [])));
+    expect(texts.flat()).toMatchObject([{ text: "1" }, { text: "2" }, { text: "3" }]);
+  });
+
   it("are prepared although an earlier one was refused, and leave nothing behind", async () => {
     const { post, commits } = world();
     const wrong = post({ to: { descriptor: { type: "user" } as never, sessionKey: KEY as never } });

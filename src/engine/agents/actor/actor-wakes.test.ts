@@ -7,7 +7,10 @@ import { freshState } from "../../../core/agent/fresh-state.ts";
 import { StoreUnavailableError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
+import { isUrgent } from "../../../core/message/message-order.ts";
 import type { Change } from "../../../core/store/change.ts";
+import { Lanes } from "../../runs/lanes.ts";
+import { DEFAULT_RUN_SETTINGS } from "../../runtime/run-ports.ts";
 import { Actor } from "./actor.ts";
 import { messageTo } from "./lease.test-kit.ts";
 
@@ -17,13 +20,19 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 6; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-function world() {
+function world(given: { restore?: string; restoring?: boolean } = {}) {
   const happened: string[] = [];
   const log: LogLine[] = [];
   const inbox: Message[] = [];
   const clock = virtualClock();
   const state = { draining: false, epoch: 1, node: 3, released: true };
-  const hooks: { onAgent?: () => unknown; onWaiting?: () => unknown; onCommit?: (change: Change) => unknown } = {};
+  const { restore = "resume", restoring = false } = given;
+  const hooks: {
+    onAgent?: () => unknown;
+    onWaiting?: () => unknown;
+    onCommit?: (change: Change) => unknown;
+    onRun?: () => unknown;
+  } = {};
   const record = {
     ...{ id: AGENT, sessionId: "s1", leaf: "e1", nextPos: 5, person: "ann", profile: "main", waiting: 0 },
     descriptor: { type: "user", connector: "test", userId: "ann", channelId: "ann" } as object,
@@ -35,15 +44,16 @@ function world() {
       await hooks.onAgent?.();
       return { ...record, node: state.node, epoch: state.epoch };
     },
-    waiting: async () => {
+    waiting: async (_id: AgentId, { urgent = false }: { urgent?: boolean }) => {
       happened.push("inbox");
-      const found = [...inbox];
+      const found = inbox.filter(({ body }) => !urgent || isUrgent(body));
       await hooks.onWaiting?.();
       return found;
     },
     commit: async (change: Change) => {
       happened.push(change.site);
-      await hooks.onCommit?.(change);
+      const refused = await hooks.onCommit?.(change);
+      if (refused) return { ok: false, refused, detail: "no" };
       const results = change.ops.map(({ op }) =>
         op === "agent.release" ? { op, released: state.released } : undefined,
       );
@@ -51,11 +61,21 @@ function world() {
       return { ok: true, results };
     },
     outcome: async () => undefined,
+    runs: async () => [],
+    run: async () => {
+      happened.push("run");
+      return hooks.onRun?.();
+    },
   };
   const queue = { dedupe: "none", settingsFor: () => ({ mode: "queue", debounceMs: 0, cap: 9, dropPolicy: "old" }) };
   const host = {
-    ports: { store, clock, ids: seededIds("actor"), log: recordingLog(log) },
-    ...{ node: 3, queue, restore: "resume", restoring: () => false, draining: () => state.draining },
+    ports: {
+      ...{ store, clock, ids: seededIds("actor"), log: recordingLog(log), posted: () => {}, onDeliveries: () => {} },
+      ...{ settings: DEFAULT_RUN_SETTINGS, events: { emit: () => {} }, tools: { find: () => undefined } },
+      connectors: new Map([["test", { capabilities: {} }]]),
+    },
+    ...{ node: 3, queue, restore, restoring: () => restoring, draining: () => state.draining, startedAt: 200 },
+    ...{ lanes: new Lanes(), trials: { leave: () => {} }, fates: { read: async () => () => "dead", lookMs: 7 } },
     emit: ({ type, reason }: { type: string; reason?: string }) =>
       void happened.push(reason ? `${type}: ${reason}` : type),
   };
@@ -131,6 +151,72 @@ describe("an actor that is woken", () => {
   });
 });
 
+it("reads its agent again if it was claimed anew while it worked", async () => {
+  const { actor, take, inbox, state, hooks } = world();
+  inbox.push(NOTE(1));
+  hooks.onWaiting = () => {
+    hooks.onWaiting = undefined;
+    state.epoch = 5;
+    actor.wake(5);
+  };
+  actor.wake(1);
+  await settle();
+  expect(take().slice(0, 6)).toEqual(["agent", "inbox", "record", "settled", "agent", "inbox"]);
+});
+
+test.each<[string, boolean, string]>([
+  ["discard", true, "discard"],
+  ["discard", false, "record"],
+  ["resume", true, "record"],
+])(
+  "with `restore: %s`, while the node restores (%s), what waited is given up or handled: %s",
+  async (restore, restoring, site) => {
+    const { actor, take, inbox } = world({ restore, restoring });
+    inbox.push(NOTE(1));
+    actor.wake(1);
+    await settle();
+    expect(take().slice(0, 3)).toEqual(["agent", "inbox", site]);
+  },
+);
+
+describe("a wait of an actor for more parts of a message", () => {
+  /** An actor that waits 300 ms for them. */
+  async function waiting() {
+    const one = world();
+    const acceptedAt = one.clock.now();
+    one.inbox.push(messageTo({ kind: "user", text: "part", burst: "text" } as never, { seq: 1, acceptedAt }));
+    one.actor.wake(1);
+    await settle();
+    expect([one.take(), one.actor.idle, one.clock.timers]).toEqual([["agent", "inbox"], false, 1]);
+    return one;
+  }
+
+  it("goes on if it is woken, with one timer", async () => {
+    const { actor, take, clock } = await waiting();
+    await clock.advance(100, settle);
+    actor.wake(1);
+    await settle();
+    expect([take(), clock.timers, actor.idle]).toEqual([["inbox"], 1, false]);
+  });
+
+  it("ends for an urgent message", async () => {
+    const { actor, take, inbox, clock } = await waiting();
+    inbox.push(messageTo({ kind: "stop" }, { seq: 2 }));
+    actor.wake(1);
+    await settle();
+    expect(take()).toContain("stop");
+    expect([clock.timers, actor.idle]).toEqual([0, true]);
+  });
+
+  test.each(["drain", "lose"] as const)("ends at once if its node must %s", async (how) => {
+    const { actor, state, clock } = await waiting();
+    state.draining = true;
+    actor[how]();
+    await settle();
+    expect([actor.idle, clock.timers]).toEqual([true, 0]);
+  });
+});
+
 describe("a node that drains", () => {
   it("begins nothing", async () => {
     const { actor, take, state } = world();
@@ -150,6 +236,74 @@ describe("a node that drains", () => {
     actor.wake(1);
     await settle();
     expect([take(), actor.idle]).toEqual([["agent", "inbox", "record", "settled"], true]);
+  });
+});
+
+describe("an actor whose commit is refused", () => {
+  it("because of a stop drains its inbox at once, with the agent as it is now", async () => {
+    const { actor, take, inbox, hooks, record, log } = world();
+    inbox.push(NOTE(1));
+    hooks.onCommit = () => {
+      hooks.onCommit = undefined;
+      Object.assign(record, { stopped: { at: 1, reason: "enough", seq: 9 } });
+      return "stopped";
+    };
+    actor.wake(1);
+    await settle();
+    const drained = ["agent", "agent", "inbox", "record", "settled"];
+    expect(take().slice(0, 8)).toEqual(["agent", "inbox", "record", ...drained]);
+    expect([actor.idle, log]).toEqual([true, []]);
+  });
+
+  it("because the store has changed reads its agent again a little later, and says nothing", async () => {
+    const { actor, take, inbox, hooks, clock, log } = world();
+    inbox.push(NOTE(1));
+    let refusals = 2;
+    hooks.onCommit = () => (refusals-- > 0 ? "conflict" : undefined);
+    actor.wake(1);
+    await clock.advance(99, settle);
+    expect(take()).toEqual(["agent", "inbox", "record", "deliveries-unknown"]);
+    await clock.advance(200, settle);
+    expect(take()).toEqual(["agent", "inbox", "record", "deliveries-unknown"]);
+    await clock.advance(1, settle);
+    expect(take().slice(0, 4)).toEqual(["agent", "inbox", "record", "settled"]);
+    // The next one begins with the shortest wait again.
+    inbox.push(NOTE(2));
+    refusals = 1;
+    actor.wake(1);
+    await clock.advance(100, settle);
+    expect([actor.idle, log]).toEqual([true, []]);
+  });
+});
+
+describe("a fault while a run is recovered", () => {
+  test.each<[string, Error, number, readonly number[] | undefined]>([
+    ["of its own counts as a death of the run", new TypeError("oops"), 2, [3]],
+    ["of the store does not", new StoreUnavailableError("away"), 1, undefined],
+  ])("%s", async (_title, error, attempt, deaths) => {
+    const { actor, hooks, record, clock } = world();
+    Object.assign(record, { runId: "r1" });
+    const body = {
+      lane: "main",
+      node: 3,
+      seqs: [1],
+      calls: [],
+      iterations: 0,
+      deliveries: 0,
+      behalf: { person: "ann" },
+    };
+    const run = { id: "r1", agentId: AGENT, sessionId: "s1", startedAt: 1, step: 1, attempt: 1, state: "open", body };
+    let reads = 0;
+    hooks.onRun = () => (reads++ === 0 ? Promise.reject(error) : run);
+    const steps: object[] = [];
+    hooks.onCommit = ({ ops }) => {
+      steps.push(...ops.filter(({ op }) => op === "run.step"));
+      return new Promise(() => {});
+    };
+    actor.wake(1);
+    await clock.advance(100, settle);
+    expect(steps).toMatchObject([{ op: "run.step", attempt, ...(deaths && { body: { trial: { deaths } } }) }]);
+    if (!deaths) expect(steps[0]).not.toHaveProperty("body.trial");
   });
 });
 

@@ -44,8 +44,8 @@ function world(given: Given) {
   };
   const store = {
     commit: async (change: Change) => {
-      changes.push(change);
       await new Promise((resolve) => setImmediate(resolve));
+      changes.push(change);
       return given.refused ? { ok: false, refused: "fenced", detail: "no" } : { ok: true, results: [] };
     },
     outcome: async () => undefined,

@@ -4,7 +4,7 @@ import { virtualClock } from "../../../../test/kit/clock.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
 import type { NodeRecord } from "../../../core/store/store.ts";
 import { judge, type Noted, survived, trialMs } from "./judge-trial.ts";
-import { type Fate, NodeFates } from "./node-fates.ts";
+import { type Fate, NodeFates, SILENT_LEASES } from "./node-fates.ts";
 import { groupLimit, planTrial } from "./plan-trial.ts";
 
 const fates = (of: Record<number, Fate>) => (node: number) => of[node] ?? "alive";
@@ -121,6 +121,10 @@ describe("what is known of a run after a death", () => {
     ],
   ])("%s", (_title, known, of, noted, expected) => {
     expect(judge(known, fates(of), noted)).toEqual(expected);
+  });
+
+  test("a node that fell silent has four leases of time to come back", () => {
+    expect(SILENT_LEASES).toBe(4);
   });
 
   test("each trial that it survives makes the next one six times longer", () => {
