@@ -113,9 +113,10 @@ describe("at rest", () => {
   });
 
   it("says whether an urgent message waits", async () => {
-    const { inbox, view } = world();
+    const { inbox, view, reads } = world();
     inbox.push(...upTo(3));
     expect(await view.overtaken()).toBe(false);
+    expect(reads).toEqual([{ limit: 1, urgent: true }]);
     inbox.push(message(4, { kind: "reset", by: "person" }));
     expect(await view.overtaken()).toBe(true);
   });
