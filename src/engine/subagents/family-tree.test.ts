@@ -115,6 +115,8 @@ describe("which agent started which", () => {
     });
     expect(await stopOf(store, record("leaf"))).toEqual({ agentId: "root", mark: { at: 1, reason: "r" } });
     expect(await stopOf(store, record("own"))).toMatchObject({ agentId: "own", mark: { reason: "o" } });
+    const unread = { agent: () => Promise.reject(new Error("not read")) } as never;
+    expect(await stopOf(unread, record("own"))).toMatchObject({ agentId: "own" });
     const free = world({ root: {}, leaf: { parent: "root" } });
     expect(await stopOf(free.store, free.record("leaf"))).toBeUndefined();
   });
@@ -176,6 +178,8 @@ describe("stopping a tree", () => {
     ]);
     const { ops, stopped } = await stopChildrenOps(store, record("r"), NOW);
     expect([stopped, kinds(ops)]).toEqual([1, ["agent.stop", "withdraw a"]]);
+    const one = world({ r: {}, a: { parent: "r" } }, [run("a")]);
+    expect((await stopChildrenOps(one.store, one.record("r"), NOW)).stopped).toBe(1);
     const none = world({ r: {}, b: { parent: "r" } }, [run("b", 5)]);
     expect(await stopChildrenOps(none.store, none.record("r"), NOW)).toEqual({ ops: [], stopped: 0 });
   });
@@ -424,6 +428,12 @@ describe("the report of a child", () => {
     expect((await end({ payloads: [{ text }] })).body?.silent).toBe(silent || undefined);
   });
 
+  test("of a failure names the child, also if the record does not", async () => {
+    const { body } = await end({ outcome: "error", payloads: [] }, record({ childAgentId: undefined }));
+    expect(body?.text).toContain("Subagent the kid (kid) failed");
+    expect(body?.childId).toBe("kid");
+  });
+
   test("of a failure is never silent", async () => {
     expect((await end({ outcome: "error", payloads: [{ text: "NO_REPLY" }] })).body?.silent).toBeUndefined();
   });
@@ -466,6 +476,13 @@ describe("the report of a child", () => {
         {},
         [],
         { agentId: "gran", delivery: { channel: "person", to: "key:gran" } },
+      ],
+      [
+        "to its requester by its id, whatever its key is now",
+        family({ other: {} }),
+        { requesterSessionKey: "key:other" },
+        [],
+        { agentId: "mum" },
       ],
       [
         "to the nearest living above, which does not answer where the requester was asked",

@@ -216,6 +216,18 @@ describe("a history as text", () => {
 });
 
 describe("listeners of the tree", () => {
+  it("hear of runs again after all of them had left", async () => {
+    const clock = virtualClock();
+    const events = new RunEvents({} as never);
+    const tree = new LiveTree({ store: {} as never, clock, log: {} as never }, events);
+    tree.onChange(() => {})();
+    const heard: unknown[] = [];
+    tree.onChange((change) => heard.push(change));
+    events.emit({ agentId: "a", runId: "r", step: 1, attempt: 1 } as never, { type: "start" });
+    await clock.advance(100);
+    expect(heard).toEqual([{ agents: ["a"], all: false }]);
+  });
+
   it("that stay go on hearing when another one leaves", async () => {
     const clock = virtualClock();
     const tree = new LiveTree({ store: {} as never, clock, log: {} as never }, new RunEvents({} as never));

@@ -276,6 +276,7 @@ describe("a child gets", () => {
     ["@read:/a/./b", { readDirs: ["/a"] }],
     ["@write:/a", {}],
     ["@read:", { readDirs: ["/a"] }],
+    ["@read:a/b", { readDirs: ["a"] }],
   ])("no permission that its parent lacks: %s", (tag, parent) => {
     expect(() => permissionsOf([tag], parent)).toThrow(`Cannot attach permission '${tag}' - you don't have it.`);
   });

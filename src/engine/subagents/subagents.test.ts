@@ -278,6 +278,22 @@ it("a stop of a run whose agent is unknown is refused", async () => {
   await expect(setup({ runId: "r1" }, () => OK).subagents.stop("r1")).rejects.toThrow("is unknown");
 });
 
+it("a record that ends sets the timer of the archive if it has a time, and a stopped node has none", async () => {
+  const { subagents, clock } = setup(working, () => OK);
+  subagents.init();
+  await turn();
+  subagents.committed([
+    { op: "subagent.put", record: {} },
+    { op: "fact.put", key: "k", value: "v" },
+  ] as never);
+  expect(clock.timers).toBe(0);
+  subagents.committed([{ op: "subagent.put", record: { archiveAtMs: clock.now() + 5_000 } }] as never);
+  expect(clock.timers).toBe(1);
+  subagents.close();
+  subagents.committed([{ op: "subagent.put", record: { archiveAtMs: clock.now() } }] as never);
+  expect(clock.timers).toBe(0);
+});
+
 it("a run whose agent is unknown has no child, and one whose agent is known has it", async () => {
   expect(await setup({ runId: "r1" }, () => OK).subagents.info("r1")).toEqual({ record: { runId: "r1" } });
   expect((await setup(working, () => OK).subagents.info("r1")).child).toMatchObject({ id: "child" });
