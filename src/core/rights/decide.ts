@@ -79,7 +79,7 @@ export interface Decision {
 export const ALLOWED: Decision = { verdict: "allow", reason: "" };
 
 export function decide(effect: Effect, situation: Situation): Decision {
-  const { people, kind, profile, bounds = [], untrusted = false, headless = false } = situation;
+  const { people, kind, profile, bounds = [], untrusted, headless } = situation;
   const { tool = effect.action } = effect;
   const byProfile = [profile, ...bounds].map((policy) => denialByProfile(tool, policy));
   const limit = denialByKind(tool, kind, situation, profile) ?? byProfile.find((why) => why !== undefined);
