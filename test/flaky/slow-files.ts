@@ -7,22 +7,22 @@ import { join, relative, sep } from "node:path";
 
 /** In this order: pages and terminals wait for most, then processes, servers, and what only answers HTTP. */
 const GROUPS: readonly { readonly under: string; readonly pieceSize: number; readonly only?: RegExp }[] = [
-  { under: "test/e2e", pieceSize: 3 },
+  { under: "test/e2e", pieceSize: 8 },
   { under: "test/web", pieceSize: 1 },
-  { under: "test/postgres", pieceSize: 6 },
+  { under: "test/postgres", pieceSize: 13 },
   { under: "test/crash", pieceSize: 1 },
-  { under: "test/mcp", pieceSize: 6 },
+  { under: "test/mcp", pieceSize: 7 },
   { under: "test/hostile", pieceSize: 1 },
   { under: "test/channels", pieceSize: 1 },
-  { under: "test/contract", pieceSize: 4 },
+  { under: "test/contract", pieceSize: 6 },
   { under: "test/memory", pieceSize: 1 },
   {
     under: "src",
-    pieceSize: 8,
+    pieceSize: 30,
     only: /node:child_process|node-pty|kit\/(process|terminal)|node:(http|net)"|fake-registry/u,
   },
-  { under: "src/app", pieceSize: 30 },
-  { under: "src/adapters", pieceSize: 30 },
+  { under: "src/app", pieceSize: 60 },
+  { under: "src/adapters", pieceSize: 60 },
 ];
 
 /** Pieces of the tests to repeat, as paths from the root; only those under one of the paths, if any is given. */
