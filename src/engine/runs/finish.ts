@@ -22,7 +22,7 @@ import {
   withRoutes,
 } from "../outbox/create-deliveries.ts";
 import { onBehalf } from "../people/on-behalf.ts";
-import type { AgentLease, Committing } from "../runtime/agent-lease.ts";
+import { type AgentLease, type Committing, givesBack } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { Reply, RunPorts } from "../runtime/run-ports.ts";
 import { resultOf } from "./act.ts";
@@ -133,8 +133,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     );
     return applySendPolicyToOps(ports.sendPolicy, agent, withRoutes(others, ports.connectors, agent.profile));
   });
-  const release = results.findLast((one) => one?.op === "agent.release");
-  lease.released = release?.op === "agent.release" && release.released;
+  lease.released = givesBack(results);
   lease.runId = undefined;
   run.state = "ended";
   ports.onDeliveries(

@@ -101,6 +101,16 @@ describe("lanes", () => {
     expect(lanes.counts().main).toEqual({ size: 3, active: 3, waiting: 1 });
   });
 
+  it("read their sizes at each entry, also after a look at those that wait", async () => {
+    const live = sizes(1);
+    const lanes = new Lanes(live);
+    lanes.resize();
+    live.main = 2;
+    await lanes.enter("main");
+    expect(await Promise.race([lanes.enter("main"), turn()])).toBeDefined();
+    expect(lanes.counts().main).toEqual({ size: 2, active: 2, waiting: 0 });
+  });
+
   it("have these sizes if none are configured", () => {
     const { main, subagent, cron, nested } = new Lanes().counts();
     expect([main.size, subagent.size, cron.size, nested.size]).toEqual([32, 16, 4, 16]);

@@ -690,6 +690,24 @@ describe("an abort", () => {
     expect(engine.executions).toHaveLength(1);
   });
 
+  it("while the context is summarised ends the run without another call of the model", async () => {
+    const engine = await TestEngine.open({
+      system: { contextLimits: () => ({ ...DEFAULT_CONTEXT_LIMITS, contextWindow: 500 }) },
+      script: (call) => {
+        if (call.request.system === SUMMARY_SYSTEM_PROMPT) return stall(call, new Promise(() => {}));
+        return { content: [{ type: "text", text: "word ".repeat(60) }], usage: undefined };
+      },
+    });
+    for (const said of ["one", "two", "three"]) await engine.tell(`${said} ${"word ".repeat(60)}`);
+    // What is summarised in the background is no answer.
+    const answers = () => engine.requests.filter(({ system }) => system !== SUMMARY_SYSTEM_PROMPT).length;
+    expect([engine.requests.length, answers()]).toEqual([3, 2]);
+    await engine.system.runs.abort(await liveRun(engine));
+    await engine.advance(10_000);
+    expect(answers()).toBe(2);
+    expect((await engine.states()).at(-1)).toBe("aborted");
+  });
+
   it("that is marked before the rest wins: no reply is delivered", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({ script: () => hold.promise });
@@ -770,7 +788,9 @@ describe("the run's time limit", () => {
     });
     const answer = ask(engine);
     await engine.advance(10_000);
-    expect((await answer).result).toMatchObject({ outcome: "timeout", meta: { error: { kind: "timeout" } } });
+    const payloads = [{ text: "The run took longer than 10 seconds and was ended.", isError: true }];
+    expect((await answer).result).toMatchObject({ outcome: "timeout", meta: { error: { kind: "timeout" } }, payloads });
+    expect(engine.channel().calls[0]?.payload).toMatchObject({ isError: true });
     expect(engine.shown()).toEqual(["The run took longer than 10 seconds and was ended."]);
     expect(await engine.states()).toEqual(["failed"]);
     expect(await engine.transcript()).toEqual(["user: go", "assistant: let me see"]);
@@ -814,7 +834,7 @@ describe("a drain", () => {
     hold.open("finished");
     await engine.settle();
     await drained;
-    expect(await engine.runs()).toMatchObject([{ state: "open" }]);
+    expect(await engine.runs()).toMatchObject([{ state: "open", body: { paused: true, calls: [] } }]);
     await engine.restart();
     expect(engine.executions).toHaveLength(1);
     expect(await engine.transcript()).toEqual(["user: go", "assistant: slow()", "tool: finished", "assistant: done"]);

@@ -4,7 +4,7 @@ import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, type Reply } from "../../../test/kit/model.ts";
-import { finalText, replyTexts } from "./reply-texts.ts";
+import { finalText, replyTexts, saidBeforeCalls } from "./reply-texts.ts";
 
 const text = (said: string) => ({ type: "text", text: said }) as const;
 const BLOCKS = [text("one"), text("two")];
@@ -38,6 +38,20 @@ describe("what is sent of a message", () => {
     expect(finalText("<final>first</final><final>half")).toBe("first\n\nhalf");
     expect(finalText("<final> </final>x<final>y</final></final>z")).toBe("y");
   });
+});
+
+it.each([
+  ["answers a person", {}, ["a"]],
+  ["answers no one", { delivery: undefined }, []],
+  ["is of a schedule", { trigger: { type: "cron", id: "j" } }, []],
+  ["saves what matters before a compaction", { memoryFlush: true }, []],
+])("before its calls a run that %s says: %j", (_title, body, said) => {
+  const ports = { settings: { blockReplyBreak: "text_end" }, connectors: new Map() };
+  const run = { id: "r1", agentId: "a1", body: { delivery: { channel: "test", to: "1" }, deliveries: 3, ...body } };
+  const agent = { profile: "main", state: {}, sessionKey: "agent:main:main" };
+  const made = saidBeforeCalls(ports as never, agent as never, run as never, [text("a")], 7);
+  expect(made.map(({ payload }) => payload.text)).toEqual(said);
+  for (const one of made) expect(one).toMatchObject({ id: "r1.3", agentId: "a1", runId: "r1", createdAt: 7 });
 });
 
 async function shownWith(runs: object, script: (n: number) => Reply) {

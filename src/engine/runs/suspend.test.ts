@@ -72,7 +72,7 @@ async function world({ calls = [call("c1")], body, verdicts = ["ask"], released 
       commits.push(committing);
       return {
         ok: true,
-        results: [...committing.ops.slice(1).map(() => undefined), { op: "agent.release", released }],
+        results: [...committing.ops.slice(1).map(() => undefined), { op: "agent.release", released }, undefined],
       };
     },
   };

@@ -14,7 +14,7 @@ import { isOutdated } from "../commit/commit-refused.ts";
 import { chain } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
 import { auditOf } from "../rights/audit-entry.ts";
-import type { AgentLease } from "../runtime/agent-lease.ts";
+import { type AgentLease, givesBack } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { commitIntent, intend } from "./intend.ts";
@@ -75,9 +75,8 @@ async function ask(ports: RunPorts, lease: AgentLease, run: LiveRun, held: reado
     { op: "agent.release" },
   ];
   const { results } = await lease.commit({ site: "suspend", at, ops, run: run.guard() });
-  const release = results.at(-1);
   lease.suspended = true;
-  lease.released = release?.op === "agent.release" && release.released;
+  lease.released = givesBack(results);
   run.stepped(body);
   ports.onDeliveries(deliveries, results);
   if (questions.length > 0) approvals?.asked(dueAt);

@@ -49,6 +49,10 @@ export interface Committing {
   readonly begins?: SessionId;
 }
 
+/** Whether a commit has given its agent back. Its ops may be followed by those that the lease owed. */
+export const givesBack = (results: Extract<CommitResult, { ok: true }>["results"]): boolean =>
+  results.some((one) => one?.op === "agent.release" && one.released);
+
 /** Errors of the store that pass. Any other error is a fault of the change itself and would come back. */
 const OF_THE_STORE = [CommitUnknownError, StoreFullError, StoreLostError, StoreUnavailableError, StoreClosedError];
 const isOfTheStore = (error: unknown): error is Error => OF_THE_STORE.some((kind) => error instanceof kind);
