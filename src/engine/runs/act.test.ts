@@ -264,24 +264,35 @@ it("gives the texts that tools send and the calls that are shown an order and on
   expect(run?.body.sentTargets).toEqual([target, target, target]);
 });
 
-it("a turn whose calls change the agent in several ways keeps all of them", async () => {
+describe("what the calls of a turn change in the agent", () => {
   const process = { ...{ id: "p1", runId: "r", command: "serve", cwd: "/", startedAt: 1, pid: 7 }, startTime: "1" };
-  const engine = await TestEngine.open({
-    script: inTurn({ call: [{ name: "search" }, { name: "start" }, { name: "fetch" }] }, "done"),
-    tools: {
-      search: { parallel: true, execute: () => ({ ...text("found"), found: ["weather"] }) },
-      start: {
-        parallel: true,
-        execute: () => ({ ...text("started"), processes: { started: { ...process, machine: "m" } } }),
+  const kept = {
+    search: { foundTools: ["weather"] },
+    start: { processes: [{ id: "p1", pid: 7 }] },
+    fetch: { untrusted: true },
+  };
+  test.each<[readonly (keyof typeof kept)[]]>([
+    [["search"]],
+    [["start"]],
+    [["fetch"]],
+    [["search", "fetch"]],
+    [["search", "start", "fetch"]],
+  ])("is kept, all of it: %j", async (names) => {
+    const engine = await TestEngine.open({
+      script: inTurn({ call: names.map((name) => ({ name })) }, "done"),
+      tools: {
+        search: { parallel: true, execute: () => ({ ...text("found"), found: ["weather"] }) },
+        start: {
+          parallel: true,
+          execute: () => ({ ...text("started"), processes: { started: { ...process, machine: "m" } } }),
+        },
+        fetch: { parallel: true, execute: () => ({ ...text("a page"), untrusted: { from: "web" } }) },
       },
-      fetch: { parallel: true, execute: () => ({ ...text("a page"), untrusted: { from: "web" } }) },
-    },
+    });
+    await engine.tell("go");
+    const state = (await engine.store.agent(await engine.agentId()))?.state;
+    expect(state).toMatchObject(Object.assign({}, ...names.map((name) => kept[name])));
   });
-  await engine.tell("go");
-  const state = (await engine.store.agent(await engine.agentId()))?.state;
-  expect(state?.foundTools).toEqual(["weather"]);
-  expect(state?.processes).toMatchObject([{ id: "p1", pid: 7 }]);
-  expect(state?.untrusted).toBe(true);
 });
 
 it("a result whose ops are refused is committed with the refusal, and not tried with the same ops again", async () => {

@@ -278,7 +278,7 @@ function progressOf(
     person: behalf?.person,
     connectors: ports.connectors,
   };
-  return lines.length === 0 ? [] : createDeliveries(draft, { text: lines.join("\n") });
+  return createDeliveries(draft, { text: lines.join("\n") });
 }
 
 function owedByTools(
