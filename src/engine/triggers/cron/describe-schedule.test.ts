@@ -25,8 +25,29 @@ describe("a schedule as a sentence", () => {
     ["@WEEKLY", "At 00:00 on Sunday (UTC)"],
     ["@hourly", "At minute 0 of every hour (UTC)"],
     ["@yearly", "At 00:00 on day 1 in January (UTC)"],
+    ["@annually", "At 00:00 on day 1 in January (UTC)"],
+    ["@monthly", "At 00:00 on day 1 (UTC)"],
+    ["@midnight", "At 00:00 (UTC)"],
+    [" 0 30 9 * * * ", "At 09:30 (UTC)"],
+    ["0 0 * * *", "At 00:00 (UTC)"],
+    ["07 09 * * *", "At 09:07 (UTC)"],
+    ["* 9 * * *", "Every minute in the hours 09:00 (UTC)"],
+    ["0 9 05 * *", "At 09:00 on day 5 (UTC)"],
+    ["0 9 * 3-5,7 *", "At 09:00 in March to May and July (UTC)"],
+    ["0 9 * * 9", "At 09:00 on 9 (UTC)"],
+    ["0 9 * 13 *", "At 09:00 in 13 (UTC)"],
+    ["0 9 * 1,2,3,4,5 *", "At 09:00 in January, February, March, April and May (UTC)"],
+    ["0 9 * 6,8,9,10,11,12 *", "At 09:00 in June, August, September, October, November and December (UTC)"],
+    ["0 9 * * 1,2,3,4,5,6", "At 09:00 on Monday, Tuesday, Wednesday, Thursday, Friday and Saturday (UTC)"],
   ])("%s: %s", (expr, wanted) => {
     expect(cron(expr)).toBe(wanted);
+  });
+
+  test.each([
+    ...["5 * * * * *", "1-5 * * * * *", "*/10 5 * * * *", "*/5 */2 * * *", "* */2 * * *", "7,8 9 * * *", "0 9-x * * *"],
+    ...["0 9 ,1 * *", "0 9 * -1 *", "@reboot", "0 */x * * *"],
+  ])("%s is quoted too", (expr) => {
+    expect(cron(expr)).toBe(`By the cron expression "${expr}" (UTC)`);
   });
 
   test.each(["5 0 9 * * *", "0 9 * * MON", "0 9 1-2-3 * *", "1-5 9 * * *", "0 9 * * 1-x", "0 9 , * *", "0 9 * JAN *"])(

@@ -2,9 +2,11 @@
 import { describe, expect, test } from "vitest";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import { slotName } from "../../../core/schedule/job-slot.ts";
+import { hostZone } from "../../../core/zoned-time.ts";
 import { addedJob, editedJob, firedSlot, removedJob, replannedJob, skippedSlot } from "./job-changes.ts";
 import { planDue, range } from "./plan-due.ts";
 import { replanned } from "./replan-jobs.ts";
+import { computeNextRunAtMs } from "./schedule.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -62,6 +64,13 @@ describe("a new job", () => {
     expect(added(more)).toMatchObject({ ...more, name: "n", payload: turn, sessionTarget: "isolated" });
     expect(() => added({ schedule: { kind: "at", atMs: START } })).toThrow("That time is in the past");
     expect(() => added({ schedule: { kind: "at", atMs: START }, enabled: false })).toThrow("That time is in the past");
+  });
+
+  test("is planned in the zone of the machine if none is configured", () => {
+    const schedule = { kind: "cron", expr: "0 9 * * *" } as const;
+    const { job } = addedJob("j", { name: "n", schedule, payload: turn } as never, {}, { now: START });
+    expect(job.zone).toBe(hostZone());
+    expect(job.state.nextRunAtMs).toBe(computeNextRunAtMs(schedule, START, hostZone()));
   });
 
   test("that is turned off has no next time, and one with its own zone or an interval keeps no other", () => {

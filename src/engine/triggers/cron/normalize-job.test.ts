@@ -139,6 +139,18 @@ describe("a schedule in other forms", () => {
     expect(timeOf(value, zone)).toBe(expected);
   });
 
+  test.each(["Asia/Tokyo", "America/New_York"])("a time does not depend on the zone of the machine (%s)", (machine) => {
+    const before = process.env.TZ;
+    process.env.TZ = machine;
+    try {
+      expect(timeOf("2026-01-31T09:00", "UTC")).toBe(nine);
+      expect(timeOf("2026-01-31", "UTC")).toBe(nine - 9 * 3_600_000);
+    } finally {
+      if (before === undefined) delete process.env.TZ;
+      else process.env.TZ = before;
+    }
+  });
+
   test.each(["tomorrow", "2026-13-01", ""])("%j is not a time", (text) => {
     expect(() => timeOf(text)).toThrow(`"${text}" is not a time.`);
   });

@@ -159,6 +159,8 @@ describe("a job is due", () => {
   test.each<readonly [string, Partial<CronJob>, number, Partial<DueDefaults>, string | undefined]>([
     ["at its time", {}, 0, {}, "fire 0"],
     ["not before it", {}, -1, {}, undefined],
+    ["until a moment before the next one", {}, HOUR - 1, {}, "fire 3599999"],
+    ["not after the next one", {}, HOUR, {}, "skip 1 missed"],
     ["not if it is off", { enabled: false }, 0, {}, undefined],
     ["not without a time", { state: {} }, 0, {}, undefined],
     ["not later than its own limit", { maxLatenessMs: 5 }, 6, { maxLatenessMs: 9 }, "skip 1 too late"],

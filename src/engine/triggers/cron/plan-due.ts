@@ -59,6 +59,7 @@ export function planDue(job: CronJob, now: number, defaults: DueDefaults): DueSt
   const { graceMs = DEFAULT_GRACE_MS } = defaults;
   const policy = job.missed ?? defaults.missed;
   const limit = job.maxLatenessMs ?? defaults.maxLatenessMs ?? Number.POSITIVE_INFINITY;
+  /** The first due time, and all others before `before`. */
   const skip = (reason: SkipReason, before: number): DueStep => ({
     kind: "skip",
     reason,
@@ -73,8 +74,8 @@ export function planDue(job: CronJob, now: number, defaults: DueDefaults): DueSt
     const last = lastDue(schedule, first, until, zone);
     if (last > first) return skip("missed", last);
     const late = until - first;
-    if (policy === "skip" && late > graceMs) return skip("missed", first + 1);
-    if (late > limit) return skip("too late", first + 1);
+    if (policy === "skip" && late > graceMs) return skip("missed", first);
+    if (late > limit) return skip("too late", first);
   }
   return { kind: "fire", dueAt: first, lateMs: until - first, nextAt: computeNextRunAtMs(schedule, first, zone) };
 }
