@@ -319,11 +319,17 @@ describe("plans are compared with the zone", () => {
     const world = new BrokerWorld({ pollMs: HOUR });
     let looks = 0;
     world.before = (what) => {
-      if (what === "jobs" && ++looks === 1) throw new StoreUnavailableError("away");
+      if (what === "jobs" && ++looks % 2 === 1) throw new StoreUnavailableError("away");
     };
     await world.start();
     await world.advance(1_000);
     expect(looks).toBe(2);
+    // Also if the clock was compared before.
+    world.broker.replan();
+    await world.settle();
+    expect(looks).toBe(3);
+    await world.advance(1_000);
+    expect(looks).toBe(4);
   });
 
   test("again if the configuration changes while they are compared", async () => {
@@ -379,6 +385,18 @@ describe("a process that does not keep running", () => {
     await world.advance(10_000);
     await firing;
     expect([posts, world.outcomes()]).toEqual([1, []]);
+  });
+
+  test("fires every missed due time of a job with a gate, one after the other", async () => {
+    let checks = 0;
+    const check = async () => {
+      checks += 1;
+      return { pass: true, output: "" };
+    };
+    const world = new BrokerWorld({ missed: "all" }, { gates: { check } as never });
+    world.put({ id: "a", gate, ...due(-2 * HOUR) });
+    await world.broker.fireOnce();
+    expect([checks, world.outcomes()]).toEqual([3, ["a fired", "a fired", "a fired"]]);
   });
 
   test("sets no timer", async () => {
