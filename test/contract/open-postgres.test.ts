@@ -69,43 +69,6 @@ test("a server that does not answer is an unavailable store", async () => {
   await expect(openPostgresReader({ url: url.href })).rejects.toThrow(StoreUnavailableError);
 });
 
-test("a store has ten connections of which four commit, and a reader four, unless told otherwise", async () => {
-  const url = await freshDatabase();
-  const open = async (options: object): Promise<object> => {
-    const store = await openPostgresStore({ url, ...options });
-    await store.ready?.();
-    await store.close();
-    expect(store.connections.closed).toBe(true);
-    return store.connections.options;
-  };
-  const usual = { url, schema: "rookery", maxConnections: 10, lanes: 4, connectTimeoutMs: undefined };
-  expect(await open({})).toEqual({ ...usual, applicationName: expect.stringMatching(/^rookery [-0-9a-f]{36}$/) });
-  const own = { schema: "mine", maxConnections: 3, lanes: 2, connectTimeoutMs: 9_000 };
-  expect(await open(own)).toMatchObject({ url, ...own });
-  const reader = await openPostgresReader({ url });
-  expect(reader.connections.options).toMatchObject({ schema: "rookery", maxConnections: 4 });
-  expect(await reader.nodes()).toEqual([]);
-  await reader.close();
-  expect(reader.connections.closed).toBe(true);
-});
-
-test("a close commits what was asked for before it, and a second close waits for the first", async () => {
-  const url = await freshDatabase();
-  const store = await openPostgresStore({ url });
-  const world = await worldOn(store);
-  const last = world.done([{ op: "fact.put", key: "last", value: "1" }]);
-  let closed = false;
-  const first = store.close().then(() => {
-    closed = true;
-  });
-  await store.close();
-  expect(closed).toBe(true);
-  await Promise.all([first, last]);
-  const reader = await openPostgresReader({ url });
-  expect(await reader.fact("last")).toBe("1");
-  await reader.close();
-});
-
 test("the first agent and the first delivery of a new store are in every list that they belong to", async () => {
   const store = await openPostgresStore({ url: await freshDatabase(), leaseClock: "changes" });
   const world = await worldOn(store);

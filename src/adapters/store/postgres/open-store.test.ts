@@ -193,6 +193,28 @@ describe("a commit", () => {
   });
 });
 
+test("a store has ten connections of which four commit, and a reader four, unless told otherwise", async () => {
+  const url = "postgres://h/d";
+  const optionsOf = async (options: object): Promise<object> => {
+    const store = await openPostgresStore({ url, ...options });
+    await store.ready?.();
+    await store.close();
+    expect(store.connections.closed).toBe(true);
+    return store.connections.options;
+  };
+  const usual = { url, schema: "rookery", maxConnections: 10, lanes: 4, connectTimeoutMs: undefined };
+  expect(await optionsOf({})).toEqual({ ...usual, applicationName: expect.stringMatching(/^rookery [-0-9a-f]{36}$/) });
+  const own = { schema: "mine", maxConnections: 3, lanes: 2, connectTimeoutMs: 9_000 };
+  expect(await optionsOf({ ...own, settleMs: 5 })).toMatchObject({ url, ...own });
+  for (const schema of [undefined, "mine"]) {
+    const reader = await openPostgresReader({ url, schema });
+    expect(reader.connections.options).toMatchObject({ schema: schema ?? "rookery", maxConnections: 4 });
+    expect(await reader.nodes()).toEqual([]);
+    await reader.close();
+    expect(reader.connections.closed).toBe(true);
+  }
+});
+
 describe("a commit whose connection breaks", () => {
   test.each([
     ["four seconds", {}, 12],
