@@ -1,5 +1,5 @@
 /** Names in texts, ids by their beginning, and keys of forgotten people. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -61,6 +61,13 @@ describe("ids by their beginning", () => {
     expect(await find(made[0] as string)).toEqual([made[0]]);
     expect(await find("c")).toEqual([]);
     expect(await idsBeginning({ database }, "runs", "", 9)).toEqual([]);
+    // A look leaves nothing open, and makes no database where there is none.
+    const open = readdirSync("/dev/fd").length;
+    await find("ann");
+    expect(readdirSync("/dev/fd")).toHaveLength(open);
+    const none = join(home, "none.db");
+    await expect(idsBeginning({ database: none }, "agents", "", 9)).rejects.toThrow();
+    expect(existsSync(none)).toBe(false);
     rmSync(home, { recursive: true });
   });
 });
