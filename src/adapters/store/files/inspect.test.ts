@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { StoreNewerError, StoreUnreadableError } from "../../../core/errors.ts";
+import { StoreFullError, StoreNewerError, StoreUnreadableError } from "../../../core/errors.ts";
 import { openDatabase } from "../sqlite/database.ts";
 import { hasAgents, inspectDatabase, rebuildNeeded, refuseUnreadable } from "./inspect.ts";
 import { lifeOf, Workload } from "./workload.test-kit.ts";
@@ -236,5 +236,12 @@ describe("inspecting a database", () => {
     older.exec("PRAGMA user_version = 0; CREATE TABLE other (x)");
     older.close();
     expect(inspectDatabase(path)).toMatchObject({ kind: "unreadable" });
+  });
+
+  test("says of a disk without room that nothing is damaged, and does not name the repair", () => {
+    const refused = () => refuseUnreadable(path, { kind: "no-room", reason: "no space left" });
+    expect(refused).toThrow(StoreFullError);
+    expect(refused).toThrow("no space left");
+    expect(refused).toThrow(expect.objectContaining({ hint: expect.not.stringContaining("repair") }));
   });
 });
