@@ -1,9 +1,9 @@
 /**
  * A batch on PostgreSQL leaves the same rows and gives the same answers as its changes applied one after the other; and it is
- * refused whole if one of them does not fit.
+ * refused whole if one of them does not fit. In both, leases are measured by the database's clock.
  */
 import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { BatchGroup, isBatchable } from "../../src/adapters/store/postgres/batchable.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import type { ChangeId } from "../../src/core/ids.ts";
@@ -98,28 +98,41 @@ test("a batch is refused if one of its changes does not fit, and nothing is appl
   expect(await rowsOf()).toEqual(before);
 });
 
-test.each([true, false])(
-  "a lease is measured by the database's clock, also for a message (batched: %s)",
-  async (batched) => {
-    const day = 86_400_000;
-    const change = (id: string, op: Op): Change => ({ id: id as ChangeId, site: "clock", at: START, ops: [op] });
-    await client.query("BEGIN");
-    try {
-      const join = change("join", { op: "node.join", name: "clock", leaseUntil: START + day });
-      const [joined] = (await apply(client, [join], false, true)) as readonly { ok: { 0: { node: number } } }[];
-      const node = joined?.ok[0].node ?? 0;
-      const { rows } = await client.query(
-        "SELECT (lease_until - extract(epoch FROM clock_timestamp()) * 1000)::bigint AS left FROM nodes WHERE node = $1",
-        [node],
-      );
-      expect(Number(rows[0]?.left)).toBeGreaterThan(day / 2);
-      expect(Number(rows[0]?.left)).toBeLessThanOrEqual(day);
-      await apply(client, [change("claim", { op: "agent.claim", agentId: idOf("free"), node })], false, true);
+describe("by the clock of the database", () => {
+  beforeEach(() => client.query("BEGIN"));
+  afterEach(() => client.query("ROLLBACK"));
+
+  const applied = async (op: Op, batched = false): Promise<unknown> => {
+    const change: Change = { id: op.op as ChangeId, site: "clock", at: START, ops: [op] };
+    return answersOf(await apply(client, [change], batched, true), 1);
+  };
+  const joined = async (leaseUntil: number): Promise<number> => {
+    const [said] = (await applied({ op: "node.join", name: "clock", leaseUntil })) as readonly {
+      0: { node: number };
+    }[];
+    return said?.[0].node ?? 0;
+  };
+  const asked = async (expression: string, node: number): Promise<number> =>
+    Number((await client.query(`SELECT ${expression} AS value FROM nodes WHERE node = $1`, [node])).rows[0]?.value);
+
+  test.each([true, false])(
+    "a lease lasts as long as it was given, also for a message (batched: %s)",
+    async (batched) => {
+      const day = 86_400_000;
+      const node = await joined(START + day);
+      const left = await asked("lease_until - extract(epoch FROM clock_timestamp()) * 1000", node);
+      expect(left).toBeGreaterThan(day / 2);
+      expect(left).toBeLessThanOrEqual(day);
+      await applied({ op: "agent.claim", agentId: idOf("free"), node });
       const post = postOp({ agentId: idOf("free") }, userBody("x"), START, { claimFor: node + 1 });
-      const said = answersOf(await apply(client, [change("post", post)], batched, true), 1);
-      expect(said).toMatchObject([{ 0: { holder: { node, epoch: 1 } } }]);
-    } finally {
-      await client.query("ROLLBACK");
-    }
-  },
-);
+      expect(await applied(post, batched)).toMatchObject([{ 0: { holder: { node, epoch: 1 } } }]);
+    },
+  );
+
+  test("a lease without an end ends at the last exact number", async () => {
+    const node = await joined(Number.MAX_SAFE_INTEGER);
+    expect(await asked(`lease_until - ${Number.MAX_SAFE_INTEGER}`, node)).toBe(0);
+    await applied({ op: "node.renew", node, leaseUntil: Number.MAX_SAFE_INTEGER });
+    expect(await asked(`lease_until - ${Number.MAX_SAFE_INTEGER}`, node)).toBe(0);
+  });
+});

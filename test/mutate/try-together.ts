@@ -57,6 +57,7 @@ export async function tryTogether(
   isOpen: (mutant: Mutant) => boolean,
 ): Promise<Tried> {
   const open = all.map((mutant, number) => ({ number, mutant })).filter(({ mutant }) => isOpen(mutant));
+  if (open.length === 0) return { passed: [], alone: new Map() };
   const { batch, needOwn } = batchOf(setup, open);
   const home = join(setup.kept, `batch-${nameOf(setup, all)}`);
   mkdirSync(home, { recursive: true });
