@@ -106,4 +106,14 @@ export function waitsContract(open: Opener): void {
       { numRuns: 15 },
     );
   });
+
+  storeTest("a wait that its run left behind closes no circle, also beside other open runs", open, async (world) => {
+    const { a, b } = (await busy(world, ["a", "b"])) as { a: Busy; b: Busy };
+    await world.done([begin(a, b.id)]);
+    await world.done([{ op: "run.end", runId: a.runId, body: runBody(), outcome: "ok" }], a.owner);
+    expect(await world.store.waits({ limit: 10 })).toEqual([]);
+    await world.openRun(a, "the next run of a");
+    await world.done([begin(b, a.id)]);
+    expect(await world.store.waits({ limit: 10 })).toMatchObject([{ from: b.id, to: a.id }]);
+  });
 }
