@@ -101,3 +101,85 @@ describe("an error of a decision", () => {
     await expect(failing(new TypeError("broken"))).rejects.toThrow("broken");
   });
 });
+
+describe("a choice of a question", () => {
+  const Q = "a".repeat(24);
+  const NOW = 1_000_000_000_000;
+  const TARGET = { channel: "telegram", to: "c" };
+  const asked = (at: number) => Math.floor(at / 1_000).toString(36);
+
+  /** A question with two choices, of which the second is long. */
+  function question() {
+    const posted: object[] = [];
+    const stored = {
+      agentId: "a7",
+      question: "Which one?",
+      choices: ["this", "x".repeat(200)],
+      target: TARGET,
+      askedAt: 1,
+    };
+    const keys: string[] = [];
+    const deps = {
+      store: {
+        fact: async (key: string) => {
+          keys.push(key);
+          return key.endsWith(Q) ? JSON.stringify(stored) : undefined;
+        },
+      },
+      clock: { now: () => NOW },
+      post: async (request: object) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        posted.push(request);
+      },
+    } as unknown as PressDeps;
+    const press = (token: string, more: object = {}) =>
+      pressButton(deps, {
+        ...{ token, connector: "telegram", accountId: "acc", userId: "7", senderName: "Ann", channelId: "c" },
+        ...{ delivery: { ...TARGET, threadId: 3 }, ...more },
+      } as never);
+    return { press, posted, keys };
+  }
+
+  test("is posted once to the agent that asked, by who pressed it, and takes the question away", async () => {
+    const { press, posted } = question();
+    expect(await press(`q:${Q}:0:${asked(NOW)}`)).toEqual({ say: "this", done: true });
+    expect(posted).toMatchObject([
+      {
+        ...{ to: { agentId: "a7" }, delivery: TARGET, sender: { connector: "telegram", userId: "7" } },
+        body: { kind: "user", text: '[Answer to your question "Which one?"] this', sender: { id: "7", name: "Ann" } },
+        source: { connector: "telegram", accountId: "acc", channelId: "c", messageId: `answer-${Q}` },
+        first: [{ op: "fact.put", value: null }],
+      },
+    ]);
+  });
+
+  test("that is long is shown by its beginning", async () => {
+    expect(await question().press(`q:${Q}:1:${asked(NOW)}`)).toEqual({ say: "x".repeat(190), done: true });
+  });
+
+  test.each<[string, string, object]>([
+    ["a choice that it does not have", `q:${Q}:2:${asked(NOW)}`, {}],
+    ["no choice", `q:${Q}:x:${asked(NOW)}`, {}],
+    ["another question", `q:${"b".repeat(24)}:0:${asked(NOW)}`, {}],
+    ["another chat", `q:${Q}:0:${asked(NOW)}`, { delivery: { ...TARGET, to: "d" } }],
+  ])("does nothing for %s", async (_title, token, more) => {
+    const { press, posted } = question();
+    expect([await press(token, more), posted]).toEqual([GONE, []]);
+  });
+
+  test("is not looked up by an id that is none", async () => {
+    const { press, keys } = question();
+    expect([await press(`q:../${Q}:0:${asked(NOW)}`), keys]).toEqual([GONE, []]);
+  });
+
+  test.each<[number, boolean]>([
+    [180 * 24 * 3600_000, false],
+    [180 * 24 * 3600_000 + 1_000, true],
+  ])("of a question that is %d ms old is too old for its button: %s", async (age, isOld) => {
+    const { press, posted } = question();
+    const { say, done } = await press(`q:${Q}:0:${asked(NOW - age)}`);
+    expect([say.includes("too old"), done, posted.length]).toEqual([isOld, true, isOld ? 0 : 1]);
+    // Only such questions have an age.
+    expect(await press(`x:${Q}:0:${asked(NOW - age)}`)).toEqual(GONE);
+  });
+});
