@@ -138,6 +138,12 @@ describe("a run that begins", () => {
     ["a compaction", [{ body: { kind: "compact", instructions: "short" } }], { compact: { instructions: "short" } }],
     ["a compaction without a word", [{ body: { kind: "compact", instructions: "" } }], { compact: {} }],
     ["no compaction", [fromPerson("a")], { compact: undefined, trigger: undefined }],
+    [
+      "a trigger",
+      [{ body: { kind: "trigger", text: "x", trigger: { type: "cron", id: "j1" } } }],
+      { trigger: { type: "cron", id: "j1" } as never, compact: undefined },
+    ],
+    ["nothing done yet", [fromPerson("a")], { calls: [], iterations: 0, deliveries: 0, lane: "main" }],
   ])("knows what it was made of: %s", async (_title, messages, body) => {
     const { take, opened } = world();
     await take(messages);
@@ -183,6 +189,11 @@ describe("the prompt of a run", () => {
   test.each<[string, Partial<RunChoice>, readonly string[]]>([
     ["each message on its own", {}, ["a", "b"]],
     ["dropped ones first", { summarize }, [OVERFLOW, "a", "b"]],
+    [
+      "one dropped one",
+      { summarize: summarize.slice(0, 1) },
+      ["[Queue overflow] Dropped 1 message due to cap.\nSummary:\n- lost", "a", "b"],
+    ],
     ["joined in one", { joined: true } as never, ["a\nb"]],
     ["joined, after dropped ones", { joined: true, summarize } as never, [`${OVERFLOW}\na\nb`]],
     [
@@ -200,6 +211,23 @@ describe("the prompt of a run", () => {
     await take([fromPerson("a"), fromPerson("b")], choice);
     expect(texts(written())).toEqual(prompt);
     if (prompt.length === 1) expect(written()[0]?.seqs).toEqual([1, 2]);
+  });
+
+  it("says once who speaks if one other person said it all at once", async () => {
+    const { take, written, ports } = world();
+    const directory = {
+      recent: async () => ({
+        ...{ personOf: (id: string) => id, record: () => undefined },
+        standing: (person: string) => ({ person, role: "guest", grants: [] }),
+      }),
+    };
+    Object.assign(ports, { directory });
+    const behalf = { person: "eve" };
+    await take([fromPerson("a", { behalf }), fromPerson("b", { behalf })], { joined: true } as never);
+    const [prompt] = texts(written());
+    expect(prompt?.split("<speaker")).toHaveLength(2);
+    expect(prompt?.indexOf("<speaker")).toBeLessThan(prompt?.indexOf("a") ?? 0);
+    expect(prompt).toMatch(/a\nb$/);
   });
 
   it("names reports as such if it has nothing else", async () => {
@@ -228,6 +256,7 @@ describe("messages that enter a run between two steps", () => {
     expect(step).toMatchObject({ op: "run.step", body: { seqs: [1, 2, 3, 4], said: 2, behalf: { person: "ann" } } });
     expect(changes[1]?.owner?.run).toMatchObject({ id: RUN, step: 1 });
     expect([run.step, run.body.seqs]).toEqual([2, [1, 2, 3, 4]]);
+    expect(run.body).toMatchObject({ lane: "main", node: 3, replyToId: "m7" });
     expect(texts(written()).slice(1, 3)).toEqual(["b\n[message_id: m7]", "task"]);
   });
 });
