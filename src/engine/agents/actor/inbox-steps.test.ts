@@ -23,8 +23,8 @@ function world(more: object = {}) {
   const lease = {
     ...{ agentId: "a1", node: 3, nextPos: 5, leaf: "e1", record, state: { verboseLevel: "off", updatedAt: 1 } },
     commit: async (committing: Committing) => {
-      commits.push(committing);
       await new Promise((resolve) => setImmediate(resolve));
+      commits.push(committing);
       if (fails) throw new TypeError("refused");
       const posted = committing.ops.map(({ op }) =>
         op === "message.post" ? { op, agentId: "p1", seq: 1 } : undefined,

@@ -174,7 +174,7 @@ export class RunDriver {
   async flush(lease: AgentLease): Promise<boolean> {
     const { ports } = this.#host;
     const measured = await measureAtRest(ports, lease);
-    if (!isFlushDue(ports, lease, measured)) return false;
+    if (isFarFromLimits(measured) || !isFlushDue(ports, lease, measured)) return false;
     const place = await this.enter(lease.lane);
     try {
       if (this.#host.draining()) return false;
