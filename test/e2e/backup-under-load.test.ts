@@ -73,4 +73,4 @@ it("everything acknowledged before the backup began is restored once, while 100 
     await model.close();
     rmSync(served.home, { recursive: true, force: true });
   }
-}, 240_000);
+});

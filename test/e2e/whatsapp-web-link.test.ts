@@ -88,7 +88,7 @@ describe("connect whatsapp-web", () => {
     const messages = [{ key, messageTimestamp, pushName: "Me", message: { conversation: "are you there?" } }];
     phone.emit(1, "messages.upsert", { messages, type: "notify" });
     await expect
-      .poll(() => phone.sent, { timeout: 30_000 })
+      .poll(() => phone.sent)
       .toMatchObject([{ jid: "491701234@s.whatsapp.net", text: "echo: are you there?" }]);
   });
 

@@ -85,7 +85,7 @@ test("a backup of a shared store, made beside a node that works, becomes a home 
   expect(await there("files", "get", id)).toBe("buy milk\n");
   expect(await there("run", "hello")).not.toBe("");
   expect(readFileSync(join(to, "rookery.json5"), "utf8")).toBe(CONFIG);
-}, 300_000);
+});
 
 test("a person planted in every table of a shared store is nowhere after `rookery forget`, but where the receipt says", async () => {
   const { url, run } = await sharedHome("forget");
@@ -103,4 +103,4 @@ test("a person planted in every table of a shared store is nowhere after `rooker
   const kept = ["agents", "audit", "changes", "dedupe", "requests", "states"];
   expect(await tablesWith(url, AGENTS)).toEqual(kept);
   expect(await run("audit", "--json")).toContain(receipt.tombstone);
-}, 300_000);
+});

@@ -52,7 +52,7 @@ beforeAll(async () => {
   await run("swarms", "create", "helpdesk", "--prompt", EVIL, "--bio", EVIL);
   await run("agents", "create", "archivist", "--description", EVIL, "--prompt", EVIL);
   ids = { job: job.id };
-}, 60_000);
+});
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 /** A command line for every action; `isList`: it prints `{ items, next }`. An action that is not here fails the test. */

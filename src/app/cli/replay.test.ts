@@ -55,7 +55,7 @@ beforeAll(async () => {
   ({
     items: [{ id: run }],
   } = await json("runs", "list", "main"));
-}, 120_000);
+});
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 describe("rookery runs replay", () => {

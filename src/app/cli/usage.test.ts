@@ -17,7 +17,7 @@ beforeAll(async () => {
   await rookery("run", "hello again, with a longer text than before");
   await rookery("run", "--user", "ann", "hi");
   await rookery("send", "hey", "--to", "work");
-}, 120_000);
+});
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 describe("rookery usage", () => {

@@ -81,13 +81,13 @@ const told = async ({ id }: AgentRecord): Promise<readonly string[]> =>
 describe("a background command", () => {
   it("wakes its agent when it has ended", async () => {
     const { agent } = await say(call("exec", { command: "true", background: true }));
-    await vi.waitFor(async () => expect(await told(agent)).toHaveLength(1), 20_000);
+    await vi.waitFor(async () => expect(await told(agent)).toHaveLength(1), 60_000);
     await node.agents.settled();
     await vi.waitFor(async () => {
       const [answered] = await node.ports.store.linesBack(agent.id, { limit: 1 });
       expect(answered?.line).toContain("answer to ");
       expect(answered?.line).toContain("has ended with exit code 0");
-    }, 20_000);
+    }, 60_000);
   });
 });
 

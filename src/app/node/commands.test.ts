@@ -83,14 +83,14 @@ it("ends a background command when its run is aborted", async () => {
       .then((all) => all.filter((one) => one.state.processes));
     expect(agent?.state.processes).toHaveLength(1);
     return agent as AgentRecord;
-  }, 20_000);
+  }, 60_000);
   const id = main.state.processes?.[0]?.id as string;
   expect(await processesOf(id)).not.toEqual([]);
   const live = node.agents.runs.live(main.id);
   await node.agents.runs.abort(live?.id as never, "person");
   await running.catch(() => {});
   hangs = false;
-  await vi.waitFor(async () => expect(await processesOf(id)).toEqual([]), 20_000);
+  await vi.waitFor(async () => expect(await processesOf(id)).toEqual([]), 60_000);
 });
 
 it("finds a background command again after a restart, and ends it when its agent is stopped", async () => {
@@ -102,5 +102,5 @@ it("finds a background command again after a restart, and ends it when its agent
   const { result } = await say("olga", `process ${JSON.stringify({ action: "read", id })}`);
   expect(result).toMatch(/^on\n\n\[running; 3 bytes of output\]$/);
   await node.agents.lifecycle.stop(agent.id, "enough");
-  await vi.waitFor(async () => expect(await processesOf(id)).toEqual([]), 20_000);
+  await vi.waitFor(async () => expect(await processesOf(id)).toEqual([]), 60_000);
 });

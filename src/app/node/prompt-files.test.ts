@@ -55,7 +55,7 @@ beforeAll(async () => {
     async () => expect((await world.say(call("mcp__files__put", at("notes/x.txt")))).text).toContain("wrote"),
     60_000,
   );
-}, 120_000);
+});
 afterAll(() => world.close());
 
 const at = (path: string) => ({ path: join(world.paths.workspace, path), text: "evil\n" });

@@ -102,7 +102,7 @@ describe("the context sent to the model", () => {
       }),
       { numRuns: 40 },
     );
-  }, 30_000);
+  });
 
   it("is the same before and after a restart", async () => {
     const engine = await TestEngine.open({

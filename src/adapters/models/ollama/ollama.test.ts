@@ -79,7 +79,7 @@ describe("a conversation with a window of 8,192 tokens", () => {
     // A short prompt and the core tools leave most of the window to the conversation.
     expect(asked[0]?.tokens).toBeLessThan(2_500);
     expect(asked[0]?.tools).toBeGreaterThan(0);
-  }, 30_000);
+  });
 });
 
 describe("what Ollama says about a model", () => {

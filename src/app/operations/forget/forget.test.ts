@@ -87,7 +87,7 @@ beforeAll(async () => {
   });
   await search.search({ query: "zebrafinch", people: [ACCOUNT], notes: [join(paths.people, PERSON)], limit: 1 });
   await search.close();
-}, 60_000);
+});
 
 const home = (name: string): string => {
   const to = join(dir, name);
@@ -224,7 +224,7 @@ describe("a running engine", () => {
     );
     await next.close();
     expect(tablesWith(left, WORDS.slice(1))).toEqual([]);
-  }, 60_000);
+  });
 });
 
 const planned = () => ({

@@ -96,7 +96,7 @@ describe.each(["stopped", "running"])("with a %s engine", (state) => {
       const open = await Promise.all(agents.map(({ id }) => store.messages(id, { limit: 10 })));
       expect(open.flat().map(({ body }) => (body as { text: string }).text)).toEqual(["it still waits"]);
     });
-  }, 60_000);
+  });
 });
 
 printsDocumentsOf("prune");

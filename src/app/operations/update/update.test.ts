@@ -59,7 +59,7 @@ beforeAll(async () => {
   migrate(sql, migrations().slice(0, -1));
   sql.exec("INSERT INTO facts (key, value) VALUES ('answer', '42')");
   sql.close();
-}, 60_000);
+});
 afterAll(async () => {
   await registry.close();
   rmSync(directory, { recursive: true, force: true });
@@ -87,7 +87,7 @@ it("puts the program and the database back if the new one migrates and then find
   expect(existsSync(report.backup ?? "")).toBe(true);
   expect(said.join("\n")).toContain("Putting 1.0.0 back.");
   expect(readdirSync(join(prefix, "lib", "node_modules")).sort()).toEqual(["rookery"]);
-}, 120_000);
+});
 
 it("puts the program back if the new one does not start or cannot open the home, and the database too", async () => {
   const broken = { ...deps(), env: quickNpm("2.1.0", "throw new Error('broken')") };
@@ -101,7 +101,7 @@ it("puts the program back if the new one does not start or cannot open the home,
   });
   expect(installationAt(root).version).toBe("1.0.0");
   expect(schema()).toEqual({ version: OLD, fact: "42" });
-}, 120_000);
+});
 
 it("changes nothing if npm finds no such version, and installs one that works", async () => {
   publish("3.0.0", program("3.0.0", ["disk"]));
@@ -128,7 +128,7 @@ it("changes nothing if npm finds no such version, and installs one that works", 
     reason: null,
   });
   expect(readFileSync(join(root, "bin.js"), "utf8")).toContain("3.0.0");
-}, 120_000);
+});
 
 it("refuses a checkout and a project, and names the command that updates them", () => {
   expect(() => installationAt(new URL("../../../../", import.meta.url).pathname.replace(/\/$/u, ""))).toThrow(

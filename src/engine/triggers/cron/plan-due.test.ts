@@ -78,7 +78,6 @@ test.each(["skip", "once", "all"] as const)(
       if (missed === "all") expect(all.every(({ kind }) => kind === "fire")).toBe(true);
     }
   },
-  30_000,
 );
 
 test.each([
