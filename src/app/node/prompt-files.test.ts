@@ -3,7 +3,16 @@
  * write, command and server, and nothing is asked because of untrusted text. Each way of writing that an agent has is tried against each
  * of them, and nobody says yes.
  */
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
@@ -383,6 +392,27 @@ describe("a command in the background", () => {
     const [change] = await world.node.changes.list({ limit: 1 });
     await world.node.changes.undo(change?.id ?? 0, { person: OWNER, surface: "test" });
     expect(snapshot()["SOUL.md"]).toBe("kind\n");
+  });
+
+  it("writes nothing in a directory that its owner moves away: the protection goes with it", async () => {
+    clearAside();
+    const { workspace } = world.paths;
+    const [memory, away, tries] = ["memory", "away", "notes/tries"].map((name) => join(workspace, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const { stop } = await inBackground(
+      "touch notes/made; while [ -e notes ]; do echo wicked > away/old.md; mv away memory; echo >> notes/tries; sleep 0.01; done",
+      "notes/made",
+    );
+    renameSync(memory, away);
+    rmSync(tries, { force: true });
+    await vi.waitFor(() => expect(readFileSync(tries, "utf8").length).toBeGreaterThan(2), 60_000);
+    expect([readFileSync(join(away, "old.md"), "utf8"), existsSync(memory)]).toEqual(["old\n", false]);
+    await stop();
+    renameSync(away, memory);
+    expect(readFileSync(join(memory, "old.md"), "utf8")).toBe("old\n");
   });
 
   it("writes none of an agent that is made while it runs, also after the engine starts again", async () => {
