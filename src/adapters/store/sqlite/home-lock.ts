@@ -2,7 +2,7 @@
  * One engine per home (M7, M29): a lock of the operating system that ends with the process. Node has no API for one, so an
  * empty SQLite file is held in an exclusive transaction. The pid file beside it is information for people only.
  */
-import { chmodSync, closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { HomeLockedError, StoreFullError } from "../../../core/errors.ts";
@@ -20,10 +20,12 @@ const PROBE_MS = 100;
 /** Locks this process holds. They are referenced here, because garbage collection would release them. */
 const held = new Set<DatabaseSync>();
 
-export function lockHome(home: string): HomeLock {
+/** `make`: the home may not be there yet. */
+export function lockHome(home: string, { make = false } = {}): HomeLock {
   const pidFile = join(home, "rookery.pid");
   let lock: DatabaseSync | undefined;
   try {
+    if (make) mkdirSync(home, { recursive: true, mode: 0o700 });
     // SQLite makes files that others may read.
     closeSync(openSync(join(home, LOCK_FILE), "a", 0o600));
     chmodSync(join(home, LOCK_FILE), 0o600);

@@ -1,5 +1,5 @@
 /** What opening and closing a store does, and in which order: the home is locked from before the first look until the last write. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { StoreClosedError } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
 import type { Change } from "../../../core/store/change.ts";
 import type { Store } from "../../../core/store/store.ts";
-import { isHomeLocked } from "./home-lock.ts";
+import { isHomeLocked, lockHome } from "./home-lock.ts";
 import { openMemoryStore, openSqliteStore, type SqliteStoreOptions } from "./open-store.ts";
 
 let home: string;
@@ -34,6 +34,16 @@ test.each([
   });
   expect(setting).toBe(mode);
   await store.close();
+});
+
+test("a home that is not there is made for its owner only, and one that cannot be made is told", async () => {
+  const fresh = join(home, "new/home");
+  await openSqliteStore({ home: fresh }).close();
+  expect(statSync(fresh).mode & 0o777).toBe(0o700);
+  writeFileSync(join(home, "file"), "");
+  expect(() => openSqliteStore({ home: join(home, "file/home") })).toThrow("cannot be written");
+  expect(() => lockHome(join(home, "none"))).toThrow("cannot be written");
+  expect(existsSync(join(home, "none"))).toBe(false);
 });
 
 test("the home is locked before the database is made, and until it is closed", async () => {

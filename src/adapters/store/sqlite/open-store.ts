@@ -44,7 +44,8 @@ export interface SqliteStore extends Store {
 export const DATABASE_FILE = "rookery.db";
 
 export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
-  const lock = lockHome(options.home);
+  // The first command of a newcomer may be any that writes.
+  const lock = lockHome(options.home, { make: true });
   try {
     const path = join(options.home, DATABASE_FILE);
     options.beforeOpen?.(path);
