@@ -19,10 +19,11 @@ function world(rows: Record<string, number> = {}, refused?: string) {
   const log: LogLine[] = [];
   const pruned: { what: string; before: number; limit: number; after?: string }[] = [];
   const other: Change[] = [];
-  const state = { fails: false };
+  /** All commits, or those of one site. */
+  const state: { fails: boolean | string } = { fails: false };
   const store = {
     commit: async ({ ops, ...change }: Change) => {
-      if (state.fails) throw new TypeError("away");
+      if (state.fails === true || state.fails === change.site) throw new TypeError("away");
       const [op] = ops;
       if (op?.op !== "prune") {
         other.push({ ...change, ops });
@@ -118,6 +119,22 @@ describe("the rounds", () => {
     state.fails = false;
     await clock.advance(HOUR, settle);
     expect(pruned[0]?.before).toBe(clock.now() - 2);
+  });
+
+  test.each<[string, string | false, number, number]>([
+    ["all of it is done", false, 0, 1],
+    ["rows cannot be removed", "prune", 1, 0],
+    ["budgets cannot be swept", "budget.sweep", 1, 0],
+  ])("say what failed, and sweep files only after a whole round: %s", async (_title, fails, warnings, swept) => {
+    const { ports, clock, log, state } = world();
+    state.fails = fails;
+    let sweeps = 0;
+    const sweep = async () => {
+      sweeps += 1;
+    };
+    startRetention(ports, () => LIMITS, { sweep } as never);
+    await clock.advance(HOUR + 10 * 50, settle);
+    expect([log.length, sweeps]).toEqual([warnings, swept]);
   });
 
   it("can be stopped, while they wait and in between", async () => {

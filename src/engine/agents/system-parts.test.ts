@@ -1,5 +1,6 @@
 /** How the parts of a node hang together: what its start, its reloads and its events set off in them. */
 import { describe, expect, it, test } from "vitest";
+import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { type Reply, stall } from "../../../test/kit/model.ts";
@@ -91,6 +92,43 @@ it("sends what had no route when connectors change, because one may have appeare
   engine.system.connectorsChanged();
   await engine.advance(5_000);
   expect((await engine.deliveries())[0]).toMatchObject({ state: "waiting-reader" });
+});
+
+it("sends what had no route when a message comes, because its person has one now", async () => {
+  const engine = await TestEngine.open();
+  await engine.tell("hello", { delivery: personAddress("owner") });
+  await engine.advance(5_000);
+  await put(engine, "route", { op: "fact.put", key: OWNER_READS, value: "1" });
+  await engine.advance(5_000);
+  expect((await engine.deliveries())[0]).toMatchObject({ state: "unroutable" });
+  await engine.tell("again");
+  await engine.advance(5_000);
+  const about = (await engine.deliveries()).find(({ payload }) => payload.text === "answer to hello");
+  expect(about).toMatchObject({ state: "waiting-reader" });
+});
+
+test.each<[string, number | undefined, readonly string[]]>([
+  ["loses its route at once on the only node", undefined, ["unroutable", "unroutable"]],
+  ["is left to other nodes for a minute", 60_000, ["pending", "unroutable"]],
+])("a delivery whose connector was removed %s", async (_title, leaseMs, states) => {
+  const one = channel("test");
+  one.sending = () => ({ status: "retry", reason: "down" });
+  const engine = TestEngine.unloaded({ channels: [one] });
+  const ports = engine.ports({ alive: true, name: "removing" });
+  const resolveModel = () => ({ model: "scripted", system: "You are under test." });
+  const system = new AgentSystem(ports, { nodeName: "removing", resolveModel, leaseMs } as AgentSystemOptions);
+  engine.system = system;
+  await system.load();
+  await system.start();
+  await engine.tell("hi");
+  (ports.connectors as Map<string, Connector>).delete("test");
+  const seen: (string | undefined)[] = [];
+  for (const ms of [5_000, 90_000]) {
+    await engine.advance(ms);
+    seen.push((await engine.deliveries())[0]?.state);
+  }
+  expect(seen).toEqual(states);
+  await engine.drain();
 });
 
 describe("an agent that another node has woken", () => {

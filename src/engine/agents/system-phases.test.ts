@@ -8,7 +8,13 @@ import { AgentSystem } from "./agent-system.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 
 /** A system with two connectors that say what happens to them. The first fails to stop, if the test wants that. */
-function world(given: { failsToStop?: boolean; onStart?: (host: ConnectorHost) => Promise<unknown> } = {}) {
+function world(
+  given: {
+    failsToStop?: boolean;
+    onStart?: (host: ConnectorHost) => Promise<unknown>;
+    options?: Partial<AgentSystemOptions>;
+  } = {},
+) {
   const hold = gate<Reply>();
   const engine = TestEngine.unloaded({ script: (call) => stall(call, hold.promise) });
   const ports = engine.ports({ alive: true, name: "phases" });
@@ -34,7 +40,7 @@ function world(given: { failsToStop?: boolean; onStart?: (host: ConnectorHost) =
     return "go";
   };
   const resolveModel = () => ({ model: "scripted", system: "You are under test." });
-  const options: AgentSystemOptions = { nodeName: "phases", resolveModel } as AgentSystemOptions;
+  const options: AgentSystemOptions = { nodeName: "phases", resolveModel, ...given.options } as AgentSystemOptions;
   const system = new AgentSystem(ports, options);
   engine.system = system;
   return { engine, system, happened, hold };
@@ -62,6 +68,29 @@ describe("a start", () => {
     await engine.settle();
     expect(engine.shown()).toEqual(["done"]);
   });
+});
+
+it("holds its lease, renews it and looks at the store at the times that its options say", async () => {
+  const { engine, system } = world({ options: { leaseMs: 8_000, pollMs: 3_000 } });
+  const times: Record<string, number[]> = { "node.join": [], "node.renew": [], "agents.claim": [] };
+  const begun = engine.clock.now();
+  let leaseMs = 0;
+  engine.onCommit = ({ at, ops }) => {
+    for (const op of ops) {
+      times[op.op]?.push(at - begun);
+      if (op.op === "node.join" || op.op === "node.renew") leaseMs = op.leaseUntil - at;
+    }
+    return "go";
+  };
+  await system.load();
+  expect([leaseMs, times["node.join"]]).toEqual([8_000, [0]]);
+  await system.start();
+  await engine.advance(6_000);
+  expect(times).toEqual({
+    ...{ "node.join": [0], "node.renew": [2_000, 4_000, 6_000], "agents.claim": [0, 3_000, 6_000] },
+  });
+  expect(leaseMs).toBe(8_000);
+  await engine.drain();
 });
 
 describe("a drain", () => {

@@ -68,6 +68,25 @@ describe("whose spending a run is", () => {
     expect((await spender("leaf")).person).toBe("test/root");
     expect((await spender("mid", { person: "test:bob" }, { root: "test:eve" })).person).toBe("test/bob");
   });
+  test("reads one run of each parent, the last, until it knows the person", async () => {
+    const asked: unknown[] = [];
+    const reads = (lastRuns: Record<string, string>) => ({
+      agent: async (id: string) => record(id),
+      runs: async (id: string, { limit }: { limit: number }) => {
+        asked.push([id, limit]);
+        return lastRuns[id] ? [{ body: { person: lastRuns[id] } }] : [];
+      },
+    });
+    const leaf = record("leaf") as AgentRecord;
+    await spenderOf(reads({ root: "test:eve" }) as never, budgets, leaf, body(), 5);
+    await spenderOf(reads({ mid: "test:eve" }) as never, budgets, leaf, body(), 5);
+    await spenderOf(reads({}) as never, budgets, leaf, body({ person: "test:bob" }), 5);
+    expect(asked).toEqual([
+      ["mid", 1],
+      ["root", 1],
+      ["mid", 1],
+    ]);
+  });
   test("with the messages that are not counted yet", async () => {
     expect((await spender("root", { humanAt: 1, counted: 1 })).messages).toBe(1);
     expect((await spender("root", { humanAt: 1, said: 5, counted: 5 })).messages).toBe(0);

@@ -295,6 +295,20 @@ describe("what the calls of a turn change in the agent", () => {
   });
 });
 
+it("the tools that a call finds are sent with the next request of the same run", async () => {
+  const engine = await TestEngine.open({
+    script: inTurn({ call: [{ name: "search" }] }, { call: [{ name: "weather" }] }, "done"),
+    tools: { search: { execute: () => ({ ...text("found"), found: ["weather"] }) }, weather: {} },
+    host: (tools) => ({
+      ...toolHost(tools),
+      shown: ({ state }) => tools.filter(({ name }) => name === "search" || state.foundTools?.includes(name)),
+    }),
+  });
+  await engine.tell("go");
+  const all = ["search", "weather"];
+  expect(engine.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([["search"], all, all]);
+});
+
 it("a result whose ops are refused is committed with the refusal, and not tried with the same ops again", async () => {
   const engine = await TestEngine.open({
     script: inTurn({ call: [{ name: "post" }] }, "done"),

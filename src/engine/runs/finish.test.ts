@@ -43,6 +43,24 @@ describe("the ops that a hook adds to a run's end", () => {
     expect(await engine.store.fact("hook")).toBeUndefined();
   });
 
+  test.each<[string, readonly Op[], number]>([
+    ["are asked for again after a refusal, which may be theirs", [fact("once")], 2],
+    ["that are none are not: the refusal is the end's own, and the agent is read again", [], 1],
+  ])("%s", async (_title, ops, tries) => {
+    const { engine, asked } = await withHook(ops);
+    let rested = 0;
+    const commitAsBefore = engine.store.commit;
+    engine.store.commit = async (change) => {
+      if (change.site !== "rest" || ++rested > 1) return commitAsBefore(change);
+      return { ok: false, refused: "conflict", detail: "it has changed" };
+    };
+    await engine.tell("go");
+    expect([rested, asked()]).toEqual([tries, tries]);
+    await engine.advance(1_000);
+    expect(await engine.runs()).toMatchObject([{ state: "ended", outcome: "ok" }]);
+    expect(await engine.states()).toEqual(["answered"]);
+  });
+
   test.each(["unknown-applied", "unknown-lost", "full"] as const)(
     "are not asked for again from memory after a commit that ends as %s",
     async (outcome) => {
@@ -95,6 +113,18 @@ it("sends what a hook adds, and wakes the agents it writes to, without waiting",
   const [, , written] = await engine.transcript(bo);
   expect(written).toContain('<speaker id="test:ann"');
   expect(written).toContain("from the hook");
+});
+
+it("keeps no answer of a run that was stopped: neither its error nor its last line is one", async () => {
+  const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
+  await engine.tell("go");
+  await engine.send({ kind: "stop" });
+  await engine.settle();
+  await engine.advance(60_000);
+  const [run] = await engine.runs();
+  expect(run).toMatchObject({ state: "ended", outcome: "aborted" });
+  expect(run?.body).not.toHaveProperty("error");
+  expect(run?.body).not.toHaveProperty("answer");
 });
 
 describe("the hook that changes an answer", () => {

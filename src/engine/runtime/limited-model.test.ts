@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { modelResult } from "../../../test/kit/model.ts";
+import type { Block } from "../../core/history/entry.ts";
 import type { Model, ModelEvent, ModelRequest, ModelResult } from "../../core/ports/model.ts";
 import { cutNote, limitedModel } from "./limited-model.ts";
 
@@ -190,6 +191,20 @@ describe("a caller that aborts", () => {
 
   it("and one that does not leave the model alone", async () => {
     expect(await asked(() => {})).toEqual({ aborted: false, reason: undefined });
+  });
+});
+
+describe("the size of an answer", () => {
+  it.each<[string, Block, number]>([
+    ["a text", { type: "text", text: "12345" }, 5],
+    ["a thought", { type: "thinking", thinking: "123456" }, 6],
+    ["an image", { type: "image", data: "aGk=", mimeType: "image/png" }, 4],
+    // Its frame, its id, its name and the texts of its arguments.
+    ["a call", { type: "toolCall", id: "c1", name: "find", arguments: { q: "abc" } }, 64 + 2 + 4 + 3],
+    ["a call without arguments", { type: "toolCall", id: "c", name: "f", arguments: {} }, 64 + 1 + 1],
+  ])("counts all of %s", async (_title, block, size) => {
+    const cut = async (max: number) => (await ask(async () => modelResult({ content: [block] }), max)).result.cut;
+    expect([await cut(size), await cut(size - 1)]).toEqual([undefined, true]);
   });
 });
 

@@ -165,6 +165,19 @@ describe("the conversation a person wrote to last", () => {
     expect((await people.foregroundOf("telegram:5"))?.id).toBe("other");
   });
 
+  test("of two that were written to at the same moment is the one that is known by its key", async () => {
+    const known = direct("known", "telegram", "2", { lastHumanAt: 5 });
+    const other = direct("other", "matrix", "2222", { sessionKey: "agent:main:elsewhere" as never, lastHumanAt: 5 });
+    const records = [{ id: "ann", accounts: ["telegram:2", "matrix:2222"] }];
+    for (const agents of [
+      [known, other],
+      [other, known],
+    ]) {
+      const { people } = world({ agents, people: records });
+      expect((await people.foregroundOf("ann"))?.id).toBe("known");
+    }
+  });
+
   test("is searched by key and among the fifty latest ones", async () => {
     const others = Array.from({ length: 49 }, (_, n) => direct(`o${n}`, "telegram", `${100 + n}`));
     const group = { sessionKey: "agent:main:elsewhere" as never, lastHumanAt: 3 };

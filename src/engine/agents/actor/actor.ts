@@ -181,7 +181,6 @@ export class Actor {
       this.#lease = held.renewed({ node, epoch: this.#epoch });
       return this.#lease;
     }
-    this.#drop();
     const record = await ports.store.agent(this.agentId);
     if (record?.node !== node)
       throw new CommitRefused("fenced", `Agent ${this.agentId} is held by node ${record?.node}.`);

@@ -39,6 +39,8 @@ interface Given {
   readonly commit?: (committing: Committing) => Promise<unknown>;
   readonly tokens?: number;
   readonly tools?: readonly object[];
+  /** What is asked between two steps. */
+  readonly questions?: () => readonly Message[];
 }
 
 function world(given: Given = {}) {
@@ -71,6 +73,7 @@ function world(given: Given = {}) {
     },
     ...{ taken: () => note("taken"), runBegins: () => note("begins"), runEnded: () => note("ended") },
     lookAtArrivals: async () => note("look"),
+    ...{ questions: async () => given.questions?.() ?? [], steerable: async () => [] },
   };
   const actor = { woken: () => given.woken ?? false, contextWorkDue: () => note("due") };
   const driver = new RunDriver(host as never, "a1" as never, inbox as never, actor);
@@ -226,6 +229,31 @@ describe("a run that is driven", () => {
     const one = world({ woken: true });
     await one.driver.drive(one.lease, ending());
     expect(one.happened.slice(0, 2)).toEqual(["begins", "look"]);
+  });
+
+  it("answers what is asked between two steps, and tells each answer when it is committed", async () => {
+    const run = runWith({ iterations: 1, behalf: { person: "ann" } });
+    const one = world({
+      questions: () => {
+        run.end("person");
+        return [
+          messageTo({ kind: "setting", patch: { verboseLevel: "on" } }, { seq: 8 }),
+          messageTo({ kind: "subagents", command: "list" }, { seq: 9 }),
+        ];
+      },
+    });
+    const { commit } = one.lease;
+    one.lease.commit = async (committing) => {
+      const done = await commit(committing);
+      one.happened.push(...committing.ops.flatMap((op) => (op.op === "message.settle" ? ["committed"] : [])));
+      return done;
+    };
+    await one.driver.drive(one.lease, run);
+    const answered = ["committed", "settled 8", "committed", "settled 9"];
+    expect(one.happened).toEqual(["begins", ...answered, "committed", "settled 4,5", "ended"]);
+    expect(one.settled().map(({ seq, state }) => `${seq} ${state}`)).toEqual([
+      ...["8 recorded", "9 recorded", "4 aborted", "5 aborted"],
+    ]);
   });
 
   it("is not the run of its agent any more if it was lost on its way", async () => {

@@ -80,6 +80,16 @@ describe("a thread begins with its parent's words", () => {
     expect((await world({ parent, entries }).seed()).texts).toEqual(expected);
   });
 
+  test.each([
+    ["if it rests", {}, ["be brief", "two"]],
+    ["if a run is open", { runId: "r2" }, ["be brief"]],
+  ])("from the text of its last reset on, %s", async (_title, parent, expected) => {
+    const reset = { type: "reset", id: "2-r", parentId: "1-a", sessionId: "ps2", timestamp: 2, message: "be brief" };
+    const own = [said("1-a", "0-m", "one"), reset, said("3-b", "2-r", "two", { runId: "r2" })];
+    const { texts } = await world({ parent, entries: own }).seed();
+    expect(texts).toEqual(expected.map((text) => expect.stringContaining(text)));
+  });
+
   it("also those that no run has written, if none is open", async () => {
     const own = [said("1-a", "0-m", "one"), said("2-b", "1-a", "two")];
     expect((await world({ parent: {}, entries: own }).seed()).texts).toEqual(["one", "two"]);
