@@ -98,6 +98,25 @@ it("a conversation is described by what its message names, and by nothing empty"
   expect(userDescriptor({ ...named, ...all })).toEqual({ ...descriptor, ...all });
 });
 
+it.each<[string, object, string]>([
+  ...["connector", "userId", "channelId"].flatMap((name) =>
+    ["", " ", 7, null, undefined, {}].map((value): [string, object, string] => [
+      `${name} ${JSON.stringify(value)}`,
+      { [name]: value },
+      `without ${name}`,
+    ]),
+  ),
+  ...[7, {}, true].map((value): [string, object, string] => [
+    `accountId ${JSON.stringify(value)}`,
+    { accountId: value },
+    "an accountId that is no text",
+  ]),
+])("a message with %s is refused with a typed error", (_title, wrong, text) => {
+  const named = { connector: "x", userId: "u", channelId: "c", ...wrong } as Conversation;
+  expect(() => userDescriptor(named)).toThrow(InvalidInputError);
+  expect(() => userDescriptor(named)).toThrow(text);
+});
+
 describe("addressFor", () => {
   const config: AddressConfig = {
     profiles: { work: {} },

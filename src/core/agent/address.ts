@@ -57,11 +57,17 @@ export function addressFor(incoming: Conversation, config: AddressConfig): Addre
 export function userDescriptor(incoming: Conversation): AgentDescriptor {
   const { connector, userId, channelId, accountId, peerKind, threadId } = incoming;
   for (const [name, id] of Object.entries({ connector, userId, channelId })) {
-    if (id.trim() === "") {
+    // A connector need not be written in TypeScript: many platforms have numbers as ids.
+    if (typeof id !== "string" || id.trim() === "") {
       throw new InvalidInputError(`A message came without ${name}, so its conversation is unknown.`, {
-        hint: "Connectors must provide connector, channelId and userId.",
+        hint: "Connectors must provide connector, channelId and userId, each as a text.",
       });
     }
+  }
+  if (accountId && typeof accountId !== "string") {
+    throw new InvalidInputError("A message came with an accountId that is no text, so its conversation is unknown.", {
+      hint: "Connectors must provide accountId as a text, or leave it out.",
+    });
   }
   return {
     type: "user",

@@ -4,6 +4,7 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
+import { InvalidInputError } from "../../core/errors.ts";
 import type { MessageBody } from "../../core/message/message.ts";
 import type { Change, Op } from "../../core/store/change.ts";
 import { messageSize } from "../../core/text-limits.ts";
@@ -372,6 +373,26 @@ describe("messages that are prepared at the same time", () => {
     await Promise.all([two, three]);
     const texts = commits.map(({ ops }) => ops.flatMap((op) => (op.op === "message.post" ? [op.message.body] : [])));
     expect(texts.flat()).toMatchObject([{ text: "1" }, { text: "2" }, { text: "3" }]);
+  });
+
+  test.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["a text", "user"],
+    ["no kind", {}],
+    ["an unknown kind", { type: "other" }],
+    ["no ids", { type: "user" }],
+    ["a number as an id", { ...ANN, userId: 7 }],
+    ["a number as an account", { ...ANN, accountId: 7 }],
+    ["no tag", { type: "system" }],
+  ])("with a descriptor that is none are refused with a typed error, with and without a key: %s", async (_t, wrong) => {
+    for (const sessionKey of [undefined, KEY as never]) {
+      const { post, commits } = world();
+      const refused = post({ to: { descriptor: wrong as never, sessionKey } });
+      await expect(refused).rejects.toThrow(InvalidInputError);
+      await expect(refused).rejects.toThrow("Invalid agent descriptor");
+      expect(commits).toEqual([]);
+    }
   });
 
   it("are prepared although an earlier one was refused, and leave nothing behind", async () => {

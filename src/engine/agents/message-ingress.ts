@@ -93,9 +93,21 @@ const nothing = (): void => {};
 /** The recipient within which messages keep their order. */
 function orderOf(to: Address): string {
   if ("agentId" in to) return to.agentId;
-  return "descriptor" in to
-    ? (to.sessionKey ?? sessionKeyOf(to.descriptor, to.profile ?? DEFAULT_PROFILE))
-    : to.strategy;
+  return "descriptor" in to ? keyOf(to) : to.strategy;
+}
+
+/** A descriptor may come from outside: without a key of its own it is checked before one is made of it. */
+function keyOf(to: Described): SessionKey {
+  const { descriptor, profile = DEFAULT_PROFILE, sessionKey } = to;
+  if (sessionKey !== undefined) return sessionKey;
+  assertMessageFits(to, MAX_DESCRIPTOR);
+  assertDescriptor(descriptor);
+  return sessionKeyOf(descriptor, profile);
+}
+
+function assertDescriptor(descriptor: AgentDescriptor): void {
+  const valid = agentDescriptorSchema.safeParse(descriptor);
+  if (!valid.success) throw new InvalidInputError(`Invalid agent descriptor: ${z.prettifyError(valid.error)}`);
 }
 
 export class MessageIngress {
@@ -221,10 +233,10 @@ export class MessageIngress {
   async #recipientOf(to: Described, behalf: Behalf | undefined, about: PostRequest["about"]): Promise<Recipient> {
     const { store } = this.#ports;
     assertMessageFits(to, MAX_DESCRIPTOR);
-    const { descriptor, profile = DEFAULT_PROFILE, sessionKey = sessionKeyOf(descriptor, profile) } = to;
+    const { descriptor, profile = DEFAULT_PROFILE } = to;
+    const sessionKey = keyOf(to);
     if (this.#knownKeys.has(sessionKey)) return { sessionKey };
-    const valid = agentDescriptorSchema.safeParse(descriptor);
-    if (!valid.success) throw new InvalidInputError(`Invalid agent descriptor: ${z.prettifyError(valid.error)}`);
+    assertDescriptor(descriptor);
     if (descriptor.type === "system" && this.#options.systemTags?.includes(descriptor.tag) === false) {
       throw new NotFoundError(`Unknown system agent tag: ${descriptor.tag}`);
     }
