@@ -120,13 +120,16 @@ describe("the parts of messages", () => {
     expect(parts.add(a.at(-1) ?? "", "one")).toBeUndefined();
   });
 
-  it("are kept for so many senders: the one that began first is given up", () => {
-    const parts = new PartAssembler(2);
+  it.each([
+    ["the two that are asked for", new PartAssembler(2), 2],
+    ["sixty-four", new PartAssembler(), 64],
+  ])("are kept for %s of the senders: the one that began first is given up", (_, parts, most) => {
     const texts = splitMessage({ unwant: ["x".repeat(40) as AgentId] }, 1, 60);
     expect(texts).toHaveLength(2);
-    for (const from of ["first", "second", "third"]) parts.add(texts[0] ?? "", from);
-    const ends = ["first", "second", "third"].map((from) => parts.add(texts[1] ?? "", from) !== undefined);
-    expect(ends).toEqual([false, true, true]);
+    const senders = Array.from({ length: most + 1 }, (_one, n) => `sender ${n}`);
+    for (const from of senders) parts.add(texts[0] ?? "", from);
+    const ends = senders.map((from) => parts.add(texts[1] ?? "", from) !== undefined);
+    expect(ends).toEqual([false, ...Array.from({ length: most }, () => true)]);
   });
 
   it("of a message that nobody would send are refused before they are collected", () => {

@@ -425,6 +425,18 @@ describe("when the sweep looks", () => {
     expect(moves.map((move) => move.split(" ")[0])).toEqual(["d1>failed", "d2>failed"]);
   });
 
+  test("a failure to end what is too much for a mailbox ends the pass, and the next one ends the rest", async () => {
+    const { sweep, add, pass, moves, said, state } = world({ maxWaiting: 4 });
+    for (let n = 1; n <= 4 + 130; n++) add(`d${n}`, "waiting-reader", box);
+    state.fails = 1;
+    await sweep.sweep();
+    // The others of the portion are ended, and no further portion is begun.
+    expect([moves.length, said]).toEqual([99, ["deliveries that wait could not be checked now"]]);
+    await pass(5_100);
+    expect([moves.length, said.length]).toEqual([130, 1]);
+    expect(moves.map((move) => move.split(" ")[0])).toContain("d1>failed");
+  });
+
   test("a stop waits for the pass that is active", async () => {
     const { sweep, add, moves, clock } = world();
     for (let n = 0; n < 3; n++) add(`d${n}`, "unroutable", ann);
