@@ -21,12 +21,7 @@ export async function ownerAccounts({ store }: Pick<Ports, "store">): Promise<re
 }
 
 /** Durable when it resolves. `also` is committed with it. */
-export const addOwnerAccount = (
-  ports: OwnerPorts,
-  by: Actor,
-  account: string,
-  also: readonly Op[] = [],
-): Promise<void> =>
+export const addOwnerAccount = (ports: OwnerPorts, by: Actor, account: string, also?: readonly Op[]): Promise<void> =>
   change(ports, by, { action: "person.link", account, also }, (before) =>
     [...before.filter((one) => one !== account), account].slice(-MAX_ACCOUNTS),
   );

@@ -204,6 +204,19 @@ describe("a code that links an account", () => {
     expect((await store.person("ann"))?.accounts).toEqual(["telegram:7"]);
   });
 
+  test.each([
+    [127, true],
+    [128, true],
+    [129, false],
+    [200, false],
+  ])("at the end of a text of %i characters works: %s", async (length, works) => {
+    const code = await pairing.linkCode("ann" as PersonId);
+    const said = `/link${" ".repeat(length - "/link".length - code.length)}${code}`;
+    // The space around a text does not count.
+    expect(await pairing.entry(from("8"), `\n${said} `)).toEqual(works ? linked : expect.not.objectContaining(linked));
+    expect((await store.person("ann"))?.accounts).toHaveLength(works ? 2 : 1);
+  });
+
   test("is valid for fifteen minutes, and the next code replaces it", async () => {
     const first = await pairing.linkCode("ann" as PersonId);
     const second = await pairing.linkCode("ann" as PersonId);
