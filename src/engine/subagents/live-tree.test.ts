@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
@@ -6,6 +6,7 @@ import type { TreeNode } from "../../core/agent/agent-tree.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
 import { seedAgent } from "../context/seed-agent.ts";
+import { readTree } from "./live-tree.ts";
 
 const ids = seededIds("tree");
 
@@ -85,6 +86,20 @@ describe("the live tree", () => {
   });
 });
 
+test.each([
+  ["its state", { updatedAt: 9, lastHumanAt: 5, createdAt: 3 }, 9],
+  ["its person", { updatedAt: 5, lastHumanAt: 9, createdAt: 3 }, 9],
+  ["its creation", { updatedAt: 3, lastHumanAt: 5, createdAt: 9 }, 9],
+  ["its state, if no person has written", { updatedAt: 9, createdAt: 3 }, 9],
+  ["its creation, if no person has written", { updatedAt: 3, createdAt: 9 }, 9],
+  ["its creation, at the beginning of time", { updatedAt: 0, createdAt: 0 }, 0],
+])("the last activity of an agent is that of %s", async (_, { updatedAt, ...times }, at) => {
+  const descriptor = { type: "heartbeat" };
+  const agent = { id: "a", sessionKey: "k", descriptor, waiting: 0, state: { updatedAt, stats: {} }, ...times };
+  const store = { roots: async () => [agent], children: async () => [], budget: async () => undefined };
+  expect((await readTree(store as never, 0)).roots).toMatchObject([{ lastActivityAt: at }]);
+});
+
 describe("changes of the tree", () => {
   it("reach listeners together after a moment, only while they listen", async () => {
     const engine = await TestEngine.open();
@@ -104,6 +119,29 @@ describe("changes of the tree", () => {
     expect(told).toHaveLength(1);
     await engine.tell("nobody listens");
     expect(engine.clock.timers).toBe(timers);
+  });
+
+  it("are forgotten with the last listener, and kept for those who still listen", async () => {
+    const engine = await TestEngine.open();
+    const { tree } = engine.system;
+    const told: string[] = [];
+    const timers = engine.clock.timers;
+    const stopFirst = tree.onChange(() => told.push("first"));
+    const stopSecond = tree.onChange(() => told.push("second"));
+    tree.changed("a" as AgentId);
+    stopFirst();
+    expect(engine.clock.timers).toBe(timers + 1);
+    await engine.advance(100);
+    expect(told).toEqual(["second"]);
+    tree.changed("a" as AgentId);
+    stopSecond();
+    expect(engine.clock.timers).toBe(timers);
+    tree.onChange(({ agents }) => told.push(...agents));
+    await engine.advance(100);
+    expect(told).toEqual(["second"]);
+    tree.changed("b" as AgentId);
+    await engine.advance(100);
+    expect(told).toEqual(["second", "b"]);
   });
 
   it("are not named if there are too many; a listener that throws does not affect the others", async () => {

@@ -24,6 +24,19 @@ describe("a child that ends", () => {
     expect(await records(engine)).toMatchObject([{ outcome: { status: "ok" }, cleanupHandled: true, cleanup: "keep" }]);
   });
 
+  it("says how long it has worked, from the beginning of its run to its end", async () => {
+    const ready = gate<string>();
+    const engine = await openFamily({ child: () => ready.promise });
+    await engine.advance(10_000);
+    await engine.tell("spawn dig");
+    await engine.advance(65_000);
+    ready.open("found");
+    await engine.settle();
+    expect((await reportTexts(engine))[0]).toContain("Stats: runtime 1m5s •");
+    const [record] = await records(engine);
+    expect((record?.endedAt ?? 0) - (record?.startedAt ?? 0)).toBe(65_000);
+  });
+
   it("after its parent has reported reports to the next living ancestor, who tells the person", async () => {
     const deep = gate();
     const engine = await openFamily(
@@ -195,7 +208,9 @@ describe("a child that does not finish", () => {
     const second = (await records(engine)).find(({ task }) => task === "task b");
     await engine.system.runs.abort(second?.runId as never);
     await engine.settle();
-    expect(await failing(engine)).toContain(`Subagent subagent (${second?.childAgentId}) failed: it never began`);
+    const text = await failing(engine);
+    expect(text).toContain(`Subagent subagent (${second?.childAgentId}) failed: it never began`);
+    expect(text).toContain("Stats: runtime n/a •");
   });
 
   it("because it kills its process whenever it is tried, reports that", async () => {

@@ -2,9 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { lastText, stall } from "../../../test/kit/model.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
 import { apiMailbox } from "../../core/delivery/route.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { childrenOf, type Family, openFamily, records, reportsIn, reportTexts } from "./family.test-kit.ts";
+import { stopChildrenOps } from "./stop.ts";
 
 const forever: Family = { child: (call) => stall(call, new Promise(() => {})) };
 
@@ -138,6 +140,42 @@ describe("a person's stop", () => {
     expect(engine.shown()).toContain(text);
     expect(await reportsIn(engine)).toHaveLength(count);
     for (const { endedAt } of await records(engine)) expect(endedAt).toBeDefined();
+  });
+});
+
+describe("the ops that stop the children of an agent", () => {
+  const requester = { id: "p", sessionKey: "k" } as unknown as AgentRecord;
+  const stops = async (children: readonly object[], open: number) => {
+    const read: unknown[] = [];
+    const store = {
+      agent: async (id: string) => ({ id, waiting: 0 }),
+      children: async () => [],
+      openSubagentRuns: async () => open,
+      subagentRuns: async (filter: unknown) => {
+        read.push(filter);
+        return children;
+      },
+    };
+    return { ...(await stopChildrenOps(store as never, requester, 5)), read };
+  };
+
+  it("are about those that have not ended and have an agent", async () => {
+    const records = [{ childAgentId: "a" }, { childAgentId: "b", endedAt: 3 }, {}, { childAgentId: "c" }];
+    const { ops, stopped, read } = await stops(records, 3);
+    const marked = ops.flatMap((op) => (op.op === "agent.stop" ? [[op.agentId, op.mark]] : []));
+    const mark = { at: 5, reason: "its requester was stopped" };
+    expect([marked, stopped]).toEqual([
+      [
+        ["a", mark],
+        ["c", mark],
+      ],
+      2,
+    ]);
+    expect(read).toEqual([{ requesterSessionKey: "k" }]);
+  });
+
+  it("cost one count if none is open: the records of those that ended are not read", async () => {
+    expect(await stops([{ childAgentId: "b", endedAt: 3 }], 0)).toEqual({ ops: [], stopped: 0, read: [] });
   });
 });
 
