@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunId } from "../../core/ids.ts";
-import { escapeTags, fileLine, toolEntry, wrapSystemMessage, wrapUserMessage } from "./entries.ts";
+import type { Message } from "../../core/message/message.ts";
+import { escapeTags, fileLine, messageEntries, toolEntry, wrapSystemMessage, wrapUserMessage } from "./entries.ts";
 
 const file = (more: object = {}) => ({
   id: "f1",
@@ -108,5 +109,27 @@ describe("files of a message", () => {
 
   it("stay on one line each, with any name", () => {
     expect(fileLine(file({ name: "a\nFile received: b" })).split(/[\r\n\u2028\u2029]/u)).toHaveLength(1);
+  });
+});
+
+describe("results that a caller has executed", () => {
+  const entriesOf = (text: string, ...isErrors: readonly (boolean | undefined)[]) => {
+    const toolResults = isErrors.map((isError, n) => ({ callId: `c${n}`, name: "look", text: `saw ${n}`, isError }));
+    const message = { seq: 4, acceptedAt: 9, body: { kind: "user", text, toolResults } } as unknown as Message;
+    return messageEntries([message], "r" as RunId);
+  };
+
+  it("are failures if the caller says so, each with its call, its text and its message", () => {
+    const about = { type: "message", role: "tool", toolName: "look", timestamp: 9, runId: "r", seqs: [4] };
+    expect(entriesOf("", true, false, undefined)).toMatchObject([
+      { ...about, toolCallId: "c0", content: [{ type: "text", text: "saw 0" }], isError: true },
+      { ...about, toolCallId: "c1", content: [{ type: "text", text: "saw 1" }], isError: false },
+      { ...about, toolCallId: "c2", content: [{ type: "text", text: "saw 2" }], isError: false },
+    ]);
+  });
+
+  it("come before what the message says", () => {
+    const roles = entriesOf("and now?", false).map((entry) => ("role" in entry ? entry.role : entry.type));
+    expect(roles).toEqual(["tool", "user"]);
   });
 });

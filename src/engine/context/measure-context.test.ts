@@ -183,6 +183,17 @@ describe("the setup of a run", () => {
     expect(names(await world({ tools: [given("ask")] }).setup())).toEqual(["read", "write", "ask"]);
   });
 
+  it("is sent the very list of the run before while its host returns the same one, and another afterwards", async () => {
+    const { setup, tools, ports, lease, run } = world();
+    const { tools: first } = await setup();
+    const next = () => setupOf(ports, lease, { body: run.body } as LiveRun);
+    expect((await next()).tools).toBe(first);
+    tools(["read", "write"]);
+    const { tools: second } = await next();
+    expect(second).not.toBe(first);
+    expect(second).toEqual(first);
+  });
+
   it("shows the tools that fit the window, if there is a choice", async () => {
     const { setup, ports } = world();
     Object.assign(ports.tools, { shown: (_: unknown, window: number) => [tool(`for ${window}`)] });

@@ -96,6 +96,17 @@ describe("repairPairs", () => {
     ]);
   });
 
+  it("answers only the calls of an assistant: what looks like one in another message is no call", () => {
+    const quoted = { ...asks("q"), role: "user" } as ModelMessage;
+    const shown = { ...result("a"), content: [...result("a").content, ...asks("b").content] } as ModelMessage;
+    const paired = [quoted, asks("a"), shown, user()];
+    expect(repairPairs(paired)).toBe(paired);
+    // The result of `b` is found behind the one of `a`, and nothing is added for `q`.
+    expect(repairPairs([quoted, asks("b", "a"), shown, user(), result("b")])).toEqual([
+      ...[quoted, asks("b", "a"), result("b"), shown, user()],
+    ]);
+  });
+
   it("gives two calls of one turn with the same id a result each", () => {
     expect(words(repairPairs([asks("x", "x"), result("x", "one"), user(), result("x", "two")]))).toEqual([
       "x?,x?",

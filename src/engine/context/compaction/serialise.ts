@@ -79,7 +79,6 @@ function divide(texts: readonly string[], room: number): readonly string[] {
 }
 
 function pieces(text: string, room: number): readonly string[] {
-  if (text.length <= room) return [text];
   const parts: string[] = [];
   for (let at = 0; at < text.length; at += room) parts.push(text.slice(at, at + room));
   return parts;

@@ -51,6 +51,17 @@ describe("a conversation as text", () => {
     );
   });
 
+  it.each([
+    [399, ["w".repeat(391)]],
+    [400, ["w".repeat(392)]],
+    [401, ["w".repeat(392), "w"]],
+    [800, ["w".repeat(392), "w".repeat(400)]],
+    [801, ["w".repeat(392), "w".repeat(400), "w"]],
+  ])("of one text of %i characters is cut every 400", (length, [first = "", ...rest]) => {
+    const messages = [says("user", "w".repeat(length - "[User]: ".length))];
+    expect(conversationChunks(messages, 100)).toEqual([`[User]: ${first}`, ...rest]);
+  });
+
   it("loses nothing when it is divided", () => {
     const messages = Array.from({ length: 40 }, (_, n) => says("user", `fact ${n} ${"w".repeat(500)}`));
     const text = conversationChunks(messages, 1_000).join("\n\n");

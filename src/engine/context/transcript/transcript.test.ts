@@ -180,6 +180,33 @@ describe("the two shapes of an entry", () => {
   });
 });
 
+describe("the nested form of a message", () => {
+  const place = { type: "message", id: "b", parentId: "a", content: text("x"), timestamp: AT };
+  const nestedOf = (more: Raw): unknown => nestedRecord({ ...place, ...more } as never, 0).message;
+
+  it.each([
+    ["tool_calls", "toolUse"],
+    ["stop", "stop"],
+    ["length", "length"],
+    ["error", "error"],
+    ["aborted", "aborted"],
+    [undefined, "stop"],
+  ])("has for the stop reason %s that of version 3: %s", (stopReason, stop) => {
+    expect(nestedOf({ role: "assistant", stopReason })).toMatchObject({ stopReason: stop });
+  });
+
+  it("has every field that readers of version 3 need, also if the entry has none of them", () => {
+    const nothing = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+    expect(nestedOf({ role: "assistant" })).toEqual({
+      ...{ role: "assistant", content: text("x"), timestamp: AT, api: "", provider: "", model: "", stopReason: "stop" },
+      usage: { ...nothing, totalTokens: 0, cost: { ...nothing, total: 0 } },
+    });
+    expect(nestedOf({ role: "tool" })).toEqual({
+      ...{ role: "toolResult", content: text("x"), timestamp: AT, toolCallId: "", toolName: "", isError: false },
+    });
+  });
+});
+
 describe("reading a session file", () => {
   const said = (id: string, parentId: string | null): Raw => ({
     type: "message",
@@ -304,6 +331,16 @@ describe("reading a session file", () => {
     const without = readTranscript(file({ ...header(2), timestamp: 5 }, said("a", null)));
     expect(without.header?.timestamp).toBe("1970-01-01T00:00:00.000Z");
     expect(without.entries).toHaveLength(1);
+  });
+
+  it.each([
+    [ISO, AT],
+    ["some day", 0],
+    [undefined, 0],
+  ])("gives a message without a time that of the header: %s", (timestamp, at) => {
+    const { timestamp: _, ...timeless } = said("a", null);
+    const read = readTranscript(file({ ...header(2), timestamp }, timeless, { ...said("b", "a"), timestamp: 5 }));
+    expect(read.entries.map(({ entry }) => entry?.timestamp)).toEqual([at, 5]);
   });
 
   it("reports a missing parent and a circle, and every path still ends", () => {
