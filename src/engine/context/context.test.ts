@@ -123,6 +123,15 @@ describe("the context", () => {
     expect(texts.slice(1)).toEqual(["4", "5"]);
   });
 
+  it("after a compaction whose first kept entry is gone is its summary and later entries", async () => {
+    const history = new History();
+    history.append(said("user", "1"), said("assistant", "2"));
+    const gone = entryId(2, "00000000-0000-7000-8000-00000000dead");
+    history.append(compaction("one and two", gone), said("user", "3"));
+    const { texts } = await history.context();
+    expect(texts).toEqual([expect.stringContaining("one and two"), "3"]);
+  });
+
   it("follows the branch of the leaf", async () => {
     const history = new History();
     const [one] = history.append(said("user", "one"));
