@@ -121,9 +121,9 @@ describe("the parts of messages", () => {
   });
 
   it.each([
-    ["the two that are asked for", new PartAssembler(2), 2],
-    ["sixty-four", new PartAssembler(), 64],
-  ])("are kept for %s of the senders: the one that began first is given up", (_, parts, most) => {
+    ["as many senders as asked for", new PartAssembler(2), 2],
+    ["sixty-four senders", new PartAssembler(), 64],
+  ])("are kept for %s: the one that began first is given up", (_, parts, most) => {
     const texts = splitMessage({ unwant: ["x".repeat(40) as AgentId] }, 1, 60);
     expect(texts).toHaveLength(2);
     const senders = Array.from({ length: most + 1 }, (_one, n) => `sender ${n}`);
