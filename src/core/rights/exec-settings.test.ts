@@ -5,7 +5,7 @@ import { ELEVATED_LEVELS, EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "../agent/e
 import { strictest, VERDICTS, type Verdict } from "../people/grant.ts";
 import { OWNER, type PersonId } from "../people/person.ts";
 import { decide, type Effect } from "./decide.ts";
-import { type ExecPolicy, type ExecProfile, execPolicyFor } from "./exec-settings.ts";
+import { type ExecPolicy, type ExecProfile, execPolicyFor, isNode } from "./exec-settings.ts";
 import type { Rule } from "./rule.ts";
 import { ruleSet } from "./rule-set.ts";
 
@@ -80,6 +80,13 @@ describe("every combination for the owner", () => {
     else expect(outcome(policy)).toBe("++++-+");
   });
 
+  it("is the same for a list of people that names no one else", () => {
+    const settings = { execHost: "gateway", execSecurity: "full", execAsk: "off", elevatedLevel: "on" };
+    const alone = execPolicyFor(agent(settings), OWNER);
+    expect(alone).toMatchObject({ host: "gateway", security: "full", ask: "off", elevated: "on" });
+    for (const way of [[OWNER], [OWNER, OWNER]]) expect(execPolicyFor(agent(settings), way)).toEqual(alone);
+  });
+
   it("are 108", () => expect(combinations).toHaveLength(108));
 });
 
@@ -139,6 +146,25 @@ describe("a node", () => {
     expect(policy.refused).toBe(refused);
     if (refused !== undefined) expect(outcome(policy)).toBe("------");
   });
+});
+
+/** The name in the settings, the name of a node, and whether the one means the other. */
+it.each([
+  ["mars", "mars", true],
+  ["mars", "mars pid 7", true],
+  ["mars pid 7", "mars pid 7", true],
+  ["mars pid 7", "mars pid 71", false],
+  ["mars pid 7", "mars", false],
+  ["mars", "marsh", false],
+  ["mars", "marsh pid 7", false],
+  ["mars", "mars2 pid 7", false],
+  ["mars", "Mars", false],
+  // No name means no node, not one without a name.
+  ["", "", false],
+  ["", " pid 7", false],
+  ["", "mars", false],
+])("%j means the node %j: %s", (wanted, name, is) => {
+  expect(isNode(wanted, name)).toBe(is);
 });
 
 describe("a child", () => {

@@ -117,6 +117,19 @@ describe("a set of rules", () => {
   });
 });
 
+/** `exec()` is six characters, and the rest is the command. */
+test.each([
+  [1, `exec(x)`],
+  [114, `exec(${"x".repeat(114)})`],
+  [115, `exec(${"x".repeat(115)}…`],
+  [116, `exec(${"x".repeat(115)}…`],
+  [5_000, `exec(${"x".repeat(115)}…`],
+])("a command of %i characters that no rule allows is shown up to the 120th", (length, shown) => {
+  const party = { rules: ruleSet([]) };
+  const decision = decideByRules(command("x".repeat(length)), party, { limits: false, reviews: false }, false);
+  expect(decision).toEqual({ verdict: "ask", reason: `no rule allows ${shown}` });
+});
+
 describe("what a workspace lets an agent do", () => {
   const verdict = (access: RulesParty["access"], what: Effect) =>
     decideByRules(what, { rules: ruleSet([]), access }, { limits: false, reviews: false }, false).verdict;

@@ -42,6 +42,15 @@ describe("allowed-tools of a skill", () => {
     expect(denialBySkills(effect, of(...tools)) === undefined).toBe(isAllowed);
   });
 
+  it.each([
+    [[], "none"],
+    [["read"], "read"],
+    [["read", "Bash(git:*)"], "read, Bash(git:*)"],
+  ])("%j are named to who is refused something else", (tools, named) => {
+    const reason = `the skill s is used with these tools only: ${named}`;
+    expect(denialBySkills(plain("web_fetch"), of(...tools))).toBe(reason);
+  });
+
   it("of several skills must all allow it", () => {
     const both = withLimits(of("read", "exec"), [{ skill: "t", tools: ["read"] }]);
     expect(denialBySkills(plain("read"), both)).toBeUndefined();

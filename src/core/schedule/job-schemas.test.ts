@@ -24,6 +24,7 @@ describe("a gate", () => {
     ["without a command", { kind: "command", command: "" }, false],
     ["of 4,096 letters", { kind: "command", command: "x".repeat(4_096) }, true],
     ["of 4,097 letters", { kind: "command", command: "x".repeat(4_097) }, false],
+    ["in a directory of one letter", { kind: "command", command: "x", cwd: "/" }, true],
     ["in a directory", { kind: "command", command: "x", cwd: "/w" }, true],
     ["in a directory without a name", { kind: "command", command: "x", cwd: "" }, false],
     ["over https", http, true],
