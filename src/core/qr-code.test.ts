@@ -93,3 +93,20 @@ describe("a reader that knows only the standard", () => {
     expect(masks.size).toBe(8);
   });
 });
+
+describe("the mask of a code", () => {
+  /** Three bits of the format, which has a mask of its own. */
+  const maskOf = (text: string): number => Number.parseInt(shown(text)[8]?.slice(2, 5) ?? "", 2) ^ 0b101;
+
+  it("is the one with the lowest penalty: another weight of runs or blocks, or another even share, chooses others", () => {
+    const texts = Array.from({ length: 30 }, (_, n) => createHash("sha256").update(String(n)).digest("base64"));
+    expect(texts.map((text) => maskOf(text.slice(0, 17))).join("")).toBe("474237272132212174732207337374");
+  });
+
+  it.each([
+    ["uuuuuuuuuuuu37876", 4],
+    ["xxxxxxxxxx46225", 2],
+  ])("of %s is decided by the weight of an uneven share of dark modules", (text, mask) => {
+    expect(maskOf(text)).toBe(mask);
+  });
+});
