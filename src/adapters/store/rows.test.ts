@@ -3,7 +3,16 @@ import { describe, expect, test } from "vitest";
 import { CorruptDataError } from "../../core/errors.ts";
 import { forgottenKey } from "./forgotten-key.ts";
 import { hasWord } from "./has-word.ts";
-import { firstInOrder, nodeOf, readable, readablePage, requestOf, storedJson, waitingCounts } from "./rows.ts";
+import {
+  deliveryOf,
+  firstInOrder,
+  nodeOf,
+  readable,
+  readablePage,
+  requestOf,
+  storedJson,
+  waitingCounts,
+} from "./rows.ts";
 
 const request = {
   key: "k",
@@ -43,6 +52,18 @@ describe("a record", () => {
     [2, false, true],
   ])("of a node with the mark %i: left %s, returned %s", (gone, left, returned) => {
     expect(nodeOf({ node: 1, name: "n", lease_until: 5, gone })).toMatchObject({ left, returned, leaseUntil: 5 });
+  });
+
+  test("of a delivery has every column, and no field for a column without a value", () => {
+    const kept = { n: 4, id: "d", state: "sending", attempts: 2, target: { to: "x" }, payload: { text: "t" } };
+    const row = { ...kept, agent_id: "a", next_at: 5, created_at: 6, target: '{"to":"x"}', payload: '{"text":"t"}' };
+    const some = { run_id: "r", node: 3, ended_at: 7, reason: "why", receipt: "ok" };
+    const record = { ...kept, agentId: "a", nextAt: 5, createdAt: 6 };
+    const full = { ...record, runId: "r", node: 3, endedAt: 7, reason: "why", receipt: "ok" };
+    expect(deliveryOf({ ...row, ...some } as never)).toEqual(full);
+    expect(deliveryOf({ ...row, ...some, node: 0, ended_at: 0 } as never)).toEqual({ ...full, node: 0, endedAt: 0 });
+    const none = { run_id: null, node: null, ended_at: null, reason: null, receipt: null };
+    expect(deliveryOf({ ...row, ...none } as never)).toEqual(record);
   });
 
   test("that cannot be read is an error for who asks for it, and no obstacle for a list", () => {

@@ -10,7 +10,7 @@ import { DATABASE_FILE } from "../sqlite/open-store.ts";
 import { type CopyEnd, PORTION } from "./copy-end.ts";
 import { copyStore } from "./copy-store.ts";
 import { sqliteEnd } from "./sqlite-end.ts";
-import { COPIED, type CopiedRow, type CopiedTable } from "./tables.ts";
+import { COPIED, type CopiedRow, type CopiedTable, LEFT_BEHIND } from "./tables.ts";
 
 let root: string;
 let opened: CopyEnd[];
@@ -111,6 +111,22 @@ describe("a copy of a home", () => {
     expect(told).toEqual([...COPIED.map(({ name }) => `Copying ${name}.`), "Comparing both."]);
     await closes(...opened);
     expect(contentOf(to)).toEqual(contentOf(from));
+  });
+
+  test("leaves out no table and no column but the node and the number of a row that has another key", () => {
+    const db = openDatabase(":memory:");
+    const tables = db.sql.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    const known = new Set([...COPIED.map(({ name }) => name), ...LEFT_BEHIND, "sqlite_sequence"]);
+    expect(tables.map(({ name }) => String(name)).filter((name) => !known.has(name))).toEqual([]);
+    for (const { name, columns, key } of COPIED) {
+      const info = db.sql.prepare(`SELECT name FROM pragma_table_info('${name}')`).all();
+      const left = info.map((column) => String(column.name)).filter((column) => !(column in columns));
+      expect(
+        left.filter((column) => column !== "node" && (column !== "n" || key.includes("n"))),
+        name,
+      ).toEqual([]);
+    }
+    db.close();
   });
 
   test("belongs to no node: agents and deliveries are free to be claimed", async () => {

@@ -202,6 +202,17 @@ describe("a thread that ends by itself", () => {
     expect(thread().nudges()).toBe(1);
   });
 
+  test("is replaced a second later also if the time at which it was to start comes before", () => {
+    const { mirror, threads, thread } = world({ beginAfterMs: 400 });
+    mirror.flush().catch(() => undefined);
+    vi.advanceTimersByTime(100);
+    thread().emit("exit", 1);
+    vi.advanceTimersByTime(999);
+    expect(threads).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    expect(threads).toHaveLength(2);
+  });
+
   test("is replaced at once for a flush, and by one thread only", () => {
     const { mirror, threads, thread } = world();
     thread().emit("exit", 1);

@@ -18,16 +18,28 @@ interface World {
   readonly ends?: () => unknown;
   readonly hasJob?: boolean;
   readonly isBusy?: boolean;
+  /** Called while a tick is decided. */
+  readonly deciding?: () => void;
   readonly events?: readonly string[];
   readonly file?: string;
   readonly post?: (request: { key: string }) => Promise<void>;
 }
 
-async function open({ text, ends, hasJob = true, isBusy, events = [], file, post = async () => {} }: World = {}) {
+async function open({
+  text,
+  ends,
+  hasJob = true,
+  isBusy,
+  deciding,
+  events = [],
+  file,
+  post = async () => {},
+}: World = {}) {
   const clock = virtualClock();
   const commits: Change[] = [];
   const posts: { key: string; body: { text: string; trigger: object }; also?: readonly object[] }[] = [];
   const awaited: typeof posts = [];
+  const waits: object[] = [];
   const log: LogLine[] = [];
   const jobOf = (id: string): CronJob =>
     ({ id, agentId: id.split(":")[1], revision: 2, version: 1, state: {}, enabled: true, schedule: {} }) as never;
@@ -37,8 +49,10 @@ async function open({ text, ends, hasJob = true, isBusy, events = [], file, post
     job: async (id: string) =>
       !isStarted ? { ...jobOf(id), schedule: { kind: "every", everyMs: 1_800_000 } } : hasJob ? jobOf(id) : undefined,
     jobs: async () => [],
-    agentByKey: async (key: string) =>
-      isBusy || (events.length > 0 && key.endsWith(":main")) ? { id: "a", waiting: isBusy ? 1 : 0 } : undefined,
+    agentByKey: async (key: string) => {
+      deciding?.();
+      return isBusy || (events.length > 0 && key.endsWith(":main")) ? { id: "a", waiting: isBusy ? 1 : 0 } : undefined;
+    },
     runs: async () => [],
     messages: async () =>
       events.map((said, n) => ({
@@ -62,8 +76,9 @@ async function open({ text, ends, hasJob = true, isBusy, events = [], file, post
       posts.push(request);
       await post(request);
     },
-    postAndAwait: async (request: never) => {
+    postAndAwait: async (request: never, options: object) => {
       awaited.push(request);
+      waits.push(options);
       await clock.advance(40);
       return { result: ends?.() };
     },
@@ -73,7 +88,18 @@ async function open({ text, ends, hasJob = true, isBusy, events = [], file, post
     isStarted = true;
   };
   const slots = () => commits.flatMap(({ ops }) => ops as readonly object[]);
-  return { clock, runner, posts, awaited, slots, log, start, jobOf, advance: (ms: number) => clock.advance(ms, turn) };
+  return {
+    clock,
+    runner,
+    posts,
+    awaited,
+    waits,
+    slots,
+    log,
+    start,
+    jobOf,
+    advance: (ms: number) => clock.advance(ms, turn),
+  };
 }
 
 describe("a heartbeat that someone waits for", () => {
@@ -111,6 +137,13 @@ describe("a heartbeat that someone waits for", () => {
       delivery: { channel: "chat", to: "owner" },
     });
     expect(slots()).toEqual([]);
+  });
+
+  test("is awaited for a day, not longer", async () => {
+    const { runner, start, waits } = await open();
+    await start();
+    await runner.runHeartbeatOnce();
+    expect(waits).toEqual([{ timeoutMs: 86_400_000 }]);
   });
 
   test("is that of the first profile, or of the one that is named", async () => {
@@ -184,6 +217,29 @@ describe("a heartbeat on request", () => {
     expect(clock.timers).toBe(1);
     runner.stop();
     expect(clock.timers).toBe(0);
+  });
+
+  test("while another one is decided takes the place of its next try", async () => {
+    const looked: number[] = [];
+    const world = await open({
+      isBusy: true,
+      deciding: () => {
+        looked.push(world.clock.monotonic());
+        if (looked.length === 1) world.runner.requestNow("manual", "main", 100);
+      },
+    });
+    await world.start();
+    looked.length = 0;
+    world.runner.requestNow("manual", "main", 10);
+    await world.advance(10);
+    expect(world.clock.timers).toBe(1);
+    await world.advance(100);
+    expect([looked, world.clock.timers]).toEqual([[10, 110], 1]);
+    await world.advance(999);
+    expect(looked).toEqual([10, 110]);
+    await world.advance(1);
+    expect(looked).toEqual([10, 110, 1_110]);
+    world.runner.stop();
   });
 
   test("that is skipped for another reason is not tried again", async () => {
