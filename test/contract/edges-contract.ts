@@ -24,6 +24,28 @@ export function edgesContract(open: Opener): void {
     },
   );
 
+  storeTest("a person's message at the beginning of time is as old as it says", open, async (world) => {
+    const a = await world.agent("a");
+    await world.done([postOp({ agentId: a.id }, userBody("x"), 0)]);
+    expect((await world.store.agent(a.id))?.lastHumanAt).toBe(0);
+  });
+
+  storeTest(
+    "a message to an agent that was removed is refused, also if it was accepted before",
+    open,
+    async (world) => {
+      const a = await world.agent("a");
+      const dedupe = { key: "test:x", keepUntil: START + 1_000 };
+      const post = (to: Held): Op => ({ ...postOp({ agentId: to.id }, userBody("x"), START), dedupe }) as Op;
+      expect(await world.done([post(a)])).toMatchObject([{ duplicate: false }]);
+      expect(await world.done([post(a)])).toMatchObject([{ duplicate: true, seq: 1 }]);
+      await world.done([{ op: "message.drop", agentId: a.id, seq: 1, reason: "x" }]);
+      await world.done([{ op: "agent.remove", agentId: a.id, reason: "x" }]);
+      expect(await world.refused([post(a)])).toBe("missing");
+      expect(await world.done([post(await world.agent("b"))])).toMatchObject([{ duplicate: true }]);
+    },
+  );
+
   storeTest("a take is refused if the newest message is a reset that its owner has not seen", open, async (world) => {
     const a = await world.agent("a");
     await world.post(a.id);

@@ -30,7 +30,7 @@ export async function apply(
     const values = [batchWire(changes), names, agents, keys, clock];
     return (await client.query(`SELECT ${applyBatch}($1::jsonb, $2, $3, $4, $5) AS said`, values)).rows[0]?.said;
   }
-  const wire = toWire(changes);
+  const wire = toWire(changes, new Map());
   const { names, agents, keys, runs, parents, stops, budgets, reservations } = wire;
   const values = [wire.changes, names, agents, keys, runs, parents, stops, budgets, reservations, true, clock];
   const text = `SELECT ${applyChanges}($1::jsonb, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS answers`;

@@ -77,6 +77,8 @@ describe("the lines of a file", () => {
     [`${"x".repeat(50)}\n`, 4, ["x".repeat(50)], true],
     [`${"a\n".repeat(9)}${"x".repeat(31)}\n`, 4, ["a", "a", "a", "a", "a", "a", "a", "a", "a", "x".repeat(31)], true],
     [`a\n${"x".repeat(34)}\n`, 4, ["a", "x".repeat(34)], true],
+    // A window in which no line begins is too small, also if the file ends without a line end.
+    ["one\ntwo\nthree!", 4, ["one", "two", "three"], true],
   ])("%j: the last that fit into %i bytes", (text, bytes, lines, whole) => {
     expect(lastLines(fileWith(text), "lines", text.length, bytes)).toEqual({ lines, whole });
   });

@@ -165,6 +165,22 @@ describe("inspecting a database", () => {
     expect(inspectDatabase(path, { wholeCheckBytes: bytes.length })).toMatchObject({ kind: "unreadable" });
   });
 
+  test("checks every page up to 64 megabytes, and beyond them only a part", () => {
+    killed(40);
+    rmSync(`${path}-wal`);
+    const sql = new DatabaseSync(path, { readOnly: true });
+    const page = Number(sql.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'runs_id'").get()?.rootpage);
+    sql.close();
+    const bytes = readFileSync(path);
+    bytes.fill(0xff, (page - 1) * 4096, page * 4096);
+    writeFileSync(path, bytes);
+    // What is behind the last page of the header is no part of the database; the file has a hole there.
+    truncateSync(path, 64 << 20);
+    expect(inspectDatabase(path)).toMatchObject({ kind: "unreadable" });
+    truncateSync(path, (64 << 20) + 4096);
+    expect(inspectDatabase(path)).toEqual({ kind: "ok" });
+  });
+
   test("looks for agents in their directory: none, an empty one, and one with an agent", () => {
     expect([hasAgents(home), rebuildNeeded(home, path)]).toEqual([false, false]);
     mkdirSync(join(home, "agents"));

@@ -386,6 +386,21 @@ describe("the results of due times", () => {
     expect(files.text("cron/runs.jsonl")).toBe("one\ntwo\n");
   });
 
+  test("stay as they are in a change of something else, also if the file is large", () => {
+    const { state, files, open, change } = world();
+    const mirror = open();
+    catchUp(mirror);
+    state.slots.set("j/1", "one");
+    const large = "x".repeat(8 * 1024 * 1024 + 1);
+    files.replace("cron/runs.jsonl", large);
+    change("swarms");
+    catchUp(mirror);
+    expect(files.size("cron/runs.jsonl")).toBe(large.length);
+    change("slot:j:1");
+    catchUp(mirror);
+    expect(files.text("cron/runs.jsonl")).toBe("one\n");
+  });
+
   test("written anew are the newest five thousand", () => {
     const { source, files } = world();
     const asked: number[] = [];

@@ -8,7 +8,7 @@ export interface WireGroup extends GroupLocks {
   readonly changes: string;
 }
 
-export function toWire(changes: readonly Change[], read: ReadBefore = new Map()): WireGroup {
+export function toWire(changes: readonly Change[], read: ReadBefore): WireGroup {
   return { ...locksOfGroup(changes), changes: JSON.stringify(changes.map((change) => wireChange(change, read))) };
 }
 
