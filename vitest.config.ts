@@ -1,6 +1,6 @@
 /**
  * `npm test`. Tests beside the sources run without isolation: the files of one worker share its modules, which saves a
- * process and an import per file. Tests in `test` start servers and processes of their own: each file has its own worker.
+ * process and an import per file; those that replace modules do not. Tests in `test` start servers and processes of their own: each file has its own worker.
  */
 import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,6 +28,9 @@ function roomIn(directory: string): number {
   }
 }
 
+/** Tests that replace modules: with others in one worker they would get those that are loaded already, or leave theirs behind. */
+const MOCKED = "src/**/*.mocked.test.ts";
+
 const source = (file: string): string => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
 
 export default defineConfig({
@@ -52,10 +55,12 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "bench/**/*.test.ts", "scripts/**/*.test.ts"],
+          exclude: [MOCKED],
           isolate: false,
           env: homes,
         },
       },
+      { extends: true, test: { name: "mocked", include: [MOCKED], env: homes } },
       {
         extends: true,
         test: {

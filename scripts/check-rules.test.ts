@@ -180,6 +180,16 @@ describe("the opening comment", () => {
   });
 });
 
+describe("a test that replaces a module", () => {
+  it("runs alone in its worker, which its name says", () => {
+    for (const body of ['vi.mock("pg");', 'vi.doMock("pg", make);']) {
+      expect(judge("src/core/x.test.ts", body)).toHaveLength(1);
+      expect(judge("src/core/x.mocked.test.ts", body)).toEqual([]);
+    }
+    expect(judge("src/core/x.test.ts", 'vi.fn(); vi.mocked(one); say("vi.mock(1)");')).toEqual([]);
+  });
+});
+
 describe("bare errors", () => {
   it.each(['throw new Error("no");', "throw Error(text);", "reject(new Error(text));"])("are a breach: %s", (body) => {
     expect(judge("src/adapters/store/x.ts", body)).toHaveLength(1);

@@ -88,12 +88,19 @@ export function checkRules(files: ReadonlyMap<string, string>): readonly Breach[
     const isTest = TEST.test(file);
     return [
       ...directionBreaches(file, withoutComments, isTest),
+      ...(isTest ? mockBreaches(file, code) : []),
       ...(isTest ? [] : [...barrelBreaches(file, withoutComments), ...worldBreaches(file, withoutComments, code)]),
       ...(isTest
         ? []
         : [...openingBreaches(file, source), ...errorBreaches(file, code), ...patternBreaches(file, code)]),
     ];
   });
+}
+
+/** The tests of one worker share their modules: a module that a test replaces is loaded already, or stays replaced for others. */
+function mockBreaches(file: string, code: string): readonly Breach[] {
+  const at = file.endsWith(".mocked.test.ts") ? -1 : code.search(/\bvi\.(?:do)?[mM]ock\(/);
+  return at < 0 ? [] : [{ file, line: lineOf(code, at), message: "replaces a module; call it *.mocked.test.ts" }];
 }
 
 /** `src/engine/runs/recovery/x.ts` is in layer `engine` and room `runs`. */

@@ -1,17 +1,7 @@
-import {
-  type BigIntStats,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { CommitUnknownError, StoreLostError } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
 import type { Change } from "../../../core/store/change.ts";
@@ -19,11 +9,6 @@ import { openDatabase } from "./database.ts";
 import { groupCommit } from "./group-commit.ts";
 import { homeFiles, identifyHome } from "./home-files.ts";
 import { openSqliteStore } from "./open-store.ts";
-
-vi.mock("node:fs", async (original) => {
-  const real = await original<typeof import("node:fs")>();
-  return { ...real, statSync: vi.fn(real.statSync) };
-});
 
 let room: string;
 let home: string;
@@ -51,30 +36,6 @@ test("a file that is removed within one tick of the file system's clock is notic
     renameSync(join(home, "aside"), join(home, "rookery.db"));
     // A directory whose times a tool sets back looks as old as at the last look.
     utimesSync(home, 0, 0);
-  }
-});
-
-test.each([
-  [999, 4],
-  [1_000, 4],
-  [1_001, 1],
-])("a directory that changed %i ms before a look: the next look is at %i files", (age, looks) => {
-  for (const name of ["rookery.db", "rookery.db-wal", "rookery.lock"]) writeFileSync(join(home, name), "x");
-  const files = homeFiles(home, identifyHome(home));
-  const changedMs = 1_800_000_000_000;
-  const stat = vi.mocked(statSync);
-  const real = stat.getMockImplementation() as (...asked: unknown[]) => BigIntStats;
-  stat.mockImplementation(((...asked: unknown[]) =>
-    Object.assign(real(...asked), { ctimeNs: BigInt(changedMs) * 1_000_000n })) as never);
-  vi.spyOn(Date, "now").mockReturnValue(changedMs + age);
-  try {
-    expect(files.lost()).toBeUndefined();
-    stat.mockClear();
-    expect(files.lost()).toBeUndefined();
-    expect(stat).toHaveBeenCalledTimes(looks);
-  } finally {
-    stat.mockImplementation(real as never);
-    vi.mocked(Date.now).mockRestore();
   }
 });
 
