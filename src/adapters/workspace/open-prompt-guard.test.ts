@@ -441,6 +441,18 @@ describe("a directory that gets prompt files while a writer lives", () => {
     expect(changes.guard.of(join(home, "people/ann/AGENTS.md"))).toEqual({ is: "disk" });
   });
 
+  it("leaves a note alone that is too large to be kept, as long as nobody changes it", async () => {
+    await beginIn("");
+    put("agents/new/memory/large.md", "x".repeat(2 * 1024 * 1024));
+    await adopt("agents/new");
+    expect(await changes.guard.check("a")).toEqual([]);
+    expect(changes.guard.names(at("agents/new/memory"))).toEqual(["large.md"]);
+    put("agents/new/memory/small.md", "evil");
+    expect(changes.guard.names(at("agents/new/memory"))).toEqual(["large.md"]);
+    expect(await changes.guard.check("a")).toEqual([at("agents/new/memory")]);
+    expect(existsSync(at("agents/new/memory.proposed/large.md"))).toBe(true);
+  });
+
   it("keeps of very much the stamps only: what is changed does not count", async () => {
     const part = "x".repeat(1024 * 1024);
     for (let nth = 10; nth < 28; nth++) put(`agents/new/memory/${nth}.md`, part);

@@ -118,7 +118,11 @@ class LeasedFiles implements HomeGuard {
 
   names(directory: string): readonly string[] | undefined {
     if (this.#all().length === 0 || this.of(join(directory, ANY_NAME)).is === "disk") return undefined;
-    return [...new Set([...this.#below(directory).keys()].map((name) => name.split(sep)[0] ?? name))].sort();
+    const names = [
+      ...this.#below(directory).keys(),
+      ...this.#unchanged(directory).map((path) => relative(directory, path)),
+    ];
+    return [...new Set(names.map((name) => name.split(sep)[0] ?? name))].sort();
   }
 
   /** The files in a directory that does not count as a whole. */
@@ -134,6 +138,11 @@ class LeasedFiles implements HomeGuard {
       if (trusted.is === "text") found.set(relative(root, path), trusted.bytes);
     }
     return found;
+  }
+
+  /** The files in such a directory that are too large to be kept and as they were. */
+  #unchanged(directory: string): readonly string[] {
+    return filesBelow(directory).filter((path) => this.of(path).is === "disk");
   }
 
   begin(writer: string, paths: readonly string[], writable: readonly string[] = []): Promise<void> {
@@ -285,8 +294,9 @@ class LeasedFiles implements HomeGuard {
     const trusted = this.of(path);
     if (trusted.is === "disk") return false;
     const wanted = trusted.is === "text" ? new Map([["", trusted.bytes]]) : this.#below(path);
-    if (wanted.size === 0) return now !== undefined && moved(path);
-    if (isSame(path, wanted)) return false;
+    const unchanged = new Set(this.#unchanged(path));
+    if (wanted.size + unchanged.size === 0) return now !== undefined && moved(path);
+    if (isSame(path, wanted, unchanged)) return false;
     const isAside = now !== undefined && (await moved(path));
     const mode = state.is === "file" ? state.mode : FILE_MODE;
     for (const [name, bytes] of wanted) await restored(join(path, name), join(real, name), bytes, mode);
@@ -323,13 +333,13 @@ async function moved(path: string): Promise<true> {
 }
 
 /** Whether exactly these files are there. The name "" is that of the path itself. */
-function isSame(path: string, wanted: ReadonlyMap<string, Buffer>): boolean {
+function isSame(path: string, wanted: ReadonlyMap<string, Buffer>, unchanged: ReadonlySet<string>): boolean {
   const isAsWanted = (name: string): boolean => {
     const bytes = wanted.get(name);
     return bytes !== undefined && bytesAt(join(path, name), bytes.length)?.equals(bytes) === true;
   };
   if (wanted.has("")) return isAsWanted("");
-  const found = filesBelow(path);
+  const found = filesBelow(path).filter((file) => !unchanged.has(file));
   return found.length === wanted.size && found.every((file) => isAsWanted(relative(path, file)));
 }
 
