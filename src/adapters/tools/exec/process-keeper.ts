@@ -121,8 +121,11 @@ export class ProcessKeeper {
     const left = guard.left();
     if (left.length === 0) return;
     const known = (await Promise.all(agents.map((id) => processes.ofAgent(id)))).flat();
-    const running = new Set(known.filter(({ state }) => state.is === "running").map(({ info }) => info.id));
-    for (const id of left) if (!running.has(id)) await guard.end(id);
+    // One that runs, or of which a part may, is looked at again; one that has ended was looked at.
+    const open = new Set(
+      known.filter(({ info, state }) => state.is === "running" || !info.settled).map(({ info }) => info.id),
+    );
+    for (const id of left) if (!open.has(id)) await guard.end(id);
   }
 
   /** What ends with its run or with its agent wakes no one. */

@@ -196,6 +196,27 @@ it("that cannot be ended keeps its lease", async () => {
   expect((await found()).info.settled).toBeUndefined();
 });
 
+it("that cannot be ended keeps its lease also if an earlier engine has begun it", async () => {
+  const { info } = await world.processes.start(spec("true"));
+  await next.wait(await found(), 20_000, new AbortController().signal);
+  const ended: string[] = [];
+  const guard = {
+    ...noGuard,
+    left: () => [info.id, "mcp-0"],
+    async end(id: string) {
+      ended.push(id);
+      return [];
+    },
+  };
+  const real = next.endRest.bind(next);
+  next.endRest = async () => false;
+  await keeperOf(world.agent, undefined, guard).check();
+  expect([ended, (await found()).info.settled]).toEqual([["mcp-0"], undefined]);
+  next.endRest = real;
+  await keeperOf(world.agent, undefined, guard).check();
+  expect(new Set(ended)).toEqual(new Set(["mcp-0", info.id]));
+});
+
 it("changes nothing any more when its keeper has stopped: another engine may have the home", async () => {
   await world.processes.start(spec("sleep 600"));
   const looked = Promise.withResolvers<void>();
