@@ -4,8 +4,9 @@
  */
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { locksOfGroup } from "../../src/adapters/store/postgres/locks.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
-import type { ChangeId, RunId } from "../../src/core/ids.ts";
+import type { AgentId, ChangeId, RunId } from "../../src/core/ids.ts";
 import type { PersonId, PersonRecord } from "../../src/core/people/person.ts";
 import type { Change, Op, Owner } from "../../src/core/store/change.ts";
 import {
@@ -52,14 +53,19 @@ const change = (ops: readonly Op[], owner?: Owner): Change => ({
   ops,
 });
 
-/** Applies the first change, then the second while the first is not committed yet; the answer of the second. */
-async function answerAfter(first: Change, second: Change, batched = false): Promise<unknown> {
+/** Applies the first change, then the second while the first is not committed yet; the answer of the second. `look` sees the second wait. */
+async function answerAfter(
+  first: Change,
+  second: Change,
+  batched = false,
+  look = async (): Promise<void> => undefined,
+): Promise<unknown> {
   await one.query("BEGIN");
   await apply(one, [first]);
   const answer = apply(two, [second], batched);
   answer.catch(() => undefined);
   const waited = await waits(store, answer, two);
-  await one.query("COMMIT");
+  await look().finally(() => one.query("COMMIT"));
   expect(waited).toBe(true);
   return answer;
 }
@@ -192,6 +198,60 @@ describe("stops", () => {
     const [[root], [other, , deep]] = trees as [[Held, Held, Held], [Held, Held, Held]];
     await answerBeside(change([stop(root)]), change([begin()], deep.owner));
     await answerBeside(change([stop(trees[0]?.[1] ?? root)]), change([begin("s" as RunId)], other.owner));
+  });
+});
+
+describe("the order of locks", () => {
+  /** The advisory locks of the second connection: those that it has, and the one for which it waits. */
+  async function locksOfTwo(): Promise<{ readonly has: readonly bigint[]; readonly wants: readonly bigint[] }> {
+    const { rows } = await one.query<{ lock: string; granted: boolean }>(
+      `SELECT (classid::bigint << 32) | objid::bigint AS lock, granted FROM pg_locks
+       WHERE locktype = 'advisory' AND objsubid = 1 AND pid = $1`,
+      [(two as unknown as { processID: number }).processID],
+    );
+    const locks = (wanted: boolean) =>
+      rows.flatMap(({ lock, granted }) => (granted === wanted ? [BigInt(lock)] : [])).sort((a, b) => (a < b ? -1 : 1));
+    return { has: locks(true), wants: locks(false) };
+  }
+
+  /** The first made has the last id. */
+  async function twelveAgents(): Promise<readonly AgentId[]> {
+    const ids: AgentId[] = [];
+    for (let number = 30; ids.length < 12; number--) ids.push((await world.agent(`a${number}`)).id);
+    return ids;
+  }
+
+  test("of many agents is that of their ids, not that in which they were made", async () => {
+    const ids = (await twelveAgents()).toSorted();
+    const posts = (to: readonly AgentId[]): Change =>
+      change(to.map((agentId) => postOp({ agentId }, userBody("x"), START)));
+    await answerAfter(posts(ids.slice(6, 7)), posts(ids), false, async () => {
+      const free = "SELECT id FROM agents WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED";
+      const { rows } = await one.query<{ id: AgentId }>(free, [ids]);
+      expect(rows.map(({ id }) => id).sort()).toEqual(ids.slice(6));
+    });
+  });
+
+  test.each<[string, number, (names: readonly string[]) => Op[]]>([
+    ["facts", 7, (names) => names.map((key) => ({ op: "fact.put", key, value: "1" }))],
+    ["stops", 11, (names) => names.map((id) => stop({ id } as Held))],
+    ["budgets", 13, (names) => names.map((key) => ({ op: "budget.charge", key, spent: { tokens: 1, micros: 0 } }))],
+  ])("of many %s is one for all groups, so no two wait for each other", async (kind, salt, ops) => {
+    const names = await twelveAgents();
+    const all = change(ops(names));
+    const { names: texts, stops, budgets } = locksOfGroup([all]);
+    const { rows } = await one.query<{ text: string; lock: string }>(
+      "SELECT text, hashtextextended(text, $2) AS lock FROM unnest($1::text[]) AS text ORDER BY 2",
+      [{ facts: texts, stops, budgets }[kind], salt],
+    );
+    expect(rows).toHaveLength(12);
+    const middle = names.findIndex((name) => rows[6]?.text.endsWith(name));
+    const answer = answerAfter(change(ops(names.slice(middle, middle + 1))), all, false, async () => {
+      const { has, wants } = await locksOfTwo();
+      expect(wants).toEqual(rows.slice(6, 7).map(({ lock }) => BigInt(lock)));
+      expect(has).toEqual(rows.slice(0, 6).map(({ lock }) => BigInt(lock)));
+    });
+    expect(await answer).toMatchObject([{ ok: {} }]);
   });
 });
 

@@ -37,7 +37,7 @@ export async function apply(
   return (await client.query(text, values)).rows[0]?.answers;
 }
 
-/** Whether a promise is still pending after the server had time to grant its lock. */
+/** Whether what a connection does waits for another's lock; if not, it has ended. */
 export async function waits(store: PostgresStore, promise: Promise<unknown>, client: pg.Client): Promise<boolean> {
   let settled = false;
   void promise.then(
@@ -45,11 +45,11 @@ export async function waits(store: PostgresStore, promise: Promise<unknown>, cli
     () => (settled = true),
   );
   const pid = (client as unknown as { processID: number }).processID;
-  for (let looked = 0; looked < 200 && !settled; looked++) {
+  while (!settled) {
     const { rows } = await store.connections.use("read", (asked) =>
-      asked.query("SELECT wait_event_type FROM pg_stat_activity WHERE pid = $1", [pid]),
+      asked.query("SELECT cardinality(pg_blocking_pids($1)) > 0 AS waits", [pid]),
     );
-    if (rows[0]?.wait_event_type === "Lock") return true;
+    if (rows[0]?.waits) return true;
   }
-  return !settled;
+  return false;
 }
