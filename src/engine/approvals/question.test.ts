@@ -1,0 +1,97 @@
+/** The words and buttons of a question, and where it goes. */
+import { describe, expect, test } from "vitest";
+import type { RunId } from "../../core/ids.ts";
+import { OWNER } from "../../core/people/person.ts";
+import type { ApprovalId } from "../../core/rights/approval.ts";
+import { ANN, command, DAY, NOW } from "./answers.test-kit.ts";
+import { approvalPortOf } from "./approval-port.ts";
+import { approvalButtons, questionOf, questionText, waitingText } from "./question.ts";
+
+describe("the question", () => {
+  const held = (more: object = {}) => ({
+    ...{ digest: "d", files: [], behalf: { person: ANN } },
+    judged: {
+      call: { callId: "c1", name: "exec", arguments: { command: "ls" } },
+      effects: [command("ls")],
+      decision: { reason: "why" },
+      person: ANN,
+    },
+    ...more,
+  });
+  const asking = {
+    agent: { id: "a1" },
+    run: { id: "r1", body: { delivery: { channel: "c" } } },
+    at: NOW,
+    dueAt: NOW + 5,
+    uuid: () => "00000000-0000-7000-8000-000000000000",
+  };
+  const question = (more?: object) => questionOf(asking as never, held(more) as never);
+  test("is about exactly this call", () => {
+    expect(question()).toMatchObject({
+      id: "aaaa",
+      agentId: "a1",
+      runId: "r1",
+      callId: "c1",
+      tool: "exec",
+      digest: "d",
+      delivery: { channel: "c" },
+      askedAt: NOW,
+      dueAt: NOW + 5,
+      effects: [command("ls")],
+    });
+    expect(question().files).toBeUndefined();
+    expect(question().prompt).toBe(
+      'exec for ann (why):\n{\n  "command": "ls"\n}\nNo file is covered: the contents of files may change before the call.',
+    );
+    expect(question({ files: ["a", "b"], preview: "PRE" })).toMatchObject({
+      files: ["a", "b"],
+      prompt: "exec for ann (why):\nPRE\nThe contents of a, b are covered. Other files are not.",
+    });
+  });
+  test("shows at most 2,000 characters, and says how many there are", () => {
+    expect(question({ preview: "x".repeat(2_000) }).prompt).not.toContain("[cut:");
+    expect(question({ preview: "x".repeat(2_001) }).prompt).toContain("[cut: 2001 characters in all]");
+  });
+  test("says how to answer, and until when", () => {
+    expect(questionText({ ...question(), dueAt: 0 })).toContain(
+      '"rookery approvals no aaaa" before 1970-01-01T00:00:00.000Z.',
+    );
+    expect(approvalButtons({ id: "aaaa" as ApprovalId }).map(({ token, style }) => [token, style])).toEqual([
+      ["a:aaaa:y", "yes"],
+      ["a:aaaa:w", undefined],
+      ["a:aaaa:n", "no"],
+    ]);
+    const two = waitingText([
+      { ...question(), dueAt: 5 },
+      { ...question(), id: "bbbb" as ApprovalId, dueAt: 0 },
+    ]);
+    expect(two).toContain(
+      "exec (approval aaaa), exec (approval bbbb). Without an answer until 1970-01-01T00:00:00.000Z",
+    );
+    expect(two).toContain("send /deny aaaa.");
+  });
+});
+
+test("a question goes to the owner, where the owner is", async () => {
+  const asked: unknown[] = [];
+  const port = approvalPortOf(
+    {},
+    { addressOf: async (person) => ({ channel: "person", to: person }) },
+    (at) => void asked.push(at),
+  );
+  const here = { channel: "c", to: "1" };
+  expect(await port.askAt({ person: OWNER }, here)).toBe(here);
+  expect(await port.askAt({ person: OWNER }, undefined)).toEqual({ channel: "person", to: OWNER });
+  expect(await port.askAt({ person: ANN }, here)).toEqual({ channel: "person", to: OWNER });
+  expect(port.expiryMs()).toBe(DAY);
+  expect(approvalPortOf({ approvals: { expiryMs: 5 } }, {} as never, () => {}).expiryMs()).toBe(5);
+  expect(await port.surroundingsOf({} as never, {} as never, [], "r" as RunId)).toEqual({});
+  const around = approvalPortOf(
+    { approvals: { surroundingsOf: async () => ({ directory: "/x" }) } },
+    {} as never,
+    () => {},
+  );
+  expect(await around.surroundingsOf({} as never, {} as never, [], "r" as RunId)).toEqual({ directory: "/x" });
+  port.asked(7);
+  expect(asked).toEqual([7]);
+});

@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { ConflictError, NotFoundError } from "../../core/errors.ts";
+import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
+import { commandNamed } from "./chat-commands.ts";
+import { ANN, approval, said } from "./command-context.test-kit.ts";
+
+describe("/approve and /deny", () => {
+  const pending = async () => [approval(), approval({ id: "abcd" as ApprovalId, prompt: "y".repeat(400) })];
+  test("alone list what waits", async () => {
+    expect(await said("approve", "")).toBe("No call waits for an answer.");
+    const lines = (await said("no", "", { approvals: { pending } })).split("\n");
+    expect(lines[0]).toBe("kfmz exec: rm x");
+    expect(lines[1]?.length).toBe("abcd exec: ".length + 300);
+    expect(await said("approve", "?".repeat(65))).toContain(`"${"?".repeat(64)}" is not the id`);
+    expect(await said("approve", "what?", { approvals: { pending } })).toMatch(
+      /^"what\?" is not the id of a question\. kfmz/,
+    );
+  });
+  test("answer by the id in any case", async () => {
+    const answers: unknown[] = [];
+    const decide = async (id: ApprovalId, answer: { approve: boolean }) => {
+      answers.push([id, answer]);
+      return approval({ id, state: answer.approve ? "approved" : "denied" });
+    };
+    expect(await said("yes", "KFMZ", { approvals: { decide } })).toBe("kfmz (exec) is approved.");
+    expect(await said("deny", "kfmz not  now ", { approvals: { decide } })).toBe("kfmz (exec) is denied.");
+    await said("deny", "kfmz  ", { approvals: { decide } });
+    await said("approve", "kfmz always prefix", { approvals: { decide } });
+    await said("approve", "kfmz Always", { approvals: { decide } });
+    await said("deny", "kfmz always tool", { approvals: { decide } });
+    expect(answers).toEqual([
+      ["kfmz", { approve: true, always: undefined, reason: undefined }],
+      ["kfmz", { approve: false, always: undefined, reason: "not now" }],
+      ["kfmz", { approve: false, always: undefined, reason: undefined }],
+      ["kfmz", { approve: true, always: "prefix", reason: undefined }],
+      ["kfmz", { approve: true, always: true, reason: undefined }],
+      ["kfmz", { approve: false, always: undefined, reason: "always tool" }],
+    ]);
+  });
+  test("for always ask for a width if there is a choice, and take one that is named", async () => {
+    const choice = async () => ["call    a", "prefix  b"];
+    expect(await said("approve", "kfmz always", { approvals: { choice } })).toBe(
+      "Choose what to allow from now on:\ncall    a\nprefix  b\nAnswer /approve kfmz always prefix.",
+    );
+    expect(await said("approve", "kfmz always TOOL", { approvals: { choice } })).toContain("is approved");
+    expect(await said("approve", "kfmz", { approvals: { choice } })).toContain("is approved");
+    expect(await said("deny", "kfmz always", { approvals: { choice } })).toContain("is denied");
+    const failing = { choice: async () => Promise.reject(new Error("no")) };
+    expect(await said("approve", "kfmz always", { approvals: failing })).toContain("is approved");
+  });
+  test.each<[string, string, Partial<Approval> | undefined, Error, string | undefined]>([
+    [
+      "the same person said the same before",
+      "approve",
+      { state: "used", decidedBy: ANN },
+      new ConflictError("x"),
+      "kfmz (exec) is approved.",
+    ],
+    [
+      "the same person said no before",
+      "deny",
+      { state: "denied", decidedBy: ANN },
+      new ConflictError("x"),
+      "kfmz (exec) is denied.",
+    ],
+    ["someone else said yes", "approve", { state: "approved", decidedBy: "bob" }, new NotFoundError("Gone."), "Gone."],
+    [
+      "the same person said the opposite",
+      "approve",
+      { state: "denied", decidedBy: ANN },
+      new NotFoundError("Gone."),
+      "Gone.",
+    ],
+    [
+      "the same person said yes, now no",
+      "deny",
+      { state: "approved", decidedBy: ANN },
+      new NotFoundError("Gone."),
+      "Gone.",
+    ],
+    ["it has ended otherwise", "approve", { state: "expired", decidedBy: ANN }, new NotFoundError("Gone."), "Gone."],
+    ["it is not there", "approve", undefined, new NotFoundError("Gone.", { hint: "Look." }), "Gone. Look."],
+    ["it may be tried again", "approve", { state: "pending" }, new ConflictError("Busy."), undefined],
+    ["something is broken", "approve", { state: "pending" }, new TypeError("bug"), undefined],
+  ])("if %s", async (_title, name, now, error, text) => {
+    const approvals = {
+      decide: async () => Promise.reject(error),
+      get: async () => (now ? approval(now) : Promise.reject(new Error("none"))),
+    };
+    const answer = said(name, "kfmz", { approvals });
+    if (text === undefined) await expect(answer).rejects.toBe(error);
+    else expect(await answer).toBe(text);
+  });
+  test.each([
+    ["", true],
+    ["kfmz", true],
+    ["kfmz always", true],
+    ["kfmz ALWAYS Prefix", true],
+    ["kfmz please do", false],
+    ["kfmz always everything", false],
+  ])("/approve %j is the command: %s", (rest, is) => {
+    expect(commandNamed("approve")?.reads(rest)).toBe(is);
+  });
+});
