@@ -1,6 +1,7 @@
 /** Finds the notes of a directory: MEMORY.md, USER.md and the files of `memory/`. Regular files only, never through a link. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { readPlainText } from "../system/plain-text.ts";
 
 export const NOTE_FILES = ["MEMORY.md", "USER.md"] as const;
 export const NOTE_DIRECTORY = "memory";
@@ -43,18 +44,5 @@ export function noteFile(directory: string, path: string): NoteFile | undefined 
 }
 
 /** Undefined if it cannot be read. Longer files are read up to a mebibyte. */
-export function readNote(directory: string, path: string): string | undefined {
-  try {
-    const fd = openSync(join(directory, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stats = fstatSync(fd);
-      if (!stats.isFile()) return undefined;
-      const buffer = Buffer.alloc(Math.min(stats.size, MAX_BYTES));
-      return buffer.toString("utf8", 0, readSync(fd, buffer, 0, buffer.length, 0));
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return undefined;
-  }
-}
+export const readNote = (directory: string, path: string): string | undefined =>
+  readPlainText(join(directory, path), MAX_BYTES, "cut");

@@ -3,9 +3,10 @@
  * before every model call, so texts are cached by a fingerprint of the file. A missing file is cached by the fingerprint of its
  * directory, so one `lstat` of the directory covers all missing files.
  */
-import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
+import { type BigIntStats, lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { ReadWorkspaceFile } from "../../engine/context/prompt/system-prompt.ts";
+import { readPlainText } from "../system/plain-text.ts";
 import { noGuard, type TrustedFiles } from "../tools/files/prompt-guard.ts";
 
 /** Longer files are cut. */
@@ -43,7 +44,7 @@ export function workspaceReaders(
       const path = join(workspace, name);
       const own = fingerprintOf(path, now());
       if (last && last.fingerprint === own) return last.text;
-      const text = own === MISSING ? undefined : read(path);
+      const text = own === MISSING ? undefined : readPlainText(path, MAX_BYTES, "cut");
       const fingerprint = own === MISSING && !name.includes("/") ? directory : own;
       if (fingerprint === FRESH || fingerprint === MISSING || (text?.length ?? 0) > MAX_CACHED_CHARS)
         files.delete(name);
@@ -68,20 +69,4 @@ function fingerprintOf(path: string, now: number): string {
   if (Number(stats.ctimeMs) > now - SETTLED_MS) return FRESH;
   const { ino, size, mtimeNs, ctimeNs } = stats;
   return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
-}
-
-function read(path: string): string | undefined {
-  try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stats = fstatSync(fd);
-      if (!stats.isFile()) return undefined;
-      const buffer = Buffer.alloc(Math.min(stats.size, MAX_BYTES));
-      return buffer.toString("utf8", 0, readSync(fd, buffer, 0, buffer.length, 0));
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return undefined;
-  }
 }

@@ -3,8 +3,9 @@
  * `~/.agents/skills`. The first place that has a name counts. Only the owner's places are read: skills are instructions.
  */
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { readPlainText } from "../../system/plain-text.ts";
 import { parseSkill, type Skill } from "./parse-skill.ts";
 import { directoryNow, replacedName } from "./skill-directory.ts";
 
@@ -83,18 +84,4 @@ function namesIn(place: string): readonly string[] {
 }
 
 /** Undefined if it is not a regular file of a bounded size. */
-export function readText(path: string): string | undefined {
-  try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stats = fstatSync(fd);
-      if (!stats.isFile() || stats.size > MAX_BYTES) return undefined;
-      const buffer = Buffer.alloc(stats.size);
-      return buffer.toString("utf8", 0, readSync(fd, buffer, 0, buffer.length, 0));
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return undefined;
-  }
-}
+export const readText = (path: string): string | undefined => readPlainText(path, MAX_BYTES, "refused");
