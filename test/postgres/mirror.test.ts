@@ -144,11 +144,22 @@ test("the keys in an agent's file are its own, of messages and of requests", asy
   // The same message reached another agent too, which has no key for it.
   await post(a.id, "m1", false);
   await post(a.id, "m2", true);
+  const ask = async (agentId: string, key: string, isKept: boolean): Promise<void> => {
+    const request = isKept ? { key, digest: "d", by: "key" as const, keepUntil: 9e12 } : undefined;
+    const message = { body: userBody("hi"), key, acceptedAt: 5 };
+    await world.done([{ op: "message.post", to: { agentId: agentId as never }, message, request }]);
+  };
+  await ask(b.id, "r1", true);
+  await ask(a.id, "r1", false);
+  await ask(a.id, "r2", true);
   const mirror = await followShared({ home, store, log: silentLog, everyMs: 3_600_000 });
   await mirror.stop();
   const keys = (id: string): unknown[] =>
     JSON.parse(readFileSync(join(home, "agents", id, "pending.json"), "utf8")).dedupe.map(([key]: [string]) => key);
-  expect([keys(a.id), keys(b.id)]).toEqual([[keyOfSource("m2")], [keyOfSource("m1")]]);
+  expect([keys(a.id), keys(b.id)]).toEqual([
+    [keyOfSource("m2"), "r2"],
+    [keyOfSource("m1"), "r1"],
+  ]);
   await store.close();
   rmSync(home, { recursive: true });
 });

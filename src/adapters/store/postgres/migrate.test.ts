@@ -1,8 +1,9 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
+import type { Migration } from "../read-migrations.ts";
 import { applyFunctions } from "./apply-functions.ts";
-import { type Migration, migrate, migrations } from "./migrate.ts";
+import { migrate, migrations } from "./migrate.ts";
 
 const STEPS: readonly Migration[] = [
   { version: 1, name: "001-first", sql: "FIRST STEP" },

@@ -2,29 +2,13 @@
  * Numbered, append-only migrations, applied by one node at a time under an advisory lock and in one transaction: a failed
  * one leaves the database unchanged, and a schema of a newer program is refused.
  */
-import { readdirSync, readFileSync } from "node:fs";
 import type pg from "pg";
 import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
+import { type Migration, readMigrations } from "../read-migrations.ts";
 import { applyFunctions } from "./apply-functions.ts";
 
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-}
-
 /** The migrations this program brings, in order. */
-export function migrations(): readonly Migration[] {
-  const folder = new URL("./migrations/", import.meta.url);
-  return readdirSync(folder)
-    .filter((file) => file.endsWith(".sql"))
-    .sort()
-    .map((file) => ({
-      version: Number.parseInt(file, 10),
-      name: file.replace(/\.sql$/, ""),
-      sql: readFileSync(new URL(file, folder), "utf8"),
-    }));
-}
+export const migrations = (): readonly Migration[] => readMigrations(new URL("./migrations/", import.meta.url));
 
 export async function migrate(
   client: pg.ClientBase,

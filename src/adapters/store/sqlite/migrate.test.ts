@@ -16,9 +16,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { replaceDatabase } from "../../../app/operations/backup/replace-database.ts";
 import { homePaths } from "../../../config/paths.ts";
 import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
+import type { Migration } from "../read-migrations.ts";
 import { openDatabase } from "./database.ts";
 import { readFact, writeFact } from "./facts.ts";
-import { copyBeforeMigration, type Migration, migrate, migrations, newerHint, versionOf } from "./migrate.ts";
+import { copyBeforeMigration, migrate, migrations, newerHint, versionOf } from "./migrate.ts";
 
 let home: string;
 let path: string;

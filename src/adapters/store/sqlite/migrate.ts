@@ -10,34 +10,19 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
 } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
-
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-}
+import { type Migration, readMigrations } from "../read-migrations.ts";
 
 let known: readonly Migration[] | undefined;
 
 /** The migrations this program brings, in order. */
 export function migrations(): readonly Migration[] {
-  if (known) return known;
-  const folder = new URL("./migrations/", import.meta.url);
-  known = readdirSync(folder)
-    .filter((file) => file.endsWith(".sql"))
-    .sort()
-    .map((file) => ({
-      version: Number.parseInt(file, 10),
-      name: file.replace(/\.sql$/, ""),
-      sql: readFileSync(new URL(file, folder), "utf8"),
-    }));
+  known ??= readMigrations(new URL("./migrations/", import.meta.url));
   return known;
 }
 
