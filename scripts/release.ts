@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../test/kit/command-line.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 export const FIXTURES = join(ROOT, "test", "fixtures", "homes");
@@ -90,8 +90,13 @@ function release({ dryRun, version: wanted }: { dryRun: boolean; version?: strin
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { "dry-run": { type: "boolean", default: false }, version: { type: "string" } },
+  const { values } = readCommandLine({
+    name: "release",
+    about: "Checks the changelog, makes a fixture for later versions and packs the tarball.",
+    options: {
+      "dry-run": { kind: "flag", about: "Changes nothing here." },
+      version: { kind: "text", shown: "X.Y.Z", about: "The next patch version if left out." },
+    },
   });
   release({ dryRun: values["dry-run"], version: values.version });
 }

@@ -1,8 +1,8 @@
 /**
- * `npm run crash -- --kills N [--seed S] [--target engine|store|commands|backup] [--channel telegram|whatsapp|whatsapp-web|webhook]`: kills a working process repeatedly and audits its
- * data. With the target `engine` no run may fail by these kills; then a run kills the process itself, and is found. `npm run crash -- --nodes N --minutes M [--seed S]`: the same with several nodes on one PostgreSQL.
+ * `npm run crash`: kills a working process repeatedly and audits its data. With the target `engine` no run may fail by these
+ * kills; then a run kills the process itself, and is found.
  */
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../kit/command-line.ts";
 import { backupTarget } from "./backup/target.ts";
 import { webhookTarget } from "./channels/webhook.ts";
 import { whatsappTarget } from "./channels/whatsapp.ts";
@@ -24,27 +24,23 @@ const TARGETS: readonly CrashTarget[] = [
   backupTarget,
 ];
 
-const { values } = parseArgs({
+const NAMES = TARGETS.map(({ name }) => name);
+const { values } = readCommandLine({
+  name: "crash",
+  about: "Kills a working process at random moments, starts it again, and audits what it left.",
   options: {
-    kills: { type: "string", default: "50" },
-    seed: { type: "string", default: "1" },
-    target: { type: "string", default: "engine" },
-    /** The same as a target: the channel whose connector is killed. */
-    channel: { type: "string" },
-    nodes: { type: "string" },
-    minutes: { type: "string", default: "5" },
+    kills: { kind: "count", least: 1, default: 50, about: "How often." },
+    seed: { kind: "text", shown: "TEXT", default: "1", about: "The same kills and the same work again." },
+    target: { kind: "text", shown: "NAME", oneOf: NAMES, default: "engine", about: "What is killed." },
+    channel: { kind: "text", shown: "NAME", oneOf: NAMES, about: "The same: the channel whose connector is killed." },
+    nodes: { kind: "count", least: 1, about: "Instead: so many nodes on one PostgreSQL, any of which is killed." },
+    minutes: { kind: "count", least: 1, default: 5, about: "With nodes: for how long." },
   },
 });
-if (values.nodes !== undefined) process.exit(await nodes(Number(values.nodes), Number(values.minutes)));
+const { kills } = values;
+if (values.nodes !== undefined) process.exit(await nodes(values.nodes, values.minutes));
 
-const target = TARGETS.find((one) => one.name === (values.channel ?? values.target));
-const kills = Number(values.kills);
-if (!target || !Number.isInteger(kills) || kills < 1) {
-  console.error("Usage: npm run crash -- --kills N [--seed S] [--target NAME]");
-  console.error(`Targets: ${TARGETS.map((one) => one.name).join(", ")}`);
-  process.exit(2);
-}
-
+const target = TARGETS.find((one) => one.name === (values.channel ?? values.target)) ?? engineTarget;
 const report = await target.run({ kills, seed: values.seed, say: (text) => console.log(text) });
 console.log();
 for (const [what, count] of Object.entries(report.counts)) console.log(`${what}: ${count.toLocaleString("en")}`);

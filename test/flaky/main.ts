@@ -1,14 +1,13 @@
 /**
- * `npm run flaky -- [--times N] [--beside N] [--again] [PATH …]`: repeats the tests that start processes, browsers and
- * servers, twice as many side by side as there are processors, so that they are each other's load, and lists every test that ever failed. A
- * test that fails sometimes is a defect. What was repeated is kept in `.flaky`, so a run that was interrupted continues;
- * `--again` begins anew.
+ * `npm run flaky`: repeats the tests that start processes, browsers and servers, twice as many side by side as there are
+ * processors, so that they are each other's load, and lists every test that ever failed. A test that fails sometimes is a
+ * defect. What was repeated is kept in `.flaky`, so a run that was interrupted continues.
  */
 import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../kit/command-line.ts";
 import { openJournal, type Repetition } from "./journal.ts";
 import { runPiece } from "./run-piece.ts";
 import { slowPieces } from "./slow-files.ts";
@@ -16,21 +15,19 @@ import { slowPieces } from "./slow-files.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const KEPT = join(ROOT, ".flaky");
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
+const { values, words: paths } = readCommandLine({
+  name: "flaky",
+  about:
+    "Repeats the tests that start processes, browsers and servers under load, and lists every test that ever failed.",
+  words: "PATH",
   options: {
-    times: { type: "string", default: "20" },
-    beside: { type: "string", default: String(2 * availableParallelism()) },
-    again: { type: "boolean", default: false },
+    times: { kind: "count", least: 1, default: 20, about: "How often." },
+    beside: { kind: "count", least: 1, default: 2 * availableParallelism(), about: "How many runs side by side." },
+    again: { kind: "flag", about: "Begins anew instead of continuing an interrupted run." },
   },
 });
-const times = Number(values.times);
-const beside = Number(values.beside);
-if (!Number.isInteger(times) || times < 1 || !Number.isInteger(beside) || beside < 1) {
-  console.error("Usage: npm run flaky -- [--times N] [--beside N] [--again] [PATH …]");
-  process.exit(2);
-}
-const pieces = slowPieces(ROOT, positionals);
+const { times, beside } = values;
+const pieces = slowPieces(ROOT, paths);
 if (pieces.length === 0) {
   console.error("No slow tests there. Give the beginning of a path, such as test/e2e.");
   process.exit(2);

@@ -1,18 +1,28 @@
 /**
- * `npm run fuzz -- [--tries N] [--seed S] [--only WORD]`: sends malformed input to every target; none may answer with a 500 or
+ * `npm run fuzz`: sends malformed input to every target; none may answer with a 500 or
  * crash. Then feeds every text function the worst texts of a megabyte; none may take more than linear time (`--only texts`).
  */
+import { readCommandLine } from "../kit/command-line.ts";
 import { fuzzTexts, textCases } from "./fuzz-texts.ts";
 import { fuzz } from "./target.ts";
 import { withTargets } from "./targets.ts";
 
-const option = (name: string, byDefault: string): string => {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? byDefault : (process.argv[at + 1] ?? byDefault);
-};
-const tries = Number(option("tries", "10000"));
-const seed = Number(option("seed", String(Date.now() % 1_000_000)));
-const only = option("only", "");
+const { values } = readCommandLine({
+  name: "fuzz",
+  about:
+    "Sends malformed input to everything that takes input from outside, and the worst texts to every text function.",
+  options: {
+    tries: { kind: "count", least: 1, default: 10_000, about: "How many inputs for each." },
+    seed: { kind: "count", least: 0, about: "The same inputs again; another number each time if left out." },
+    only: {
+      kind: "text",
+      shown: "WORD",
+      default: "",
+      about: "Only those with this word in their name; texts for the functions.",
+    },
+  },
+});
+const { tries, only, seed = Date.now() % 1_000_000 } = values;
 
 process.on("uncaughtException", (error) => {
   console.error(`crashed: ${error.stack}`);
@@ -22,8 +32,14 @@ process.on("uncaughtException", (error) => {
 console.log(`seed ${seed}, ${tries} tries each`);
 const problems: string[] = await withTargets(async (targets) => {
   const found: string[] = [];
-  for (const target of targets) {
-    if (!target.name.includes(only)) continue;
+  const chosen = targets.filter(({ name }) => name.includes(only));
+  if (chosen.length === 0 && !"texts".includes(only)) {
+    console.error(
+      `Nothing here has "${only}" in its name. There are texts, ${targets.map(({ name }) => name).join(", ")}.`,
+    );
+    process.exit(2);
+  }
+  for (const target of chosen) {
     const startedAt = performance.now();
     const ofTarget = await fuzz(target, tries, seed);
     found.push(...ofTarget);

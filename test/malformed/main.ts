@@ -1,26 +1,31 @@
 /**
- * `npm run malformed -- --channel whatsapp|whatsapp-web|webhook [--events N] [--seed S]`: events of every wrong form, signed as the platform signs
- * them. None stops the engine or the messages behind it, none is brought for ever, and each is logged at most once.
+ * `npm run malformed`: events of every wrong form, signed as the platform signs them. None stops the engine or the messages
+ * behind it, none is brought for ever, and each is logged at most once.
  */
-import { parseArgs } from "node:util";
 import { createRookery, type Rookery } from "../../src/app/library/create-rookery.ts";
 import { type LogLine, recordingLog } from "../../src/app/testing/log.ts";
 import { echo } from "../../src/app/testing/model.ts";
 import { scripted } from "../../src/app/testing/scripted.ts";
+import { readCommandLine } from "../kit/command-line.ts";
 import { randomOf } from "../kit/random.ts";
 import { FakeProgram } from "../webhook/fake-program.ts";
 import { FakeWhatsapp } from "../whatsapp/fake-whatsapp.ts";
 import { broken, type Json } from "./break-json.ts";
 import { malformedWeb } from "./whatsapp-web.ts";
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  name: "malformed",
+  about: "Brings events of every wrong form to a channel; none may stop the engine or the messages behind it.",
   options: {
-    channel: { type: "string", default: "whatsapp" },
-    events: { type: "string", default: "10000" },
-    seed: { type: "string", default: "1" },
+    channel: {
+      ...{ kind: "text", shown: "NAME", oneOf: ["whatsapp", "whatsapp-web", "webhook"], default: "whatsapp" },
+      about: "Which channel.",
+    },
+    events: { kind: "count", least: 1, default: 10_000, about: "How many events." },
+    seed: { kind: "text", shown: "TEXT", default: "1", about: "The same events again." },
   },
 });
-const events = Number(values.events);
+const { events } = values;
 const random = randomOf(values.seed);
 const lines: LogLine[] = [];
 const OWNER = "4915001";

@@ -1,12 +1,11 @@
 /**
- * `npm run mutate -- [--sample N] [--seed S]… [--folder PATH]… [--changed COMMIT] [--again] [--quick] [--tests PATH]…`: puts
- * small mistakes into the source, one at a time, and says which of them the tests do not find. `docs/mutations.md`
- * describes it. Results are kept in `.mutate`, so a run that was interrupted continues.
+ * `npm run mutate`: puts small mistakes into the source, one at a time, and says which of them the tests do not find.
+ * `docs/mutations.md` describes it. Results are kept in `.mutate`, so a run that was interrupted continues.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../kit/command-line.ts";
 import { type Drawn, draw } from "./draw.ts";
 import { loadEquivalent, outdated } from "./equivalent.ts";
 import type { Mutant } from "./mutant.ts";
@@ -20,27 +19,29 @@ import { type Budgets, isNear, type Tried, tryTogether } from "./try-together.ts
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const KEPT = join(ROOT, ".mutate");
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  name: "mutate",
+  about: "Puts small mistakes into the source, one at a time, and says which of them the tests do not find.",
   options: {
-    sample: { type: "string" },
-    seed: { type: "string", multiple: true, default: ["1"] },
-    folder: { type: "string", multiple: true },
-    /** Of the sample: only those below these paths. */
-    only: { type: "string", multiple: true },
-    changed: { type: "string" },
-    /** Seconds that the tests of whole systems may take for one mutant. */
-    budget: { type: "string", default: "30" },
-    /** Without the compiler and with the tests of the same room only: to see while one writes tests what they miss. */
-    quick: { type: "boolean", default: false },
-    /** Only the tests below these paths. */
-    tests: { type: "string", multiple: true },
-    workers: { type: "string", default: "2" },
-    /** Tries those again that were not found before. */
-    again: { type: "boolean", default: false },
-    /** Says what is known and tries nothing. */
-    report: { type: "boolean", default: false },
+    sample: { kind: "count", least: 1, about: "Draws so many at random; all if left out." },
+    seed: { kind: "counts", least: 0, about: "What is drawn; 1 if left out. Each is a sample of its own." },
+    folder: { kind: "texts", shown: "PATH", about: `Where; ${FOLDERS.join(", ")} if left out.` },
+    only: { kind: "texts", shown: "PATH", about: "Of the sample: only those below this path." },
+    changed: { kind: "text", shown: "COMMIT", about: "Only in lines that changed since this commit." },
+    budget: {
+      kind: "count",
+      least: 0,
+      default: 30,
+      about: "Seconds that tests of whole systems may take for one mutant.",
+    },
+    quick: { kind: "flag", about: "Without the compiler, and with the nearest tests only." },
+    tests: { kind: "texts", shown: "PATH", about: "Only the tests below this path." },
+    workers: { kind: "count", least: 1, default: 2, about: "How many processes." },
+    again: { kind: "flag", about: "Tries those again that were not found before." },
+    report: { kind: "flag", about: "Says what is known and tries nothing." },
   },
 });
+const seeds = values.seed ?? [1];
 
 // The processes that try them belong to groups of their own and are ended with this one.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
@@ -48,7 +49,7 @@ mkdirSync(KEPT, { recursive: true });
 /** What the tests in the folder of a mutant may take for it, at least. */
 const NEAR_MS = 30_000;
 const NOTHING: Budgets = { near: 0, source: 0, simulation: 0, system: 0 };
-const budgetMs = Number(values.budget) * 1000;
+const budgetMs = values.budget * 1000;
 /** What only some tests saw says nothing for ever. */
 const isPartial = values.quick || values.tests !== undefined;
 const equivalent = loadEquivalent();
@@ -65,7 +66,7 @@ let isGood = true;
 for (const [index, { mutants, refused, equivalent: same }] of samples.entries()) {
   const text = report(mutants.filter(below), results);
   isGood &&= text.isGood;
-  if (values.sample !== undefined) console.log(`\nSeed ${values.seed[index]}`);
+  if (values.sample !== undefined) console.log(`\nSeed ${seeds[index]}`);
   console.log(`\n${text.table}\n\n${refused} more do not compile, ${same} change nothing (equivalent.json).`);
 }
 process.exitCode = isGood ? 0 : 1;
@@ -77,8 +78,8 @@ function drawn(): readonly Drawn[] {
   if (values.sample === undefined) return draw(setup, [wanted], Infinity);
   return draw(
     setup,
-    values.seed.map((seed) => shuffled(wanted, Number(seed))),
-    Number(values.sample),
+    seeds.map((seed) => shuffled(wanted, seed)),
+    values.sample,
   );
 }
 
@@ -111,7 +112,7 @@ function together(
       root: ROOT,
       kept: KEPT,
       budgets,
-      workers: Number(values.workers),
+      workers: values.workers,
       files,
       keyOf: results.keyOf,
       onFound: (one, by) => results.set(one, { found: true, by }),
@@ -133,5 +134,5 @@ async function tryRest(left: [Mutant, readonly string[]][]): Promise<void> {
     }
   };
   if (left.length > 0) console.log(`Trying ${left.length} mutants alone …`);
-  await Promise.all(Array.from({ length: Number(values.workers) }, worker));
+  await Promise.all(Array.from({ length: values.workers }, worker));
 }

@@ -1,17 +1,14 @@
-/**
- * `npm run sim -- --seeds N --seed S [--scenario NAME] [--subject NAME] [--crash before:SITE] [--file] [--store postgres] [--jobs N] [--verbose]`
- * Runs worlds, prints the report, and exits with 1 if a law was broken or a crash place was never hit.
- */
+/** `npm run sim`: runs worlds, prints the report, and exits with 1 if a law was broken or a crash place was never hit. */
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../kit/command-line.ts";
 import { startServer } from "../postgres/server.ts";
 import { coverageTable, holesIn, jobsForHoles, type Tried } from "./coverage.ts";
 import { emptyReport, type Failure, type Job, merge, type Report, replayCommand, runJobs } from "./report.ts";
 import { SCENARIOS, scenariosFor } from "./scenarios/scenarios.ts";
-import { subjectNamed } from "./subjects/subjects.ts";
+import { SUBJECTS, subjectNamed } from "./subjects/subjects.ts";
 import type { CrashAim } from "./world/crash-plan.ts";
 import { closePostgres } from "./world/postgres-database.ts";
 
@@ -19,24 +16,24 @@ import { closePostgres } from "./world/postgres-database.ts";
 const SEEDS_FOR_COVERAGE = 200;
 const PORTION = 10;
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  name: "sim",
+  about: "Runs made-up worlds, kills them at chosen moments, and looks for broken laws and for crash places never hit.",
   options: {
-    seeds: { type: "string" },
-    seed: { type: "string" },
-    scenario: { type: "string" },
-    subject: { type: "string" },
-    crash: { type: "string", multiple: true },
-    file: { type: "boolean", default: false },
-    store: { type: "string" },
-    jobs: { type: "string" },
-    verbose: { type: "boolean", default: false },
+    seeds: { kind: "count", least: 1, about: "How many worlds; 100, or one if a seed is given." },
+    seed: { kind: "count", least: 0, about: "The number of the first world." },
+    scenario: {
+      ...{ kind: "text", shown: "NAME", about: "Only worlds of this kind." },
+      oneOf: SCENARIOS.map(({ name }) => name),
+    },
+    subject: { kind: "text", shown: "NAME", oneOf: SUBJECTS.map(({ name }) => name), about: "What is tried." },
+    crash: { kind: "texts", shown: "before:SITE", about: "Kills at this place, before or after its commit." },
+    file: { kind: "flag", about: "Keeps the store on disk instead of in memory." },
+    store: { kind: "text", shown: "NAME", oneOf: ["postgres"], about: "Another store than SQLite." },
+    jobs: { kind: "count", least: 1, about: "How many processes; two, or one on one processor." },
+    verbose: { kind: "flag", about: "Prints what happens in up to ten worlds." },
   },
 });
-
-if (values.store !== undefined && values.store !== "postgres") {
-  console.error("--store accepts only postgres.");
-  process.exit(2);
-}
 const server = values.store && !process.env.ROOKERY_TEST_POSTGRES ? await startServer() : undefined;
 const postgres = values.store ? (process.env.ROOKERY_TEST_POSTGRES ?? server?.url) : undefined;
 try {
@@ -48,15 +45,11 @@ try {
 
 async function main(): Promise<number> {
   const subject = subjectNamed(values.subject);
-  const first = Number(values.seed ?? 1);
-  const seeds = Number(values.seeds ?? (values.seed === undefined ? 100 : 1));
+  const first = values.seed ?? 1;
+  const seeds = values.seeds ?? (values.seed === undefined ? 100 : 1);
   const scenarios = values.scenario
     ? SCENARIOS.filter(({ name }) => name === values.scenario)
     : scenariosFor(subject.features);
-  if (scenarios.length === 0) {
-    console.error(`Unknown scenario ${values.scenario}. Known: ${SCENARIOS.map(({ name }) => name).join(", ")}`);
-    return 2;
-  }
   const aims = (values.crash ?? []).map((text): CrashAim => {
     const [moment, site = ""] = text.split(":");
     return { site, moment: moment === "after" ? "after" : "before" };
@@ -95,7 +88,7 @@ async function main(): Promise<number> {
 async function runParallel(report: Report, jobs: readonly Job[], announced: number): Promise<void> {
   const portions: (readonly Job[])[] = [];
   for (let at = 0; at < jobs.length; at += PORTION) portions.push(jobs.slice(at, at + PORTION));
-  const workers = Math.min(Number(values.jobs ?? Math.min(2, availableParallelism())), portions.length);
+  const workers = Math.min(values.jobs ?? Math.min(2, availableParallelism()), portions.length);
   const began = performance.now();
   let reportedAt = began;
   const path = fileURLToPath(new URL("./worker.ts", import.meta.url));
