@@ -162,7 +162,7 @@ describe("a serving process", () => {
       done = true;
     });
     while (!done) {
-      const health = await fetch(`${served.url}/healthz`, { signal: AbortSignal.timeout(1_000) });
+      const health = await fetch(`${served.url}/healthz`, { signal: AbortSignal.timeout(20_000) });
       expect(health.status).toBe(200);
     }
     await all;

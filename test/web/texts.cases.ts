@@ -1,5 +1,6 @@
 /** Texts from outside: thoughts, long ones, escape codes, scripts. None of them does anything but being read. */
 import { describe, expect, it } from "vitest";
+import { api } from "../e2e/serving.ts";
 import type { Room } from "./room.ts";
 import { sendMain } from "./world.ts";
 
@@ -9,7 +10,7 @@ export const textCases = (room: () => Room) =>
       const { world, show } = room();
       await sendMain(world.served, "think hard about it");
       const page = await show("conversations/main");
-      const answer = page.locator(".chat-agent", { hasText: "Both are right." }).last();
+      const answer = page.locator(".chat-agent:not(.live)", { hasText: "Both are right." }).last();
       await answer.getByText("Thoughts").click();
       await answer.getByText("First I look at both sides.").waitFor();
     });
@@ -31,12 +32,30 @@ export const textCases = (room: () => Room) =>
       const { world, show } = room();
       await sendMain(world.served, "something very long");
       const page = await show("conversations/main");
-      const answer = page.locator(".chat-agent", { hasText: "begin word" }).last();
+      const answer = page.locator(".chat-agent:not(.live)", { hasText: "begin word" }).last();
       const part = answer.locator(".plain-text");
       await part.waitFor();
       expect((await part.textContent())?.length).toBeLessThanOrEqual(20_000);
       await answer.getByRole("button", { name: "Show more" }).click();
       await expect.poll(async () => (await part.textContent())?.length).toBeGreaterThan(20_000);
       expect(await answer.locator(".markdown").count()).toBe(0);
+    });
+
+    it("are shown from their end while they are written", async () => {
+      const { world, show } = room();
+      await api(world.served, "/api/terminal/messages", {
+        method: "POST",
+        body: { user: "control-room", text: "something very long, bit by bit" },
+      });
+      const page = await show("conversations/main");
+      const answer = page.locator(".chat-agent.live");
+      await answer.getByText("end so far").waitFor();
+      expect(await answer.locator(".plain-text").textContent()).toBe(`${"word ".repeat(3_998)}end so far`);
+      await answer.getByText("Only its end is shown while it is written.").waitFor();
+      expect(await answer.getByRole("button").count()).toBe(0);
+      world.release();
+      const whole = page.locator(".chat-agent:not(.live)", { hasText: "begin word" }).last();
+      await expect.poll(() => whole.getByRole("button", { name: "Show more" }).count()).toBe(1);
+      await answer.waitFor({ state: "detached" });
     });
   });

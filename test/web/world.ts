@@ -58,6 +58,11 @@ export function script(waiting: Set<() => void>): (call: ModelCall) => void {
     }
     if (call.prompt.includes("think hard")) return think(call, "First I look at both sides.", "Both are right.");
     if (call.prompt.includes("hostile")) return answer(call, HOSTILE);
+    if (call.prompt.includes("bit by bit")) {
+      call.say(`${LONG} so far`);
+      waiting.add(() => answer(call, ", and here is the rest."));
+      return;
+    }
     if (call.prompt.includes("very long")) {
       call.say(LONG);
       return call.end();
@@ -164,7 +169,7 @@ export const sendMain = async (served: Pick<Served, "url">, text: string) => {
     messages: { agentId: string; seq: number }[];
   };
   const [{ agentId, seq } = { agentId: "", seq: 0 }] = messages;
-  return (await api(served, `/api/agents/${agentId}/messages/${seq}?waitSeconds=20`)) as {
+  return (await api(served, `/api/agents/${agentId}/messages/${seq}?waitSeconds=60`)) as {
     message: { agentId: string; runId?: string };
   };
 };
@@ -186,7 +191,7 @@ export async function sendAsAnn(served: Pick<Served, "url">, text: string): Prom
 export async function fill({ served }: World): Promise<void> {
   await sendMain(served, "Is the build green?");
   await sendMain(served, "what time is it?");
-  for (const user of ["bob", "carla", "dora"]) await send(served, user, `Hello, this is ${user}.`, { waitSeconds: 20 });
+  for (const user of ["bob", "carla", "dora"]) await send(served, user, `Hello, this is ${user}.`, { waitSeconds: 60 });
   const job = {
     name: "Morning news",
     schedule: { kind: "cron", expr: "0 7 * * 1-5" },

@@ -6,6 +6,7 @@ export const t = {
     tryAgain: "Try again",
     more: "Show more",
     moreText: (n: string) => `Show more (${n} characters left)`,
+    onlyEnd: "This text is long. Only its end is shown while it is written.",
     close: "Close",
     cancel: "Cancel",
     dismiss: "Dismiss",

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
-import { DeniedError, InvalidInputError } from "../../core/errors.ts";
+import { DeniedError, InvalidInputError, ServerUnavailableError, TimeoutError } from "../../core/errors.ts";
 import { type OutgoingRequest, outgoingHttp } from "./outgoing-http.ts";
 import { AllowedAddresses, isPublicAddress, parseRange } from "./public-address.ts";
 
@@ -59,7 +59,11 @@ beforeAll(async () => {
     const to = /^\/to\/(\d+)\/(.*)$/.exec(url);
     if (to) response.writeHead(Number(to[1]), { location: decodeURIComponent(to[2] ?? "") }).end();
     else if (url === "/loop") response.writeHead(302, { location: "/loop" }).end();
-    else if (url === "/endless") {
+    else if (url === "/silent") return;
+    else if (url === "/broken") {
+      response.writeHead(200, { "content-length": "100" }).write("half");
+      setImmediate(() => response.destroy());
+    } else if (url === "/endless") {
       const more = (): void => {
         while (response.write("x".repeat(65_536)));
         response.once("drain", more);
@@ -81,17 +85,18 @@ beforeEach(() => {
 const NAMES = new Map([
   ["public.test", ["8.8.8.8"]],
   ["rebind.test", ["127.0.0.1"]],
-  ["both.test", ["127.0.0.1", "8.8.8.8"]],
+  ["both.test", ["127.0.0.1", "127.0.0.2"]],
   ["localhost", ["127.0.0.1", "::1"]],
 ]);
 
+const never = (): AbortSignal => new AbortController().signal;
 const client = (allow: readonly string[] = []) => {
   const http = outgoingHttp({
     allowed: () => new AllowedAddresses(allow),
     resolve: async (host) => NAMES.get(host) ?? [],
   });
   return (url: string, rest: Partial<OutgoingRequest> = {}) =>
-    http({ url, signal: AbortSignal.timeout(5_000), maxBytes: 1_000, ...rest });
+    http({ url, signal: AbortSignal.timeout(60_000), maxBytes: 1_000, ...rest });
 };
 
 describe("a request to an address that is not public", () => {
@@ -128,7 +133,11 @@ describe("a request to an address that is not public", () => {
       allowed: () => new AllowedAddresses(["127.0.0.1"]),
       resolve: async () => (times++ === 0 ? ["127.0.0.1"] : ["8.8.8.8"]),
     });
-    const answer = await http({ url: `http://rebind.test:${port}/`, signal: AbortSignal.timeout(5_000), maxBytes: 10 });
+    const answer = await http({
+      url: `http://rebind.test:${port}/`,
+      signal: AbortSignal.timeout(60_000),
+      maxBytes: 10,
+    });
     expect(answer.status).toBe(200);
     expect(times).toBe(1);
     expect(seen[0]?.headers.host).toBe(`rebind.test:${port}`);
@@ -182,7 +191,48 @@ it("cuts an endless answer and says so", async () => {
   expect(answer.body.length).toBe(100_000);
 });
 
+describe("a request without an answer says what is wrong and what to do", () => {
+  const here = () => client(["127.0.0.1", "both.test", "127.0.0.2"]);
+
+  it("where nobody listens", async () => {
+    const [one, both] = await Promise.all(
+      ["127.0.0.1", "both.test"].map((host) => here()(`http://${host}:1/`).catch((error: unknown) => error)),
+    );
+    expect(one).toBeInstanceOf(ServerUnavailableError);
+    expect(one).toMatchObject({ message: "127.0.0.1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1." });
+    // Node gives the error of several addresses no message.
+    expect(both).toMatchObject({ message: "both.test cannot be reached: ECONNREFUSED.", hint: expect.any(String) });
+  });
+
+  it("where the name is unknown", async () => {
+    const resolve = () => Promise.reject(new Error("getaddrinfo ENOTFOUND nowhere.test"));
+    const http = outgoingHttp({ allowed: () => new AllowedAddresses([]), resolve });
+    await expect(http({ url: "http://nowhere.test/", signal: never(), maxBytes: 1 })).rejects.toMatchObject({
+      ...{ code: "server_unavailable", message: "nowhere.test cannot be reached: getaddrinfo ENOTFOUND nowhere.test." },
+    });
+  });
+
+  it("where the answer breaks off", async () => {
+    await expect(here()(`http://127.0.0.1:${port}/broken`)).rejects.toThrow(ServerUnavailableError);
+  });
+
+  it("where a redirect leads nowhere", async () => {
+    await expect(
+      here()(`http://127.0.0.1:${port}/to/302/${encodeURIComponent("http://[")}`, { maxRedirects: 1 }),
+    ).rejects.toThrow(/redirects to something that is no address/);
+  });
+
+  it("where it takes too long; an abort by the caller stays an abort", async () => {
+    const wait = (signal: AbortSignal) => here()(`http://127.0.0.1:${port}/silent`, { signal });
+    const late = await wait(AbortSignal.timeout(1)).catch((error: unknown) => error);
+    expect(late).toBeInstanceOf(TimeoutError);
+    expect(late).toMatchObject({ message: "127.0.0.1 did not answer in time.", hint: "Try again later." });
+    await expect(wait(AbortSignal.abort())).rejects.toMatchObject({ name: "AbortError" });
+  });
+});
+
 it("never throws anything but an error that says what to do, for any text as an address", async () => {
+  const http = outgoingHttp({ allowed: () => ({ allows: () => false }) as never, resolve: async () => ["8.8.8.8"] });
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(
@@ -191,10 +241,7 @@ it("never throws anything but an error that says what to do, for any text as an 
         fc.string().map((text) => `http://${text}`),
       ),
       async (url) => {
-        const error = await client()(url).then(
-          () => undefined,
-          (thrown: unknown) => thrown,
-        );
+        const error = await http({ url, signal: never(), maxBytes: 1_000 }).catch((thrown: unknown) => thrown);
         expect(error instanceof DeniedError || error instanceof InvalidInputError).toBe(true);
       },
     ),

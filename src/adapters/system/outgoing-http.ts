@@ -5,7 +5,7 @@
  */
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
-import { DeniedError, InvalidInputError } from "../../core/errors.ts";
+import { DeniedError, errorText, InvalidInputError, ServerUnavailableError, TimeoutError } from "../../core/errors.ts";
 import type { AllowedAddresses } from "./public-address.ts";
 
 export interface OutgoingRequest {
@@ -51,7 +51,8 @@ export const outgoingHttp =
       const url = checkedUrl(request.url);
       const { allowed, resolve = systemResolve } = options;
       const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-      const addresses = isIP(host) ? [host] : await resolve(host);
+      const failed = failureOf(host, first.signal);
+      const addresses = isIP(host) ? [host] : await resolve(host).catch(failed);
       const port = url.port || (url.protocol === "https:" ? "443" : "80");
       const reachable = addresses.filter((address) => allowed().allows(host, port, address));
       if (reachable.length === 0) {
@@ -59,15 +60,32 @@ export const outgoingHttp =
           hint: `The owner can allow it: add "${host}:${port}" to network.allowPrivate.`,
         });
       }
-      const response = await send(url, request, reachable);
+      const response = await send(url, request, reachable).catch(failed);
       const to = response.headers.location;
       if (!REDIRECTS.has(response.statusCode ?? 0) || to === undefined || first.maxRedirects === undefined) {
-        return { ...(await read(response, request.maxBytes)), url: url.href };
+        return { ...(await read(response, request.maxBytes).catch(failed)), url: url.href };
       }
       response.destroy();
       if (left <= 0) throw new InvalidInputError(`${first.url} redirects more than ${first.maxRedirects} times.`);
-      request = redirected(request, url, new URL(to, url), response.statusCode ?? 0);
+      const next = URL.parse(to, url.href);
+      if (!next) throw new InvalidInputError(`${url.href} redirects to something that is no address.`);
+      request = redirected(request, url, next, response.statusCode ?? 0);
     }
+  };
+
+/** Throws what a person is told about a request without an answer. An abort by the caller stays what it is. */
+const failureOf =
+  (host: string, signal: AbortSignal) =>
+  (cause: unknown): never => {
+    if (signal.aborted && (signal.reason as Partial<Error> | undefined)?.name !== "TimeoutError") throw cause;
+    if (signal.aborted) {
+      throw new TimeoutError(`${host} did not answer in time.`, { cause, hint: "Try again later." });
+    }
+    // An error of several addresses at once has no message.
+    const why = errorText(cause) || String((cause as NodeJS.ErrnoException).code ?? "no answer");
+    throw new ServerUnavailableError(`${host} cannot be reached: ${why}.`, {
+      ...{ cause, hint: "Check the address, or try again later." },
+    });
   };
 
 function checkedUrl(text: string): URL {

@@ -148,7 +148,7 @@ async function terminal(text: string): Promise<readonly string[]> {
   const { json } = await kit.ask({ method: "POST", path: "/api/terminal/messages", body });
   const found: string[] = [];
   for (const { agentId, seq } of json.messages as readonly { agentId: string; seq: number }[]) {
-    const { json: read } = await kit.ask({ path: `/api/terminal/messages/${agentId}/${seq}?waitSeconds=10` });
+    const { json: read } = await kit.ask({ path: `/api/terminal/messages/${agentId}/${seq}?waitSeconds=60` });
     found.push(...(read.replies as readonly { text: string }[]).map((one) => one.text));
   }
   return found;
@@ -157,7 +157,7 @@ async function terminal(text: string): Promise<readonly string[]> {
 async function api(text: string, on: boolean): Promise<readonly string[]> {
   kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: on } } });
   const path = "/api/agents/agent:main:api:dm:ann/messages";
-  const { json } = await kit.ask({ method: "POST", path, body: { text, waitSeconds: 10 } });
+  const { json } = await kit.ask({ method: "POST", path, body: { text, waitSeconds: 60 } });
   const { text: said } = json.answer as { text: string };
   return said === "" ? [] : [said];
 }

@@ -227,7 +227,7 @@ describe("a chat command with a name that stands for nothing", () => {
   const say = async (text: string): Promise<string> => {
     const { json } = await kit.ask({ method: "POST", path: "/api/terminal/messages", body: { user: "owner", text } });
     const [sent] = json.messages as readonly { agentId: string; seq: number }[];
-    const path = `/api/terminal/messages/${sent?.agentId}/${sent?.seq}?waitSeconds=10`;
+    const path = `/api/terminal/messages/${sent?.agentId}/${sent?.seq}?waitSeconds=60`;
     const { replies } = (await kit.ask({ path })).json as unknown as { replies: { text: string }[] };
     return replies.map((one) => one.text).join("\n");
   };

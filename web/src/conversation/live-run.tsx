@@ -5,7 +5,7 @@ import { useQuery } from "../query.ts";
 import { t } from "../texts.ts";
 import { ApprovalRow } from "../ui/approval-row.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { MarkdownText } from "../ui/markdown-text.tsx";
+import { GrowingText } from "../ui/markdown-text.tsx";
 import type { Chat, LiveRun } from "./chat.ts";
 import { Thinking } from "./entries.tsx";
 
@@ -17,7 +17,7 @@ export function LiveRunView({ chat }: { chat: Chat }) {
   return (
     <article class="chat-agent live" aria-label={t.role.assistant} aria-busy="true">
       {live.thinking !== "" && <Thinking text={live.thinking} open={live.text === ""} />}
-      {live.text !== "" && <MarkdownText text={live.text} />}
+      {live.text !== "" && <GrowingText text={live.text} />}
       {tools.map(([id, { name, text }]) => (
         <div class="tool running" key={id}>
           <div class="tool-line">

@@ -10,6 +10,17 @@ export function MarkdownText({ text }: { text: string }) {
   return text.length > MAX_MARKDOWN ? <LongText text={text} /> : <Rendered text={text} />;
 }
 
+/** A text that is being written: a long one from its end, where it grows. Nothing in it is opened by a click, because the whole replaces it. */
+export function GrowingText({ text }: { text: string }) {
+  if (text.length <= MAX_MARKDOWN) return <Rendered text={text} />;
+  return (
+    <div>
+      <p class="muted">{t.common.onlyEnd}</p>
+      <pre class="plain-text">{plainText(text.slice(-PART))}</pre>
+    </div>
+  );
+}
+
 function Rendered({ text }: { text: string }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

@@ -63,7 +63,7 @@ describe("a child agent over HTTP", () => {
     const messages = await kit.ask({ path: `/api/agents/${String(sent.json.agentId)}/messages` });
     expect(JSON.stringify(messages.json)).toContain("deeper");
     expect((await kit.ask({ method: "POST", path: `${path}/stop` })).json).toEqual({ stopped: runs[0]?.runId });
-    expect((await kit.ask({ path: `${path}/wait?timeoutMs=10000` })).json).toMatchObject({ status: "ended" });
+    expect((await kit.ask({ path: `${path}/wait?timeoutMs=60000` })).json).toMatchObject({ status: "ended" });
     gate.resolve();
     await kit.node.agents.settled();
     expect((await kit.ask({ method: "DELETE", path })).json).toEqual({ released: runs[0]?.runId });

@@ -23,7 +23,7 @@ const send = async (text: string): Promise<readonly string[]> => {
   const body = { user: "owner", text, line: true };
   const { json } = await kit.ask({ method: "POST", path: "/api/terminal/messages", body });
   const messages = json.messages as readonly { agentId: string; seq: number }[];
-  return messages.map(({ agentId, seq }) => `/api/terminal/messages/${agentId}/${seq}?waitSeconds=10`);
+  return messages.map(({ agentId, seq }) => `/api/terminal/messages/${agentId}/${seq}?waitSeconds=60`);
 };
 const replies = async ([path = ""]: readonly string[]) => (await kit.ask({ path })).json;
 
@@ -66,7 +66,7 @@ describe("how a text of the terminal ended", () => {
       const body = { user: "owner", text };
       const { json } = await kit.ask({ method: "POST", path: "/api/terminal/messages", body });
       const [{ agentId, seq }] = json.messages as [{ agentId: string; seq: number }];
-      return [`/api/terminal/messages/${agentId}/${seq}?waitSeconds=10`];
+      return [`/api/terminal/messages/${agentId}/${seq}?waitSeconds=60`];
     };
     await say("stall");
     await expect
@@ -105,7 +105,7 @@ describe("a guest at the terminal", () => {
     const { status, json } = await kit.ask({ method: "POST", path: "/api/terminal/messages", token, body });
     const [message] = (json.messages ?? []) as { agentId: string; seq: number }[];
     if (!message) return { status, agentId: "", said: {} };
-    const path = `/api/terminal/messages/${message.agentId}/${message.seq}?waitSeconds=10`;
+    const path = `/api/terminal/messages/${message.agentId}/${message.seq}?waitSeconds=60`;
     return { status, ...message, said: (await kit.ask({ path, token })).json };
   };
 
