@@ -71,6 +71,32 @@ test("a person reads the message and then what to do", () => {
   expect(errorText(Object.assign(new Error("plain"), { hint: "no" }))).toBe("plain");
 });
 
+describe("the text of an error that says nothing by itself", () => {
+  const refused = (port: number) => new Error(`connect ECONNREFUSED 127.0.0.1:${port}`);
+  const cycle = new TypeError("fetch failed");
+  cycle.cause = cycle;
+  test.each<[string, unknown, string]>([
+    [
+      "is that of its parts",
+      new AggregateError([refused(1), refused(2)], ""),
+      `${refused(1).message}, ${refused(2).message}`,
+    ],
+    ["names each part once", new AggregateError([refused(1), refused(1)], ""), refused(1).message],
+    ["names four parts at most", new AggregateError([1, 2, 3, 4, 5], ""), "1, 2, 3, 4"],
+    ["is its code", Object.assign(new Error(""), { code: "ECONNRESET" }), "ECONNRESET"],
+    ["is its code, if its parts have none", Object.assign(new AggregateError([], ""), { code: "EX" }), "EX"],
+    ["is its name", new RangeError(""), "RangeError"],
+    [
+      "is that of its cause",
+      new TypeError("fetch failed", { cause: refused(7) }),
+      `fetch failed: ${refused(7).message}`,
+    ],
+    ["stays, if there is no cause", new TypeError("fetch failed"), "fetch failed"],
+    ["ends, if it is its own cause", cycle, `${"fetch failed: ".repeat(3)}fetch failed`],
+    ["is not that of the cause, if it says something", new Error("no", { cause: refused(7) }), "no"],
+  ])("%s", (_, error, text) => expect(errorText(error)).toBe(text));
+});
+
 test("a case that cannot be is a bug with its value", () => {
   expect(() => unreachable("x" as never, "kind")).toThrow('Unexpected kind: "x"');
 });

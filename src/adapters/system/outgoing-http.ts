@@ -81,9 +81,7 @@ const failureOf =
     if (signal.aborted) {
       throw new TimeoutError(`${host} did not answer in time.`, { cause, hint: "Try again later." });
     }
-    // An error of several addresses at once has no message.
-    const why = errorText(cause) || String((cause as NodeJS.ErrnoException).code ?? "no answer");
-    throw new ServerUnavailableError(`${host} cannot be reached: ${why}.`, {
+    throw new ServerUnavailableError(`${host} cannot be reached: ${errorText(cause)}.`, {
       ...{ cause, hint: "Check the address, or try again later." },
     });
   };

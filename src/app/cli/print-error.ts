@@ -1,5 +1,5 @@
 /** Prints an error: what happened and what to do about it. `ROOKERY_DEBUG` adds the stack. */
-import { RookeryError } from "../../core/errors.ts";
+import { errorText, RookeryError } from "../../core/errors.ts";
 import { printableJson } from "../../core/printable.ts";
 import { sentence } from "../../core/sentence.ts";
 import type { CliDeps } from "./command.ts";
@@ -33,10 +33,9 @@ function describe(error: unknown): Described {
     const { code, message, hint, retryable } = error;
     return { code, message, hint: hint || undefined, retryable };
   }
-  const message = error instanceof Error ? error.message : String(error);
   return {
     code: "unexpected",
-    message: `Unexpected error: ${message}`,
+    message: `Unexpected error: ${errorText(error)}`,
     hint: "This is a bug. Run again with ROOKERY_DEBUG=1 to see where it happens.",
     retryable: false,
   };

@@ -1,5 +1,7 @@
 /** The chat: a session, a screen, and what typed commands do. */
+
 import type { SelectItem, Terminal } from "@earendil-works/pi-tui";
+import { errorText } from "../../../core/errors.ts";
 import { chatCommands } from "../../../engine/commands/chat-commands.ts";
 import { EngineApi, pathOf } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
@@ -14,7 +16,6 @@ import { completionOf } from "./completion.ts";
 import { conversationNamed } from "./conversation-name.ts";
 import { firstScreen } from "./first-screen.ts";
 import type { InputHistory } from "./input-history.ts";
-import { errorLine } from "./insist.ts";
 import { type ChatActions, LOCAL_COMMANDS, localCommand, ONLY_THE_OWNER } from "./local-commands.ts";
 import { followMailbox } from "./mailbox.ts";
 import { OtherAgents } from "./other-agents.ts";
@@ -214,7 +215,7 @@ export class ChatApp {
     } catch (error) {
       if (this.#session !== session || this.#closing.signal.aborted) return;
       if (last.info) await this.#open(last.conversation);
-      this.#session.notice(errorLine(error), { isError: true });
+      this.#session.notice(errorText(error), { isError: true });
     }
   }
 

@@ -2,6 +2,7 @@
  * A conversation with an engine, without a screen: reads the history, follows its events, sends what the person types, and goes
  * on when the engine dies and returns.
  */
+import { errorText } from "../../../core/errors.ts";
 import { EngineApi, pathOf } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
 import { type AgentEvent, applyEvent, withLiveRun, withOlder } from "./apply-event.ts";
@@ -9,7 +10,7 @@ import type { Attachment } from "./attachments.ts";
 import { ChatLog, type NoticeOptions } from "./chat-log.ts";
 import { type ChatState, EMPTY_CHAT } from "./chat-state.ts";
 import { cleanLine } from "./clean-text.ts";
-import { errorLine, insist } from "./insist.ts";
+import { insist } from "./insist.ts";
 import { joinDeltas } from "./join-deltas.ts";
 import { Outgoing } from "./outgoing.ts";
 import { patchPending, withoutArrived } from "./pending.ts";
@@ -150,7 +151,7 @@ export class ChatSession {
     try {
       return await work();
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.notice(errorLine(error), { isError: true });
+      if (!this.#closing.signal.aborted) this.notice(errorText(error), { isError: true });
       return undefined;
     }
   }

@@ -16,9 +16,3 @@ export async function insist<T>(ask: () => Promise<T>, signal: AbortSignal, onLo
     }
   }
 }
-
-/** What is wrong and what to do, as a person reads it. */
-export function errorLine(error: unknown): string {
-  const hint = error instanceof RookeryError && error.hint ? ` ${error.hint}` : "";
-  return `${error instanceof Error ? error.message : String(error)}${hint}`;
-}
