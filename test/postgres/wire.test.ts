@@ -45,7 +45,7 @@ describe("a commit whose answer is lost (M2)", () => {
   });
 
   test("is unknown while the database is down, and looked up later", async () => {
-    const store = await open(proxy.through(url), { connectTimeoutMs: 300, settleMs: 300 });
+    const store = await open(proxy.through(url), { settleMs: 300 });
     const world = await worldOn(store);
     const a = await world.agent("unknown");
     const change = world.change([postOp({ agentId: a.id }, userBody("x"), 1)]);
@@ -74,16 +74,14 @@ describe("a commit whose answer is lost (M2)", () => {
 
 describe("a database that is down", () => {
   test("refuses changes with a clear error, stores none of them, and works again when it is back", async () => {
-    const store = await open(proxy.through(url), { connectTimeoutMs: 300, settleMs: 300 });
+    const store = await open(proxy.through(url), { settleMs: 300 });
     const world = await worldOn(store);
     const a = await world.agent("away");
     proxy.refusing = true;
     proxy.cut();
     await expect(world.post(a.id)).rejects.toThrow(/cannot be used now|broke during a commit/);
     await expect(store.agent(a.id)).rejects.toThrow(StoreUnavailableError);
-    await expect(open(proxy.through(url), { connectTimeoutMs: 300, settleMs: 300 })).rejects.toThrow(
-      StoreUnavailableError,
-    );
+    await expect(open(proxy.through(url), { settleMs: 300 })).rejects.toThrow(StoreUnavailableError);
     proxy.refusing = false;
     expect(await world.post(a.id)).toMatchObject({ seq: 1 });
     await store.close();

@@ -38,13 +38,20 @@ async function tell(call: object): Promise<Question | undefined> {
   if (posted.status === "stale") throw new TypeError("stale");
   const { store } = kit.node.ports;
   // It has come to rest, or waits for an answer.
-  return vi.waitFor(async () => {
+  const message = await vi.waitFor(async () => {
     const { items } = (await send("GET", "/api/approvals?state=pending")).json as { items: Question[] };
     if (items[0]) return items[0];
-    const message = await store.message(posted.agentId, posted.seq);
-    expect([message?.state, (await store.agent(posted.agentId))?.runId]).toEqual(["answered", undefined]);
-    return undefined;
+    const { state, runId } = (await store.message(posted.agentId, posted.seq)) ?? {};
+    expect([["answered", "failed"].includes(state ?? ""), (await store.agent(posted.agentId))?.runId]).toEqual([
+      true,
+      undefined,
+    ]);
+    return { state, runId };
   }, 60_000);
+  if ("id" in message) return message;
+  const run = message.state === "failed" ? (await send("GET", `/api/runs/${message.runId}`)).json : undefined;
+  expect(run, "why the run failed").toBeUndefined();
+  return undefined;
 }
 
 async function answer({ id }: Question, said: "yes" | "no"): Promise<void> {

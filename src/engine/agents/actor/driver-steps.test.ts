@@ -214,7 +214,7 @@ describe("a run that is driven", () => {
       run: { id: "r1", step: 3, evenAborted: undefined },
     });
     await driven;
-    expect([one.driver.run, one.driver.asOwner, one.driver.busyUntil]).toEqual([undefined, undefined, NOW]);
+    expect([one.driver.run, one.driver.asOwner, one.driver.busyUntil]).toEqual([undefined, undefined, undefined]);
     expect(one.happened).toEqual(["begins", "settled 4,5", "ended"]);
   });
 
@@ -222,7 +222,16 @@ describe("a run that is driven", () => {
     const one = world({ draining: () => true });
     await one.driver.drive(one.lease, runWith());
     expect(one.commits.map(({ site }) => site)).toEqual(["pause"]);
-    expect([one.happened, one.driver.busyUntil]).toEqual([["begins", "ended"], NOW]);
+    expect([one.happened, one.driver.busyUntil]).toEqual([["begins", "ended"], undefined]);
+  });
+
+  it.each([
+    ["ends", () => ending(), undefined],
+    ["is paused", () => runWith(), () => true],
+  ])("and %s while something waits for it was busy until then", async (_, run, draining) => {
+    const one = world({ woken: true, draining });
+    await one.driver.drive(one.lease, run());
+    expect(one.driver.busyUntil).toBe(NOW);
   });
 
   it("looks at what came while it was being opened", async () => {

@@ -49,6 +49,25 @@ describe("messages that arrive while a run is active", () => {
     expect(messages.map(({ state }) => state)).toEqual(["answered", "merged", "answered"]);
   });
 
+  it.each([
+    ["at the same time", 0],
+    ["later, but before its actor has noticed", 5],
+  ])("but not before its end do not wait for the debounce, and are read as they are: %s", async (_, ms) => {
+    const engine = await TestEngine.open({ system: queue("collect") });
+    const { commit } = engine.store;
+    (engine.store as { commit: typeof commit }).commit = async (change) => {
+      const result = await commit(change);
+      if (engine.requests.length === 1 && change.ops.some(({ op }) => op === "run.end")) {
+        await engine.clock.advance(ms);
+        if (ms > 0) await engine.say("two");
+      }
+      return result;
+    };
+    await engine.tell("one");
+    if (ms === 0) await engine.tell("two");
+    expect(engine.requests.map((request) => lastText(request))).toEqual(["one", "two"]);
+  });
+
   it.each(["followup", "steer-backlog"] as const)("in mode %s get a run each after the debounce", async (mode) => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script: async (call) => script(call), system: queue(mode) });

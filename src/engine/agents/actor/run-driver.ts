@@ -43,7 +43,7 @@ export class RunDriver {
   background: BackgroundCompaction | undefined;
   /** A run that waits for a lane. */
   queued: { readonly runId: RunId; abort(): void } | undefined;
-  /** When the last run ended here; a message that came before had to wait for it. */
+  /** When the last run ended here during which something came; a message that came before had to wait for it. */
   busyUntil: number | undefined;
   #driven: { readonly run: LiveRun; readonly lease: AgentLease } | undefined;
   #place: Place | undefined;
@@ -126,7 +126,9 @@ export class RunDriver {
         between: () => this.#between(lease, run),
         background: this.background,
       });
-      this.busyUntil = ports.clock.now();
+      // What comes after the end has not waited for the run, however much later this line is reached.
+      const endedAt = exit.kind === "ended" ? run.startedAt + exit.result.meta.durationMs : ports.clock.now();
+      if (this.#actor.woken()) this.busyUntil = endedAt;
       if (exit.kind !== "ended") return;
       this.#settled(
         run.body.seqs.map((seq) => ({ agentId: this.#agentId, seq })),
