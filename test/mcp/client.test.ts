@@ -67,6 +67,7 @@ const context = (more: Partial<ToolContext> = {}): ToolContext =>
     runId: "run",
     callId: `call-${calls++}`,
     agentId: "agent",
+    agent: { profile: "main" },
     signal: new AbortController().signal,
     progress: () => {},
     ...more,

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import { answersSchema, forgetInput, givenInput, type InputStore, keptInputs, openInputs } from "./input-asked.ts";
-import { callServer, type McpToolDeps } from "./mcp-tool.ts";
+import type { ServerNamed } from "./mcp-read-tools.ts";
+import { callServer } from "./mcp-tool.ts";
 import { mcpToolName } from "./tool-name.ts";
 
 const input = z.object({
@@ -14,7 +15,7 @@ const input = z.object({
 export interface AnswerDeps {
   readonly store: InputStore;
   readonly now: () => number;
-  readonly serverNamed: (name: string) => McpToolDeps | undefined;
+  readonly serverNamed: ServerNamed;
 }
 
 export const mcpAnswerTool = ({ store, now, serverNamed }: AnswerDeps): Tool<z.infer<typeof input>> => ({
@@ -35,8 +36,9 @@ export const mcpAnswerTool = ({ store, now, serverNamed }: AnswerDeps): Tool<z.i
   async execute({ ref, answers }, context) {
     const open = await openInputs(store, context.agentId, now());
     const stored = keptInputs(open.inputs, open.now).find(({ id }) => id === ref);
-    const deps = stored && serverNamed(stored.server);
-    if (!stored || !deps)
+    const deps = stored && serverNamed(stored.server, context.agent.profile);
+    // The owner may have left the tool out since it asked.
+    if (!stored || !deps?.isOffered(stored.tool))
       throw new NotFoundError(`No server waits for an answer with the reference ${ref}.`, {
         hint: "A question is kept for a week. Call the tool again to be asked again.",
       });

@@ -1,12 +1,14 @@
 /** `mcp_resources` and `mcp_prompts`: what servers offer besides tools. They only read. */
 import { z } from "zod";
+import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import type { McpToolDeps } from "./mcp-tool.ts";
 import { mcpToolName } from "./tool-name.ts";
 import { blockOf, textOfResource } from "./tool-output.ts";
 
-export type ServerNamed = (name: string) => McpToolDeps | undefined;
+/** Undefined if there is no such server for the agents of the profile. */
+export type ServerNamed = (name: string, profile: string) => McpToolDeps | undefined;
 
 const resourcesInput = z.object({
   server: z.string().max(64),
@@ -21,8 +23,8 @@ const promptsInput = z.object({
 const MAX_LISTED = 100;
 const common = { rights: ["network"], replay: "safe", parallel: true, untrusted: true, maxOutput: 20_000 } as const;
 
-const required = (serverNamed: ServerNamed, name: string): McpToolDeps => {
-  const deps = serverNamed(name);
+const required = (serverNamed: ServerNamed, name: string, { profile }: AgentRecord): McpToolDeps => {
+  const deps = serverNamed(name, profile);
   if (!deps) throw new NotFoundError(`There is no MCP server "${name.slice(0, 64)}".`);
   return deps;
 };
@@ -37,8 +39,8 @@ export const mcpResourcesTool = (serverNamed: ServerNamed): Tool<z.infer<typeof 
   description: "Lists or reads the resources of an MCP server.",
   input: resourcesInput,
   effects: ({ server }) => [{ action: mcpToolName(server, "resources"), rights: ["network"] }],
-  async execute({ server, uri }, { signal }) {
-    const { link, timeoutMs } = required(serverNamed, server);
+  async execute({ server, uri }, { agent, signal }) {
+    const { link, timeoutMs } = required(serverNamed, server, agent);
     return link.use(async ({ client }) => {
       const options = { signal, timeout: timeoutMs() };
       if (uri !== undefined) {
@@ -63,8 +65,8 @@ export const mcpPromptsTool = (serverNamed: ServerNamed): Tool<z.infer<typeof pr
   description: "Lists or shows the prompts of an MCP server.",
   input: promptsInput,
   effects: ({ server }) => [{ action: mcpToolName(server, "prompts"), rights: ["network"] }],
-  async execute({ server, name, arguments: args }, { signal }) {
-    const { link, timeoutMs } = required(serverNamed, server);
+  async execute({ server, name, arguments: args }, { agent, signal }) {
+    const { link, timeoutMs } = required(serverNamed, server, agent);
     return link.use(async ({ client }) => {
       const options = { signal, timeout: timeoutMs() };
       if (name !== undefined) {

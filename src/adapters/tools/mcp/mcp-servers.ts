@@ -10,7 +10,7 @@ import { matchesWildcard } from "../../../core/rights/wildcard.ts";
 import { identitiesOf } from "../files/set-aside.ts";
 import { type InputStore, openInputs } from "./input-asked.ts";
 import { mcpAnswerTool } from "./mcp-answer-tool.ts";
-import { mcpPromptsTool, mcpResourcesTool } from "./mcp-read-tools.ts";
+import { mcpPromptsTool, mcpResourcesTool, type ServerNamed } from "./mcp-read-tools.ts";
 import { type Answers, type McpToolDeps, mcpTool } from "./mcp-tool.ts";
 import type { McpSession, OpenSession } from "./open-session.ts";
 import {
@@ -66,6 +66,8 @@ interface Server {
   pins: Pins | undefined;
   changed: ReadonlySet<string>;
   tools: readonly Tool[];
+  /** The settings that its tools were made with. */
+  madeWith: string;
   asked: boolean;
 }
 
@@ -81,7 +83,8 @@ export class McpServers {
 
   constructor(options: McpServersOptions) {
     this.#options = options;
-    const named = (name: string) => this.#server(name)?.deps;
+    const named: ServerNamed = (name, profile) =>
+      isOfProfile(options.settings()[name], profile) ? this.#server(name)?.deps : undefined;
     this.#readers = [
       mcpAnswerTool({ store: options.store, now: () => options.clock.now(), serverNamed: named }),
       mcpResourcesTool(named),
@@ -95,6 +98,7 @@ export class McpServers {
     if (names.length === 0 && this.#servers.size === 0) return NONE;
     for (const name of [...this.#servers.keys()]) if (!names.includes(name)) this.#drop(name);
     this.#readPinsAgain();
+    this.#followSettings();
     const of = names.map((name) => this.#server(name)?.tools ?? []);
     const same = of.length === this.#list.of.length && of.every((tools, index) => tools === this.#list.of[index]);
     if (!same) this.#list = { of, tools: [...of.flat(), ...(names.length > 0 ? this.#readers : [])] };
@@ -105,7 +109,7 @@ export class McpServers {
   isFor(tool: string, profile: string): boolean {
     const server = this.#owner.get(tool);
     if (server === undefined) return true;
-    return this.#options.settings()[server]?.profiles?.includes(profile) ?? true;
+    return isOfProfile(this.#options.settings()[server], profile);
   }
 
   /** Where the texts of a tool come from, if no person has looked at them. */
@@ -178,14 +182,16 @@ export class McpServers {
     const deps: McpToolDeps = {
       ...{ server: name, link, answers },
       open: (agentId) => openInputs(store, agentId, clock.now()),
-      isSafe: (tool) => now().safe.some((pattern) => matchesWildcard(pattern, tool)),
+      isSafe: (tool) => matches(now().safe, tool),
+      isOffered: (tool) => isOffered(now(), tool),
       timeoutMs: () => now().timeoutSeconds * 1_000,
       settle: async () => (await this.#options.settle?.(name)) ?? [],
       changed: () => this.#servers.get(name)?.changed ?? new Set(),
     };
-    const server: Server = { deps, link, pins: readPins(directory, name), changed: new Set(), tools: [], asked: false };
+    const pins = readPins(directory, name);
+    const server: Server = { deps, link, pins, changed: new Set(), tools: [], madeWith: "", asked: false };
     this.#servers.set(name, server);
-    server.tools = this.#toolsOf(name, server);
+    this.#makeTools(name, server);
     if (!server.pins) this.#askInBackground(name, server);
     return server;
   }
@@ -199,10 +205,21 @@ export class McpServers {
       const pins = readPins(directory, name);
       if (!pins || JSON.stringify(pins) === JSON.stringify(server.pins)) continue;
       server.pins = pins;
-      server.tools = this.#toolsOf(name, server);
+      this.#makeTools(name, server);
       // The next session compares again.
       void server.link.restart();
     }
+  }
+
+  /** A reload may leave out tools, and may name other safe ones and other profiles. */
+  #followSettings(): void {
+    for (const [name, server] of this.#servers)
+      if (server.madeWith !== this.#offerOf(name)) this.#makeTools(name, server);
+  }
+
+  #offerOf(name: string): string {
+    const { allow, deny, safe, profiles } = this.#options.settings()[name] ?? GONE;
+    return JSON.stringify([allow, deny, safe, profiles]);
   }
 
   #askInBackground(name: string, server: Server): void {
@@ -240,19 +257,15 @@ export class McpServers {
   #pinned(name: string, server: Server, pins: Pins): void {
     writePins(this.#options.directory, name, pins);
     server.pins = pins;
-    server.tools = this.#toolsOf(name, server);
+    this.#makeTools(name, server);
   }
 
-  #toolsOf(name: string, { deps, pins }: Server): readonly Tool[] {
-    const { allow, deny } = this.#options.settings()[name] ?? GONE;
-    const matches = (patterns: readonly string[], tool: string) =>
-      patterns.some((pattern) => matchesWildcard(pattern, tool));
-    const offered = (pins?.tools ?? []).filter(
-      ({ name: tool }) => (!allow || matches(allow, tool)) && !matches(deny, tool),
-    );
-    const tools = offered.map((tool) => mcpTool(deps, tool) as Tool);
-    for (const tool of tools) this.#owner.set(tool.name, name);
-    return tools;
+  #makeTools(name: string, server: Server): void {
+    const { deps, pins } = server;
+    const offered = (pins?.tools ?? []).filter((tool) => deps.isOffered(tool.name));
+    server.madeWith = this.#offerOf(name);
+    server.tools = offered.map((tool) => mcpTool(deps, tool) as Tool);
+    for (const tool of server.tools) this.#owner.set(tool.name, name);
   }
 }
 
@@ -260,6 +273,15 @@ const NONE: readonly Tool[] = [];
 const MAX_SUMMARY = 300;
 const LOOK_MS = 5_000;
 const GONE: ServerSettings = { idleSeconds: 1, startSeconds: 1, timeoutSeconds: 1, deny: [], safe: [] };
+
+const matches = (patterns: readonly string[], tool: string): boolean =>
+  patterns.some((pattern) => matchesWildcard(pattern, tool));
+
+const isOffered = ({ allow, deny }: ServerSettings, tool: string): boolean =>
+  (!allow || matches(allow, tool)) && !matches(deny, tool);
+
+const isOfProfile = (settings: ServerSettings | undefined, profile: string): boolean =>
+  settings?.profiles?.includes(profile) ?? true;
 
 const liveTools = async (session: McpSession): Promise<readonly PinnedTool[]> =>
   (await session.tools()).flatMap((tool) => pinned(tool) ?? []);

@@ -18,6 +18,8 @@ export interface McpToolDeps {
   readonly server: string;
   readonly link: ServerLink;
   readonly isSafe: (tool: string) => boolean;
+  /** Whether the owner lets agents use it. */
+  readonly isOffered: (tool: string) => boolean;
   readonly timeoutMs: () => number;
   /** Tools whose live description differs from the pinned one, as of the current session. */
   readonly changed: () => ReadonlySet<string>;
