@@ -21,7 +21,7 @@ const MAX_VERSIONS = 8;
 /** The file is written again when it has this many lines more than it needs. */
 const SPARE_LINES = 200;
 
-const digestOf = (content: string | Buffer): string => createHash("sha256").update(content).digest("hex");
+const digestOf = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex");
 const lineOf = (path: string, sha256: string): string => `${JSON.stringify({ path, sha256 })}\n`;
 
 type Known = Map<string, string[]>;

@@ -9,7 +9,8 @@ import type { ToolContext } from "../../../core/ports/tool.ts";
 export interface FileMarks {
   /** Durable when it resolves. Called before the file is written, so that no crash leaves a file without its mark. */
   add(realPath: string, content: string): Promise<void>;
-  has(realPath: string, content: string): boolean;
+  /** `content`: the text of the file, or its bytes as they are. */
+  has(realPath: string, content: string | Uint8Array): boolean;
   /** Whether a file at this path, or below it, ever had the mark. */
   knows(realPath: string): boolean;
   /**

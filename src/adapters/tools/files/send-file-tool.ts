@@ -51,7 +51,7 @@ async function fromWorkspace(
   const person = behalf?.person ?? agent.person;
   if (person === undefined) throw new InvalidInputError("This agent belongs to no one, so it has no files.");
   const { bytes, real } = await readBytes(deps.disk, await deps.placesOf(agent), path);
-  const isMarked = writesMarked(context) || deps.marks.has(real, new TextDecoder().decode(bytes));
+  const isMarked = writesMarked(context) || deps.marks.has(real, bytes);
   const own = isMarked ? { ...behalf, person, untrusted: true as const } : { ...behalf, person };
   return stored.put({ data: bytes, name: basename(real), behalf: own });
 }

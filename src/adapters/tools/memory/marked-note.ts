@@ -8,8 +8,10 @@ export function isMarkedNote(marks: FileMarks, directory: string, path: string):
   if (marks.isEmpty) return false;
   try {
     const real = join(realpathSync(directory), path);
+    // A running command may have removed it: what is shown then is the note as it was.
+    if (marks.knows(real)) return true;
     const text = readNote(directory, path);
-    return text !== undefined && (marks.has(real, text) || marks.knows(real));
+    return text !== undefined && marks.has(real, text);
   } catch {
     return false;
   }

@@ -75,11 +75,12 @@ function messagesIn(lines: readonly { position: number; line: string }[], at: nu
   for (const { position, line } of lines.toReversed()) {
     const read = readEntry(line);
     if (read.kind !== "entry" || read.entry.type !== "message") continue;
+    // What a tool brought stands behind the words that follow, although it is not shown itself.
+    marked ??= read.entry.untrusted;
     const message = cleanMessage(read.entry, false);
     if (!message) continue;
     const day = new Date(message.at ?? 0).toISOString().slice(0, 16).replace("T", " ");
     said.push({ position, text: `${day} ${message.role === "user" ? "person" : "agent"}: ${message.text}` });
-    if (Math.abs(position - at) <= around * 4) marked ??= read.entry.untrusted;
   }
   const middle = said.findIndex(({ position }) => position >= at);
   const from = Math.max(0, (middle === -1 ? said.length : middle) - around);

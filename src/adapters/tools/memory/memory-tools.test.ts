@@ -1,24 +1,23 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import type { ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import type { SearchHit, SearchRequest } from "../../../core/search/search-index.ts";
 import { noMarks } from "../files/file-marks.ts";
+import { ON_DISK, type TrustedFiles } from "../files/prompt-guard.ts";
 import type { MemoryDeps } from "./memory-deps.ts";
 import { memoryGetTool } from "./memory-get-tool.ts";
 import { memorySearchTool } from "./memory-search-tool.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "rookery-memory-"));
+const NOTE = Array.from({ length: 200 }, (_, n) => `line ${n + 1}`).join("\n");
 beforeAll(() => {
   mkdirSync(join(directory, "memory"));
-  writeFileSync(
-    join(directory, "memory", "2026-11-01.md"),
-    Array.from({ length: 200 }, (_, n) => `line ${n + 1}`).join("\n"),
-  );
+  writeFileSync(join(directory, "memory", "2026-11-01.md"), NOTE);
   writeFileSync(join(directory, "secret.md"), "secret");
   symlinkSync(join(directory, "secret.md"), join(directory, "MEMORY.md"));
 });
@@ -154,6 +153,13 @@ it("shows a part of a note, and no other file", async () => {
   const shown = text(await get.execute({ ref: "note:memory/2026-11-01.md#100" }, context(mine)));
   expect(shown).toContain("from line 95:\nline 95\n");
   expect(shown).toContain("[46 more lines: ask for memory/2026-11-01.md#160]");
+  const part = async (line: number) => text(await get.execute({ ref: `memory/2026-11-01.md#${line}` }, context(mine)));
+  // Going on shows the next line first.
+  expect(await part(160)).toMatch(/from line 155:\nline 155\n[\s\S]*\nline 200$/);
+  expect(await part(1)).toMatch(
+    /from line 1:\nline 1\n[\s\S]*\nline 60\n\[140 more lines: ask for memory\/2026-11-01\.md#66\]$/,
+  );
+  expect(await part(999_999_999)).toMatch(/from line 195:/);
   for (const ref of [
     "secret.md",
     "note:secret.md#1",
@@ -168,6 +174,114 @@ it("shows a part of a note, and no other file", async () => {
   await expect(get.execute({ ref: "memory/2026-11-01.md" }, context(mine, "eve"))).rejects.toThrow(
     "There is no memory",
   );
+});
+
+it.each<[string, TrustedFiles["of"], boolean]>([
+  ["counts as the disk has it", () => ON_DISK, true],
+  ["counts as a text that the disk has too", () => ({ is: "text", bytes: Buffer.from(NOTE) }), true],
+  ["was changed by a running command", () => ({ is: "text", bytes: Buffer.from("as it was") }), false],
+  ["was made by a running command", () => ({ is: "absent" }), false],
+])("finds a note that %s: %s", async (_, of, isFound) => {
+  const path = "memory/2026-11-01.md";
+  hits = [
+    { ...hitIn(mine), agentId: undefined, source: "note", speaker: "note", directory, path, ref: `note:${path}#1` },
+    hitIn(mine),
+  ];
+  const guard = { of: (at: string) => (at === join(directory, path) ? of(at) : ON_DISK), names: () => undefined };
+  const found = text(await memorySearchTool({ ...deps, guard }).execute({ query: "x" }, context(mine)));
+  expect([found.includes(path), found.includes(mine.sessionKey)]).toEqual([isFound, true]);
+  const shown = memoryGetTool({ ...deps, guard }).execute({ ref: path }, context(mine));
+  const kind = of("").is;
+  if (kind === "absent") await expect(shown).rejects.toThrow("There is no memory");
+  else expect(text(await shown)).toContain(isFound ? "line 1\n" : "as it was");
+});
+
+it("shows no note that a running command has made, and every one that it has hidden", async () => {
+  const guard: TrustedFiles = {
+    of: (path) => (path.endsWith("hidden.md") ? { is: "text", bytes: Buffer.from("still here") } : { is: "absent" }),
+    names: () => ["hidden.md"],
+  };
+  const get = memoryGetTool({ ...deps, guard });
+  const plain = await get.execute({ ref: "memory/hidden.md" }, context(mine));
+  expect([text(plain).includes("still here"), plain.untrusted]).toEqual([true, undefined]);
+  const marks = { ...noMarks, isEmpty: false, knows: (path: string) => path.endsWith("memory/hidden.md") };
+  const kept = await memoryGetTool({ ...deps, guard, marks }).execute({ ref: "memory/hidden.md" }, context(mine));
+  expect(kept.untrusted).toEqual({ from: "file:memory/hidden.md" });
+  await expect(get.execute({ ref: "memory/2026-11-01.md" }, context(mine))).rejects.toThrow("There is no memory");
+});
+
+describe("what memory_get shows of a conversation", () => {
+  type Line = { readonly role: string; readonly text: string; readonly untrusted?: string };
+  const withLines = (said: readonly Line[]): MemoryDeps => {
+    const all = said.map(({ role, text: words, untrusted }, position) => ({
+      position,
+      line: JSON.stringify({
+        ...{ type: "message", id: `e${position}`, parentId: null, role, timestamp: 0 },
+        ...{ content: [{ type: "text", text: words }], untrusted: untrusted && { from: untrusted } },
+      }),
+    }));
+    const linesBack = async (_: AgentId, { before = 99, limit }: { before?: number; limit: number }) =>
+      all
+        .filter(({ position }) => position < before)
+        .toReversed()
+        .slice(0, limit);
+    return { ...deps, store: { ...deps.store, linesBack } as never };
+  };
+  const tool = (untrusted?: string): Line => ({ role: "tool", text: "page", untrusted });
+  const user = (words: string, untrusted?: string): Line => ({ role: "user", text: words, untrusted });
+  const agent = (words: string): Line => ({ role: "assistant", text: words });
+  const get = (said: readonly Line[], at: number, around?: number) =>
+    memoryGetTool(withLines(said)).execute({ ref: `chat:${mine.id}#${at}`, around }, context(mine));
+
+  it.each<[string, readonly Line[], number, number, boolean]>([
+    ["the message itself", [user("a", "web:x")], 0, 0, true],
+    ["a message that is shown in the place of a tool's result", [tool(), tool(), user("a", "web:x")], 0, 0, true],
+    [
+      "the message before it, behind many calls",
+      [user("a", "web:x"), ...Array(4).fill(tool()), agent("b")],
+      5,
+      1,
+      true,
+    ],
+    ["what a tool read before the answer", [user("a"), tool("tool:web_fetch"), agent("b")], 2, 0, true],
+    ["nothing", [user("a"), tool(), agent("b")], 2, 1, false],
+    ["a message far away", [user("a", "web:x"), ...Array(40).fill(tool()), agent("b")], 41, 1, false],
+  ])("has the mark of %s", async (_, said, at, around, isMarked) => {
+    expect((await get(said, at, around)).untrusted !== undefined).toBe(isMarked);
+  });
+
+  it("is so many messages before and after it, four if nothing is said", async () => {
+    const said = Array.from({ length: 30 }, (_, n) => (n % 2 ? agent(`m${n}`) : user(`m${n}`)));
+    const shown = async (at: number, around?: number) =>
+      [...text(await get(said, at, around)).matchAll(/: (m\d+)/g)].map(([, name]) => name);
+    expect(await shown(10, 0)).toEqual(["m10"]);
+    expect(await shown(10, 2)).toEqual(["m8", "m9", "m10", "m11", "m12"]);
+    expect(await shown(10)).toHaveLength(9);
+    expect(await shown(0, 1)).toEqual(["m0", "m1", "m2"]);
+    expect(await shown(29, 1)).toEqual(["m28", "m29"]);
+    await expect(get([tool()], 0, 1)).rejects.toThrow("There is no memory");
+  });
+});
+
+it("shows nothing of an agent that was removed, belongs to no one, or is named by a text that is no id", async () => {
+  const records = [
+    { ...mine, stopped: { at: 1, removed: true } },
+    { ...mine, person: undefined },
+  ];
+  for (const record of records) {
+    const store = { ...deps.store, agent: async () => record } as never;
+    const got = memoryGetTool({ ...deps, store }).execute({ ref: `chat:${mine.id}#1` }, context(mine));
+    await expect(got).rejects.toThrow("There is no memory");
+  }
+});
+
+it("asks for six hits, and for as many as the call says", async () => {
+  asked.length = 0;
+  await memorySearchTool(deps).execute({ query: "x" }, context(mine));
+  await memorySearchTool(deps).execute({ query: "x", limit: 3 }, context(mine));
+  expect(asked.map(({ limit }) => limit)).toEqual([6, 3]);
+  const { input } = memorySearchTool(deps);
+  expect([20, 21, 0].map((limit) => input.safeParse({ query: "x", limit }).success)).toEqual([true, false, false]);
 });
 
 it("says that a store of the program has no index", async () => {
