@@ -35,6 +35,12 @@ export async function checkQuota(disk: Disk, places: Places, path: string, bytes
     throw full(quota, `${used.bytes} of ${quota.maxBytes} bytes`, path, more.bytes, "maxBytes");
   if (more.files > 0 && used.files + more.files > quota.maxFiles)
     throw full(quota, `${used.files} of ${quota.maxFiles} files and directories`, path, more.files, "maxFiles");
+  // Not all of them were counted, so it is not known how many bytes are left.
+  if (more.bytes > 0 && used.files > quota.maxFiles)
+    throw new TooLargeError(
+      `The files of ${quota.of} are full: there are more than ${quota.maxFiles}, so ${path} cannot grow.`,
+      { hint: "Delete files, or ask the owner to raise workspaces.maxFiles." },
+    );
 }
 
 const full = (quota: Quota, used: string, path: string, more: number, key: "maxBytes" | "maxFiles"): TooLargeError =>
