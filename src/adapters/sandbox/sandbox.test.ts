@@ -1,19 +1,20 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { bwrapArguments } from "./bwrap-sandbox.ts";
+import { bwrapArguments, bwrapSandbox } from "./bwrap-sandbox.ts";
 import { dockerArguments, dockerSandbox } from "./docker-sandbox.ts";
 import { hiddenPaths, programPaths } from "./hidden-paths.ts";
 import { mountsOf } from "./mounts.ts";
-import { noSandbox, openSandbox, type SandboxProbes } from "./open-sandbox.ts";
+import { noSandbox, openSandbox, type SandboxProbes, systemProbes } from "./open-sandbox.ts";
 import { quoteShell } from "./quote-shell.ts";
 import type { SandboxPolicy } from "./sandbox.ts";
 
 let root: string;
 const at = (path: string): string => join(root, path);
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), "rookery-sandbox-"));
+  root = realpathSync(mkdtempSync(join(tmpdir(), "rookery-sandbox-")));
   mkdirSync(at("home/ws/keys"), { recursive: true });
   writeFileSync(at("home/token"), "");
   writeFileSync(at("home/ws/SOUL.md"), "");
@@ -41,11 +42,39 @@ it("orders mounts from the outside in, resolves links, and lets a grant win over
   await expect(mountsOf({ ...policy(), hidden: ["home"] })).rejects.toThrow("not an absolute path");
 });
 
+it.each<[string, Partial<SandboxPolicy>, string]>([
+  ["frozen and writable", { frozen: ["home/ws"], writable: ["home/ws"] }, "freeze"],
+  ["writable and readable", { writable: ["home/ws"], readable: ["home/ws"] }, "write"],
+  ["readable and hidden", { readable: ["home/ws"], hidden: ["home/ws"] }, "read"],
+  ["frozen, and hidden by a link", { frozen: ["home/ws"], hidden: ["link"] }, "freeze"],
+  ["hidden by a link", { hidden: ["link"] }, "hide"],
+  ["everything", { frozen: ["link"], writable: ["link"], readable: ["link"], hidden: ["link"] }, "freeze"],
+])("lets the strongest rule hold for a path that is %s", async (_, rules, mode) => {
+  const none = { writable: [], readable: [], hidden: [], frozen: [] };
+  const asked = Object.fromEntries(Object.entries(rules).map(([key, paths]) => [key, (paths as string[]).map(at)]));
+  expect(await mountsOf({ ...policy(), ...none, ...asked })).toEqual([
+    { path: at("home/ws"), mode, isDirectory: true },
+  ]);
+});
+
+it("mounts what is deeper later, whatever its name is", async () => {
+  const deep = { ...policy(), writable: [at("home/ws"), at("home")], hidden: [at("home/ws/keys"), root], frozen: [] };
+  expect((await mountsOf(deep)).map(({ path }) => path.slice(root.length))).toEqual([
+    "",
+    "/home",
+    "/home/ws",
+    "/home/ws/keys",
+  ]);
+});
+
 it("makes the arguments of bubblewrap from them: no network, own processes, no rights", async () => {
   const args = bwrapArguments(await mountsOf(policy()), policy()).join(" ");
-  expect(args).toContain("--unshare-net");
-  expect(args).toContain("--unshare-pid");
-  expect(args).toContain("--die-with-parent");
+  for (const namespace of ["net", "pid", "user", "ipc", "uts", "cgroup-try"])
+    expect(args).toContain(`--unshare-${namespace}`);
+  for (const option of ["--new-session", "--die-with-parent", "--cap-drop ALL"]) expect(args).toContain(option);
+  expect(args).toContain(
+    `--ro-bind ${at("home/ws/SOUL.md")} ${at("home/ws/SOUL.md")} --tmpfs ${at("home/ws/keys")} --setenv TMPDIR /tmp --chdir ${at("link")}`,
+  );
   expect(args).toContain(
     `--ro-bind / / --dev /dev --proc /proc --tmpfs ${at("home")} --ro-bind /dev/null ${at("home/token")} --bind ${at("home/ws")} ${at("home/ws")}`,
   );
@@ -95,6 +124,59 @@ it.each<[string, Partial<SandboxProbes>, "auto" | "srt" | "bwrap" | "docker"]>([
     expect(noSandbox(choice)).toMatchObject({ code: "denied", hint: expect.stringContaining("apt install") });
 });
 
+it("says of each kind why it does not work, in order, and asks no other than the wanted one", async () => {
+  const asked: string[] = [];
+  const probes: SandboxProbes = {
+    srt: async () => `no ${asked.push("srt")}`,
+    bwrap: async () => `no ${asked.push("bwrap")}`,
+    docker: async (image) => `no ${image} ${asked.push("docker")}`,
+  };
+  const choice = await openSandbox({ sandbox: "auto", dockerImage: "debian" }, probes);
+  expect(choice).toEqual({ problems: ["srt: no 1", "bwrap: no 2", "docker: no debian 3"] });
+  expect(noSandbox(choice).message).toBe(
+    "There is no sandbox on this machine (srt: no 1. bwrap: no 2. docker: no debian 3).",
+  );
+  asked.length = 0;
+  expect((await openSandbox({ sandbox: "docker" }, probes)).problems).toEqual(["docker: no undefined 1"]);
+  expect(asked).toEqual(["docker"]);
+  expect(await systemProbes.docker(undefined)).toBe("exec.dockerImage is not set");
+});
+
+it("runs a command after the options of bubblewrap and of Docker, as it is", async () => {
+  const { signal } = new AbortController();
+  const argv = ["rm", "--", "-x", "$HOME"];
+  const bwrap = await bwrapSandbox("/bin/bw").wrap(argv, policy(), ["PATH"], signal);
+  expect([bwrap.argv[0], bwrap.argv.slice(-5)]).toEqual(["/bin/bw", ["--", ...argv]]);
+  const docker = dockerSandbox({ image: "debian", user: "1:2" });
+  const wrapped = await docker.wrap(argv, policy(), ["PATH"], signal);
+  expect([wrapped.argv[0], wrapped.argv.slice(-5)]).toEqual(["docker", ["debian", ...argv]]);
+  expect([bwrapSandbox().filtersNetwork, docker.filtersNetwork]).toEqual([false, false]);
+});
+
+it("refuses a path that Docker would read as another mount, wherever it is named", async () => {
+  const name = `q",source=`;
+  mkdirSync(at(name));
+  const { signal } = new AbortController();
+  for (const key of ["writable", "readable", "hidden", "frozen"]) {
+    const wrapping = dockerSandbox({ image: "debian", user: "1:2" }).wrap(
+      ["true"],
+      { ...policy(), [key]: [at(name)] },
+      [],
+      signal,
+    );
+    await expect(wrapping).rejects.toThrow("cannot mount");
+  }
+});
+
+it("hides the secrets and sockets of the system, and the home of the account once", () => {
+  const hidden = hiddenPaths("/root");
+  for (const path of ["/root", "/home", "/tmp", "/run", "/var/run", "/etc/shadow", "/etc/ssh", "/etc/sudoers.d"])
+    expect(hidden).toContain(path);
+  expect(new Set(hidden).size).toBe(hidden.length);
+  expect(programPaths(undefined)).toEqual([]);
+  expect(programPaths("/usr/bin:/usr/bin:.:")).toEqual(["/usr/bin", "/usr/lib"]);
+});
+
 it("shows programs that are installed in a home directory, and nothing else of it", () => {
   expect(programPaths("/home/a/.nvm/v24/bin:relative:/usr/games")).toEqual([
     "/home/a/.nvm/v24/bin",
@@ -107,4 +189,7 @@ it("shows programs that are installed in a home directory, and nothing else of i
 
 it("quotes for a shell", () => {
   expect(quoteShell(["a", "b c", "it's", "", "$(x)"])).toBe(`a 'b c' 'it'\\''s' '' '$(x)'`);
+  const argv = ["a\nb", "`id`", "a;b", "*", "~", "a\\", '"', "''", "-n", "é", "a&b", "#", "!x", "a\tb", "{a,b}"];
+  const shown = execFileSync("/bin/sh", ["-c", `for one in ${quoteShell(argv)}; do printf '%s\\0' "$one"; done`]);
+  expect(shown.toString("utf8").split("\0").slice(0, -1)).toEqual(argv);
 });

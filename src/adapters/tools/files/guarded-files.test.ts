@@ -32,7 +32,7 @@ beforeEach(() => {
   places = {
     workingDir: own,
     writeDirs: [shared],
-    guarded: { roots: [shared], files: ["SOUL.md"], directories: ["cron"] },
+    guarded: { roots: [shared], files: ["SOUL.md", "IDENTITY.md"], directories: ["cron"] },
   };
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
@@ -55,6 +55,7 @@ it.each([
   ["with blanks and points at the end", "SOUL.md. ."],
   ["in wide letters", "ＳＯＵＬ.md"],
   ["with a letter that becomes another in capitals", "ſOUL.md"],
+  ["with a letter without its dot", "\u0131dent\u0131ty.md"],
   ["with a character that no one sees", "SO\u200bUL.md"],
   ["with a soft hyphen", "SOUL\u00ad.md"],
   ["behind a way back", "a/../SOUL.md"],
