@@ -49,7 +49,8 @@ vi.mock("@anthropic-ai/sandbox-runtime", () => ({
       { commandId }: { commandId: string },
     ) {
       const now = runtime.settings.at(-1) as Settings;
-      await Promise.resolve();
+      // Others that do not wait for their turn begin now.
+      for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
       if (runtime.fails) throw new TypeError("no");
       runtime.wrapped.push({ command, config, commandId, sockets: now.network.allowAllUnixSockets });
       return { argv: ["srt", command] };

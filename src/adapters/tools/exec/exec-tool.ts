@@ -14,7 +14,7 @@ import { writesMarked } from "../files/file-marks.ts";
 import { asideNote } from "../files/set-aside.ts";
 import { commandEffects } from "./command-effects.ts";
 import type { ExecDeps } from "./exec-deps.ts";
-import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
+import { MAX_SHOWN, readable, shownOutput } from "./output-text.ts";
 import { readPart, sizeOf } from "./process-files.ts";
 import { type KnownProcess, Processes, type ProcessState } from "./processes.ts";
 import { settleFiles } from "./settle-files.ts";
@@ -182,6 +182,6 @@ function follower(
     if (size <= seen) return;
     const begin = Math.max(seen, size - MAX_PROGRESS);
     seen = size;
-    progress(clean(hide(await readPart(started.files.output, begin, size - begin))));
+    progress(readable(await readPart(started.files.output, begin, size - begin), hide));
   };
 }

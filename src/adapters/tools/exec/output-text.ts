@@ -14,14 +14,17 @@ export interface ShownOutput {
 
 export async function shownOutput({ output }: ProcessFiles, hide: (text: string) => string): Promise<ShownOutput> {
   const bytes = await sizeOf(output);
-  if (bytes <= MAX_SHOWN) return { text: clean(hide(await readPart(output, 0, bytes))), bytes, isWhole: true };
+  if (bytes <= MAX_SHOWN) return { text: readable(await readPart(output, 0, bytes), hide), bytes, isWhole: true };
   const [head, tail] = [await readPart(output, 0, HEAD), await readPart(output, bytes - TAIL, TAIL)];
   const left = `\n[${bytes - MAX_SHOWN} bytes left out]\n`;
-  return { text: `${clean(hide(head))}${left}${clean(hide(tail))}`, bytes, isWhole: false };
+  return { text: `${readable(head, hide)}${left}${readable(tail, hide)}`, bytes, isWhole: false };
 }
 
+/** Secrets are looked for again afterwards: colours may have stood in the middle of one. */
+export const readable = (text: string, hide: (text: string) => string): string => hide(clean(hide(text)));
+
 /** Without sequences of a terminal and other control characters; tabs and line ends stay. */
-export function clean(text: string): string {
+function clean(text: string): string {
   const [first = "", ...parts] = text.replaceAll("\r\n", "\n").split("\u001b");
   const rest = parts.map((part) => part.replace(/^\[[0-9;?]{0,32}[ -/]{0,4}[@-~]/, ""));
   return [first, ...rest]
@@ -30,11 +33,11 @@ export function clean(text: string): string {
     .toWellFormed();
 }
 
-/** Replaces the values of granted secrets by their names. */
+/** Replaces the values of granted secrets by their names, the longest first: one may be a part of another. */
 export const hidesSecrets =
   (secrets: Readonly<Record<string, string>>) =>
   (text: string): string =>
-    Object.entries(secrets).reduce(
-      (shown, [name, value]) => (value.length < 4 ? shown : shown.replaceAll(value, `[${name}]`)),
-      text,
-    );
+    Object.entries(secrets)
+      .filter(([, value]) => value.length >= 4)
+      .sort(([, a], [, b]) => b.length - a.length)
+      .reduce((shown, [name, value]) => shown.replaceAll(value, () => `[${name}]`), text);

@@ -8,7 +8,7 @@ import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Tool, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Effect } from "../../../core/rights/decide.ts";
 import type { ExecDeps } from "./exec-deps.ts";
-import { clean, MAX_SHOWN, shownOutput } from "./output-text.ts";
+import { MAX_SHOWN, readable, shownOutput } from "./output-text.ts";
 import { readPart, sizeOf, writeInfo } from "./process-files.ts";
 import type { KnownProcess, ProcessState } from "./processes.ts";
 import { settleFiles } from "./settle-files.ts";
@@ -121,5 +121,5 @@ async function read({ hide }: ExecDeps, { files, state }: KnownProcess, offset?:
   const size = await sizeOf(files.output);
   const text = await readPart(files.output, offset, MAX_SHOWN);
   const next = Math.min(offset + MAX_SHOWN, size);
-  return `${clean(hide(text))}\n[${stateText(state)}; bytes ${offset} to ${next} of ${size}]`;
+  return `${readable(text, hide)}\n[${stateText(state)}; bytes ${offset} to ${next} of ${size}]`;
 }
