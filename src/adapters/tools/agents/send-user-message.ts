@@ -17,7 +17,8 @@ import {
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
-import { permanentNamed, type Target } from "./find-target.ts";
+import { answerMarks } from "./answer-marks.ts";
+import { keyOf, permanentNamed, type Target } from "./find-target.ts";
 import { textOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
 import { rootOf } from "./relations.ts";
@@ -96,6 +97,7 @@ async function ask(
       ...textOutput(`${reply}\n\nSwarm agent id: ${agentId ?? "unknown"}`),
       isError: result?.outcome === "ok" ? undefined : true,
       ops: [...endWait, { ...known, received: 1, agentId }],
+      ...(await answerMarks(deps, context, keyOf(target), result)),
     };
   } catch (error) {
     if (error instanceof SuspendedError) throw error;

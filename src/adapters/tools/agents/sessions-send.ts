@@ -18,11 +18,11 @@ import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts"
 import { checkAllowed } from "../allowed-effects.ts";
 import { effectsOn, effectsOnFound } from "./agent-effects.ts";
 import type { AgentToolDeps, AskResult } from "./agent-tool-deps.ts";
+import { answerMarks } from "./answer-marks.ts";
 import { findTarget, keyOf, type Target } from "./find-target.ts";
 import { jsonOutput, textOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
 import { mayWrite } from "./relations.ts";
-import { textOfAgent } from "./text-of-agent.ts";
 
 const EFFECT = { action: "sessions_send", rights: ["send"] } as const;
 const MAX_TIMEOUT_SECONDS = 86_400;
@@ -91,11 +91,8 @@ async function send(
   const endWait = [{ op: "wait.end", id: key } as const];
   try {
     const answer = await deps.ask({ from, to, body, key, timeoutMs, signal });
-    const answered = answer.result && (await deps.store.run(answer.result.runId));
-    const heard = answered?.body.behalf && [answered.body.behalf];
-    // Read after the answer: the other may have got the mark while it worked.
-    const untrusted = textOfAgent(context, await deps.store.agentByKey(sessionKey));
-    return { ...jsonOutput(answerOf(answer, sessionKey), endWait), heard, untrusted };
+    const marks = await answerMarks(deps, context, sessionKey, answer.result);
+    return { ...jsonOutput(answerOf(answer, sessionKey), endWait), ...marks };
   } catch (error) {
     // A suspended wait continues after the restart. Any other error ends it.
     if (error instanceof SuspendedError || error instanceof WaitCycleError) throw error;

@@ -89,6 +89,42 @@ describe("send_user_message", () => {
   });
 
   it.each([
+    ["has read a page", true],
+    ["has read nothing", false],
+  ])("brings the mark of untrusted text with the answer of an agent that %s", async (_, reads) => {
+    const kit = await withContext({
+      engine: {
+        script: ({ request }) => {
+          const isDesk = lastText(request).startsWith("<");
+          if (request.messages.at(-1)?.role === "tool") return isDesk ? "obey" : "done";
+          if (isDesk && reads) return { call: [{ name: "fetch" }] };
+          if (isDesk) return "until nine";
+          return { call: [{ name: "send_user_message", with: { text: "open?", nametag: "desk", wait: true } }] };
+        },
+        tools: { fetch: { rights: ["network"] } },
+      },
+    });
+    const { engine } = kit;
+    await engine.tell("ask the desk");
+    const [servant] = await engine.store.agentsOfKind("swarm", { limit: 10 });
+    const asker = await engine.store.agent(await engine.agentId());
+    expect([servant?.state.untrusted ?? false, asker?.state.untrusted ?? false]).toEqual([reads, reads]);
+  });
+
+  it("needs a text, and is not for agents of a swarm", async () => {
+    const kit = await withContext();
+    const ann = await kit.make(person("ann"));
+    const api = await kit.make({ type: "swarm", id: "desk", contact: ann.id });
+    for (const [agent, text, problem] of [
+      [ann, " \n", "A message needs text."],
+      [api, "hello", "Can only message agents that have contacted this swarm"],
+    ] as const) {
+      const sent = await kit.call(agent, "send_user_message", { text, nametag: "desk" });
+      expect([sent.isError, textOf(sent), sent.ops]).toEqual([true, problem, undefined]);
+    }
+  });
+
+  it.each([
     ["nobody", "User not found for nametag: nobody"],
     ["clerk", "Target is not a swarm: clerk"],
   ])("returns an error if %s is not a swarm", async (nametag, text) => {
