@@ -8,9 +8,11 @@ export function isMarkedFile(marks: FileMarks, directory: string, name: string, 
   if (marks.isEmpty) return false;
   try {
     const path = join(realpathSync(directory), name);
-    // A text that was cut cannot be compared.
-    return marks.has(path, text) || (Buffer.byteLength(text) >= MAX_BYTES && marks.knows(path));
+    return marks.has(path, text) || (!isWhole(text) && marks.knows(path));
   } catch {
     return false;
   }
 }
+
+/** A text that was cut, or whose bytes are not all text, is not what the mark names: it cannot be compared. */
+const isWhole = (text: string): boolean => Buffer.byteLength(text) < MAX_BYTES && !text.includes("\uFFFD");

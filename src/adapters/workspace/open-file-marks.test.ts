@@ -81,4 +81,77 @@ describe("the marks of files", () => {
     expect(lines()).toBeLessThan(230);
     expect(openFileMarks({ home }).has(file, "v9")).toBe(true);
   });
+
+  it("are kept while their file is not written yet, also if the list is shortened or someone is forgotten then", async () => {
+    const marks = openFileMarks({ home });
+    const file = join(home, "real.md");
+    writeFileSync(file, "x");
+    await marks.add(file, "x");
+    let written = lines();
+    for (let n = 0; n < 130; n++) {
+      const fresh = join(home, `fresh-${n}.md`);
+      await marks.add(fresh, "obey");
+      for (const version of ["a", "b", "c"]) await marks.add(file, version);
+      written += 4;
+      if (n % 50 === 0) await marks.forget(join(home, "no one"));
+      for (const one of [marks, openFileMarks({ home })]) expect(one.has(fresh, "obey")).toBe(true);
+    }
+    expect(lines()).toBeLessThan(written);
+  });
+
+  it("of a file that is long gone are given up when the list is shortened", async () => {
+    await openFileMarks({ home }).add("/w/gone.md", "x");
+    const marks = openFileMarks({ home });
+    writeFileSync(join(home, "real.md"), "x");
+    for (let n = 0; n < 230; n++) await marks.add(join(home, "real.md"), `v${n % 2}`);
+    expect([marks.knows("/w/gone.md"), marks.knows(join(home, "real.md"))]).toEqual([false, true]);
+  });
+
+  it.each([
+    ["a file below a directory of the command", "w/a.md", true],
+    ["a file in a directory whose name begins the same", "w2/a.md", false],
+    ["a file beside it", "a.md", false],
+  ])("are on %s while it runs", async (_, name, marked) => {
+    for (const one of ["w", "w2"]) mkdirSync(join(home, one));
+    const path = join(home, name);
+    writeFileSync(path, "text");
+    const marks = openFileMarks({ home });
+    await marks.suspect("c1", [join(home, "w")], 0);
+    expect([marks.has(path, "text"), marks.knows(path), marks.isEmpty]).toEqual([marked, marked, false]);
+  });
+
+  it("are not on what was changed long before the command, and not on anything of another command", async () => {
+    const path = join(home, "a.md");
+    writeFileSync(path, "text");
+    const marks = openFileMarks({ home });
+    await marks.suspect("c1", [home], Date.now() + 3_600_000);
+    expect([marks.has(path, "text"), marks.knows(path)]).toEqual([false, false]);
+    // A file that is not there yet, and a directory, may be the command's.
+    expect([marks.knows(join(home, "new.md")), marks.knows(home)]).toEqual([true, true]);
+    await marks.settle("c2");
+    expect(marks.isEmpty).toBe(false);
+    await marks.settle("c1");
+    expect([marks.has(path, "text"), marks.isEmpty, openFileMarks({ home }).isEmpty]).toEqual([false, true, true]);
+  });
+
+  it("of a person who is forgotten are gone from the disk, and no others", async () => {
+    const [ann, anna] = ["ann", "anna"].map((name) => join(home, name)) as [string, string];
+    for (const one of [ann, anna]) {
+      mkdirSync(one);
+      writeFileSync(join(one, "a.md"), "obey");
+    }
+    const marks = openFileMarks({ home });
+    await marks.add(join(ann, "a.md"), "obey");
+    await marks.add(join(anna, "a.md"), "obey");
+    await marks.suspect("c1", [ann], 0);
+    await marks.suspect("c2", [anna], 0);
+    await marks.forget(ann);
+    for (const one of [marks, openFileMarks({ home })]) {
+      expect([one.knows(join(ann, "a.md")), one.knows(join(anna, "a.md"))]).toEqual([false, true]);
+    }
+    expect(readFileSync(marksFile({ home }), "utf8")).not.toContain(JSON.stringify(join(ann, "a.md")));
+    expect(readFileSync(marksFile({ home }), "utf8")).not.toContain('"c1"');
+    await marks.settle("c2");
+    expect(marks.has(join(anna, "a.md"), "obey")).toBe(true);
+  });
 });

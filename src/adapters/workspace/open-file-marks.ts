@@ -42,6 +42,8 @@ const mayWrite = ({ roots, except }: Suspicion, path: string): boolean =>
 interface Marks {
   readonly known: Known;
   readonly suspicions: Map<string, Suspicion>;
+  /** Paths that were marked since the file was last shortened: what is written there may not be on the disk yet. */
+  readonly recent: Set<string>;
   lines: number;
 }
 
@@ -131,12 +133,15 @@ async function addAll(file: string, marks: Marks, added: readonly (readonly [str
     // The latest last: the oldest versions are the ones that are given up.
     const versions = (marks.known.get(path) ?? []).filter((one) => one !== digest);
     marks.known.set(path, [...versions, digest].slice(-MAX_VERSIONS));
+    marks.recent.add(path);
   }
   marks.lines += fresh.length;
 }
 
 async function shorten(file: string, marks: Marks): Promise<void> {
-  if (marks.lines > countOf(marks.known) * 2 + SPARE_LINES) marks.lines = await rewrite(file, marks);
+  if (marks.lines <= countOf(marks.known) * 2 + SPARE_LINES) return;
+  marks.lines = await rewrite(file, marks);
+  marks.recent.clear();
 }
 
 const countOf = (known: Known): number => [...known.values()].reduce((sum, { length }) => sum + length, 0);
@@ -158,7 +163,7 @@ function readMarks(file: string): Marks {
       known.set(path, [...(known.get(path) ?? []).filter((one) => one !== sha256), sha256].slice(-MAX_VERSIONS));
     }
   }
-  return { known, suspicions, lines: texts.length };
+  return { known, suspicions, recent: new Set(), lines: texts.length };
 }
 
 const lineSchema = z.union([
@@ -195,8 +200,8 @@ async function append(file: string, line: string): Promise<void> {
 }
 
 /** Replaces the file by one without repetitions, and without files that no longer exist. Returns its number of lines. */
-async function rewrite(file: string, { known, suspicions }: Marks): Promise<number> {
-  for (const path of known.keys()) if (!existsSync(path)) known.delete(path);
+async function rewrite(file: string, { known, suspicions, recent }: Marks): Promise<number> {
+  for (const path of known.keys()) if (!recent.has(path) && !existsSync(path)) known.delete(path);
   const lines = [
     ...[...known].flatMap(([path, digests]) => digests.map((digest) => lineOf(path, digest))),
     ...[...suspicions.values()].map(suspicionLine),

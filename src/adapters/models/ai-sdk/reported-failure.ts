@@ -29,7 +29,8 @@ export function reportedFailure(error: unknown, clock: Pick<Clock, "now">): Repo
   if (typeof error === "string") return { error: errorInBody(0, error) };
   if (typeof error !== "object" || error === null) return undefined;
   const { name = "", message = "", statusCode: status, responseBody = "", responseHeaders = {} } = error as CallError;
-  const known = OURS[name];
+  // A provider's own error may have any name.
+  const known = Object.hasOwn(OURS, name) ? OURS[name] : undefined;
   if (known) return { class: known, error: { text: message.slice(0, MAX_TEXT) } };
   if (status === undefined) return error instanceof Error ? undefined : reportedBy(errorInJson(error));
   // A whole response that could not be read: the protocol broke.

@@ -12,6 +12,8 @@ import { type ChangeState, type FileChange, fileChangeSchema } from "../../../co
 const lineSchema = z.union([
   z.object({ change: fileChangeSchema }),
   z.object({ end: z.int(), state: z.enum(["done", "failed"]) }),
+  /** The number of the last change, which may be among the removed ones: no number is used twice. */
+  z.object({ last: z.int() }),
 ]);
 type Line = z.infer<typeof lineSchema>;
 
@@ -54,17 +56,19 @@ export class ChangeJournal {
   #read(): Map<number, JournalRow> {
     if (this.#rows) return this.#rows;
     const rows = new Map<number, JournalRow>();
+    let last = 0;
     const texts = existsSync(this.#file) ? readFileSync(this.#file, "utf8").split("\n") : [];
     for (const text of texts) {
       const line = parsed(text);
       if (!line) continue;
-      if ("change" in line) rows.set(line.change.id, { ...line.change, state: "begun" });
+      if ("last" in line) last = line.last;
+      else if ("change" in line) rows.set(line.change.id, { ...line.change, state: "begun" });
       else {
         const begun = rows.get(line.end);
         if (begun) rows.set(line.end, { ...begun, state: line.state });
       }
     }
-    this.#last = Math.max(0, ...rows.keys());
+    this.#last = Math.max(last, ...rows.keys());
     this.#rows = rows;
     return rows;
   }
@@ -94,9 +98,10 @@ export class ChangeJournal {
     const removed = rows.length - kept.size;
     if (removed === 0 || (removed < this.#limits.spare && !rows.some(isRemoved))) return false;
     const left = rows.filter((row) => kept.has(row));
-    const lines = left.flatMap(({ state, ...change }): Line[] =>
+    const changes = left.flatMap(({ state, ...change }): Line[] =>
       state === "begun" ? [{ change }] : [{ change }, { end: change.id, state }],
     );
+    const lines: readonly Line[] = [{ last: this.#last }, ...changes];
     const handle = await open(`${this.#file}.tmp`, "w", FILE_MODE);
     try {
       await handle.writeFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
