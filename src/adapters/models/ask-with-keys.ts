@@ -12,6 +12,7 @@ import { modelName, type ProviderModel } from "./provider-model.ts";
 import type { Provider } from "./providers.ts";
 import { failure, keysRejected, limitReached, noKey, subscriptionToken } from "./router-errors.ts";
 import type { ThinkingLevel } from "./thinking.ts";
+import { withUsageOf } from "./used-before.ts";
 
 /** One model to call, with everything that is needed for it. */
 export interface Attempt {
@@ -49,14 +50,15 @@ export async function askWithKeys(attempt: Attempt): Promise<ModelResult> {
   for (const key of usable.keys) {
     if (SUBSCRIPTION_TOKEN.test(key.value)) {
       provider.keys.refused(key);
-      last = failure(modelName(model), subscriptionToken(provider.name, key));
+      last = withUsageOf(last ? [last] : [], failure(modelName(model), subscriptionToken(provider.name, key)));
       continue;
     }
-    last = await askReplacing(attempt, key);
-    if (last.error?.class === "rate") provider.keys.limited(key, last.error.retryAfterMs);
-    else if (last.error?.class === "auth") provider.keys.refused(key, last.status === 403 ? model.id : undefined);
+    const { result, used } = await askReplacing(attempt, key);
+    last = withUsageOf(last ? [last] : [], result);
+    if (last.error?.class === "rate") provider.keys.limited(used, last.error.retryAfterMs);
+    else if (last.error?.class === "auth") provider.keys.refused(used, last.status === 403 ? model.id : undefined);
     else {
-      if (!last.error) provider.keys.worked(key);
+      if (!last.error) provider.keys.worked(used);
       return last;
     }
     log.warn("a key failed", { provider: provider.name, profile: key.profile, class: last.error.class });
@@ -71,14 +73,18 @@ export async function askWithKeys(attempt: Attempt): Promise<ModelResult> {
 }
 
 /** A token may be revoked before it expires: then it is replaced, and the call is made once more with the new one. */
-async function askReplacing(attempt: Attempt, key: Key): Promise<ProviderResult> {
+async function askReplacing(
+  attempt: Attempt,
+  key: Key,
+): Promise<{ readonly result: ProviderResult; readonly used: Key }> {
   const { model, provider, signal } = attempt;
   const result = await askOnce(attempt, key);
-  if (!key.login || result.status !== 401 || signal.aborted) return result;
-  if (!(await provider.replaceToken?.(key.profile, key.value))) return result;
+  const first = { result, used: key };
+  if (!key.login || result.status !== 401 || signal.aborted) return first;
+  if (!(await provider.replaceToken?.(key.profile, key.value))) return first;
   const { keys } = provider.keys.usable(model.id, { name: key.profile, only: true });
   const replaced = keys.find(({ login, value }) => login !== undefined && value !== key.value);
-  return replaced ? await askOnce(attempt, replaced) : result;
+  return replaced ? { result: withUsageOf([result], await askOnce(attempt, replaced)), used: replaced } : first;
 }
 
 /** If the provider refuses a request with documents, their text is sent instead. */
@@ -88,7 +94,7 @@ async function askOnce(attempt: Attempt, key: Key | undefined): Promise<Provider
   const result = await send(attempt, key);
   if (!isRefused(result) || attempt.signal.aborted) return result;
   attempt.log.warn("a model refused a request with documents, sending their text", { model: attempt.model.id });
-  return send(asText, key);
+  return withUsageOf([result], await send(asText, key));
 }
 
 async function send(attempt: Attempt, key: Key | undefined): Promise<ProviderResult> {

@@ -116,10 +116,13 @@ describe("the text of a document is sent", () => {
 
   it("once more if the provider refuses the document, so that one PDF cannot end a conversation", async () => {
     const config = `{ providers: { anthropic: { apiKey: "k" } } }`;
-    const router = testRouter(config, (_, n) =>
-      n === 1 ? { error: { class: "request", message: "The PDF specified was not valid." }, status: 400 } : undefined,
-    );
-    expect((await router.ask({ ...REQUEST, model: "anthropic/claude-sonnet-5" })).error).toBeUndefined();
+    const usage = { input: 9, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 9 };
+    const refused = { error: { class: "request", message: "The PDF specified was not valid." }, status: 400 } as const;
+    const router = testRouter(config, (_, n) => (n === 1 ? { ...refused, usage } : undefined));
+    const result = await router.ask({ ...REQUEST, model: "anthropic/claude-sonnet-5" });
+    expect(result.error).toBeUndefined();
+    // What the refused request used is paid too.
+    expect(result.alsoUsed).toEqual([usage]);
     const sent = router.calls.map(({ request }) => request.messages[0]?.content[1]);
     expect(sent).toEqual([MESSAGE.content[1], { type: "text", text: documentText() }]);
     const limited = testRouter(config, () => ({ class: "rate" }));

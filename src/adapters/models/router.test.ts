@@ -339,4 +339,22 @@ describe("the price of a call", () => {
     expect((await none.ask({ fallbacks: ["house/n"], tries: 3 })).alsoUsed).toHaveLength(1);
     expect((await both.ask({ tries: 1 })).alsoUsed).toBeUndefined();
   });
+
+  it("includes the usage of every key of every model, also if none of them answers", async () => {
+    const usage = (input: number) => ({ input, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: input + 1 });
+    const limited = { error: { class: "rate" as const, message: "limited" }, status: 429 };
+    const refused = { error: { class: "auth" as const, message: "refused" }, status: 403 };
+    const none = testRouter(ONE, (_, n) => ({ ...(n < 3 ? refused : limited), usage: usage(n) }));
+    const result = await none.ask({ fallbacks: ["house/n"], tries: 3 });
+    const all = [result.usage, ...(result.alsoUsed ?? [])].map((one) => one?.input);
+    expect(all.toSorted()).toEqual([1, 2, 3, 4]);
+    const last = testRouter(ONE, (_, n) => ({
+      ...(n < 4 ? refused : undefined),
+      usage: n === 2 ? undefined : usage(n),
+    }));
+    expect(await last.ask({ fallbacks: ["house/n"], tries: 3 })).toMatchObject({
+      usage: usage(4),
+      alsoUsed: [usage(1), usage(3)],
+    });
+  });
 });

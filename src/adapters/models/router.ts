@@ -23,6 +23,7 @@ import { modelName, type ProviderModel, splitModelName } from "./provider-model.
 import type { Provider } from "./providers.ts";
 import { failure, reportedFailure, unknownApi, unknownModel } from "./router-errors.ts";
 import { checkThinking, nearestThinking, type ThinkingLevel } from "./thinking.ts";
+import { withUsageOf } from "./used-before.ts";
 
 export interface RouterOptions {
   readonly deps: CallDeps;
@@ -66,7 +67,7 @@ export class ModelRouter implements Model {
     }
     const best = reportedFailure(failures);
     return withUsageOf(
-      failures.filter(({ usage }) => usage !== best.usage),
+      failures.filter(({ usage, alsoUsed }) => usage !== best.usage || alsoUsed !== best.alsoUsed),
       best,
     );
   }
@@ -157,12 +158,6 @@ const higherPrice = (one: CallPrice, other: CallPrice): CallPrice => ({
     cacheWrite: Math.max(one.cost.cacheWrite, other.cost.cacheWrite),
   },
 });
-
-/** The tokens that failed tries used are part of the call's cost. */
-function withUsageOf(failures: readonly ModelResult[], result: ModelResult): ModelResult {
-  const alsoUsed = failures.flatMap(({ usage }) => usage ?? []);
-  return alsoUsed.length === 0 ? result : { ...result, alsoUsed };
-}
 
 function eventForwarder(onEvent: (event: ModelEvent) => void, sentBefore: boolean): EventForwarder {
   let hasSent = sentBefore;

@@ -9,6 +9,7 @@ import { hasDocuments, isRefused, withoutDocuments } from "../documents.ts";
 import type { CallDeps } from "../provider-call.ts";
 import type { ProviderModel } from "../provider-model.ts";
 import { type CallContext, type ReportedFailure, runProviderCall } from "../run-provider-call.ts";
+import { withUsageOf } from "../used-before.ts";
 import { callOptions, type Receiver } from "./call-options.ts";
 import { PartCollector } from "./collect-parts.ts";
 import { type LanguageModel, type StreamPart, takesPdfs, VERSIONS, versionOf } from "./language-model.ts";
@@ -53,7 +54,7 @@ export function aiSdkModel(given: LanguageModel, { clock, stallMs }: AiSdkDeps):
       const result = await call(request, signal, onEvent);
       // If the model refuses the request with its documents, their text is sent instead.
       if (!hasDocuments(request) || !isRefused(result) || signal.aborted) return result;
-      return call(withoutDocuments(request), signal, onEvent);
+      return withUsageOf([result], await call(withoutDocuments(request), signal, onEvent));
     },
   };
 }

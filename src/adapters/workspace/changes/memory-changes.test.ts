@@ -67,6 +67,8 @@ describe("the changes of a person's notes", () => {
   });
 
   test("are found by an absolute path too, and through a home that is a link", async () => {
+    const outside = notesOf([changed("/srv/notes/MEMORY.md"), changed("/srv/notes2/MEMORY.md")], "/srv/notes");
+    expect(await outside.notes.list(AGENT)).toMatchObject([{ file: "MEMORY.md" }]);
     const link = `${home}-link`;
     symlinkSync(home, link);
     try {
