@@ -1,13 +1,15 @@
 /** What an approval covers of the world around a call. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { RunId } from "../../core/ids.ts";
+import type { Tool } from "../../core/ports/tool.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import { digestOf } from "../../engine/approvals/call-digest.ts";
-import { callSurroundings } from "./call-surroundings.ts";
+import { callSurroundings, previews } from "./call-surroundings.ts";
 
 let root: string;
 let own: string;
@@ -62,5 +64,66 @@ describe("what a call depends on", () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, `x${n}`]));
     const found = await around({ ...many, long: "y".repeat(100_000), broken: "a\nb", nul: "a\0b" });
     expect(found.files).toEqual({});
+  });
+
+  it("is only its environment for an agent without files", async () => {
+    const of = callSurroundings(
+      async () => ({ instructions: own, own: undefined }),
+      () => ({ PATH: "/bin" }),
+      () => expect.unreachable(),
+    );
+    const found = await of({} as AgentRecord, call({ a: join(own, "a.sh") }), ["exec"], "r" as RunId);
+    expect(found).toEqual({ environment: ["PATH"] });
+  });
+
+  it("includes the last name of many, and a name of the greatest length", async () => {
+    const names = Array.from({ length: 199 }, (_, n) => `x${n}`);
+    expect(Object.keys((await around({ names: ["a.sh", ...names] })).files ?? {})).toEqual(["a.sh"]);
+    const long = `${"./".repeat(2_046)}a.sh`;
+    expect(Object.keys((await around({ long, longer: `./${long}` })).files ?? {})).toEqual([long]);
+  });
+
+  it("covers a very large file by its size and time", async () => {
+    const path = join(own, "large");
+    writeFileSync(path, "");
+    truncateSync(path, 64_000_001);
+    utimesSync(path, 1, 1);
+    expect(await around({ path })).toMatchObject({ files: { [path]: "64000001 bytes of 1000" } });
+  });
+});
+
+describe("what a tool shows of a call", () => {
+  const shown = (tool: Partial<Tool> | undefined, given: Record<string, unknown> = { n: 1 }) =>
+    previews({ find: () => tool && ({ input: z.object({ n: z.number() }), ...tool } as Tool) })(
+      {} as AgentRecord,
+      call(given),
+      "r" as RunId,
+    );
+  const preview = async (input: unknown): Promise<string> => JSON.stringify(input);
+
+  it.each<[string, Partial<Tool> | undefined, Record<string, unknown>, object]>([
+    ["nothing of a tool that is not there", undefined, {}, {}],
+    ["nothing of a tool that shows nothing", { made: async () => true }, { n: 1 }, {}],
+    ["nothing of arguments that the tool would refuse", { preview, made: async () => true }, { n: "1" }, {}],
+    ["its arguments as the tool reads them", { preview }, { n: 1, more: 2 }, { preview: '{"n":1}' }],
+    ["no preview if that fails", { preview: () => Promise.reject(new TypeError("no")) }, { n: 1 }, {}],
+    ["that it was made", { preview, made: async () => true }, { n: 1 }, { preview: '{"n":1}', made: true }],
+  ])("is %s", async (_, tool, given, expected) => {
+    expect(await shown(tool, given)).toEqual(expected);
+  });
+
+  it("is asked for the call of this run", async () => {
+    const asked: unknown[] = [];
+    await shown({ preview, made: async (one) => asked.push(one) > 0 });
+    expect(asked).toEqual([{ runId: "r", callId: "c" }]);
+  });
+
+  it("is part of what an approval covers", async () => {
+    const of = callSurroundings(
+      async () => ({ instructions: own, own }),
+      () => ({}),
+      async () => ({ preview: "one line", made: false }),
+    );
+    expect(await of({} as AgentRecord, call({}), [], "r" as RunId)).toMatchObject({ preview: "one line", made: false });
   });
 });
