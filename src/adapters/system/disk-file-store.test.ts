@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -21,6 +21,14 @@ describe("the disk file store", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     expect(readdirSync(directory)).toEqual(["a.txt"]);
+  });
+
+  it("leaves nothing of a file that could not be written", async () => {
+    const store = diskFileStore(directory);
+    await expect(store.write("a.txt", { not: "a content" } as never)).rejects.toThrow();
+    mkdirSync(join(directory, "b.txt/c"), { recursive: true });
+    await expect(store.write("b.txt", "hello")).rejects.toThrow();
+    expect(readdirSync(directory)).toEqual(["b.txt"]);
   });
 
   it("replaces a file of the same name, also with concurrent writes", async () => {

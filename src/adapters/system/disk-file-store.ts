@@ -19,14 +19,13 @@ export function diskFileStore(directory: string): BlobStore {
       const path = join(directory, name);
       const temporary = `${path}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      const file = await open(temporary, "wx", 0o600);
       try {
-        await file.writeFile(content);
-        await file.sync();
-      } finally {
-        await file.close();
+        await writeNew(temporary, content);
+        await rename(temporary, path);
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
       }
-      await rename(temporary, path);
       await syncDirectory(directory);
       return path;
     },
@@ -45,6 +44,16 @@ export function diskFileStore(directory: string): BlobStore {
       }
     },
   };
+}
+
+async function writeNew(path: string, content: string | Uint8Array): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** After a rename the name is durable only when the directory is. */

@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -22,6 +23,26 @@ test.each([
 
 test("a command that takes too long is ended with everything it started, and does not pass", async () => {
   expect(await command("sleep 20 & sleep 20", { timeoutMs: 150 })).toEqual({ pass: false, reason: "took too long" });
+});
+
+test("a command's output is whole, also if many end at the same time", async () => {
+  const verdicts = await Promise.all(Array.from({ length: 40 }, (_, n) => command(`printf 'mail %s' ${n}`)));
+  expect(verdicts).toEqual(verdicts.map((_, n) => ({ pass: true, output: `mail ${n}` })));
+});
+
+test("a character of the output may come in two pieces", async () => {
+  const half = "printf '\\303'; /bin/echo -n ''; printf '\\251'; /bin/echo -n ''; ";
+  expect(await command(half.repeat(20))).toEqual({ pass: true, output: "é".repeat(20) });
+});
+
+test.skipIf(!existsSync("/usr/bin/setsid"))("a process that leaves the group of a command does not hold the gate up", async () => {
+  const { output } = (await command("setsid sleep 600 & echo $!")) as { output: string };
+  expect(process.kill(Number(output), "SIGKILL")).toBe(true);
+});
+
+test("a command works in the directory of the gate, else in that of the runner", async () => {
+  expect(await command("pwd -P", { cwd: "/" })).toEqual({ pass: true, output: "/" });
+  expect(await command("pwd -P")).toEqual({ pass: true, output: realpathSync(tmpdir()) });
 });
 
 test("a command gets no keys of our environment, and its output is limited", async () => {
@@ -53,6 +74,8 @@ afterAll(() => void server.close());
 
 test.each([
   ["200", { pass: true, output: "two orders" }],
+  ["299", { pass: true, output: "two orders" }],
+  ["300", { pass: false, reason: "answered 300" }],
   ["204", { pass: false, reason: "nothing to do (204)" }],
   ["404", { pass: false, reason: "answered 404" }],
   ["302", { pass: false }],

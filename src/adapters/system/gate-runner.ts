@@ -17,6 +17,8 @@ export interface GateRunnerOptions {
 
 export const DEFAULT_GATE_TIMEOUT_MS = 30_000;
 export const MAX_GATE_OUTPUT = 8_000;
+/** How long a process that has left the group of its command may keep the output open. */
+const OUTPUT_MS = 1_000;
 
 export const gateRunner = (options: GateRunnerOptions): GateRunner => ({
   async check(gate, signal) {
@@ -62,11 +64,12 @@ function runCommand(
       detached: true,
     });
     let output = "";
-    const keep = (chunk: Buffer): void => {
-      if (output.length < MAX_GATE_OUTPUT) output += chunk.toString("utf8");
+    const keep = (text: string): void => {
+      if (output.length < MAX_GATE_OUTPUT) output += text;
     };
-    child.stdout.on("data", keep);
-    child.stderr.on("data", keep);
+    // A character may come in two pieces.
+    child.stdout.setEncoding("utf8").on("data", keep);
+    child.stderr.setEncoding("utf8").on("data", keep);
     const end = (): void => {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
@@ -75,14 +78,23 @@ function runCommand(
       }
     };
     signal.addEventListener("abort", end, { once: true });
+    let late: NodeJS.Timeout | undefined;
     const settle = (verdict: GateVerdict): void => {
+      clearTimeout(late);
       signal.removeEventListener("abort", end);
       resolve(verdict);
     };
     child.on("error", (error) => settle({ pass: false, reason: errorText(error) }));
-    child.on("exit", (code) => {
+    child.on("exit", () => {
       // A background process would keep the output open.
       end();
+      late = setTimeout(() => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, OUTPUT_MS);
+    });
+    // All of the output is read: at the exit a part of it may still be on its way.
+    child.on("close", (code) => {
       const text = output.slice(0, MAX_GATE_OUTPUT).trim();
       if (signal.aborted) return settle({ pass: false, reason: "took too long" });
       settle(

@@ -1,6 +1,6 @@
 /** Writes a file that only its owner can read: to a temporary file, then renamed. Durable when it returns. */
 import { randomBytes } from "node:crypto";
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { DIRECTORY_MODE, FILE_MODE } from "../../config/paths.ts";
 
@@ -9,7 +9,8 @@ export function writePrivateFile(file: string, text: string): void {
   const temporary = `${file}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
   const fd = openSync(temporary, "wx", FILE_MODE);
   try {
-    writeSync(fd, text);
+    // Not `writeSync`, which may write a part only.
+    writeFileSync(fd, text);
     fsyncSync(fd);
   } catch (error) {
     rmSync(temporary, { force: true });
