@@ -164,6 +164,7 @@ describe("a redirect", () => {
     "http://localhost:1/",
     "file:///etc/passwd",
     "http://a:b@8.8.8.8/",
+    "http://a@8.8.8.8/",
   ])("to %s is denied", async (where) => {
     await expect(allowed()(to(where), { maxRedirects: 3 })).rejects.toThrow(/not a public|http or https|password/);
     expect(seen).toHaveLength(1);
@@ -183,6 +184,76 @@ describe("a redirect", () => {
     expect(seen[1]).toMatchObject({ method: "GET", headers: { accept: "text/plain" } });
     expect(seen[1]?.headers.authorization).toBeUndefined();
   });
+
+  it.each([
+    [301, "POST", "GET"],
+    [302, "POST", "GET"],
+    [303, "POST", "GET"],
+    [307, "POST", "POST"],
+    [308, "POST", "POST"],
+    [301, "GET", "GET"],
+    [302, "HEAD", "HEAD"],
+    [303, "HEAD", "HEAD"],
+  ] as const)(
+    "with the status %i after %s is a %s, with the body only if it stays a POST",
+    async (status, method, next) => {
+      const body = method === "POST" ? "four" : undefined;
+      await allowed()(to("/next", status), { maxRedirects: 1, method, body });
+      expect(seen.map((one) => one.method)).toEqual([method, next]);
+      expect(seen[1]?.headers["content-length"]).toBe(next === "POST" ? "4" : undefined);
+    },
+  );
+
+  it("carries credentials to the same origin only: another port of the same host is another origin", async () => {
+    const got: IncomingHttpHeaders[] = [];
+    const other = createServer(({ headers }, response) => {
+      got.push(headers);
+      response.end();
+    });
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    try {
+      const headers = {
+        authorization: "x",
+        Cookie: "x",
+        "X-Api-Key": "x",
+        "proxy-authorization": "x",
+        accept: "text/plain",
+      };
+      const http = client(["127.0.0.1"]);
+      await http(to("/next"), { maxRedirects: 1, headers });
+      await http(to(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`), { maxRedirects: 1, headers });
+      expect(seen[1]?.headers).toMatchObject({ authorization: "x", cookie: "x", "x-api-key": "x" });
+      expect(got[0]).toMatchObject({ accept: "text/plain" });
+      for (const name of Object.keys(headers))
+        if (name !== "accept") expect(got[0]).not.toHaveProperty(name.toLowerCase());
+    } finally {
+      other.close();
+    }
+  });
+});
+
+it.each([
+  [26, false],
+  [25, true],
+])("an answer of 26 bytes is cut after %i: %s", async (maxBytes, cut) => {
+  const answer = await client(["127.0.0.1"])(`http://127.0.0.1:${port}/x`, { maxBytes });
+  expect([answer.cut, answer.body.length]).toEqual([cut, maxBytes]);
+});
+
+it.each([
+  ["http://10.0.0.1/", "10.0.0.1:80"],
+  ["https://10.0.0.1/", "10.0.0.1:443"],
+  ["https://10.0.0.1:8/", "10.0.0.1:8"],
+  ["http://[fd00::1]/", "fd00::1:80"],
+])("the hint for %s names %s", async (url, entry) => {
+  await expect(client()(url)).rejects.toMatchObject({ hint: expect.stringContaining(`"${entry}"`) });
+});
+
+it.each([
+  [8_192, "denied"],
+  [8_193, "invalid_input"],
+])("an address of %i characters is %s", async (length, code) => {
+  await expect(client()("http://10.0.0.1/".padEnd(length, "x"))).rejects.toMatchObject({ code });
 });
 
 it("cuts an endless answer and says so", async () => {
