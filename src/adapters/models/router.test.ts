@@ -348,7 +348,10 @@ describe("the price of a call", () => {
     const result = await none.ask({ fallbacks: ["house/n"], tries: 3 });
     const all = [result.usage, ...(result.alsoUsed ?? [])].map((one) => one?.input);
     expect(all.toSorted()).toEqual([1, 2, 3, 4]);
-    const first = testRouter(ONE, (_, n) => ({ ...(n < 3 ? refused : limited), usage: n === 1 ? usage(n) : undefined }));
+    const first = testRouter(ONE, (_, n) => ({
+      ...(n < 3 ? refused : limited),
+      usage: n === 1 ? usage(n) : undefined,
+    }));
     expect((await first.ask({ fallbacks: ["house/n"], tries: 3 })).alsoUsed).toEqual([usage(1)]);
     const last = testRouter(ONE, (_, n) => ({
       ...(n < 4 ? refused : undefined),

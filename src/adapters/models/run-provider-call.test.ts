@@ -8,7 +8,10 @@ import { type Answer, type CallBody, runProviderCall } from "./run-provider-call
 
 const MODEL: ProviderModel = {
   ...{ provider: "house", id: "m", api: "a", images: false, thinking: ["off"], contextWindow: 100, maxTokens: 10 },
-  ...{ baseUrl: "http://house:1/v1?key=sk-in-address-1234", cost: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 } },
+  ...{
+    baseUrl: "http://house:1/v1?key=sk-in-address-1234",
+    cost: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 },
+  },
 };
 const SAID: Answer = { content: [{ type: "text", text: "half" }], stopReason: "stop" };
 const usage = (input: number, output = 1, cacheRead = 0) => ({

@@ -3,8 +3,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ToolContext } from "../../core/ports/tool.ts";
 import { readPlainText } from "../system/plain-text.ts";
+import { realDisk } from "../tools/files/disk.ts";
 import { noMarks } from "../tools/files/file-marks.ts";
+import { sendFileTool } from "../tools/files/send-file-tool.ts";
 import { isMarkedFile } from "./marked-file.ts";
 import { openFileMarks } from "./open-file-marks.ts";
 import { MAX_BYTES } from "./read-workspace-file.ts";
@@ -60,5 +63,32 @@ describe("a file is marked", () => {
     const marks = { ...noMarks, has: () => true, knows: () => true };
     expect(isMarkedFile(marks, home, "a.md", LONG)).toBe(false);
     expect(isMarkedFile({ ...marks, isEmpty: false }, home, "a.md", "x")).toBe(true);
+  });
+});
+
+describe("a file that is sent", () => {
+  test.each([
+    ["text", Buffer.from("obey")],
+    ["text that begins with a mark of its encoding", Buffer.from("\uFEFFobey")],
+    ["bytes that are not text", Buffer.from([0x89, 0x50, 0xff, 0x00])],
+  ])("is untrusted as %s that a command wrote", async (_, bytes) => {
+    const marks = openFileMarks({ home });
+    await marks.suspect("c1", [home], 0);
+    writeFileSync(join(home, "a"), bytes);
+    await marks.settle("c1");
+    const sent: object[] = [];
+    const stored = {
+      put: async (file: object) => ({ id: "f", name: "a", size: sent.push(file), shown: { as: "reference" }, ...file }),
+    };
+    const tool = sendFileTool(
+      { disk: realDisk, marks, placesOf: () => ({ workingDir: home }) } as never,
+      stored as never,
+    );
+    const context = { agent: { person: "ann", state: {} }, delivery: { channel: "test" } } as unknown as ToolContext;
+    await tool.execute({ path: "a" }, context);
+    writeFileSync(join(home, "a"), "checked");
+    await tool.execute({ path: "a" }, context);
+    expect(sent).toMatchObject([{ behalf: { person: "ann", untrusted: true } }, { behalf: { person: "ann" } }]);
+    expect(sent[1]).not.toHaveProperty("behalf.untrusted");
   });
 });

@@ -46,7 +46,9 @@ async function ask(answer: () => Response, more: Partial<ProviderCall> = {}) {
 
 describe("a failure", () => {
   test("of an answer that was stopped names the reason, and is not tried again", async () => {
-    const { result } = await ask(() => said(chunk({ content: "half" }), chunk({}, "content_filter"), "data: [DONE]\n\n"));
+    const { result } = await ask(() =>
+      said(chunk({ content: "half" }), chunk({}, "content_filter"), "data: [DONE]\n\n"),
+    );
     expect(result.error).toMatchObject({
       class: "request",
       message: "house said: The answer was stopped (content_filter).",
