@@ -138,6 +138,20 @@ describe("the text of a document is sent", () => {
   });
 });
 
+it("what a model of the AI SDK used before it refused a document is part of the cost", async () => {
+  let asked = 0;
+  const model: LanguageModel = {
+    ...{ specificationVersion: "v2", provider: "mock", modelId: "m", supportedUrls: { "application/pdf": [] } },
+    async doStream() {
+      const finishReason = asked++ === 0 ? "content-filter" : "stop";
+      return { stream: ReadableStream.from([{ type: "finish", finishReason, usage: { inputTokens: 8 + asked } }]) };
+    },
+  };
+  const sdk = aiSdkModel(model, { clock: systemClock, stallMs: 60_000 });
+  const result = await sdk.call(REQUEST, new AbortController().signal, () => {});
+  expect(result).toMatchObject({ usage: { input: 10 }, alsoUsed: [{ input: 9 }] });
+});
+
 const documentText = (): string => (MESSAGE.content[1] as { text: string }).text;
 
 type Prompt = { readonly content: readonly unknown[] }[];
