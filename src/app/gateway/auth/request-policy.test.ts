@@ -1,7 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { assertSecureBind, checkRequest, clientAddress, type RequestPolicy, tokenInUrl } from "./request-policy.ts";
+import {
+  assertSecureBind,
+  checkRequest,
+  clientAddress,
+  isLoopback,
+  type RequestPolicy,
+  tokenInUrl,
+} from "./request-policy.ts";
 import { freshToken } from "./token.ts";
 
 const POLICY: RequestPolicy = {
@@ -16,9 +23,10 @@ const POLICY: RequestPolicy = {
 
 const incoming = (
   headers: Record<string, string>,
-  more: { url?: string; peer?: string; local?: string } = {},
+  more: { url?: string; method?: string; peer?: string; local?: string } = {},
 ): IncomingMessage =>
   ({
+    method: more.method ?? "GET",
     url: more.url ?? "/x",
     headers,
     rawHeaders: Object.entries(headers).flat(),
@@ -98,6 +106,90 @@ describe("the request policy", () => {
     const twice = incoming({ host: "127.0.0.1" });
     twice.rawHeaders.push("Host", "evil.example");
     expect(checkRequest(twice, POLICY)?.code).toBe("repeated_header");
+  });
+
+  it.each([
+    ["a body at the limit", { "content-length": "100" }, "/x", undefined],
+    ["a body of unknown size", {}, "/x", undefined],
+    ["a URL at the limit", {}, `/${"x".repeat(8_191)}`, undefined],
+    ["a URL over the limit", {}, `/${"x".repeat(8_192)}`, "url_too_long"],
+    ["no URL", {}, "", "bad_url"],
+  ])("for %s returns %s", (_, headers, url, expected) => {
+    expect(code(headers as Record<string, string>, {}, { url })).toBe(expected);
+  });
+
+  it.each(["host", "origin", "authorization", "Authorization"])("refuses a second %s", (name) => {
+    const twice = incoming({ host: "127.0.0.1:7717", origin: "http://127.0.0.1:7717", authorization: "Bearer x" });
+    twice.rawHeaders.push("accept", "a", "accept", "b");
+    expect(checkRequest(twice, POLICY)).toBeUndefined();
+    twice.rawHeaders.push(name, "x");
+    expect(checkRequest(twice, POLICY)?.code).toBe("repeated_header");
+  });
+
+  it.each([
+    ["no Host", undefined, "bad_host"],
+    ["a port that is too long", "127.0.0.1:777777", "bad_host"],
+    ["the name of the public URL", "rookery.test", undefined],
+    ["the name of the public URL with a port", "rookery.test:8443", undefined],
+    ["an allowed name in another case", "Laptop.Example.Org", undefined],
+  ])("for %s returns %s", (_, host, expected) => {
+    const policy = { ...POLICY, allowedHosts: ["LAPTOP.example.org"], publicUrl: new URL("https://rookery.test") };
+    const headers: Record<string, string> = host === undefined ? {} : { host };
+    expect(checkRequest(incoming(headers), policy)?.code).toBe(expected);
+  });
+
+  it.each([
+    ["an IPv6 address it listens on", "[fd00::1]:7717", { host: "::" }, { local: "fd00::1" }],
+    ["the configured IPv6 address", "[FD00::2]", { host: "fd00::2" }, { local: "10.0.0.1" }],
+    ["an IPv4 address on an IPv6 socket", "10.1.2.3", { host: "::" }, { local: "::ffff:10.1.2.3" }],
+    ["the configured name", "Box", { host: "BOX" }, { local: "10.0.0.1" }],
+  ])("accepts as Host %s", (_, host, policy, more) => {
+    expect(code({ host }, { ...policy, secure: true }, more)).toBeUndefined();
+    expect(code({ host: "other" }, { ...policy, secure: true }, more)).toBe("foreign_host");
+  });
+
+  it.each([
+    ["the same site", "same-origin", undefined],
+    ["a person who typed the address", "none", undefined],
+    ["another site", "cross-site", "foreign_origin"],
+    ["another host of this site", "same-site", "foreign_origin"],
+  ])("for a request without an Origin from %s returns %s", (_, site, expected) => {
+    expect(code({ "sec-fetch-site": site })).toBe(expected);
+  });
+
+  const PAGE = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+  it.each([
+    ["/", {}, "GET", undefined],
+    ["/invite/ri_x", {}, "GET", undefined],
+    ["/", {}, "POST", "foreign_origin"],
+    ["/invite/ri_x", {}, "POST", "foreign_origin"],
+    ["/api/agents", {}, "GET", "foreign_origin"],
+    ["/invites", {}, "GET", "foreign_origin"],
+    ["/", { "sec-fetch-mode": "no-cors" }, "GET", "foreign_origin"],
+    ["/", { "sec-fetch-dest": "iframe" }, "GET", "foreign_origin"],
+  ])("for a link to %s on another site, %j, %s, returns %s", (url, more, method, expected) => {
+    expect(code({ "sec-fetch-site": "cross-site", ...PAGE, ...more }, {}, { url, method })).toBe(expected);
+  });
+
+  it("lets only this machine and the proxies connect if it has no TLS on another address", () => {
+    const policy = { host: "0.0.0.0", proxiesOnly: true, trustedProxies: ["10.0.0.2"] };
+    const from = (peer: string) => code({ host: "127.0.0.1" }, policy, { peer });
+    expect(["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.2"].map(from)).toEqual(Array(4).fill(undefined));
+    expect(["10.0.0.3", "::2", ""].map(from)).toEqual(Array(3).fill("not_a_proxy"));
+  });
+
+  it.each([
+    ["127.0.0.1", true],
+    ["127.9.9.9", true],
+    ["localhost", true],
+    ["::1", true],
+    ["127.evil.example", false],
+    ["128.0.0.1", false],
+    ["10.127.0.1", false],
+    ["::", false],
+    ["", false],
+  ])("takes %s for this machine: %s", (address, expected) => {
+    expect(isLoopback(address)).toBe(expected);
   });
 
   it("finds a token in any URL, also percent-encoded and in a malformed URL, and never throws", () => {
