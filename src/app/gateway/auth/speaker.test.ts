@@ -4,7 +4,7 @@ import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { apiUserOf, personOfApiUser } from "../../../core/people/api-user.ts";
 import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import type { Principal } from "./principal.ts";
-import { speakerOf, unnamedSpeaker } from "./speaker.ts";
+import { behalfOf, speakerOf, unnamedSpeaker } from "./speaker.ts";
 
 type Token = Pick<Principal, "kind" | "person" | "app" | "user">;
 const shop: Token = { kind: "application", app: "shop" };
@@ -42,6 +42,31 @@ describe("the speaker of a request", () => {
     ["an application", "a name with a control character", shop, "ann\u0000"],
   ])("cannot be with %s %s", (_, __, token, named) => {
     expect(() => speakerOf(token, named)).toThrow();
+  });
+
+  it.each([
+    ["a token of one old user", { kind: "old", user: "ann" } as Token, "ann", "api:ann"],
+    ["a token of one old user", { kind: "old", user: "ann" } as Token, undefined, "api:ann"],
+    ["an old token", old, undefined, undefined],
+    ["an application", shop, undefined, undefined],
+    ["the owner's token", owner, undefined, undefined],
+  ])("with %s that names %s is %s", (_, token, named, person) => {
+    expect(speakerOf(token, named)?.person).toBe(person);
+  });
+
+  it.each([
+    ["bob", ann, 403, "denied"],
+    ["bob", { kind: "old", user: "ann" } as Token, 403, "denied"],
+    ["person:ann", old, 400, "invalid_input"],
+    ["ann\u0007", owner, 400, "invalid_input"],
+    ["\udc00ann", ann, 400, "invalid_input"],
+  ])("that cannot be %j is refused with the field", (named, token, status, code) => {
+    expect(() => speakerOf(token, named)).toThrow(expect.objectContaining({ status, code, param: "user" }));
+  });
+
+  it("of a request that is no one's message is the token's person, or an account of the token", () => {
+    expect(behalfOf({ id: "t1", person: "ann" as PersonId })).toEqual({ person: "ann" });
+    expect(behalfOf({ id: "t1" })).toEqual({ person: "api:t1" });
   });
 
   it("is another person, another conversation and another mailbox for every pair of tokens and names", () => {

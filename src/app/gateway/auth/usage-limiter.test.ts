@@ -109,6 +109,96 @@ describe("the usage limiter", () => {
     await expect(limiter.admit(token, ann)).rejects.toMatchObject({ code: "insufficient_quota" });
   });
 
+  const charge = async (engine: TestEngine, key: string, spent: { tokens: number; micros: number }) => {
+    const ops = [{ op: "budget.charge", key: key.replace("DAY", dayOf(engine.clock.now())), spent }] as const;
+    await engine.store.commit({ id: `charge ${key}` as never, site: "test", at: 1, ops });
+  };
+
+  it.each<[string, UsageLimits, string, { tokens: number; micros: number }, RegExp | undefined]>([
+    ["below a limit of tokens", { tokensPerDay: 100 }, "token:DAY:t1", { tokens: 99, micros: 9e9 }, undefined],
+    ["at a limit of tokens", { tokensPerDay: 100 }, "token:DAY:t1", { tokens: 100, micros: 0 }, /100 of 100 tokens/],
+    ["below a limit in money", { dollarsPerDay: 1 }, "token:DAY:t1", { tokens: 9e9, micros: 999_999 }, undefined],
+    [
+      "at a limit in money",
+      { dollarsPerDay: 1 },
+      "token:DAY:t1",
+      { tokens: 0, micros: 1_000_000 },
+      /\$1\.00 of \$1\.00/,
+    ],
+    [
+      "at the limit in money and below the one of tokens",
+      { dollarsPerDay: 1, tokensPerDay: 100 },
+      "token:DAY:t1",
+      { tokens: 99, micros: 1_000_000 },
+      /\$1\.00 of \$1\.00.*--dollars N/,
+    ],
+    [
+      "at the limit of tokens and below the one in money",
+      { dollarsPerDay: 1, tokensPerDay: 100 },
+      "token:DAY:t1",
+      { tokens: 100, micros: 999_999 },
+      /100 of 100 tokens.*--tokens N/,
+    ],
+    ["below a limit of messages", { messagesPerDay: 2 }, "messages:DAY:token:t1", { tokens: 1, micros: 0 }, undefined],
+    [
+      "at a limit of messages",
+      { messagesPerDay: 2 },
+      "messages:DAY:token:t1",
+      { tokens: 2, micros: 0 },
+      /2 of 2 messages/,
+    ],
+    ["with tokens of messages only", { tokensPerDay: 2 }, "messages:DAY:token:t1", { tokens: 2, micros: 0 }, undefined],
+  ])("%s lets a request pass or says what is used up", async (_, perToken, key, spent, refused) => {
+    const { limiter, engine } = await open({ perToken });
+    await charge(engine, key, spent);
+    const admitted = limiter.admit(token, undefined);
+    if (!refused) return admitted;
+    const error = { status: 429, code: "insufficient_quota", message: expect.stringMatching(refused) };
+    await expect(admitted).rejects.toMatchObject(error);
+  });
+
+  it("takes no permit for a request that a quota refuses, of this token or of one above it", async () => {
+    const { limiter, engine } = await open({ perPerson: { tokensPerDay: 10 } });
+    const child = { id: "c", limits: { requestsPerMinute: 1 }, above: [token] };
+    await charge(engine, `person:DAY:${ann}`, { tokens: 10, micros: 0 });
+    for (let n = 0; n < 3; n++) {
+      await expect(limiter.admit(child, ann)).rejects.toMatchObject({ code: "insufficient_quota" });
+    }
+    await limiter.admit(child, bob);
+    await expect(limiter.admit(child, bob)).rejects.toMatchObject({ code: "rate_limit_exceeded" });
+  });
+
+  it("says how long to wait, at most a minute, and lets the request pass then", async () => {
+    const { limiter, engine } = await open({ perToken: { requestsPerMinute: 2 } });
+    await limiter.admit(token, undefined);
+    await limiter.admit(token, undefined);
+    await expect(limiter.admit(token, undefined)).rejects.toMatchObject({ retryAfterMs: 30_000 });
+    const slow = { id: "slow", limits: { requestsPerMinute: 0.1 } };
+    await expect(limiter.admit(slow, undefined)).rejects.toMatchObject({ retryAfterMs: 60_000 });
+    engine.clock.advanceSync(30_000);
+    await limiter.admit(token, undefined);
+  });
+
+  it("asks whether a request is repeated only if something is limited, and ignores limits of people without a name", async () => {
+    const { limiter } = await open({ perPerson: { requestsPerMinute: 1 } });
+    const never = () => Promise.reject(new TypeError("not asked for"));
+    await limiter.admit(token, undefined, never);
+    await limiter.admit(token, undefined, never);
+    await expect(limiter.admit(token, ann, never)).rejects.toThrow("not asked for");
+  });
+
+  it("prefers the limits of a token to the configured ones, each for itself", async () => {
+    const { limiter } = await open({
+      perToken: { tokensPerDay: 5, messagesPerDay: 6 },
+      perPerson: { messagesPerDay: 7 },
+    });
+    expect(limiter.dayLimitsOf({ ...token, limits: { tokensPerDay: 9 }, above: [{ id: "p" }] }, ann)).toEqual([
+      { of: "token", id: "t1", tokens: 9, messages: 6 },
+      { of: "token", id: "p", tokens: 5, messages: 6 },
+      { of: "person", id: ann, messages: 7 },
+    ]);
+  });
+
   it("names no limit and adds no commit without a daily limit", async () => {
     const { limiter, engine, spend } = await open({ perToken: { requestsPerMinute: 5 } });
     expect(limiter.dayLimitsOf(token, ann)).toBeUndefined();

@@ -63,6 +63,57 @@ describe("an event stream writer", () => {
     expect(response.written).toEqual([]);
   });
 
+  it("counts what still waits after a reader has read a part, events without a text too", () => {
+    const { response, writer, closed } = open(1_000);
+    response.writableNeedDrain = true;
+    for (let n = 0; n < 5; n++) writer.write(note(""));
+    // The reader takes one event at a time.
+    response.write = (text) => {
+      response.written.push(text);
+      response.writableNeedDrain = true;
+      return false;
+    };
+    const read = () => {
+      response.writableNeedDrain = false;
+      response.emit("drain");
+    };
+    read();
+    writer.write(note(""));
+    expect([closed, response.written.length]).toEqual([[], 1]);
+    writer.write(note(""));
+    expect([closed, response.destroyed]).toEqual([["slow"], true]);
+  });
+
+  it("gives a reader that reads a part the whole time again for the rest", async () => {
+    const { response, writer, closed, clock } = open();
+    response.writableNeedDrain = true;
+    writer.write(say("a"));
+    await clock.advance(900);
+    response.emit("drain");
+    await clock.advance(900);
+    expect(closed).toEqual([]);
+    await clock.advance(100);
+    expect(closed).toEqual(["slow"]);
+  });
+
+  it("cuts a reader that does not read the rest of a stream that is done", async () => {
+    const { response, writer, closed, clock } = open();
+    response.end = () => {};
+    writer.close("done");
+    await clock.advance(999);
+    expect([closed, response.destroyed]).toEqual([[], false]);
+    await clock.advance(1);
+    expect([closed, response.destroyed, clock.timers]).toEqual([["slow"], true, 0]);
+  });
+
+  it("tells a listener that comes too late why it is closed", () => {
+    const { response, writer } = open();
+    response.emit("error", new TypeError("reset"));
+    const late: string[] = [];
+    writer.onClose((reason) => late.push(reason));
+    expect([late, writer.closed]).toEqual([["gone"], "gone"]);
+  });
+
   it("cuts a reader that stalls, and leaves no timer behind", async () => {
     const { response, writer, closed, clock } = open();
     response.writableNeedDrain = true;

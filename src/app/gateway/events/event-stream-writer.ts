@@ -18,6 +18,9 @@ export interface EventStreamOptions {
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
+/** What a frame that is no piece of text counts for in the buffer. */
+const FRAME_LENGTH = 200;
+
 /** A server-sent event with an id and a JSON document. */
 export const eventFrame = (event: string, id: string, data: object): Frame => ({
   text: "",
@@ -29,7 +32,7 @@ export type CloseReason = "done" | "gone" | "slow" | "revoked" | "shutdown";
 export class EventStreamWriter {
   readonly #response: ServerResponse;
   readonly #options: EventStreamOptions;
-  #pending: { frame: Frame; text: string }[] = [];
+  #pending: { frame: Frame; text: string; length: number }[] = [];
   #pendingLength = 0;
   #cancelStall: (() => void) | undefined;
   #closed: CloseReason | undefined;
@@ -58,12 +61,14 @@ export class EventStreamWriter {
       this.#response.write(frame.render(frame.text));
       return;
     }
+    const length = frame.text.length + (frame.joinKey === undefined ? FRAME_LENGTH : 0);
     const last = this.#pending.at(-1);
     if (last && frame.joinKey !== undefined && last.frame.joinKey === frame.joinKey) {
       last.frame = frame;
       last.text += frame.text;
-    } else this.#pending.push({ frame, text: frame.text });
-    this.#pendingLength += frame.text.length + (frame.joinKey === undefined ? 200 : 0);
+      last.length += length;
+    } else this.#pending.push({ frame, text: frame.text, length });
+    this.#pendingLength += length;
     if (this.#pendingLength > this.#options.bufferBytes) this.close("slow");
     else this.#cancelStall ??= this.#options.after(this.#options.stalledMs, () => this.close("slow"));
   }
@@ -97,7 +102,7 @@ export class EventStreamWriter {
       const next = this.#pending.shift();
       if (next) this.#response.write(next.frame.render(next.text));
     }
-    this.#pendingLength = this.#pending.reduce((sum, { text }) => sum + text.length, 0);
+    this.#pendingLength = this.#pending.reduce((sum, { length }) => sum + length, 0);
     if (this.#pending.length > 0) {
       this.#cancelStall = this.#options.after(this.#options.stalledMs, () => this.close("slow"));
     }
