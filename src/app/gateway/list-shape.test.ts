@@ -41,6 +41,7 @@ const pathOf = (path: string): string =>
 describe("every answer", () => {
   it.each(ASKED)("of $method $path", async ({ method, path, answers }) => {
     const { status, json } = await kit.ask({ path: pathOf(path) });
+    if (status < 300) expect(status, "as the description says").toBe(answers.status);
     if (answers.list) {
       if (status !== 200) return expect([404, 400]).toContain(status);
       expect(Object.keys(json).sort()).toEqual(["items", "next"]);
