@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ConfigError } from "../../../core/errors.ts";
 import {
@@ -111,7 +111,7 @@ describe("the place of the control socket", () => {
   });
 
   it.each([
-    ["a relative path", "run"],
+    ["a relative path", "."],
     ["a path that is too long", `/tmp/${"x".repeat(90)}`],
     ["a directory that is not there", "/nowhere/at/all"],
     ["nothing", undefined],
@@ -119,6 +119,7 @@ describe("the place of the control socket", () => {
     const { directory = "", path, isNew } = placeForEngine(longHome, { XDG_RUNTIME_DIR });
     try {
       expect([isNew, fitsSocket(path), statSync(directory).mode & 0o777]).toEqual([true, true, 0o700]);
+      expect(isAbsolute(directory)).toBe(true);
       if (XDG_RUNTIME_DIR !== undefined) expect(directory.startsWith(XDG_RUNTIME_DIR)).toBe(false);
     } finally {
       rmSync(directory, { recursive: true });
