@@ -80,7 +80,19 @@ describe("a webhook", () => {
     [429, { "retry-after": new Date(NOW + 5_000).toUTCString() }, { status: "retry", afterMs: 5_000 }],
     [429, { "retry-after": "soon" }, { status: "retry", afterMs: undefined }],
     [429, { "retry-after": "999999999" }, { status: "retry", afterMs: 3_600_000 }],
+    [429, { "retry-after": new Date(NOW - 5_000).toUTCString() }, { status: "retry", afterMs: 0 }],
+    [429, { "retry-after": "0" }, { status: "retry", afterMs: 0 }],
+    [429, { "retry-after": "3601" }, { status: "retry", afterMs: 3_600_000 }],
+    [429, {}, { status: "retry", afterMs: undefined }],
+    [408, {}, { status: "retry", reason: "answered 408" }],
+    [409, {}, { status: "retry", reason: "answered 409" }],
+    [423, {}, { status: "retry", reason: "answered 423" }],
+    [425, {}, { status: "retry", reason: "answered 425" }],
+    [299, {}, { status: "sent" }],
+    [300, {}, { status: "refused", reason: "answered 300" }],
+    [499, {}, { status: "refused", reason: "answered 499" }],
     [500, {}, { status: "unknown", reason: "answered 500" }],
+    [599, {}, { status: "unknown", reason: "answered 599" }],
   ])("answered %i with %j is %j", async (status, headers, expected) => {
     answer = () => ({ status, headers });
     expect(await send()).toMatchObject(expected);
@@ -98,6 +110,14 @@ describe("a webhook", () => {
       status: "retry",
       reason: expect.stringContaining("secret"),
     });
+  });
+
+  test.each([
+    ["  no room\n", "answered 400: no room"],
+    ["x".repeat(5_000), `answered 400: ${"x".repeat(200)}`],
+  ])("is quoted with the beginning of what it says", async (body, reason) => {
+    answer = () => ({ status: 400, body });
+    expect(await send()).toEqual({ status: "refused", reason });
   });
 
   it("that answers without end is not read without end", async () => {
