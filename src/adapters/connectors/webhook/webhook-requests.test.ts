@@ -84,6 +84,22 @@ describe("a request", () => {
     await expect(bring({ id: "m1", from: "ann", text: "hi" })).rejects.toThrow("does not answer");
   });
 
+  it("waits for the one before it in the same chat, and for none of another", async () => {
+    const { bring, host } = opened();
+    const gate = Promise.withResolvers<void>();
+    const accept = host.accept.bind(host);
+    host.accept = async (message) => {
+      if (message.messageId === "m1") await gate.promise;
+      return accept(message);
+    };
+    const say = (id: string, from: string, chat: string) => bring({ id, from, chat, text: id });
+    const held = [say("m1", "ann", "room"), say("m2", "bob", "room")];
+    await say("m3", "ann", "hall");
+    gate.resolve();
+    await Promise.all(held);
+    expect(host.messages.map(({ messageId }) => messageId)).toEqual(["m3", "m1", "m2"]);
+  });
+
   test.each([
     [1_000_000, "a.bin: 1000000", ""],
     [1_000_001, undefined, "it is larger than 1000000 bytes"],
@@ -98,9 +114,11 @@ describe("a request", () => {
   it("of a stranger is answered, and the stranger is told once, under the id of the message", async () => {
     const { bring, host } = opened();
     host.closed = true;
-    expect((await bring({ id: "s1", from: "eve", text: "let me in" }))?.text).toBe('{"status":"refused"}\n');
+    expect((await bring({ id: "s1", from: "eve", chat: "hall", text: "let me in" }))?.text).toBe(
+      '{"status":"refused"}\n',
+    );
     await fake.until(() => fake.shown.has("say-s1"));
-    expect(fake.shown.get("say-s1")).toEqual({ id: "say-s1", to: "eve", text: "I do not know you yet." });
+    expect(fake.shown.get("say-s1")).toEqual({ id: "say-s1", to: "hall", text: "I do not know you yet." });
   });
 
   it("of a stranger who cannot be told is not repeated", async () => {
