@@ -13,7 +13,7 @@ export const messageIdOf = (deliveryId: string): string =>
   `${OWN_ID}${createHash("sha256").update(deliveryId).digest("hex").slice(0, 24).toUpperCase()}`;
 
 export interface Self {
-  /** Digits of the phone number. */
+  /** Digits of the phone number; empty while no one is logged in. */
   readonly phone: string;
   readonly lid?: string;
 }
@@ -68,7 +68,8 @@ function readKnown(message: WebMessage, self: Self, known: KnownIds): ReadWeb {
     return { kind: "ignored", reason: "not a chat" };
   const isGroup = isGroupJid(jid);
   const isSelf =
-    !isGroup && [jid, key.remoteJidAlt].some((one) => userOf(one) === self.phone || userOf(one) === self.lid);
+    !isGroup &&
+    [jid, key.remoteJidAlt].map(userOf).some((one) => one !== "" && (one === self.phone || one === self.lid));
   if (id.startsWith(OWN_ID)) return { kind: "ignored", reason: "our own" };
   // What the owner of the number writes to others is not for us.
   if (key.fromMe && !isSelf) return { kind: "ignored", reason: "written by the owner to someone else" };
@@ -153,11 +154,12 @@ function contentOf(message: Fields, isGroup: boolean, self: Self) {
   const unknown = said === "" && files.length === 0 && notes.length === 0 ? [unknownNote(message)] : [];
   const replyTo = quotedOf(context, self);
   const named = (Array.isArray(context.mentionedJid) ? context.mentionedJid : []).map(userOf);
-  const isNamed = named.includes(self.phone) || (self.lid !== undefined && named.includes(self.lid));
+  const isNamed = named.some((one) => one !== "" && (one === self.phone || one === self.lid));
+  const isWritten = self.phone !== "" && said.includes(`@${self.phone}`);
   return {
     ...{ text: [said, ...notes, ...unknown].filter((line) => line !== "").join("\n"), files, replyTo },
     forwarded: context.isForwarded === true ? "" : undefined,
-    addressed: !isGroup || isNamed || replyTo?.isOurs === true || said.includes(`@${self.phone}`),
+    addressed: !isGroup || isNamed || isWritten || replyTo?.isOurs === true,
   };
 }
 
