@@ -47,6 +47,13 @@ export function seenChats(ports: AuthPorts, account: string): SeenChats {
   let fresh: readonly SeenChat[] = [];
   let since: number | undefined;
   let isSaving = false;
+  let last: Promise<void> = Promise.resolve();
+  /** One change after the other: each adds to what is stored, and chats are handled beside each other. */
+  const inTurn = (change: () => Promise<void>): Promise<void> => {
+    const now = last.then(change);
+    last = now.catch(() => undefined);
+    return now;
+  };
   const put = async (key: string, value: string): Promise<void> => {
     const op: Op = { op: "fact.put", key, value };
     await submit(ports, "whatsapp-web.seen", [op]);
@@ -54,9 +61,11 @@ export function seenChats(ports: AuthPorts, account: string): SeenChats {
   /** Adds to what is stored, so that a person who was forgotten does not come back with what this process remembers. */
   const save = async (): Promise<void> => {
     isSaving = false;
+    const stored = chatsIn(await ports.store.fact(chatsKey));
     const added = fresh;
+    if (added.length === 0) return;
     fresh = [];
-    chats = added.reduce(withChat, chatsIn(await ports.store.fact(chatsKey)));
+    chats = added.reduce(withChat, stored);
     await put(chatsKey, JSON.stringify(chats));
   };
   return {
@@ -78,12 +87,15 @@ export function seenChats(ports: AuthPorts, account: string): SeenChats {
     phoneOf: (lid) => phones.get(lid),
     async learn(lid, userId) {
       if (lid === undefined || userId.includes("@") || phones.get(lid) === userId) return;
-      phones.set(lid, userId);
-      const stored = bounded<string>(MAX_LIDS);
-      const before = (await ports.store.fact(lidKey("known"))) ?? "[]";
-      for (const [one, phone] of [...(JSON.parse(before) as [string, string][]), [lid, userId] as const])
-        stored.set(one, phone);
-      await put(lidKey("known"), JSON.stringify(stored.entries()));
+      await inTurn(async () => {
+        const stored = bounded<string>(MAX_LIDS);
+        const before = (await ports.store.fact(lidKey("known"))) ?? "[]";
+        for (const [one, phone] of [...(JSON.parse(before) as [string, string][]), [lid, userId] as const])
+          stored.set(one, phone);
+        await put(lidKey("known"), JSON.stringify(stored.entries()));
+        // Only then: what could not be stored is tried again.
+        phones.set(lid, userId);
+      });
     },
     heard(chat, { remoteJid, participant, fromMe, id }, at) {
       const one: SeenChat = [chat, { remoteJid, participant, fromMe, id }, at];
@@ -91,10 +103,10 @@ export function seenChats(ports: AuthPorts, account: string): SeenChats {
       chats = withChat(chats, one);
       fresh = withChat(fresh, one);
       // Which chats there are matters more than their last message.
-      if (isNew) return void save().catch(() => undefined);
+      if (isNew) return void inTurn(save).catch(() => undefined);
       if (isSaving) return;
       isSaving = true;
-      ports.clock.after(SAVE_AFTER_MS, () => void save().catch(() => undefined));
+      ports.clock.after(SAVE_AFTER_MS, () => void inTurn(save).catch(() => undefined));
     },
     latest: (limit) => chats.slice(-limit).map(([, key, at]) => ({ key, at })),
   };
