@@ -13,7 +13,8 @@ const line = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
 
 export function contentOf(message: Message): Content {
   const files = filesOf(message);
-  const said = message.text ?? message.caption ?? "";
+  const said: unknown = message.text ?? message.caption ?? "";
+  if (typeof said !== "string") throw new TypeError("a text that is none");
   const notes = notesOf(message);
   const unknown = said === "" && files.length === 0 && notes.length === 0 ? [unknownNote(message)] : [];
   return { text: [said, ...notes, ...unknown].filter((part) => part !== "").join("\n"), files };

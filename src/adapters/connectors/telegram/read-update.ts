@@ -99,7 +99,6 @@ function readMessage(message: Message, updateId: number, bot: Bot): ReadUpdate {
   if (from?.is_bot && from.id === bot.id) return { kind: "ignored", updateId, reason: "of this bot" };
   if (isService(message)) return { kind: "ignored", updateId, reason: "a notice of the chat" };
   const { text, files } = contentOf(message);
-  if (typeof text !== "string") throw new TypeError("a text that is none");
   const replyTo = replyOf(message, bot);
   return {
     kind: "message",
