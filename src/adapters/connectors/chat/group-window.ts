@@ -26,7 +26,7 @@ export function groupWindow(size: number): GroupWindow {
       // The chat that was silent longest is first.
       chats.delete(chat);
       if (chats.size >= MAX_CHATS) chats.delete(chats.keys().next().value ?? "");
-      chats.set(chat, [...before.slice(1 - size), { ...heard, text: heard.text.slice(0, MAX_TEXT) }]);
+      chats.set(chat, [...before, { ...heard, text: heard.text.slice(0, MAX_TEXT) }].slice(-size));
     },
     take(chat) {
       const heard = chats.get(chat) ?? [];

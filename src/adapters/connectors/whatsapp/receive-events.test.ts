@@ -108,9 +108,9 @@ describe("a webhook", () => {
       });
     };
     const held = [bring("first", "1"), bring("second", "1")];
-    await bring("other number", "2");
+    await bring("elsewhere", "2");
     gate.resolve();
     await Promise.all(held);
-    expect(order).toEqual(["other number", "first", "second"]);
+    expect(order).toEqual(["elsewhere", "first", "second"]);
   });
 });
