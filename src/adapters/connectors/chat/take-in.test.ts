@@ -24,22 +24,18 @@ class NotingHost extends MemoryHost {
 
 function world(more: Partial<TakeIn> = {}) {
   const host = new NotingHost();
-  const downloads: string[] = [];
   const deps: TakeIn = {
     ...{ channel: "chat", host, accountId: "work", self: { userId: "1", names: ["rook"] }, activation: "mention" },
     window: groupWindow(3),
     fetching: {
       files: undefined,
       maxBytes: 10,
-      download: async ({ fileId }) => {
-        downloads.push(fileId);
-        return Buffer.from("x");
-      },
+      download: async () => Buffer.from("x"),
     },
     ...more,
   };
   const say = (one: Partial<ChatMessage>) => takeMessage(deps, { ...BASE, ...one });
-  return { host, deps, say, downloads, last: () => host.messages.at(-1) };
+  return { host, deps, say, last: () => host.messages.at(-1) };
 }
 
 describe("a message", () => {
@@ -175,10 +171,13 @@ describe("in a group", () => {
 
 describe("a file", () => {
   it("of a stranger is not fetched", async () => {
-    const { say, host, downloads } = world();
+    const files = { maxBytes: 10, put: async () => ({}) as never, read: async () => undefined };
+    const asked: string[] = [];
+    const download = async () => ({ refused: asked.push("a file").toString() });
+    const { say, host } = world({ fetching: { files, maxBytes: 10, download } });
     host.closed = true;
     expect(await say({ files: [FILE] })).toMatchObject({ status: "refused" });
-    expect(downloads).toEqual([]);
+    expect(asked).toEqual([]);
   });
 
   it("that is not there is named behind the text", async () => {
