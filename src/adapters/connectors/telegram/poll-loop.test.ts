@@ -86,6 +86,13 @@ describe("asking for updates", () => {
     ]);
   });
 
+  it("keeps its place at the first of several that were not stored", async () => {
+    const batch = [update(4, 1), update(5, 2), update(6, 3)];
+    const { offsets, handled } = await poll([ok(batch), ok(batch)], { 4: [AWAY], 6: [AWAY] });
+    expect(offsets).toEqual([undefined, 4, 7]);
+    expect(handled.toSorted()).toEqual([4, 5, 5, 6]);
+  });
+
   it("waits longer each time that it gets no further", async () => {
     const batch = ok([update(4, 1)]);
     const { calls, offsets } = await poll([batch, batch, batch, batch], { 4: [AWAY, AWAY, AWAY] });

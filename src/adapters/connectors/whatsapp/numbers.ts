@@ -31,9 +31,12 @@ export function numbersOf({
   siblings,
   ...account
 }: Account & Pick<AccountToOpen, "reveal" | "siblings"> & { readonly appSecret: string }): Numbers {
+  const tokenOf = ({ token }: ConnectorAccount): string => (token ? reveal(token) : "");
+  /** Secrets have no text in JSON, so the token is compared as such. */
+  const fingerprintOf = (settings: ConnectorAccount): string => JSON.stringify([settings, tokenOf(settings)]);
   const open = ({ accountId, settings }: Account): NumberOf => {
-    const { token, phoneNumberId = "", apiRoot, groups, maxFileMb } = settings;
-    const api = graphApi({ token: token ? reveal(token) : "", phoneNumberId, apiRoot });
+    const { phoneNumberId = "", apiRoot, groups, maxFileMb } = settings;
+    const api = graphApi({ token: tokenOf(settings), phoneNumberId, apiRoot });
     const window = groupWindow(groups.history);
     return {
       ...{ api, accountId, settings },
@@ -48,7 +51,7 @@ export function numbersOf({
     };
   };
   const own = open(account);
-  const others = new Map<string, { readonly settings: ConnectorAccount; readonly number: NumberOf }>();
+  const others = new Map<string, { readonly fingerprint: string; readonly number: NumberOf }>();
   return {
     own,
     find(phoneNumberId) {
@@ -56,9 +59,10 @@ export function numbersOf({
       const one = siblings?.().find(({ settings }) => settings.phoneNumberId === phoneNumberId);
       if (!one?.settings.appSecret || reveal(one.settings.appSecret) !== appSecret) return undefined;
       const known = others.get(phoneNumberId);
-      if (known && JSON.stringify(known.settings) === JSON.stringify(one.settings)) return known.number;
+      const fingerprint = fingerprintOf(one.settings);
+      if (known?.fingerprint === fingerprint) return known.number;
       const number = open(one);
-      others.set(phoneNumberId, { settings: one.settings, number });
+      others.set(phoneNumberId, { fingerprint, number });
       return number;
     },
   };
