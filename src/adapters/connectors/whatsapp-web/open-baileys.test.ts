@@ -57,7 +57,7 @@ async function opened(stored: unknown = undefined) {
     set: note("set"),
     clear: note("clear"),
   };
-  const port = await openBaileys(loaded)({ auth, warn: (text) => void warnings.push(text) } as never);
+  const port = await openBaileys(loaded)({ auth, warn: (text: string) => void warnings.push(text) } as never);
   const emit = (event: string, value: unknown) => handlers.get(event)?.(value);
   if (!config) throw new TypeError("no socket was made");
   return { port, config, socket, emit, calls, saved, warnings, loaded };
