@@ -4,12 +4,14 @@ import type { RunId } from "../../../core/ids.ts";
 import type { PressedButton, PressResult } from "../../../core/ports/connector.ts";
 import type { BotApi } from "./bot-api.ts";
 import { draftIdOf } from "./draft-view.ts";
+import type { ReadPress } from "./read-update.ts";
 import { takePress, takeStop } from "./take-press.ts";
 
-const PRESS = {
-  ...{ kind: "press", updateId: 9, pressId: "q1", data: "t1", chatId: "-1", isGroup: true, threadId: 8 },
+const PRESS: ReadPress = {
+  kind: "press",
+  ...{ updateId: 9, pressId: "q1", data: "t1", chatId: "-1", isGroup: true, threadId: 8 },
   ...{ userId: "5", userName: "Ann", messageId: "4" },
-} as const;
+};
 
 async function press(result: PressResult | undefined) {
   const calls: [method: string, args: object][] = [];
