@@ -41,7 +41,7 @@ function openOn(name: string): Promise<RookeryNode> {
   const telegram = { token: "123456:fake-token", apiRoot: asked?.url, pollSeconds: 1 };
   const config = configSchema.parse({
     ...{ connectors: { telegram, hook }, people: { unknown: "guest" }, log: { level: "error" } },
-    store: { leaseSeconds: 3 },
+    store: { leaseSeconds: 60 },
   });
   return openNode({
     paths: { ...homePaths(join(home, name)), sharedStore: url },

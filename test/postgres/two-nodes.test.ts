@@ -69,11 +69,17 @@ afterEach(async () => {
   for (const home of homes) rmSync(home, { recursive: true, force: true });
 });
 
-async function node(model: Model, connectors: readonly Connector[] = [], at = url): Promise<RookeryNode> {
+/** A node that must not lose its agents gets a lease that no slow machine outlasts. */
+async function node(
+  model: Model,
+  connectors: readonly Connector[] = [],
+  at = url,
+  leaseSeconds = 60,
+): Promise<RookeryNode> {
   const home = mkdtempSync(join(tmpdir(), "rookery-node-"));
   homes.push(home);
   const { config } = parseConfig({
-    text: '{ queue: { mode: "queue", cap: 1000 }, log: { level: "error" }, store: { leaseSeconds: 3 } }',
+    text: `{ queue: { mode: "queue", cap: 1000 }, log: { level: "error" }, store: { leaseSeconds: ${leaseSeconds} } }`,
     file: "rookery.json5",
     env: {},
   });
@@ -160,7 +166,7 @@ test("a text steered from A into a run on B reaches that run", async () => {
   expect(theirs.calls.at(-1)).toContain("turn left");
 });
 
-test("a node that shuts down hands over: its runs continue on another node within seconds", async () => {
+test("a node that shuts down hands over: its runs continue on another node before its lease is over", async () => {
   const theirs = new HeldModel();
   const ours = new HeldModel();
   const [a, b] = [await node(ours), await node(theirs)];
@@ -169,7 +175,7 @@ test("a node that shuts down hands over: its runs continue on another node withi
   await b.close();
   nodes.splice(nodes.indexOf(b), 1);
   expect(await a.agents.runs.wait(runId, 60_000)).toMatchObject({ status: "ended", outcome: "ok" });
-  expect(performance.now() - began).toBeLessThan(8_000);
+  expect(performance.now() - began).toBeLessThan(50_000);
   expect(ours.calls).toContain("handed over");
   // A handover is not a crash and does not count as an attempt.
   expect(await a.ports.store.run(runId)).toMatchObject({ attempt: 1 });
@@ -194,9 +200,9 @@ function singletonConnector(log: string[], name: string): Connector {
 
 test("a singleton connector runs and sends on one node, and moves when that node is gone", async () => {
   const log: string[] = [];
-  const a = await node(new HeldModel(), [singletonConnector(log, "A")], proxy.through(url));
+  const a = await node(new HeldModel(), [singletonConnector(log, "A")], proxy.through(url), 3);
   await expect.poll(() => log, { interval: 10 }).toEqual(["A starts"]);
-  const b = await node(new HeldModel(), [singletonConnector(log, "B")]);
+  const b = await node(new HeldModel(), [singletonConnector(log, "B")], url, 3);
   // B processes the message, and A sends the answer, because the bot runs there.
   await b.agents.post({
     to: { descriptor: descriptor("bot") },
