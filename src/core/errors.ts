@@ -198,16 +198,18 @@ export class InvariantError extends RookeryError {
 }
 
 /** The message of any thrown value, for logs and for people. */
-export function errorText(error: unknown, depth = 0): string {
+export const errorText = (error: unknown): string => textAt(error, 0);
+
+function textAt(error: unknown, depth: number): string {
   if (error instanceof RookeryError && error.hint) return `${error.message} ${error.hint}`;
   if (!(error instanceof Error)) return String(error);
   if (depth === MAX_DEPTH) return error.message || error.name;
   // `fetch` keeps the reason in the cause, and Node gives no message to an error of all addresses of a name.
   if (error.message === "fetch failed" && error.cause !== undefined)
-    return `${error.message}: ${errorText(error.cause, depth + 1)}`;
+    return `${error.message}: ${textAt(error.cause, depth + 1)}`;
   if (error.message !== "") return error.message;
   const { errors, code = error.name } = error as Error & { errors?: unknown; code?: unknown };
-  const texts = Array.isArray(errors) ? errors.slice(0, MAX_ERRORS).map((one) => errorText(one, depth + 1)) : [];
+  const texts = Array.isArray(errors) ? errors.slice(0, MAX_ERRORS).map((one) => textAt(one, depth + 1)) : [];
   return [...new Set(texts)].join(", ") || String(code);
 }
 
