@@ -4,7 +4,6 @@ import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import { commandEnvironment } from "../../adapters/system/command-environment.ts";
 import type { ExecDeps } from "../../adapters/tools/exec/exec-deps.ts";
 import { execTools } from "../../adapters/tools/exec/exec-tools.ts";
-import { hidesSecrets } from "../../adapters/tools/exec/output-text.ts";
 import { type EndedProcess, ProcessKeeper } from "../../adapters/tools/exec/process-keeper.ts";
 import { Processes } from "../../adapters/tools/exec/processes.ts";
 import { realDisk } from "../../adapters/tools/files/disk.ts";
@@ -75,7 +74,7 @@ export function commandTools(parts: CommandParts): CommandTools {
     hostOf: hostOf(rules, parts),
     environment: () => commandEnvironment(env),
     settings: () => ({ ...config.sandbox, secrets: Object.keys(config.sandbox.secrets) }),
-    hide: (text) => hidesSecrets(known(Object.keys(config.sandbox.secrets), secret))(text),
+    secretValues: () => known(Object.keys(config.sandbox.secrets), secret),
     started: () => keeper.watch(),
   });
   return {

@@ -6,6 +6,7 @@ import type { Places } from "../files/allowed-path.ts";
 import type { Disk } from "../files/disk.ts";
 import type { FileMarks } from "../files/file-marks.ts";
 import type { PromptGuard } from "../files/prompt-guard.ts";
+import type { SecretValues } from "./output-secrets.ts";
 import type { Processes } from "./processes.ts";
 
 export interface ExecSettings {
@@ -35,6 +36,6 @@ export interface ExecDeps {
   secret(name: string): string;
   /** Called after each start. */
   started?(): void;
-  /** A text without the values of secrets. */
-  hide(text: string): string;
+  /** The secrets whose values no output shows. */
+  secretValues(): SecretValues;
 }

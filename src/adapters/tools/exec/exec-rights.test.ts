@@ -77,7 +77,7 @@ const deps = (): ExecDeps =>
     settings: () => settings,
     environment: () => ({ PATH: "/bin", TOKEN: "of the engine" }),
     secret: (name: string) => `value of ${name}`,
-    hide: (text: string) => text,
+    secretValues: () => ({}),
   }) as never;
 const agent = { id: "a", state: {} } as AgentRecord;
 const context = (more: Partial<ToolContext> = {}): ToolContext =>

@@ -14,8 +14,9 @@ import { writesMarked } from "../files/file-marks.ts";
 import { asideNote } from "../files/set-aside.ts";
 import { commandEffects } from "./command-effects.ts";
 import type { ExecDeps } from "./exec-deps.ts";
-import { MAX_SHOWN, readable, shownOutput } from "./output-text.ts";
-import { readPart, sizeOf } from "./process-files.ts";
+import type { SecretValues } from "./output-secrets.ts";
+import { MAX_SHOWN, shownOutput, shownPart } from "./output-text.ts";
+import { sizeOf } from "./process-files.ts";
 import { type KnownProcess, Processes, type ProcessState } from "./processes.ts";
 import { settleFiles } from "./settle-files.ts";
 
@@ -128,7 +129,7 @@ async function roomFor({ processes }: ExecDeps, { id, state }: AgentRecord): Pro
 
 /** Waits for the end of a command and tells its output on the way. */
 async function awaited(
-  { processes, settings, hide, marks, guard }: ExecDeps,
+  { processes, settings, secretValues, marks, guard }: ExecDeps,
   started: KnownProcess,
   { timeoutSeconds }: ExecInput,
   context: ToolContext,
@@ -142,12 +143,12 @@ async function awaited(
     started,
     seconds * 1000,
     context.signal,
-    follower(processes, started, context, hide),
+    follower(processes, started, context, secretValues()),
   );
   const took = ((clock.monotonic() - from) / 1000).toFixed(1);
   if (state.is === "running") await processes.end(started);
   const aside = await settleFiles({ marks, guard, processes }, started);
-  const { text, bytes, isWhole } = await shownOutput(started.files, hide);
+  const { text, bytes, isWhole } = await shownOutput(started.files, secretValues());
   const notes = [endNote(state, took, context.signal.aborted, seconds)];
   if (aside.length > 0) notes.push(asideNote(aside));
   if (isWhole) await (isHost || state.is !== "ended" ? processes.forget(started) : processes.remove(started));
@@ -168,12 +169,7 @@ const LIMITS_EVERY = 3;
 const MAX_PROGRESS = 4_000;
 
 /** Sends what was added to the output since the last call. */
-function follower(
-  processes: Processes,
-  started: KnownProcess,
-  { progress }: ToolContext,
-  hide: (text: string) => string,
-) {
+function follower(processes: Processes, started: KnownProcess, { progress }: ToolContext, secrets: SecretValues) {
   let seen = 0;
   let polls = 0;
   return async (): Promise<void> => {
@@ -182,6 +178,6 @@ function follower(
     if (size <= seen) return;
     const begin = Math.max(seen, size - MAX_PROGRESS);
     seen = size;
-    progress(readable(await readPart(started.files.output, begin, size - begin), hide));
+    progress(await shownPart(started.files.output, { begin, end: size }, secrets));
   };
 }

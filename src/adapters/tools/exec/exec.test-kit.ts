@@ -20,7 +20,6 @@ import { realDisk } from "../files/disk.ts";
 import type { CommandLimits } from "./command-limits.ts";
 import type { ExecDeps, ExecSettings } from "./exec-deps.ts";
 import { execTools } from "./exec-tools.ts";
-import { hidesSecrets } from "./output-text.ts";
 import { Processes } from "./processes.ts";
 
 export const SECRET = "planted-secret-5f1c";
@@ -95,7 +94,7 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
         ...world.settings,
       }),
       secret: () => "granted-value-77",
-      hide: hidesSecrets({ TOKEN: "granted-value-77" }),
+      secretValues: () => ({ TOKEN: "granted-value-77" }),
     },
     async call(name, input, more) {
       calls += 1;

@@ -73,14 +73,14 @@ export const sizeOf = (path: string): Promise<number> =>
     () => 0,
   );
 
-/** A part of a file as text. Half a character at the edges becomes a replacement character. */
-export async function readPart(path: string, offset: number, length: number): Promise<string> {
+/** A part of a file, shorter at its end; nothing if there is no file. */
+export async function readPart(path: string, offset: number, length: number): Promise<Buffer> {
   const handle = await open(path, "r").catch(() => undefined);
-  if (!handle) return "";
+  if (!handle) return Buffer.alloc(0);
   try {
     const buffer = Buffer.allocUnsafe(length);
     const { bytesRead } = await handle.read(buffer, 0, length, offset);
-    return buffer.toString("utf8", 0, bytesRead);
+    return buffer.subarray(0, bytesRead);
   } finally {
     await handle.close();
   }

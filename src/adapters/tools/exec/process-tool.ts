@@ -8,8 +8,8 @@ import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Tool, ToolOutput } from "../../../core/ports/tool.ts";
 import type { Effect } from "../../../core/rights/decide.ts";
 import type { ExecDeps } from "./exec-deps.ts";
-import { MAX_SHOWN, readable, shownOutput } from "./output-text.ts";
-import { readPart, sizeOf, writeInfo } from "./process-files.ts";
+import { MAX_SHOWN, shownOutput, shownPart } from "./output-text.ts";
+import { sizeOf, writeInfo } from "./process-files.ts";
 import type { KnownProcess, ProcessState } from "./processes.ts";
 import { settleFiles } from "./settle-files.ts";
 
@@ -113,13 +113,13 @@ function stateText(state: ProcessState): string {
   }
 }
 
-async function read({ hide }: ExecDeps, { files, state }: KnownProcess, offset?: number): Promise<string> {
+async function read({ secretValues }: ExecDeps, { files, state }: KnownProcess, offset?: number): Promise<string> {
   if (offset === undefined) {
-    const { text, bytes } = await shownOutput(files, hide);
+    const { text, bytes } = await shownOutput(files, secretValues());
     return `${text}\n[${stateText(state)}; ${bytes} bytes of output]`;
   }
   const size = await sizeOf(files.output);
-  const text = await readPart(files.output, offset, MAX_SHOWN);
-  const next = Math.min(offset + MAX_SHOWN, size);
-  return `${readable(text, hide)}\n[${stateText(state)}; bytes ${offset} to ${next} of ${size}]`;
+  const next = Math.max(offset, Math.min(offset + MAX_SHOWN, size));
+  const text = await shownPart(files.output, { begin: offset, end: next }, secretValues());
+  return `${text}\n[${stateText(state)}; bytes ${offset} to ${next} of ${size}]`;
 }
