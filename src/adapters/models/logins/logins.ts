@@ -6,7 +6,7 @@ import type { OAuthCredential } from "@earendil-works/pi-ai";
 import { errorText } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { Log } from "../../../core/ports/log.ts";
-import { loginFailure } from "./login-failure.ts";
+import { endsLogin, loginFailure } from "./login-failure.ts";
 import {
   checkCredential,
   type Login,
@@ -154,7 +154,7 @@ export class Logins {
       const own = { ...login.credential, type: "oauth" } as OAuthCredential;
       credential = checkCredential(await flow.refresh(own, AbortSignal.timeout(REFRESH_MS)));
     } catch (error) {
-      if (loginFailure(error).kind !== "refused") throw error;
+      if (!endsLogin(error)) throw error;
       // A node whose lease broke may have refreshed at the same time.
       const other = await this.#adopt(provider, profile, login);
       if (other.renewals > login.renewals && !other.ended) return undefined;
