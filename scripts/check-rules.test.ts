@@ -190,6 +190,34 @@ describe("a test that replaces a module", () => {
   });
 });
 
+describe("directories up to the root", () => {
+  const body = "mkdirSync(dirname(path), { mode: 0o700, recursive: true });";
+
+  it.each([body, "await mkdir(path, {\n  recursive: true,\n});"])("are a breach: %s", (made) => {
+    expect(judge("src/adapters/store/x.ts", made)).toHaveLength(1);
+  });
+
+  it.each([
+    "mkdirSync(path);",
+    "rmSync(path, { recursive: true });",
+    "mkdirSync(path); rmSync(path, { recursive: true });",
+  ])("are not found in: %s", (made) => {
+    expect(judge("src/adapters/store/x.ts", made)).toEqual([]);
+  });
+
+  it("are made for a person's command and in tests", () => {
+    for (const file of [
+      "src/app/cli/x.ts",
+      "src/app/operations/x.ts",
+      "src/config/create-home.ts",
+      "src/core/x.test.ts",
+    ]) {
+      expect(judge(file, body)).toEqual([]);
+    }
+    expect(judge("src/app/gateway/x.ts", body)).toHaveLength(1);
+  });
+});
+
 describe("bare errors", () => {
   it.each(['throw new Error("no");', "throw Error(text);", "reject(new Error(text));"])("are a breach: %s", (body) => {
     expect(judge("src/adapters/store/x.ts", body)).toHaveLength(1);

@@ -1,7 +1,7 @@
 /**
  * Checks the rules that no compiler checks, as part of `npm run check`: imports point downwards, only the entry points are barrels,
- * core and engine do not use the ambient world, every file opens with its purpose, errors are typed, and the maps in the
- * documentation match the source tree. Prints each breach with file and line.
+ * core and engine do not use the ambient world, every file opens with its purpose, errors are typed, no home is made again, and
+ * the maps in the documentation match the source tree. Prints each breach with file and line.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
@@ -93,6 +93,7 @@ export function checkRules(files: ReadonlyMap<string, string>): readonly Breach[
       ...(isTest
         ? []
         : [...openingBreaches(file, source), ...errorBreaches(file, code), ...patternBreaches(file, code)]),
+      ...(isTest ? [] : directoryBreaches(file, code)),
     ];
   });
 }
@@ -205,6 +206,20 @@ function patternBreaches(file: string, code: string): readonly Breach[] {
     file,
     line: lineOf(code, at),
     message: "computes a regular expression; write it as a literal, so that it can be proven linear",
+  }));
+}
+
+/** What makes a home, and what a person starts by hand. */
+const MAKES_HOMES =
+  /^src\/(?:app\/(?:cli|operations)\/|config\/create-home\.ts$|adapters\/(?:store\/sqlite\/home-lock|system\/compile-cache)\.ts$)/;
+
+/** A process that works on would make a home again that was moved away. */
+function directoryBreaches(file: string, code: string): readonly Breach[] {
+  if (MAKES_HOMES.test(file)) return [];
+  return matches(/\bmkdir(?:Sync)?\s*\([^;]{0,200}?\brecursive\s*:\s*true/g, code).map(({ at }) => ({
+    file,
+    line: lineOf(code, at),
+    message: "makes directories up to the root; use makeDirectory of src/adapters/system/make-directory.ts",
   }));
 }
 

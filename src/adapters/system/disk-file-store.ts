@@ -1,9 +1,10 @@
 /** Stores files on the local disk. A file is written to a temporary name, flushed and renamed, so it is complete or absent. */
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { InvalidInputError } from "../../core/errors.ts";
 import type { BlobStore } from "../../core/ports/ports.ts";
+import { makeDirectory } from "./make-directory.ts";
 
 export function diskFileStore(directory: string): BlobStore {
   // A path may come from outside: only files in this directory are read and removed.
@@ -18,7 +19,7 @@ export function diskFileStore(directory: string): BlobStore {
       }
       const path = join(directory, name);
       const temporary = `${path}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      makeDirectory(directory);
       try {
         await writeNew(temporary, content);
         await rename(temporary, path);

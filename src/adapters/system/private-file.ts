@@ -1,11 +1,12 @@
 /** Writes a file that only its owner can read: to a temporary file, then renamed. Durable when it returns. */
 import { randomBytes } from "node:crypto";
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { DIRECTORY_MODE, FILE_MODE } from "../../config/paths.ts";
+import { FILE_MODE } from "../../config/paths.ts";
+import { makeDirectory } from "./make-directory.ts";
 
 export function writePrivateFile(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
+  makeDirectory(dirname(file));
   const temporary = `${file}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
   const fd = openSync(temporary, "wx", FILE_MODE);
   try {

@@ -2,12 +2,13 @@
  * Where the file tools of an agent may read and write. The owner's agents have the owner's workspace; another person's agents
  * have the directory of that person, with a quota, and may read the owner's `shared/` if the configuration says so (L13).
  */
-import { lstat, mkdir } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
-import { DIRECTORY_MODE, type HomePaths } from "../../config/paths.ts";
+import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { DeniedError } from "../../core/errors.ts";
+import { makeDirectory } from "../system/make-directory.ts";
 import type { Places } from "../tools/files/allowed-path.ts";
 import { writeQueues } from "../tools/files/write-queues.ts";
 import { guardedFilesOf } from "./guarded-workspace-files.ts";
@@ -30,7 +31,7 @@ export function agentPlaces(config: PlacesConfig, paths: HomePaths, workspaceOf:
       });
     }
     if (guest === undefined) return { workingDir: own, readDirs, writeDirs };
-    await mkdir(own, { recursive: true, mode: DIRECTORY_MODE });
+    makeDirectory(own);
     const { maxBytes, maxFiles, shared } = config.workspaces;
     const common = sharedDirectory(ofProfile(agent.profile));
     return {

@@ -4,12 +4,12 @@
  * then. The files are put right one writer after the other, never during a reviewed change.
  */
 import { opendirSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { DIRECTORY_MODE, FILE_MODE } from "../../config/paths.ts";
+import { FILE_MODE } from "../../config/paths.ts";
 import { errorText, InvariantError } from "../../core/errors.ts";
 import type { FileVersion } from "../../core/file-change.ts";
 import type { Log } from "../../core/ports/log.ts";
+import { makeDirectory } from "../system/make-directory.ts";
 import { ON_DISK, type PromptGuard, type Trusted } from "../tools/files/prompt-guard.ts";
 import { setAside } from "../tools/files/set-aside.ts";
 import { PROMPT_NAMES } from "./guarded-workspace-files.ts";
@@ -359,6 +359,6 @@ function filesBelow(root: string): readonly string[] {
 
 async function restored(path: string, real: string, bytes: Buffer, mode: number): Promise<void> {
   if (realOf(path) !== real) throw new InvariantError(`A link leads from ${path} to another place.`);
-  await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
+  makeDirectory(dirname(path));
   await replaceFile(path, bytes, mode);
 }

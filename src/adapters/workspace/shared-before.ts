@@ -3,15 +3,16 @@
  * agents could use the owner's workspace, and which files it holds. Nothing is moved. Every start warns until the owner deletes
  * that list.
  */
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
-import { DIRECTORY_MODE, FILE_MODE, type HomePaths, sharedBeforeFile } from "../../config/paths.ts";
+import { FILE_MODE, type HomePaths, sharedBeforeFile } from "../../config/paths.ts";
 import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { StoreReader } from "../../core/store/store.ts";
+import { makeDirectory } from "../system/make-directory.ts";
 import { type PersonOf, profileWorkspaces } from "./workspaces.ts";
 
 const PAGE = 500;
@@ -34,7 +35,7 @@ export async function warningOfShared(
     const { people, files } = await sharedBefore(config, paths, personOf, store);
     // The list is complete before the directory that says that it was made.
     if (people.length > 0 && files.length > 0) writeList(list, { people, files });
-    mkdirSync(paths.people, { recursive: true, mode: DIRECTORY_MODE });
+    makeDirectory(paths.people);
   }
   if (!existsSync(list)) return undefined;
   return `Other people's agents used the owner's workspace with an earlier version. Each person has an own directory now; nothing was moved. ${list} lists the people and the files. Check it, move what belongs to others, and delete it.`;

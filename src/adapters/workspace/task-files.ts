@@ -1,14 +1,14 @@
 /** Reads the task files of workspaces and watches them for changes. Regular files only, never through a link. */
-import { constants, type FSWatcher, mkdirSync, watch } from "node:fs";
+import { constants, type FSWatcher, watch } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { DIRECTORY_MODE } from "../../config/paths.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { TaskFile } from "../../engine/triggers/files/sync-task-files.ts";
 import { readHeartbeatTask } from "../../engine/triggers/files/task-file.ts";
 import type { HeartbeatTask } from "../../engine/triggers/heartbeat/heartbeat-tasks.ts";
+import { makeDirectory } from "../system/make-directory.ts";
 import { type FileMarks, noMarks } from "../tools/files/file-marks.ts";
 import { noGuard, type TrustedFiles } from "../tools/files/prompt-guard.ts";
 import { isMarkedFile } from "./marked-file.ts";
@@ -113,7 +113,7 @@ export function watchTaskFiles(workspaces: readonly string[], clock: Clock, chan
   const watchers = workspaces.flatMap((workspace): FSWatcher[] => {
     try {
       const directory = join(workspace, CRON_DIR);
-      mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+      makeDirectory(directory);
       const watcher = watch(directory, { recursive: true, persistent: false }, () => soon(SETTLE_MS));
       watcher.on("error", () => watcher.close());
       return [watcher];

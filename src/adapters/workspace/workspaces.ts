@@ -2,13 +2,14 @@
  * The working directories of agents. The owner's agents share the workspace of their profile; a permanent agent may have a
  * directory inside it. Every other person has an own directory below `people/`, for all agents that belong to this person.
  */
-import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
-import { DIRECTORY_MODE, type HomePaths, resolvePath } from "../../config/paths.ts";
+import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { ConfigError, InvalidInputError } from "../../core/errors.ts";
 import { OWNER } from "../../core/people/person.ts";
+import { makeDirectory } from "../system/make-directory.ts";
 import { noGuard, type PromptGuard } from "../tools/files/prompt-guard.ts";
 import { personDirectory } from "./person-directory.ts";
 
@@ -44,7 +45,7 @@ export function makeWorkspaces(config: Pick<Config, "profiles">, paths: HomePath
         hint: `Choose a directory outside of ${paths.people}.`,
       });
     }
-    makeDirectory(directory, name);
+    makeWorkspace(directory, name);
   }
 }
 
@@ -89,7 +90,7 @@ export function workspaceMaker(
     if (parent !== root && !isBelow(root, parent)) throw outside;
     // Before the directory is there: a command could write in it at once.
     await guard.adopt(wanted);
-    mkdirSync(wanted, { recursive: true, mode: DIRECTORY_MODE });
+    makeDirectory(wanted);
     const real = realpathSync(wanted);
     if (!isBelow(root, real)) throw outside;
     return real;
@@ -99,9 +100,9 @@ export function workspaceMaker(
 /** The deepest part of a path that exists. */
 const nearestExisting = (path: string): string => (existsSync(path) ? path : nearestExisting(dirname(path)));
 
-function makeDirectory(directory: string, profile: string): void {
+function makeWorkspace(directory: string, profile: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+    makeDirectory(directory);
   } catch (cause) {
     throw new ConfigError(`The workspace ${directory} of the profile ${profile} cannot be created.`, {
       cause,

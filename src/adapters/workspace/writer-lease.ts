@@ -15,10 +15,11 @@ import {
   readSync,
   realpathSync,
 } from "node:fs";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
-import { DIRECTORY_MODE, FILE_MODE, type HomePaths } from "../../config/paths.ts";
+import { FILE_MODE, type HomePaths } from "../../config/paths.ts";
+import { makeDirectory } from "../system/make-directory.ts";
 import { READ } from "../tools/files/disk.ts";
 
 export const leaseDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "writers");
@@ -64,7 +65,7 @@ export type WriterLease = z.infer<typeof leaseSchema>;
 
 export async function writeLease(directory: string, lease: Omit<WriterLease, "place">): Promise<WriterLease> {
   const whole: WriterLease = { ...lease, place: realOf(directory) };
-  await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  makeDirectory(directory);
   await replaceFile(join(directory, `${lease.writer}.json`), Buffer.from(JSON.stringify(whole)), FILE_MODE);
   return whole;
 }

@@ -4,9 +4,10 @@
  * failed nothing stays but the lock file.
  */
 import { spawn } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cutText } from "../../../core/cut-text.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 import { findPackage, packageDirectory } from "./load-package.ts";
 import { type Locked, lockOf, manifestOf, type OptionalPackage } from "./optional-package.ts";
 
@@ -52,7 +53,7 @@ export async function installPackage(one: OptionalPackage, deps: InstallDeps): P
 }
 
 function writeManifest(directory: string, one: OptionalPackage, locked: Locked): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const manifest = manifestOf(one);
   const { name, dependencies } = manifest;
   const lock = { name, lockfileVersion: 3, requires: true, packages: { "": { name, dependencies }, ...locked } };

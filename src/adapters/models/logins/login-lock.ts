@@ -2,13 +2,14 @@
  * One process at a time changes the logins of a home: a lock of the operating system, which ends with the process. As for the
  * lock of a home, an empty SQLite file is held in an exclusive transaction.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { DIRECTORY_MODE, FILE_MODE } from "../../../config/paths.ts";
+import { FILE_MODE } from "../../../config/paths.ts";
 import { ConflictError } from "../../../core/errors.ts";
 import { type Clock, sleep } from "../../../core/ports/clock.ts";
 import { openDatabaseSync } from "../../store/sqlite/database-sync.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 
 const RETRY_MS = 25;
 /** Longer than a refresh may take. */
@@ -20,7 +21,7 @@ const held = new Set<DatabaseSync>();
 /** `path`: of the logins. Resolves with the function that releases the lock. Rejects with a `ConflictError` if another process keeps it too long. */
 export async function lockLogins(path: string, clock: Clock): Promise<() => void> {
   const file = `${path}.lock`;
-  mkdirSync(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
+  makeDirectory(dirname(file));
   // SQLite makes files that others may read.
   closeSync(openSync(file, "a", FILE_MODE));
   const from = clock.monotonic();

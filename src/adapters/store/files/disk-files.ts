@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import {
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -15,6 +14,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { makeDirectory } from "../../system/make-directory.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 
 export function diskFiles(home: string): MirrorFiles {
@@ -64,7 +64,7 @@ export function diskFiles(home: string): MirrorFiles {
     truncate: (path, size) => truncateSync(at(path), size),
     move: (from, to) => renameSync(at(from), at(to)),
     remove: (path) => rmSync(at(path), { recursive: true, force: true }),
-    makeDir: (path) => void mkdirSync(at(path), { recursive: true, mode: 0o700 }),
+    makeDir: (path) => makeDirectory(at(path)),
     sync: (path) =>
       void orMissing(() => {
         const fd = openSync(at(path), "r");

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { StoreLostError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
 import { identifyHome } from "../sqlite/home-files.ts";
@@ -245,5 +246,18 @@ describe("a home that is lost", () => {
     renameSync(away, home);
     vi.advanceTimersByTime(1_000);
     expectFilesMatch(db, diskFiles(home));
+  });
+
+  test("is not made again if it is moved away in the middle of the work", () => {
+    const port = started({ identity: identifyHome(home) });
+    const away = join(room, "away");
+    renameSync(home, away);
+    expect(() => diskFiles(home).makeDir("agents/one")).toThrow(StoreLostError);
+    expect(existsSync(home)).toBe(false);
+    renameSync(away, home);
+    port.ask({ type: "stop", id: 1 });
+    renameSync(home, away);
+    diskFiles(home).makeDir("agents/one");
+    expect(existsSync(home)).toBe(true);
   });
 });

@@ -5,6 +5,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { MessagePort } from "node:worker_threads";
 import { errorText, StoreLostError } from "../../../core/errors.ts";
+import { useHome } from "../../system/make-directory.ts";
 import { type HomeFiles, type HomeIdentity, homeFiles } from "../sqlite/home-files.ts";
 import { diskFiles } from "./disk-files.ts";
 import { type Mirror, type MirrorLag, openMirror } from "./mirror.ts";
@@ -47,11 +48,14 @@ export class MirrorWorker {
   #syncTimer: NodeJS.Timeout | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
   #retryMs = FIRST_RETRY_MS;
+  #leave = (): void => {};
 
   constructor(port: Port, data: WorkerData) {
     this.#port = port;
     this.#data = data;
     this.#home = data.identity && homeFiles(data.home, data.identity);
+    // The thread has its own list of homes.
+    if (data.identity) this.#leave = useHome(data.home);
     port.on("message", (message: ToWorker) => this.#receive(message));
   }
 
@@ -94,6 +98,7 @@ export class MirrorWorker {
         clearTimeout(this.#syncTimer);
         clearTimeout(this.#retryTimer);
         this.#sql?.close();
+        this.#leave();
         this.#port.close();
     }
   }

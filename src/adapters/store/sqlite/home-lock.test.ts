@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { HomeLockedError, StoreFullError } from "../../../core/errors.ts";
+import { HomeLockedError, StoreFullError, StoreLostError } from "../../../core/errors.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 import { isHomeLocked, lockHome } from "./home-lock.ts";
 import { openSqliteStore } from "./open-store.ts";
 
@@ -39,6 +40,16 @@ async function holder(): Promise<ChildProcess> {
   await once(started.stdout, "data");
   return started;
 }
+
+test("a home is not made again by the process that holds its lock, until it is released", () => {
+  const lock = lockHome(home);
+  rmSync(home, { recursive: true });
+  expect(() => makeDirectory(join(home, "agents"))).toThrow(StoreLostError);
+  expect(existsSync(home)).toBe(false);
+  lock.release();
+  makeDirectory(join(home, "agents"));
+  expect(existsSync(home)).toBe(true);
+});
 
 test("a second process on the same home gets the pid of the first", async () => {
   child = await holder();

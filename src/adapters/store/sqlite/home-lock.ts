@@ -6,6 +6,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rm
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { HomeLockedError, StoreFullError } from "../../../core/errors.ts";
+import { useHome } from "../../system/make-directory.ts";
 import { openDatabaseSync } from "./database-sync.ts";
 import { isOutOfRoom } from "./disk-room.ts";
 
@@ -54,11 +55,13 @@ export function lockHome(home: string, { make = false } = {}): HomeLock {
   }
   const mine = lock;
   held.add(mine);
+  const leave = useHome(home);
   return {
     release() {
       // In a home that was replaced it may be another process's.
       if (pidIn(pidFile) === String(process.pid)) rmSync(pidFile, { force: true });
       held.delete(mine);
+      leave();
       mine.close();
     },
   };

@@ -2,20 +2,11 @@
  * Numbered, append-only migrations. All missing ones are applied in one transaction, so that a failed one leaves the
  * database unchanged; a database of a newer program is refused.
  */
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { MigrationError, StoreNewerError } from "../../../core/errors.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 import { type Migration, readMigrations } from "../read-migrations.ts";
 
 let known: readonly Migration[] | undefined;
@@ -66,7 +57,7 @@ export function copyBeforeMigration(
   if (have === 0 || have >= newest) return;
   const file = join(directory, `before-schema-${newest}-from-${have}.db`);
   if (existsSync(file)) return;
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const temporary = `${file}.tmp`;
   rmSync(temporary, { force: true });
   try {

@@ -12,6 +12,7 @@ import { ConflictError, InvalidInputError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import { type Clock, sleep } from "../../../core/ports/clock.ts";
 import type { Sandbox, SandboxedCommand, SandboxPolicy } from "../../sandbox/sandbox.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 import { noGuard, type PromptGuard } from "../files/prompt-guard.ts";
 import { type CommandLimits, overLimit } from "./command-limits.ts";
 import { endProcess } from "./end-process.ts";
@@ -129,7 +130,7 @@ export class Processes {
     const id = Processes.idOf(runId, callId);
     const files = filesOf(this.#deps.directory, agentId, id);
     if (!files) throw new InvalidInputError(`The agent ${agentId} cannot have processes.`);
-    await mkdir(dirname(files.directory), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(files.directory));
     // A call starts one process, ever (L4).
     await mkdir(files.directory, { mode: 0o700 }).catch((cause) => {
       throw new ConflictError(`The process ${id} was started before.`, { cause, hint: "Use process to look at it." });

@@ -3,10 +3,11 @@
  * the pinned texts only. A tool whose live description differs is not called until a person pins it again (L13).
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { DIRECTORY_MODE, FILE_MODE } from "../../../config/paths.ts";
+import { FILE_MODE } from "../../../config/paths.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 import type { ServerTool } from "./open-session.ts";
 
 const MAX_DESCRIPTION = 1_000;
@@ -43,7 +44,7 @@ export function readPins(directory: string, server: string): Pins | undefined {
 
 export function writePins(directory: string, server: string, pins: Pins): void {
   const file = pinsFile(directory, server);
-  mkdirSync(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
+  makeDirectory(dirname(file));
   writeFileSync(`${file}.new`, `${JSON.stringify(pins, null, 2)}\n`, { mode: FILE_MODE });
   renameSync(`${file}.new`, file);
 }

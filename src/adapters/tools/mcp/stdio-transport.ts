@@ -1,8 +1,7 @@
 /** The transport to a local MCP server: its program runs in the sandbox, with only the variables that the configuration gives it. */
-import { mkdirSync } from "node:fs";
 import type { Transport } from "@modelcontextprotocol/client";
-import { DIRECTORY_MODE } from "../../../config/paths.ts";
 import type { Sandbox, SandboxPolicy } from "../../sandbox/sandbox.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 
 export interface LocalServer {
   readonly command: string;
@@ -26,7 +25,7 @@ const MAX_MESSAGE = 16 * 1024 * 1024;
 export async function localTransport(server: LocalServer): Promise<LocalTransport> {
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
   const { command, args, env, directory, sandbox } = server;
-  mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+  makeDirectory(directory);
   let argv: readonly string[] = [command, ...args];
   let release = (): void => {};
   if (sandbox) {

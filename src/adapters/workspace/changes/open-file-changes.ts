@@ -4,11 +4,11 @@
  * change that the next start settles by what the file contains (L11).
  */
 import { realpathSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve } from "node:path";
-import { DIRECTORY_MODE, type HomePaths } from "../../../config/paths.ts";
+import type { HomePaths } from "../../../config/paths.ts";
 import { ConflictError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } from "../../../core/file-change.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 import { isInside } from "../../tools/files/allowed-path.ts";
 import { realDisk } from "../../tools/files/disk.ts";
 import type { CallOfRun, NewChange } from "../../tools/files/file-changes.ts";
@@ -124,7 +124,7 @@ class HomeChanges implements FileChanges {
     const file = this.#fileOf(path);
     return this.#exclusive(async () => {
       await this.#settle();
-      await mkdir(this.#directory, { recursive: true, mode: DIRECTORY_MODE });
+      makeDirectory(this.#directory);
       await this.#texts.put(bytes);
       await this.#texts.put(change.after);
       await this.#bridge(kind, file, before);

@@ -1,9 +1,10 @@
 /** The contents of all versions in `changes/versions/` of the home, each named by its hash. A file there never changes. */
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { DIRECTORY_MODE, FILE_MODE } from "../../../config/paths.ts";
+import { FILE_MODE } from "../../../config/paths.ts";
 import type { FileVersion } from "../../../core/file-change.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 import { versionOf } from "../../tools/files/text-version.ts";
 
 const NAME = /^[0-9a-f]{64}$/;
@@ -24,7 +25,7 @@ export function versionTexts(directory: string): VersionTexts {
       if (text === null) return null;
       const version = versionOf(text);
       if (existsSync(at(version.sha256))) return version;
-      await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+      makeDirectory(directory);
       const temporary = `${at(version.sha256)}.tmp`;
       const handle = await open(temporary, "w", FILE_MODE);
       try {

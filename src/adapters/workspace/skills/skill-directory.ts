@@ -4,9 +4,10 @@
  * next change puts it back (`settleSkills`). So there is the old skill or the new one, and nothing in between.
  */
 import { lstatSync, readdirSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DIRECTORY_MODE, FILE_MODE } from "../../../config/paths.ts";
+import { FILE_MODE } from "../../../config/paths.ts";
+import { makeDirectory } from "../../system/make-directory.ts";
 import { codeOf, READ } from "../../tools/files/disk.ts";
 import { checkPath, MAX_FILE, MAX_FILES, refused, type SkillFiles } from "./skill-bundle.ts";
 
@@ -22,7 +23,7 @@ export interface SkillDisk {
 }
 
 export const realSkillDisk: SkillDisk = {
-  mkdir: (path) => mkdir(path, { recursive: true, mode: DIRECTORY_MODE }),
+  mkdir: async (path) => makeDirectory(path),
   async write(path, bytes) {
     const handle = await open(path, "wx", FILE_MODE);
     try {

@@ -1,8 +1,8 @@
 /** The home's own token, with the scope `admin`: `ROOKERY_TOKEN`, or one created at the first start in a file of mode 0600. */
 import { readFileSync, statSync } from "node:fs";
+import { writePrivateFile } from "../../../adapters/system/private-file.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import { freshToken, MAX_TOKEN } from "./token.ts";
-import { writePrivateFile } from "./token-file.ts";
 
 export interface RootToken {
   readonly text: string;

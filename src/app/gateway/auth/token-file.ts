@@ -2,21 +2,12 @@
  * The records of minted tokens in `tokens.json` of the home: hashes, never tokens. Only the owner can read the file. One
  * writer at a time writes a temporary file and renames it; an unreadable file is never replaced.
  */
-import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { DIRECTORY_MODE, FILE_MODE } from "../../../config/paths.ts";
+import { makeDirectory } from "../../../adapters/system/make-directory.ts";
+import { writePrivateFile } from "../../../adapters/system/private-file.ts";
+import { FILE_MODE } from "../../../config/paths.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import { SCOPES } from "../../../core/rights/scope.ts";
 
@@ -84,7 +75,7 @@ export function changeTokenFile(
   file: string,
   change: (tokens: readonly TokenRecord[]) => readonly TokenRecord[],
 ): readonly TokenRecord[] {
-  mkdirSync(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
+  makeDirectory(dirname(file));
   const unlock = lock(`${file}.lock`);
   try {
     const tokens = change(readTokenFile(file));
@@ -93,19 +84,6 @@ export function changeTokenFile(
   } finally {
     unlock();
   }
-}
-
-/** Replaces the file atomically with one that only its owner can read, and flushes it to disk. */
-export function writePrivateFile(file: string, text: string): void {
-  const temporary = `${file}.${process.pid}.${randomBytes(6).toString("hex")}.tmp`;
-  const fd = openSync(temporary, "wx", FILE_MODE);
-  try {
-    writeSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(temporary, file);
 }
 
 const LOCK_WAIT_MS = 2_000;
