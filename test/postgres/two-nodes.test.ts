@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { openNode, type RookeryNode } from "../../src/app/node/open-node.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
@@ -43,11 +43,19 @@ class HeldModel implements Model {
   }
 }
 
-/** Whether a node has read the message that waits for an agent with an open run. */
-const steerable = async (on: RookeryNode, agentId: AgentId): Promise<boolean> => {
-  const { waiting, run } = await on.agents.whatWaits(agentId);
-  return run !== undefined && waiting.length === 1;
-};
+/**
+ * Resolves when the engine of a node has read what waits, and then what is urgent: its look at the inbox is over. What it reads
+ * later enters no run that ends before.
+ */
+function arrivalsAt({ ports }: RookeryNode): () => Promise<void> {
+  const { calls, results } = vi.spyOn(ports.store, "waiting").mock;
+  const hasRead = async (): Promise<boolean> => {
+    const read = await Promise.all(results.map(({ value }) => value));
+    const at = read.findIndex(({ length }) => length > 0);
+    return at !== -1 && read.some((_, later) => later > at && calls[later]?.[1]?.urgent === true);
+  };
+  return () => expect.poll(hasRead, { interval: 20 }).toBe(true);
+}
 
 let url = "";
 let proxy: WireProxy;
@@ -151,10 +159,11 @@ test("a text steered from A into a run on B reaches that run", async () => {
   const theirs = new HeldModel();
   const [a, b] = [await node(new HeldModel()), await node(theirs)];
   const { agentId, runId } = await runOnB(b, theirs, "steered");
+  const arrived = arrivalsAt(b);
   expect(await a.agents.runs.steer(runId, "turn left")).toBe(true);
   expect(await a.agents.runs.steer("unknown" as RunId, "x")).toBe(false);
   await expect.poll(async () => (await a.ports.store.waiting(agentId, { limit: 5 })).length, { interval: 10 }).toBe(1);
-  await expect.poll(() => steerable(b, agentId), { interval: 20 }).toBe(true);
+  await arrived();
   theirs.isHeld = false;
   theirs.letGo();
   expect(await a.agents.runs.wait(runId, 60_000)).toMatchObject({ status: "ended" });
