@@ -121,7 +121,7 @@ describe("the relay of run events", () => {
     expect(wire.sent).toBe(after);
   });
 
-  it("renews the subscriptions for a node that begins to listen, without the events so far", async () => {
+  it("renews the subscriptions for a node that begins to listen", async () => {
     const { clock, wire, end } = world();
     const a = end("a");
     a.relay.follow(agentId);
@@ -132,8 +132,59 @@ describe("the relay of run events", () => {
     expect(wire.texts).toEqual([
       'b: {"hello":true}',
       'a: {"wantTree":true}',
-      'a: {"want":["a"],"interest":"all","tail":false}',
+      'a: {"want":["a"],"interest":"all","tail":true}',
     ]);
+  });
+
+  it("delivers the step so far to a node whose subscription was lost: after the next renewal", async () => {
+    const { clock, wire, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    say(b, "one ");
+    wire.lose = (text) => text.includes("want");
+    a.relay.follow(agentId);
+    await clock.advance(1);
+    wire.lose = () => false;
+    await clock.advance(9_000);
+    expect(a.text()).toBe("");
+    await clock.advance(1_000);
+    expect(a.text()).toBe("one ");
+    say(b, "two");
+    await clock.advance(10_000);
+    expect([a.text(), a.types]).toEqual(["one two", ["delta", "delta"]]);
+  });
+
+  it("delivers it at once if the node that works is connected again", async () => {
+    const { clock, wire, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    say(b, "one ");
+    wire.lose = (text) => text.includes("want");
+    a.relay.follow(agentId);
+    await clock.advance(1);
+    wire.lose = () => false;
+    wire.cut("b");
+    await clock.advance(1);
+    expect(a.text()).toBe("one ");
+    wire.cut("b");
+    await clock.advance(1);
+    expect([a.text(), a.types]).toEqual(["one ", ["delta"]]);
+  });
+
+  it("delivers an end that was lost while the node that works had no connection", async () => {
+    const { clock, wire, ended, end } = world();
+    const [a, b] = [end("a"), end("b")];
+    a.relay.follow(agentId);
+    await clock.advance(1);
+    b.events.emit(about, { type: "start" });
+    await clock.advance(50);
+    wire.lose = (text) => text.includes("tell");
+    ended.add(runId);
+    b.events.emit(about, { type: "end", result: {} as never });
+    await clock.advance(50);
+    expect(a.types).toEqual(["start"]);
+    wire.lose = () => false;
+    wire.cut("b");
+    await clock.advance(1);
+    expect(a.types).toEqual(["start", "end"]);
   });
 
   it("renews every ten seconds, and a subscription ends thirty seconds after the last renewal", async () => {

@@ -72,11 +72,13 @@ export function relayEvents(ports: RelayPorts): EventRelay {
     else if ("ended" in message) subscriber.onEnded(message.ended);
     else if ("tree" in message) subscriber.onTree(message.tree.events, message.tree.changed, message.tree.all);
     else if ("changed" in message) notifyWatchers(message.changed);
-    else subscriber.renewAll(false);
+    else subscriber.onHello(from);
   };
   const stopListening = relay.listen(receive, () => {
     subscriber.onGap();
     notifyWatchers();
+    // Subscriptions that were sent in between are lost too.
+    send({ hello: true });
   });
   send({ hello: true });
   return {

@@ -17,7 +17,7 @@ function world() {
   const subscriber = new RelaySubscriber({
     clock,
     renewMs: RENEW,
-    send: (message: RelayMessage) => void sent.push(JSON.stringify(message)),
+    send: (message: RelayMessage, to?: string) => void sent.push(JSON.stringify(message) + (to ? ` to ${to}` : "")),
     events: {
       pass: (event: RunEvent) =>
         void passed.push(`${event.type} ${event.runId} ${event.attempt}.${event.step}.${event.seq}`),
@@ -130,15 +130,25 @@ describe("a subscription", () => {
     expect(take()).toEqual(["start r 1.1.1"]);
   });
 
-  test("is renewed while someone listens, without the tail, and no longer", () => {
-    const { clock, subscriber, asked } = world();
+  test("is renewed while someone listens, and no longer, with the tail only if no run is known", () => {
+    const { clock, subscriber, event, asked } = world();
     const stop = subscriber.follow(A);
     clock.advanceSync(0);
     asked();
     clock.advanceSync(RENEW - 1);
     expect(asked()).toEqual([]);
     clock.advanceSync(1);
+    expect(asked()).toEqual([want(["a"], "all", true)]);
+    subscriber.onEvents([event(1, start)], "1");
+    clock.advanceSync(RENEW);
     expect(asked()).toEqual([want(["a"], "all", false)]);
+    // An event is missing, and so is the answer to the question for the tail.
+    subscriber.onEvents([event(3)], "1");
+    clock.advanceSync(0);
+    expect(asked()).toEqual([want(["a"], "all", true)]);
+    clock.advanceSync(RENEW);
+    expect(asked()).toEqual([want(["a"], "all", true)]);
+    subscriber.onTail(position({ seq: 3 }), [event(1, start), event(2), event(3)], "1");
     clock.advanceSync(RENEW);
     expect(asked()).toEqual([want(["a"], "all", false)]);
     stop();
@@ -146,6 +156,32 @@ describe("a subscription", () => {
     clock.advanceSync(3 * RENEW);
     expect(asked()).toEqual([]);
     expect(clock.timers).toBe(0);
+  });
+
+  test("is sent again to a node that listens again, with the tail; an end that it told no one is read from the store", async () => {
+    const { clock, subscriber, event, asked, take, state } = world();
+    subscriber.follow(A);
+    const unknown = "b" as AgentId;
+    subscriber.follow(unknown);
+    const changes: unknown[] = [];
+    subscriber.followTree({ event: () => {}, changed: (...all) => changes.push(all) });
+    clock.advanceSync(0);
+    subscriber.onEvents([event(1, start)], "n1");
+    asked();
+    take();
+    state.ended.add("r");
+    subscriber.onHello("n2");
+    await turns();
+    expect(asked()).toEqual(['{"wantTree":true} to n2', `${want(["a", "b"], "all", true)} to n2`]);
+    expect(take()).toEqual([]);
+    subscriber.onHello("n1");
+    await turns();
+    expect(asked()).toEqual(['{"wantTree":true} to n1', `${want(["a", "b"], "all", true)} to n1`]);
+    expect(take()).toEqual(["end r 1.1.1"]);
+    expect(changes).toEqual([
+      [[], true],
+      [[], true],
+    ]);
   });
 
   test("to many agents goes in batches of 500", () => {
@@ -182,7 +218,7 @@ describe("a subscription", () => {
     subscriber.stop();
     expect(clock.timers).toBe(0);
     subscriber.onEvents([event(1, start)], "n1");
-    subscriber.renewAll(true);
+    subscriber.onHello("n1");
     expect([asked(), take()]).toEqual([[], []]);
   });
 });

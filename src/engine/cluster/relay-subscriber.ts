@@ -31,7 +31,8 @@ export interface SubscriberDeps {
   readonly events: RunEvents;
   readonly store: Pick<Store, "run" | "linesBack">;
   readonly log: Log;
-  readonly send: (message: RelayMessage) => void;
+  /** To one process, or to all others. */
+  readonly send: (message: RelayMessage, to?: string) => void;
   /** How often subscriptions are renewed. */
   readonly renewMs: number;
 }
@@ -97,10 +98,27 @@ export class RelaySubscriber {
     };
   }
 
-  /** Renews every subscription, for a node that just joined or lost them. */
-  renewAll(tail: boolean): void {
-    if (this.#treeListeners.size > 0) this.#deps.send({ wantTree: true });
-    this.#subscribe([...this.#followed.keys()], tail);
+  /** A node began to listen, or listens again: it lost our subscriptions, and we may have lost its events. */
+  onHello(from: string): void {
+    for (const { run } of this.#followed.values()) if (run?.from === from) void this.#passStoredEnd(run);
+    for (const listener of this.#treeListeners) listener.changed([], true);
+    this.#renew([...this.#followed.keys()], true, from);
+  }
+
+  /**
+   * Subscriptions are not confirmed, and one may be lost: who knows of no run, or misses an event of it, asks for the tail again. A
+   * node without a run of that agent does not answer.
+   */
+  #renewAll(): void {
+    const [known, unknown] = [new Set<AgentId>(), new Set<AgentId>()];
+    for (const [agentId, { run, gap }] of this.#followed) (run && !gap ? known : unknown).add(agentId);
+    this.#renew([...known], false);
+    this.#subscribe([...unknown], true);
+  }
+
+  #renew(agents: readonly AgentId[], tail: boolean, to?: string): void {
+    if (this.#treeListeners.size > 0) this.#deps.send({ wantTree: true }, to);
+    this.#subscribe(agents, tail, to);
   }
 
   /** The connection broke: every event sent in between is lost. */
@@ -111,7 +129,7 @@ export class RelaySubscriber {
       for (const ended of followed.ends) ended();
     }
     for (const listener of this.#treeListeners) listener.changed([], true);
-    this.renewAll(true);
+    this.#renew([...this.#followed.keys()], true);
   }
 
   onEvents(packed: readonly PackedEvent[], from: string): void {
@@ -220,14 +238,14 @@ export class RelaySubscriber {
     this.#renewLater();
   }
 
-  #subscribe(agents: readonly AgentId[], tail: boolean): void {
+  #subscribe(agents: readonly AgentId[], tail: boolean, to?: string): void {
     for (const interest of ["all", "ends"] satisfies Interest[]) {
       const want = agents.filter((agentId) => {
         const followed = this.#followed.get(agentId);
         return followed && (followed.followers > 0 ? "all" : "ends") === interest;
       });
       for (let at = 0; at < want.length; at += SUBSCRIBE_BATCH) {
-        this.#deps.send({ want: want.slice(at, at + SUBSCRIBE_BATCH), interest, tail });
+        this.#deps.send({ want: want.slice(at, at + SUBSCRIBE_BATCH), interest, tail }, to);
       }
     }
   }
@@ -236,7 +254,7 @@ export class RelaySubscriber {
     this.#cancelRenewal ??= this.#deps.clock.after(this.#deps.renewMs, () => {
       this.#cancelRenewal = undefined;
       if (this.#followed.size === 0 && this.#treeListeners.size === 0) return;
-      this.renewAll(false);
+      this.#renewAll();
       this.#renewLater();
     });
   }
