@@ -14,7 +14,11 @@ let b: Served;
 beforeAll(async () => {
   model = await fakeModel();
 });
-const CONFIG = { more: { log: { level: "error" } }, gateway: { publicUrl: "http://rookery.test" } };
+/** A node that is slow must not be taken for dead; one that is killed loses its lock at once. */
+const CONFIG = {
+  more: { log: { level: "error" }, store: { leaseSeconds: 60 } },
+  gateway: { publicUrl: "http://rookery.test" },
+};
 /** Long enough for a slow machine. */
 const SOON = { interval: 20, timeout: 60_000 };
 beforeEach(async () => {
