@@ -12,7 +12,14 @@ export interface SseEvent {
 export function readEvents(
   port: number,
   path: string,
-  options: { lastEventId?: string; until?: (event: SseEvent) => boolean; token?: string; cookie?: string } = {},
+  options: {
+    lastEventId?: string;
+    until?: (event: SseEvent) => boolean;
+    /** Called when the stream is open: what happens from now on is in it. */
+    onOpen?: () => void;
+    token?: string;
+    cookie?: string;
+  } = {},
 ): Promise<SseEvent[]> {
   const headers = defined({
     authorization: options.cookie === undefined ? `Bearer ${options.token ?? TOKEN}` : undefined,
@@ -23,6 +30,7 @@ export function readEvents(
     const events: SseEvent[] = [];
     const asked = request({ host: "127.0.0.1", port, path, headers }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`${path} answered ${response.statusCode}`));
+      else options.onOpen?.();
       let rest = "";
       response.setEncoding("utf8");
       response.on("data", (piece: string) => {

@@ -63,10 +63,18 @@ async function runOnB(user: string, said: string) {
 describe("two nodes behind one address", () => {
   it("stream a run of B to a client of A, and continue where a reader left off", async () => {
     const { answer, call, runId, agentId } = await runOnB("person-ann", "hello");
+    let open = 0;
+    const onOpen = (): void => void open++;
     const tree = readEvents(a.port, "/api/events", {
       until: ({ event, data }) => event === "end" && (data as { runId: string }).runId === runId,
+      onOpen,
     });
-    const wholeAgent = readEvents(a.port, `/api/agents/${agentId}/events`, { until: ({ event }) => event === "end" });
+    const wholeAgent = readEvents(a.port, `/api/agents/${agentId}/events`, {
+      until: ({ event }) => event === "end",
+      onOpen,
+    });
+    // A stream of an agent has what happens after it was opened, and a run that ends before ends without it.
+    await expect.poll(() => open, SOON).toBe(2);
     const part = await readEvents(a.port, `/api/runs/${runId}/events`, { until: ({ event }) => event === "delta" });
     expect(deltas(part)).toBe("first ");
     for (const piece of ["second ", "ünd ", "third 🐦"]) call.say(piece);
