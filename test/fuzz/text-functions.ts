@@ -122,7 +122,7 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 
 /** The arguments after the text. Default: none. */
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
-  "src/adapters/tools/exec/output-text.ts#readable": [(text: string) => text],
+  "src/adapters/tools/exec/output-secrets.ts#secretSpans": [/#/g, true, { KEY: "aaaaaaab", OTHER: "abab" }],
   "src/adapters/tools/mcp/input-asked.ts#forgetInput": [{ inputs: [], now: 0 }, "ref"],
   "src/core/rights/exec-settings.ts#isNode": ["mars pid 7"],
   "src/app/gateway/messages/address.ts#severalNamed": [[{ sessionKey: "agent:main:permanent:clerk" }]],

@@ -54,9 +54,9 @@ export class MirrorWorker {
     this.#port = port;
     this.#data = data;
     this.#home = data.identity && homeFiles(data.home, data.identity);
+    port.on("message", (message: ToWorker) => this.#receive(message));
     // The thread has its own list of homes.
     if (data.identity) this.#leave = useHome(data.home);
-    port.on("message", (message: ToWorker) => this.#receive(message));
   }
 
   /** Steps until the files are up to date, and handles messages in between. */

@@ -61,8 +61,8 @@ export function lockHome(home: string, { make = false } = {}): HomeLock {
       // In a home that was replaced it may be another process's.
       if (pidIn(pidFile) === String(process.pid)) rmSync(pidFile, { force: true });
       held.delete(mine);
-      leave();
       mine.close();
+      leave();
     },
   };
 }
