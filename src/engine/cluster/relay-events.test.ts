@@ -89,6 +89,18 @@ function world() {
 const about = { agentId, runId, attempt: 1, step: 1 };
 const say = ({ events }: End, text: string): void => events.emit(about, { type: "delta", stream: "text", text });
 
+/** A follows the agent of a run on B that has said something, but its subscription is lost. */
+async function unheard() {
+  const { clock, wire, end } = world();
+  const [a, b] = [end("a"), end("b")];
+  say(b, "one ");
+  wire.lose = (text) => text.includes("want");
+  a.relay.follow(agentId);
+  await clock.advance(1);
+  wire.lose = () => false;
+  return { clock, wire, a, b };
+}
+
 describe("the relay of run events", () => {
   it("delivers events in order, with those of the step that came before the subscription", async () => {
     const { clock, end } = world();
@@ -137,13 +149,7 @@ describe("the relay of run events", () => {
   });
 
   it("delivers the step so far to a node whose subscription was lost: after the next renewal", async () => {
-    const { clock, wire, end } = world();
-    const [a, b] = [end("a"), end("b")];
-    say(b, "one ");
-    wire.lose = (text) => text.includes("want");
-    a.relay.follow(agentId);
-    await clock.advance(1);
-    wire.lose = () => false;
+    const { clock, a, b } = await unheard();
     await clock.advance(9_000);
     expect(a.text()).toBe("");
     await clock.advance(1_000);
@@ -154,13 +160,7 @@ describe("the relay of run events", () => {
   });
 
   it("delivers it at once if the node that works is connected again", async () => {
-    const { clock, wire, end } = world();
-    const [a, b] = [end("a"), end("b")];
-    say(b, "one ");
-    wire.lose = (text) => text.includes("want");
-    a.relay.follow(agentId);
-    await clock.advance(1);
-    wire.lose = () => false;
+    const { clock, wire, a } = await unheard();
     wire.cut("b");
     await clock.advance(1);
     expect(a.text()).toBe("one ");
