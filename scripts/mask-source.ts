@@ -10,19 +10,26 @@ export interface Masked {
   readonly code: string;
 }
 
-type Region = "comment" | "text" | "pattern";
-
 export function maskSource(source: string): Masked {
   const regions = [...regionsOf(source)];
-  const blank = (kinds: readonly Region[]): string => {
-    const letters = source.split("");
-    for (const { kind, start, end } of regions) {
-      if (!kinds.includes(kind)) continue;
-      for (let at = start; at < end; at++) if (letters[at] !== "\n") letters[at] = " ";
-    }
-    return letters.join("");
+  return {
+    withoutComments: blank(
+      source,
+      regions.filter(({ kind }) => kind === "comment"),
+    ),
+    code: blank(source, regions),
   };
-  return { withoutComments: blank(["comment"]), code: blank(["comment", "text", "pattern"]) };
+}
+
+/** The source with these regions replaced by spaces. */
+export function blank(source: string, regions: readonly Region[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end } of regions) {
+    parts.push(source.slice(at, start), source.slice(start, end).replace(/[^\n]/g, " "));
+    at = end;
+  }
+  return parts.join("") + source.slice(at);
 }
 
 /** The regular expressions of a source with their flags, as they are written. */
@@ -34,13 +41,15 @@ export function regExpsOf(source: string): readonly { readonly start: number; re
   });
 }
 
-interface Found {
-  readonly kind: Region;
+/** A part of a source that is not code. The delimiters of texts and patterns are outside, those of comments inside. */
+export interface Region {
+  readonly kind: "comment" | "text" | "pattern";
   readonly start: number;
   readonly end: number;
 }
 
-function* regionsOf(source: string): Generator<Found> {
+/** The regions of a source, in order. A template has one region for each part between its expressions. */
+export function* regionsOf(source: string): Generator<Region> {
   /** For each open `${`, how many braces are open inside it. */
   const templates: number[] = [];
   let at = source.startsWith("#!") ? lineEnd(source, 0) : 0;
