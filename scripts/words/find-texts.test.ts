@@ -50,6 +50,11 @@ describe("test titles", () => {
     ]);
   });
 
+  it("are not split", () => {
+    const source = 'describe("stops. Then waits", () => {\n  it("stops. Then waits", () => {});\n});';
+    expect(sentences("src/a.test.ts", source)).toEqual(["1 group: stops. Then waits", "2 title: stops. Then waits"]);
+  });
+
   it("leave other strings of a test alone", () => {
     expect(sentences("src/a.test.ts", 'send("one two three four");')).toEqual([]);
   });

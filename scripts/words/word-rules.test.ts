@@ -133,6 +133,7 @@ const EXAMPLES: readonly (readonly [rule: string, kind: TextKind, bad: readonly 
       [
         "Three calls, each of which may fail.",
         "Two rows, one of which is new.",
+        "Ten connections, of which four commit.",
         "A table, the rows of which are sorted.",
       ],
     ],

@@ -100,7 +100,7 @@ export const WORD_RULES: readonly WordRule[] = [
   {
     name: "of-which",
     pattern:
-      /(?<!\b(?:each|all|one|some|none|both|most|many|any|two|three|four|few|several|neither|either|half|part|parts|much|rest|first|last|the \w+),?) of which\b|\bof whose\b/i,
+      /(?<!\b(?:each|all|one|some|none|both|most|many|any|two|three|four|few|several|neither|either|half|part|parts|much|rest|first|last|the \w+),?) of which\b(?! (?:the (?:last|first|second)|one|two|three|four|\d+|only|neither|none|about)\b)|\bof whose\b/i,
     instead: '"whose", or two sentences',
   },
   {
