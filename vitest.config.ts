@@ -47,7 +47,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // Only a test that fails waits so long: a busy machine is no failure.
+    // Long, so that a busy machine does not fail a test. Only a failing test waits this long.
     expect: { poll: { timeout: 60_000, interval: 20 } },
     projects: [
       {

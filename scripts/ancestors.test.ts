@@ -35,7 +35,7 @@ const exportedBy = (file: string): ReadonlySet<string> =>
   );
 
 describe("the table of the ancestors' names", () => {
-  it("says of each name once what became of it", () => {
+  it("lists each name once, with what became of it", () => {
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
     expect(rows.length).toBeGreaterThan(400);
     for (const { name, exported, same, why, of } of rows) {

@@ -12,7 +12,7 @@ describe("the pages of the API", () => {
     expect(isCurrent(entry)).toBe(true);
   });
 
-  it("say of every promise what is durable when it resolves", () => {
+  it("document for every promise what is durable when it resolves", () => {
     const [root] = ENTRIES;
     const silent = (root ? declarationsOf(root) : [])
       .filter(({ name }) => PARTS.test(name))

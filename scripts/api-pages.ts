@@ -12,7 +12,7 @@ export interface Entry {
   readonly page: string;
   readonly name: string;
   readonly file: string;
-  /** What its types are made of: a reader of the page meets them as members. `src/…` and the names. */
+  /** Types that its members use, by source file (`src/…`): the page documents them too. */
   readonly more: Readonly<Record<string, readonly string[]>>;
 }
 

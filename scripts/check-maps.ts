@@ -1,5 +1,5 @@
 /**
- * Checks that AGENTS.md and docs/architecture.md match the source tree: every layer and room of the table of layers
+ * Checks that AGENTS.md and docs/architecture.md match the source tree: every layer and folder of the table of layers
  * has its row, and no row names a folder that does not exist.
  */
 
@@ -9,13 +9,13 @@ export interface MapProblem {
   readonly message: string;
 }
 
-/** Pages with a map, and how it is written: a row per layer that lists its rooms in order, or a row per room. */
-export const MAPS: Readonly<Record<string, "layers" | "rooms">> = {
+/** Pages with a map, and how it is written: a row per layer that lists its folders in order, or a row per folder. */
+export const MAPS: Readonly<Record<string, "layers" | "folders">> = {
   "AGENTS.md": "layers",
-  "docs/architecture.md": "rooms",
+  "docs/architecture.md": "folders",
 };
 
-/** `text`: the page. `layers`: rooms by layer, as in the table of layers; the root is not part of a map. */
+/** `text`: the page. `layers`: folders by layer, as in the table of layers; the root is not part of a map. */
 export function mapProblems(
   page: string,
   text: string,
@@ -32,8 +32,8 @@ export function mapProblems(
   const folders =
     MAPS[page] === "layers"
       ? known.map(([layer]) => `src/${layer}`)
-      : known.flatMap(([layer, rooms]) =>
-          rooms.length === 0 ? [`src/${layer}`] : rooms.map((room) => `src/${layer}/${room}`),
+      : known.flatMap(([layer, subfolders]) =>
+          subfolders.length === 0 ? [`src/${layer}`] : subfolders.map((subfolder) => `src/${layer}/${subfolder}`),
         );
   return [
     ...folders
@@ -47,11 +47,11 @@ export function mapProblems(
         message: `the map shows ${folder}, which is not in the table of layers`,
       })),
     ...(MAPS[page] === "layers" ? rows : []).flatMap(({ line, folder, cells }) => {
-      const rooms = layers[folder.slice("src/".length)] ?? [];
-      const shown = [...(cells[2] ?? "").matchAll(/`([^`]+)`/g)].map(([, room]) => room);
-      return shown.join(" ") === rooms.join(" ")
+      const subfolders = layers[folder.slice("src/".length)] ?? [];
+      const shown = [...(cells[2] ?? "").matchAll(/`([^`]+)`/g)].map(([, subfolder]) => subfolder);
+      return shown.join(" ") === subfolders.join(" ")
         ? []
-        : [{ page, line, message: `the rooms of ${folder} are, in this order: ${rooms.join(", ")}` }];
+        : [{ page, line, message: `the folders of ${folder} are, in this order: ${subfolders.join(", ")}` }];
     }),
   ];
 }

@@ -12,8 +12,8 @@ const judge = (file: string, body: string, opening = OPENING): readonly string[]
 const template = (text: string): string => text.replaceAll("#", "$");
 
 describe("the table of layers", () => {
-  it("names every layer and every room once", () => {
-    for (const rooms of Object.values(LAYERS)) expect(new Set(rooms).size).toBe(rooms.length);
+  it("names every layer and every folder once", () => {
+    for (const subfolders of Object.values(LAYERS)) expect(new Set(subfolders).size).toBe(subfolders.length);
     expect(Object.keys(LAYERS)).toEqual(["core", "config", "engine", "adapters", "app", ""]);
   });
 });
@@ -82,10 +82,12 @@ describe("imports", () => {
     expect(judge(file, body)).toEqual([says]);
   });
 
-  it("in both directions between two rooms are always a breach", () => {
-    const rooms = Object.entries(LAYERS).flatMap(([layer, inside]) => inside.map((room) => `${layer}/${room}`));
-    for (const a of rooms) {
-      for (const b of rooms.filter((other) => other !== a)) {
+  it("are always a breach in both directions between two folders", () => {
+    const subfolders = Object.entries(LAYERS).flatMap(([layer, inside]) =>
+      inside.map((subfolder) => `${layer}/${subfolder}`),
+    );
+    for (const a of subfolders) {
+      for (const b of subfolders.filter((other) => other !== a)) {
         const pair = new Map([
           [`src/${a}/a.ts`, `${OPENING}import "../../${b}/b.ts";`],
           [`src/${b}/b.ts`, `${OPENING}import "../../${a}/a.ts";`],

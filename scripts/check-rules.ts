@@ -1,6 +1,6 @@
 /**
  * Checks the rules that no compiler checks, as part of `npm run check`: imports point downwards, only the entry points are barrels,
- * core and engine do not use the ambient world, every file opens with its purpose, errors are typed, no home is made again, and
+ * core and engine do not use the ambient world, every file opens with its purpose, errors are typed, no home is recreated, and
  * the maps in the documentation match the source tree. Prints each breach with file and line.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,8 +11,8 @@ import { LIST, patternProblems } from "./find-patterns.ts";
 import { maskSource } from "./mask-source.ts";
 
 /**
- * Which folder may import which. A layer may use the layers before it. Inside a layer a room (a folder below the layer) may
- * use the rooms before it and the files directly in the layer. So imports cannot form a cycle.
+ * Which folder may import which. A layer may use the layers before it. A folder below a layer may
+ * use the folders of its layer before it and the files directly in the layer. So imports cannot form a cycle.
  *
  * A message travels in a cycle, connector → inbox → run → outbox → connector; imports must not. Two contracts break the
  * cycle: a connector submits through `ConnectorHost` and the outbox sends through `Connector`, both defined in `core`.
@@ -104,26 +104,27 @@ function mockBreaches(file: string, code: string): readonly Breach[] {
   return at < 0 ? [] : [{ file, line: lineOf(code, at), message: "replaces a module; call it *.mocked.test.ts" }];
 }
 
-/** `src/engine/runs/recovery/x.ts` is in layer `engine` and room `runs`. */
-const placeOf = (file: string): { readonly layer: string; readonly room: string } => {
-  const [layer = "", room = ""] = file.split("/").slice(1, -1);
-  return { layer, room: (LAYERS[layer] ?? []).length > 0 ? room : "" };
+/** `src/engine/runs/recovery/x.ts` is in layer `engine` and subfolder `runs`. */
+const placeOf = (file: string): { readonly layer: string; readonly subfolder: string } => {
+  const [layer = "", subfolder = ""] = file.split("/").slice(1, -1);
+  return { layer, subfolder: (LAYERS[layer] ?? []).length > 0 ? subfolder : "" };
 };
 
-const nameOf = ({ layer, room }: ReturnType<typeof placeOf>): string => ["src", layer, room].filter(Boolean).join("/");
+const nameOf = ({ layer, subfolder }: ReturnType<typeof placeOf>): string =>
+  ["src", layer, subfolder].filter(Boolean).join("/");
 
 /** Whether a file in one place may not import a file in another. */
 function mayNotImport(from: ReturnType<typeof placeOf>, to: ReturnType<typeof placeOf>): boolean {
   const layers = Object.keys(LAYERS);
   if (from.layer !== to.layer) return layers.indexOf(to.layer) > layers.indexOf(from.layer);
-  const rooms = LAYERS[from.layer] ?? [];
-  return rooms.indexOf(to.room) > rooms.indexOf(from.room);
+  const subfolders = LAYERS[from.layer] ?? [];
+  return subfolders.indexOf(to.subfolder) > subfolders.indexOf(from.subfolder);
 }
 
 function directionBreaches(file: string, text: string, isTest: boolean): readonly Breach[] {
   const from = placeOf(file);
-  const rooms = LAYERS[from.layer];
-  if (!rooms || (from.room !== "" && !rooms.includes(from.room))) {
+  const subfolders = LAYERS[from.layer];
+  if (!subfolders || (from.subfolder !== "" && !subfolders.includes(from.subfolder))) {
     return [{ file, line: 1, message: `${nameOf(from)} is not in the table of layers in scripts/check-rules.ts` }];
   }
   return importsOf(text).flatMap(({ specifier, at }) => {
@@ -140,7 +141,7 @@ function directionBreaches(file: string, text: string, isTest: boolean): readonl
     if (!target.startsWith("src/")) return isTest ? [] : [{ file, line, message: `imports ${target}, outside of src` }];
     const to = placeOf(target);
     if (!mayNotImport(from, to)) return [];
-    // A test may use the real parts that its room uses only as ports.
+    // A test may use the real parts that its folder uses only as ports.
     if (isTest && to.layer !== "") return [];
     return [{ file, line, message: `${nameOf(from)} may not import ${to.layer === "" ? target : nameOf(to)}` }];
   });
@@ -209,11 +210,11 @@ function patternBreaches(file: string, code: string): readonly Breach[] {
   }));
 }
 
-/** What makes a home, and what a person starts by hand. */
+/** Code that makes a home, and commands that a person starts by hand. */
 const MAKES_HOMES =
   /^src\/(?:app\/(?:cli|operations)\/|config\/create-home\.ts$|adapters\/(?:store\/sqlite\/home-lock|system\/compile-cache)\.ts$)/;
 
-/** A process that works on would make a home again that was moved away. */
+/** A running process must not recreate a home that was moved away. */
 function directoryBreaches(file: string, code: string): readonly Breach[] {
   if (MAKES_HOMES.test(file)) return [];
   return matches(/\bmkdir(?:Sync)?\s*\([^;]{0,200}?\brecursive\s*:\s*true/g, code).map(({ at }) => ({
@@ -241,10 +242,10 @@ export function readSources(root: string): ReadonlyMap<string, string> {
   return new Map(sources.map((name) => [`src/${name}`, readFileSync(join(root, "src", name), "utf8")]));
 }
 
-/** Layers and rooms of the table that have no folder, and maps that do not match the table. */
+/** Layers and subfolders of the table that do not exist, and maps that do not match the table. */
 function treeBreaches(root: string, sources: ReadonlyMap<string, string>): readonly Breach[] {
-  const places = Object.entries(LAYERS).flatMap(([layer, rooms]) =>
-    rooms.length === 0 ? [`src/${layer}`] : rooms.map((room) => `src/${layer}/${room}`),
+  const places = Object.entries(LAYERS).flatMap(([layer, subfolders]) =>
+    subfolders.length === 0 ? [`src/${layer}`] : subfolders.map((subfolder) => `src/${layer}/${subfolder}`),
   );
   const files = [...sources.keys()];
   return [

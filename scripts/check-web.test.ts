@@ -40,7 +40,7 @@ describe("texts of the page", () => {
     '<button aria-label="Close it" />',
     '<input placeholder="Search" />',
     '<Field label="Name" />',
-  ])("stand in one file, not in %s", (element) => {
+  ])("belong in one file, not in %s", (element) => {
     expect(judge(`const x = ${element};`)).toHaveLength(1);
     expect(judge(`const x = ${element};`, "web/src/texts.ts")).toEqual([]);
   });

@@ -59,7 +59,7 @@ function textOf(schema: object): string {
   return `{\n${lines.join(",\n")}\n}\n`;
 }
 
-/** The names of what the file imports: each is written once, also if it is a union or made by a function of types. */
+/** The names of the imported types. Each gets one definition, including unions and types made by generic types. */
 const importedTypes = (source: string): readonly string[] =>
   [...source.matchAll(/^import type \{ (.*) \} from/gm)].flatMap(([, names = ""]) => names.split(", "));
 

@@ -56,7 +56,7 @@ const sizeOf = (tool: Tool): Size => ({
 
 const sum = (sizes: readonly Size[]): number => sizes.reduce((all, { tokens }) => all + tokens, 0);
 
-/** What is too much, in one sentence each. */
+/** One sentence for each size above its limit. */
 export function problems(): readonly string[] {
   const over = (name: string, { total }: PromptSize, limit: number): readonly string[] =>
     total <= limit

@@ -11,7 +11,7 @@ import { gateOf } from "../src/engine/rights/gate.ts";
 import { cells, older, standingOf, TAG, tools } from "./rights/rights-table.ts";
 import { readPage, withTable } from "./rights-table.ts";
 
-/** What a call reaches is not part of the table. */
+/** The effects of a call are not part of the table. */
 const host = (role: Role) =>
   toolHost({
     tools: tools.map((tool): Tool => ({ ...tool, effects: undefined })),

@@ -14,7 +14,7 @@ export interface Declaration {
   readonly name: string;
   readonly signature: string;
   readonly doc: string;
-  /** Of interfaces and classes. */
+  /** The members of an interface or a class. */
   readonly members: readonly Member[];
 }
 
@@ -54,7 +54,7 @@ export function readDeclarations(source: string): ReadonlyMap<string, Declaratio
 function membersOf(lines: readonly string[], from: number): readonly Member[] {
   const members: Member[] = [];
   let doc = "";
-  // The head may stand on several lines.
+  // The head may span several lines.
   let at = from;
   while (!(lines[at] ?? "").endsWith("{")) at++;
   for (at += 1; at < lines.length && lines[at] !== "}"; at++) {

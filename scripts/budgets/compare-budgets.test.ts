@@ -72,7 +72,7 @@ describe("a folder", () => {
     ["test/sim/world/run-world.ts", "test/sim"],
     ["docs/cli.md", "docs"],
     ["README.md", "."],
-  ])("of %s is %s", (file, folder) => {
+  ])("counts %s in %s", (file, folder) => {
     expect(budgetFolder(file)).toBe(folder);
   });
 

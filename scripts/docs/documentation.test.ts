@@ -57,7 +57,7 @@ describe("code blocks", () => {
     expect(nameless).toEqual([]);
   });
 
-  it("of shell use commands, flags, scripts and routes that exist", async () => {
+  it("in shell use commands, flags, scripts and routes that exist", async () => {
     const problems = await Promise.all(
       blocksIn("sh", "console").flatMap(({ at, block }) =>
         commandsIn(block.language, block.text).map(async (line) =>
@@ -68,7 +68,7 @@ describe("code blocks", () => {
     expect(problems.flat()).toEqual([]);
   });
 
-  it("of json5 are configurations without errors and warnings", () => {
+  it("in json5 are configurations without errors and warnings", () => {
     const problems = blocksIn("json5").flatMap(({ at, block }) => {
       const env = new Proxy({}, { get: () => "a-secret-of-some-length" });
       const { errors, warnings } = checkConfig({ text: block.text, file: at, env });
@@ -77,17 +77,17 @@ describe("code blocks", () => {
     expect(problems).toEqual([]);
   });
 
-  it("of json can be parsed", () => {
+  it("in json can be parsed", () => {
     for (const { at, block } of blocksIn("json")) expect(() => JSON.parse(block.text), at).not.toThrow();
   });
 
-  it("of mermaid begin with a known type of diagram", () => {
+  it("in mermaid begin with a known type of diagram", () => {
     for (const { at, block } of blocksIn("mermaid")) {
       expect(block.text, at).toMatch(/^(?:flowchart (?:LR|TB|TD|RL|BT)|sequenceDiagram|stateDiagram-v2)\n/);
     }
   });
 
-  it("of ts are programs that type-check", () => {
+  it("in ts are programs that type-check", () => {
     const dir = mkdtempSync(join(ROOT, "scripts/docs/.blocks-"));
     try {
       const blocks = blocksIn("ts");
@@ -160,7 +160,7 @@ describe("code in the text", () => {
     expect(problems).toEqual([]);
   });
 
-  it("names files that exist, also if it leaves out their folder", () => {
+  it("names files that exist, even without their folder", () => {
     const names = new Set(
       globSync("{src,test,bench,scripts}/**/*.{ts,sql}", { cwd: ROOT }).map((path) => path.split("/").at(-1)),
     );

@@ -25,11 +25,11 @@ describe("the laws", () => {
     expect(rows.map(({ law }) => law)).toEqual(Array.from({ length: 14 }, (_, n) => `L${n + 1}`));
   });
 
-  it("that the page marks as simulated are those the auditor checks", () => {
+  it("are marked as simulated if the auditor checks them", () => {
     expect(inSimulation).toEqual(lawsIn((path) => /audit/.test(path) && !/mutation/.test(path)));
   });
 
-  it("that the page marks as simulated each have a mutation that breaks them", () => {
+  it("have a mutation that breaks them if they are marked as simulated", () => {
     expect(inSimulation).toEqual(lawsIn((path) => /mutation/.test(path)));
   });
 });

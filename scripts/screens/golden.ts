@@ -1,6 +1,6 @@
 /**
- * A terminal's cells as text: every line, with the colours and weights of its parts in braces. What differs from run to run (times,
- * ids, the spinner) becomes a fixed word.
+ * A terminal's cells as text: every line, with the colours and weights of its parts in braces. Parts that differ between runs (times,
+ * ids, the spinner) become a fixed word.
  */
 import type { Terminal } from "@xterm/headless";
 

@@ -7,7 +7,7 @@ import { svgOf } from "./terminal-svg.ts";
 const GOLDEN = "test/golden";
 
 const record: Show = async (name, { terminal }, title) => {
-  // What comes a little later, such as today's cost, is on it too.
+  // Waits for details that arrive a little later, such as today's cost.
   await new Promise((resolve) => setTimeout(resolve, 700));
   writeFileSync(`docs/${name}.svg`, svgOf(terminal, { title }));
   if (name !== "demo") writeFileSync(`${GOLDEN}/${name}.txt`, goldenOf(terminal));

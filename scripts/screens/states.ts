@@ -60,7 +60,7 @@ export async function offlineStates(show: Show): Promise<void> {
   remove();
 }
 
-/** A chat beside an engine whose model waits for the test. */
+/** A chat with a running engine whose model waits for the test. */
 export async function onlineStates(show: Show): Promise<void> {
   const { root, env, remove } = scratch();
   const model = await fakeModel();
