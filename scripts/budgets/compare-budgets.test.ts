@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { changedCounts, describeChange, lowerBudgets, printBudgets, readBudgets } from "./compare-budgets.ts";
-import { budgetFolder, countByFolder, inPaths } from "./hits.ts";
+import { budgetFolder, countByFolder, filesOf, inPaths } from "./hits.ts";
 
 const messages = (budgets: Record<string, number>, counts: Record<string, number>): readonly string[] =>
   changedCounts(new Map(Object.entries(budgets)), new Map(Object.entries(counts))).map(describeChange);
@@ -103,4 +103,14 @@ it.each([
   ["src/core/a.ts", ["."], false],
 ])("finds out whether %s is in %j: %s", (file, paths, expected) => {
   expect(inPaths(file, paths)).toBe(expected);
+});
+
+it.each([
+  ["src/core", ["src/core/a.ts"]],
+  ["src/core/agent", ["src/core/agent/b.ts", "src/core/agent/deep/c.ts"]],
+  ["src", ["src/core/a.ts", "src/core/agent/b.ts", "src/core/agent/deep/c.ts"]],
+  ["src/core/agent/deep", ["src/core/agent/deep/c.ts"]],
+])("lists the files that are counted in %s, or all files below it", (path, expected) => {
+  const files = ["README.md", "src/core/a.ts", "src/core/agent/b.ts", "src/core/agent/deep/c.ts"];
+  expect(filesOf(path, files)).toEqual(expected);
 });

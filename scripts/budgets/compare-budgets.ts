@@ -15,7 +15,7 @@ export function readBudgets(json: string): Counts {
 
 /** One line per folder and kind, sorted, so that parallel changes of different folders merge. */
 export const printBudgets = (counts: Counts): string =>
-  `${JSON.stringify(Object.fromEntries([...counts].filter(([, count]) => count > 0).sort(([a], [b]) => (a < b ? -1 : 1))), null, 2)}\n`;
+  `${JSON.stringify(Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))), null, 2)}\n`;
 
 export interface Change {
   readonly folder: string;
@@ -35,7 +35,11 @@ export function changedCounts(budgets: Counts, counts: Counts): readonly Change[
 
 /** The budgets after `--write`: lower where a count fell, never higher. */
 export const lowerBudgets = (budgets: Counts, counts: Counts): Counts =>
-  new Map([...budgets].map(([key, budget]) => [key, Math.min(budget, counts.get(key) ?? 0)]));
+  new Map(
+    [...budgets]
+      .map(([key, budget]) => [key, Math.min(budget, counts.get(key) ?? 0)] as const)
+      .filter(([, budget]) => budget > 0),
+  );
 
 export function describeChange({ folder, kind, budget, count }: Change): string {
   const command = count > budget ? `npm run budgets -- --list ${kind} ${folder}` : "npm run budgets -- --write";

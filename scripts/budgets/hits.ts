@@ -28,6 +28,12 @@ export function countByFolder(hits: readonly Hit[]): Counts {
   return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** The files that a path means: those counted in this folder, otherwise the file or all files below the path. */
+export function filesOf(path: string, files: readonly string[]): readonly string[] {
+  const counted = files.filter((file) => budgetFolder(file) === path);
+  return counted.length > 0 ? counted : files.filter((file) => inPaths(file, [path]));
+}
+
 /** Whether a file is one of these paths or below one. No path means every file; `.` means the files in the root. */
 export const inPaths = (file: string, paths: readonly string[]): boolean =>
   paths.length === 0 ||
