@@ -106,7 +106,7 @@ async function compareCheckouts(old: Checkout, newer: Checkout, options: Options
     for (let n = 0; n < options.pairs; n++) {
       const cpuOf = async ({ path }: Checkout): Promise<number> =>
         (await measure(workload, path, options.turns, false)).cpuMsPerTurn;
-      // The order is swapped every pair, so that running second is no advantage.
+      // The order is swapped every pair, so that neither commit always runs second.
       const first = await cpuOf(n % 2 === 0 ? old : newer);
       const second = await cpuOf(n % 2 === 0 ? newer : old);
       const pair = n % 2 === 0 ? { old: first, new: second } : { old: second, new: first };

@@ -222,7 +222,7 @@ async function insist(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Runs in the page: the number of the last word that its streams brought. Several words may have been joined to one event. */
+/** Runs in the page: the number of the last word in its streams. One event may contain several words. */
 function countEvents(): void {
   const counted = globalThis as { eventsRead?: number };
   counted.eventsRead = 0;

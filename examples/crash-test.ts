@@ -8,7 +8,7 @@ const pay = defineTool({
   name: "pay",
   description: "Pays an amount",
   input: z.object({ amount: z.number() }),
-  replay: "safe", // The call id is the key of the payment, so the same call may come again.
+  replay: "safe", // The call id is the key of the payment, so the same call may be repeated.
   execute({ amount }, { runId, callId }) {
     paid.set(`${runId} ${callId}`, amount);
     return `paid ${amount}`;

@@ -1,4 +1,4 @@
-/** An application that hears its agents through the mailbox: what it has not acknowledged comes again, also after a crash. */
+/** An application that reads its agents' mailbox. A message is delivered again until it is acknowledged, even after a crash. */
 import { createRookery } from "rookery";
 import { scripted } from "rookery/testing";
 

@@ -1,4 +1,4 @@
-/** Anything can be a channel: a program that brings messages to the engine and gets the answers. Both ways are signed with one secret. */
+/** Anything can be a channel: a program that sends messages to the engine and receives the answers. One secret signs both directions. */
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -10,7 +10,7 @@ import { scripted } from "rookery/testing";
 const SECRET = "a-secret-that-both-sides-know";
 const sign = (at: unknown, body: string) => `v1=${createHmac("sha256", SECRET).update(`${at}.${body}`).digest("hex")}`;
 
-// Out: an answer is a request. One that comes again has the same id.
+// Out: an answer is a request. A repeated one has the same id.
 const answers = new Map<string, { to: string; text: string }>();
 const server = createServer(async (request, response) => {
   const body = await text(request);
@@ -20,7 +20,7 @@ const server = createServer(async (request, response) => {
 }).listen(0, "127.0.0.1");
 await once(server, "listening");
 
-// In: a message is a request. Bring it again until the answer is 200; the same id is the same message.
+// In: a message is a request. Repeat it until the answer is 200; the same id is the same message.
 const say = (id: string, from: string, words: string) => {
   const [at, body] = [Math.floor(Date.now() / 1_000), JSON.stringify({ id, from, text: words })];
   const headers = { "x-rookery-timestamp": String(at), "x-rookery-signature": sign(at, body) };

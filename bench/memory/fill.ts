@@ -1,4 +1,4 @@
-/** What the bench of search searches in: notes and a long history, the same for both stores. */
+/** Fills the search benchmark's store: notes and a long history, the same for both stores. */
 import type { NewDocument } from "../../src/adapters/search/documents-of.ts";
 import { conversations, type GeneratedEntry } from "../../test/memory/conversations.ts";
 

@@ -166,7 +166,12 @@ const EXAMPLES: readonly (readonly [rule: string, kind: TextKind, bad: readonly 
       "nothing-of",
       "comment",
       ["Nothing of it is left.", "has nothing of what the model thought"],
-      ["Nothing of that kind exists.", "Nothing often happens.", "None of it is left."],
+      [
+        "Nothing of that kind exists.",
+        "Nothing often happens.",
+        "It asks something of the person.",
+        "None of it is left.",
+      ],
     ],
     ["says-of", "title", ["says of each call how it ended"], ["says what is wrong", "a list that nobody knows of"]],
     [

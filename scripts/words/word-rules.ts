@@ -133,7 +133,8 @@ export const WORD_RULES: readonly WordRule[] = [
   },
   {
     name: "nothing-of",
-    pattern: /\b(?:nothing|anything|something) of (?!value\b|interest\b|that (?:kind|sort)\b|the kind\b|use\b)\w+/i,
+    pattern:
+      /(?<!\b(?:asks?|asked|expects?|requires?|demands?) )\b(?:nothing|anything|something) of (?!value\b|interest\b|that (?:kind|sort)\b|the kind\b|use\b)\w+/i,
     instead: '"no part of", "none of"',
   },
   {

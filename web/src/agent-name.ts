@@ -1,4 +1,4 @@
-/** What an agent is called on the screen: its label, or the part of its session key that says most. */
+/** The name of an agent on the screen: its label, or the most telling part of its session key. */
 import { t } from "./texts.ts";
 
 /** The server names an agent by its kind if it has no label. */

@@ -17,7 +17,7 @@ export const isSignedOut = (error: unknown): boolean =>
 
 export const isLost = (error: unknown): boolean => error instanceof ConnectionLostError;
 
-/** What a person reads about an error. */
+/** The message of an error, with its hint. */
 export function messageOf(error: unknown): string {
   if (error instanceof ApiError) return error.hint ? `${error.message} ${error.hint}` : error.message;
   return error instanceof Error ? error.message : String(error);

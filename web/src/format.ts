@@ -56,7 +56,7 @@ export function bytes(n: number): string {
   return n < 1e9 ? `${(n / 1e6).toFixed(1)} MB` : `${(n / 1e9).toFixed(1)} GB`;
 }
 
-/** Without escape codes and other signs that no screen shows. */
+/** Removes escape codes and other control characters. */
 export function plainText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to remove
   return text.replace(/\u001b\[[0-9;?]{0,32}[A-Za-z]/g, "").replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");

@@ -1,6 +1,6 @@
 /**
- * What happens on the server, as it happens. One stream tells which agents change; views then read again. After a lost connection
- * the stream continues behind its last event. A hidden tab holds no connection and asks for nothing.
+ * Follows the server. One stream names the agents that change; views then read again. After a lost connection
+ * the stream continues after its last event. A hidden tab holds no connection and asks for nothing.
  */
 import { signal } from "@preact/signals";
 import { api, isSignedOut } from "./api.ts";
@@ -74,7 +74,7 @@ export function followServer(): () => void {
         bump();
       },
     });
-    // What has happened since the tab was hidden.
+    // Reads the changes since the tab was hidden.
     bump();
   }, onPause);
 }

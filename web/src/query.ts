@@ -1,4 +1,4 @@
-/** Hooks that read from the API and read again when something changes. What was read stays on the screen meanwhile. */
+/** Hooks that read from the API and read again when something changes. The old data stays on the screen until the new data is there. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { isSignedOut, type Page } from "./api.ts";
 import { changes, whileVisible } from "./live.ts";
@@ -13,7 +13,7 @@ export interface Query<T> {
 }
 
 export interface QueryOptions {
-  /** What it depends on: another value forgets the data and reads again. */
+  /** Identifies the data: another value drops it and reads again. */
   readonly key: string;
   /** Also reads again after this time while the tab is visible, for what no event tells. */
   readonly pollMs?: number;

@@ -21,7 +21,7 @@ export type Session =
 
 export const session = signal<Session>({ state: "loading" });
 
-/** Of a view that only a signed-in person sees. */
+/** The signed-in person, for views that need one. */
 export function currentMe(): Me {
   const now = session.value;
   return now.state === "in" ? now.me : NO_ONE;

@@ -1,6 +1,6 @@
 /**
  * One open conversation: its entries, what its run does now, and what was sent and is not yet in the history. Entries are durable;
- * pieces of text are not, and a `restart` voids those of the current step. The stream continues behind the last event.
+ * pieces of text are not, and a `restart` voids those of the current step. The stream continues after the last event.
  */
 import { batch, signal } from "@preact/signals";
 import { pathOf } from "../../../src/client-browser.ts";
@@ -15,7 +15,7 @@ export interface LiveTool {
   readonly isError: boolean;
 }
 
-/** What the run does now. */
+/** The current activity of the run. */
 export interface LiveRun {
   readonly runId: string;
   readonly text: string;
@@ -108,7 +108,7 @@ export class Chat {
     this.older.value = page.next;
   }
 
-  /** What the page has sent; it leaves when the history has it. */
+  /** Shows a message that the page has sent, until the history contains it. */
   add(sent: Sent): void {
     this.sent.value = [...this.sent.peek().filter(({ key }) => key !== sent.key), sent];
     if (sent.seq !== undefined) this.#settle(this.entries.peek());

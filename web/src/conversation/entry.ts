@@ -83,7 +83,7 @@ export const timeOf = ({ timestamp }: Entry): number | undefined =>
 /** How the engine marks in a prompt who wrote it, where that is not the person the conversation belongs to. */
 const SPEAKER = /^<speaker id="([^"]{1,200})"[^>]{0,300}\/>\n?/;
 
-/** What a person said, without the mark, and who said it if the mark names someone. */
+/** Splits a person's message into its text and the speaker, if its mark names one. */
 export function saidIn(text: string): { readonly speaker: string | undefined; readonly text: string } {
   const [mark = "", speaker] = SPEAKER.exec(text) ?? [];
   return { speaker, text: text.slice(mark.length) };

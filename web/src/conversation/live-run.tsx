@@ -1,4 +1,4 @@
-/** What the run of a conversation does now: thoughts, text, tools. */
+/** The current activity of a conversation's run: thoughts, text, tools. */
 import type { Approval } from "../../../src/core/rights/approval.ts";
 import { api, type Page } from "../api.ts";
 import { useQuery } from "../query.ts";

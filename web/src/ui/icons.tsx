@@ -1,4 +1,4 @@
-/** Icons as lines of one width. They never carry meaning alone: each stands beside a text or has a label. */
+/** Icons as lines of one width. They never carry meaning alone: each is next to a text or has a label. */
 const PATHS = {
   now: "M13 2 4 14h7l-1 8 9-12h-7z",
   chat: "M21 12a8 8 0 0 1-8 8H4l2-3a8 8 0 1 1 15-5z",

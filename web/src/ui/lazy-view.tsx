@@ -7,7 +7,7 @@ export type Loader = () => Promise<ComponentType>;
 
 const loaded = new Map<Loader, ComponentType>();
 
-/** Begins to load a view before it is shown. What fails here is shown when the view is. */
+/** Begins to load a view before it is shown. The view shows the error if this fails. */
 export function preload(load: Loader | undefined): void {
   void load?.().then(
     (view) => loaded.set(load, view),

@@ -6,9 +6,9 @@ import { Empty, Loaded, More, Rows } from "./parts.tsx";
 
 interface ListProps<T> {
   readonly label: string;
-  /** Of a list inside a view: what is said if it is empty. */
+  /** The text of an empty list inside a view. */
   readonly none?: ComponentChildren;
-  /** Of a list that is the view: a picture with a title and what to do. */
+  /** An empty list that is the whole view: a picture with a title and what to do. */
   readonly empty?: readonly [IconName, string, ComponentChildren?];
   readonly rows?: number;
   /** One row, with its key. */

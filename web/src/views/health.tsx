@@ -113,7 +113,7 @@ interface Report extends Page<Item> {
 const STATUS_TONES: Readonly<Record<string, Tone>> = { problem: "bad", notice: "warn", ok: "ok" };
 const DOCTOR_POLL_MS = 30_000;
 
-/** What `rookery doctor` says. What is wrong comes first; what is fine is one click away. */
+/** The report of `rookery doctor`. Problems come first; passed checks are one click away. */
 function Doctor() {
   const report = useQuery((signal) => api.get<Report>("/api/doctor", {}, signal), {
     key: "doctor",

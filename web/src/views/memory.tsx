@@ -1,4 +1,4 @@
-/** What agents know and keep: notes with their history, files of people, and a search over all of it and every conversation. */
+/** The memory of agents: notes with their history, files of people, and a search over all of it and every conversation. */
 import { useRef, useState } from "preact/hooks";
 import { pathOf } from "../../../src/client-browser.ts";
 import { api, messageOf, type Page } from "../api.ts";

@@ -1,4 +1,4 @@
-/** What is running, what waits and why, what needs a person, and what it costs today. */
+/** Running work, waiting work and its reasons, tasks for a person, and today's cost. */
 import type { BusyAgent, Diagnosis } from "../../../src/core/agent/diagnosis.ts";
 import type { Approval } from "../../../src/core/rights/approval.ts";
 import { agentName } from "../agent-name.ts";

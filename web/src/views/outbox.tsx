@@ -1,4 +1,4 @@
-/** What agents send to channels, in every state, with what a person can do about it. */
+/** Deliveries to channels, in every state, with the actions that a person can take. */
 import { useState } from "preact/hooks";
 import { pathOf } from "../../../src/client-browser.ts";
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";

@@ -1,4 +1,4 @@
-/** What a browser sees that is not signed in: what to type, and nothing of the installation. */
+/** The page before sign-in: says what to type, and shows no details of the installation. */
 import { session } from "../session.ts";
 import { t } from "../texts.ts";
 import { Icon } from "../ui/icons.tsx";

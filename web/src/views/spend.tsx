@@ -1,4 +1,4 @@
-/** What was spent, by day, person, agent and model, and the limits. */
+/** Spending by day, person, agent and model, and the limits. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
