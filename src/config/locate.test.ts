@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../test/kit/share.ts";
 import { tokenise } from "./json5-tokens.ts";
 import { lineAndColumn, locateNearest, locatorFor, type Path } from "./locate.ts";
 
@@ -65,7 +66,7 @@ describe("locatorFor", () => {
           } else expect(found?.key).toBeUndefined();
         }
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 
@@ -81,7 +82,7 @@ describe("locatorFor", () => {
           expect(token.start).toBeGreaterThanOrEqual(tokens[index - 1]?.end ?? 0);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: tries(1_000) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../test/kit/share.ts";
 import { ConfigError } from "../core/errors.ts";
 import { configDefaults } from "./config-schema.ts";
 import { checkConfig, formatNote, parseConfig } from "./parse-config.ts";
@@ -222,7 +223,7 @@ describe("any text", () => {
           expect(note.line).toBeLessThanOrEqual(written.split("\n").length);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
   });
 });

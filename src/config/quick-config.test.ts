@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../test/kit/share.ts";
 import { configSchema } from "./config-schema.ts";
 import { checkConfig } from "./parse-config.ts";
 import { quickConfig } from "./quick-config.ts";
@@ -68,7 +69,7 @@ describe("a configuration, read with the schemas of its own sections only", () =
         );
         expect(quick).toEqual(whole);
       }),
-      { numRuns: 100 },
+      { numRuns: tries(100) },
     );
   });
 

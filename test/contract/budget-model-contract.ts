@@ -14,6 +14,7 @@ import {
 import { type BudgetDecision, type CallCost, decideBudget } from "../../src/core/budget/budget-decision.ts";
 import type { RunId } from "../../src/core/ids.ts";
 import type { Op } from "../../src/core/store/change.ts";
+import { tries } from "../kit/share.ts";
 import { closed, type Held, type Opener, type World, worldOn } from "./fixture.ts";
 
 const NAMES = ["a", "b", "m"] as const;
@@ -69,7 +70,7 @@ export function budgetModelContract(open: Opener): void {
       const held = await world.agent("a");
       await fc.assert(
         fc.asyncProperty(plans, (plan) => compare(world, held, plan, String(tried++))),
-        { numRuns: 100, seed: 4 },
+        { numRuns: tries(100), seed: 4 },
       );
     } finally {
       await closed(world, opened);

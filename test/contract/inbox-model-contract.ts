@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { RunId } from "../../src/core/ids.ts";
 import type { Store } from "../../src/core/store/store.ts";
+import { tries } from "../kit/share.ts";
 import { closed, type Held, type Opener, resetBody, userBody, type World, worldOn } from "./fixture.ts";
 
 type Action =
@@ -58,7 +59,7 @@ export function inboxModelContract(open: Opener): void {
             await compare(world.store, held, model);
           }
         }),
-        { numRuns: 60, seed: 4 },
+        { numRuns: tries(60), seed: 4 },
       );
     } finally {
       await closed(world, opened);

@@ -5,6 +5,7 @@ import type { AgentId } from "../../src/core/ids.ts";
 import type { MessageBody } from "../../src/core/message/message.ts";
 import type { Op, Posted } from "../../src/core/store/change.ts";
 import type { KeyedEntry, RequestEntry } from "../../src/core/store/request.ts";
+import { tries } from "../kit/share.ts";
 import {
   closed,
   idOf,
@@ -80,7 +81,7 @@ export function requestsContract(open: Opener): void {
       const property = fc.asyncProperty(fc.array(STEP, { minLength: 1, maxLength: 30 }), (steps) =>
         followsRule(world, opened, `n${runs++}`, steps),
       );
-      await fc.assert(property, { numRuns: 40, seed: 18 });
+      await fc.assert(property, { numRuns: tries(40), seed: 18 });
     } finally {
       await closed(world, opened);
     }

@@ -2,6 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import {
   ConfigError,
   HomeLockedError,
@@ -201,7 +202,7 @@ describe("the router", () => {
         const { code } = await run(argv);
         expect([EXIT.ok, EXIT.usage]).toContain(code);
       }),
-      { numRuns: 300, examples: [[["help", "-hV", "--json"]]] },
+      { numRuns: tries(300), examples: [[["help", "-hV", "--json"]]] },
     );
   });
 });

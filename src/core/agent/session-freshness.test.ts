@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import { parseResetCommand } from "../../engine/inbox/user-input.ts";
 import { InvalidInputError } from "../errors.ts";
 import { zonedFields, zonedInstant } from "../zoned-time.ts";
@@ -201,7 +202,7 @@ describe("a daily reset", () => {
         expect(second).toBe(0);
         expect(zonedInstant(year, month, day, hour, zone)).toBe(boundary);
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 

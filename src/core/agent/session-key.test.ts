@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import { foldedId } from "../same-id.ts";
 import { AGENT_KINDS, type AgentDescriptor } from "./descriptor.ts";
 import { readSessionKey, sessionKeyCandidates } from "./key-shape.ts";
@@ -331,7 +332,7 @@ describe("session keys", () => {
         const keys = [a, b].map((one) => sessionKeyOf({ type: "user", ...one }, "main"));
         expect(keys[0] === keys[1]).toBe(same(a, b));
       }),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
   });
 
@@ -352,7 +353,7 @@ describe("session keys", () => {
         const joined = linked(a) !== undefined && linked(a) === linked(b);
         expect(build(a) === build(b)).toBe(joined);
       }),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
   });
 
@@ -375,7 +376,7 @@ describe("session keys", () => {
         expect(sessionKeyOf(a, "main", scoping)).not.toBe(sessionKeyOf(b, "main", scoping));
         expect(readSessionKey(sessionKeyOf(a, "main"))?.kind).toBe(a.type === "user" ? (a.peerKind ?? "dm") : a.type);
       }),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import type { PersonId } from "../people/person.ts";
 import {
   approvalIdOf,
@@ -35,7 +36,7 @@ describe("the id of an approval", () => {
         expect(approvalIdSchema.safeParse(id).success).toBe(true);
         for (const letter of id) seen.add(letter);
       }),
-      { numRuns: 400 },
+      { numRuns: tries(400) },
     );
     expect([...seen].toSorted().join("")).toBe("abcdefghjkmnpqrstuvwxyz");
   });

@@ -1,6 +1,7 @@
 /** Which of many rules decides: the strictest that is about the effect, in one set and in several. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import { VERDICTS } from "../people/grant.ts";
 import type { Effect } from "./decide.ts";
 import { coversEffect } from "./match-rule.ts";
@@ -64,7 +65,7 @@ describe("a set of rules", () => {
         expect(both.find(one, PLACE)).toBe(strictestOf([...first, ...second], one));
         expect(both.rules).toEqual([...first, ...second]);
       }),
-      { numRuns: 400 },
+      { numRuns: tries(400) },
     );
   });
 
@@ -85,7 +86,7 @@ describe("a set of rules", () => {
         expect(unionOf(sets).findAllowance(one, PLACE, ({ text }) => fits(text))).toBe(firstOf([...first, ...second]));
         expect(sets[0].findAllowance(one, PLACE, (_rule, { target }) => target !== undefined)).toBe(firstOf(first));
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 

@@ -1,6 +1,7 @@
 /** Rules: what each spelling is about, how strict verdicts combine, and that nothing gets around them (L13). */
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import { type Grant, strictest, VERDICTS, type Verdict } from "../people/grant.ts";
 import { OWNER, type PersonId } from "../people/person.ts";
 import { effectsOfCall } from "./call-text.ts";
@@ -394,7 +395,7 @@ describe("properties", () => {
         const added = [...rules, rule("deny", denied, { when: only })];
         isNotMilder(judged(what, make(rules)).verdict, judged(what, make(added)).verdict);
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 
@@ -404,7 +405,7 @@ describe("properties", () => {
         const added = [...rules, rule("ask", asked, { when: only })];
         isNotMilder(judged(what, make(rules)).verdict, judged(what, make(added)).verdict);
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 
@@ -417,7 +418,7 @@ describe("properties", () => {
         const parties = [...(before.rules ?? []), { rules: ruleSet(others), place: PLACE }];
         isNotMilder(now, judged(what, { ...before, rules: parties }).verdict);
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 
@@ -435,7 +436,7 @@ describe("properties", () => {
         const { verdict: found, reason } = judged(what, all);
         expect(reason === "").toBe(found === "allow");
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 
@@ -453,7 +454,7 @@ describe("properties", () => {
           expect(ruleSet(rules.toReversed()).find(effect, PLACE, untrusted)?.verdict).toBe(plain);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 });

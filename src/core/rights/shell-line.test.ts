@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import { splitShellLine } from "./shell-line.ts";
 
 const partsOf = (line: string) => {
@@ -220,7 +221,7 @@ describe("properties", () => {
         const split = splitShellLine(text);
         expect("unparsed" in split || split.parts.length > 0).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 });
@@ -262,7 +263,7 @@ describe("compared with a real shell", () => {
     .map((some) => `one ${some.join("")}`);
   const home = mkdtempSync(join(tmpdir(), "rookery-shell-"));
   const cases = fc
-    .sample(line, { numRuns: 1_500, seed: 7 })
+    .sample(line, { numRuns: tries(1_500), seed: 7 })
     .flatMap((text) => {
       const split = splitShellLine(text);
       return "unparsed" in split ? [] : [{ text, split }];

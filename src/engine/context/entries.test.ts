@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
 import { escapeTags, fileLine, messageEntries, toolEntry, wrapSystemMessage, wrapUserMessage } from "./entries.ts";
@@ -60,7 +61,7 @@ describe("text from outside", () => {
         expect(wrapped.startsWith("<system_message origin=")).toBe(true);
         expect(wrapped.endsWith("</system_message>")).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
 import { NO_RESULT, repairPairs } from "./context.ts";
 
@@ -51,7 +52,7 @@ describe("repairPairs", () => {
       fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
         expect(isPaired(repairPairs(messages))).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import { BACKOFF_BASE_MS, BACKOFF_MAX_MS, backoffMs } from "./backoff.ts";
 
 describe("backoff", () => {
@@ -10,7 +11,7 @@ describe("backoff", () => {
         expect(backoffMs(key, attempts)).toBeGreaterThanOrEqual(Math.floor(full * 0.75));
         expect(backoffMs(key, attempts)).toBeLessThanOrEqual(Math.ceil(full * 1.25));
       }),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import { splitText } from "./split-text.ts";
 
 const squeezed = (text: string): string => text.replace(/\s/gu, "");
@@ -21,7 +22,7 @@ describe("splitText", () => {
           expect(parts.length).toBeGreaterThan(0);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: tries(500) },
     );
   });
 

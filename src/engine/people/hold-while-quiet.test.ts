@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import { isQuiet, QUIET_HOURS } from "../../core/people/quiet-hours.ts";
 import { holdWhileQuiet } from "./hold-while-quiet.ts";
 
@@ -30,7 +31,7 @@ describe("quiet hours", () => {
         const quiet = Array.from({ length: 1_440 }, (_, n) => isQuiet(hours, at("00:00") + n * 60_000, "UTC"));
         expect(quiet.filter(Boolean).length).toBe((end - start + 1_440) % 1_440);
       }),
-      { numRuns: 20 },
+      { numRuns: tries(20) },
     );
   });
 });

@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import type { AgentSeed } from "../../core/agent/agent.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
@@ -144,7 +145,7 @@ const property = (links: Links) =>
 
 describe("no effect exceeds the strictest verdict on its way", () => {
   it("over messages, runs, sessions, children, jobs and hooks", async () => {
-    await fc.assert(property(SOUND), { numRuns: 300 });
+    await fc.assert(property(SOUND), { numRuns: tries(300) });
   });
 
   const alone = (behalf: Behalf | undefined): Behalf | undefined => behalf && { person: behalf.person };
@@ -201,7 +202,7 @@ describe("no effect exceeds the strictest verdict on its way", () => {
       },
     ],
   ])("and a way without %s is found", async (_, broken) => {
-    const { failed } = await fc.check(property({ ...SOUND, ...broken }), { numRuns: 3_000, seed: 7 });
+    const { failed } = await fc.check(property({ ...SOUND, ...broken }), { numRuns: tries(3_000), seed: 7 });
     expect(failed).toBe(true);
   });
 });

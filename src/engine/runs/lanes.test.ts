@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../test/kit/share.ts";
 import { Lanes, Place, type Slot } from "./lanes.ts";
 
 const sizes = (main: number) => ({ main, subagent: 1, cron: 1, nested: 1 });
@@ -50,7 +51,7 @@ describe("lanes", () => {
           expect(admitted.length + cancelled.size).toBe(tickets);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 

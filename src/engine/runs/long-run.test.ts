@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
 import type { ModelCall, Reply } from "../../../test/kit/model.ts";
 import { failure } from "../../../test/kit/model.ts";
+import { tries } from "../../../test/kit/share.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { ModelRequest } from "../../core/ports/model.ts";
 import { estimateMessages, estimateText, estimateTools } from "../context/compaction/estimate-tokens.ts";
@@ -213,7 +214,7 @@ describe("a run of any length", () => {
           expect(summaries).toBeLessThanOrEqual(12 * answers);
         },
       ),
-      { numRuns: 20, seed: 17, endOnFailure: true },
+      { numRuns: tries(20), seed: 17, endOnFailure: true },
     );
   });
 });

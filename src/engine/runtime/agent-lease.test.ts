@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import type { Reply } from "../../../test/kit/model.ts";
+import { tries } from "../../../test/kit/share.ts";
 import type { Block } from "../../core/history/entry.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
@@ -100,7 +101,7 @@ describe("the context sent to the model", () => {
         }
         expect(engine.sentBytes).toEqual(rebuilt);
       }),
-      { numRuns: 40 },
+      { numRuns: tries(40) },
     );
   });
 

@@ -1,6 +1,7 @@
 /** The rates of a channel over kills: a group gets no more in any minute, whatever a killed process had sent. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import { virtualClock } from "../../../app/testing/clock.ts";
 import { type NotedSends, type SendRates, sendRates } from "./send-rates.ts";
 
@@ -55,7 +56,7 @@ it("a group gets at most twenty messages in any minute, whenever the process is 
       }
       expect(mostInAMinute(sent)).toBeLessThanOrEqual(20);
     }),
-    { numRuns: 60 },
+    { numRuns: tries(60) },
   );
 });
 

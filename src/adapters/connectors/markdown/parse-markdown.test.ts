@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import { toTelegramHtml } from "../telegram/telegram-html.ts";
 import { toRichMessage } from "../telegram/telegram-rich.ts";
 
@@ -75,7 +76,7 @@ describe("Markdown as HTML", () => {
         expect(open).toEqual([]);
         expect(shown(html).length).toBeLessThanOrEqual(text.length);
       }),
-      { numRuns: 2_000 },
+      { numRuns: tries(2_000) },
     );
   });
 

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { virtualClock } from "../../../../test/kit/clock.ts";
+import { tries } from "../../../../test/kit/share.ts";
 import { createRookery } from "../../../app/library/create-rookery.ts";
 import { defineTool } from "../../../app/library/define-tool.ts";
 import { blockSchema } from "../../../core/history/entry.ts";
@@ -314,7 +315,7 @@ describe("any stream of parts", () => {
         expect(result.error === undefined || result.stopReason === "error").toBe(true);
         expect(result.content.every((block) => blockSchema.safeParse(block).success)).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { stride, tries } from "../../../../test/kit/share.ts";
 import { openDatabase } from "../sqlite/database.ts";
 import { expectFilesMatch } from "./matches-database.test-kit.ts";
 import { Crash, type Fault, MemoryFiles } from "./memory-files.test-kit.ts";
@@ -135,7 +136,7 @@ describe("the mirror", () => {
     const hows: readonly Fault[] = ["before", "after", "torn"];
     let crashes = 0;
     for (const how of hows) {
-      for (let call = 1; ; call++) {
+      for (let call = 1; ; call += stride(5)) {
         const { db, work, files, open } = world();
         files.fault = { call, how };
         let mirror: Mirror | undefined = open();
@@ -163,11 +164,11 @@ describe("the mirror", () => {
         expectFilesMatch(db, files);
       }
     }
-    expect(crashes).toBeGreaterThan(200);
+    expect(crashes).toBeGreaterThan(200 / stride(5));
   });
 
   test("repairs a failed write that does not end the process", () => {
-    for (let call = 1; call < 60; call++) {
+    for (let call = 1; call < 60; call += stride(5)) {
       const { db, work, files, open } = world();
       files.fault = { call, how: "torn" };
       const mirror = open();
@@ -185,7 +186,7 @@ describe("the mirror", () => {
   });
 
   test("brings the files up to date after a power loss at any moment", () => {
-    for (let seed = 1; seed <= 200; seed++) {
+    for (let seed = 1; seed <= tries(200); seed++) {
       const random = seeded(seed);
       const { db, work, files, open } = world();
       let disk = files;

@@ -1,6 +1,7 @@
 /** Over HTTP nothing is allowed that the gate denies to the same person's agent: for every route, role, token and target (L13). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import { AGENT_KINDS } from "../../../core/agent/descriptor.ts";
 import { type Grant, VERDICTS } from "../../../core/people/grant.ts";
 import { type PersonId, ROLES, type Role } from "../../../core/people/person.ts";
@@ -66,7 +67,7 @@ describe("the verdict about a request", () => {
           }
         },
       ),
-      { numRuns: 3_000, seed: 7 },
+      { numRuns: tries(3_000), seed: 7 },
     );
     expect(allowed).toBeGreaterThan(100);
   });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import { CorruptDataError } from "../../../core/errors.ts";
 import { readTar } from "./tar-read.ts";
 import { TarWriter } from "./tar-write.ts";
@@ -57,7 +58,7 @@ describe("a tar archive", () => {
       fc.asyncProperty(fc.array(file, { maxLength: 6 }), async (files) => {
         expect(await readAll(await written(files))).toEqual(files);
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 
@@ -91,7 +92,7 @@ describe("a tar archive", () => {
         changed[at] = byte;
         await readAll(changed).catch((error) => expect(error).toBeInstanceOf(CorruptDataError));
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 });

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import { cloned } from "./clone-source.ts";
 import { packagedDirectory, packagedNames } from "./packaged-skills.ts";
 import { fetchSkill, sourceOf } from "./skill-source.ts";
@@ -205,7 +206,7 @@ describe("an archive", () => {
         });
         expect(texts).toMatchObject({ "SKILL.md": head("tea") });
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import type { Entry } from "../../../core/history/entry.ts";
 import { contextOf, modelMessage, repairPairs } from "../context.ts";
 import { type CompactionEntry, compactionDetails } from "./compaction-details.ts";
@@ -83,7 +84,7 @@ describe("after any number of compactions", () => {
         const { messages } = contextOf(AGENT, history.path);
         expect(repairPairs(messages)).toBe(messages);
       }),
-      { numRuns: 80 },
+      { numRuns: tries(80) },
     );
   });
 
@@ -110,7 +111,7 @@ describe("after any number of compactions", () => {
           expect(times, `${entry.id} of ${ids.length}`).toBe(1);
         }
       }),
-      { numRuns: 80 },
+      { numRuns: tries(80) },
     );
   });
 
@@ -128,7 +129,7 @@ describe("after any number of compactions", () => {
           expect(made.entry.details.tokensAfter).toBeLessThan(made.entry.tokensBefore);
         });
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 
@@ -141,7 +142,7 @@ describe("after any number of compactions", () => {
         const there = contextOf(AGENT, history.reread());
         expect(JSON.stringify(there)).toBe(JSON.stringify(here));
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 
@@ -155,7 +156,7 @@ describe("after any number of compactions", () => {
         for (let n = 1; n <= turns; n++) expect(text).toContain(`FACT-${n}`);
         expect(text).toContain(`request ${turns} `);
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 
@@ -171,7 +172,7 @@ describe("after any number of compactions", () => {
           expect(history.lines.slice(0, lines.length)).toEqual(lines);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: tries(50) },
     );
   });
 });

@@ -1,6 +1,7 @@
 /** What a compaction of each kind says of itself: its sizes, its note, and what it keeps of an earlier one. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import type { Entry } from "../../../core/history/entry.ts";
 import { contextOf } from "../context.ts";
 import type { EntryDraft } from "../entries.ts";
@@ -68,7 +69,7 @@ describe("the sizes of a compaction", () => {
           kept: { messages: messages.length - 1, tokens: estimateMessages(messages.slice(1)) },
         });
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 

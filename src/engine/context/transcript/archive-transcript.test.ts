@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import type { Entry } from "../../../core/history/entry.ts";
 import type { SessionId } from "../../../core/ids.ts";
 import { AGENT, MadeHistory, turnShape } from "../compaction/histories.test-kit.ts";
@@ -61,7 +62,7 @@ describe("a session file that is archived", () => {
           expect(archiveTranscript(archived.text)).toHaveProperty("refused");
         },
       ),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 

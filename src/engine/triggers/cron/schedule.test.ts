@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { CronSchedule } from "../../../core/schedule/job.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
@@ -163,7 +164,7 @@ test("every due time is later than now, and is the same when computed from just 
         next > now && (one.kind === "every" && now >= next - 1 ? true : computeNextRunAtMs(one, next - 1) === next)
       );
     }),
-    { numRuns: 200 },
+    { numRuns: tries(200) },
   );
 });
 

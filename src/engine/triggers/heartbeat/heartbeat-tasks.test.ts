@@ -1,6 +1,7 @@
 /** The tasks of a heartbeat: which there are, under which ids they are added, and which can be removed. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { batchPrompt, type HeartbeatTask, HeartbeatTasks } from "./heartbeat-tasks.ts";
 
@@ -115,7 +116,7 @@ describe("the prompt of several tasks", () => {
     ]);
     fc.assert(
       fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (some) => batchPrompt(some) === prompt),
-      { numRuns: 50 },
+      { numRuns: tries(50) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import { isWithinActiveHours } from "./active-hours.ts";
@@ -80,7 +81,7 @@ describe("stripHeartbeatToken", () => {
         if (didStrip) expect(text.startsWith(OK) || text.endsWith(OK)).toBe(false);
         if (!didStrip && !shouldSkip) expect(text).toBe(raw.trim());
       }),
-      { numRuns: 300 },
+      { numRuns: tries(300) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { tries } from "../../../../test/kit/share.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import { TriggerTestEngine } from "../triggers.test-kit.ts";
 import { MAX_HOOK_BODY } from "./accept-hook.ts";
@@ -102,6 +103,6 @@ test("filling never fails, for any template and body", () => {
       fc.jsonValue(),
       (template, body) => typeof fillTemplate(template, { body, name: "n" }) === "string",
     ),
-    { numRuns: 300 },
+    { numRuns: tries(300) },
   );
 });
