@@ -2,20 +2,16 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { Control } from "./control.ts";
-import type { FunctionSwitches } from "./database-functions.ts";
 import { type Batch, follow, type JournalLine, type Kind, kindOf } from "./journal.ts";
 
 const KEY = "rookeryState";
 const append = appendFileSync;
 
 /** Files of one worker share their modules, so they share the switches too. */
-export async function stateOfProcess(): Promise<ProcessState> {
+export function stateOfProcess(): ProcessState {
   const world = globalThis as typeof globalThis & { [KEY]?: ProcessState };
-  if (world[KEY]) return world[KEY];
-  const state = new ProcessState();
-  world[KEY] = state;
-  await state.watchDatabases();
-  return state;
+  world[KEY] ??= new ProcessState();
+  return world[KEY];
 }
 
 export class ProcessState {
@@ -28,7 +24,6 @@ export class ProcessState {
   readonly #control = new Control(process.env.ROOKERY_CONTROL ?? "");
   readonly #met = new Set<number>();
   readonly #constants = new Map<number, (on: boolean) => void>();
-  #functions: FunctionSwitches | undefined;
   /** What each open mutant has cost, by the kind of test. */
   readonly #open = new Map(this.#batch.numbers.map((number) => [number, new Map<Kind, number>()]));
 
@@ -54,38 +49,21 @@ export class ProcessState {
     });
   }
 
-  /** The driver of PostgreSQL is loaded only if its functions have mutants. */
-  async watchDatabases(): Promise<void> {
-    const { functions } = this.#batch;
-    if (Object.keys(functions.mutants).length === 0) return;
-    const { FunctionSwitches } = await import("./database-functions.ts");
-    this.#functions = new FunctionSwitches(functions, (numbers) => {
-      for (const number of numbers) this.#met.add(number);
-    });
-  }
-
-  /** A test has ended with its last mutant. */
-  async endTest(): Promise<void> {
-    await this.#functions?.forget();
-  }
-
-  /** Turns a mutant on, or none (-1). Rejects if the mutant is a function that PostgreSQL refuses. */
-  async begin(number: number): Promise<void> {
+  /** Turns a mutant on, or none (-1). */
+  begin(number: number): void {
     this.hasStray = false;
     this.#met.clear();
     this.active = number;
     this.#constants.get(number)?.(true);
     this.#control.begin(number);
-    await this.#functions?.turnOn(number);
   }
 
   /** Turns it off; the mutants that the test and its processes met. */
-  async end(): Promise<readonly number[]> {
+  end(): readonly number[] {
     const met = [...new Set([...this.#met, ...this.#control.met()])];
     this.#constants.get(this.active)?.(false);
     this.active = -1;
     this.#control.begin(-1);
-    await this.#functions?.turnOff();
     return met;
   }
 

@@ -81,7 +81,7 @@ const VISITS: readonly Visit[] = [
 const SQL = /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE)\b/;
 
 export function typescriptMutants(file: string, source: string): readonly Mutant[] {
-  const tree = parse(source);
+  const tree = parse(source, file);
   const edits: Edit[] = [];
   const names = identifiersOf(tree);
   const text = (node: unknown): string => {
