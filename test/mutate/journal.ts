@@ -1,4 +1,4 @@
-/** What the processes that try many mutants read, and what each writes while it does. */
+/** The input of the processes that try many mutants, and the journal that each of them writes. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 
 export interface Batch {

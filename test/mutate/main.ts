@@ -1,6 +1,6 @@
 /**
  * `npm run mutate`: puts small mistakes into the source, one at a time, and lists those that the tests do not find.
- * `docs/mutations.md` describes it. Results are kept in `.mutate`, so an interrupted run continues.
+ * `docs/mutations.md` describes it. `.mutate` keeps the results, so an interrupted run continues.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ const { values } = readCommandLine({
 // The processes that try mutants belong to groups of their own and end with this one.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 mkdirSync(KEPT, { recursive: true });
-/** What the tests in the folder of a mutant may take for it, at least. */
+/** The minimum that the tests in the folder of a mutant may take for it. */
 const NEAR_MS = 30_000;
 const budgetMs = values.budget * 1000;
 const nearBudgets: Budgets = { near: Math.max(NEAR_MS, 3 * budgetMs), source: 0, simulation: 0, system: 0 };

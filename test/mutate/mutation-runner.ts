@@ -80,7 +80,7 @@ export default class MutationRunner extends TestRunner {
     const attempt = this.attempts.get(test);
     const result = test.result;
     if (!attempt || !result) return;
-    // An error that nobody awaits is told one turn later.
+    // Node reports an unhandled rejection one turn later.
     await new Promise<void>((resolve) => soon(() => resolve()));
     const met = state.end();
     const spent = ownTime() - attempt.began;

@@ -19,7 +19,7 @@ export function allMutants(root: string, folders: readonly string[]): readonly M
   );
 }
 
-/** Migrations are left out: they never change. */
+/** Skips migrations: they never change. */
 function sourcesIn(root: string, folder: string): readonly string[] {
   const pattern = /\.\w+$/.test(folder) ? folder : `${folder}/**/*.{ts,tsx,sql}`;
   return globSync(pattern, { cwd: root })

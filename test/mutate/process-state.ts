@@ -1,4 +1,4 @@
-/** The switches of a process that runs tests, and what the journals of all processes say about the mutants. */
+/** The switches of a process that runs tests, and the state of the mutants according to the journals of all processes. */
 import { appendFileSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { Control } from "./control.ts";
@@ -16,7 +16,7 @@ export function stateOfProcess(): ProcessState {
 
 export class ProcessState {
   active = -1;
-  /** A promise was rejected that nobody awaits. `npm test` fails then, too. */
+  /** An unhandled rejection happened. `npm test` fails then, too. */
   hasStray = false;
   readonly #batch = JSON.parse(readFileSync(process.env.ROOKERY_MUTANTS ?? "", "utf8")) as Batch;
   readonly #journal = process.env.ROOKERY_JOURNAL ?? "";
@@ -24,7 +24,7 @@ export class ProcessState {
   readonly #control = new Control(process.env.ROOKERY_CONTROL ?? "");
   readonly #met = new Set<number>();
   readonly #constants = new Map<number, (on: boolean) => void>();
-  /** What each open mutant has cost, by the kind of test. */
+  /** Milliseconds spent on each open mutant, by the kind of test. */
   readonly #open = new Map(this.#batch.numbers.map((number) => [number, new Map<Kind, number>()]));
 
   /** A process that continues after one that hung does not repeat what that one did. */

@@ -17,7 +17,7 @@ export function table(mutants: readonly Mutant[], results: Results): string {
   return rows.join("\n");
 }
 
-/** By file and line. */
+/** Sorted by file and line. */
 export function survivors(mutants: readonly Mutant[], results: Results): readonly string[] {
   return mutants
     .filter((one) => !results.get(one)?.found)

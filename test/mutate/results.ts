@@ -1,4 +1,4 @@
-/** What was found out about mutants, one line each, so that an interrupted run continues. */
+/** The results of mutants, one line each, so that an interrupted run continues. */
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -14,9 +14,9 @@ import { killGroup } from "./try-together.ts";
 export interface Alone {
   /** The copy, without a mutant. */
   readonly directory: string;
-  /** Where the durations of tests are kept. */
+  /** The directory with the durations of tests. */
   readonly kept: string;
-  /** What the tests of a mutant may take, as measured without it. */
+  /** Milliseconds that the tests of a mutant may take, as measured without it. */
   readonly budgetMs: number;
   /** Whether a test file passes without a mutant; filled when a mutant fails it. */
   readonly passes: Map<string, boolean>;

@@ -120,7 +120,7 @@ async function runLane(setup: Together, home: string, lanes: readonly Lane[], la
     const done = new Set(filesIn(linesOf(lane.journal)));
     const next = lane.files.filter((file) => !done.has(file));
     const last = lastTry(linesOf(lane.journal));
-    // A file that ends its process without a mutant is left out.
+    // Skips a file that ends its process without a mutant.
     const isStuck = next.length === lane.files.length && last === undefined;
     if (isStuck) console.error(`This test file ends its process without a mutant: ${next[0]}`);
     lane.files = isStuck ? next.slice(1) : next;
@@ -225,7 +225,7 @@ function nearFolders(file: string): readonly string[] {
     : [dirname(file)];
 }
 
-/** What the processes read. */
+/** The input of the test processes. */
 function batchOf(
   { root, budgets }: Together,
   numbered: readonly Numbered[],
