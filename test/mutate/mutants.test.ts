@@ -1,4 +1,4 @@
-/** The mistakes that `npm run mutate` makes, and how it knows which tests can see them. */
+/** The mistakes that `npm run mutate` makes, the samples it draws, and the switches that turn mutants on. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { mutated } from "./mutant.ts";
