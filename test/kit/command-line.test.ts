@@ -10,7 +10,7 @@ const LINE = {
     most: { kind: "count", least: 0, about: "At most so many." },
     on: { kind: "text", shown: "WHAT", oneOf: ["disk", "memory"], default: "disk", about: "What it tries." },
     only: { kind: "texts", shown: "NAME", about: "Only these." },
-    seed: { kind: "counts", least: 1, about: `What is drawn${", and no more".repeat(6)}.` },
+    seed: { kind: "count", least: 1, about: `What is drawn${", and no more".repeat(6)}.` },
     again: { kind: "flag", about: "Begins anew." },
   },
 } as const;
@@ -22,8 +22,8 @@ test.each<[string, object]>([
     { times: 3, most: 0, on: "memory", only: undefined, seed: undefined, again: false },
   ],
   [
-    "--only a --again --only=b --seed 2 --seed 30",
-    { times: 20, most: undefined, on: "disk", only: ["a", "b"], seed: [2, 30], again: true },
+    "--only a --again --only=b --seed 30",
+    { times: 20, most: undefined, on: "disk", only: ["a", "b"], seed: 30, again: true },
   ],
 ])("reads %j", (words, values) => {
   const argv = words.split(" ").filter((word) => word !== "");
@@ -42,7 +42,7 @@ test.each([
   ["--times 1.5", '--times takes a whole number, 1 or more, and not "1.5".'],
   ["--most many", '--most takes a whole number, 0 or more, and not "many".'],
   ["--most=", '--most takes a whole number, 0 or more, and not "".'],
-  ["--seed 1 --seed x", '--seed takes a whole number, 1 or more, and not "x".'],
+  ["--seed x", '--seed takes a whole number, 1 or more, and not "x".'],
   ["--on tape", '--on takes disk, memory, and not "tape".'],
   ["--tims 3", "Unknown option '--tims'"],
 ])("refuses %s", (words, message) => {
@@ -59,6 +59,6 @@ Usage: npm run try -- [options] [PATH …]
   --on WHAT    What it tries. (disk, memory; default disk)
   --only NAME  Only these. (may be repeated)
   --seed N     What is drawn, and no more, and no more, and no more, and no more, and no more, and
-               no more. (may be repeated)
+               no more.
   --again      Begins anew.`);
 });

@@ -28,25 +28,19 @@ interface Texts extends Described {
   readonly kind: "texts";
   readonly shown: string;
 }
-interface Counts extends Described {
-  readonly kind: "counts";
-  readonly least: number;
-}
-type Option = Flag | Count | Text | Texts | Counts;
+type Option = Flag | Count | Text | Texts;
 
 type Value<O extends Option> = O extends Flag
   ? boolean
   : O extends Texts
     ? readonly string[] | undefined
-    : O extends Counts
-      ? readonly number[] | undefined
-      : O extends Count
-        ? O extends { readonly default: number }
-          ? number
-          : number | undefined
-        : O extends { readonly default: string }
-          ? string
-          : string | undefined;
+    : O extends Count
+      ? O extends { readonly default: number }
+        ? number
+        : number | undefined
+      : O extends { readonly default: string }
+        ? string
+        : string | undefined;
 
 export interface CommandLine<O extends Readonly<Record<string, Option>>> {
   /** As after `npm run`. */
@@ -73,9 +67,7 @@ export function parseCommandLine<O extends Readonly<Record<string, Option>>>(
     options: Object.fromEntries(
       Object.entries(options).map(([name, { kind }]) => [
         name,
-        kind === "flag"
-          ? { type: "boolean" as const }
-          : { type: "string" as const, multiple: kind === "texts" || kind === "counts" },
+        kind === "flag" ? { type: "boolean" as const } : { type: "string" as const, multiple: kind === "texts" },
       ]),
     ),
   });
@@ -86,7 +78,6 @@ export function parseCommandLine<O extends Readonly<Record<string, Option>>>(
 function readValue(name: string, option: Option, given: unknown): unknown {
   if (option.kind === "flag") return given === true;
   if (option.kind === "texts") return given;
-  if (option.kind === "counts") return (given as readonly string[] | undefined)?.map((one) => count(name, option, one));
   if (given === undefined) return option.default;
   if (option.kind === "count") return count(name, option, String(given));
   if (option.oneOf && !option.oneOf.includes(String(given))) {
@@ -95,7 +86,7 @@ function readValue(name: string, option: Option, given: unknown): unknown {
   return given;
 }
 
-function count(name: string, { least }: Count | Counts, given: string): number {
+function count(name: string, { least }: Count, given: string): number {
   const number = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
   if (number >= least) return number;
   throw new RangeError(`--${name} takes a whole number, ${least} or more, and not "${given}".`);
@@ -105,7 +96,7 @@ export function helpOf({ name, about, options, words }: CommandLine<Readonly<Rec
   const lines = Object.entries(options).map(([option, one]) => {
     const shown = one.kind === "flag" ? "" : ` ${"shown" in one ? one.shown : "N"}`;
     const more = [
-      one.kind === "texts" || one.kind === "counts" ? "may be repeated" : "",
+      one.kind === "texts" ? "may be repeated" : "",
       one.kind === "text" && one.oneOf ? one.oneOf.join(", ") : "",
       "default" in one && one.default !== undefined && one.default !== "" ? `default ${one.default}` : "",
     ].filter((word) => word !== "");

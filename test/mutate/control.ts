@@ -28,7 +28,7 @@ export class Control {
     writeFileSync(join(this.#directory, "met"), "");
   }
 
-  /** What the processes of this attempt met. */
+  /** Lists the mutants that the processes of this attempt met. */
   met(): readonly number[] {
     const path = join(this.#directory, "met");
     if (!existsSync(path)) return [];

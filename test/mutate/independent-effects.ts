@@ -1,7 +1,7 @@
-/** Which two statements may change places and nobody can tell. */
+/** Finds pairs of statements whose order makes no difference. */
 import { asNode, type Node, nodesOf } from "./syntax.ts";
 
-/** Two assignments, or two changes of collections, of which neither sees the other: their order changes nothing. */
+/** True for two assignments or changes of collections if neither uses the other: their order makes no difference. */
 export function areIndependent(one: Node, other: Node, text: (node: unknown) => string): boolean {
   const [first, second] = [targetOf(one, text), targetOf(other, text)];
   if (first === undefined || second === undefined || first === second) return false;
@@ -10,7 +10,7 @@ export function areIndependent(one: Node, other: Node, text: (node: unknown) => 
 
 const COLLECTION = /^(?:set|add|delete|clear|push)$/;
 
-/** What a statement changes, if it changes one thing only and calls nothing else. */
+/** Returns the one thing that a statement changes, or undefined if it changes more or calls something. */
 function targetOf(statement: Node, text: (node: unknown) => string): string | undefined {
   const expression = asNode(statement.expression);
   if (expression?.type === "AssignmentExpression") {

@@ -1,6 +1,5 @@
-/** What the processes that try many mutants read, and what each writes while it does. */
+/** The input of the processes that try many mutants, and the journal that each of them writes. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
-import type { DatabaseFunctions } from "./database-functions.ts";
 
 export interface Batch {
   /** The mutants that are open; their numbers stay the same while the batch is tried. */
@@ -11,8 +10,6 @@ export interface Batch {
   readonly near: Readonly<Record<string, readonly number[]>>;
   /** By file: the source with all its mutants behind switches. */
   readonly sources: Readonly<Record<string, string>>;
-  /** The functions in a database that have mutants. */
-  readonly functions: DatabaseFunctions;
 }
 
 /** A test in the mutant's folder, another beside the sources, the simulation, or one of whole systems. */

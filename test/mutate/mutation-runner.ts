@@ -24,7 +24,7 @@ interface Attempt {
   more: boolean;
 }
 
-const state = await stateOfProcess();
+const state = stateOfProcess();
 
 export default class MutationRunner extends TestRunner {
   /** Without mutants, in this file. */
@@ -47,7 +47,7 @@ export default class MutationRunner extends TestRunner {
     const number = attempt.phase === "with" ? (attempt.queue[0] ?? -1) : -1;
     if (number >= 0) state.note({ try: number, limitMs: limitOf(attempt), pid: process.pid });
     attempt.began = ownTime();
-    await state.begin(number);
+    state.begin(number);
   }
 
   async runTask(test: RunnerTestCase): Promise<void> {
@@ -80,9 +80,9 @@ export default class MutationRunner extends TestRunner {
     const attempt = this.attempts.get(test);
     const result = test.result;
     if (!attempt || !result) return;
-    // An error that nobody awaits is told one turn later.
+    // Node reports an unhandled rejection one turn later.
     await new Promise<void>((resolve) => soon(() => resolve()));
-    const met = await state.end();
+    const met = state.end();
     const spent = ownTime() - attempt.began;
     const passed = result.state === "pass" && !state.hasStray;
     if (attempt.phase === "without") {
@@ -95,7 +95,6 @@ export default class MutationRunner extends TestRunner {
       attempt.phase = "with";
     } else this.judge(test, attempt, passed, spent);
     attempt.more = attempt.queue.length > 0;
-    if (!attempt.more) await state.endTest();
     result.attempts = [];
     result.state = attempt.more ? "fail" : "pass";
     result.errors = attempt.more ? [{ message: "once more" } as never] : undefined;

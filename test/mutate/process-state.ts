@@ -1,26 +1,22 @@
-/** The switches of a process that runs tests, and what the journals of all processes say about the mutants. */
+/** The switches of a process that runs tests, and the state of the mutants according to the journals of all processes. */
 import { appendFileSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { Control } from "./control.ts";
-import type { FunctionSwitches } from "./database-functions.ts";
 import { type Batch, follow, type JournalLine, type Kind, kindOf } from "./journal.ts";
 
 const KEY = "rookeryState";
 const append = appendFileSync;
 
 /** Files of one worker share their modules, so they share the switches too. */
-export async function stateOfProcess(): Promise<ProcessState> {
+export function stateOfProcess(): ProcessState {
   const world = globalThis as typeof globalThis & { [KEY]?: ProcessState };
-  if (world[KEY]) return world[KEY];
-  const state = new ProcessState();
-  world[KEY] = state;
-  await state.watchDatabases();
-  return state;
+  world[KEY] ??= new ProcessState();
+  return world[KEY];
 }
 
 export class ProcessState {
   active = -1;
-  /** A promise was rejected that nobody awaits. `npm test` fails then, too. */
+  /** An unhandled rejection happened. `npm test` fails then, too. */
   hasStray = false;
   readonly #batch = JSON.parse(readFileSync(process.env.ROOKERY_MUTANTS ?? "", "utf8")) as Batch;
   readonly #journal = process.env.ROOKERY_JOURNAL ?? "";
@@ -28,8 +24,7 @@ export class ProcessState {
   readonly #control = new Control(process.env.ROOKERY_CONTROL ?? "");
   readonly #met = new Set<number>();
   readonly #constants = new Map<number, (on: boolean) => void>();
-  #functions: FunctionSwitches | undefined;
-  /** What each open mutant has cost, by the kind of test. */
+  /** Milliseconds spent on each open mutant, by the kind of test. */
   readonly #open = new Map(this.#batch.numbers.map((number) => [number, new Map<Kind, number>()]));
 
   /** A process that continues after one that hung does not repeat what that one did. */
@@ -54,38 +49,21 @@ export class ProcessState {
     });
   }
 
-  /** The driver of PostgreSQL is loaded only if its functions have mutants. */
-  async watchDatabases(): Promise<void> {
-    const { functions } = this.#batch;
-    if (Object.keys(functions.mutants).length === 0) return;
-    const { FunctionSwitches } = await import("./database-functions.ts");
-    this.#functions = new FunctionSwitches(functions, (numbers) => {
-      for (const number of numbers) this.#met.add(number);
-    });
-  }
-
-  /** A test has ended with its last mutant. */
-  async endTest(): Promise<void> {
-    await this.#functions?.forget();
-  }
-
-  /** Turns a mutant on, or none (-1). Rejects if the mutant is a function that PostgreSQL refuses. */
-  async begin(number: number): Promise<void> {
+  /** Turns a mutant on, or none (-1). */
+  begin(number: number): void {
     this.hasStray = false;
     this.#met.clear();
     this.active = number;
     this.#constants.get(number)?.(true);
     this.#control.begin(number);
-    await this.#functions?.turnOn(number);
   }
 
   /** Turns it off; the mutants that the test and its processes met. */
-  async end(): Promise<readonly number[]> {
+  end(): readonly number[] {
     const met = [...new Set([...this.#met, ...this.#control.met()])];
     this.#constants.get(this.active)?.(false);
     this.active = -1;
     this.#control.begin(-1);
-    await this.#functions?.turnOff();
     return met;
   }
 

@@ -32,7 +32,7 @@ const RULES: readonly Rule[] = [
   { operator: "conflict not handled", pattern: /\bON CONFLICT[^;]*DO NOTHING\b/g, replace: () => "" },
   {
     operator: "boundary moved",
-    // Not the 1 of `EXISTS (SELECT 1 …)` or of rows that are only counted (`RETURNING 1`), which nobody reads.
+    // Not the 1 of `EXISTS (SELECT 1 …)` or of rows that are only counted (`RETURNING 1`): its value is unused.
     pattern: /(?<=[\s(])(?<!\b(?:SELECT|RETURNING) )\d+(?=[\s;,)])/g,
     replace: ([number]) => String(Number(number) + 1),
   },

@@ -8,8 +8,9 @@ export interface Node {
   readonly [field: string]: unknown;
 }
 
-export function parse(source: string): Node {
-  return asNode(parseAst(source, { lang: "ts" })) as Node;
+/** `file` tells TypeScript from TSX. */
+export function parse(source: string, file = "x.ts"): Node {
+  return asNode(parseAst(source, { lang: file.endsWith("x") ? "tsx" : "ts" })) as Node;
 }
 
 export function asNode(value: unknown): Node | undefined {

@@ -3,8 +3,9 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JournalLine } from "./journal.ts";
 import type { Mutant } from "./mutant.ts";
+import { folderOf } from "./plan.ts";
 
-/** Deliberate mutations are not the work of a test here; browsers and kills take long and see little of the engine. */
+/** Too slow for what they find, or they test the tools themselves. */
 const LEFT_OUT = /^test\/(?:sim\/mutations|mutate|web|flaky|fuzz|malformed|golden)\//;
 const LAYERS = [
   "src/core",
@@ -22,15 +23,15 @@ const LAYERS = [
 export interface Wanted {
   readonly root: string;
   readonly kept: string;
-  /** Only the tests of the rooms that the mutants are in. */
+  /** Only the tests of the folders that the mutants are in. */
   readonly quick: boolean;
   readonly tests: readonly string[] | undefined;
 }
 
 export function testFiles({ root, kept, quick, tests }: Wanted, mutants: readonly Mutant[]): readonly string[] {
-  const rooms = new Set(mutants.map(({ file }) => roomOf(file)));
+  const folders = new Set(mutants.map(({ file }) => folderOf(file)));
   const isWanted = (file: string): boolean =>
-    tests ? tests.some((path) => file.startsWith(path)) : !quick || rooms.has(roomOf(file));
+    tests ? tests.some((path) => file.startsWith(path)) : !quick || folders.has(folderOf(file));
   const known = durationsIn(kept);
   const slow = (file: string): number => known[file]?.testMs ?? 0;
   const all = LAYERS.flatMap((folder) =>
@@ -39,7 +40,7 @@ export function testFiles({ root, kept, quick, tests }: Wanted, mutants: readonl
   return [...new Set(all)].filter((file) => !LEFT_OUT.test(file) && isWanted(file));
 }
 
-/** What a test of a file, and all of them, take without a mutant, as far as it is known. */
+/** Known durations by test file, without a mutant: `testMs` is the mean of a test, `ms` the sum. */
 export function durationsIn(kept: string): Readonly<Record<string, { readonly testMs: number; readonly ms: number }>> {
   try {
     return JSON.parse(readFileSync(join(kept, "durations.json"), "utf8")) as never;
@@ -57,6 +58,3 @@ export function keepDurations(kept: string, lines: readonly JournalLine[]): void
     JSON.stringify({ ...durationsIn(kept), ...Object.fromEntries(measured) }),
   );
 }
-
-/** `src/engine/triggers`, `src/adapters/store`. */
-const roomOf = (file: string): string => file.split("/").slice(0, 3).join("/");

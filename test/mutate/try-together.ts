@@ -9,7 +9,6 @@ import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { applyFunctions } from "../../src/adapters/store/postgres/apply-functions.ts";
 import { type Batch, follow, type JournalLine, linesOf } from "./journal.ts";
 import type { Mutant } from "./mutant.ts";
 import { processorTime, residentMemory } from "./own-time.ts";
@@ -121,7 +120,7 @@ async function runLane(setup: Together, home: string, lanes: readonly Lane[], la
     const done = new Set(filesIn(linesOf(lane.journal)));
     const next = lane.files.filter((file) => !done.has(file));
     const last = lastTry(linesOf(lane.journal));
-    // A file that ends its process without a mutant is left out.
+    // Skips a file that ends its process without a mutant.
     const isStuck = next.length === lane.files.length && last === undefined;
     if (isStuck) console.error(`This test file ends its process without a mutant: ${next[0]}`);
     lane.files = isStuck ? next.slice(1) : next;
@@ -226,7 +225,7 @@ function nearFolders(file: string): readonly string[] {
     : [dirname(file)];
 }
 
-/** What the processes read. */
+/** The input of the test processes. */
 function batchOf(
   { root, budgets }: Together,
   numbered: readonly Numbered[],
@@ -235,24 +234,20 @@ function batchOf(
   const near: Record<string, number[]> = {};
   const numbers: number[] = [];
   const needOwn = new Set<number>();
-  const digest = applyFunctions().applyChanges.split("_").at(-1) ?? "";
-  const functions = { digest, texts: {} as Record<string, string>, mutants: {} as Record<number, Mutant> };
   for (const [file, all] of Map.groupBy(numbered, ({ mutant }) => mutant.file)) {
-    const text = readFileSync(join(root, file), "utf8");
-    const isFunction = file.endsWith(".sql");
-    const { source, constants, unplaced } = isFunction
-      ? { source: text, constants: [], unplaced: [] }
-      : switched(text, all);
-    if (isFunction) {
-      functions.texts[file] = text;
-      for (const { number, mutant } of all) functions.mutants[number] = mutant;
-    } else sources[file] = source;
+    // Neither Vitest nor Node loads SQL and the page.
+    if (file.endsWith(".sql") || file.startsWith("web/")) {
+      for (const { number } of all) needOwn.add(number);
+      continue;
+    }
+    const { source, constants, unplaced } = switched(readFileSync(join(root, file), "utf8"), all);
+    sources[file] = source;
     const placed = all.filter((one) => !unplaced.includes(one)).map(({ number }) => number);
     numbers.push(...placed);
     for (const folder of nearFolders(file)) near[folder] = [...(near[folder] ?? []), ...placed];
     for (const { number } of [...constants, ...unplaced]) needOwn.add(number);
   }
-  return { batch: { numbers, budgets, near, sources, functions }, needOwn };
+  return { batch: { numbers, budgets, near, sources }, needOwn };
 }
 
 export function killGroup(pid: number | undefined): void {

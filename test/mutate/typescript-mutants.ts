@@ -81,7 +81,7 @@ const VISITS: readonly Visit[] = [
 const SQL = /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE)\b/;
 
 export function typescriptMutants(file: string, source: string): readonly Mutant[] {
-  const tree = parse(source);
+  const tree = parse(source, file);
   const edits: Edit[] = [];
   const names = identifiersOf(tree);
   const text = (node: unknown): string => {
@@ -172,7 +172,7 @@ function isEffect(statement: Node): boolean {
   return /^(?:Await|Call|Assignment|Update)Expression$/.test(expression.type);
 }
 
-/** What a statement calls: `this.timers.clear`, and its last part alone. */
+/** Returns the function that a statement calls: `this.timers.clear`. */
 function calleeOf(statement: Node, text: (node: unknown) => string): string {
   const expression = asNode(statement.expression);
   const call = expression?.type === "AwaitExpression" ? asNode(expression.argument) : expression;
@@ -212,7 +212,7 @@ function literals(node: Node, { add, parents, text }: Context): void {
   if (parent?.type === "Property" && parent.key === node) return;
   if (typeof node.value === "number") {
     const raw = text(node);
-    // A duration or a size: what people get wrong is its unit, not its last digit.
+    // A duration or a size: people mistake its unit, not its last digit.
     if (node.value >= BIG) add("wrong unit", node, `(${raw} / 1000)`);
     else {
       add("boundary moved", node, `(${raw} + 1)`);
