@@ -58,9 +58,9 @@ export function completePackages(packages: Packages): Record<string, Locked> {
 }
 
 /**
- * Removes `engines.node` from each package that supports the Node of this lock. What an entry does not say is read from the
- * package as installed below `root`. An optional package keeps it, so that npm does not install it. Throws if a required package
- * does not support that Node.
+ * Removes `engines.node` from each package that supports the Node of this lock. If an entry has no engines, they are read from the
+ * package installed below `root`. An optional package without support keeps them, so that npm does not install it. Throws if a
+ * required package does not support that Node.
  */
 export function checkEngines(packages: Packages, root: string): Record<string, Locked> {
   const node = packages["node_modules/node"]?.version;

@@ -1,4 +1,4 @@
-/** A release is complete, and a home of every released version opens in this one and goes on. */
+/** A release is complete. A home of every released version opens in this one and still answers. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * `npm run release -- --dry-run [--version X]`: what a release consists of. It checks the changelog, makes a home with the schema of
+ * `npm run release -- --dry-run [--version X]`: prepares a release. It checks the changelog, makes a home with the schema of
  * this version as a fixture for later ones, and packs the tarball, all in a temporary directory. Without `--dry-run` it also
  * writes the version, the changelog and the fixture; a person commits, tags and publishes them.
  */
@@ -77,7 +77,7 @@ function release({ dryRun, version: wanted }: { dryRun: boolean; version?: strin
       readFileSync(packageFile, "utf8").replace(`"version": "${version}"`, `"version": "${next}"`),
     );
     console.log(
-      `Wrote package.json, CHANGELOG.md and the fixture. Commit them, tag v${next}, and publish the file that "npm run pack" writes.`,
+      `Wrote package.json, CHANGELOG.md and the fixture. Commit them, tag v${next}, and publish the file that "npm run tarball" writes.`,
     );
   } finally {
     rmSync(dir, { recursive: true, force: true });
