@@ -4,10 +4,11 @@
  * not run. Prints sizes and times. `--bun` installs Bun too and runs an engine in it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { median } from "../bench/statistics.ts";
+import { packPackage } from "./pack-package.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const dir = mkdtempSync(join(tmpdir(), "rookery-package-"));
@@ -83,11 +84,9 @@ await rookery.close();
 const BUN = "bun@1.4.4";
 
 try {
-  run("build", "npm", ["run", "build"], ROOT);
-  run("pack", "npm", ["pack", "--ignore-scripts", "--pack-destination", dir], ROOT);
-  const name = readdirSync(dir).find((file) => file.endsWith(".tgz")) ?? "";
-  const tarball = join(dir, name);
-  console.log(`${name}: ${(statSync(tarball).size / 1024).toFixed(0)} KB`);
+  const { filename, size } = packPackage(dir);
+  const tarball = join(dir, filename);
+  console.log(`${filename}: ${(size / 1024).toFixed(0)} KB`);
   run("publint", join(ROOT, "node_modules/.bin/publint"), [tarball, "--strict"], ROOT);
   run("attw", join(ROOT, "node_modules/.bin/attw"), [tarball, "--profile", "esm-only"], ROOT);
   mkdirSync(project);

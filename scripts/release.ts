@@ -1,5 +1,5 @@
 /**
- * `npm run release -- --dry-run [--version X]`: what a release consists of. It checks the changelog, makes a home with the schema of
+ * `npm run release -- --dry-run [--version X]`: prepares a release. It checks the changelog, makes a home with the schema of
  * this version as a fixture for later ones, and packs the tarball, all in a temporary directory. Without `--dry-run` it also
  * writes the version, the changelog and the fixture; a person commits, tags and publishes them.
  */
@@ -8,6 +8,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readCommandLine } from "../test/kit/command-line.ts";
+import { packPackage } from "./pack-package.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 export const FIXTURES = join(ROOT, "test", "fixtures", "homes");
@@ -62,14 +63,8 @@ function release({ dryRun, version: wanted }: { dryRun: boolean; version?: strin
     const fixture = join(dir, `${next}.tar.gz`);
     makeFixture(fixture);
     console.log(`fixture    ${fixture.split("/").at(-1)}, ${statSync(fixture).size} bytes`);
-    const [packed] = JSON.parse(
-      execFileSync("npm", ["pack", "--json", "--silent", "--pack-destination", dir], {
-        cwd: ROOT,
-        encoding: "utf8",
-        stdio: ["ignore", "pipe", "inherit"],
-      }).replace(/^[^[]*/, ""),
-    ) as { filename: string; size: number; entryCount: number }[];
-    console.log(`tarball    ${packed?.filename}, ${packed?.size} bytes, ${packed?.entryCount} files`);
+    const packed = packPackage(dir, next);
+    console.log(`tarball    ${packed.filename}, ${packed.size} bytes, ${packed.entryCount} files`);
     if (dryRun) {
       console.log("Nothing was changed.");
       return;
@@ -82,7 +77,7 @@ function release({ dryRun, version: wanted }: { dryRun: boolean; version?: strin
       readFileSync(packageFile, "utf8").replace(`"version": "${version}"`, `"version": "${next}"`),
     );
     console.log(
-      `Wrote package.json, CHANGELOG.md and the fixture. Commit them, tag v${next}, and publish the package.`,
+      `Wrote package.json, CHANGELOG.md and the fixture. Commit them, tag v${next}, and publish the file that "npm run tarball" writes.`,
     );
   } finally {
     rmSync(dir, { recursive: true, force: true });
