@@ -233,6 +233,25 @@ describe("bare errors", () => {
   );
 });
 
+describe("unreferenced handles", () => {
+  it.each([
+    "const worker = new Worker(code);",
+    "setTimeout(work, 5).unref();",
+    "timer?.unref?.();",
+    "await pause(5, undefined, { ref: false });",
+  ])("are a breach: %s", (line) => {
+    const source = `/** A thing. */\n${line}\n`;
+    const breaches = checkRules(new Map([["src/adapters/store/x.ts", source]]));
+    expect(breaches).toEqual([expect.objectContaining({ file: "src/adapters/store/x.ts", line: 2 })]);
+  });
+
+  it("are left by the owners of threads and timers, and by tests", () => {
+    const source = "/** A thing. */\nnew Worker(code).unref();\n";
+    const files = ["src/adapters/system/thread.ts", "src/adapters/store/x.test.ts"];
+    expect(checkRules(new Map(files.map((file) => [file, source])))).toEqual([]);
+  });
+});
+
 describe("maskSource", () => {
   it.each([
     ["a // b\nc", "a     \nc"],

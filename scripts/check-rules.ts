@@ -1,7 +1,8 @@
 /**
  * Checks the rules that no compiler checks, as part of `npm run check`: imports point downwards, only the entry points are barrels,
- * core and engine do not use the ambient world, every file opens with its purpose, errors are typed, no home is recreated, and
- * the maps in the documentation match the source tree. Prints each breach with file and line.
+ * core and engine do not use the ambient world, every file opens with its purpose, errors are typed, no home is recreated,
+ * no handle that could be awaited is unreferenced, and the maps in the documentation match the source tree. Prints each breach
+ * with file and line.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
@@ -93,7 +94,7 @@ export function checkRules(files: ReadonlyMap<string, string>): readonly Breach[
       ...(isTest
         ? []
         : [...openingBreaches(file, source), ...errorBreaches(file, code), ...patternBreaches(file, code)]),
-      ...(isTest ? [] : directoryBreaches(file, code)),
+      ...(isTest ? [] : [...directoryBreaches(file, code), ...holdBreaches(file, code)]),
     ];
   });
 }
@@ -222,6 +223,24 @@ function directoryBreaches(file: string, code: string): readonly Breach[] {
     line: lineOf(code, at),
     message: "makes directories up to the root; use makeDirectory of src/adapters/system/make-directory.ts",
   }));
+}
+
+/** What may leave a handle unreferenced: the owners of threads and timers, and processes that outlive this one. */
+const UNREFERENCED =
+  /^src\/(?:adapters\/system\/(?:thread|background-timers)|adapters\/tools\/exec\/processes|app\/cli\/commands\/open)\.ts$/;
+
+/** A promise that only an unreferenced handle resolves ends the process with code 13 (M49). */
+function holdBreaches(file: string, code: string): readonly Breach[] {
+  if (UNREFERENCED.test(file)) return [];
+  const found = (pattern: RegExp, message: string): readonly Breach[] =>
+    matches(pattern, code).map(({ at }) => ({ file, line: lineOf(code, at), message }));
+  return [
+    ...found(/\bnew\s+Worker\s*\(/g, "starts a thread; use src/adapters/system/thread.ts or run-in-thread.ts"),
+    ...found(
+      /\bunref\s*\??\.?\s*\(|\bref\s*:\s*false\b/g,
+      "leaves a handle unreferenced; use src/adapters/system/background-timers.ts or thread.ts",
+    ),
+  ];
 }
 
 function importsOf(text: string): readonly { readonly specifier: string; readonly at: number }[] {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The `rookery` command: runs the command line of this process and sets its exit code. */
 import { useCompileCache } from "./adapters/system/compile-cache.ts";
+import { holdProcess } from "./adapters/system/hold-process.ts";
 import { restartWithLimits } from "./adapters/system/restart-with-limits.ts";
 
 useCompileCache();
@@ -21,6 +22,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
 
+const release = holdProcess();
 const { runCli } = await import("./app/cli/router.ts");
 const { programOf } = await import("./app/cli/here.ts");
 process.exitCode = await runCli(words, {
@@ -30,3 +32,4 @@ process.exitCode = await runCli(words, {
   stderr: process.stderr,
   program: programOf(process.env, import.meta.filename),
 });
+release();

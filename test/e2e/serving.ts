@@ -132,16 +132,30 @@ export function writeServedConfig(
 /** `home`: a home with its configuration. `at`: where to make one; default: a new directory. */
 export async function serve(
   model: FakeModel,
-  options: { home?: string; at?: string; port?: number; gateway?: object; more?: object; store?: string } = {},
+  options: {
+    home?: string;
+    at?: string;
+    port?: number;
+    gateway?: object;
+    more?: object;
+    store?: string;
+    /** Flags of Node. */
+    flags?: readonly string[];
+    env?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<Served> {
   const home = options.home ?? options.at ?? mkdtempSync(join(tmpdir(), "rookery-e2e-"));
   if (options.home === undefined) writeServedConfig(home, model, options);
   const child = spawn(
     process.execPath,
-    [MAIN, "serve", "--home", home, "--port", String(options.port ?? 0), "--json"],
+    [...(options.flags ?? []), MAIN, "serve", "--home", home, "--port", String(options.port ?? 0), "--json"],
     {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ROOKERY_TOKEN: TOKEN, K: "k", ROOKERY_STORE: options.store ?? process.env.ROOKERY_STORE },
+      env: {
+        ...process.env,
+        ...{ ROOKERY_TOKEN: TOKEN, K: "k", ROOKERY_STORE: options.store ?? process.env.ROOKERY_STORE },
+        ...options.env,
+      },
     },
   );
   let errors = "";

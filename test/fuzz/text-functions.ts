@@ -50,7 +50,6 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "src/adapters/connectors/whatsapp-web/stored-auth.ts#authPrefix": CONFIGURED,
   "src/core/qr-code.ts#qrRows": "a code of a login, at most 858 bytes",
   "src/adapters/system/fast-imports.ts#ownFile": CONFIGURED,
-  "src/adapters/system/thread-code.ts#threadCode": CONFIGURED,
   "src/app/client/ask-object.ts#askObject": "hands the text to an agent and reads nothing of it",
   "src/app/cli/help-text.ts#commandHelp": CONFIGURED,
   "src/app/cli/help-text.ts#actionHelp": CONFIGURED,

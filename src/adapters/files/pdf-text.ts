@@ -3,7 +3,6 @@
  * may take any time (L14). At most one is read at a time.
  */
 import type { ShownContent } from "../../core/ports/file-inspector.ts";
-import { threadCode } from "../system/thread-code.ts";
 import type { PdfText } from "./pdf-worker.ts";
 
 export interface PdfLimits {
@@ -16,8 +15,6 @@ export interface PdfLimits {
 const MAX_PAGES = 500;
 const TIMEOUT_MS = 10_000;
 const MEMORY_MB = 256;
-/** A limit on the heap of a thread does not count unpacked bytes: the growth of the process is watched too. */
-const WATCH_MS = 50;
 
 let last: Promise<unknown> = Promise.resolve();
 
@@ -44,32 +41,13 @@ const unreadable = (): ShownContent => ({
 });
 
 async function read(data: Uint8Array, limits: PdfLimits): Promise<PdfText> {
-  const { Worker } = await import("node:worker_threads");
+  const { runInThread } = await import("../system/run-in-thread.ts");
   const { maxCharacters, maxPages = MAX_PAGES, timeoutMs = TIMEOUT_MS, memoryMb = MEMORY_MB } = limits;
-  const worker = new Worker(threadCode("./pdf-worker", import.meta.url), {
-    eval: true,
+  return runInThread({
+    ...{ module: "./pdf-worker", from: import.meta.url, timeoutMs, memoryMb },
     // A copy: the thread takes it over.
-    workerData: { data: Uint8Array.from(data), maxCharacters, maxPages },
-    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
-    env: {},
-    stdin: false,
-    stdout: true,
-    stderr: true,
+    data: { data: Uint8Array.from(data), maxCharacters, maxPages },
+    // Unpacked bytes are not in the heap.
+    maxGrowthMb: 2 * memoryMb,
   });
-  const { promise, resolve, reject } = Promise.withResolvers<PdfText>();
-  const timer = setTimeout(() => reject(new RangeError("Reading the PDF takes too long.")), timeoutMs);
-  const most = process.memoryUsage.rss() + 2 * memoryMb * 1_048_576;
-  const watch = setInterval(() => {
-    if (process.memoryUsage.rss() > most) reject(new RangeError("Reading the PDF takes too much memory."));
-  }, WATCH_MS);
-  worker.once("message", resolve);
-  worker.once("error", reject);
-  worker.once("exit", () => reject(new RangeError("The thread ended.")));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    clearInterval(watch);
-    await worker.terminate();
-  }
 }

@@ -2,6 +2,7 @@
  * What long work does at the moment, for a person at a terminal: a line for each step, and a line every few seconds while a step lasts.
  * Nothing is written into a pipe or beside a JSON document.
  */
+import { backgroundInterval } from "../../adapters/system/background-timers.ts";
 import type { CommandContext } from "./command.ts";
 import { durationText } from "./relative-time.ts";
 
@@ -21,8 +22,7 @@ export interface Ticks {
 const SYSTEM_TICKS: Ticks = {
   now: () => performance.now(),
   every(ms, call) {
-    const timer = setInterval(call, ms);
-    timer.unref();
+    const timer = backgroundInterval(call, ms);
     return () => clearInterval(timer);
   },
 };

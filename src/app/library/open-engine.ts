@@ -1,8 +1,10 @@
 /**
  * An engine in this process: a node, the gateway inside the process, and the control socket of its home, so that commands and
- * other programs reach it. `createRookery`, `rookery serve` and `rookery run` open it here and nowhere else.
+ * other programs reach it. `createRookery`, `rookery serve` and `rookery run` open it here and nowhere else. It keeps the process
+ * alive until it is closed, so no pending promise of it ends the process with code 13 (M49).
  */
 import { sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
+import { holdProcess } from "../../adapters/system/hold-process.ts";
 import { openControl } from "../gateway/control/open-control.ts";
 import { type ServedHere, serveHere } from "../gateway/in-process/serve-here.ts";
 import type { Reload } from "../gateway/routing/gateway-context.ts";
@@ -26,23 +28,36 @@ export interface Engine {
 
 /** Rejects with `HomeLockedError` if another process uses the home. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const release = holdProcess();
+  try {
+    const engine = await openHeld(options);
+    let closed: Promise<void> | undefined;
+    return {
+      ...engine,
+      close() {
+        closed ??= engine.close().finally(release);
+        return closed;
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function openHeld(options: EngineOptions): Promise<Engine> {
   const { paths, config, env, rootToken, reload, control = true } = options;
   const node = await openNode(options);
   const store = options.store ? undefined : sharedStoreUrl(paths, config, env);
   const served = serveHere({ node, config: () => node.config, paths, store, rootToken, reload });
   const socket = control ? await openControl(paths.home, node.ports, () => served.server()) : undefined;
-  let closed: Promise<void> | undefined;
-  const close = async (): Promise<void> => {
-    node.limitStop();
-    await Promise.all([socket?.close(), served.close()]);
-    await node.close();
-  };
   return {
     node,
     served,
-    close() {
-      closed ??= close();
-      return closed;
+    async close() {
+      node.limitStop();
+      await Promise.all([socket?.close(), served.close()]);
+      await node.close();
     },
   };
 }

@@ -1,5 +1,5 @@
 /** The contract of a connector, as checks that any test runner can use. */
-
+import { holdProcess } from "../../adapters/system/hold-process.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Accepted, Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../core/ports/connector.ts";
 
@@ -15,7 +15,16 @@ export interface ConnectorTrial {
 const RESULTS: readonly SendResult["status"][] = ["sent", "refused", "retry", "unknown"];
 
 /** What the connector does wrong; empty if it keeps the contract. */
-export async function checkConnector({ connector, bring, delivery }: ConnectorTrial): Promise<readonly string[]> {
+export async function checkConnector(trial: ConnectorTrial): Promise<readonly string[]> {
+  const release = holdProcess();
+  try {
+    return await problemsOf(trial);
+  } finally {
+    release();
+  }
+}
+
+async function problemsOf({ connector, bring, delivery }: ConnectorTrial): Promise<readonly string[]> {
   const problems: string[] = [];
   const accepted: IncomingMessage[] = [];
   const host: ConnectorHost = {

@@ -1,4 +1,5 @@
 /** The search index of a shared store. Any node searches; the one that holds the lease follows the commits of all nodes. */
+
 import { errorText } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import {
@@ -10,6 +11,7 @@ import {
 } from "../../../core/search/search-index.ts";
 import type { Statement } from "../../store/postgres/batched-reads.ts";
 import type { PostgresStore } from "../../store/postgres/open-store.ts";
+import { backgroundTimeout } from "../../system/background-timers.ts";
 import { findDocuments } from "../find-documents.ts";
 import { noteFollower } from "../follow-notes.ts";
 import { sharedFollower } from "./follow-shared.ts";
@@ -74,13 +76,13 @@ export function openSharedSearch({ store, log, stays, now = Date.now }: SharedSe
     return working;
   };
   const poll = (): void => {
-    timer = setTimeout(() => {
+    timer = backgroundTimeout(() => {
       step()
         .catch((error) => {
           if (!closed) log.warn("The search index is behind; trying again.", { error: errorText(error) });
         })
         .finally(() => closed || poll());
-    }, EVERY_MS).unref();
+    }, EVERY_MS);
   };
   if (stays) poll();
 

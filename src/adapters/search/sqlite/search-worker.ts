@@ -2,17 +2,23 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { errorText, InvariantError } from "../../../core/errors.ts";
 import type { SearchRequest, SearchTraces } from "../../../core/search/search-index.ts";
+import type { ThreadAnswer } from "../../system/thread.ts";
 import { type HomeIndex, type HomeIndexOptions, homeIndex } from "./home-index.ts";
 
-export type ToSearch =
-  | { readonly type: "nudge" }
-  | { readonly type: "search"; readonly id: number; readonly request: SearchRequest }
-  | { readonly type: "forget"; readonly id: number; readonly traces: SearchTraces }
-  | { readonly type: "rebuild" | "state" | "stop"; readonly id: number };
+export type SearchQuestion =
+  | { readonly type: "search"; readonly request: SearchRequest }
+  | { readonly type: "forget"; readonly traces: SearchTraces }
+  | { readonly type: "rebuild" | "state" | "stop" };
+export interface SearchNudge {
+  readonly type: "nudge";
+}
+type ToSearch = SearchNudge | (SearchQuestion & { readonly id: number });
 
-export type FromSearch =
-  | { readonly type: "done"; readonly id: number; readonly value?: unknown; readonly error?: string }
-  | { readonly type: "trouble"; readonly error: string };
+export interface SearchTrouble {
+  readonly type: "trouble";
+  readonly error: string;
+}
+type FromSearch = ThreadAnswer | SearchTrouble;
 
 function serve(port: MessagePort, options: HomeIndexOptions): void {
   let index: HomeIndex | undefined;
@@ -37,7 +43,7 @@ function serve(port: MessagePort, options: HomeIndexOptions): void {
       work();
     });
   };
-  const answer = async (message: Exclude<ToSearch, { type: "nudge" }>): Promise<unknown> => {
+  const answer = async (message: SearchQuestion): Promise<unknown> => {
     switch (message.type) {
       case "search":
         return opened().search(message.request);
@@ -58,11 +64,11 @@ function serve(port: MessagePort, options: HomeIndexOptions): void {
     answer(message)
       .then(
         (value) => send({ type: "done", id, value }),
-        (error) => send({ type: "done", id, error: errorText(error) }),
+        (error) => send({ type: "done", id, error: { text: errorText(error) } }),
       )
       .finally(() => {
         if (message.type === "stop") port.close();
-        // Between searches it goes on with what is left to do. After other messages it does not: what is being forgotten may still be in the store.
+        // Between searches it continues to index. After other messages it does not: what is being forgotten may still be in the store.
         else if (message.type === "search") setImmediate(work);
       });
   });

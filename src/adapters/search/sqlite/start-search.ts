@@ -3,12 +3,12 @@
  * commit. So indexing never delays the engine's thread, and a process that only sends a message pays nothing.
  */
 import { existsSync } from "node:fs";
-import { Worker } from "node:worker_threads";
 import { InvariantError, StoreClosedError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import type { SearchHit, SearchIndex, SearchState } from "../../../core/search/search-index.ts";
-import { threadCode } from "../../system/thread-code.ts";
-import type { FromSearch, ToSearch } from "./search-worker.ts";
+import { backgroundTimeout } from "../../system/background-timers.ts";
+import { startWorker, Thread } from "../../system/thread.ts";
+import type { SearchNudge, SearchQuestion, SearchTrouble } from "./search-worker.ts";
 
 export interface SearchOptions {
   readonly databasePath: string;
@@ -28,95 +28,67 @@ const NUDGE_AFTER_MS = 5_000;
 const START_AFTER_MS = 30_000;
 const YOUNG_MB = 4;
 
-interface Waiting {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
 export function startSearch({ databasePath, indexPath, log, stays }: SearchOptions): FollowingIndex {
-  const waiting = new Map<number, Waiting>();
-  let worker: Worker | undefined;
+  let thread: Thread<SearchQuestion, SearchTrouble> | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let ids = 0;
   let closed = false;
   let troubled = false;
 
-  const receive = (message: FromSearch): void => {
-    if (message.type === "trouble") {
-      if (!troubled)
-        log.warn("The search index cannot be written; it is tried again with the next commit.", {
-          error: message.error,
-        });
-      troubled = true;
-      return;
-    }
+  const launch = (): NonNullable<typeof thread> => {
+    const worker = startWorker(
+      { module: "./search-worker", from: import.meta.url },
+      {
+        workerData: { databasePath, indexPath },
+        name: "search",
+        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+      },
+    );
+    return new Thread(worker, {
+      onNotice({ error }) {
+        if (!troubled)
+          log.warn("The search index cannot be written; it is tried again with the next commit.", { error });
+        troubled = true;
+      },
+      onError: (error) => log.warn("The search index's thread failed.", { error: error.message }),
+      onExit() {
+        thread = undefined;
+      },
+      errorOf: (failure) =>
+        new InvariantError(
+          failure ? `The search index failed: ${failure.text}` : "The search index's thread ended before it was done.",
+        ),
+    });
+  };
+  const ask = async (question: SearchQuestion): Promise<unknown> => {
+    if (closed) throw new StoreClosedError("The store is closed.");
+    thread ??= launch();
+    const value = await thread.ask(question);
     troubled = false;
-    const waiter = waiting.get(message.id);
-    waiting.delete(message.id);
-    if (waiting.size === 0) worker?.unref();
-    if (message.error === undefined) waiter?.resolve(message.value);
-    else waiter?.reject(new InvariantError(`The search index failed: ${message.error}`));
-  };
-  const launch = (): Worker => {
-    const started = new Worker(threadCode("./search-worker", import.meta.url), {
-      eval: true,
-      workerData: { databasePath, indexPath },
-      name: "search",
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-    });
-    started.on("message", receive);
-    started.on("error", (error) => log.warn("The search index's thread failed.", { error: error.message }));
-    started.on("exit", () => {
-      if (worker === started) worker = undefined;
-      for (const { reject } of waiting.values()) reject(new InvariantError("The search index's thread ended."));
-      waiting.clear();
-    });
-    started.unref();
-    return started;
-  };
-  const ask = <Value>(
-    message:
-      | { readonly type: "rebuild" | "state" | "stop" }
-      | Omit<Extract<ToSearch, { type: "search" }>, "id">
-      | Omit<Extract<ToSearch, { type: "forget" }>, "id">,
-  ): Promise<Value> => {
-    if (closed && message.type !== "stop") return Promise.reject(new StoreClosedError("The store is closed."));
-    worker ??= launch();
-    worker.ref();
-    ids++;
-    const id = ids;
-    return new Promise<unknown>((resolve, reject) => {
-      waiting.set(id, { resolve, reject });
-      worker?.postMessage({ ...message, id } as ToSearch);
-    }) as Promise<Value>;
+    return value;
   };
   return {
     nudge() {
-      if (timer || closed || !(stays || worker)) return;
-      timer = setTimeout(
+      if (timer || closed || !(stays || thread)) return;
+      timer = backgroundTimeout(
         () => {
           timer = undefined;
-          worker ??= launch();
-          worker.postMessage({ type: "nudge" } satisfies ToSearch);
+          thread ??= launch();
+          thread.post({ type: "nudge" } satisfies SearchNudge);
         },
-        worker ? NUDGE_AFTER_MS : START_AFTER_MS,
-      ).unref();
+        thread ? NUDGE_AFTER_MS : START_AFTER_MS,
+      );
     },
-    search: (request) => ask<readonly SearchHit[]>({ type: "search", request }),
-    rebuild: () => ask<void>({ type: "rebuild" }),
+    search: (request) => ask({ type: "search", request }) as Promise<readonly SearchHit[]>,
+    rebuild: () => ask({ type: "rebuild" }) as Promise<void>,
     forget: async (traces) => {
-      if (existsSync(indexPath)) await ask<void>({ type: "forget", traces });
+      if (existsSync(indexPath)) await ask({ type: "forget", traces });
     },
-    state: () => ask<SearchState>({ type: "state" }),
+    state: () => ask({ type: "state" }) as Promise<SearchState>,
     async close() {
       if (closed) return;
       closed = true;
       clearTimeout(timer);
-      const running = worker;
-      if (!running) return;
-      const exited = new Promise<void>((resolve) => running.once("exit", () => resolve()));
-      await ask({ type: "stop" }).catch(() => undefined);
-      await exited;
+      await thread?.askLast({ type: "stop" }).catch(() => undefined);
     },
   };
 }

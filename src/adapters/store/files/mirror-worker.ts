@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { MessagePort } from "node:worker_threads";
 import { errorText, StoreLostError } from "../../../core/errors.ts";
 import { useHome } from "../../system/make-directory.ts";
+import type { ThreadAnswer } from "../../system/thread.ts";
 import { type HomeFiles, type HomeIdentity, homeFiles } from "../sqlite/home-files.ts";
 import { diskFiles } from "./disk-files.ts";
 import { type Mirror, type MirrorLag, openMirror } from "./mirror.ts";
@@ -21,16 +22,16 @@ export interface WorkerData {
   readonly identity: HomeIdentity | undefined;
 }
 
-export type ToWorker =
-  | { readonly type: "nudge" }
-  | { readonly type: "flush"; readonly id: number }
-  | { readonly type: "stop"; readonly id: number };
+export interface MirrorQuestion {
+  readonly type: "flush" | "stop";
+}
+export type ToWorker = { readonly type: "nudge" } | (MirrorQuestion & { readonly id: number });
 
-export type FromWorker =
+export type MirrorNote =
   | { readonly type: "lag"; readonly lag: MirrorLag; readonly tookMs: number }
   | { readonly type: "notice"; readonly text: string }
-  | { readonly type: "trouble"; readonly error: string }
-  | { readonly type: "done"; readonly id: number; readonly error?: { readonly text: string; readonly code?: string } };
+  | { readonly type: "trouble"; readonly error: string };
+export type FromWorker = MirrorNote | ThreadAnswer;
 
 /** What is used of a `MessagePort`. */
 export type Port = Pick<MessagePort, "on" | "postMessage" | "close">;

@@ -2,13 +2,13 @@
  * Starts the thread that keeps the plain files up to date, so that they cost the engine's thread an occasional message and
  * nothing else. `flush` and `stop` resolve when everything committed before the call is on the disk.
  */
-import { Worker } from "node:worker_threads";
 import { InvariantError, type RookeryError, StoreFullError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
-import { threadCode } from "../../system/thread-code.ts";
+import { backgroundTimeout } from "../../system/background-timers.ts";
+import { startWorker, Thread, type ThreadFailure, type WorkerLike } from "../../system/thread.ts";
 import type { HomeIdentity } from "../sqlite/home-files.ts";
 import type { MirrorLag } from "./mirror.ts";
-import type { FromWorker, ToWorker, WorkerData } from "./mirror-worker.ts";
+import type { MirrorNote, MirrorQuestion, ToWorker, WorkerData } from "./mirror-worker.ts";
 
 /** The time between two wake-ups. The longer a step takes, the sooner the next begins, so that the lag stays below a second. */
 const MIN_PAUSE_MS = 250;
@@ -41,43 +41,31 @@ export interface MirrorHandle {
   lag(): MirrorLag;
 }
 
-interface Waiting {
-  readonly resolve: () => void;
-  readonly reject: (error: RookeryError) => void;
-}
-
-/** What is used of a `Worker`. */
-export type Thread = Pick<Worker, "on" | "once" | "postMessage" | "ref" | "unref">;
-
 /** `launch` starts the thread; tests start another. */
-export function startMirror(options: MirrorOptions, launch = launchThread): MirrorHandle {
+export function startMirror(options: MirrorOptions, launch = launchWorker): MirrorHandle {
   const { beginAfterMs = 0 } = options;
   const thread = new MirrorThread(options, launch);
   thread.begin(beginAfterMs);
   return {
     nudge: () => thread.nudge(),
-    flush: () => thread.ask("flush"),
+    flush: () => thread.flush(),
     stop: () => thread.stop(),
     lag: () => thread.lag(),
   };
 }
 
-function launchThread(workerData: WorkerData): Thread {
-  return new Worker(threadCode("./run-mirror-worker", import.meta.url), {
-    eval: true,
-    workerData,
-    name: "plain-files",
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-  });
+function launchWorker(workerData: WorkerData): WorkerLike {
+  return startWorker(
+    { module: "./run-mirror-worker", from: import.meta.url },
+    { workerData, name: "plain-files", resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } },
+  );
 }
 
 class MirrorThread {
-  readonly #launchThread: typeof launchThread;
+  readonly #launchWorker: typeof launchWorker;
   readonly #data: WorkerData;
   readonly #log: Log;
-  readonly #waiting = new Map<number, Waiting>();
-  #ids = 0;
-  #worker: Thread | undefined;
+  #thread: Thread<MirrorQuestion, MirrorNote> | undefined;
   #begin: NodeJS.Timeout | undefined;
   #nudge: NodeJS.Timeout | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -92,16 +80,16 @@ class MirrorThread {
 
   constructor(
     { home, databasePath, log, syncAfterMs = SYNC_AFTER_MS, identity }: MirrorOptions,
-    launch: typeof launchThread,
+    launch: typeof launchWorker,
   ) {
-    this.#launchThread = launch;
+    this.#launchWorker = launch;
     this.#data = { home, databasePath, syncAfterMs, identity };
     this.#log = log;
   }
 
   begin(afterMs: number): void {
     if (afterMs === 0) this.#started();
-    else this.#begin = setTimeout(() => this.#started(), afterMs).unref();
+    else this.#begin = backgroundTimeout(() => void this.#started(), afterMs);
   }
 
   nudge(): void {
@@ -110,29 +98,18 @@ class MirrorThread {
     const pause = Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, 900 - 1.5 * this.#tookMs));
     const rest = this.#nudgedAt + pause - performance.now();
     if (rest <= 0) this.#wake();
-    else this.#nudge = setTimeout(() => this.#wake(), rest).unref();
+    else this.#nudge = backgroundTimeout(() => this.#wake(), rest);
   }
 
-  ask(type: "flush" | "stop"): Promise<void> {
-    this.#ids += 1;
-    const id = this.#ids;
-    const worker = this.#started();
-    worker.ref();
-    return new Promise<void>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      worker.postMessage({ type, id } satisfies ToWorker);
-    }).finally(() => {
-      if (this.#waiting.size === 0 && !this.#stopping) worker.unref();
-    });
+  async flush(): Promise<void> {
+    await this.#started().ask({ type: "flush" });
   }
 
   async stop(): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
     clearTimeout(this.#nudge);
-    const worker = this.#started();
-    const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-    await this.ask("stop").finally(() => exited);
+    await this.#started().askLast({ type: "stop" });
   }
 
   lag(): MirrorLag {
@@ -141,35 +118,25 @@ class MirrorThread {
   }
 
   /** Returns the thread, and starts it if needed. It begins to work at once. */
-  #started(): Thread {
+  #started(): Thread<MirrorQuestion, MirrorNote> {
     clearTimeout(this.#begin);
     clearTimeout(this.#restart);
-    this.#worker ??= this.#launch();
-    return this.#worker;
-  }
-
-  #launch(): Thread {
-    const worker = this.#launchThread(this.#data);
-    worker.on("message", (message: FromWorker) => this.#receive(message));
-    worker.on("error", (error) => this.#log.error("The plain files' thread failed.", { error: error.message }));
-    worker.on("exit", () => this.#exited());
-    // The thread must not keep the process alive.
-    worker.unref();
-    return worker;
+    this.#thread ??= new Thread(this.#launchWorker(this.#data), {
+      onNotice: (note) => this.#receive(note),
+      onError: (error) => this.#log.error("The plain files' thread failed.", { error: error.message }),
+      onExit: () => this.#exited(),
+      errorOf,
+    });
+    return this.#thread;
   }
 
   #exited(): void {
-    for (const { reject } of this.#waiting.values()) {
-      reject(new InvariantError("The plain files' thread ended before it was done."));
-    }
-    this.#waiting.clear();
     if (this.#stopping) return;
-    this.#worker = undefined;
-    this.#restart = setTimeout(() => this.#started(), RESTART_AFTER_MS);
-    this.#restart.unref();
+    this.#thread = undefined;
+    this.#restart = backgroundTimeout(() => void this.#started(), RESTART_AFTER_MS);
   }
 
-  #receive(message: FromWorker): void {
+  #receive(message: MirrorNote): void {
     switch (message.type) {
       case "lag":
         this.#receiveLag(message.lag, message.tookMs);
@@ -181,13 +148,6 @@ class MirrorThread {
         if (!this.#failing)
           this.#log.error("The plain files cannot be written; trying again.", { error: message.error });
         this.#failing = true;
-        return;
-      case "done": {
-        const waiter = this.#waiting.get(message.id);
-        this.#waiting.delete(message.id);
-        if (message.error) waiter?.reject(errorOf(message.error));
-        else waiter?.resolve();
-      }
     }
   }
 
@@ -206,13 +166,15 @@ class MirrorThread {
   #wake(): void {
     this.#nudge = undefined;
     this.#nudgedAt = performance.now();
-    this.#worker?.postMessage({ type: "nudge" } satisfies ToWorker);
+    this.#thread?.post({ type: "nudge" } satisfies ToWorker);
   }
 }
 
 const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"]);
 
-function errorOf({ text, code }: { readonly text: string; readonly code?: string }): RookeryError {
+function errorOf(failure?: ThreadFailure): RookeryError {
+  if (!failure) return new InvariantError("The plain files' thread ended before it was done.");
+  const { text, code } = failure;
   return code !== undefined && NO_ROOM.has(code)
     ? new StoreFullError(`The plain files could not be written: ${text}`, {
         hint: "Make room or restore the permissions of the home. The files are then written automatically.",

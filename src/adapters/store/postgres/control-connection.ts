@@ -4,10 +4,12 @@
  * collected and sent outside of any change's transaction. A broken connection is opened again; until then other nodes may
  * take this node for dead, and the epoch refuses its commits.
  */
+
 import type pg from "pg";
 import type { AgentId } from "../../../core/ids.ts";
 import type { Leases, Relay } from "../../../core/ports/cluster.ts";
 import type { Change, CommitResult } from "../../../core/store/change.ts";
+import { backgroundInterval } from "../../system/background-timers.ts";
 import type { Connections } from "./connections.ts";
 
 /** The server's limit is 8,000 bytes. */
@@ -63,8 +65,7 @@ export class ControlConnection {
   async open(): Promise<void> {
     await this.#connect();
     // A connection can end without a notice; only a query finds out.
-    this.#check = setInterval(() => this.#checkConnection(), CHECK_MS);
-    this.#check.unref();
+    this.#check = backgroundInterval(() => this.#checkConnection(), CHECK_MS);
   }
 
   /** Connects, listens, and takes the locks of this process's nodes. */

@@ -2,10 +2,10 @@
  * Starts the watchdog's thread (M34). The engine's thread beats twice a second and writes notes to shared memory; the watchdog
  * ends the process if the beats stop, or if a stop takes too long.
  */
-import { Worker } from "node:worker_threads";
 import type { Log } from "../../../core/ports/log.ts";
 import type { Watchdog } from "../../../core/ports/watchdog.ts";
-import { threadCode } from "../thread-code.ts";
+import { backgroundInterval } from "../background-timers.ts";
+import { startWorker } from "../thread.ts";
 import { type NotedRun, WatchdogMemory } from "./watchdog-memory.ts";
 import type { WatchdogData } from "./watchdog-worker.ts";
 
@@ -27,16 +27,12 @@ export function startWatchdog({ log, ...options }: WatchdogOptions): RunningWatc
   const memory = new WatchdogMemory();
   const tickMs = Math.min(TICK_MS, (options.blockedMs || options.drainMs) / 4);
   const data: WatchdogData = { ...options, buffer: memory.buffer, tickMs };
-  const worker = new Worker(threadCode("./watchdog-worker", import.meta.url), {
-    eval: true,
-    workerData: data,
-    name: "watchdog",
-    resourceLimits: LIMITS,
-  });
+  const worker = startWorker(
+    { module: "./watchdog-worker", from: import.meta.url },
+    { workerData: data, name: "watchdog", resourceLimits: LIMITS },
+  );
   worker.on("error", (error) => log.error("The watchdog's thread failed; nothing watches the event loop.", { error }));
-  worker.unref();
-  const beat = setInterval(() => memory.beat(), tickMs / 2);
-  beat.unref();
+  const beat = backgroundInterval(() => memory.beat(), tickMs / 2);
   const tools = new Set<NotedRun>();
   const showTools = (): void => memory.tools(tools.size, tools.values().next().value);
   return {

@@ -2,7 +2,6 @@
  * The readable text of a web page, made in a thread of its own with limits on size, time and memory (L14). If the thread fails or
  * takes too long, the page becomes plain text: less readable, but linear. At most one page is read at a time.
  */
-import { threadCode } from "../../system/thread-code.ts";
 import { plainText } from "./plain-text.ts";
 import type { PageText } from "./web-page-worker.ts";
 
@@ -31,25 +30,7 @@ export function pageText(html: string, url: string, timeoutMs = TIMEOUT_MS): Pro
 }
 
 async function inThread(html: string, url: string, timeoutMs: number): Promise<PageText> {
-  const { Worker } = await import("node:worker_threads");
-  const worker = new Worker(threadCode("./web-page-worker", import.meta.url), {
-    eval: true,
-    workerData: { html, url },
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
-    env: {},
-    stdin: false,
-    stdout: true,
-    stderr: true,
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<PageText>();
-  const timer = setTimeout(() => reject(new RangeError("Reading the page takes too long.")), timeoutMs);
-  worker.once("message", resolve);
-  worker.once("error", reject);
-  worker.once("exit", () => reject(new RangeError("Reading the page failed.")));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    await worker.terminate();
-  }
+  const { runInThread } = await import("../../system/run-in-thread.ts");
+  const code = { module: "./web-page-worker", from: import.meta.url };
+  return runInThread({ ...code, data: { html, url }, timeoutMs, memoryMb: MEMORY_MB });
 }

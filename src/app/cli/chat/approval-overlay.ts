@@ -1,5 +1,7 @@
 /** Shows the questions that wait, one after another, while the person is not typing. */
+
 import type { OverlayHandle } from "@earendil-works/pi-tui";
+import { backgroundTimeout } from "../../../adapters/system/background-timers.ts";
 import type { EngineApi } from "../../client/engine-api.ts";
 import { ApprovalPanel, type AskedApproval, QUIET_MS } from "./approval-panel.ts";
 import { ApprovalQueue } from "./approval-queue.ts";
@@ -59,7 +61,7 @@ export class ApprovalOverlay {
     this.#panel = { id: approval.id, handle: screen.tui.showOverlay(panel, PANEL_PLACE) };
     screen.draw();
     // Then it shows the answers.
-    setTimeout(() => screen.draw(), QUIET_MS + 1).unref();
+    backgroundTimeout(() => screen.draw(), QUIET_MS + 1);
   }
 
   #hide(): void {

@@ -1,5 +1,7 @@
 /** What keys do beyond typing: stop a run, go back, choose a conversation, leave. Some need a second press, and say so. */
+
 import { matchesKey } from "@earendil-works/pi-tui";
+import { backgroundTimeout } from "../../../adapters/system/background-timers.ts";
 import type { ChatScreen } from "./chat-screen.ts";
 import type { CleanText } from "./clean-text.ts";
 import { doublePress } from "./double-press.ts";
@@ -67,7 +69,7 @@ export class ChatKeys {
   #show(text: CleanText): void {
     const { screen } = this.#actions;
     this.#hint = { text, until: performance.now() + TWICE_MS };
-    setTimeout(() => screen.draw(), TWICE_MS + 20).unref();
+    backgroundTimeout(() => screen.draw(), TWICE_MS + 20);
     screen.draw();
   }
 }

@@ -49,7 +49,10 @@ export class Outgoing {
   /** Waits until everything is accepted. Returns what could not be sent in time. */
   async leave(withinMs: number): Promise<readonly string[]> {
     this.#isLeft = true;
-    await Promise.race([this.#sending, pause(withinMs, undefined, { ref: false })]);
+    const sent = new AbortController();
+    const late = pause(withinMs, undefined, { signal: sent.signal }).catch(() => undefined);
+    await Promise.race([this.#sending, late]);
+    sent.abort();
     return this.#options.log.state.pending.filter(({ state }) => state !== "accepted").map(({ text }) => text);
   }
 

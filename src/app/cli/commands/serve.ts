@@ -1,5 +1,7 @@
 /** `rookery serve`: runs the agents and the HTTP gateway until a signal stops it. */
+
 import { flushCompileCache } from "node:module";
+import { backgroundTimeout } from "../../../adapters/system/background-timers.ts";
 import { errorText, HomeLockedError, UsageError } from "../../../core/errors.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import { defineAction } from "../command.ts";
@@ -43,7 +45,7 @@ export const serveCommand = defineAction({
       throw error instanceof HomeLockedError ? inUse(error) : error;
     });
     // Saves the compile cache now: a killed process cannot do it at its end.
-    setTimeout(flushCompileCache, KEEP_COMPILED_MS).unref();
+    backgroundTimeout(flushCompileCache, KEEP_COMPILED_MS);
     const { gateway, node, token } = serving;
     const open = await signInUrl(gateway.context, { person: OWNER, surface: "cli" });
     const where = "env" in token.from ? token.from.env : token.from.file;
