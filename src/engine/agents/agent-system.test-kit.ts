@@ -1,0 +1,63 @@
+/** Shared by the tests of an agent system: people and their messages, records in the store, and names of what was accepted. */
+import type { TestEngine } from "../../../test/kit/engine.ts";
+import type { ChangeId } from "../../core/ids.ts";
+import type { IncomingMessage } from "../../core/message/incoming-message.ts";
+import type { Message } from "../../core/message/message.ts";
+import type { Grant } from "../../core/people/grant.ts";
+import type { ConnectorHost } from "../../core/ports/connector.ts";
+import type { CommitResult, Op } from "../../core/store/change.ts";
+import type { AcceptResult } from "../inbox/accept.ts";
+
+let changes = 0;
+
+/** Changes the store without the engine, as another node does. */
+export const commit = (engine: TestEngine, ...ops: Op[]): Promise<CommitResult> =>
+  engine.store.commit({ id: `outside-${++changes}` as ChangeId, site: "outside", at: engine.clock.now(), ops });
+
+/** Gives `test:ID` a record with these grants. */
+export const putPerson = (engine: TestEngine, id: string, grants: readonly Grant[] = []): Promise<CommitResult> =>
+  commit(engine, {
+    op: "person.put",
+    person: { id, role: "guest", accounts: [`test:${id}`], grants, createdAt: 1, createdBy: "owner" },
+  });
+
+type Accepted = Exclude<AcceptResult, { status: "stale" }>;
+
+export function accepted(result: AcceptResult): Accepted {
+  if (result.status === "stale") throw new TypeError("not accepted");
+  return result;
+}
+
+export async function storedMessage(engine: TestEngine, result: AcceptResult): Promise<Message> {
+  const { agentId, seq } = accepted(result);
+  const message = await engine.store.message(agentId, seq);
+  if (!message) throw new TypeError("not stored");
+  return message;
+}
+
+/** What a connector says of every message of a person. */
+export const from = (name = "ann", messageId = `from-${++changes}`): Omit<IncomingMessage, "text"> => ({
+  ...{ connector: "test", userId: name, channelId: name, messageId },
+  delivery: { channel: "test", to: name },
+});
+
+/** What the connector of a channel calls. */
+export function hostOf(engine: TestEngine, name = "test"): Required<ConnectorHost> {
+  const host = engine.hosts.get(name);
+  if (!host) throw new TypeError(`no connector of ${name}`);
+  return host as Required<ConnectorHost>;
+}
+
+/** How a promise ends, once it has ended. */
+export function outcomeOf<Value>(promise: Promise<Value>): { value?: Value; error?: Error } {
+  const outcome: { value?: Value; error?: Error } = {};
+  promise.then(
+    (value) => {
+      outcome.value = value;
+    },
+    (error: Error) => {
+      outcome.error = error;
+    },
+  );
+  return outcome;
+}
