@@ -1,5 +1,6 @@
 /** Shared by the tests of an agent system: people and their messages, records in the store, and names of what was accepted. */
 import type { TestEngine } from "../../../test/kit/engine.ts";
+import type { Config } from "../../config/config-schema.ts";
 import type { ChangeId } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Message } from "../../core/message/message.ts";
@@ -7,6 +8,12 @@ import type { Grant } from "../../core/people/grant.ts";
 import type { ConnectorHost } from "../../core/ports/connector.ts";
 import type { CommitResult, Op } from "../../core/store/change.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
+
+/** A queue without debounce, with these settings. */
+export const queueOf = (settings: Partial<Config["queue"]>): Config["queue"] => ({
+  ...{ mode: "queue", debounceMs: 0, cap: 20, drop: "old", dedupe: "message-id", byChannel: {} },
+  ...settings,
+});
 
 let changes = 0;
 
