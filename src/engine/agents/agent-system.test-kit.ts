@@ -8,12 +8,23 @@ import type { Grant } from "../../core/people/grant.ts";
 import type { ConnectorHost } from "../../core/ports/connector.ts";
 import type { CommitResult, Op } from "../../core/store/change.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
+import { AgentSystem } from "./agent-system.ts";
 
 /** A queue without debounce, with these settings. */
 export const queueOf = (settings: Partial<Config["queue"]>): Config["queue"] => ({
   ...{ mode: "queue", debounceMs: 0, cap: 20, drop: "old", dedupe: "message-id", byChannel: {} },
   ...settings,
 });
+
+/** Another node on the engine's store, which has joined and not started. Give the engine a lease too. */
+export async function otherNode(engine: TestEngine): Promise<AgentSystem> {
+  const system = new AgentSystem(engine.ports({ alive: true, name: "other" }), {
+    ...{ nodeName: "other", leaseMs: LEASE_MS, resolveModel: () => ({ model: "scripted", system: "" }) },
+  });
+  await system.load();
+  return system;
+}
+export const LEASE_MS = 3600_000;
 
 let changes = 0;
 

@@ -6,8 +6,7 @@ import { lastText, type Reply, type Script } from "../../../test/kit/model.ts";
 import type { CommitOutcome } from "../../../test/kit/store.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Change } from "../../core/store/change.ts";
-import { accepted, commit, outcomeOf } from "./agent-system.test-kit.ts";
-import { AgentSystem } from "./agent-system.ts";
+import { accepted, commit, LEASE_MS, otherNode, outcomeOf } from "./agent-system.test-kit.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
@@ -137,12 +136,9 @@ describe("an agent of another node", () => {
   /** Two nodes on one store. The first only accepts; the second answers once it starts. */
   async function nodes(options: Partial<AgentSystemOptions> = {}) {
     const hold = gate<Reply>();
-    const engine = TestEngine.unloaded({ script: () => hold.promise, system: { leaseMs: 3600_000, ...options } });
+    const engine = TestEngine.unloaded({ script: () => hold.promise, system: { leaseMs: LEASE_MS, ...options } });
     await engine.system.load();
-    const other = new AgentSystem(engine.ports({ alive: true, name: "other" }), {
-      ...{ nodeName: "other", leaseMs: 3600_000, resolveModel: () => ({ model: "scripted", system: "" }) },
-    });
-    await other.load();
+    const other = await otherNode(engine);
     const answer = outcomeOf(engine.system.postAndAwait(request(engine), { timeoutMs: 3600_000 }));
     await engine.settle();
     await other.start();
