@@ -1,4 +1,4 @@
-/** Shared by the tests of an agent system: people and their messages, records in the store, and names of what was accepted. */
+/** Shared by the tests of an agent system: people, their messages, records in the store, and a second node. */
 import type { TestEngine } from "../../../test/kit/engine.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { ChangeId } from "../../core/ids.ts";
@@ -16,7 +16,7 @@ export const queueOf = (settings: Partial<Config["queue"]>): Config["queue"] => 
   ...settings,
 });
 
-/** Another node on the engine's store, which has joined and not started. Give the engine a lease too. */
+/** Another node on the engine's store, joined but not started. The engine needs a lease too. */
 export async function otherNode(engine: TestEngine): Promise<AgentSystem> {
   const system = new AgentSystem(engine.ports({ alive: true, name: "other" }), {
     ...{ nodeName: "other", leaseMs: LEASE_MS, resolveModel: () => ({ model: "scripted", system: "" }) },
@@ -53,13 +53,13 @@ export async function storedMessage(engine: TestEngine, result: AcceptResult): P
   return message;
 }
 
-/** What a connector says of every message of a person. */
+/** The fields of every message of a person. */
 export const from = (name = "ann", messageId = `from-${++changes}`): Omit<IncomingMessage, "text"> => ({
   ...{ connector: "test", userId: name, channelId: name, messageId },
   delivery: { channel: "test", to: name },
 });
 
-/** What the connector of a channel calls. */
+/** The host of a channel's connector. */
 export function hostOf(engine: TestEngine, name = "test"): Required<ConnectorHost> {
   const host = engine.hosts.get(name);
   if (!host) throw new TypeError(`no connector of ${name}`);

@@ -1,4 +1,4 @@
-/** Waits for answers: of callers, of runs that ask other agents, over faults of the store, restarts and other nodes. */
+/** Callers and runs wait for answers, despite store faults, restarts and other nodes. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
@@ -306,7 +306,7 @@ describe("a run that asks another agent", () => {
     expect(engine.system.lanes.counts().main).toEqual({ size: 1, active: 0, waiting: 0 });
   });
 
-  it("waits after a restart for the agent that has the question, wherever the address leads now", async () => {
+  it("waits for the agent that has the question, even if the address leads to another one after a restart", async () => {
     const engine = await asking({
       ...{ to: { strategy: "most-recent-foreground" }, bo: never },
       system: { isOwner: ({ userId }) => userId !== "ann" },

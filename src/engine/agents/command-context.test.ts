@@ -1,4 +1,4 @@
-/** Commands that people type: whose conversation they are about, under which rights, and what they show and change. */
+/** Commands in a chat: they show and change the conversation by the rights of the person who types them. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
 import { inTurn, lastText, stall } from "../../../test/kit/model.ts";
@@ -20,7 +20,7 @@ async function open({ system, ...more }: TestEngineOptions = {}): Promise<TestEn
   return engine;
 }
 
-/** What the person reads after typing a command in Ann's conversation. */
+/** Types a command in Ann's conversation and returns the answer. */
 async function type(engine: TestEngine, name: string, text = "", by?: string): Promise<string> {
   const sender = by === undefined ? undefined : { connector: "test", userId: by };
   const source = sender && { connector: "test", channelId: "ann", messageId: `c${engine.commits.length}` };
@@ -61,7 +61,7 @@ describe("a command that changes the conversation", () => {
     expect([await level(engine), said.includes("You may not use")]).toEqual([may ? "high" : undefined, !may]);
   });
 
-  it("is not made by rights that are taken away while it is decided", async () => {
+  it("is refused if the person loses the right before the commit", async () => {
     const engine = await open({ system: { rights: {} } });
     let changed = false;
     engine.onCommit = ({ ops }) => {

@@ -203,7 +203,7 @@ describe("a channel that strangers can reach", () => {
     expect(await host.accept({ ...from("a"), text: "hi" })).toMatchObject({ status: "accepted" });
   });
 
-  it("refuses nobody if it is closed to strangers", async () => {
+  it("accepts every message if it is closed to strangers", async () => {
     const engine = await open(false);
     expect(await hostOf(engine).entry(from())).toBeUndefined();
     expect(await hostOf(engine).accept({ ...from(), text: "hi" })).toMatchObject({ status: "accepted" });

@@ -1,4 +1,4 @@
-/** A person drops a message that waits: what ends with it, who learns of it, and when it is refused. */
+/** Drops a waiting message for a person, reports its end, and refuses other messages. */
 import { expect, it, test } from "vitest";
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
@@ -44,7 +44,7 @@ test.each<MessageBody>([
   expect(await engine.states()).toEqual(["answered", "dropped", "answered"]);
 });
 
-it("reports the end to whoever waits for the message, for its person, and wakes them", async () => {
+it("posts the end for the message's person to the agent that waits for it, and wakes that agent", async () => {
   const requester: { id?: AgentId } = {};
   const { engine, agentId } = await busy([{ kind: "user", text: "two" }], {
     system: {

@@ -188,8 +188,7 @@ describe("putPermanent", () => {
     await expect(put({ name: " My Clerk " })).rejects.toThrow("The permanent agent My Clerk has the same address");
     await lifecycle.stop(agentId);
     expect(await put({ name: "My Clerk" })).toMatchObject({ agentId, created: false });
-    const mark = { at: 1, reason: "x", removing: true };
-    await commit(engine, { op: "agent.stop", agentId, mark });
+    await commit(engine, { op: "agent.stop", agentId, mark: { at: 1, reason: "x", removing: true } });
     await expect(put({ name: "My Clerk" })).rejects.toThrow("The agent My Clerk is being removed");
   });
 });

@@ -1,4 +1,4 @@
-/** What people see on a channel while an answer is written, and what they do not. */
+/** Work in progress on a channel: runs that people see before their answers, and runs that stay hidden. */
 import { describe, expect, it, test } from "vitest";
 import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";

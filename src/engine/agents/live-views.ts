@@ -19,7 +19,7 @@ export interface LiveViewsDeps {
   readonly events: Pick<RunEvents, "listenToOwn">;
   readonly connectors: ReadonlyMap<string, Connector>;
   live(agentId: AgentId): LiveRun | undefined;
-  /** What of the text so far is shown. Absent: all of it. */
+  /** The visible part of the text so far. Absent: all of it. */
   shownOf?(text: string): string;
 }
 

@@ -1,9 +1,10 @@
-/** Messages on their way in: who gets them, who they are for, their files, their order, and which are refused. */
+/** Posts messages: recipients, people, files, order and refusals. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { AgentId, SessionKey } from "../../core/ids.ts";
+import type { MessageBody } from "../../core/message/message.ts";
 import { referenceTo } from "../../core/message/stored-file.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
@@ -145,7 +146,7 @@ describe("the people of a message", () => {
       return referenceTo(file);
     };
     const say = async (untrusted?: true) => {
-      const text = { kind: "user", text: "look", files: [await stored(untrusted)] } as const;
+      const text: MessageBody = { kind: "user", text: "look", files: [await stored(untrusted)] };
       return (await storedMessage(engine, await engine.send(text, { sender }))).behalf;
     };
     expect([await say(true), await say()]).toEqual([{ person: "test:ann", untrusted: true }, { person: "test:ann" }]);

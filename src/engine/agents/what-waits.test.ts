@@ -1,4 +1,4 @@
-/** What people see of an agent's work: what waits and what will happen to it, what is stuck, and the status of a conversation. */
+/** Views of an agent's work: its waiting messages, a diagnosis of the node, and the status of a conversation. */
 import { describe, expect, it, test } from "vitest";
 import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
@@ -10,6 +10,8 @@ import type { AgentId } from "../../core/ids.ts";
 import type { MessageBody, NewMessage } from "../../core/message/message.ts";
 import type { QueueMode } from "../../core/message/queue.ts";
 import type { PersonId } from "../../core/people/person.ts";
+import type { CronJob } from "../../core/schedule/job.ts";
+import type { Op } from "../../core/store/change.ts";
 import { accepted, commit, queueOf } from "./agent-system.test-kit.ts";
 
 const user = (mode?: QueueMode, text = "two"): MessageBody => ({ kind: "user", text, queue: mode && { mode } });
@@ -137,15 +139,24 @@ describe("diagnose", () => {
     });
     await engine.tell("hello", { name: "bob" });
     for (let n = 0; n < 5; n++) await engine.tell(`my secret ${n}`);
-    const job = {
-      ...{ name: "n", enabled: true, createdAtMs: 1, updatedAtMs: 1, sessionTarget: "main", wakeMode: "now" },
-      ...{ schedule: { kind: "every", everyMs: 1e9 }, payload: { kind: "systemEvent", text: "secret" } },
-    } as const;
-    await commit(
-      engine,
-      { op: "job.put", job: { ...job, id: "bad", state: { lastStatus: "error", lastError: "e" } } },
-      { op: "job.put", job: { ...job, id: "good", state: { lastStatus: "ok" } } },
-    );
+    const job = (id: string, state: CronJob["state"]): Op => ({
+      op: "job.put",
+      job: {
+        ...{
+          id,
+          state,
+          name: "n",
+          enabled: true,
+          createdAtMs: 1,
+          updatedAtMs: 1,
+          sessionTarget: "main",
+          wakeMode: "now",
+        },
+        schedule: { kind: "every", everyMs: 1e9 },
+        payload: { kind: "systemEvent", text: "secret" },
+      },
+    });
+    await commit(engine, job("bad", { lastStatus: "error", lastError: "e" }), job("good", { lastStatus: "ok" }));
     await engine.advance(5_000);
     const found = await engine.system.diagnose();
     const next = { kind: "user", forMs: 5_000, will: "waits for the run, then runs in its turn" };
@@ -164,7 +175,7 @@ describe("diagnose", () => {
     await engine.drain();
   });
 
-  it("shows who waits for whom and since when, and why a run is to end", async () => {
+  it("shows since when an agent waits for another, and the reason of a stop and an abort", async () => {
     const engine: TestEngine = await TestEngine.open({
       script: (call) =>
         lastText(call.request) === "ask" ? { call: [{ name: "ask" }] } : stall(call, new Promise(() => {})),
