@@ -93,6 +93,7 @@ it("note records a text without a model call or an answer", async () => {
   expect(await messages(engine)).toMatchObject([
     { state: "recorded", source: { messageId: "m1" }, body: { kind: "system", text: "said before" } },
   ]);
+  expect((await messages(engine))[0]?.delivery).toBeUndefined();
   expect([engine.requests, engine.shown()]).toEqual([[], []]);
 });
 
