@@ -33,7 +33,7 @@ it("opens once, and stays open after a restart", async () => {
   expect(opened).toEqual([]);
 });
 
-it("stays closed if somebody reads another mailbox", async () => {
+it("stays closed while only other mailboxes are read", async () => {
   const engine = await toldOwner();
   expect(await page(engine, [apiMailbox("ann")])).toEqual([]);
   expect(await engine.store.fact(OWNER_READS)).toBeUndefined();
