@@ -1,6 +1,6 @@
 /** `rookery/testing`: prove your own tools, connectors and programs, offline and against crashes. */
 
-export { type Channel, channel } from "./app/testing/channel.ts";
+export { type Channel, channel, type ShownWork } from "./app/testing/channel.ts";
 export { type ConnectorTrial, checkConnector } from "./app/testing/check-connector.ts";
 export { checkStore, type StoreTrial } from "./app/testing/check-store.ts";
 export { checkTool, type ToolTrial } from "./app/testing/check-tool.ts";
@@ -20,4 +20,5 @@ export {
 } from "./app/testing/model.ts";
 export { scripted } from "./app/testing/scripted.ts";
 export { type CommitOutcome, dieAt, faultyStore, memoryStore, type OnCommit } from "./app/testing/store.ts";
+export { type HeldCall, TestTools, type ToolSpec } from "./app/testing/tools.ts";
 export { silentLog } from "./core/ports/log.ts";

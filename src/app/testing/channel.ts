@@ -1,9 +1,23 @@
 /** A channel outside the engine: it records everything sent to it, also over restarts. */
 import type { SendingClass } from "../../core/delivery/delivery.ts";
-import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../core/ports/connector.ts";
+import type {
+  Connector,
+  ConnectorCapabilities,
+  ConnectorHost,
+  OutgoingDelivery,
+  SendResult,
+  ShownRun,
+} from "../../core/ports/connector.ts";
 import { type Activity, type TestProcess, whileAlive } from "./process.ts";
 
 export type Sending = (delivery: OutgoingDelivery, n: number, signal: AbortSignal) => SendResult | Promise<SendResult>;
+
+/** A run as people see it before its answer. */
+export interface ShownWork extends ShownRun {
+  /** Each text and status line that was shown, in order. */
+  readonly lines: readonly string[];
+  readonly isOpen: boolean;
+}
 
 export interface Channel {
   readonly name: string;
@@ -16,6 +30,14 @@ export interface Channel {
   sending: Sending;
   lookup: (delivery: OutgoingDelivery) => Promise<"arrived" | "absent" | "unknown">;
   maxTextLength?: number;
+  /** Beyond sending texts. */
+  capabilities?: Partial<ConnectorCapabilities>;
+  /** Whether the channel shows work in progress. `work` lists what it has shown. */
+  showsWork?: boolean;
+  readonly work: ShownWork[];
+  /** Called when a process starts or stops its connector. */
+  onStart?: (host: ConnectorHost) => Promise<unknown>;
+  onStop?: () => Promise<unknown>;
   /** How long a send must wait for its turn. */
   admit?: () => number;
   /** Another node has the connector. */
@@ -29,6 +51,7 @@ export function channel(name: string, sendingClass: SendingClass = "idempotent")
     sendingClass,
     calls,
     lookups: [],
+    work: [],
     shown() {
       const seen = new Set<string>();
       return calls.flatMap(({ id, payload }) => {
@@ -49,12 +72,29 @@ export function connectorTo(
   deps: { readonly activity: Activity; onStart(host: ConnectorHost): void },
 ): Connector {
   const { name, sendingClass, maxTextLength, calls, lookups } = channel;
+  const view: Connector["view"] = (_target, run) => {
+    const work = { ...run, lines: [] as string[], isOpen: true };
+    channel.work.push(work);
+    return {
+      text: (text) => void work.lines.push(text),
+      status: (line) => void work.lines.push(line),
+      close: () => {
+        work.isOpen = false;
+      },
+    };
+  };
   return {
     name,
     sendingClass,
-    capabilities: { sendText: true, maxTextLength },
-    start: async (host) => deps.onStart(host),
-    stop: async () => {},
+    capabilities: { sendText: true, maxTextLength, ...channel.capabilities },
+    get view() {
+      return channel.showsWork ? view : undefined;
+    },
+    start: async (host) => {
+      deps.onStart(host);
+      await channel.onStart?.(host);
+    },
+    stop: async () => void (await channel.onStop?.()),
     health: () => ({ ok: true, detail: "" }),
     admit: () => channel.admit?.() ?? 0,
     isRemote: () => channel.isRemote?.() ?? false,

@@ -62,3 +62,48 @@ export function toolHost(tools: readonly Tool[]): ToolHost {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return { list: () => tools, find: (_agent, name) => byName.get(name) };
 }
+
+/** A call that stays open until the test ends it. */
+export interface HeldCall {
+  /** Resolves when the tool is called. */
+  readonly started: Promise<ToolContext>;
+  release(output?: ToolOutput | string): void;
+  fail(error: Error): void;
+}
+
+/**
+ * Tools of a test: declares them, and holds a call open where a test needs that moment. Pass `specs` as the engine's `tools`;
+ * the engine records every call in `executions`. To crash during a call, hold it and call `engine.crash()`.
+ */
+export class TestTools {
+  readonly specs: Readonly<Record<string, ToolSpec>>;
+  readonly #holds = new Map<string, ((context: ToolContext) => Promise<ToolOutput | string>)[]>();
+
+  constructor(specs: Readonly<Record<string, ToolSpec>>) {
+    const held = ([name, spec]: [string, ToolSpec]): [string, ToolSpec] => [
+      name,
+      {
+        ...spec,
+        execute: (input, context) =>
+          this.#holds.get(name)?.shift()?.(context) ?? spec.execute?.(input, context) ?? `${name} done`,
+      },
+    ];
+    this.specs = Object.fromEntries(Object.entries(specs).map(held));
+  }
+
+  /** Holds the next call of this tool; a second `hold` holds the one after it. */
+  hold(name: string): HeldCall {
+    const started = Promise.withResolvers<ToolContext>();
+    const ended = Promise.withResolvers<ToolOutput | string>();
+    const call = (context: ToolContext): Promise<ToolOutput | string> => {
+      started.resolve(context);
+      return ended.promise;
+    };
+    this.#holds.set(name, [...(this.#holds.get(name) ?? []), call]);
+    return {
+      started: started.promise,
+      release: (output = `${name} done`) => ended.resolve(output),
+      fail: (error) => ended.reject(error),
+    };
+  }
+}

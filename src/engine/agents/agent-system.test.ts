@@ -1,15 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
-import { gate } from "../../../test/kit/gate.ts";
-import { lastText, type Reply, stall } from "../../../test/kit/model.ts";
-import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
-import { type AgentId, messageId } from "../../core/ids.ts";
+import { inTurn, lastText, type Reply } from "../../../test/kit/model.ts";
+import { TestTools } from "../../../test/kit/tools.ts";
 
-const text = (words: string) => ({ kind: "user", text: words }) as const;
-
-describe("first messages", () => {
-  it("that arrive two hundred at once create one agent, and are answered in the order of acceptance", async () => {
+describe("an agent system", () => {
+  it("creates one agent for two hundred first messages at once, and answers them in the order of acceptance", async () => {
     const engine = await TestEngine.open();
     const accepted = await Promise.all(Array.from({ length: 200 }, (_, n) => engine.say(`n${n}`)));
     await engine.settle();
@@ -23,31 +18,16 @@ describe("first messages", () => {
     expect(engine.shown()).toEqual(inOrder.map(({ n }) => `answer to n${n}`));
   });
 
-  it("of people on the same channel create one agent per person, with separate contexts", async () => {
+  it("creates one agent per person on the same channel, with separate contexts", async () => {
     const engine = await TestEngine.open();
     await Promise.all([engine.say("I am ann", { name: "ann" }), engine.say("I am bob", { name: "bob" })]);
     await engine.settle();
     expect(await engine.store.agents({ limit: 9 })).toHaveLength(2);
     for (const bytes of engine.sentBytes) expect(bytes.includes("ann") && bytes.includes("bob")).toBe(false);
   });
-
-  it("to an invalid or unknown agent are refused with a typed error, and nothing is stored", async () => {
-    const engine = await TestEngine.open();
-    const bad: AgentDescriptor = { type: "user", connector: "test", userId: "", channelId: "c" };
-    await expect(engine.system.post({ to: { descriptor: bad }, body: text("hi") })).rejects.toMatchObject({
-      code: "invalid_input",
-    });
-    await expect(
-      engine.system.post({ to: { agentId: "nobody0000000000000000000" as AgentId }, body: text("hi") }),
-    ).rejects.toMatchObject({ code: "not_found" });
-    await expect(
-      engine.system.post({ to: { strategy: "most-recent-foreground" }, body: text("hi") }),
-    ).rejects.toMatchObject({ code: "not_found" });
-    expect(await engine.store.agents({ limit: 9 })).toEqual([]);
-  });
 });
 
-describe("concurrent runs", () => {
+describe("runs at the same time", () => {
   it("are limited to one per agent, for every kind of message", async () => {
     let now = 0;
     let most = 0;
@@ -97,16 +77,14 @@ describe("silent messages", () => {
     expect(engine.sentBytes.at(-1)).toContain("it rains");
   });
 
-  it("that arrive during a run are recorded after it, never between a call and its result", async () => {
-    const hold = gate<string>();
-    const engine = await TestEngine.open({
-      script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "work" }] }),
-      tools: { work: { execute: () => hold.promise } },
-    });
+  it("are recorded after the active run, never between a call and its result", async () => {
+    const tools = new TestTools({ work: {} });
+    const held = tools.hold("work");
+    const engine = await TestEngine.open({ tools: tools.specs, script: inTurn({ call: [{ name: "work" }] }, "done") });
     await engine.tell("go");
     await engine.send({ kind: "system", text: "psst", silent: true });
     await engine.settle();
-    hold.open("worked");
+    held.release("worked");
     await engine.settle();
     expect(await engine.transcript()).toEqual([
       "user: go",
@@ -126,120 +104,6 @@ describe("silent messages", () => {
     await engine.restart();
     expect(await engine.states()).toEqual(["answered", "recorded"]);
     expect(engine.requests).toHaveLength(1);
-  });
-});
-
-describe("a drain", () => {
-  it("resolves for every caller only when it is complete", async () => {
-    const hold = gate<string>();
-    const engine = await TestEngine.open({
-      script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "work" }] }),
-      tools: { work: { execute: () => hold.promise } },
-    });
-    await engine.tell("go");
-    const ends: string[] = [];
-    const both = [
-      engine.system.drain().then(() => ends.push("one")),
-      engine.system.drain().then(() => ends.push("two")),
-    ];
-    await engine.settle();
-    expect(ends).toEqual([]);
-    hold.open("worked");
-    await engine.settle();
-    await Promise.all(both);
-    expect(ends).toHaveLength(2);
-  });
-
-  it("leaves only work open that resumes after the restart", async () => {
-    const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {})) });
-    await engine.tell("one");
-    await engine.say("two");
-    await engine.drain();
-    expect(await engine.states()).toEqual(["taken", "waiting"]);
-    engine.script = ({ request }) => `answer to ${lastText(request)}`;
-    await engine.restart();
-    expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
-  });
-
-  it("keeps messages that are posted during and after it; they are handled after the restart", async () => {
-    const engine = await TestEngine.open();
-    await engine.tell("one");
-    const draining = engine.system.drain();
-    await engine.say("two");
-    await engine.settle();
-    await draining;
-    await engine.say("three");
-    await engine.say("four", { name: "new person" });
-    await engine.settle();
-    expect(await engine.states()).toEqual(["answered", "waiting", "waiting"]);
-    await engine.restart();
-    expect(await engine.states()).toEqual(["answered", "answered", "answered"]);
-    expect(engine.shown()).toHaveLength(4);
-  });
-
-  it("stops every connector first, even if one of them fails to stop", async () => {
-    const engine = await TestEngine.open({ channels: [channel("a"), channel("b")] });
-    await expect(engine.drain()).resolves.toBeUndefined();
-    expect((await engine.store.nodes()).every(({ left }) => left)).toBe(true);
-  });
-});
-
-describe("starting", () => {
-  it("is refused before loading", async () => {
-    const engine = TestEngine.unloaded();
-    await expect(engine.system.start()).rejects.toMatchObject({
-      code: "invariant",
-      message: "AgentSystem must load before starting",
-    });
-  });
-
-  it("handles messages that were accepted between loading and starting", async () => {
-    const engine = TestEngine.unloaded();
-    await engine.system.load();
-    await engine.say("early");
-    await engine.settle();
-    expect(await engine.states()).toEqual(["waiting"]);
-    await engine.system.start();
-    await engine.settle();
-    expect(engine.shown()).toEqual(["answer to early"]);
-  });
-});
-
-describe("connectors", () => {
-  it("post a person's message once, even if the channel delivers it several times", async () => {
-    const engine = await TestEngine.open();
-    const host = engine.hosts.get("test");
-    const incoming = {
-      connector: "test",
-      userId: "u1",
-      channelId: "c1",
-      messageId: "77",
-      text: "hi",
-      delivery: { channel: "test", to: "c1" },
-    };
-    const [one, two] = await Promise.all([host?.accept(incoming), host?.accept(incoming)]);
-    await engine.settle();
-    expect([one?.status, two?.status].sort()).toEqual(["accepted", "duplicate"]);
-    expect(engine.shown()).toHaveLength(1);
-    const edited = await host?.accept({ ...incoming, revision: 1, text: "hi there" });
-    expect(edited?.status).toBe("accepted");
-    const stale = await host?.accept({ ...incoming, messageId: "1", sentAt: 1_000 });
-    expect(stale).toEqual({ status: "stale" });
-  });
-
-  it("get a message id that contains the agent and the position", async () => {
-    const engine = await TestEngine.open();
-    const accepted = await engine.hosts.get("test")?.accept({
-      connector: "test",
-      userId: "u",
-      channelId: "c",
-      messageId: "1",
-      text: "hi",
-      delivery: { channel: "test", to: "c" },
-    });
-    await engine.settle();
-    if (!accepted || !("agentId" in accepted)) throw new TypeError("not accepted");
-    expect(accepted.messageId).toBe(messageId(accepted.agentId, 1));
   });
 });
 

@@ -1,175 +1,152 @@
-/** The surroundings of a command that a person types: who they are now, whose conversation it is, and under which rights. */
-import { describe, expect, test } from "vitest";
-import type { AgentRecord } from "../../core/agent/agent.ts";
-import type { Message } from "../../core/message/message.ts";
-import type { PersonId } from "../../core/people/person.ts";
-import { answerCommand, type CommandHost } from "./command-context.ts";
+/** Commands in a chat: they show and change the conversation by the rights of the person who types them. */
+import { describe, expect, it, test } from "vitest";
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
+import { inTurn, lastText, stall } from "../../../test/kit/model.ts";
+import { TestTools } from "../../../test/kit/tools.ts";
+import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
+import { OWNER, type PersonId } from "../../core/people/person.ts";
+import { commit, putPerson } from "./agent-system.test-kit.ts";
 
-/** `test:7` is an account of Ann, who has a record. */
-const now = {
-  revision: 4,
-  personOf: (id: PersonId) => (id === "test:7" ? "ann" : id),
-  standing: (id: PersonId) => ({ person: now.personOf(id), role: id === "owner" ? "owner" : "guest", grants: [] }),
-};
-/** Two agents have spent something today. */
-const STORE = {
-  runs: async () => [],
-  usageSince: async () => [
-    { agentId: "a1", tokens: 30, cost: 0 },
-    { agentId: "a2", tokens: 500, cost: 0 },
-  ],
-  agent: async (id: string) => ({ id, descriptor: { type: "user" } }),
-};
 const memory = async () => ({ name: "MEMORY.md", text: "secret notes", names: ["MEMORY.md"] });
 
-interface Said {
-  readonly own?: string;
-  readonly behalf?: string;
-  readonly found?: string;
-  readonly text?: string;
-  readonly source?: object;
-  /** What the host has. */
-  readonly host?: object;
-  readonly state?: object;
-}
-
-async function say(
-  name: string,
-  { own, behalf, found, text = "", source, host: more, state = {} }: Said,
-  options: object = {},
-) {
-  const host = {
-    directory: { now: async () => now },
-    people: { personOf: async () => found },
-    ...{ approvals: {}, queue: {}, whatWaits: async () => ({ waiting: [] }) },
+/** An engine that knows Ann and Bob, and Olga as its owner. The conversation belongs to Ann. */
+async function open({ system, ...more }: TestEngineOptions = {}): Promise<TestEngine> {
+  const engine = await TestEngine.open({
     ...more,
-  } as unknown as CommandHost;
-  const agent = { id: "a1", profile: "main", person: own, state, descriptor: { type: "user" } };
-  const message = {
-    ...{ seq: 1, source, body: { kind: "command", name, text }, behalf: behalf && { person: behalf } },
-  } as unknown as Message;
-  const ports = { clock: { now: () => 5 }, store: STORE } as never;
-  return answerCommand(
-    ports,
-    { commands: { memory }, ...options } as never,
-    host,
-    agent as unknown as AgentRecord,
-    message,
-  );
+    system: { commands: { memory }, people: { isOwner: ({ userId }) => userId === "olga" }, ...system },
+  });
+  for (const id of ["ann", "bob"]) await putPerson(engine, id, [{ ask: "exec" }]);
+  await engine.tell("hello", { sender: { connector: "test", userId: "ann" } });
+  return engine;
 }
 
-describe("the notes of a conversation", () => {
-  test.each<[string, Parameters<typeof say>[1], boolean]>([
-    ["its own person", { own: "ann", behalf: "ann" }, true],
-    ["its own person, by an account that the agent was made for", { own: "test:7", behalf: "ann" }, true],
-    ["its own person, by an account that the message names", { own: "ann", behalf: "test:7" }, true],
-    ["another person", { own: "ann", behalf: "bob" }, false],
-    ["another person, if the agent was made for an account", { own: "test:7", behalf: "bob" }, false],
-    ["its person, whom only the conversation names", { found: "test:7", behalf: "ann" }, true],
-    ["another, if only the conversation names its person", { found: "test:7", behalf: "bob" }, false],
-    ["its person, if the message names no one", { own: "ann" }, true],
-    ["the owner, if no one is named at all", {}, true],
-  ])("are shown to %s: %#", async (_title, people, shown) => {
-    const { text } = await say("memory", people);
-    expect(text.includes("secret notes")).toBe(shown);
+/** Types a command in Ann's conversation and returns the answer. */
+async function type(engine: TestEngine, name: string, text = "", by?: string): Promise<string> {
+  const sender = by === undefined ? undefined : { connector: "test", userId: by };
+  const source = sender && { connector: "test", channelId: "ann", messageId: `c${engine.commits.length}` };
+  await engine.send({ kind: "command", name, text }, { sender, source });
+  await engine.settle();
+  return engine.shown().at(-1) ?? "";
+}
+const level = async (engine: TestEngine) => (await engine.store.agent(await engine.agentId()))?.state.thinkingLevel;
+
+describe("/memory", () => {
+  test.each<[string | undefined, boolean]>([
+    ["ann", true],
+    [undefined, true],
+    ["bob", false],
+    ["stranger", false],
+  ])("shows notes only to the person they belong to (by %s)", async (by, shown) => {
+    expect((await type(await open(), "memory", "", by)).includes("secret notes")).toBe(shown);
+  });
+
+  it("knows the person by each of their accounts", async () => {
+    const engine = await TestEngine.open({ system: { commands: { memory } } });
+    await engine.tell("hello", { sender: { connector: "test", userId: "ann" } });
+    await putPerson(engine, "ann");
+    await engine.advance(11_000);
+    expect(await type(engine, "memory", "", "ann")).toContain("secret notes");
   });
 });
 
-describe("a command that changes something", () => {
-  test.each<[string, object, number | undefined]>([
-    ["is bound to the rights it was decided by", { rights: {} }, 4],
-    ["is bound to none where there are none", {}, undefined],
-  ])("%s", async (_title, options, rights) => {
-    const answered = await say("think", { own: "owner", behalf: "owner", text: "high" }, options);
-    expect(answered.patch).toBeDefined();
-    expect(answered.rights).toBe(rights);
+describe("a command that changes the conversation", () => {
+  test.each<[string, string, TestEngineOptions["system"], boolean]>([
+    ["its own person", "ann", { rights: {} }, true],
+    ["the owner", "olga", { rights: {} }, true],
+    ["another person", "bob", { rights: {} }, false],
+    ["another person where nothing is judged", "bob", {}, true],
+  ])("is for %s (%s): %j", async (_title, by, system, may) => {
+    const engine = await open({ system });
+    const said = await type(engine, "think", "high", by);
+    expect([await level(engine), said.includes("You may not use")]).toEqual([may ? "high" : undefined, !may]);
   });
 
-  test("and one that only shows something is bound to no rights", async () => {
-    expect((await say("memory", { own: "owner", behalf: "owner" }, { rights: {} })).rights).toBeUndefined();
+  it("is refused if the person loses the right before the commit", async () => {
+    const engine = await open({ system: { rights: {} } });
+    let changed = false;
+    engine.onCommit = ({ ops }) => {
+      const sets = ops.some((op) => JSON.stringify(op).includes("thinkingLevel"));
+      if (sets && !changed) {
+        changed = true;
+        void commit(engine, { op: "person.remove", id: "ann" });
+      }
+      return "go";
+    };
+    await type(engine, "think", "high", "ann");
+    await engine.advance(60_000);
+    expect([changed, await level(engine)]).toEqual([true, undefined]);
+    expect(engine.shown().at(-1)).toContain("You may not use");
+  });
+
+  it("works in a session with untrusted text", async () => {
+    const engine = await open({ system: { rights: {} } });
+    await engine.tell("quoted", { sender: { connector: "test", userId: "ann", untrusted: true } });
+    await type(engine, "think", "high", "ann");
+    expect(await level(engine)).toBe("high");
   });
 });
 
-describe("the status of a conversation", () => {
-  /** Questions that were asked for, and answers that were given. */
-  function approvals() {
-    const asked: unknown[] = [];
-    const list = async (...all: unknown[]) => {
-      asked.push(all);
-      return [];
-    };
-    const decide = async (...all: unknown[]) => {
-      asked.push(all);
-      return { id: "kfmz", tool: "exec", state: "approved" };
-    };
-    return { asked, host: { approvals: { list, decide, get: async () => ({}), widths: async () => [] } } };
-  }
-  const waiting = [
-    { seq: 1, kind: "command", text: "", will: "itself" },
-    { seq: 2, kind: "compact", text: "", will: "waits its turn" },
-    { seq: 3, kind: "user", text: "hello", will: "runs next" },
-  ];
-
-  test("says what runs and waits besides the command, and what this conversation has cost", async () => {
-    const { host } = approvals();
-    const whatWaits = async () => ({ run: { id: "r1", state: "streaming" }, waiting });
-    const { text } = await say("status", { own: "owner", host: { ...host, whatWaits } });
-    expect(text.split("\n").slice(2)).toEqual([
-      expect.stringMatching(/^Today: 30 tokens/),
-      "Run: r1 (streaming)",
-      ...["Waiting:", "- compact: waits its turn", '- "hello": runs next'],
+describe("/status", () => {
+  it("shows the cost, the run and what waits of this conversation", async () => {
+    const tools = new TestTools({ dig: {} });
+    const engine = await open({
+      tools: tools.specs,
+      system: { contextLimits: () => ({ ...DEFAULT_CONTEXT_LIMITS, contextWindow: 900 }) },
+    });
+    await engine.tell("hello", { name: "bob" });
+    expect((await type(engine, "status", "", "ann")).split("\n")).toEqual([
+      expect.stringContaining("Model: scripted-1"),
+      "Context: 15 of 900 tokens (2 %)",
+      expect.stringMatching(/^Today: 15 tokens/),
+      "Run: none",
+      "Waiting: nothing",
     ]);
-    const none = await say("status", { own: "owner", host }, { contextLimits: async () => ({ contextWindow: 900 }) });
-    expect(none.text).toContain("Context: n/a of 900 tokens");
-    expect(none.text.split("\n").slice(3)).toEqual(["Run: none", "Waiting: nothing"]);
+    const held = tools.hold("dig");
+    engine.script = inTurn({ call: [{ name: "dig" }] }, (call) => stall(call, new Promise(() => {})));
+    await engine.tell("busy", { sender: { connector: "test", userId: "ann" } });
+    for (const body of [{ kind: "compact" }, { kind: "user", text: "later" }] as const) await engine.send(body);
+    await type(engine, "status", "", "ann");
+    held.release();
+    await engine.settle();
+    const said = engine.shown().at(-1);
+    expect(said).toMatch(/Run: \S+ \(\w+\)\nWaiting:\n- compact: waits .*\n- "later": waits /u);
+    expect(said).not.toContain("command");
   });
 
-  test("reads the agent's own state", async () => {
-    const state = { thinkingLevel: "high" };
-    const { text } = await say("status", { own: "owner", host: approvals().host, state }, { commands: undefined });
-    expect(text).toContain("thinking high");
-  });
-
-  test.each<[string, object]>([
-    ["owner", { limit: 50, states: ["pending"] }],
-    ["ann", { limit: 50, states: ["pending"], person: "ann" }],
-  ])("lists the open questions that %s may see", async (person, filter) => {
-    const { asked, host } = approvals();
-    await say("status", { own: person, behalf: person, host });
-    expect(asked).toEqual([[filter, person]]);
-  });
-
-  test.each<[string, object | undefined, string]>([
-    ["of a channel", { connector: "telegram" }, "telegram"],
-    ["of no channel", undefined, "chat"],
-  ])("an answer to one is the person's, on the surface %s", async (_title, source, surface) => {
-    const { asked, host } = approvals();
-    const { text } = await say("approve", { own: "owner", behalf: "owner", text: "kfmz", source, host });
-    expect(text).toContain("is approved");
-    expect(asked).toMatchObject([["kfmz", { approve: true }, { person: "owner", surface }]]);
+  test.each<[string, boolean]>([
+    ["ann", true],
+    ["olga", true],
+    ["bob", false],
+  ])("lists the open questions that %s may see: %s", async (by, sees) => {
+    const engine = await open({
+      ...{ tools: { exec: { rights: ["exec"], replay: "never" } }, system: { rights: {} } },
+      script: ({ request }) => (lastText(request).endsWith("go") ? { call: [{ name: "exec" }] } : "hello"),
+    });
+    await engine.tell("go", { sender: { connector: "test", userId: "ann" } });
+    const of = { sender: { connector: "test", userId: by }, name: by };
+    await engine.send({ kind: "command", name: "status", text: "" }, of);
+    await engine.settle();
+    expect(engine.shown().at(-1)?.includes("exec waits for a yes: /approve")).toBe(sees);
   });
 });
 
-describe("what a person may do here", () => {
-  const change = { text: "high" };
-  test.each<[string, Said, object, boolean]>([
-    ["the owner changes settings", { own: "owner", behalf: "owner", ...change }, { rights: {} }, true],
-    ["a guest changes their own", { own: "ann", behalf: "ann", ...change }, { rights: {} }, true],
-    ["a guest changes their own, by an account", { own: "test:7", behalf: "ann", ...change }, { rights: {} }, true],
-    ["a guest does not change another's", { own: "ann", behalf: "bob", ...change }, { rights: {} }, false],
-    ["everyone does where nothing is judged", { own: "ann", behalf: "bob", ...change }, {}, true],
-    [
-      "text that no one wrote in the session changes nothing about that",
-      { own: "owner", behalf: "owner", ...change, state: { untrusted: true } },
-      ...([{ rights: {} }, true] as const),
-    ],
-  ])("%s", async (_title, said, options, may) => {
-    const { patch, text } = await say("think", said, options);
-    expect([patch !== undefined, text.includes("You may not use")]).toEqual([may, !may]);
+describe("/approve", () => {
+  test.each<[string | undefined, string]>([
+    ["test", "test"],
+    [undefined, "chat"],
+  ])("answers for the person who typed it, on the surface %s", async (connector, surface) => {
+    const engine = await open({
+      ...{ tools: { exec: { rights: ["exec"], replay: "never" } }, system: { rights: {} } },
+      script: inTurn("hello", { call: [{ name: "exec" }] }, "done"),
+    });
+    await engine.tell("go", { sender: { connector: "test", userId: "ann" } });
+    const [question] = await engine.store.approvals({ limit: 1 });
+    const source = connector === undefined ? undefined : { connector, channelId: "olga", messageId: "m" };
+    const to = engine.person("olga");
+    const body = { kind: "command", name: "approve", text: question?.id ?? "" } as const;
+    await engine.system.post({ ...to, body, source, behalf: { person: OWNER as PersonId } });
+    await engine.settle();
+    expect(await engine.store.approvals({ limit: 1 })).toMatchObject([{ decidedBy: "owner", surface }]);
+    expect(engine.executions).toHaveLength(1);
   });
-});
-
-test("a message that is no command is answered with nothing", async () => {
-  const message = { body: { kind: "user", text: "hi" } } as unknown as Message;
-  expect(await answerCommand({} as never, {} as never, {} as never, {} as never, message)).toEqual({ text: "" });
 });

@@ -1,106 +1,101 @@
-/** A person drops a message that waits: what one commit writes, and when it is refused. No engine. */
+/** Drops a waiting message for a person, reports its end, and refuses other messages. */
 import { expect, it, test } from "vitest";
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { type Reply, stall } from "../../../test/kit/model.ts";
 import type { AgentId } from "../../core/ids.ts";
-import type { Change, Op } from "../../core/store/change.ts";
-import { messageTo, NOW, recordedLease } from "./actor/lease.test-kit.ts";
-import { dropMessage } from "./drop-message.ts";
+import { type Message, type MessageBody, messageText } from "../../core/message/message.ts";
+import type { Op } from "../../core/store/change.ts";
+import { accepted, commit } from "./agent-system.test-kit.ts";
 
-const AGENT = "a1" as AgentId;
-const BY = { person: "bob", surface: "web" } as never;
-const POST = {
-  ...{ op: "message.post", to: { agentId: "p1" } },
-  message: { body: { kind: "system", text: "dropped" }, acceptedAt: 1 },
-} as unknown as Op;
+const BY = { person: "olga", surface: "cli" };
 
-interface Given {
-  readonly message?: object | null;
-  readonly record?: null;
-  /** The message as it is when the commit is refused. */
-  readonly refused?: object;
-  readonly owes?: boolean;
+/** An agent at work, with messages that wait. */
+async function busy(bodies: readonly MessageBody[], options: TestEngineOptions = {}) {
+  const hold = gate<Reply>();
+  const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise), ...options });
+  const { agentId } = accepted(await engine.tell("one"));
+  for (const body of bodies) await engine.send(body);
+  await engine.settle();
+  return { engine, hold, agentId };
 }
 
-function world({ message = {}, record, refused, owes }: Given = {}) {
-  const commits: Change[] = [];
-  const told: unknown[] = [];
-  const stored = message && messageTo({ kind: "user", text: "hi" }, { state: "waiting", ...message });
-  const { ports, lease } = recordedLease();
-  const store = {
-    agent: async () => (record === null ? undefined : lease.record),
-    message: async () => (commits.length > 0 ? { ...stored, ...refused } : (stored ?? undefined)),
-    commit: async (change: Change) => {
-      commits.push(change);
-      const results = change.ops.map(({ op }) => (op === "message.post" ? { op, agentId: "p1", seq: 2 } : undefined));
-      return refused ? { ok: false, refused: "conflict", detail: "no" } : { ok: true, results };
+test.each<MessageBody>([
+  { kind: "user", text: "two" },
+  { kind: "system", text: "two" },
+  { kind: "trigger", text: "two", trigger: { type: "webhook", id: "h" } },
+])("settles a waiting message of kind $kind and writes it to the audit log", async (body) => {
+  const { engine, hold, agentId } = await busy([body, { kind: "user", text: "three" }]);
+  const wait = engine.system.waitForMessage({ agentId, seq: 2 }, 60_000);
+  let made: Message | undefined;
+  const also = (message: Message): readonly Op[] => {
+    made = message;
+    return [{ op: "fact.put", key: "dropped", value: "1" }];
+  };
+  const dropped = await engine.system.dropMessage({ agentId, seq: 2, by: BY, also });
+  const settledAt = engine.clock.now();
+  expect(dropped).toMatchObject({ seq: 2, state: "dropped", reason: "dropped by olga", settledAt });
+  expect([made, await engine.store.fact("dropped")]).toEqual([dropped, "1"]);
+  const [entry] = await engine.store.audit({ limit: 1 });
+  expect(entry).toMatchObject({ action: "message.drop", target: dropped.id, agentId });
+  expect(await wait).toMatchObject({ result: undefined });
+  hold.open("done");
+  await engine.settle();
+  expect(await engine.states()).toEqual(["answered", "dropped", "answered"]);
+});
+
+it("posts the end for the message's person to the agent that waits for it, and wakes that agent", async () => {
+  const requester: { id?: AgentId } = {};
+  const { engine, agentId } = await busy([{ kind: "user", text: "two" }], {
+    system: {
+      hooks: {
+        opsOnSettle: async (_agent, messages, reason) => {
+          const text = `${messages.map(({ body }) => messageText(body)).join()} ${reason}`;
+          const message = { body: { kind: "system", text }, acceptedAt: 1 } as const;
+          return requester.id ? [{ op: "message.post", to: { agentId: requester.id }, message }] : [];
+        },
+      },
     },
-    outcome: async () => undefined,
+  });
+  engine.script = () => "noted";
+  requester.id = accepted(await engine.tell("hi", { name: "bob" })).agentId;
+  await engine.system.dropMessage({ agentId, seq: 2, by: BY });
+  await engine.settle();
+  const [report] = await engine.store.messages(requester.id, { limit: 1 });
+  expect(report).toMatchObject({ state: "answered", behalf: { person: "test:ann" } });
+  expect((await engine.transcript(requester.id)).join()).toContain("two dropped by olga");
+});
+
+it("refuses a message that does not wait, and changes nothing", async () => {
+  const { engine, hold, agentId } = await busy([{ kind: "setting" }, { kind: "user", text: "three" }]);
+  const drop = (seq: number, id = agentId) => engine.system.dropMessage({ agentId: id, seq, by: BY });
+  await expect(drop(1)).rejects.toMatchObject({ code: "conflict", hint: "A run works on it. You can stop the run." });
+  await expect(drop(2)).rejects.toMatchObject({ code: "invalid_input" });
+  await expect(drop(9)).rejects.toMatchObject({ code: "not_found" });
+  await expect(drop(1, "x".repeat(24) as AgentId)).rejects.toMatchObject({ code: "not_found" });
+  await drop(3);
+  await expect(drop(3)).rejects.toThrow("Message 3 is dropped: dropped by olga.");
+  hold.open("done");
+  await engine.settle();
+  const late = { code: "conflict", message: "Message 1 is answered.", hint: "Nothing was changed." };
+  await expect(drop(1)).rejects.toMatchObject(late);
+  expect(await engine.store.audit({ limit: 9 })).toHaveLength(1);
+});
+
+it("refuses a message that another drop settles in the meantime", async () => {
+  const { engine, agentId } = await busy([{ kind: "user", text: "two" }]);
+  engine.onCommit = ({ site }) => {
+    if (site === "inbox.drop") {
+      void commit(engine, { op: "message.drop", agentId, seq: 2, reason: "cap" });
+    }
+    return "go";
   };
-  const all = {
-    ...ports,
-    store,
-    opsOnSettle: owes
-      ? async (_agent: unknown, _messages: unknown, reason: string) => [{ ...POST, reason }]
-      : undefined,
-    posted: (posts: readonly { seq: number }[]) => void told.push(...posts.map(({ seq }) => `posted ${seq}`)),
-    onAddedOps: (ops: readonly Op[]) => void told.push(`added ${ops.length}`),
-  };
-  const drop = (also?: (dropped: object) => readonly Op[]) =>
-    dropMessage(all as never, 3, { agentId: AGENT, seq: 4, by: BY, also });
-  return { drop, commits, told };
-}
-
-it("settles it, tells who waits for it, and writes the audit log, in one commit", async () => {
-  const { drop, commits, told } = world({ owes: true });
-  const also = (dropped: object): readonly Op[] => [{ op: "fact.put", key: "k", value: JSON.stringify(dropped) }];
-  const dropped = await drop(also);
-  expect(dropped).toMatchObject({ seq: 4, state: "dropped", reason: "dropped by bob", settledAt: NOW });
-  expect(commits).toHaveLength(1);
-  const [change] = commits;
-  expect([change?.site, change?.at]).toEqual(["inbox.drop", NOW]);
-  expect(change?.ops).toMatchObject([
-    { op: "message.drop", agentId: AGENT, seq: 4, reason: "dropped by bob" },
-    { op: "message.post", claimFor: 3, reason: "dropped by bob", message: { behalf: { person: "ann" } } },
-    { op: "audit.add", entry: { action: "message.drop", target: "a1/4" } },
-    { op: "fact.put", value: JSON.stringify(dropped) },
-  ]);
-  expect(told).toEqual(["posted 2", "added 4"]);
+  const dropped = engine.system.dropMessage({ agentId, seq: 2, by: BY });
+  await expect(dropped).rejects.toMatchObject({ code: "conflict", message: "Message 2 is dropped: cap." });
 });
 
-it("owes no one anything if no one waits for it", async () => {
-  const { drop, commits, told } = world();
-  await drop();
-  expect(commits[0]?.ops.map(({ op }) => op)).toEqual(["message.drop", "audit.add"]);
-  expect(told).toEqual(["added 2"]);
-});
-
-test.each(["user", "system", "trigger"])("is possible for a message of the kind %s", async (kind) => {
-  const { drop } = world({ message: { body: { kind, text: "x", trigger: { type: "job" } } } });
-  expect(await drop()).toMatchObject({ state: "dropped" });
-});
-
-test.each<[string, Given, string, string | undefined, number]>([
-  ["there is no such message", { message: null }, "This agent has no message 4.", undefined, 0],
-  ["there is no such agent", { record: null }, "This agent has no message 4.", undefined, 0],
-  [
-    "it is a command",
-    { message: { body: { kind: "stop" } } },
-    "A message of the kind stop cannot be dropped.",
-    "You can drop",
-    0,
-  ],
-  ["a run has taken it", { message: { state: "taken" } }, "Message 4 is taken.", "You can stop the run", 0],
-  [
-    "it has ended",
-    { message: { state: "dropped", reason: "cap" } },
-    "Message 4 is dropped: cap.",
-    "Nothing was changed",
-    0,
-  ],
-  ["a run takes it meanwhile", { refused: { state: "taken" } }, "Message 4 is taken.", "You can stop the run", 1],
-])("is refused if %s", async (_title, given, text, hint, tries) => {
-  const { drop, commits, told } = world(given);
-  const error = await drop().catch((one: Error & { hint?: string }) => one);
-  expect(error).toMatchObject({ message: text });
-  if (hint) expect((error as { hint?: string }).hint).toContain(hint);
-  expect([commits.length, told]).toEqual([tries, []]);
+it("needs a node that has joined the store", async () => {
+  const { system } = TestEngine.unloaded();
+  const dropped = system.dropMessage({ agentId: "a" as AgentId, seq: 1, by: BY });
+  await expect(dropped).rejects.toThrow("must load before");
 });

@@ -1,186 +1,194 @@
-/** Stopping, starting and removing agents: what each commits, whom it tells, and when it gives up. No engine. */
-import { describe, expect, it, test } from "vitest";
-import { virtualClock } from "../../../test/kit/clock.ts";
-import { seededIds } from "../../../test/kit/ids.ts";
+/** Stops, starts and removes agents, frees swarms, and makes permanent agents by name. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import { gate } from "../../../test/kit/gate.ts";
+import { lastText } from "../../../test/kit/model.ts";
 import type { AgentId } from "../../core/ids.ts";
-import type { Change, Op } from "../../core/store/change.ts";
-import { Lifecycle } from "./lifecycle.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type { Op } from "../../core/store/change.ts";
+import { accepted, commit, outcomeOf } from "./agent-system.test-kit.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { WantedPermanent } from "./put-permanent.ts";
 
-const AGENT = "a1" as AgentId;
-const ALSO = { op: "fact.put", key: "k", value: "v" } as const;
-const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
-};
+const UNKNOWN = "x".repeat(24) as AgentId;
+const fact = (key: string): Op => ({ op: "fact.put", key, value: "1" });
+let engine: TestEngine;
+let lifecycle: Lifecycle;
+let door = gate();
+let names = 0;
 
-function world(
-  given: {
-    record?: object | null;
-    refusals?: Record<string, number>;
-    swarm?: object;
-    contacts?: readonly string[];
-  } = {},
-) {
-  const commits: Change[] = [];
-  const told: unknown[] = [];
-  const clock = virtualClock();
-  const { refusals = {} } = given;
-  const record =
-    given.record === null
-      ? undefined
-      : { id: AGENT, sessionKey: "key", descriptor: { type: "user" }, waiting: 0, ...given.record };
-  const store = {
-    agent: async (id: AgentId) => (id === AGENT ? record : undefined),
-    children: async () => [],
-    swarm: async () => given.swarm,
-    swarmContacts: async (_name: string, { limit }: { limit: number }) =>
-      limit === 100_000 ? (given.contacts ?? []).map((contact) => ({ contact })) : [],
-    agentByKey: async (key: string) => ({
-      id: `of ${key}`,
-      stopped: key.includes("leaving") ? { removing: true } : key.includes("gone") ? { removed: true } : undefined,
-    }),
-    commit: async (change: Change) => {
-      await new Promise((resolve) => setImmediate(resolve));
-      commits.push(change);
-      const isRefused = commits.filter(({ site }) => site === change.site).length <= (refusals[change.site] ?? 0);
-      const posted = change.ops.map(({ op }) => (op === "message.post" ? { op, agentId: AGENT, seq: 1 } : undefined));
-      return isRefused ? { ok: false, refused: "missing", detail: "not now" } : { ok: true, results: posted };
+beforeAll(async () => {
+  engine = await TestEngine.open({
+    script: async ({ request }) => {
+      const text = lastText(request);
+      if (text.includes("slow")) await door.promise;
+      return `answer to ${text}`;
     },
-    outcome: async () => undefined,
-  };
-  const lifecycle = new Lifecycle({ store, clock, ids: seededIds("lifecycle") } as never, {
-    ...{ ingress: { forget: (key: string) => void told.push(`forget ${key}`) } as never, people: {} as never },
-    ...{ emit: (event) => void told.push(event.type), claimFor: () => 3 },
   });
-  const ops = (): readonly Op[] => commits.flatMap((change) => change.ops);
-  return { lifecycle, commits, told, clock, ops, sites: () => commits.map(({ site }) => site) };
+  lifecycle = engine.system.lifecycle;
+});
+
+/** A new person for each test, whose agent may be at work. */
+async function conversation(...texts: string[]): Promise<{ name: string; id: AgentId }> {
+  door = gate();
+  const name = `p${++names}`;
+  for (const text of texts) await engine.tell(text, { name });
+  return { name, id: await engine.agentId(name) };
 }
+const open = async (): Promise<void> => {
+  door.open();
+  await engine.settle();
+};
+const stopOf = async (id: AgentId) => (await engine.store.agent(id))?.stopped;
 
-describe("a stop", () => {
-  it("marks the agent with its reason, takes its questions back, and wakes it", async () => {
-    const { lifecycle, ops, sites, told } = world();
-    await lifecycle.stop(AGENT);
-    expect([sites(), told]).toEqual([["agent.stop"], ops().some(({ op }) => op === "message.post") ? ["posted"] : []]);
-    expect(ops()[0]).toMatchObject({ op: "agent.stop", agentId: AGENT, mark: { reason: "stopped by a person" } });
+describe("stop", () => {
+  it("ends an agent's run and its waiting messages; startAgain takes it back", async () => {
+    const { id, name } = await conversation("slow one", "two");
+    await lifecycle.stop(id, undefined, [fact("stopped")]);
+    await open();
+    expect(await stopOf(id)).toMatchObject({ reason: "stopped by a person" });
+    expect(await engine.store.fact("stopped")).toBe("1");
+    expect((await engine.states(id)).filter((state) => state === "answered" || state === "waiting")).toEqual([]);
+    await lifecycle.startAgain(id, [fact("again")]);
+    expect([await stopOf(id), await engine.store.fact("again")]).toEqual([undefined, "1"]);
+    await engine.tell("three", { name });
+    expect((await engine.states(id)).at(-1)).toBe("answered");
   });
 
-  it("has another reason and other changes with it", async () => {
-    const { lifecycle, ops } = world();
-    await lifecycle.stop(AGENT, "enough", [ALSO]);
-    expect(ops()[0]).toMatchObject({ mark: { reason: "enough" } });
-    expect(ops().at(-1)).toEqual(ALSO);
-  });
-
-  it("is taken back", async () => {
-    const { lifecycle, ops, sites } = world();
-    await lifecycle.startAgain(AGENT, [ALSO]);
-    await lifecycle.startAgain(AGENT);
-    const start = { op: "agent.stop", agentId: AGENT, mark: null };
-    expect([sites(), ops()]).toEqual([
-      ["agent.start", "agent.start"],
-      [start, ALSO, start],
-    ]);
-  });
-
-  it("that is refused is an error, and no one is told", async () => {
-    const { lifecycle, told } = world({ refusals: { "agent.start": 1 } });
-    await expect(lifecycle.startAgain(AGENT)).rejects.toThrow("not now");
-    expect(told).toEqual([]);
+  it("rejects an unknown agent and changes nothing", async () => {
+    const unknown = { code: "not_found" };
+    await expect(lifecycle.stop(UNKNOWN, "x", [fact("nowhere")])).rejects.toMatchObject(unknown);
+    await expect(lifecycle.startAgain(UNKNOWN)).rejects.toMatchObject(unknown);
+    expect(await engine.store.fact("nowhere")).toBeUndefined();
   });
 });
 
-describe("a removal", () => {
-  test.each<[string, object | null]>([
-    ["does not exist", null],
-    ["was removed", { stopped: { removed: true } }],
-  ])("of an agent that %s is an error, and nothing is committed", async (_title, record) => {
-    const { lifecycle, commits } = world({ record });
-    await expect(lifecycle.remove(AGENT)).rejects.toThrow("There is no agent a1.");
-    await expect(lifecycle.removeIdle(AGENT)).rejects.toThrow("There is no agent a1.");
-    expect(commits).toEqual([]);
-  });
-
-  it("stops the agent, and tries every 200 ms until it rests", async () => {
-    const { lifecycle, ops, told, clock, commits } = world({ refusals: { "agent.remove": 3 } });
-    const removed = lifecycle.remove(AGENT, "no more");
-    await clock.advance(2_000, settle);
+describe("remove", () => {
+  it("removes an agent when it has come to rest, and frees its address", async () => {
+    const { id, name } = await conversation("slow one");
+    const removed = lifecycle.remove(id, "enough");
+    await open();
+    await engine.advance(1_000);
     await removed;
-    const [stop, ...removals] = commits;
-    expect([stop?.site, removals.map(({ at }) => at - (stop?.at ?? 0))]).toEqual(["agent.stop", [0, 200, 400, 600]]);
-    expect(stop?.ops[0]).toMatchObject({ mark: { reason: "no more" } });
-    expect(ops().at(-1)).toEqual({ op: "agent.remove", agentId: AGENT, reason: "no more" });
-    expect(told).toContain("forget key");
+    expect(await stopOf(id)).toMatchObject({ removed: true, reason: "enough" });
+    for (const again of [lifecycle.remove(id), lifecycle.removeIdle(id), lifecycle.remove(UNKNOWN)]) {
+      await expect(again).rejects.toMatchObject({ code: "not_found" });
+    }
+    expect(accepted(await engine.tell("hello again", { name })).agentId).not.toBe(id);
   });
 
-  it("gives up after half a minute", async () => {
-    const { lifecycle, clock, commits } = world({ refusals: { "agent.remove": 1_000 } });
-    const removed = lifecycle.remove(AGENT).catch((error: Error) => error.message);
-    await clock.advance(31_000, settle);
-    expect(await removed).toBe("Agent a1 was stopped, but is still at work.");
-    expect(commits.slice(1)).toHaveLength(151);
-    expect(commits[1]?.ops).toMatchObject([{ reason: "removed by a person" }]);
+  it("gives up on an agent that is still at work after half a minute", async () => {
+    const { id } = await conversation("slow one");
+    const { commit: store } = engine.store;
+    engine.store.commit = async (change) =>
+      change.site === "agent.remove" ? { ok: false, refused: "conflict", detail: "at work" } : store(change);
+    const removed = outcomeOf(lifecycle.remove(id));
+    await engine.advance(29_999);
+    expect(removed).toEqual({});
+    await engine.advance(1);
+    expect(removed.error).toMatchObject({ code: "timeout" });
+    engine.store.commit = store;
+    expect(await stopOf(id)).toMatchObject({ reason: "removed by a person" });
+    await open();
   });
 
-  test.each<[string, object, number, boolean]>([
-    ["that rests", {}, 0, true],
-    ["with a message that waits", { waiting: 1 }, 0, false],
-    ["with a run", { runId: "r1" }, 0, false],
-    ["that got work in between", {}, 1, false],
-  ])("of an idle agent: one %s", async (_title, record, refusals, removed) => {
-    const { lifecycle, told, ops } = world({ record, refusals: { "agent.remove": refusals } });
-    const done = await lifecycle.removeIdle(AGENT).catch((error: Error) => error.message);
-    expect(done).toBe(removed ? undefined : "Agent a1 still has work.");
-    expect(told).toEqual(removed ? ["forget key"] : []);
-    if (removed) expect(ops()).toEqual([{ op: "agent.remove", agentId: AGENT, reason: "removed by a person" }]);
-  });
-});
-
-describe("an agent of a forgotten person", () => {
-  it("is erased with what belongs to it, before its key is forgotten", async () => {
-    const { lifecycle, ops, told, sites } = world();
-    await lifecycle.erase(AGENT, "gone-1", [ALSO]);
-    await lifecycle.erase(AGENT, "gone-1");
-    const erase = { op: "agent.erase", agentId: AGENT, tombstone: "gone-1" };
-    expect([ops(), sites(), told]).toEqual([
-      [ALSO, erase, erase],
-      ["agent.erase", "agent.erase"],
-      ["forget key", "forget key"],
-    ]);
-  });
-
-  it("keeps its key if that is refused, and is nothing if it does not exist", async () => {
-    const refused = world({ refusals: { "agent.erase": 1 } });
-    await expect(refused.lifecycle.erase(AGENT, "gone-1")).rejects.toThrow("not now");
-    expect(refused.told).toEqual([]);
-    const none = world({ record: null });
-    await none.lifecycle.erase(AGENT, "gone-1");
-    expect(none.commits).toEqual([]);
+  it("passes on an error of the store", async () => {
+    const { id } = await conversation("one");
+    engine.onCommit = ({ site }) => (site === "agent.remove" ? "throw" : "go");
+    await expect(lifecycle.remove(id)).rejects.toThrow("the store is confused");
+    engine.onCommit = () => "go";
   });
 });
 
-describe("a swarm", () => {
-  it("that is removed frees its name, and each of its agents is stopped and woken once", async () => {
-    const { lifecycle, ops, told, commits, clock } = world({
-      ...{ swarm: { profile: "main" }, contacts: ["one", "leaving", "two", "gone"] },
-    });
+describe("removeIdle", () => {
+  it("removes an idle agent at once and refuses one with work", async () => {
+    const { id, name } = await conversation("slow one", "two");
+    await expect(lifecycle.removeIdle(id)).rejects.toMatchObject({ code: "denied" });
+    await open();
+    await lifecycle.removeIdle(id);
+    expect(await stopOf(id)).toMatchObject({ removed: true, reason: "removed by a person" });
+    expect(accepted(await engine.tell("hello again", { name })).agentId).not.toBe(id);
+  });
+});
+
+describe("erase", () => {
+  it("removes an agent with its messages and frees its address", async () => {
+    const { id, name } = await conversation("one");
+    await lifecycle.erase(id, "forgotten:1", [fact("erased")]);
+    expect([await engine.store.fact("erased"), await engine.store.messages(id, { limit: 5 })]).toEqual(["1", []]);
+    expect(accepted(await engine.tell("hello again", { name })).agentId).not.toBe(id);
+  });
+
+  it("does nothing for an unknown agent", async () => {
+    await lifecycle.erase(UNKNOWN, "forgotten:2", [fact("not erased")]);
+    expect(await engine.store.fact("not erased")).toBeUndefined();
+  });
+});
+
+describe("removeSwarm", () => {
+  it("frees the name and removes each agent of the swarm when it comes to rest", async () => {
+    const { id: contact } = await conversation("hello");
+    const swarm = {
+      ...{ nametag: "bees", owner: contact, profile: "main", firstName: "Bea", systemPrompt: "p" },
+      ...{ memory: false, createdAt: 1 },
+    };
+    await commit(engine, { op: "swarm.put", swarm }, { op: "swarm.contact", nametag: "bees", contact });
+    const descriptor = { type: "swarm", id: "bees", contact } as const;
+    const { agentId } = accepted(
+      await engine.system.post({ to: { descriptor }, body: { kind: "user", text: "slow" } }),
+    );
+    await engine.settle();
     await lifecycle.removeSwarm("bees", "ann");
-    expect(commits.map(({ site }) => site)).toEqual(["swarm.remove"]);
-    expect(ops().map(({ op }) => op)).toEqual([
-      "swarm.remove",
-      ...["agent.stop", "approval.withdraw", "message.post"],
-      ...["agent.stop", "approval.withdraw", "message.post"],
+    expect(await stopOf(agentId)).toMatchObject({ removing: true, reason: "removed by ann" });
+    await open();
+    await engine.advance(1_000);
+    expect(await stopOf(agentId)).toMatchObject({ removed: true });
+    expect(await engine.store.swarm("bees")).toBeUndefined();
+    await expect(lifecycle.removeSwarm("bees")).rejects.toThrow("There is no swarm bees.");
+  });
+});
+
+describe("putPermanent", () => {
+  const wanted = { name: "Clerk", description: "writes", systemPrompt: "You write." };
+  const put = (more: Partial<WantedPermanent> = {}, also?: Parameters<Lifecycle["putPermanent"]>[2]) =>
+    lifecycle.putPermanent({ ...wanted, ...more }, { person: "ann" as PersonId }, also);
+
+  it("creates one agent per name for its person, and changes it in the order of its inbox", async () => {
+    const made = await put({ username: "clerk" }, ({ agentId }) => [fact(`made ${agentId}`)]);
+    const descriptor = { type: "permanent", id: made.agentId, ...wanted };
+    expect(await engine.store.agent(made.agentId)).toMatchObject({
+      ...{ person: "ann", profile: "main", sessionKey: made.sessionKey },
+      descriptor: { ...descriptor, username: "clerk" },
+    });
+    const again = await put({ name: "CLERK", description: "writes more" }, ({ agentId, created }) => [
+      fact(`put ${agentId} ${created}`),
     ]);
-    expect(ops()[0]).toEqual({ op: "swarm.remove", nametag: "bees" });
-    const mark = { at: clock.now(), reason: "removed by ann", removing: true };
-    expect(ops()[1]).toMatchObject({ agentId: expect.stringContaining("one"), mark });
-    expect(ops()[2]).toMatchObject({ reason: "the agent was removed by ann" });
-    expect(ops()[6]).toMatchObject({ to: { agentId: expect.stringContaining("two") }, claimFor: 3 });
-    expect(told).toEqual(["posted", "posted"]);
+    await engine.settle();
+    expect([made.created, again]).toEqual([true, { ...made, created: false }]);
+    expect(await engine.store.fact(`made ${made.agentId}`)).toBe("1");
+    expect(await engine.store.fact(`put ${made.agentId} false`)).toBe("1");
+    expect((await engine.store.agent(made.agentId))?.descriptor).toMatchObject({ description: "writes more" });
   });
 
-  it("is removed by a person if no one is named, and must exist", async () => {
-    const { lifecycle, ops } = world({ swarm: { profile: "main" }, contacts: ["one"] });
-    await lifecycle.removeSwarm("bees");
-    expect(ops()[1]).toMatchObject({ mark: { reason: "removed by a person" } });
-    await expect(world().lifecycle.removeSwarm("bees")).rejects.toThrow("There is no swarm bees.");
+  it("creates another agent in another profile", async () => {
+    const [one, other] = [await put({ name: "Two" }), await put({ name: "Two", profile: "work" })];
+    expect(one.agentId).not.toBe(other.agentId);
+    const record = await engine.store.agent(other.agentId);
+    expect(record?.profile).toBe("work");
+    expect(record?.descriptor).not.toHaveProperty("username");
+  });
+
+  it("refuses the second of two that are created at the same time", async () => {
+    const [one, two] = await Promise.allSettled([put({ name: "Twin" }), put({ name: "Twin" })]);
+    expect([one.status, two]).toMatchObject(["fulfilled", { status: "rejected", reason: { code: "conflict" } }]);
+  });
+
+  it("changes an agent that is stopped, and refuses one that is being removed or has another name", async () => {
+    const { agentId } = await put({ name: "My Clerk" });
+    await expect(put({ name: " My Clerk " })).rejects.toThrow("The permanent agent My Clerk has the same address");
+    await lifecycle.stop(agentId);
+    expect(await put({ name: "My Clerk" })).toMatchObject({ agentId, created: false });
+    await commit(engine, { op: "agent.stop", agentId, mark: { at: 1, reason: "x", removing: true } });
+    await expect(put({ name: "My Clerk" })).rejects.toThrow("The agent My Clerk is being removed");
   });
 });

@@ -1,154 +1,142 @@
-/** What people see while an answer is written, and what they do not. No engine: events in, calls of a view out. */
-import { describe, expect, test } from "vitest";
-import type { AgentId, RunId } from "../../core/ids.ts";
-import type { Connector } from "../../core/ports/connector.ts";
-import type { RunEvent, RunListener } from "../runtime/run-events.ts";
-import { LiveViews, type LiveViewsDeps } from "./live-views.ts";
+/** Work in progress on a channel: runs that people see before their answers, and runs that stay hidden. */
+import { describe, expect, it, test } from "vitest";
+import { channel } from "../../../test/kit/channel.ts";
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
+import { failure, inTurn, type Script, stall } from "../../../test/kit/model.ts";
+import { TestTools } from "../../../test/kit/tools.ts";
+import type { MessageBody } from "../../core/message/message.ts";
+import { putPerson } from "./agent-system.test-kit.ts";
 
-const agentId = "a" as AgentId;
-const runId = "r" as RunId;
+const endless = new Promise<never>(() => {});
+const stallOnce: Script = () => endless;
+const writing =
+  (...parts: readonly string[]): Script =>
+  (call) => {
+    for (const delta of parts.slice(0, -1)) call.onEvent({ type: "text", delta });
+    return stall(call, endless, parts.at(-1));
+  };
 
-function world(body: object = {}, more: Partial<LiveViewsDeps> = {}) {
-  const seen: string[] = [];
-  const opened: unknown[] = [];
-  let listener: RunListener | undefined;
-  let listens = 0;
-  const view = {
-    text: (text: string) => void seen.push(`text ${text}`),
-    status: (text: string) => void seen.push(`status ${text}`),
-    close: () => void seen.push("close"),
-  };
-  const connector = {
-    view: (...args: unknown[]) => {
-      opened.push(args);
-      return view;
-    },
-  } as unknown as Connector;
-  const connectors = new Map<string, Connector>([["test", connector]]);
-  const delivery = { channel: "test", to: "ann" };
-  const run = { id: runId, body: { delivery, replyToId: "7", ...body } };
-  const views = new LiveViews({
-    events: {
-      listenToOwn(given: RunListener) {
-        listens++;
-        listener = given;
-        return () => {
-          listener = undefined;
-        };
-      },
-    } as never,
-    connectors,
-    live: (id) => (id === agentId ? (run as never) : undefined),
-    ...more,
-  });
-  views.refresh();
-  const on = (event: object, id: RunId = runId) => listener?.({ agentId, runId: id, ...event } as RunEvent);
-  return {
-    views,
-    on,
-    seen,
-    opened,
-    connectors,
-    run,
-    isListening: () => listener !== undefined,
-    listens: () => listens,
-  };
+/** An engine whose channel shows work in progress. */
+async function showing(script: Script, more: TestEngineOptions = {}) {
+  const test = channel("test");
+  test.showsWork = true;
+  const engine = await TestEngine.open({ channels: [test, channel("plain")], script, ...more });
+  return { engine, work: test.work, test };
 }
-const delta = (text: string, stream = "text") => ({ type: "delta", stream, text });
 
-describe("a run is shown", () => {
-  test("from its start to its end, with its text so far", () => {
-    const { on, seen, opened } = world();
-    for (const event of [{ type: "start" }, delta("Hel"), delta("lo"), { type: "end" }, delta("late", "thinking")])
-      on(event);
-    expect(seen).toEqual(["text Hel", "text Hello", "close"]);
-    expect(opened[0]).toEqual([
-      { channel: "test", to: "ann" },
-      { runId, agentId, replyToId: "7" },
-    ]);
+describe("a channel that shows work", () => {
+  it("shows a person's run from its start to its end with the text so far", async () => {
+    const { engine, work } = await showing((call) => {
+      for (const delta of ["Hel", "lo"]) call.onEvent({ type: "text", delta });
+      call.onEvent({ type: "thinking", delta: "hm" });
+      return "Hello";
+    });
+    await engine.send({ kind: "user", text: "hi", replyToId: "7" }, { source: { connector: "test", messageId: "7" } });
+    await engine.settle();
+    const [run] = await engine.runs();
+    const shown = { runId: run?.id, agentId: await engine.agentId(), lines: ["Hel", "Hello"], isOpen: false };
+    expect(work).toMatchObject([shown]);
   });
 
-  test("with its tools, and each message of the model from its beginning", () => {
-    const { on, seen } = world();
-    for (const event of [
-      { type: "start" },
-      delta("one"),
-      { type: "tool_start", name: "read" },
-      { type: "tool_update", text: "half" },
-      { type: "step" },
-      delta("two"),
-      delta("x", "thinking"),
-      { type: "approval" },
-      delta("three"),
-    ])
-      on(event);
-    expect(seen).toEqual(["text one", "status ⚙️ read", "status ⚙️ half", "text two", "close", "text three"]);
+  it("shows tools with their updates, and each message of the model from its beginning", async () => {
+    const tools = new TestTools({
+      read: {
+        execute: (_input, { progress }) => {
+          progress("half");
+          return "read";
+        },
+      },
+    });
+    const script: Script = inTurn((call) => {
+      call.onEvent({ type: "text", delta: "one" });
+      return { say: "one", call: [{ name: "read" }] };
+    }, writing("two"));
+    const { engine, work } = await showing(script, { tools: tools.specs });
+    await engine.tell("go");
+    expect(work).toMatchObject([{ lines: ["one", "⚙️ read", "⚙️ half", "two"], isOpen: true }]);
   });
 
-  test("from the beginning again after a restart, in the same view", () => {
-    const { on, seen, opened } = world();
-    for (const event of [{ type: "start" }, delta("one"), { type: "restart" }, delta("two")]) on(event);
-    expect(seen).toEqual(["text one", "text two"]);
-    expect(opened).toHaveLength(1);
+  it("shows a run before its first text", async () => {
+    const { engine, work } = await showing(writing());
+    await engine.tell("go");
+    expect(work).toMatchObject([{ lines: [], isOpen: true }]);
   });
 
-  test("as the node says what of a text is shown", () => {
-    const { on, seen } = world({}, { shownOf: (text) => text.toUpperCase() });
-    on(delta("hi"));
-    expect(seen).toEqual(["text HI"]);
+  it("shows a resumed run from its next tool or text", async () => {
+    const { engine, work } = await showing(inTurn(stallOnce, { call: [{ name: "read" }] }, "done"), {
+      tools: { read: {} },
+    });
+    await engine.tell("go");
+    await engine.restart();
+    expect(work.at(-1)).toMatchObject({ lines: ["⚙️ read"], isOpen: false });
   });
 
-  test("up to a length that no channel shows", () => {
-    const { on, seen } = world();
-    on(delta("x".repeat(100_000)));
-    on(delta("y"));
-    on(delta("z"));
-    expect(seen.map((one) => one.length - "text ".length)).toEqual([100_000, 100_001]);
+  it("stops showing a run that waits for a person", async () => {
+    const { engine, work } = await showing(inTurn({ call: [{ name: "exec" }] }, "done"), {
+      tools: { exec: { rights: ["exec"], replay: "never" } },
+      system: { rights: {} },
+    });
+    await putPerson(engine, "ann", [{ ask: "exec" }]);
+    await engine.tell("go", { sender: { connector: "test", userId: "ann" } });
+    expect(work).toMatchObject([{ isOpen: false }]);
+  });
+
+  it("begins the text again when a call is repeated, in the same view", async () => {
+    const script = inTurn((call) => {
+      call.onEvent({ type: "text", delta: "one" });
+      return failure("transient");
+    }, writing("two"));
+    const { engine, work } = await showing(script);
+    await engine.tell("go");
+    await engine.advance(10_000);
+    expect(work.map(({ lines }) => lines)).toEqual([["one", "two"]]);
+  });
+
+  it("shows only the final part if that is enforced", async () => {
+    const { engine, work } = await showing(writing("so <final>far"), { system: { runs: { enforceFinalTag: true } } });
+    await engine.tell("hi");
+    expect(work[0]?.lines).toEqual(["far"]);
+  });
+
+  it("shows no more than 100,000 characters of a text", async () => {
+    const { engine, work } = await showing(writing("x".repeat(100_000), "y", "z"));
+    await engine.tell("hi");
+    expect(work[0]?.lines.map(({ length }) => length)).toEqual([100_000, 100_001]);
+  });
+
+  const user: MessageBody = { kind: "user", text: "hi" };
+  test.each<[string, MessageBody, object]>([
+    ["nobody waits for", { kind: "trigger", text: "hi", trigger: { type: "webhook", id: "h" } }, {}],
+    ["is answered nowhere", user, { delivery: undefined }],
+    ["is answered on another channel", user, { delivery: { channel: "plain", to: "ann" } }],
+    ["is answered without a channel", user, { delivery: { to: "ann" } }],
+  ])("does not show a run that %s", async (_title, body, more) => {
+    const { engine, work } = await showing(writing("so far"));
+    await engine.send(body, more);
+    await engine.settle();
+    expect([engine.requests.length, work]).toEqual([1, []]);
   });
 });
 
-describe("a run is not shown", () => {
-  test.each<[string, object]>([
-    ["that no person waits for", { trigger: { type: "cron", id: "j" } }],
-    ["that writes notes", { memoryFlush: true }],
-    ["whose answer goes nowhere", { delivery: undefined }],
-    ["on a channel that shows nothing", { delivery: { channel: "other", to: "ann" } }],
-    ["without a channel", { delivery: { to: "ann" } }],
-  ])("%s", (_title, body) => {
-    const { on, seen } = world(body);
-    for (const event of [
-      { type: "start" },
-      delta("x"),
-      { type: "tool_start", name: "t" },
-      { type: "step" },
-      { type: "end" },
-    ])
-      on(event);
-    expect(seen).toEqual([]);
+describe("connectorsChanged", () => {
+  it("shows work on a channel that begins to show it, and closes what a channel no longer shows", async () => {
+    const { engine, work, test } = await showing(writing("so far"));
+    await engine.tell("one");
+    test.showsWork = false;
+    engine.system.connectorsChanged();
+    expect(work).toMatchObject([{ isOpen: false }]);
+    await engine.tell("two", { name: "bob" });
+    expect(work).toHaveLength(1);
+    test.showsWork = true;
+    engine.system.connectorsChanged();
+    await engine.tell("three", { name: "carl" });
+    expect(work[1]).toMatchObject({ lines: ["so far"], isOpen: true });
   });
 
-  test("that is no longer the agent's", () => {
-    const { on, seen } = world();
-    on({ type: "start" }, "other" as RunId);
-    on(delta("x"), "other" as RunId);
-    expect(seen).toEqual([]);
-  });
-});
-
-describe("listening", () => {
-  test("happens once, and only while a connector can show something", () => {
-    const { views, on, seen, connectors, isListening, listens } = world();
-    views.refresh();
-    expect([isListening(), listens()]).toEqual([true, 1]);
-    on({ type: "start" });
-    connectors.set("test", {} as Connector);
-    views.refresh();
-    expect(isListening()).toBe(false);
-    expect(seen).toEqual(["close"]);
-    views.stop();
-    expect(seen).toEqual(["close"]);
-    connectors.set("other", { view: () => undefined } as unknown as Connector);
-    views.refresh();
-    expect([isListening(), listens()]).toEqual([true, 2]);
+  it("closes everything when the node drains", async () => {
+    const { engine, work } = await showing(writing("so far"));
+    await engine.tell("hi");
+    await engine.drain();
+    expect(work).toMatchObject([{ lines: ["so far"], isOpen: false }]);
   });
 });

@@ -19,7 +19,7 @@ export interface LiveViewsDeps {
   readonly events: Pick<RunEvents, "listenToOwn">;
   readonly connectors: ReadonlyMap<string, Connector>;
   live(agentId: AgentId): LiveRun | undefined;
-  /** What of the text so far is shown. Absent: all of it. */
+  /** The visible part of the text so far. Absent: all of it. */
   shownOf?(text: string): string;
 }
 
@@ -56,6 +56,7 @@ export class LiveViews {
         this.#delta(event);
         break;
       case "tool_start":
+        this.#openIfLive(event);
         this.#shown.get(event.runId)?.view.status(`⚙️ ${event.name}`);
         break;
       case "tool_update":
@@ -86,9 +87,13 @@ export class LiveViews {
     if (view) this.#shown.set(runId, { view, text: "" });
   }
 
-  #delta(event: Extract<RunEvent, { type: "delta" }>): void {
-    // A run that was resumed has no start.
+  /** A run that was resumed is not live at its `restart`. */
+  #openIfLive(event: RunEvent): void {
     if (!this.#shown.has(event.runId)) this.#open(event);
+  }
+
+  #delta(event: Extract<RunEvent, { type: "delta" }>): void {
+    this.#openIfLive(event);
     const shown = this.#shown.get(event.runId);
     if (!shown || event.stream !== "text" || shown.text.length > MAX_TEXT) return;
     shown.text += event.text;

@@ -1,82 +1,76 @@
 import { describe, expect, it } from "vitest";
-import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
-import { systemIds } from "../../adapters/system/system-ids.ts";
-import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
+import { virtualClock } from "../../../test/kit/clock.ts";
+import { TestEngine } from "../../../test/kit/engine.ts";
+import type { Op } from "../../core/store/change.ts";
 import { seedAgent } from "../context/seed-agent.ts";
-import { permanentAgentsOf } from "./permanent-agents.ts";
+import { commit } from "./agent-system.test-kit.ts";
+import { MAX_LISTED, permanentAgentsOf } from "./permanent-agents.ts";
 
-const ids = systemIds();
-
-async function world() {
-  const store = openMemoryStore();
-  const clock = { time: 0, monotonic: () => clock.time };
-  let reads = 0;
-  const agents = permanentAgentsOf(
-    {
-      agentsOfKind: (kind, page) => {
-        reads += 1;
-        return store.agentsOfKind(kind, page);
-      },
-    },
-    clock,
+/** A store with permanent agents of these names, in this order of age. */
+async function storeWith(...names: readonly string[]) {
+  const engine = TestEngine.unloaded();
+  const { ids } = engine.ports({ alive: true, name: "maker" });
+  const seeds = new Map(
+    names.map((name) => [
+      name,
+      seedAgent(ids, { type: "permanent", id: `id ${name}`, name, description: `does ${name}`, systemPrompt: "p" }, 1),
+    ]),
   );
-  const make = async (descriptor: AgentDescriptor) => {
-    const seed = seedAgent(ids, descriptor, 1);
-    await store.commit({ id: ids.change(), site: "t", at: 1, ops: [{ op: "agent.create", seed }] });
+  await commit(engine, ...[...seeds.values()].map((seed): Op => ({ op: "agent.create", seed })));
+  const id = (name: string) => {
+    const seed = seeds.get(name);
+    if (!seed) throw new TypeError(`no agent ${name}`);
     return seed.id;
   };
-  const named = (name: string) =>
-    make({ type: "permanent", id: `id ${name}`, name, description: `does ${name}`, systemPrompt: "p" });
-  return { store, clock, agents, make, named, reads: () => reads };
+  const clock = virtualClock();
+  return { engine, clock, id, agents: permanentAgentsOf(engine.store, clock) };
 }
+const numbered = (count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `n${String(count - n).padStart(3, "0")}`);
 
-describe("the permanent agents a prompt lists", () => {
-  it("are sorted by name, not by age, and contain no other kind of agent", async () => {
-    const { agents, named, make } = await world();
-    const [zoe, ann] = [await named("zoe"), await named("ann")];
-    await make({ type: "user", connector: "c", userId: "u", channelId: "u" });
+describe("the permanent agents in a prompt", () => {
+  it("are sorted by name and contain no other kind of agent and no stopped one", async () => {
+    const { engine, agents, id } = await storeWith("zoe", "stopped", "ann");
+    await commit(engine, { op: "agent.stop", agentId: id("stopped"), mark: { at: 2, reason: "enough" } });
+    await engine.system.post({ ...engine.person(), body: { kind: "user", text: "hi" } });
     expect(await agents.list()).toEqual([
-      { id: ann, name: "ann", description: "does ann" },
-      { id: zoe, name: "zoe", description: "does zoe" },
+      { id: id("ann"), name: "ann", description: "does ann" },
+      { id: id("zoe"), name: "zoe", description: "does zoe" },
     ]);
   });
 
-  it("are all read, page by page", async () => {
-    const { agents, named } = await world();
-    for (let n = 0; n < 101; n++) await named(`n${n}`);
-    expect(await agents.list()).toHaveLength(101);
+  it.each([100, 101])("are complete over several pages (%i agents)", async (count) => {
+    const listed = (await (await storeWith(...numbered(count))).agents.list()).map(({ name }) => name);
+    expect(listed).toEqual(numbered(count).toSorted());
   });
 
-  it("do not include a stopped agent", async () => {
-    const { agents, named, store } = await world();
-    const mark = { at: 2, reason: "enough" };
-    const agentId = await named("ann");
-    await store.commit({ id: ids.change(), site: "t", at: 2, ops: [{ op: "agent.stop", agentId, mark }] });
-    expect(await agents.list()).toEqual([]);
+  it("are the oldest ones if there are too many", async () => {
+    const names = numbered(MAX_LISTED + 100);
+    const { agents } = await storeWith(...names);
+    expect((await agents.list()).map(({ name }) => name)).toEqual(names.slice(0, MAX_LISTED).toSorted());
   });
 
-  it("are read once for runs that begin together, and again after a short time or after this node creates one", async () => {
-    const { agents, named, clock, reads } = await world();
-    await Promise.all([agents.list(), agents.list()]);
-    expect(reads()).toBe(1);
-    await named("ann");
-    expect(await agents.list()).toEqual([]);
-    clock.time += 2_000;
-    expect(await agents.list()).toHaveLength(1);
-    await named("bob");
-    agents.forget();
+  it("are at most two seconds old, and new after this node creates one", async () => {
+    const { engine, agents, clock, id } = await storeWith("ann", "bob");
+    const stop = (name: string) =>
+      commit(engine, { op: "agent.stop", agentId: id(name), mark: { at: 2, reason: "enough" } });
     expect(await agents.list()).toHaveLength(2);
-    expect(reads()).toBe(3);
+    await stop("ann");
+    await clock.advance(1_999);
+    expect(await agents.list()).toHaveLength(2);
+    await clock.advance(1);
+    expect(await agents.list()).toHaveLength(1);
+    await stop("bob");
+    agents.forget();
+    expect(await agents.list()).toEqual([]);
   });
 
   it("are read again after a failed read", async () => {
-    let fails = true;
-    const agents = permanentAgentsOf(
-      { agentsOfKind: async () => (fails ? Promise.reject(new TypeError("away")) : []) },
-      { monotonic: () => 0 },
-    );
+    const { engine, agents } = await storeWith("ann");
+    const read = engine.store.agentsOfKind;
+    engine.store.agentsOfKind = () => Promise.reject(new TypeError("away"));
     await expect(agents.list()).rejects.toThrow("away");
-    fails = false;
-    expect(await agents.list()).toEqual([]);
+    engine.store.agentsOfKind = read;
+    expect(await agents.list()).toHaveLength(1);
   });
 });

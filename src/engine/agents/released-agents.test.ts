@@ -108,7 +108,7 @@ describe("a message that arrives while the agent is being released", () => {
     let reads = 0;
     const { linesBack } = engine.store;
     await engine.tell("one");
-    (engine.store as { linesBack: typeof linesBack }).linesBack = (id, page) => {
+    engine.store.linesBack = (id, page) => {
       reads += 1;
       return linesBack(id, page);
     };

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { lastText, type Reply, stall } from "../../../test/kit/model.ts";
-import type { ChangeId } from "../../core/ids.ts";
+import type { ChangeId, RunId } from "../../core/ids.ts";
 
 describe("a reset", () => {
-  it("goes before waiting messages, which then run in the new session", async () => {
+  it("overtakes waiting messages, which then run in the new session", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({ script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine") });
     await engine.tell("one");
@@ -24,7 +24,7 @@ describe("a reset", () => {
     expect(JSON.parse(engine.sentBytes[1] ?? "").map((message: { role: string }) => message.role)).toEqual(["user"]);
   });
 
-  it("that arrives between the read of the inbox and the take still goes first", async () => {
+  it("overtakes a message even if it arrives between the read of the inbox and the take", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     const agentId = await engine.agentId();
@@ -52,7 +52,7 @@ describe("a reset", () => {
     expect(engine.logged("error")).toEqual([]);
   });
 
-  it("by a person ends the active run, whose partial answer stays in the old session", async () => {
+  it("ends the active run if a person asks for it, and leaves the partial answer in the old session", async () => {
     const engine = await TestEngine.open({ script: (call) => stall(call, new Promise(() => {}), "so far") });
     await engine.tell("one");
     await engine.send({ kind: "reset", by: "person" });
@@ -62,7 +62,7 @@ describe("a reset", () => {
     expect(engine.shown()).toEqual(["Session reset."]);
   });
 
-  it("of the daily kind waits for the end of the active run", async () => {
+  it("waits for the end of the active run if it is the daily one", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
     await engine.tell("one");
@@ -92,7 +92,7 @@ describe("a reset", () => {
     ]);
   });
 
-  it("goes before a message that waits for a place in the lane", async () => {
+  it("overtakes a message that waits for a place in the lane", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: (call) => (lastText(call.request) === "busy" ? stall(call, hold.promise) : "fine"),
@@ -115,7 +115,7 @@ describe("a reset", () => {
     const engine = await TestEngine.open({ script: (call) => (call.n === 1 ? stall(call, hold.promise) : "fine") });
     await engine.tell("one");
     await engine.say("two");
-    await engine.send({ kind: "permission", runId: "gone" as never, callId: "c", approved: true });
+    await engine.send({ kind: "permission", runId: "gone" as RunId, callId: "c", approved: true });
     await engine.send({ kind: "reset", by: "daily" });
     await engine.settle();
     hold.open("first");
@@ -157,7 +157,7 @@ describe("a stop", () => {
     expect(engine.shown()).toHaveLength(2);
   });
 
-  it("without an active run answers that there is nothing to stop; a repeated delivery of it does nothing", async () => {
+  it("tells the person if no run is active, and ignores a repeated delivery", async () => {
     const engine = await busy();
     await engine.tell("one");
     await stop(engine);

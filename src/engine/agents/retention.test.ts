@@ -1,13 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { channel } from "../../../test/kit/channel.ts";
 import { TestEngine } from "../../../test/kit/engine.ts";
-import { pruneRound, startRetention } from "./retention.ts";
+import { OWNER } from "../../core/people/person.ts";
+import { QUESTION_MS } from "../people/open-question.ts";
+import { agesOf, pruneRound, startRetention } from "./retention.ts";
 
-const DAY = 24 * 3600_000;
+const HOUR = 3600_000;
+const DAY = 24 * HOUR;
 const limits = { messagesMs: DAY, deliveriesMs: DAY, runsMs: DAY, changesMs: DAY, auditMs: DAY };
-const world = (engine: TestEngine) => engine.ports({ alive: true, name: "retention" });
+const portsOf = (engine: TestEngine) => engine.ports({ alive: true, name: "retention" });
 
-describe("a round of pruning", () => {
+it("keeps the rows of each table as long as its limit says", () => {
+  const ages = agesOf({ messagesMs: 1, deliveriesMs: 2, runsMs: 3, changesMs: 4, auditMs: 5 });
+  expect(Object.fromEntries(ages)).toEqual({
+    ...{ messages: 1, deliveries: 2, runs: 3, changes: 4, audit: 5, slots: 3, approvals: 3 },
+    ...{ questions: QUESTION_MS, dedupe: 0, requests: 0 },
+  });
+});
+
+describe("pruneRound", () => {
   it("never removes rows that have not ended, at any age, and never touches history", async () => {
     const one = channel("test");
     one.sending = () => ({ status: "retry", reason: "down" });
@@ -27,7 +38,7 @@ describe("a round of pruning", () => {
     engine.clock.jump(100 * DAY);
     const lines = (await engine.entries()).length;
 
-    const removed = await pruneRound(world(engine), limits, async () => {});
+    const removed = await pruneRound(portsOf(engine), limits, async () => {});
     expect(removed).toMatchObject({ messages: 2, runs: 2, deliveries: 1 });
     expect(await engine.states()).toEqual(["taken", "waiting"]);
     expect((await engine.deliveries()).map(({ state }) => state)).toEqual(["pending"]);
@@ -47,7 +58,7 @@ describe("a round of pruning", () => {
     const source = { connector: "test", channelId: "ann", messageId: "77" };
     await engine.tell("hi", { source, replayHorizonMs: 1_000 });
     engine.clock.jump(100 * DAY);
-    await pruneRound(world(engine), limits, async () => {});
+    await pruneRound(portsOf(engine), limits, async () => {});
     expect(await engine.say("hi", { source, replayHorizonMs: 1_000 })).toMatchObject({ status: "duplicate" });
   });
 
@@ -55,76 +66,107 @@ describe("a round of pruning", () => {
     const engine = await TestEngine.open();
     await engine.tell("hi");
     await engine.advance(1_000);
-    const removed = await pruneRound(world(engine), limits, async () => {});
-    expect(removed).toEqual({
-      messages: 0,
-      deliveries: 0,
-      runs: 0,
-      changes: 0,
-      slots: 0,
-      dedupe: 0,
-      requests: 0,
-      audit: 0,
-      approvals: 0,
-      questions: 0,
-    });
+    const removed = await pruneRound(portsOf(engine), limits, async () => {});
+    expect(Object.values(removed).every((count) => count === 0)).toBe(true);
   });
 
-  it("reads all rows in bounded portions with pauses in between", async () => {
+  it("removes all rows in portions of 200 with a pause after each", async () => {
     const engine = await TestEngine.open();
-    await Promise.all(Array.from({ length: 450 }, (_, n) => engine.say(`n${n}`, { name: `p${n % 5}` })));
+    const note = { kind: "system", text: "note", silent: true } as const;
+    await Promise.all(Array.from({ length: 401 }, () => engine.send(note)));
     await engine.settle();
     engine.clock.jump(100 * DAY);
-    let pauses = 0;
-    const removed = await pruneRound(world(engine), limits, async () => {
-      pauses += 1;
+    const left: number[] = [];
+    const removed = await pruneRound(portsOf(engine), limits, async () => {
+      left.push((await engine.states()).length);
     });
-    expect(removed.messages).toBe(450);
-    expect(pauses).toBeGreaterThan(10);
+    expect(removed.messages).toBe(401);
+    expect(left.slice(0, 3)).toEqual([201, 1, 0]);
   });
 
-  it("removes files after the deliveries that held them, with pauses, and not in a round that failed", async () => {
-    const engine = TestEngine.unloaded();
-    const seen: string[] = [];
-    let fails = false;
-    engine.onCommit = ({ site }) => {
-      if (seen.at(-1) !== site) seen.push(site);
-      return fails && site === "prune" ? "full" : "go";
-    };
-    let paused = false;
-    const sweep = async (pause: () => Promise<void> = async () => {}): Promise<number> => {
-      seen.push("files");
-      await pause();
-      paused = true;
-      return 0;
-    };
-    const stop = startRetention(world(engine), () => limits, { sweep });
-    await engine.advance(3600_000 + 10_000);
-    expect([seen, paused]).toEqual([["prune", "budget.sweep", "files"], true]);
-    fails = true;
-    await engine.advance(3600_000 + 10_000);
-    expect(seen.filter((one) => one === "files")).toHaveLength(1);
-    stop();
+  it("continues with the next table if one is refused", async () => {
+    const engine = await TestEngine.open();
+    await engine.tell("hi");
+    engine.clock.jump(100 * DAY);
+    const { commit } = engine.store;
+    engine.store.commit = async (change) =>
+      change.ops.some((op) => op.op === "prune" && op.what === "messages")
+        ? { ok: false, refused: "conflict", detail: "no" }
+        : commit(change);
+    const removed = await pruneRound(portsOf(engine), limits, async () => {});
+    expect(removed).toMatchObject({ messages: 0, runs: 1 });
   });
 
-  it("runs every hour, continues after a failure, and stops on request", async () => {
-    const engine = TestEngine.unloaded();
-    const ports = world(engine);
-    let rounds = 0;
-    engine.onCommit = (change) => {
-      if (change.site === "prune") rounds += 1;
-      return rounds === 1 ? "full" : "go";
+  it("frees reservations that no run can use any more", async () => {
+    const price = {
+      ...{ contextWindow: 100_000, maxTokens: 1_000, leastTokens: 10 },
+      cost: { input: 1, output: 10, cacheRead: 0, cacheWrite: 0 },
     };
-    const stop = startRetention(ports, () => limits);
-    await engine.advance(3600_000);
-    expect(rounds).toBe(1);
-    expect(engine.logged("warn")).toHaveLength(1);
-    await engine.advance(3600_000 + 1_000);
-    expect(rounds).toBeGreaterThan(1);
+    const budgets = { limitsFor: () => ({ agent: { micros: 1e6 } }), dayOf: () => "2026-01-05" };
+    const engine = await TestEngine.open({ price, script: () => new Promise<never>(() => {}), system: { budgets } });
+    await engine.tell("hi");
+    engine.crash();
+    const reservations = () => engine.store.reservations({ limit: 10 });
+    engine.clock.jump(DAY);
+    await pruneRound(portsOf(engine), limits, async () => {});
+    expect(await reservations()).toHaveLength(1);
+    engine.clock.jump(1);
+    await pruneRound(portsOf(engine), limits, async () => {});
+    expect(await reservations()).toEqual([]);
+  });
+});
+
+describe("startRetention", () => {
+  /** An answered message that is old enough to be removed. */
+  async function aged() {
+    const engine = await TestEngine.open();
+    await engine.tell("hi");
+    await engine.drain();
+    engine.clock.jump(100 * DAY);
+    return engine;
+  }
+
+  it("prunes every hour by the limits of now, continues after a failure, and stops on request", async () => {
+    const engine = await aged();
+    let messagesMs = 200 * DAY;
+    const stop = startRetention(portsOf(engine), () => ({ ...limits, messagesMs }));
+    await engine.advance(HOUR + 10_000);
+    expect([(await engine.states()).length, (await engine.runs()).length]).toEqual([1, 0]);
+    messagesMs = DAY;
+    engine.onCommit = ({ site }) => (site === "prune" ? "full" : "go");
+    await engine.advance(HOUR);
+    expect(engine.logged("warn")).toEqual(["pruning failed and will be tried again"]);
+    engine.onCommit = () => "go";
+    await engine.advance(HOUR - 20_000);
+    expect(await engine.states()).toHaveLength(1);
+    await engine.advance(20_000);
+    expect(await engine.states()).toEqual([]);
     stop();
     expect(engine.clock.timers).toBe(0);
-    const before = rounds;
-    await engine.advance(10 * 3600_000);
-    expect(rounds).toBe(before);
+  });
+
+  it.each<[string, boolean]>([
+    ["none", true],
+    ["prune", false],
+    ["budget.sweep", false],
+  ])("removes unused files only after a complete round (failing: %s)", async (fails, removes) => {
+    const engine = await aged();
+    const { files } = engine.system;
+    if (!files) throw new TypeError("no files");
+    const { id } = await files.put({ data: Buffer.from("a"), name: "a.txt", behalf: { person: OWNER } });
+    engine.clock.jump(2 * files.limits.unusedMs);
+    engine.onCommit = ({ site }) => (site === fails ? "full" : "go");
+    startRetention(portsOf(engine), () => limits, files);
+    await engine.advance(HOUR + 10_000);
+    expect((await files.find(id)) === undefined).toBe(removes);
+  });
+
+  it("stops between two portions of a round", async () => {
+    const engine = await aged();
+    const stop = startRetention(portsOf(engine), () => limits);
+    await engine.advance(HOUR);
+    stop();
+    await engine.advance(5 * HOUR);
+    expect([await engine.states(), (await engine.runs()).length]).toEqual([[], 1]);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SHIPPED_SYSTEM_AGENTS, systemAgentsOf } from "./system-agents.ts";
 
-test("the system agents are the shipped ones, with the changes and additions of the configuration", () => {
+test("systemAgentsOf returns the shipped agents with the changes and additions of the configuration", () => {
   expect([...systemAgentsOf({ systemAgents: {} }).values()]).toEqual(SHIPPED_SYSTEM_AGENTS);
   const agents = systemAgentsOf({
     systemAgents: {
@@ -9,7 +9,7 @@ test("the system agents are the shipped ones, with the changes and additions of 
       librarian: { prompt: "keep it", description: "keeps", replacesSystemPrompt: false },
       scout: { prompt: "look" },
       guard: { prompt: "watch", description: "watches", replacesSystemPrompt: true },
-    } as never,
+    },
   });
   const shipped = SHIPPED_SYSTEM_AGENTS.find(({ tag }) => tag === "doctor");
   expect(Object.fromEntries(agents)).toEqual({

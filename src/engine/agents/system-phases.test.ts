@@ -1,160 +1,241 @@
 /** The phases of a node: in which order its parts start and stop, and what a failure of one of them changes. */
-import { describe, expect, it } from "vitest";
-import { TestEngine } from "../../../test/kit/engine.ts";
+import { describe, expect, it, test } from "vitest";
+import { channel } from "../../../test/kit/channel.ts";
+import { TestEngine, type TestEngineOptions } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
-import { type Reply, stall } from "../../../test/kit/model.ts";
-import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
+import { inTurn, lastText, type Reply, type Script, stall } from "../../../test/kit/model.ts";
+import { TestTools } from "../../../test/kit/tools.ts";
+import { personAddress } from "../../core/delivery/route.ts";
+import { OWNER_READS } from "../runtime/people.ts";
+import { family } from "../subagents/family.test-kit.ts";
+import { commit, from, outcomeOf } from "./agent-system.test-kit.ts";
 import { AgentSystem } from "./agent-system.ts";
-import type { AgentSystemOptions } from "./agent-system-options.ts";
 
-/** A system with two connectors that say what happens to them. The first fails to stop, if the test wants that. */
-function world(
-  given: {
-    failsToStop?: boolean;
-    onStart?: (host: ConnectorHost) => Promise<unknown>;
-    options?: Partial<AgentSystemOptions>;
-  } = {},
-) {
-  const hold = gate<Reply>();
-  const engine = TestEngine.unloaded({ script: (call) => stall(call, hold.promise) });
-  const ports = engine.ports({ alive: true, name: "phases" });
+const endless: Script = (call) => stall(call, new Promise(() => {}));
+
+/** An engine with two channels, whose connectors' starts and stops are listed. */
+function watched(options: TestEngineOptions = {}) {
   const happened: string[] = [];
-  const connectors = ports.connectors as Map<string, Connector>;
-  const plain = connectors.get("test") as Connector;
-  for (const name of ["test", "other"]) {
-    connectors.set(name, {
-      ...plain,
-      name,
-      start: async (host) => {
-        happened.push(`start ${name}`);
-        if (name === "test") await given.onStart?.(host);
-      },
-      stop: async () => {
-        happened.push(`stop ${name}`);
-        if (name === "test" && given.failsToStop) throw new TypeError("stuck");
-      },
-    });
-  }
-  engine.onCommit = ({ ops }) => {
-    for (const { op } of ops) if (op === "node.leave" || op === "node.join") happened.push(op);
-    return "go";
-  };
-  const resolveModel = () => ({ model: "scripted", system: "You are under test." });
-  const options: AgentSystemOptions = { nodeName: "phases", resolveModel, ...given.options } as AgentSystemOptions;
-  const system = new AgentSystem(ports, options);
-  engine.system = system;
-  return { engine, system, happened, hold };
+  const channels = ["test", "other"].map((name) => {
+    const one = channel(name);
+    one.onStart = async () => happened.push(`start ${name}`);
+    one.onStop = async () => happened.push(`stop ${name}`);
+    return one;
+  });
+  return { engine: TestEngine.unloaded({ ...options, channels }), happened, channels };
 }
+const nodes = async (engine: TestEngine) => (await engine.store.nodes()).map(({ left }) => (left ? "left" : "joined"));
 
-describe("a start", () => {
-  it("comes after the node has joined, with the connectors last, one after the other", async () => {
-    const { system, happened } = world();
-    await system.load();
-    expect(happened).toEqual(["node.join"]);
-    await system.start();
-    expect(happened).toEqual(["node.join", "start test", "start other"]);
-    await expect(system.start()).rejects.toThrow("must load before starting");
+describe("start", () => {
+  it("starts the connectors in turn after the node has joined", async () => {
+    const { engine, happened } = watched();
+    await expect(engine.system.start()).rejects.toMatchObject({
+      ...{ code: "invariant", message: "AgentSystem must load before starting" },
+    });
+    await engine.system.load();
+    expect([await nodes(engine), happened]).toEqual([["joined"], []]);
+    await engine.system.start();
+    expect(happened).toEqual(["start test", "start other"]);
+    await expect(engine.system.start()).rejects.toThrow("must load before starting");
   });
 
-  it("finds the node at work for what a connector submits at once", async () => {
-    const incoming = {
-      ...{ connector: "test", userId: "ann", channelId: "ann", messageId: "1", text: "early" },
-      delivery: { channel: "test", to: "ann" },
-    };
-    const { engine, system, hold } = world({ onStart: (host) => host.accept(incoming) });
-    await system.load();
-    await system.start();
-    hold.open("done");
+  it("answers a message that a connector submits while it starts", async () => {
+    const { engine, channels } = watched();
+    const [test] = channels;
+    if (test) test.onStart = (host) => host.accept({ ...from(), text: "early" });
+    await engine.system.load();
+    await engine.system.start();
     await engine.settle();
-    expect(engine.shown()).toEqual(["done"]);
+    expect(engine.shown()).toEqual(["answer to early"]);
   });
-});
 
-it("holds its lease, renews it and looks at the store at the times that its options say", async () => {
-  const { engine, system } = world({ options: { leaseMs: 8_000, pollMs: 3_000 } });
-  const times: Record<string, number[]> = { "node.join": [], "node.renew": [], "agents.claim": [] };
-  const begun = engine.clock.now();
-  let leaseMs = 0;
-  engine.onCommit = ({ at, ops }) => {
-    for (const op of ops) {
-      times[op.op]?.push(at - begun);
-      if (op.op === "node.join" || op.op === "node.renew") leaseMs = op.leaseUntil - at;
+  it("answers messages that were accepted after loading", async () => {
+    const engine = TestEngine.unloaded();
+    await engine.system.load();
+    await engine.say("early");
+    await engine.settle();
+    expect(await engine.states()).toEqual(["waiting"]);
+    await engine.system.start();
+    await engine.settle();
+    expect(engine.shown()).toEqual(["answer to early"]);
+  });
+
+  it("renews the lease while the node lives", async () => {
+    const engine = await TestEngine.open({ system: { leaseMs: 8_000, pollMs: 3_000 } });
+    const lease = async () => ((await engine.store.nodes())[0]?.leaseUntil ?? 0) - engine.clock.now();
+    expect(await lease()).toBe(8_000);
+    for (let second = 0; second < 20; second++) {
+      await engine.advance(1_000);
+      expect(await lease()).toBeGreaterThan(5_000);
     }
-    return "go";
-  };
-  await system.load();
-  expect([leaseMs, times["node.join"]]).toEqual([8_000, [0]]);
-  await system.start();
-  await engine.advance(6_000);
-  expect(times).toEqual({
-    ...{ "node.join": [0], "node.renew": [2_000, 4_000, 6_000], "agents.claim": [0, 3_000, 6_000] },
   });
-  expect(leaseMs).toBe(8_000);
-  await engine.drain();
 });
 
-describe("a drain", () => {
-  it("stops every connector first, also if one of them fails, and leaves the store last", async () => {
-    const { engine, system, happened } = world({ failsToStop: true });
-    await system.load();
-    await system.start();
-    happened.length = 0;
-    const drained = system.drain();
-    expect(system.drain()).toBe(drained);
-    await engine.settle();
-    await drained;
-    expect(happened).toEqual(["stop test", "stop other", "node.leave"]);
+describe("a message that another node accepted", () => {
+  const posted = async (engine: TestEngine) =>
+    commit(engine, {
+      ...{ op: "message.post", to: { agentId: await engine.agentId() } },
+      message: { body: { kind: "user", text: "from outside" }, acceptedAt: engine.clock.now() },
+    });
+
+  it.each([
+    [false, 2],
+    [true, 1],
+  ])("is found by the next poll unless the node drains (%s)", async (drains, requests) => {
+    const engine = await TestEngine.open({ system: { pollMs: 1_000 } });
+    await engine.tell("hi");
+    if (drains) await engine.drain();
+    await posted(engine);
+    await engine.advance(1_000);
+    expect(engine.requests).toHaveLength(requests);
+  });
+});
+
+describe("drain", () => {
+  it("stops every connector even if one fails, and leaves the store last", async () => {
+    const { engine, happened, channels } = watched();
+    await engine.system.load();
+    await engine.system.start();
+    const [test] = channels;
+    if (test) {
+      test.onStop = async () => {
+        happened.push(...(await nodes(engine)));
+        throw new TypeError("stuck");
+      };
+    }
+    await engine.drain();
+    expect(happened.slice(2)).toEqual(["joined", "stop other"]);
+    expect(await nodes(engine)).toEqual(["left"]);
     expect(engine.logged("warn")).toEqual(["a connector did not stop"]);
   });
 
-  it("of a node that has not started stops no connector; one that has not joined leaves nothing", async () => {
-    const loaded = world();
-    await loaded.system.load();
+  it("stops no connector that has not started, and leaves nothing that it has not joined", async () => {
+    const loaded = watched();
+    await loaded.engine.system.load();
     await loaded.engine.drain();
-    expect(loaded.happened).toEqual(["node.join", "node.leave"]);
-    const fresh = world();
+    expect([loaded.happened, await nodes(loaded.engine)]).toEqual([[], ["left"]]);
+    const fresh = watched();
     await fresh.engine.drain();
-    expect(fresh.happened).toEqual([]);
+    expect([fresh.happened, await nodes(fresh.engine), fresh.engine.logged("warn")]).toEqual([[], [], []]);
   });
 
-  it("is complete also if the node cannot leave the store", async () => {
-    const { engine, system } = world();
-    await system.load();
+  it("completes even if the node cannot leave the store", async () => {
+    const engine = await TestEngine.open();
     engine.onCommit = ({ ops }) => (ops.some(({ op }) => op === "node.leave") ? "throw" : "go");
     await engine.drain();
     expect(engine.logged("warn")).toEqual(["the node could not leave the store"]);
   });
 
-  it("ends the waits of callers when it is complete, not before", async () => {
-    const { engine, system } = world();
-    await system.load();
-    await system.start();
-    const end: { is?: string } = {};
-    const waiting = system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "hi" } });
-    waiting.catch((error: Error) => {
-      end.is = error.message;
-    });
+  it("resolves for every caller when the work is suspended, and then rejects waits", async () => {
+    const tools = new TestTools({ work: {} });
+    const held = tools.hold("work");
+    const engine = await TestEngine.open({ tools: tools.specs, script: inTurn({ call: [{ name: "work" }] }, "done") });
+    const answer = outcomeOf(engine.system.postAndAwait({ ...engine.person(), body: { kind: "user", text: "go" } }));
+    await held.started;
+    const both = [
+      outcomeOf(engine.system.drain().then(() => "one")),
+      outcomeOf(engine.system.drain().then(() => "two")),
+    ];
     await engine.settle();
-    expect(end.is).toBeUndefined();
-    await engine.drain();
+    expect([...both, answer]).toEqual([{}, {}, {}]);
+    held.release("worked");
     await engine.settle();
-    expect(end.is).toBe("The process is stopping.");
+    expect(both).toEqual([{ value: "one" }, { value: "two" }]);
+    expect(answer.error?.message).toBe("The process is stopping.");
     expect((await engine.runs())[0]).toMatchObject({ state: "open", body: { paused: true } });
+  });
+
+  it("leaves only work open that resumes after the restart", async () => {
+    const engine = await TestEngine.open({ script: endless });
+    await engine.tell("one");
+    await engine.say("two");
+    await engine.drain();
+    expect(await engine.states()).toEqual(["taken", "waiting"]);
+    engine.script = ({ request }) => `answer to ${lastText(request)}`;
+    await engine.restart();
+    expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
+  });
+
+  it("keeps messages that are posted during and after it for the next process", async () => {
+    const engine = await TestEngine.open();
+    await engine.tell("one");
+    const draining = engine.system.drain();
+    await engine.say("two");
+    await engine.settle();
+    await draining;
+    await engine.say("three");
+    await engine.say("four", { name: "new person" });
+    await engine.advance(60_000);
+    expect(await engine.states()).toEqual(["answered", "waiting", "waiting"]);
+    expect(engine.requests).toHaveLength(1);
+    await engine.restart();
+    expect(await engine.states()).toEqual(["answered", "answered", "answered"]);
+    expect(engine.shown()).toHaveLength(4);
+  });
+
+  it("leaves no timer, even with children and a suspended run", async () => {
+    const engine = await TestEngine.open({
+      children: true,
+      script: (call) => family({ child: () => stall(call, new Promise(() => {})) })(call),
+    });
+    await engine.tell("spawn a");
+    await engine.advance(5_000);
+    await engine.drain();
+    expect(engine.clock.timers).toBe(0);
   });
 });
 
-it("is settled when no agent works, not before", async () => {
-  const { engine, system, hold } = world();
-  await system.load();
-  await system.start();
+it("resolves settled() when no agent works any more", async () => {
+  const hold = gate<Reply>();
+  const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
   await engine.tell("hi");
-  let isSettled = false;
-  const settled = system.settled().then(() => {
-    isSettled = true;
-  });
+  const settled = outcomeOf(engine.system.settled().then(() => "settled"));
   await engine.settle();
-  expect(isSettled).toBe(false);
+  expect(settled).toEqual({});
   hold.open("done");
-  await settled;
-  expect(await engine.states()).toEqual(["answered"]);
+  await engine.settle();
+  expect([settled, await engine.states()]).toEqual([{ value: "settled" }, ["answered"]]);
+});
+
+describe("a delivery without a route", () => {
+  test.each<[string, (engine: TestEngine) => unknown]>([
+    ["connectors change", (engine) => engine.system.connectorsChanged()],
+    ["its person writes", (engine) => engine.tell("again")],
+  ])("is sent when %s", async (_title, change) => {
+    const engine = await TestEngine.open();
+    await engine.tell("hello", { delivery: personAddress("owner") });
+    await engine.advance(5_000);
+    await commit(engine, { op: "fact.put", key: OWNER_READS, value: "1" });
+    await engine.advance(5_000);
+    const state = async () =>
+      (await engine.deliveries()).find(({ payload }) => payload.text === "answer to hello")?.state;
+    expect(await state()).toBe("unroutable");
+    await change(engine);
+    await engine.advance(5_000);
+    expect(await state()).toBe("waiting-reader");
+  });
+
+  test.each<[string, number | undefined, readonly string[]]>([
+    ["loses its route at once on the only node", undefined, ["unroutable", "unroutable"]],
+    ["is left to other nodes for a minute", 60_000, ["pending", "unroutable"]],
+  ])("%s after its connector was removed", async (_title, leaseMs, states) => {
+    const one = channel("test");
+    one.sending = () => ({ status: "retry", reason: "down" });
+    const engine = TestEngine.unloaded({ channels: [one] });
+    const ports = engine.ports({ alive: true, name: "removing" });
+    const connectors = new Map(ports.connectors);
+    const resolveModel = () => ({ model: "scripted", system: "You are under test." });
+    engine.system = new AgentSystem({ ...ports, connectors }, { nodeName: "removing", resolveModel, leaseMs });
+    await engine.system.load();
+    await engine.system.start();
+    await engine.tell("hi");
+    connectors.delete("test");
+    const seen: (string | undefined)[] = [];
+    for (const ms of [5_000, 90_000]) {
+      await engine.advance(ms);
+      seen.push((await engine.deliveries())[0]?.state);
+    }
+    expect(seen).toEqual(states);
+    await engine.drain();
+  });
 });

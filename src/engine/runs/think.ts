@@ -37,12 +37,18 @@ export async function think(
     sessionId: lease.sessionId,
     cliSessionIds: lease.state.cliSessionIds,
   };
+  let streamed = false;
   for (let tries = 1; ; tries++) {
     const permission = await askPermission(ports, lease, run, request);
     if (permission.kind === "reached") return { ...noAnswer(request, "aborted", ""), reached: permission.reached };
     if (permission.kind === "ended") return noAnswer(request, "aborted", "aborted");
     const { permit } = permission;
-    const result = await call(ports, run, { ...request, tries, maxTokens: permit?.maxTokens });
+    // The text of a call that failed is void.
+    if (streamed) ports.events.emit(run.position, { type: "restart", attempt: run.attempt });
+    streamed = false;
+    const result = await call(ports, run, { ...request, tries, maxTokens: permit?.maxTokens }, () => {
+      streamed = true;
+    });
     ports.watchdog?.note(run, "answer");
     if (permit) settleCall(lease, permit, result);
     for (const usage of result.alsoUsed ?? []) run.countLost(usage);
@@ -59,7 +65,12 @@ export async function think(
   }
 }
 
-async function call(ports: RunPorts, run: LiveRun, request: ModelRequest): Promise<ModelResult> {
+async function call(
+  ports: RunPorts,
+  run: LiveRun,
+  request: ModelRequest,
+  onStreamed: () => void,
+): Promise<ModelResult> {
   const grace = graceAfter(ports.clock, ports.settings.abortGraceMs, run.signal);
   let over = false;
   const { position } = run;
@@ -67,6 +78,7 @@ async function call(ports: RunPorts, run: LiveRun, request: ModelRequest): Promi
     if (over) return;
     if (event.type === "restart") ports.events.emit(position, { type: "restart", attempt: run.attempt });
     else if (event.type === "text" || event.type === "thinking") {
+      onStreamed();
       ports.events.emit(position, { type: "delta", stream: event.type, text: event.delta });
     }
   };

@@ -17,6 +17,7 @@ import { Place } from "../../runs/lanes.ts";
 import { runLoop } from "../../runs/loop.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
+import type { RunEventBody } from "../../runtime/run-events.ts";
 import { changeSettings } from "../sessions/change-settings.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { answerQuestion, settle } from "./inbox-steps.ts";
@@ -106,17 +107,18 @@ export class RunDriver {
       if (!run) return "reload";
       this.#inbox.taken();
       if (now.dropped.length > 0) this.#settled(now.dropped.map(({ message }) => message));
-      await this.drive(lease, run);
+      await this.drive(lease, run, { type: "start" });
       return lease.released ? "rest" : "again";
     } finally {
       place?.leave();
     }
   }
 
-  /** Passes a run through the loop until it ends or is suspended. */
-  async drive(lease: AgentLease, run: LiveRun): Promise<void> {
+  /** Passes a run through the loop until it ends or is suspended. `began`: emitted when listeners can find the live run. */
+  async drive(lease: AgentLease, run: LiveRun, began?: RunEventBody): Promise<void> {
     const { ports, draining } = this.#host;
     this.#driven = { run, lease };
+    if (began) ports.events.emit(run.position, began);
     this.#inbox.runBegins();
     // A message that came while the run was being opened may end it.
     if (this.#actor.woken()) void this.#inbox.lookAtArrivals(run, lease);

@@ -74,14 +74,13 @@ const texts = (entries: readonly { text: string }[]): string[] => entries.map(({
 
 describe("a run that begins", () => {
   it("takes its messages, opens and writes its prompt in one commit, unless a reset came after what was read", async () => {
-    const { take, changes, events, lease, written } = world();
+    const { take, changes, lease, written } = world();
     const run = await take([fromPerson("hi")]);
     expect(changes).toHaveLength(1);
     const ops = changes[0]?.ops.map((op) => op.op);
     expect(ops).toEqual(["message.settle", "message.take", "run.open", "entries.append"]);
     expect(changes[0]?.ops[1]).toEqual({ op: "message.take", runId: RUN, seqs: [1], unlessResetAfter: 9 });
     expect([run.id, run.step, run.attempt, lease.runId]).toEqual([RUN, 1, 1, RUN]);
-    expect(events).toEqual([{ type: "start" }]);
     expect(texts(written())).toEqual(["hi"]);
   });
 

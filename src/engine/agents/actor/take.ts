@@ -89,9 +89,7 @@ export async function takeRun(
   lease.runId = runId;
   const { agentId, sessionId } = lease;
   const limits = runTimeOf(ports, lease.record, body.wishes);
-  const run = new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body }, limits);
-  ports.events.emit(run.position, { type: "start" });
-  return run;
+  return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body }, limits);
 }
 
 function entriesOf(
