@@ -16,7 +16,7 @@ import type { ConnectorHost } from "../../core/ports/connector.ts";
 import type { CallPrice, ModelRequest } from "../../core/ports/model.ts";
 import type { FileStore, Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
-import type { Change } from "../../core/store/change.ts";
+import type { CommitSite, EngineChange } from "../../core/store/commit-sites.ts";
 import type { Store } from "../../core/store/store.ts";
 import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import type { AgentSystemOptions } from "../../engine/agents/agent-system-options.ts";
@@ -30,7 +30,7 @@ import { seededIds } from "./ids.ts";
 import { type LogLine, recordingLog } from "./log.ts";
 import { echo, type Script, scriptedModel } from "./model.ts";
 import type { Activity, TestProcess } from "./process.ts";
-import { type OnCommit, storeOf } from "./store.ts";
+import { type CommitPoint, type OnCommit, storeOf } from "./store.ts";
 import { type Execution, recordingTool, type ToolSpec, toolHost } from "./tools.ts";
 
 export interface TestEngineOptions {
@@ -47,6 +47,14 @@ export interface TestEngineOptions {
   readonly price?: CallPrice;
 }
 
+/** A process that stands still at a commit. */
+export interface Pause {
+  /** Resolves when the process has come to the commit. */
+  readonly reached: Promise<void>;
+  /** Lets the process continue. */
+  release(): void;
+}
+
 type Sender = { name?: string; on?: string } & Partial<PostRequest>;
 
 export class TestEngine {
@@ -56,7 +64,7 @@ export class TestEngine {
   /** Each request's messages as they were sent, as text. */
   readonly sentBytes: string[] = [];
   readonly executions: Execution[] = [];
-  readonly commits: Change[] = [];
+  readonly commits: EngineChange[] = [];
   readonly written = new Map<string, string>();
   /** The bytes of files, which outlive processes. */
   readonly blobs = memoryBlobs();
@@ -72,6 +80,7 @@ export class TestEngine {
   #lives = 0;
   #activity: Activity = { inFlight: 0, count: 0 };
   #messageIds = 0;
+  readonly #points: (CommitPoint & { act(): Promise<void> })[] = [];
 
   private constructor(options: TestEngineOptions) {
     this.options = options;
@@ -166,6 +175,34 @@ export class TestEngine {
 
   async advance(ms: number): Promise<void> {
     await this.clock.advance(ms, () => this.settle());
+  }
+
+  /** Does something right before or right after the next commit of a site. The commit waits for it. */
+  at(site: CommitSite, act: () => unknown, moment: CommitPoint["moment"] = "before"): void {
+    const counted = async (): Promise<void> => {
+      this.#activity.inFlight += 1;
+      await Promise.resolve(act()).finally(() => {
+        this.#activity.inFlight -= 1;
+      });
+    };
+    this.#points.push({ site, moment, act: counted });
+  }
+
+  /** Stops the process at the next commit of a site until the test releases it. `settle` does not wait for it. */
+  pauseAt(site: CommitSite, moment: CommitPoint["moment"] = "before"): Pause {
+    const reached = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const act = (): Promise<void> => {
+      reached.resolve();
+      return released.promise;
+    };
+    this.#points.push({ site, moment, act });
+    return { reached: reached.promise, release: () => released.resolve() };
+  }
+
+  #atPoint({ site, moment }: CommitPoint): Promise<void> | undefined {
+    const at = this.#points.findIndex((point) => point.site === site && point.moment === moment);
+    return at === -1 ? undefined : this.#points.splice(at, 1)[0]?.act();
   }
 
   async drain(): Promise<void> {
@@ -269,7 +306,7 @@ export class TestEngine {
       },
       ids: seededIds(process.name),
       log: recordingLog(this.log),
-      store: storeOf(this.store, process, { activity, commits, onCommit }),
+      store: storeOf(this.store, process, { activity, commits, onCommit, atPoint: (point) => this.#atPoint(point) }),
       model: scriptedModel(process, {
         activity,
         requests,

@@ -57,8 +57,8 @@ describe("messages that get no run", () => {
 
   it("are settled in one commit with what is owed to a requester, claimed for this node", async () => {
     const { ports, lease, commits, told } = world({ opsOnSettle: async () => [POST] });
-    await settle(ports, lease, "why", two, "aborted", "because");
-    expect(commits.map(({ site }) => site)).toEqual(["why"]);
+    await settle(ports, lease, "settle", two, "aborted", "because");
+    expect(commits.map(({ site }) => site)).toEqual(["settle"]);
     expect(settled(commits[0])).toEqual(
       [4, 5].map((seq) => ({ seq, from: "waiting", state: "aborted", reason: "because" })),
     );
@@ -73,7 +73,7 @@ describe("messages that get no run", () => {
   it("are told to no one if the commit was refused", async () => {
     const { ports, lease, told, failing } = world({ opsOnSettle: async () => [POST] });
     failing();
-    await expect(settle(ports, lease, "why", two, "aborted", "because")).rejects.toThrow("refused");
+    await expect(settle(ports, lease, "settle", two, "aborted", "because")).rejects.toThrow("refused");
     expect(told).toEqual([]);
   });
 

@@ -4,6 +4,7 @@
  */
 import type { RunRecord } from "../../../core/run/run.ts";
 import type { RunTrial, WatchdogNote } from "../../../core/run/trial.ts";
+import type { CommitSite } from "../../../core/store/commit-sites.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
 import { submit } from "../../commit/submit.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
@@ -122,7 +123,7 @@ async function amendTrial(
   { host: { ports } }: RecoveryParts,
   { agentId, node, epoch, sessionId }: AgentLease,
   { id, step, body }: RunRecord,
-  site: string,
+  site: CommitSite,
   trial: RunTrial,
 ): Promise<void> {
   const owner = { agentId, node, epoch, sessionId, run: { id, step } };

@@ -183,7 +183,7 @@ describe("a run that kills its process", () => {
 });
 
 describe("a crash around a commit of a trial", () => {
-  const sites = ["resume", "trial.survived", "trial.death", "trial.pause-over"];
+  const sites = ["resume", "trial.survived", "trial.death", "trial.pause-over"] as const;
   const cases = sites.flatMap((site) => (["before", "after"] as const).map((moment) => [moment, site] as const));
 
   it.each(cases)("%s %s fails no innocent run and saves no killer", async (moment, site) => {
