@@ -7,6 +7,7 @@ import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import { createSessionsSpawnTool, startBackgroundAgentTool } from "../../adapters/tools/subagents/spawn-tools.ts";
 import { subagentsTool } from "../../adapters/tools/subagents/subagents-tool.ts";
 import { fileDefaults } from "../../config/sections/files.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { type DeliveryContext, deliveryStateSchema } from "../../core/delivery/delivery.ts";
 import type { Block } from "../../core/history/entry.ts";
@@ -16,6 +17,7 @@ import type { ConnectorHost } from "../../core/ports/connector.ts";
 import type { CallPrice, ModelRequest } from "../../core/ports/model.ts";
 import type { FileStore, Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
+import type { Op, OpResult } from "../../core/store/change.ts";
 import type { CommitSite, EngineChange } from "../../core/store/commit-sites.ts";
 import type { Store } from "../../core/store/store.ts";
 import { AgentSystem } from "../../engine/agents/agent-system.ts";
@@ -80,6 +82,7 @@ export class TestEngine {
   #lives = 0;
   #activity: Activity = { inFlight: 0, count: 0 };
   #messageIds = 0;
+  #changes = 0;
   readonly #points: (CommitPoint & { act(): Promise<void> })[] = [];
 
   private constructor(options: TestEngineOptions) {
@@ -256,6 +259,21 @@ export class TestEngine {
     throw new TypeError(`no agent of ${name}`);
   }
 
+  /** An agent as the store has it. */
+  async agent(agentId?: AgentId): Promise<AgentRecord> {
+    const record = await this.store.agent(agentId ?? (await this.agentId()));
+    if (!record) throw new TypeError(`no agent ${agentId}`);
+    return record;
+  }
+
+  /** Commits a change that another program makes. */
+  async put(...ops: readonly Op[]): Promise<readonly (OpResult | undefined)[]> {
+    const id = `put-${++this.#changes}` as ChangeId;
+    const result = await this.store.commit({ id, site: "test", at: this.clock.now(), ops });
+    if (!result.ok) throw new TypeError(`refused: ${result.refused}`);
+    return result.results;
+  }
+
   async entries(agentId?: AgentId): Promise<Record<string, unknown>[]> {
     const lines = await this.store.linesBack(agentId ?? (await this.agentId()), { limit: 10_000 });
     return lines.map(({ line }) => JSON.parse(line) as Record<string, unknown>).reverse();
@@ -272,6 +290,12 @@ export class TestEngine {
       );
       return [`${entry.role}: ${text.join(" ")}`];
     });
+  }
+
+  /** The first text of each message in a request to the model. Default: in the last request. */
+  heard(at = -1): readonly string[] {
+    const messages = JSON.parse(this.sentBytes.at(at) ?? "[]") as { content: { text?: string }[] }[];
+    return messages.map(({ content }) => content[0]?.text ?? "");
   }
 
   async states(agentId?: AgentId): Promise<string[]> {
