@@ -201,7 +201,7 @@ describe("an agent with commands on another node", () => {
     ["works here if it has left", [{ ...builder, ends: "left" }, other], undefined],
     ["works here if it returned under another name", [{ ...builder, ends: "returned" }, other], undefined],
   ])("%s", async (_title, nodes, expected) => {
-    const rules = { nodeOf: () => "builder", partiesOf: () => [], workspaceAccessOf: () => "rw" } as const;
+    const rules = { nodeOf: () => "builder", partiesOf: () => [], workspaceAccessOf: () => "rw" as const };
     const engine = await TestEngine.open({ system: { rights: { rules } } });
     const joined: number[] = [];
     const join = async (name: string, lease = HOUR, was?: number): Promise<number> => {

@@ -110,7 +110,7 @@ describe("a stop between a choice and its commit", () => {
 
 describe("an agent with commands on another node", () => {
   it("works here at once if that node leaves before the agent is handed over", async () => {
-    const rules = { nodeOf: () => "builder", partiesOf: () => [], workspaceAccessOf: () => "rw" } as const;
+    const rules = { nodeOf: () => "builder", partiesOf: () => [], workspaceAccessOf: () => "rw" as const };
     const engine = await TestEngine.open({ system: { rights: { rules } } });
     const leaseUntil = engine.clock.now() + 3600_000;
     const [node] = await engine.put({ op: "node.join", name: "builder", leaseUntil });
