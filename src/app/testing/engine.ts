@@ -49,7 +49,7 @@ export interface TestEngineOptions {
   readonly price?: CallPrice;
 }
 
-/** A process that stands still at a commit. */
+/** A process that a test has stopped at a commit. */
 export interface Pause {
   /** Resolves when the process has come to the commit. */
   readonly reached: Promise<void>;
@@ -150,7 +150,7 @@ export class TestEngine {
     await this.settle();
   }
 
-  /** As `restart`, without waiting. */
+  /** Restarts without waiting. */
   async reboot(options: Partial<AgentSystemOptions> = {}): Promise<void> {
     this.crash();
     await this.retire();

@@ -6,7 +6,7 @@ import type { CommitSite, EngineChange } from "../../core/store/commit-sites.ts"
 import type { Store } from "../../core/store/store.ts";
 import { type Activity, type TestProcess, whileAlive } from "./process.ts";
 
-/** What happens at a commit: it succeeds, it throws before or after it is applied, or the process dies around it. */
+/** The outcome of a commit: it succeeds, it throws before or after it is applied, or the process dies around it. */
 export type CommitOutcome = "go" | "full" | "unknown-lost" | "unknown-applied" | "throw" | "die-before" | "die-after";
 
 /** Called before every commit. `nth` counts the commits of this site in this process from 1. */
@@ -29,7 +29,7 @@ export interface FaultyStoreDeps {
   /** Every change that was applied. */
   readonly commits: EngineChange[];
   readonly onCommit: OnCommit;
-  /** What a test does at a point. The commit waits for it. Undefined: nothing. */
+  /** Called at each point. The commit waits for the returned promise. */
   readonly atPoint?: (point: CommitPoint) => Promise<void> | undefined;
 }
 

@@ -13,7 +13,7 @@ const never = new Promise<never>(() => {});
 const BURST = { kind: "user", text: "part", burst: "text" } as const;
 
 describe("retries of an actor", () => {
-  /** Times of the attempts to take a message, from the first on, of which `failures` fail. */
+  /** Lets the first attempts to take a message fail. Returns the times of all attempts since the first one. */
   async function attempts(engine: TestEngine, failures: number, forMs: number): Promise<readonly number[]> {
     const times: number[] = [];
     engine.onCommit = ({ site }) => {

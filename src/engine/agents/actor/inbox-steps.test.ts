@@ -1,4 +1,4 @@
-/** What an agent answers without a run: stops, commands and questions about children. */
+/** An agent answers stops, commands and questions about children without a run. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { stall } from "../../../../test/kit/model.ts";
@@ -26,7 +26,7 @@ describe("the answer to a stop", () => {
     expect(await stopped(engine)).toEqual(["No active inference to stop.", "recorded", "no run to stop"]);
   });
 
-  it("says that there was none after a run that ended well, and without any run", async () => {
+  it("reports nothing to stop after a finished run, and without any run", async () => {
     const engine = await TestEngine.open();
     const nothing = ["No active inference to stop.", "recorded", "no run to stop"];
     await engine.send({ kind: "system", text: "psst", silent: true });

@@ -1,5 +1,5 @@
 /**
- * What an agent does with its inbox besides running. Each function is one commit; the messages it settles leave the waiting
+ * Settles messages that need no run. Each function is one commit; the messages it settles leave the waiting
  * state in that commit, with the reason as their trace (L1, M4).
  */
 

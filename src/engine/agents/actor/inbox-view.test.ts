@@ -1,4 +1,4 @@
-/** What arrivals do to an active run, and how much of a long inbox an agent reads. */
+/** Arrivals end or steer an active run; an agent at rest reads as little of a long inbox as its mode allows. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";

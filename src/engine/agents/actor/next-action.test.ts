@@ -1,4 +1,4 @@
-/** What an actor does next if a commit fails or the store changes in between: no caller hears of an end before it is durable. */
+/** An actor handles failed commits and changes of the store in between. No caller hears of an end before it is durable. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";
@@ -129,8 +129,13 @@ describe("a message that continues an entry", () => {
     const entries = await engine.entries();
     const entry = entries.find(({ content }) => JSON.stringify(content ?? "").includes(`answer to ${after}`));
     if (more.before) await engine.send(more.before);
-    await engine.send({ kind: "user", text: "three", after: typeof entry?.id === "string" ? entry.id : after });
+    const body = { kind: "user", text: "three", after: typeof entry?.id === "string" ? entry.id : after } as const;
+    let told = false;
+    void engine.system.postAndAwait({ ...engine.person(), body }).then(() => {
+      told = true;
+    });
     await engine.settle();
+    expect(told).toBe(true);
     const heard = engine.requests.at(-1)?.messages.map(({ content }) => JSON.stringify(content)) ?? [];
     return { engine, heard: heard.map((text) => /one|two|three/.exec(text)?.[0]) };
   }

@@ -1,4 +1,4 @@
-/** What a run is made of: the messages it takes, the people it acts for, and its prompt. */
+/** A new run: the messages it takes, the people it acts for, and its prompt. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";

@@ -1,5 +1,5 @@
 /**
- * A run on trial (M13). Its trial ends with a step, an end, a wait, or when it has lived long enough; then it goes on as an
+ * A run on trial (M13). Its trial ends with a step, an end, a wait, or when it has lived long enough; then it continues as an
  * ordinary run. Living on without a step is committed, because a later death must not count as one on trial.
  */
 import { errorText } from "../../../core/errors.ts";

@@ -1,4 +1,4 @@
-/** What a restart does with the work it finds: what it gives up, what it leaves alone, and what needs no trial. */
+/** A restart resumes the runs it finds, tries them, or gives them up. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine, type TestEngineOptions } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";

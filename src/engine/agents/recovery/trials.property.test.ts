@@ -64,7 +64,7 @@ describe("among any number of suspects", () => {
         // Several killers split each other's groups into uneven halves.
         const halvings = (Math.ceil(Math.log2(n)) + 1) * (places.size > 1 ? 2 : 1);
         expect(deaths).toBeLessThanOrEqual(places.size * (halvings + MAX_DEATHS));
-        // Nobody waits for thousands of others: the number of trials is logarithmic too.
+        // No run waits for thousands of others: the number of trials is logarithmic too.
         expect(passed).toBeLessThanOrEqual((places.size + 1) * (halvings + MAX_DEATHS));
       }),
     );

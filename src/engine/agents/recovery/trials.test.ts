@@ -40,7 +40,7 @@ describe("kills from outside", () => {
     expect(sites.filter((site) => site.startsWith("trial"))).toEqual([]);
   });
 
-  it("make a run that was open at two of them wait 10 s, beside other work", async () => {
+  it("delay a run that was open at two of them by 10 s, beside other work", async () => {
     const engine = await timedEngine();
     await engine.tell("takes 5000");
     await engine.restart();
@@ -126,7 +126,7 @@ describe("a run that kills its process", () => {
     for (const name of names) await engine.say("takes 4000", { name });
     await engine.tell("kills 1000", { name: "poison" });
     const lives = await untilPeace(engine, 5 * MINUTES);
-    // Two crashes, a trial of nine, then 4, 2 and 1 at most, then three deaths alone, of which one may be the last halving.
+    // Two crashes, a trial of nine, then 4, 2 and 1 at most, then three deaths alone. One of these may be the last halving.
     expect(lives.length).toBeLessThanOrEqual(2 + 4 + 3);
     for (const name of names)
       expect([name, await engine.states(await engine.agentId(name))]).toEqual([name, ["answered"]]);

@@ -1,4 +1,4 @@
-/** What a change of settings writes and answers, and when the revision of rights moves. */
+/** Changes of settings: the state they write, their answers, and the revision of rights. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import type { StatePatch } from "../../../core/agent/patch-state.ts";

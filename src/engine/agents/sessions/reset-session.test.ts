@@ -1,4 +1,4 @@
-/** What a new session keeps and clears, and who speaks in it. */
+/** A new session keeps the agent's settings and clears the rest. */
 import { expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import type { PersonId } from "../../../core/people/person.ts";

@@ -26,7 +26,7 @@ export async function resetSession(ports: RunPorts, lease: AgentLease, message: 
   await settleCommand(ports, lease, message, answer, { ...begun, state });
 }
 
-/** Replaces a stale session, before the next message of a person is taken. */
+/** Replaces a stale session before a run takes the next message of a person. */
 export async function replaceStaleSession(ports: RunPorts, lease: AgentLease): Promise<void> {
   await lease.commit({ site: "reset.stale", ops: [], ...newSession(ports, lease) });
 }

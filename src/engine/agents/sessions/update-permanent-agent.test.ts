@@ -1,4 +1,4 @@
-/** What a new description changes of a permanent agent, and what it leaves. */
+/** A new description replaces the prompt of a permanent agent and keeps its other fields. */
 import { expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
@@ -39,7 +39,7 @@ test.each<[string, Partial<Describing>, object]>([
   expect(message).toMatchObject({ state: "recorded", reason: "updated by ann" });
 });
 
-it("replaces permissions only if they are given, and marks a prompt that follows untrusted text", async () => {
+it("replaces given permissions, and marks a prompt that follows untrusted text", async () => {
   const permissions = { workspaceDir: "/new" };
   expect((await update({ permissions })).agent.state).toMatchObject({ permissions });
   const { agent } = await update({}, { behalf: { person: "ann" as PersonId, untrusted: true } });
