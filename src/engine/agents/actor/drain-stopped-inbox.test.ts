@@ -103,6 +103,23 @@ describe("the trace of a stop", () => {
   });
 });
 
+it("settles everything before the stop of a removal, if the agent is still in memory", async () => {
+  const engine = await TestEngine.open({ system: { pollMs: 1_000 } });
+  await engine.tell("first");
+  const agentId = await engine.agentId();
+  const at = engine.clock.now();
+  const post = (body: MessageBody): Op => ({
+    ...{ op: "message.post", to: { agentId } },
+    message: { body, acceptedAt: at, delivery: { channel: "test", to: "ann" } },
+  });
+  const mark = { at, reason: "removed by ann", removing: true } as const;
+  await engine.put(post(USER), { op: "agent.stop", agentId, mark }, post(STOP));
+  await engine.advance(3_000);
+  expect(await engine.states(agentId)).toEqual(["answered", "removed", "recorded"]);
+  // The stop belongs to the removal: it gets no answer of its own.
+  expect(engine.shown()).toEqual(["answer to first"]);
+});
+
 it("does not take back a stop that is newer than the one it has read", async () => {
   const engine = await TestEngine.open();
   await engine.tell("first");

@@ -99,7 +99,7 @@ describe("a message that arrives while a run is active", () => {
     expect(await engine.states()).toEqual(["answered", "answered"]);
   });
 
-  it("does not steer behind one that does not, and does not steer the next run", async () => {
+  it("does not steer behind a message that waits for its own run", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({
       system: queue("steer"),
