@@ -7,6 +7,7 @@ import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import { createSessionsSpawnTool, startBackgroundAgentTool } from "../../adapters/tools/subagents/spawn-tools.ts";
 import { subagentsTool } from "../../adapters/tools/subagents/subagents-tool.ts";
 import { fileDefaults } from "../../config/sections/files.ts";
+import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { type DeliveryContext, deliveryStateSchema } from "../../core/delivery/delivery.ts";
 import type { Block } from "../../core/history/entry.ts";
@@ -16,7 +17,8 @@ import type { ConnectorHost } from "../../core/ports/connector.ts";
 import type { CallPrice, ModelRequest } from "../../core/ports/model.ts";
 import type { FileStore, Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
-import type { Change } from "../../core/store/change.ts";
+import type { Op, OpResult } from "../../core/store/change.ts";
+import type { CommitSite, EngineChange } from "../../core/store/commit-sites.ts";
 import type { Store } from "../../core/store/store.ts";
 import { AgentSystem } from "../../engine/agents/agent-system.ts";
 import type { AgentSystemOptions } from "../../engine/agents/agent-system-options.ts";
@@ -30,7 +32,7 @@ import { seededIds } from "./ids.ts";
 import { type LogLine, recordingLog } from "./log.ts";
 import { echo, type Script, scriptedModel } from "./model.ts";
 import type { Activity, TestProcess } from "./process.ts";
-import { type OnCommit, storeOf } from "./store.ts";
+import { type CommitPoint, type OnCommit, storeOf } from "./store.ts";
 import { type Execution, recordingTool, type ToolSpec, toolHost } from "./tools.ts";
 
 export interface TestEngineOptions {
@@ -47,6 +49,14 @@ export interface TestEngineOptions {
   readonly price?: CallPrice;
 }
 
+/** A process that a test has stopped at a commit. */
+export interface Pause {
+  /** Resolves when the process has come to the commit. */
+  readonly reached: Promise<void>;
+  /** Lets the process continue. */
+  release(): void;
+}
+
 type Sender = { name?: string; on?: string } & Partial<PostRequest>;
 
 export class TestEngine {
@@ -56,7 +66,7 @@ export class TestEngine {
   /** Each request's messages as they were sent, as text. */
   readonly sentBytes: string[] = [];
   readonly executions: Execution[] = [];
-  readonly commits: Change[] = [];
+  readonly commits: EngineChange[] = [];
   readonly written = new Map<string, string>();
   /** The bytes of files, which outlive processes. */
   readonly blobs = memoryBlobs();
@@ -72,6 +82,8 @@ export class TestEngine {
   #lives = 0;
   #activity: Activity = { inFlight: 0, count: 0 };
   #messageIds = 0;
+  #changes = 0;
+  readonly #points: (CommitPoint & { act(): Promise<void> })[] = [];
 
   private constructor(options: TestEngineOptions) {
     this.options = options;
@@ -138,7 +150,7 @@ export class TestEngine {
     await this.settle();
   }
 
-  /** As `restart`, without waiting. */
+  /** Restarts without waiting. */
   async reboot(options: Partial<AgentSystemOptions> = {}): Promise<void> {
     this.crash();
     await this.retire();
@@ -166,6 +178,34 @@ export class TestEngine {
 
   async advance(ms: number): Promise<void> {
     await this.clock.advance(ms, () => this.settle());
+  }
+
+  /** Does something right before or right after the next commit of a site. The commit waits for it. */
+  at(site: CommitSite, act: () => unknown, moment: CommitPoint["moment"] = "before"): void {
+    const counted = async (): Promise<void> => {
+      this.#activity.inFlight += 1;
+      await Promise.resolve(act()).finally(() => {
+        this.#activity.inFlight -= 1;
+      });
+    };
+    this.#points.push({ site, moment, act: counted });
+  }
+
+  /** Stops the process at the next commit of a site until the test releases it. `settle` does not wait for it. */
+  pauseAt(site: CommitSite, moment: CommitPoint["moment"] = "before"): Pause {
+    const reached = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const act = (): Promise<void> => {
+      reached.resolve();
+      return released.promise;
+    };
+    this.#points.push({ site, moment, act });
+    return { reached: reached.promise, release: () => released.resolve() };
+  }
+
+  #atPoint({ site, moment }: CommitPoint): Promise<void> | undefined {
+    const at = this.#points.findIndex((point) => point.site === site && point.moment === moment);
+    return at === -1 ? undefined : this.#points.splice(at, 1)[0]?.act();
   }
 
   async drain(): Promise<void> {
@@ -219,6 +259,21 @@ export class TestEngine {
     throw new TypeError(`no agent of ${name}`);
   }
 
+  /** An agent as the store has it. */
+  async agent(agentId?: AgentId): Promise<AgentRecord> {
+    const record = await this.store.agent(agentId ?? (await this.agentId()));
+    if (!record) throw new TypeError(`no agent ${agentId}`);
+    return record;
+  }
+
+  /** Commits a change that another program makes. */
+  async put(...ops: readonly Op[]): Promise<readonly (OpResult | undefined)[]> {
+    const id = `put-${++this.#changes}` as ChangeId;
+    const result = await this.store.commit({ id, site: "test", at: this.clock.now(), ops });
+    if (!result.ok) throw new TypeError(`refused: ${result.refused}`);
+    return result.results;
+  }
+
   async entries(agentId?: AgentId): Promise<Record<string, unknown>[]> {
     const lines = await this.store.linesBack(agentId ?? (await this.agentId()), { limit: 10_000 });
     return lines.map(({ line }) => JSON.parse(line) as Record<string, unknown>).reverse();
@@ -235,6 +290,12 @@ export class TestEngine {
       );
       return [`${entry.role}: ${text.join(" ")}`];
     });
+  }
+
+  /** The first text of each message in a request to the model. Default: in the last request. */
+  heard(at = -1): readonly string[] {
+    const messages = JSON.parse(this.sentBytes.at(at) ?? "[]") as { content: { text?: string }[] }[];
+    return messages.map(({ content }) => content[0]?.text ?? "");
   }
 
   async states(agentId?: AgentId): Promise<string[]> {
@@ -269,7 +330,7 @@ export class TestEngine {
       },
       ids: seededIds(process.name),
       log: recordingLog(this.log),
-      store: storeOf(this.store, process, { activity, commits, onCommit }),
+      store: storeOf(this.store, process, { activity, commits, onCommit, atPoint: (point) => this.#atPoint(point) }),
       model: scriptedModel(process, {
         activity,
         requests,

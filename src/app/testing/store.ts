@@ -1,27 +1,36 @@
 /** A store whose commits can fail or end the process, at the site and count a test chooses. */
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import { CommitUnknownError, StoreFullError } from "../../core/errors.ts";
-import type { Change, CommitResult } from "../../core/store/change.ts";
+import type { CommitResult } from "../../core/store/change.ts";
+import type { CommitSite, EngineChange } from "../../core/store/commit-sites.ts";
 import type { Store } from "../../core/store/store.ts";
 import { type Activity, type TestProcess, whileAlive } from "./process.ts";
 
-/** What happens at a commit: it succeeds, it throws before or after it is applied, or the process dies around it. */
+/** The outcome of a commit: it succeeds, it throws before or after it is applied, or the process dies around it. */
 export type CommitOutcome = "go" | "full" | "unknown-lost" | "unknown-applied" | "throw" | "die-before" | "die-after";
 
 /** Called before every commit. `nth` counts the commits of this site in this process from 1. */
-export type OnCommit = (change: Change, nth: number) => CommitOutcome;
+export type OnCommit = (change: EngineChange, nth: number) => CommitOutcome;
+
+/** A moment in a test: right before or right after the next commit of a site. */
+export interface CommitPoint {
+  readonly site: CommitSite;
+  readonly moment: "before" | "after";
+}
 
 /** Dies at the nth commit of a site. */
 export const dieAt =
-  (site: string, moment: "before" | "after" = "after", nth = 1): OnCommit =>
+  (site: CommitSite, moment: "before" | "after" = "after", nth = 1): OnCommit =>
   (change, count) =>
     change.site === site && count === nth ? `die-${moment}` : "go";
 
 export interface FaultyStoreDeps {
   readonly activity: Activity;
   /** Every change that was applied. */
-  readonly commits: Change[];
+  readonly commits: EngineChange[];
   readonly onCommit: OnCommit;
+  /** Called at each point. The commit waits for the returned promise. */
+  readonly atPoint?: (point: CommitPoint) => Promise<void> | undefined;
 }
 
 /** An empty store in memory, which outlives the engines that use it. */
@@ -50,17 +59,21 @@ export function storeOf(store: Store, process: TestProcess, deps: FaultyStoreDep
     onHint: store.onHint,
     close: store.close,
     commit: (change) =>
-      whileAlive(process, () => {
-        const nth = (nthOfSite.get(change.site) ?? 0) + 1;
-        nthOfSite.set(change.site, nth);
-        return commitAs(deps.onCommit(change, nth), change, store, process, deps);
+      whileAlive(process, async () => {
+        const made = change as EngineChange;
+        const nth = (nthOfSite.get(made.site) ?? 0) + 1;
+        nthOfSite.set(made.site, nth);
+        await deps.atPoint?.({ site: made.site, moment: "before" });
+        const result = await commitAs(deps.onCommit(made, nth), made, store, process, deps);
+        await deps.atPoint?.({ site: made.site, moment: "after" });
+        return result;
       }),
   };
 }
 
 async function commitAs(
   outcome: CommitOutcome,
-  change: Change,
+  change: EngineChange,
   store: Store,
   process: TestProcess,
   { activity, commits }: FaultyStoreDeps,

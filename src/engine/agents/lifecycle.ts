@@ -6,6 +6,7 @@ import type { Behalf } from "../../core/people/behalf.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
+import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { submit } from "../commit/submit.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import type { People } from "../runtime/people.ts";
@@ -104,7 +105,7 @@ export class Lifecycle {
     await this.#commit("swarm.remove", await removeSwarmOps(store, nametag, by, clock.now()));
   }
 
-  async #commit(site: string, ops: readonly Op[]): Promise<void> {
+  async #commit(site: CommitSite, ops: readonly Op[]): Promise<void> {
     const done = await submit(this.#ports, site, ops, { claimFor: this.#host.claimFor() });
     if (!done.ok) throw new NotFoundError(done.detail, { hint: "Nothing was changed." });
     emitPosted(this.#host.emit, done.results);

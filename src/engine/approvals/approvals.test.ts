@@ -433,7 +433,7 @@ describe("a question of an agent that is gone", () => {
 });
 
 describe("a process that dies", () => {
-  test.each(["think", "suspend", "approval.decide", "resume", "result", "rest"])(
+  test.each(["think", "suspend", "approval.decide", "resume", "result", "rest"] as const)(
     "before or after the commit %s executes the call once after a yes, and never before",
     async (site) => {
       for (const side of ["before", "after"] as const) {

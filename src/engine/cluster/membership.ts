@@ -8,6 +8,7 @@ import type { AgentId } from "../../core/ids.ts";
 import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Change, Op, OpResult } from "../../core/store/change.ts";
+import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { submit } from "../commit/submit.ts";
 import type { Emit } from "../engine-event.ts";
 
@@ -246,11 +247,11 @@ export class Membership {
     arm();
   }
 
-  #change(site: string, ops: readonly Op[]): Change {
+  #change(site: CommitSite, ops: readonly Op[]): Change {
     return { id: this.#ports.ids.change(), site, at: this.#ports.clock.now(), ops };
   }
 
-  async #commit(site: string, ops: readonly Op[]): Promise<readonly (OpResult | undefined)[]> {
+  async #commit(site: CommitSite, ops: readonly Op[]): Promise<readonly (OpResult | undefined)[]> {
     try {
       const result = await submit(this.#ports, site, ops);
       return result.ok ? result.results : [];

@@ -41,13 +41,13 @@ describe("a commit", () => {
   test("has an id, a site and a time of its own, or the time that it is given", async () => {
     const one = store(APPLIED);
     const ports = { store: one, ids: { change: () => "id" }, clock: { now: () => 7 } } as never;
-    await submit(ports, "site", [post()], { claimFor: 3, owner: { agentId: "a" } as never });
-    await submit(ports, "site", [fact], { at: 5 });
-    await submit(ports, "site", [fact]);
+    await submit(ports, "test", [post()], { claimFor: 3, owner: { agentId: "a" } as never });
+    await submit(ports, "test", [fact], { at: 5 });
+    await submit(ports, "test", [fact]);
     expect(one.seen).toEqual([
-      { id: "id", site: "site", at: 7, owner: { agentId: "a" }, ops: [post({ claimFor: 3 })] },
-      { id: "id", site: "site", at: 5, owner: undefined, ops: [fact] },
-      { id: "id", site: "site", at: 7, owner: undefined, ops: [fact] },
+      { id: "id", site: "test", at: 7, owner: { agentId: "a" }, ops: [post({ claimFor: 3 })] },
+      { id: "id", site: "test", at: 5, owner: undefined, ops: [fact] },
+      { id: "id", site: "test", at: 7, owner: undefined, ops: [fact] },
     ]);
   });
 });

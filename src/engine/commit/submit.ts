@@ -4,6 +4,7 @@
  */
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Change, CommitResult, Op, Owner, Posted } from "../../core/store/change.ts";
+import type { CommitSite } from "../../core/store/commit-sites.ts";
 import type { Store } from "../../core/store/store.ts";
 
 export type CommitPorts = Pick<Ports, "store" | "ids" | "clock">;
@@ -20,7 +21,7 @@ export interface SubmitOptions {
 /** Durable when it resolves with `ok`. A refusal is returned. Throws the store's error if the outcome stays unknown. */
 export function submit(
   { store, ids, clock }: CommitPorts,
-  site: string,
+  site: CommitSite,
   ops: readonly Op[],
   { owner, claimFor, at = clock.now() }: SubmitOptions = {},
 ): Promise<CommitResult> {

@@ -201,19 +201,24 @@ describe("the memory flush", () => {
     expect(await stateOf(engine)).not.toHaveProperty("memoryFlushCompactionCount");
   });
 
-  it.each(["flush", "rest", "result", "think"])("continues after a crash at %s, and is counted once", async (site) => {
-    const engine = await open(({ request }) => (request.messages.at(-1)?.role === "user" ? calling : said("NO_REPLY")));
-    await talk(engine, 4);
-    const die = dieAt(site);
-    let seen = 0;
-    engine.onCommit = (change) => (change.site === site ? die(change, ++seen - (site === "rest" ? 1 : 0)) : "go");
-    await engine.tell(`q5 ${words(60)}`);
-    expect(engine.alive).toBe(false);
-    await engine.restart();
-    await engine.settle();
-    expect((await engine.entries()).filter(({ type }) => type === "custom_message")).toHaveLength(1);
-    expect((await engine.runs()).every(({ state }) => state === "ended")).toBe(true);
-  });
+  it.each(["flush", "rest", "result", "think"] as const)(
+    "continues after a crash at %s, and is counted once",
+    async (site) => {
+      const engine = await open(({ request }) =>
+        request.messages.at(-1)?.role === "user" ? calling : said("NO_REPLY"),
+      );
+      await talk(engine, 4);
+      const die = dieAt(site);
+      let seen = 0;
+      engine.onCommit = (change) => (change.site === site ? die(change, ++seen - (site === "rest" ? 1 : 0)) : "go");
+      await engine.tell(`q5 ${words(60)}`);
+      expect(engine.alive).toBe(false);
+      await engine.restart();
+      await engine.settle();
+      expect((await engine.entries()).filter(({ type }) => type === "custom_message")).toHaveLength(1);
+      expect((await engine.runs()).every(({ state }) => state === "ended")).toBe(true);
+    },
+  );
 
   it("is followed at once by the messages that arrived during it, in order", async () => {
     const hold = gate<Reply>();

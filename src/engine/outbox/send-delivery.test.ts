@@ -110,7 +110,7 @@ describe("a commit of the outbox", () => {
       outcome: async () => known(tries),
     };
     const log = { debug() {}, info() {}, warn() {}, error() {} };
-    const change = moveChange({ ids: { change: () => "c" } as never, clock }, "s", delivery({}), {
+    const change = moveChange({ ids: { change: () => "c" } as never, clock }, "test", delivery({}), {
       to: "sent",
     } as never);
     const done = commitUntilKnown({ store, clock, log } as never, change, stop.signal).catch((error) => error);

@@ -9,6 +9,7 @@ import { sleep } from "../../core/ports/clock.ts";
 import type { Connector, OutgoingDelivery, SendResult } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Change, CommitResult, Op } from "../../core/store/change.ts";
+import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { commitKnown } from "../commit/submit.ts";
 import { withFileLines } from "./create-deliveries.ts";
 
@@ -22,7 +23,7 @@ const MAX_WAIT_MS = 10_000;
 /** `also`: further ops of the same commit. */
 export function moveChange(
   { ids, clock }: Pick<MovePorts, "ids" | "clock">,
-  site: string,
+  site: CommitSite,
   { id, state: from, attempts }: Delivery,
   move: DeliveryMove,
   also: readonly Op[] = [],

@@ -93,7 +93,7 @@ async function commitPut(ports: PeoplePorts, by: Actor, put: Put, also?: Also): 
       hint: "Choose another id, or change that record with `rookery people set`.",
     });
   }
-  const done = await submit(ports, action, [
+  const done = await submit(ports, "person.put", [
     { op: "person.put", person: next, expect },
     auditOp(by, at, { action, target: next.id, args }),
     ...(also?.(next) ?? []),

@@ -48,7 +48,7 @@ async function change(
       auditOp(by, clock.now(), { action, target: "owner", args: { account } }),
       ...also,
     ];
-    if ((await submit(ports, action, ops)).ok) return;
+    if ((await submit(ports, "person.put", ops)).ok) return;
   }
   throw new ConflictError("The owner's accounts were changed at the same moment.", { hint: "Try again." });
 }

@@ -9,6 +9,7 @@ import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { CallRecord, RunBody, RunError, RunOutcome, RunResult } from "../../core/run/run.ts";
 import { runResult } from "../../core/run/run.ts";
 import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
+import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
 import { chain, toolEntry } from "../context/entries.ts";
@@ -33,7 +34,7 @@ import { auditUnknown } from "./intend.ts";
 type EntryDrafts = Parameters<typeof chain>[2];
 
 export interface Ending {
-  readonly site: string;
+  readonly site: CommitSite;
   readonly outcome: RunOutcome;
   readonly entries: EntryDrafts;
   readonly state?: AgentState;

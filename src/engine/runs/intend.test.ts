@@ -242,7 +242,7 @@ test.each<[Refusal | "unknown" | "thrown", boolean, number]>([
     throw refused === "thrown" ? new TypeError("no") : new CommitRefused(refused, "no");
   };
   const lease = { record: agent, commit } as never;
-  const committing = () => ({ site: "think", ops: [] });
+  const committing = () => ({ site: "think", ops: [] }) as const;
   await expect(commitIntent(world, lease, run, calls("a"), committing)).rejects.toThrow("no");
   expect([commits, run.allowed.size]).toEqual([tries, 0]);
 });

@@ -186,7 +186,7 @@ function compacted(
   run: LiveRun,
   { result, text }: { readonly result: CompactResult; readonly text: string },
 ): Promise<RunExit> {
-  const common = { site: "end.compact", entries: [], compaction: result };
+  const common = { site: "end.compact", entries: [], compaction: result } as const;
   if (result.ok) return ended(ports, lease, run, { ...common, outcome: "ok", payload: { text } });
   const error = { kind: "compaction_failure", message: text } as const;
   return ended(ports, lease, run, { ...common, outcome: "error", payload: { text, isError: true }, error });

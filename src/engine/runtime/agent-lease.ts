@@ -19,6 +19,7 @@ import type { ModelMessage } from "../../core/ports/model.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Lane, RunBody } from "../../core/run/run.ts";
 import type { Change, CommitResult, Op, Owner } from "../../core/store/change.ts";
+import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
 import { commitKnown } from "../commit/submit.ts";
 import type { ContextCache } from "./context-cache.ts";
@@ -34,7 +35,7 @@ export interface Appending {
 }
 
 export interface Committing {
-  readonly site: string;
+  readonly site: CommitSite;
   /** Default: now. */
   readonly at?: number;
   readonly ops: readonly Op[];

@@ -51,7 +51,7 @@ const NOTE: Op = { op: "fact.put", key: "k", value: "v" };
 const entry = { type: "message", id: NEW_LEAF, role: "user", content: [] } as unknown as Entry;
 const everything: Committing = {
   ...{
-    site: "x",
+    site: "test",
     ops: [{ op: "agent.release" }],
     begins: OTHER,
     state: { verboseLevel: "on" } as unknown as AgentState,
@@ -100,7 +100,7 @@ describe("a commit of a lease", () => {
   it("with ops alone leaves the rest of memory as it was, and holds the agent", async () => {
     const { lease, seen } = world();
     const before = lease.record;
-    await lease.commit({ site: "x", ops: [NOTE] });
+    await lease.commit({ site: "test", ops: [NOTE] });
     expect([lease.record, seen, lease.released]).toEqual([before, [], false]);
   });
 
@@ -115,7 +115,7 @@ describe("a commit of a lease", () => {
     expect(lease).toMatchObject({ sessionId: "s1", leaf: LEAF, nextPos: 5, state: { verboseLevel: "off" } });
     expect([seen, lease.owesCommit, lease.record.descriptor]).toEqual([[], true, record.descriptor]);
     answers(async () => ({ ok: true, results: [] }) as never);
-    await lease.commit({ site: "y", ops: [] });
+    await lease.commit({ site: "settle", ops: [] });
     expect(kinds(changes[1])).toEqual(["fact.put"]);
     expect(lease.owesCommit).toBe(false);
   });
@@ -129,23 +129,23 @@ describe("a commit of a lease", () => {
       lease.alsoCommit({ op: "agent.release" });
       return { ok: true, results: [] } as never;
     });
-    await lease.commit({ site: "x", ops: [{ op: "session.begin", sessionId: OTHER }] });
+    await lease.commit({ site: "test", ops: [{ op: "session.begin", sessionId: OTHER }] });
     answers(async () => ({ ok: true, results: [] }) as never);
-    await lease.commit({ site: "y", ops: [] });
-    await lease.commit({ site: "z", ops: [] });
+    await lease.commit({ site: "settle", ops: [] });
+    await lease.commit({ site: "rest", ops: [] });
     expect(changes.map(kinds)).toEqual([["session.begin", "fact.put"], ["agent.release"], []]);
   });
 
   it("that fails for a reason of its own is thrown as it is", async () => {
     const { lease, answers } = world();
     answers(async () => Promise.reject(new TypeError("broken")));
-    await expect(lease.commit({ site: "x", ops: [] })).rejects.toBeInstanceOf(TypeError);
+    await expect(lease.commit({ site: "test", ops: [] })).rejects.toBeInstanceOf(TypeError);
   });
 
   it("has the time of its caller, or now", async () => {
     const { lease, changes } = world();
-    await lease.commit({ site: "x", ops: [], at: 5 });
-    await lease.commit({ site: "x", ops: [] });
+    await lease.commit({ site: "test", ops: [], at: 5 });
+    await lease.commit({ site: "test", ops: [] });
     expect(changes.map(({ at }) => at)).toEqual([5, virtualClock().now()]);
   });
 });

@@ -73,20 +73,23 @@ describe("a child that ends", () => {
     expect(await reportsIn(engine)).toHaveLength(1);
   });
 
-  it.each(["result", "take", "rest"])("reports once if the process dies around the commit of %s", async (site) => {
-    for (const moment of ["before", "after"] as const) {
-      for (const nth of [1, 2, 3]) {
-        const engine = await openFamily();
-        engine.onCommit = dieAt(site, moment, nth);
-        await engine.tell("spawn dig");
-        await engine.restart();
-        await engine.advance(60_000);
-        expect((await childrenOf(engine)).length, `${moment} ${site} ${nth}`).toBe(1);
-        expect(await reportsIn(engine), `${moment} ${site} ${nth}`).toHaveLength(1);
-        expect(engine.shown().filter((text) => text === "told")).toHaveLength(1);
+  it.each(["result", "take", "rest"] as const)(
+    "reports once if the process dies around the commit of %s",
+    async (site) => {
+      for (const moment of ["before", "after"] as const) {
+        for (const nth of [1, 2, 3]) {
+          const engine = await openFamily();
+          engine.onCommit = dieAt(site, moment, nth);
+          await engine.tell("spawn dig");
+          await engine.restart();
+          await engine.advance(60_000);
+          expect((await childrenOf(engine)).length, `${moment} ${site} ${nth}`).toBe(1);
+          expect(await reportsIn(engine), `${moment} ${site} ${nth}`).toHaveLength(1);
+          expect(engine.shown().filter((text) => text === "told")).toHaveLength(1);
+        }
       }
-    }
-  });
+    },
+  );
 
   it.each([
     ["ANNOUNCE_SKIP", true],

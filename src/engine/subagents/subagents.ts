@@ -20,6 +20,7 @@ import { sleep } from "../../core/ports/clock.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { RunRecord, RunResult } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
+import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { assertMessageFits } from "../../core/text-limits.ts";
 import { submit } from "../commit/submit.ts";
 import type { DueSweep } from "../due-sweep.ts";
@@ -265,7 +266,7 @@ export class Subagents {
     }
   }
 
-  async #commit(site: string, ops: readonly Op[]): Promise<void> {
+  async #commit(site: CommitSite, ops: readonly Op[]): Promise<void> {
     const result = await submit(this.#ports, site, ops, { claimFor: this.#host.claimFor() });
     if (!result.ok) throw new NotFoundError(result.detail, { hint: "Nothing was changed." });
     emitPosted(this.#host.emit, result.results);

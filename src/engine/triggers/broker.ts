@@ -13,6 +13,7 @@ import type { CronJob, MissedPolicy } from "../../core/schedule/job.ts";
 import { slotName } from "../../core/schedule/job-slot.ts";
 import { versionOf, wakeTimeOf } from "../../core/schedule/job-times.ts";
 import type { Op } from "../../core/store/change.ts";
+import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import type { PostRequest } from "../agents/message-ingress.ts";
 import { submit } from "../commit/submit.ts";
@@ -302,7 +303,7 @@ export class TriggerBroker {
     ]);
   }
 
-  async #commit(site: string, ops: readonly Op[]): Promise<void> {
+  async #commit(site: CommitSite, ops: readonly Op[]): Promise<void> {
     const result = await submit(this.#ports, site, ops);
     if (!result.ok) throw new ConflictError(result.detail);
   }

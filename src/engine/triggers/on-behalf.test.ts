@@ -26,7 +26,7 @@ const ann: PersonRecord = {
   ...{ id: "ann", role: "guest", accounts: ["test:ann"], grants: [], createdAt: 0, createdBy: "owner" },
 };
 
-const commit = (...ops: Op[]) => submit(world.engine.ports({ alive: true, name: "owner" }), "people", ops);
+const commit = (...ops: Op[]) => submit(world.engine.ports({ alive: true, name: "owner" }), "test", ops);
 
 beforeEach(async () => {
   world = await TriggerTestEngine.open({

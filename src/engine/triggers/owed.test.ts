@@ -51,7 +51,7 @@ describe("an alert of the heartbeat", () => {
   });
 
   it("is delivered exactly once if the process dies at any commit of the way", async () => {
-    for (const site of ["rest", "waiting.pending", "outbox.sending", "outbox.sent"]) {
+    for (const site of ["rest", "waiting.pending", "outbox.sending", "outbox.sent"] as const) {
       for (const moment of ["before", "after"] as const) {
         const world = await open();
         if (site === "rest") {

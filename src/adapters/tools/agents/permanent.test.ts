@@ -226,7 +226,7 @@ describe("remove_permanent_agent", () => {
     ]);
   });
 
-  it.each(["wind-up", "remove"])("is completed after a kill at %s", async (site) => {
+  it.each(["wind-up", "remove"] as const)("is completed after a kill at %s", async (site) => {
     for (const moment of ["before", "after"] as const) {
       const kit = await openTestTools();
       const { engine } = kit;

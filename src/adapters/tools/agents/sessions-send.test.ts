@@ -155,7 +155,7 @@ describe("sessions_send", () => {
     ["the question is accepted", "accept"],
     ["the tool call is committed", "think"],
     ["the answer is committed", "rest"],
-  ])("continues with the same message after a kill when %s", async (_, site) => {
+  ] as const)("continues with the same message after a kill when %s", async (_, site) => {
     const kit = await openTestTools({ config: CONFIG, engine: { script: asking() } });
     const { engine } = kit;
     const clerk = await kit.make(permanent("clerk"));

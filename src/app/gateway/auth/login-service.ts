@@ -6,6 +6,7 @@ import { ConflictError, errorText } from "../../../core/errors.ts";
 import { OWNER as OWNER_ID, type PersonId } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { Op } from "../../../core/store/change.ts";
+import type { CommitSite } from "../../../core/store/commit-sites.ts";
 import { submit } from "../../../engine/commit/submit.ts";
 import { type Actor, auditOp } from "../../../engine/people/audit-entry.ts";
 import {
@@ -217,7 +218,7 @@ export class LoginService {
   }
 
   /** False if someone else changed the records. */
-  async #commit(site: string, ops: readonly Op[]): Promise<boolean> {
+  async #commit(site: CommitSite, ops: readonly Op[]): Promise<boolean> {
     const { ok } = await submit(this.#options.ports, site, ops);
     if (ok) await this.reload();
     return ok;

@@ -12,6 +12,7 @@ import type { AgentId } from "../../../core/ids.ts";
 import { sleep } from "../../../core/ports/clock.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { Op } from "../../../core/store/change.ts";
+import type { CommitSite } from "../../../core/store/commit-sites.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import { submit } from "../../../engine/commit/submit.ts";
 import { type Actor, auditOp } from "../../../engine/people/audit-entry.ts";
@@ -199,7 +200,7 @@ async function compact({ ports }: ForgetDeps): Promise<void> {
   await commit(ports, "forget.compacted", [{ op: "fact.put", key: COMPACT, value: null }]);
 }
 
-async function commit(ports: Ports, site: string, ops: readonly Op[]): Promise<void> {
+async function commit(ports: Ports, site: CommitSite, ops: readonly Op[]): Promise<void> {
   if (ops.length === 0) return;
   const done = await submit(ports, site, ops);
   if (!done.ok)

@@ -1,19 +1,19 @@
-/** An actor over the faults of its store, over stops and removals, and with nothing to do: what it tries, and when. */
+/** How an actor handles faults of its store, stops, drains, arrivals at any moment, and nodes that its commands belong to. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
-import { lastText } from "../../../../test/kit/model.ts";
+import { lastText, stall } from "../../../../test/kit/model.ts";
 import { configDefaults } from "../../../config/config-schema.ts";
-import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
-import type { ChangeId } from "../../../core/ids.ts";
+import type { AgentId } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
+import { OWNER } from "../../../core/people/person.ts";
 import type { Op } from "../../../core/store/change.ts";
+import type { Store } from "../../../core/store/store.ts";
 
-let changes = 0;
-const put = (engine: TestEngine, ...ops: Op[]) =>
-  engine.store.commit({ id: `actor-${++changes}` as ChangeId, site: "test", at: engine.clock.now(), ops });
+const never = new Promise<never>(() => {});
+const BURST = { kind: "user", text: "part", burst: "text" } as const;
 
-describe("an actor whose commits fail", () => {
-  /** Times of the attempts to take a message, from the first on, of which `failures` fail. */
+describe("retries of an actor", () => {
+  /** Lets the first attempts to take a message fail. Returns the times of all attempts since the first one. */
   async function attempts(engine: TestEngine, failures: number, forMs: number): Promise<readonly number[]> {
     const times: number[] = [];
     engine.onCommit = ({ site }) => {
@@ -26,7 +26,7 @@ describe("an actor whose commits fail", () => {
     return times.map((at) => at - (times[0] ?? 0));
   }
 
-  it("tries again after 100 ms and twice as long each time, at most half a minute", async () => {
+  it("wait 100 ms and twice as long each time, at most half a minute", async () => {
     const engine = await TestEngine.open({ system: { pollMs: 3600_000 } });
     expect(await attempts(engine, 12, 300_000)).toEqual([
       0, 100, 300, 700, 1_500, 3_100, 6_300, 12_700, 25_500, 51_100, 81_100, 111_100, 141_100,
@@ -34,13 +34,13 @@ describe("an actor whose commits fail", () => {
     expect(engine.shown()).toEqual(["answer to go"]);
   });
 
-  it("begins with the shortest wait again after it has succeeded", async () => {
+  it("start with the shortest wait after a success", async () => {
     const engine = await TestEngine.open({ system: { pollMs: 3600_000 } });
     expect(await attempts(engine, 2, 1_000)).toEqual([0, 100, 300]);
     expect(await attempts(engine, 1, 1_000)).toEqual([0, 100]);
   });
 
-  it("leaves an agent that cannot be read unchanged, says so, and tries nothing until the next message", async () => {
+  it("do not happen for an unreadable agent until its next message", async () => {
     const engine = await TestEngine.open({ system: { pollMs: 3600_000 } });
     await engine.tell("hi");
     const agentId = await engine.agentId();
@@ -49,7 +49,7 @@ describe("an actor whose commits fail", () => {
     (engine.store as { agent: typeof agent }).agent = async (id) => {
       if (id === agentId) reads += 1;
       const record = await agent(id);
-      return record && ({ ...record, state: "broken" } as never);
+      return record && Object.assign({}, record, { state: "broken" });
     };
     await engine.restart();
     await engine.tell("again");
@@ -63,12 +63,12 @@ describe("an actor whose commits fail", () => {
   });
 });
 
-describe("an agent that is stopped", () => {
+describe("a stopped agent", () => {
   test.each<[string, MessageBody, string]>([
     ["a message of the system", { kind: "system", text: "tick" }, "aborted"],
     ["a silent note", { kind: "system", text: "psst", silent: true }, "recorded"],
     ["a compaction", { kind: "compact" }, "aborted"],
-  ])("tries no run for %s", async (_title, body, state) => {
+  ])("starts no run for %s", async (_title, body, state) => {
     const engine = await TestEngine.open();
     await engine.tell("hi");
     await engine.system.lifecycle.stop(await engine.agentId(), "enough");
@@ -100,8 +100,8 @@ describe("an agent that is stopped", () => {
   });
 });
 
-describe("an agent that is being removed", () => {
-  it("settles what waits as removed, the stop that woke it as recorded, and is gone", async () => {
+describe("a removal", () => {
+  it("settles waiting messages as removed and its stop as recorded", async () => {
     const engine = await TestEngine.open();
     await engine.tell("hi");
     const agentId = await engine.agentId();
@@ -112,8 +112,7 @@ describe("an agent that is being removed", () => {
       to: { agentId },
       message: { body, acceptedAt: at },
     });
-    await put(
-      engine,
+    await engine.put(
       post({ kind: "user", text: "late" }),
       { op: "agent.stop", agentId, mark: { at, reason: "removed by ann", removing: true } },
       post({ kind: "stop" }),
@@ -132,40 +131,43 @@ describe("an agent that is being removed", () => {
   });
 });
 
-describe("messages above the cap of a queue", () => {
-  test.each(["followup", "queue"] as const)("leave a line of their own in the prompt of mode %s", async (mode) => {
-    let go = (): void => {};
-    const held = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    const engine = await TestEngine.open({
-      script: async ({ request }) => {
-        const text = lastText(request);
-        if (text === "one") await held;
-        return `answer to ${text}`;
-      },
-      system: { queue: { ...configDefaults.queue, byChannel: {}, mode, cap: 1, drop: "summarize" } },
-    });
-    await engine.tell("one");
-    for (const word of ["two", "three", "four"]) await engine.tell(word);
-    go();
-    await engine.advance(20_000);
-    const lines = (await engine.transcript()).filter((line) => line.startsWith("user:"));
-    expect(lines).toEqual([
-      "user: one",
-      "user: [Queue overflow] Dropped 2 messages due to cap.\nSummary:\n- three",
-      "user: four",
-    ]);
-    expect(engine.shown()).toEqual(["answer to one", "answer to four"]);
-    expect(await engine.states()).toEqual(["answered", "dropped", "dropped", "answered"]);
-  });
+describe("a queue above its cap", () => {
+  test.each(["followup", "queue"] as const)(
+    "adds a line about dropped messages to the prompt of mode %s",
+    async (mode) => {
+      let go = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      const engine = await TestEngine.open({
+        script: async ({ request }) => {
+          const text = lastText(request);
+          if (text === "one") await held;
+          return `answer to ${text}`;
+        },
+        system: { queue: { ...configDefaults.queue, byChannel: {}, mode, cap: 1, drop: "summarize" } },
+      });
+      await engine.tell("one");
+      for (const word of ["two", "three", "four"]) await engine.tell(word);
+      go();
+      await engine.advance(20_000);
+      const lines = (await engine.transcript()).filter((line) => line.startsWith("user:"));
+      expect(lines).toEqual([
+        "user: one",
+        "user: [Queue overflow] Dropped 2 messages due to cap.\nSummary:\n- three",
+        "user: four",
+      ]);
+      expect(engine.shown()).toEqual(["answer to one", "answer to four"]);
+      expect(await engine.states()).toEqual(["answered", "dropped", "dropped", "answered"]);
+    },
+  );
 });
 
-describe("how many messages of people a run has taken", () => {
+describe("the count of people's messages in a run", () => {
   const source = (id: string) => ({ connector: "test", channelId: "ann", messageId: id });
   test.each([
-    ["one of a person", [source("a")], undefined],
-    ["one of another agent, which is no person", [undefined], 0],
+    ["a message of a person", [source("a")], undefined],
+    ["a message of another agent", [undefined], 0],
   ])("is stored only if it does not follow from the run: %s", async (_title, sources, said) => {
     const engine = await TestEngine.open();
     for (const from of sources) {
@@ -176,33 +178,50 @@ describe("how many messages of people a run has taken", () => {
   });
 });
 
-describe("an agent whose commands run on another node", () => {
+describe("an agent with commands on another node", () => {
   const HOUR = 3600_000;
-  /** The nodes of the store beside this one. `builder` is the one where the agent's commands run. */
-  test.each<[string, readonly { name: string; lease?: number; leaves?: true }[], boolean]>([
-    ["that lives", [{ name: "builder" }], true],
-    ["that does not exist", [{ name: "other" }], false],
-    ["whose lease is over", [{ name: "builder", lease: 0 }, { name: "other" }], false],
-    ["that has left", [{ name: "builder", leaves: true }, { name: "other" }], false],
-    ["beside others", [{ name: "other" }, { name: "builder" }, { name: "third" }], true],
-  ])("is handed to that node, if it is one %s", async (_title, nodes, handed) => {
-    const engine = await TestEngine.open({ system: { rights: { rules: { nodeOf: () => "builder" } as never } } });
-    let builder: number | undefined;
-    for (const { name, lease = HOUR, leaves } of nodes) {
-      const joined = await put(engine, { op: "node.join", name, leaseUntil: engine.clock.now() + lease });
-      const [one] = joined.ok ? joined.results : [];
-      if (one?.op !== "node.join") throw new TypeError("no node");
-      if (name === "builder") builder = one.node;
-      if (leaves) await put(engine, { op: "node.leave", node: one.node });
+  interface Other {
+    readonly name: string;
+    readonly lease?: number;
+    /** It left, or joined again under another number. */
+    readonly ends?: "left" | "returned";
+  }
+  const builder: Other = { name: "builder" };
+  const other: Other = { name: "other" };
+
+  /** `expected`: the place of the node in the list that gets the agent. */
+  test.each<[string, readonly Other[], number | undefined]>([
+    ["hands it to that node", [builder], 0],
+    ["finds that node among others", [other, builder, other], 1],
+    ["finds a node whose name has its process in it", [{ name: "builder pid 9" }], 0],
+    ["takes the newer of two nodes", [builder, builder], 1],
+    ["takes the older one if the newer one has left", [builder, { ...builder, ends: "left" }], 0],
+    ["works here if that node does not exist", [other], undefined],
+    ["works here if its lease is over", [{ ...builder, lease: 0 }, other], undefined],
+    ["works here if it has left", [{ ...builder, ends: "left" }, other], undefined],
+    ["works here if it returned under another name", [{ ...builder, ends: "returned" }, other], undefined],
+  ])("%s", async (_title, nodes, expected) => {
+    const rules = { nodeOf: () => "builder", partiesOf: () => [], workspaceAccessOf: () => "rw" as const };
+    const engine = await TestEngine.open({ system: { rights: { rules } } });
+    const joined: number[] = [];
+    const join = async (name: string, lease = HOUR, was?: number): Promise<number> => {
+      const [one] = await engine.put({ op: "node.join", name, leaseUntil: engine.clock.now() + lease, was });
+      return one?.op === "node.join" ? one.node : -1;
+    };
+    for (const { name, lease, ends } of nodes) {
+      const node = await join(name, lease);
+      joined.push(node);
+      if (ends === "left") await engine.put({ op: "node.leave", node });
+      if (ends === "returned") await join("elsewhere", HOUR, node);
     }
     await engine.tell("go");
-    expect(engine.shown()).toEqual(handed ? [] : ["answer to go"]);
-    if (handed) expect((await engine.store.agent(await engine.agentId()))?.node).toBe(builder);
+    expect(engine.shown()).toEqual(expected === undefined ? ["answer to go"] : []);
+    if (expected !== undefined) expect((await engine.agent()).node).toBe(joined[expected]);
   });
 });
 
-describe("a system that has loaded and not started", () => {
-  it("accepts a message and begins no run; it is answered after the start", async () => {
+describe("a loaded system that has not started", () => {
+  it("accepts a message and answers it after the start", async () => {
     const engine = TestEngine.unloaded();
     await engine.system.load();
     await engine.say("early");
@@ -214,25 +233,128 @@ describe("a system that has loaded and not started", () => {
   });
 });
 
-describe("a permanent agent", () => {
-  const GUIDE: AgentDescriptor = {
-    ...{ type: "permanent", id: "9".repeat(24), name: "guide", description: "old", systemPrompt: "old prompt" },
-  };
-  test.each<[string, object, object]>([
-    ["a new directory and name", { workspaceDir: "/w", username: "gus" }, { workspaceDir: "/w", username: "gus" }],
-    ["no directory", {}, { workspaceDir: "/old" }],
-  ])("is described anew, with %s: what is not given stays", async (_title, more, after) => {
+describe("a wait for more parts of a message", () => {
+  /** An agent that waits 300 ms for them. */
+  async function waiting(): Promise<TestEngine> {
     const engine = await TestEngine.open();
-    const to = { descriptor: { ...GUIDE, workspaceDir: "/old" } as AgentDescriptor };
-    const first = await engine.system.post({ to, body: { kind: "user", text: "hi" } });
-    if (first.status === "stale") throw new TypeError("not accepted");
+    await engine.tell("hi");
+    await engine.say("", { body: BURST });
     await engine.settle();
-    const body = { kind: "describe", by: "owner", description: "new", systemPrompt: "new prompt", ...more } as const;
-    await engine.system.post({ to: { agentId: first.agentId }, body });
+    expect(engine.requests).toHaveLength(1);
+    return engine;
+  }
+
+  it("is not made longer by another message", async () => {
+    const engine = await waiting();
+    await engine.advance(200);
+    await engine.say("", { body: { ...BURST, text: "more" } });
+    await engine.advance(99);
+    expect(engine.requests).toHaveLength(1);
+    await engine.advance(2_000);
+    expect(engine.shown().at(-1)).toContain("part\nmore");
+  });
+
+  it("ends at once for an urgent message", async () => {
+    const engine = await waiting();
+    await engine.send({ kind: "reset", by: "person" });
     await engine.settle();
-    expect((await engine.store.agent(first.agentId))?.descriptor).toMatchObject({ description: "new", ...after });
-    if (!("username" in after)) {
-      expect((await engine.store.agent(first.agentId))?.descriptor).not.toHaveProperty("username");
-    }
+    expect(engine.shown().at(-1)).toBe("Session reset.");
+  });
+});
+
+describe("a drain", () => {
+  it("ends the work of an agent after its current commit", async () => {
+    const engine = await TestEngine.open();
+    await engine.tell("hi");
+    const paused = engine.pauseAt("record");
+    await engine.send({ kind: "system", text: "note", silent: true });
+    await paused.reached;
+    await engine.say("late");
+    const drained = engine.system.drain();
+    paused.release();
+    await engine.settle();
+    await drained;
+    expect([await engine.states(), engine.requests.length]).toEqual([["answered", "recorded", "waiting"], 1]);
+    await engine.restart();
+    expect(engine.shown().at(-1)).toBe("answer to late");
+  });
+});
+
+describe("a message at any moment of the work", () => {
+  const sites = ["take", "think", "result", "rest", "release", "record"] as const;
+  const cases = sites.flatMap((site) => (["before", "after"] as const).map((moment) => [moment, site] as const));
+  it.each(cases)("is handled if it comes %s the commit of %s", async (moment, site) => {
+    const engine = await TestEngine.open({
+      script: ({ request }) =>
+        request.messages.at(-1)?.role === "tool" || lastText(request) !== "first"
+          ? `answer to ${lastText(request)}`
+          : { call: [{ name: "work" }] },
+      tools: { work: {} },
+    });
+    engine.at(site, () => engine.say("second"), moment);
+    await engine.tell("first");
+    await engine.send({ kind: "system", text: "note", silent: true });
+    await engine.advance(1_000);
+    expect(engine.shown()).toEqual(["answer to first", "answer to second"]);
+    expect(await engine.store.busyAgents({ limit: 9 })).toEqual([]);
+  });
+});
+
+describe("a refused commit", () => {
+  it("makes the agent read itself again, and logs no error", async () => {
+    const engine = await TestEngine.open();
+    await engine.tell("hi");
+    const agentId = await engine.agentId();
+    // Another program settles the message between its read and its take.
+    engine.at("take", () => engine.system.dropMessage({ agentId, seq: 2, by: { person: OWNER, surface: "test" } }));
+    await engine.tell("gone");
+    await engine.advance(1_000);
+    expect(await engine.states()).toEqual(["answered", "dropped"]);
+    await engine.tell("next");
+    expect(engine.shown()).toEqual(["answer to hi", "answer to next"]);
+    expect(engine.logged("error")).toEqual([]);
+  });
+});
+
+describe("an abort mark of another node", () => {
+  it("ends the run at once, while its model answers nothing", async () => {
+    const engine = TestEngine.unloaded({ script: (call) => stall(call, never) });
+    let hint = (_agentId: AgentId): void => {};
+    (engine.store as { onHint: Store["onHint"] }).onHint = (listener) => {
+      hint = listener;
+      return () => {};
+    };
+    await engine.boot();
+    await engine.tell("work");
+    const [run] = await engine.runs();
+    if (!run) throw new TypeError("no run");
+    await engine.put({ op: "run.abort", runId: run.id, mark: { reason: "person", at: engine.clock.now() } });
+    hint(run.agentId);
+    await engine.settle();
+    expect((await engine.runs())[0]).toMatchObject({ state: "ended", outcome: "aborted" });
+  });
+});
+
+describe("agents in memory above the limit", () => {
+  it("stay while they work, and the one that rested longest leaves first", async () => {
+    const engine = await TestEngine.open({
+      script: (call) => (lastText(call.request) === "work" ? stall(call, never) : "done"),
+      system: { warm: 2 },
+    });
+    await engine.tell("work", { name: "busy" });
+    for (const name of ["a", "b", "c", "a"]) await engine.tell("hi", { name });
+    const before = engine.system.loaded;
+    expect([before, engine.system.runs.live(await engine.agentId("busy"))?.id]).toEqual([2, expect.any(String)]);
+    const { linesBack } = engine.store;
+    const read: string[] = [];
+    (engine.store as { linesBack: typeof linesBack }).linesBack = (id, page) => {
+      read.push(id);
+      return linesBack(id, page);
+    };
+    // The one that was woken last has its context in memory.
+    await engine.tell("again", { name: "a" });
+    expect(read).toEqual([]);
+    await engine.tell("again", { name: "b" });
+    expect(read).toContain(await engine.agentId("b"));
   });
 });

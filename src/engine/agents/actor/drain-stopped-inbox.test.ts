@@ -1,166 +1,139 @@
-/** What becomes of the inbox of an agent under a stop: which messages are settled, how, and when the agent starts again. */
+/** How a stopped agent empties its inbox: which messages it settles, and when it starts again (M20). */
 import { describe, expect, it, test } from "vitest";
+import { TestEngine } from "../../../../test/kit/engine.ts";
 import type { StopMark } from "../../../core/agent/agent.ts";
+import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
-import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
-import { messageTo, recordedLease } from "./lease.test-kit.ts";
+import type { Op } from "../../../core/store/change.ts";
 
 const USER: MessageBody = { kind: "user", text: "hi" };
 const NOTE: MessageBody = { kind: "system", text: "psst", silent: true };
 const LOUD: MessageBody = { kind: "system", text: "tick" };
-const REPORT = { kind: "report", text: "done" } as unknown as MessageBody;
+const REPORT: MessageBody = { kind: "report", text: "done", childId: "c1" as AgentId, childRunId: "r1" as RunId };
 const STOP: MessageBody = { kind: "stop" };
-const SETTING: MessageBody = { kind: "setting", patch: {} };
+const SETTING: MessageBody = { kind: "setting", patch: { verboseLevel: "on" } };
+const COMPACT: MessageBody = { kind: "compact" };
+const PERMISSION: MessageBody = { kind: "permission", runId: "r1" as RunId, callId: "c", approved: true };
+const TRIGGER: MessageBody = { kind: "trigger", text: "job", trigger: { type: "cron", id: "j" } };
 
-interface World {
-  /** Of the agent and of its parent. */
-  readonly mark?: StopMark;
-  readonly parentMark?: StopMark;
-  readonly subagent?: boolean;
-  readonly gone?: boolean;
-  readonly waiting?: readonly MessageBody[];
+interface Given {
+  /** Messages before and after the stop. */
+  readonly before?: readonly MessageBody[];
+  readonly after?: readonly MessageBody[];
+  readonly mark?: Partial<StopMark>;
+  /** The stopped agent. Default: the one that has the messages. */
+  readonly stopped?: "parent";
+  /** The agent that has the messages. Default: a person's. */
+  readonly of?: "subagent";
 }
 
-function world({ mark, parentMark, subagent, gone, waiting = [] }: World) {
-  const limits: number[] = [];
-  const record = { descriptor: subagent ? { type: "subagent", parentAgentId: "p1" } : { type: "user" }, stopped: mark };
-  const store = {
-    agent: async (id: string) =>
-      gone ? undefined : id === "a1" ? made.lease.record : { id, descriptor: { type: "user" }, stopped: parentMark },
-    waiting: async (_id: string, { limit }: { limit: number }) => {
-      limits.push(limit);
-      return waiting.map((body, at) => messageTo(body, { seq: at + 1 }));
-    },
+/** Stops an agent while no process runs, and lets the next process drain its inbox. */
+async function drained({ before = [], after = [], mark, stopped, of }: Given) {
+  const engine = await TestEngine.open();
+  await engine.tell("first");
+  const parent = await engine.agentId();
+  let agentId = parent;
+  if (of === "subagent") {
+    const descriptor = { type: "subagent", id: "kid", parentAgentId: parent, name: "kid" } as const;
+    const posted = await engine.system.post({ to: { descriptor }, body: USER });
+    if (posted.status !== "stale") agentId = posted.agentId;
+    await engine.settle();
+  }
+  await engine.drain();
+  const at = engine.clock.now();
+  const post = (body: MessageBody): Op => ({ op: "message.post", to: { agentId }, message: { body, acceptedAt: at } });
+  const stop: Op = {
+    ...{ op: "agent.stop", agentId: stopped === "parent" ? parent : agentId },
+    mark: { at, reason: "enough", ...mark },
   };
-  const made = recordedLease({ record, ports: { store } });
-  return { ...made, limits };
+  await engine.put(...before.map(post), stop, ...after.map(post));
+  const requests = engine.requests.length;
+  await engine.restart();
+  const messages = (await engine.store.messages(agentId, { limit: 99 })).toReversed().slice(1);
+  return { engine, agentId, parent, messages, ran: engine.requests.length - requests };
 }
-const stopped = (more: Partial<StopMark> = {}): StopMark => ({ at: 1, reason: "enough", ...more });
 
-/** The messages have the sequences 1, 2, …; the stop came before the one with its own. */
-test.each<[string, World, string, readonly string[], readonly string[]]>([
-  ["no stop", { waiting: [USER] }, "free", [], []],
-  ["an empty inbox", { mark: stopped({ seq: 1 }) }, "quiet", [], []],
-  ["only commands", { mark: stopped({ seq: 9 }), waiting: [SETTING, STOP] }, "quiet", [], []],
+test.each<[string, Given, readonly string[], number]>([
+  ["aborts a message that came before the stop", { before: [USER] }, ["aborted"], 0],
+  ["starts again with a person's message after it", { after: [USER] }, ["answered"], 1],
+  ["aborts the earlier ones before it starts again", { before: [LOUD], after: [USER] }, ["aborted", "answered"], 1],
+  ["does not start again for other messages", { before: [USER], after: [LOUD] }, ["aborted", "aborted"], 0],
+  ["aborts whatever needs a run", { before: [COMPACT, TRIGGER, PERMISSION] }, Array(3).fill("aborted"), 0],
   [
-    "a message before the stop",
-    { mark: stopped({ seq: 2 }), waiting: [USER] },
-    "settled",
-    ["wind-down"],
-    ["1 aborted"],
+    "keeps reports and silent notes in history",
+    { before: [LOUD, REPORT, NOTE] },
+    ["aborted", "recorded", "recorded"],
+    0,
   ],
-  ["a message of a person after it", { mark: stopped({ seq: 1 }), waiting: [USER] }, "free", ["start-again"], []],
-  ["a stop of an earlier version, which names none", { mark: stopped(), waiting: [USER] }, "free", ["start-again"], []],
+  ["carries out commands", { before: [SETTING, STOP] }, ["recorded", "recorded"], 0],
+  ["never starts a subagent again", { of: "subagent", after: [USER] }, ["aborted"], 0],
+  ["stops a child with its parent", { of: "subagent", stopped: "parent", after: [USER] }, ["aborted"], 0],
   [
-    "a person before it and another message after",
-    { mark: stopped({ seq: 2 }), waiting: [USER, LOUD] },
-    "settled",
-    ["wind-down"],
-    ["1 aborted", "2 aborted"],
-  ],
-  ["one report", { mark: stopped({ seq: 9 }), waiting: [LOUD, REPORT] }, "settled", ["record"], ["2 recorded"]],
-  ["an agent that is gone", { gone: true, waiting: [USER] }, "free", [], []],
-  [
-    "one before and one after: first the one before",
-    { mark: stopped({ seq: 2 }), waiting: [LOUD, USER] },
-    ...(["settled", ["wind-down"], ["1 aborted"]] as const),
-  ],
-  ["no person after it", { mark: stopped({ seq: 1 }), waiting: [LOUD] }, "settled", ["wind-down"], ["1 aborted"]],
-  [
-    "a compaction, a trigger and a decision",
-    {
-      mark: stopped({ seq: 9 }),
-      waiting: [
-        { kind: "compact" },
-        { kind: "trigger", trigger: { type: "job" } },
-        { kind: "permission" },
-      ] as unknown as MessageBody[],
-    },
-    ...(["settled", ["wind-down"], ["1 aborted", "2 aborted", "3 aborted"]] as const),
+    "only stops the child of a parent that is being removed",
+    { of: "subagent", stopped: "parent", mark: { removing: true }, after: [USER, SETTING] },
+    ...([["aborted", "recorded"], 0] as const),
   ],
   [
-    "reports and silent notes, which are kept before the rest ends",
-    { mark: stopped({ seq: 9 }), waiting: [LOUD, REPORT, NOTE] },
-    ...(["settled", ["record"], ["2 recorded", "3 recorded"]] as const),
+    "settles everything before a removal",
+    { mark: { removing: true }, before: [USER], after: [STOP, SETTING, NOTE] },
+    ...([["removed", "recorded", "removed", "removed"], 0] as const),
   ],
-  [
-    "a subagent, which never starts again",
-    { subagent: true, mark: stopped({ seq: 1 }), waiting: [USER] },
-    ...(["settled", ["wind-down"], ["1 aborted"]] as const),
-  ],
-  [
-    "a stopped parent",
-    { subagent: true, parentMark: stopped({ seq: 1 }), waiting: [USER] },
-    ...(["settled", ["wind-down"], ["1 aborted"]] as const),
-  ],
-  [
-    "a parent that is being removed: its child is only stopped",
-    { subagent: true, parentMark: stopped({ removing: true }), waiting: [USER, SETTING] },
-    ...(["settled", ["wind-down"], ["1 aborted"]] as const),
-  ],
-  [
-    "an agent that was removed",
-    { mark: stopped({ seq: 1, removed: true }), waiting: [USER] },
-    ...(["settled", ["wind-down"], ["1 aborted"]] as const),
-  ],
-  [
-    "a removal with messages: all but the stops end",
-    { mark: stopped({ removing: true }), waiting: [USER, STOP, SETTING, NOTE] },
-    ...(["settled", ["wind-up"], ["1 removed", "3 removed", "4 removed"]] as const),
-  ],
-  ["a removal with stops only", { mark: stopped({ removing: true }), waiting: [STOP, STOP] }, "removing", [], []],
-])("%s", async (_title, given, is, sites, settlements) => {
-  const { ports, lease, commits, limits, settled } = world(given);
-  const result = await drainStoppedInbox(ports, lease);
-  expect(result.is).toBe(is);
-  expect(commits.map(({ site }) => site)).toEqual(sites);
-  expect(settled().map(({ seq, state }) => `${seq} ${state}`)).toEqual(settlements);
-  if (result.is === "settled") expect(result.messages.map(({ seq }) => seq)).toEqual(settled().map(({ seq }) => seq));
-  if (result.is === "removing") expect(result).toMatchObject({ reason: "enough", stops: [{ seq: 1 }, { seq: 2 }] });
-  expect(limits).toEqual(given.mark || given.parentMark ? [256] : []);
+])("%s", async (_title, given, states, runs) => {
+  const { engine, agentId, messages, ran } = await drained(given);
+  expect([messages.map(({ state }) => state), ran]).toEqual([states, runs]);
+  const { stopped } = await engine.agent(agentId);
+  if (given.mark?.removing && !given.of) expect(stopped).toMatchObject({ removed: true });
+  else expect(stopped === undefined).toBe(ran > 0 || given.stopped === "parent");
 });
 
 describe("the trace of a stop", () => {
-  test.each<[string, World, string]>([
-    ["its own", { mark: stopped({ seq: 9 }), waiting: [USER] }, "agent a1 was stopped: enough"],
-    ["its own, for what is kept", { mark: stopped({ seq: 9 }), waiting: [REPORT] }, "agent a1 was stopped: enough"],
-    ["its parent's", { subagent: true, parentMark: stopped(), waiting: [USER] }, "agent p1 was stopped: enough"],
-    ["a removal's", { mark: stopped({ removing: true }), waiting: [USER] }, "agent a1 was enough"],
-  ])("names the agent and the reason: %s", async (_title, given, reason) => {
-    const { ports, lease, settled } = world(given);
-    await drainStoppedInbox(ports, lease);
-    expect(settled()).toEqual([expect.objectContaining({ seq: 1, from: "waiting", reason })]);
-  });
-
-  it("is taken back only if it is still the same stop", async () => {
-    const { ports, lease, commits } = world({ mark: stopped({ seq: 1 }), waiting: [USER] });
-    await drainStoppedInbox(ports, lease);
-    expect(commits[0]?.ops).toEqual([{ op: "agent.stop", agentId: "a1", mark: null, ifSeq: 1 }]);
+  test.each<[string, Given, "own" | "parent", string]>([
+    ["of its own", { before: [USER, REPORT] }, "own", "was stopped: enough"],
+    ["of its parent", { of: "subagent", stopped: "parent", after: [USER] }, "parent", "was stopped: enough"],
+    [
+      "of a removal",
+      { mark: { removing: true, reason: "removed by ann" }, before: [USER] },
+      "own",
+      "was removed by ann",
+    ],
+  ])("names the agent and the reason %s", async (_title, given, whose, text) => {
+    const { agentId, parent, messages } = await drained(given);
+    const reason = `agent ${whose === "own" ? agentId : parent} ${text}`;
+    expect(messages.map((message) => message.reason)).toEqual(messages.map(() => reason));
   });
 });
 
-describe("the last commit of an agent", () => {
-  it("settles its stops and removes it with its history kept, and only then the agent is released", async () => {
-    const { lease, commits } = world({});
-    const removed = removeForGood(lease, [messageTo(STOP), messageTo(STOP, { seq: 6 })], "removed by ann");
-    expect(lease.released).toBe(false);
-    await removed;
-    expect(lease.released).toBe(true);
-    const stop = { from: "waiting", state: "recorded", reason: "removed by ann" };
-    expect(commits).toEqual([
-      {
-        site: "remove",
-        ops: [
-          {
-            op: "message.settle",
-            settlements: [
-              { seq: 4, ...stop },
-              { seq: 6, ...stop },
-            ],
-          },
-          { op: "agent.remove", agentId: "a1", reason: "removed by ann", keep: true },
-        ],
-      },
-    ]);
+it("settles everything before the stop of a removal, if the agent is still in memory", async () => {
+  const engine = await TestEngine.open({ system: { pollMs: 1_000 } });
+  await engine.tell("first");
+  const agentId = await engine.agentId();
+  const at = engine.clock.now();
+  const post = (body: MessageBody): Op => ({
+    ...{ op: "message.post", to: { agentId } },
+    message: { body, acceptedAt: at, delivery: { channel: "test", to: "ann" } },
   });
+  const mark = { at, reason: "removed by ann", removing: true } as const;
+  await engine.put(post(USER), { op: "agent.stop", agentId, mark }, post(STOP));
+  await engine.advance(3_000);
+  expect(await engine.states(agentId)).toEqual(["answered", "removed", "recorded"]);
+  // The stop belongs to the removal: it gets no answer of its own.
+  expect(engine.shown()).toEqual(["answer to first"]);
+});
+
+it("does not take back a stop that is newer than the one it has read", async () => {
+  const engine = await TestEngine.open();
+  await engine.tell("first");
+  const agentId = await engine.agentId();
+  const stop = (): Promise<unknown> => engine.system.lifecycle.stop(agentId, "enough");
+  await stop();
+  await engine.settle();
+  engine.at("start-again", () => {
+    const mark = { at: engine.clock.now(), reason: "really" };
+    return engine.put({ op: "agent.stop", agentId, mark });
+  });
+  await engine.tell("back");
+  await engine.advance(1_000);
+  expect((await engine.agent()).stopped).toMatchObject({ reason: "really" });
+  expect(engine.shown()).toEqual(["answer to first"]);
+  expect((await engine.states()).at(-1)).toBe("aborted");
 });

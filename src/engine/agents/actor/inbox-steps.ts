@@ -1,5 +1,5 @@
 /**
- * What an agent does with its inbox besides running. Each function is one commit; the messages it settles leave the waiting
+ * Settles messages that need no run. Each function is one commit; the messages it settles leave the waiting
  * state in that commit, with the reason as their trace (L1, M4).
  */
 
@@ -8,6 +8,7 @@ import type { NewDelivery } from "../../../core/delivery/delivery.ts";
 import type { RunId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
 import type { Op, Settlement } from "../../../core/store/change.ts";
+import type { CommitSite } from "../../../core/store/commit-sites.ts";
 import { claimedFor } from "../../commit/submit.ts";
 import { chain, messageEntries } from "../../context/entries.ts";
 import { createDeliveries } from "../../outbox/create-deliveries.ts";
@@ -34,7 +35,7 @@ export const settlement = ({ seq }: Message, state: Settlement["state"], reason?
 export async function settle(
   ports: RunPorts,
   lease: AgentLease,
-  site: string,
+  site: CommitSite,
   messages: readonly Message[],
   state: Settlement["state"],
   reason: string,
@@ -111,7 +112,7 @@ export async function settleCommand(
   ports: RunPorts,
   lease: AgentLease,
   message: Message,
-  { site, reason, text }: { site: string; reason: string; text: string },
+  { site, reason, text }: { site: CommitSite; reason: string; text: string },
   beside: Beside = {},
 ): Promise<void> {
   const deliveries = answerTo(ports, lease, message, text);

@@ -1,12 +1,12 @@
-/** What an actor does next when a commit fails or the world changes in between: nothing is told before it is durable. */
+/** An actor handles failed commits and changes of the store in between. No caller hears of an end before it is durable. */
 import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";
 import { inTurn } from "../../../../test/kit/model.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
-import type { AgentId, ChangeId } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
-import type { Change, Op } from "../../../core/store/change.ts";
+import { OWNER } from "../../../core/people/person.ts";
+import type { Change } from "../../../core/store/change.ts";
 import type { AcceptResult } from "../../inbox/accept.ts";
 
 const GUIDE: AgentDescriptor = {
@@ -17,9 +17,6 @@ function accepted(result: AcceptResult): Exclude<AcceptResult, { status: "stale"
   if (result.status === "stale") throw new TypeError("not accepted");
   return result;
 }
-let changes = 0;
-const put = (engine: TestEngine, commit: TestEngine["store"]["commit"], ...ops: Op[]) =>
-  commit({ id: `test-${++changes}` as ChangeId, site: "test", at: engine.clock.now(), ops });
 
 describe("a message that needs no run", () => {
   const CASES: Record<string, MessageBody> = {
@@ -33,41 +30,38 @@ describe("a message that needs no run", () => {
     "a silent note": { kind: "system", text: "note", silent: true },
   };
 
-  test.each(Object.entries(CASES))(
-    "is not settled for anyone before its commit, which comes once: %s",
-    async (_name, body) => {
-      const engine = await TestEngine.open();
-      const to = body.kind === "describe" ? { descriptor: GUIDE } : engine.person().to;
-      const first = accepted(await engine.system.post({ to, body: { kind: "user", text: "hi" } }));
-      await engine.settle();
-      const entry = (await engine.entries(first.agentId)).find(({ role }) => role === "user");
-      const asked = body.kind === "branch" ? { ...body, entryId: entry?.id as string } : body;
-      let failed = 0;
-      engine.onCommit = (change) => (settles(change) && failed++ === 0 ? "full" : "go");
-      const before = engine.commits.length;
-      let told = false;
-      const answer = engine.system.postAndAwait({ to, body: asked }).then(() => {
-        told = true;
-      });
-      await engine.settle();
-      expect([failed, told]).toEqual([1, false]);
-      await engine.advance(200);
-      await answer;
-      expect(engine.commits.slice(before).filter(settles)).toHaveLength(1);
-      const [last] = await engine.store.messages(first.agentId, { limit: 1 });
-      expect(last).toMatchObject({ state: "recorded" });
-      if (body.kind === "describe") {
-        expect((await engine.store.agent(first.agentId))?.descriptor).toMatchObject({ description: "new" });
-      }
-    },
-  );
+  test.each(Object.entries(CASES))("settles for its caller only after its one commit: %s", async (_name, body) => {
+    const engine = await TestEngine.open();
+    const to = body.kind === "describe" ? { descriptor: GUIDE } : engine.person().to;
+    const first = accepted(await engine.system.post({ to, body: { kind: "user", text: "hi" } }));
+    await engine.settle();
+    const entry = (await engine.entries(first.agentId)).find(({ role }) => role === "user");
+    const asked = body.kind === "branch" ? { ...body, entryId: entry?.id as string } : body;
+    let failed = 0;
+    engine.onCommit = (change) => (settles(change) && failed++ === 0 ? "full" : "go");
+    const before = engine.commits.length;
+    let told = false;
+    const answer = engine.system.postAndAwait({ to, body: asked }).then(() => {
+      told = true;
+    });
+    await engine.settle();
+    expect([failed, told]).toEqual([1, false]);
+    await engine.advance(200);
+    await answer;
+    expect(engine.commits.slice(before).filter(settles)).toHaveLength(1);
+    const [last] = await engine.store.messages(first.agentId, { limit: 1 });
+    expect(last).toMatchObject({ state: "recorded" });
+    if (body.kind === "describe") {
+      expect((await engine.store.agent(first.agentId))?.descriptor).toMatchObject({ description: "new" });
+    }
+  });
 });
 
 describe("a question between two steps of a run", () => {
   test.each<[string, MessageBody]>([
     ["a command", { kind: "command", name: "status", text: "" }],
     ["a setting", { kind: "setting", patch: { verboseLevel: "off" } }],
-  ])("is answered once, also if its commit fails first: %s", async (_name, body) => {
+  ])("is answered once, even if its commit fails first: %s", async (_name, body) => {
     const hold = gate<string>();
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "work" }] }, "done"),
@@ -96,26 +90,17 @@ describe("a question between two steps of a run", () => {
   });
 });
 
-describe("a stop that comes between a choice and its commit", () => {
-  it("of a parent ends what its child would have begun: the message is settled and no run begins", async () => {
+describe("a stop between a choice and its commit", () => {
+  it("settles the message of a stopped parent's child without a run", async () => {
     const engine = await TestEngine.open();
     await engine.tell("hi");
     const parentAgentId = await engine.agentId();
     const child: AgentDescriptor = { type: "subagent", id: "kid", parentAgentId, name: "kid" };
-    const commit = engine.store.commit;
-    let stopped = false;
-    engine.store.commit = async (change) => {
-      if (change.site === "take" && !stopped) {
-        stopped = true;
-        const mark = { reason: "person", at: engine.clock.now() } as const;
-        await put(engine, commit, { op: "agent.stop", agentId: parentAgentId, mark });
-      }
-      return commit(change);
-    };
+    const mark = { reason: "person", at: engine.clock.now() };
+    engine.at("take", () => engine.put({ op: "agent.stop", agentId: parentAgentId, mark }));
     const work = { to: { descriptor: child }, body: { kind: "user", text: "work" } } as const;
     const { agentId } = accepted(await engine.system.post(work));
     await engine.settle();
-    expect(stopped).toBe(true);
     expect(await engine.states(agentId)).toEqual(["aborted"]);
     expect(await engine.runs(agentId)).toEqual([]);
     expect(engine.requests).toHaveLength(1);
@@ -123,28 +108,83 @@ describe("a stop that comes between a choice and its commit", () => {
   });
 });
 
-describe("an agent whose commands run on another node", () => {
-  it("works here at once if that node ends before the agent is handed to it", async () => {
-    const engine = await TestEngine.open({
-      system: { rights: { rules: { nodeOf: () => "builder" } as never } },
-    });
-    const commit = engine.store.commit;
-    const joined = await put(engine, commit, {
-      ...{ op: "node.join", name: "builder", leaseUntil: engine.clock.now() + 3600_000 },
-    });
-    const [node] = joined.ok ? joined.results : [];
+describe("an agent with commands on another node", () => {
+  it("works here at once if that node leaves before the agent is handed over", async () => {
+    const rules = { nodeOf: () => "builder", partiesOf: () => [], workspaceAccessOf: () => "rw" as const };
+    const engine = await TestEngine.open({ system: { rights: { rules } } });
+    const leaseUntil = engine.clock.now() + 3600_000;
+    const [node] = await engine.put({ op: "node.join", name: "builder", leaseUntil });
     if (node?.op !== "node.join") throw new TypeError("no node");
-    let handed = 0;
-    engine.store.commit = async (change) => {
-      if (change.site === "hand") {
-        handed += 1;
-        await put(engine, commit, { op: "node.leave", node: node.node });
-      }
-      return commit(change);
-    };
+    engine.at("hand", () => engine.put({ op: "node.leave", node: node.node }));
     await engine.tell("go");
-    expect(handed).toBe(1);
     expect(engine.shown()).toEqual(["answer to go"]);
-    expect((await engine.runs())[0]?.agentId).toBe((await engine.agentId()) as AgentId);
+  });
+});
+
+describe("a message that continues an entry", () => {
+  /** Two answers; then a message after one of them. */
+  async function continued(after: string | undefined, more: { before?: MessageBody; isStale?: () => boolean } = {}) {
+    const engine = await TestEngine.open({ system: { isStale: more.isStale } });
+    for (const text of ["one", "two"]) await engine.tell(text);
+    const entries = await engine.entries();
+    const entry = entries.find(({ content }) => JSON.stringify(content ?? "").includes(`answer to ${after}`));
+    if (more.before) await engine.send(more.before);
+    const body = { kind: "user", text: "three", after: typeof entry?.id === "string" ? entry.id : after } as const;
+    let told = false;
+    void engine.system.postAndAwait({ ...engine.person(), body }).then(() => {
+      told = true;
+    });
+    await engine.settle();
+    expect(told).toBe(true);
+    const heard = engine.requests.at(-1)?.messages.map(({ content }) => JSON.stringify(content)) ?? [];
+    return { engine, heard: heard.map((text) => /one|two|three/.exec(text)?.[0]) };
+  }
+
+  test.each<[string, string, readonly string[]]>([
+    ["the last answer", "two", ["one", "one", "two", "two", "three"]],
+    ["an earlier answer", "one", ["one", "one", "three"]],
+  ])("is answered after %s", async (_title, after, expected) => {
+    const { heard, engine } = await continued(after);
+    expect([heard, await engine.states()]).toEqual([expected, ["answered", "answered", "answered"]]);
+  });
+
+  it("is discarded with a trace if its entry is of an earlier session", async () => {
+    const { engine } = await continued("one", { before: { kind: "reset", by: "person" } });
+    const [last] = await engine.store.messages(await engine.agentId(), { limit: 1 });
+    expect(last).toMatchObject({ state: "discarded", reason: expect.stringContaining("began a new session") });
+    expect(engine.requests).toHaveLength(2);
+  });
+
+  it("keeps a session that is stale", async () => {
+    let isStale = false;
+    const engine = await TestEngine.open({ system: { isStale: () => isStale } });
+    await engine.tell("one");
+    isStale = true;
+    await engine.send({ kind: "user", text: "two", after: (await engine.agent()).leaf });
+    await engine.settle();
+    expect(await engine.transcript()).not.toContain("--- reset");
+  });
+});
+
+describe("an agent with a suspended run", () => {
+  it("finds the decision behind hundreds of silent notes", async () => {
+    const engine = await TestEngine.open({
+      script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "exec" }] }),
+      tools: { exec: { rights: ["exec"] } },
+      system: { rights: {}, people: { isOwner: ({ userId }) => userId === "olga" } },
+    });
+    const person = { id: "ann", role: "guest", accounts: ["test:ann"], grants: [{ ask: "exec" }] } as const;
+    await engine.put({ op: "person.put", person: { ...person, createdAt: 1, createdBy: "owner" } });
+    await engine.tell("go");
+    expect(await engine.agent()).toMatchObject({ suspended: true });
+    for (let n = 0; n < 300; n++) await engine.send({ kind: "system", text: "psst", silent: true });
+    await engine.settle();
+    expect(engine.executions).toEqual([]);
+    const [asked] = await engine.store.approvals({ limit: 1 });
+    if (!asked) throw new TypeError("no question");
+    await engine.system.approvals.decide(asked.id, { approve: true }, { person: OWNER, surface: "test" });
+    await engine.settle();
+    expect([engine.executions.length, engine.shown().at(-1)]).toEqual([1, "done"]);
+    expect(await engine.states()).not.toContain("waiting");
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";
-import { lastText, type Script, stall } from "../../../../test/kit/model.ts";
+import { lastText, type Reply, type Script, stall } from "../../../../test/kit/model.ts";
 import { configDefaults } from "../../../config/config-schema.ts";
 import type { RunId } from "../../../core/ids.ts";
 import type { QueueMode } from "../../../core/message/queue.ts";
@@ -30,8 +30,8 @@ function held(): { script: Script; go: () => void } {
   };
 }
 
-describe("messages that arrive while a run is active", () => {
-  it("are collected into one prompt after the debounce, and end as merged", async () => {
+describe("a message during a run", () => {
+  it("is collected into one prompt after the debounce, and ends as merged", async () => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script, system: queue("collect") });
     await engine.tell("one");
@@ -42,7 +42,7 @@ describe("messages that arrive while a run is active", () => {
     expect(engine.shown()).toEqual(["answer to one"]);
     await engine.advance(1_000);
     expect(engine.requests).toHaveLength(2);
-    expect(lastText(engine.requests[1] as never)).toBe(
+    expect(engine.heard(1).at(-1)).toBe(
       "[Queued messages while agent was busy]\n\n---\nQueued #1\ntwo\n\n---\nQueued #2\nthree",
     );
     const messages = await engine.store.messages(await engine.agentId(), { limit: 9 });
@@ -52,7 +52,7 @@ describe("messages that arrive while a run is active", () => {
   it.each([
     ["at the same time", 0],
     ["later, but before its actor has noticed", 5],
-  ])("but not before its end do not wait for the debounce, and are read as they are: %s", async (_, ms) => {
+  ])("does not wait for the debounce if it comes after the end: %s", async (_, ms) => {
     const engine = await TestEngine.open({ system: queue("collect") });
     const { commit } = engine.store;
     (engine.store as { commit: typeof commit }).commit = async (change) => {
@@ -68,20 +68,23 @@ describe("messages that arrive while a run is active", () => {
     expect(engine.requests.map((request) => lastText(request))).toEqual(["one", "two"]);
   });
 
-  it.each(["followup", "steer-backlog"] as const)("in mode %s get a run each after the debounce", async (mode) => {
-    const { script, go } = held();
-    const engine = await TestEngine.open({ script: async (call) => script(call), system: queue(mode) });
-    // The stalled call streams, so steer-backlog would steer a message of the same route. "two" has another route.
-    await engine.tell("one");
-    await engine.tell("two", { delivery: { channel: "test", to: "elsewhere" } });
-    go();
-    await engine.settle();
-    expect(engine.requests).toHaveLength(1);
-    await engine.advance(1_000);
-    expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
-  });
+  it.each(["followup", "steer-backlog"] as const)(
+    "gets a run of its own after the debounce in mode %s",
+    async (mode) => {
+      const { script, go } = held();
+      const engine = await TestEngine.open({ script: async (call) => script(call), system: queue(mode) });
+      // The stalled call streams, so steer-backlog would steer a message of the same route. "two" has another route.
+      await engine.tell("one");
+      await engine.tell("two", { delivery: { channel: "test", to: "elsewhere" } });
+      go();
+      await engine.settle();
+      expect(engine.requests).toHaveLength(1);
+      await engine.advance(1_000);
+      expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
+    },
+  );
 
-  it("in mode queue get a run each at once", async () => {
+  it("gets a run of its own at once in mode queue", async () => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script, system: queue("queue") });
     await engine.tell("one");
@@ -91,7 +94,7 @@ describe("messages that arrive while a run is active", () => {
     expect(engine.shown()).toEqual(["answer to one", "answer to two"]);
   });
 
-  it("in mode interrupt end the run and run next; its partial answer is kept and marked, and is not sent", async () => {
+  it("ends the run in mode interrupt; the partial answer stays in history and is not sent", async () => {
     const { script } = held();
     const engine = await TestEngine.open({ script, system: queue("interrupt") });
     await engine.tell("one");
@@ -107,35 +110,33 @@ describe("messages that arrive while a run is active", () => {
     expect(first?.state).toBe("aborted");
   });
 
-  it.each(["steer", "steer-backlog"] as const)(
-    "in mode %s enter the run at its next step, and are answered with it",
-    async (mode) => {
-      const { promise, open } = gate<void>();
-      let calls = 0;
-      const engine = await TestEngine.open({
-        system: queue(mode),
-        tools: { look: { execute: () => "seen" } },
-        script: async (call) => {
-          calls += 1;
-          if (calls === 1) return stall(call, promise.then(() => ({ call: [{ name: "look" }] })) as never);
-          return `knows ${lastText(call.request)}`;
-        },
-      });
-      await engine.tell("one");
-      await engine.tell("two");
-      open();
-      await engine.settle();
-      expect(engine.requests).toHaveLength(2);
-      expect(lastText(engine.requests[1] as never)).toBe("two\n[message_id: m2]");
-      expect(engine.shown()).toEqual(["knows two\n[message_id: m2]"]);
-      const messages = await engine.store.messages(await engine.agentId(), { limit: 9 });
-      expect(messages.map(({ state, runId }) => [state, runId])).toEqual(
-        messages.map(() => ["answered", messages[0]?.runId]),
-      );
-    },
-  );
+  it.each(["steer", "steer-backlog"] as const)("enters the run at its next step in mode %s", async (mode) => {
+    const { promise, open } = gate<void>();
+    const looks = promise.then((): Reply => ({ call: [{ name: "look" }] }));
+    let calls = 0;
+    const engine = await TestEngine.open({
+      system: queue(mode),
+      tools: { look: { execute: () => "seen" } },
+      script: async (call) => {
+        calls += 1;
+        if (calls === 1) return stall(call, looks);
+        return `knows ${lastText(call.request)}`;
+      },
+    });
+    await engine.tell("one");
+    await engine.tell("two");
+    open();
+    await engine.settle();
+    expect(engine.requests).toHaveLength(2);
+    expect(engine.heard(1).at(-1)).toBe("two\n[message_id: m2]");
+    expect(engine.shown()).toEqual(["knows two\n[message_id: m2]"]);
+    const messages = await engine.store.messages(await engine.agentId(), { limit: 9 });
+    expect(messages.map(({ state, runId }) => [state, runId])).toEqual(
+      messages.map(() => ["answered", messages[0]?.runId]),
+    );
+  });
 
-  it("survive a crash in every mode", async () => {
+  it("survives a crash in every mode", async () => {
     for (const mode of ["collect", "followup", "queue", "steer", "steer-backlog", "interrupt"] as const) {
       const engine = await TestEngine.open({
         script: (call) => stall(call, new Promise(() => {})),
@@ -155,14 +156,14 @@ describe("messages that arrive while a run is active", () => {
     }
   });
 
-  it("above the cap leave a trace, and a line in the prompt", async () => {
+  it("leaves a trace and a line in the prompt above the cap", async () => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script, system: queue("collect", { cap: 2 }) });
     await engine.tell("one");
     for (const word of ["two", "three", "four", "five"]) await engine.tell(word);
     go();
     await engine.advance(20_000);
-    expect(lastText(engine.requests[1] as never)).toContain(
+    expect(engine.heard(1).at(-1)).toContain(
       "[Queue overflow] Dropped 2 messages due to cap.\nSummary:\n- two\n- three",
     );
     const messages = (await engine.store.messages(await engine.agentId(), { limit: 9 })).toReversed();
@@ -175,7 +176,7 @@ describe("messages that arrive while a run is active", () => {
     ]);
   });
 
-  it("are listed, each with what will happen to it", async () => {
+  it("is listed with what will happen to it", async () => {
     const { script } = held();
     const engine = await TestEngine.open({ script, system: queue("collect") });
     await engine.tell("one");
@@ -189,7 +190,7 @@ describe("messages that arrive while a run is active", () => {
 });
 
 describe("queue settings", () => {
-  it("can be changed and cleared by a person's command", async () => {
+  it("change and clear by a person's command", async () => {
     const engine = await TestEngine.open({ system: queue("collect") });
     await engine.tell("one");
     await engine.send({ kind: "setting", queue: { mode: "steer", cap: 3 } });
@@ -204,8 +205,8 @@ describe("queue settings", () => {
   });
 });
 
-describe("runs in RunControl", () => {
-  it("have a state and can be awaited; the state of an unknown id is unknown", async () => {
+describe("RunControl", () => {
+  it("reports the state of a run, awaits its end, and knows no unknown id", async () => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script });
     await engine.tell("one");
@@ -223,7 +224,7 @@ describe("runs in RunControl", () => {
     expect(await engine.system.runs.steer("nobody" as RunId, "hi")).toBe(false);
   });
 
-  it("that last longer than a wait end the wait with status timeout", async () => {
+  it("ends a wait that is shorter than the run with status timeout", async () => {
     const { script } = held();
     const engine = await TestEngine.open({ script });
     await engine.tell("one");
@@ -233,7 +234,7 @@ describe("runs in RunControl", () => {
     expect(await waiting).toEqual({ status: "timeout", state: "streaming" });
   });
 
-  it("that wait for a lane are queued, and can be aborted: their messages never run", async () => {
+  it("aborts a run that waits for a lane, and its messages never run", async () => {
     const { script, go } = held();
     const engine = await TestEngine.open({ script, system: { lanes: { main: 1, subagent: 1, cron: 1, nested: 1 } } });
     await engine.tell("one");
@@ -249,8 +250,8 @@ describe("runs in RunControl", () => {
   });
 });
 
-describe("a session", () => {
-  it("that is stale ends before a person's next message, and not before a system message", async () => {
+describe("a stale session", () => {
+  it("ends before a person's next message, and not before a system message", async () => {
     const engine = await TestEngine.open({ system: { isStale: (_agent, last, now) => now - last > 60_000 } });
     await engine.tell("one");
     await engine.advance(61_000);
@@ -264,8 +265,8 @@ describe("a session", () => {
   });
 });
 
-describe("an agent that waits for the end of the debounce", () => {
-  it("does not read the whole inbox for each new message, and handles an urgent message at once", async () => {
+describe("a debounce", () => {
+  it("does not read the whole inbox for each new message, and lets an urgent message pass", async () => {
     const door = gate();
     const engine = await TestEngine.open({
       script: async ({ request }) => {

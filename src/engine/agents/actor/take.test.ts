@@ -1,261 +1,232 @@
-/** What a run is when it begins: which messages it took, for whom, and what its one commit writes. */
+/** A new run: the messages it takes, the people it acts for, and its prompt. */
 import { describe, expect, it, test } from "vitest";
-import { virtualClock } from "../../../../test/kit/clock.ts";
-import { seededIds } from "../../../../test/kit/ids.ts";
-import type { AgentRecord } from "../../../core/agent/agent.ts";
-import type { RunId } from "../../../core/ids.ts";
-import type { Message } from "../../../core/message/message.ts";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { inTurn } from "../../../../test/kit/model.ts";
+import { configDefaults } from "../../../config/config-schema.ts";
+import { freshState } from "../../../core/agent/fresh-state.ts";
+import type { AgentId, RunId } from "../../../core/ids.ts";
+import type { MessageBody } from "../../../core/message/message.ts";
+import type { QueueMode } from "../../../core/message/queue.ts";
+import type { PersonId } from "../../../core/people/person.ts";
 import type { RunBody } from "../../../core/run/run.ts";
-import type { Change } from "../../../core/store/change.ts";
-import { AgentLease } from "../../runtime/agent-lease.ts";
-import type { LiveRun } from "../../runtime/live-run.ts";
-import { DEFAULT_RUN_SETTINGS } from "../../runtime/run-ports.ts";
-import { type RunChoice, steerInto, takeRun } from "./take.ts";
+import type { PostRequest } from "../message-ingress.ts";
 
-const RUN = "r1" as RunId;
-const SOURCE = { connector: "test", channelId: "ann", messageId: "m7" };
-const user = (text: string, more: object = {}): object => ({ body: { kind: "user", text }, ...more });
-const fromPerson = (text: string, more: object = {}): object => user(text, { source: SOURCE, ...more });
-const inOrder = (all: readonly object[], first = 1): readonly Message[] =>
-  all.map((one, at) => ({
-    agentId: "a1",
-    seq: first + at,
-    id: `a1/${first + at}`,
-    acceptedAt: 100 + at,
-    ...one,
-  })) as never;
-
-function world(more: { session?: object; state?: object } = {}) {
-  const changes: Change[] = [];
-  const events: unknown[] = [];
-  const store = {
-    commit: async (change: Change) => {
-      changes.push(change);
-      return { ok: true, results: [] };
-    },
-    outcome: async () => undefined,
-  };
-  const base = { store, ids: seededIds("take"), clock: virtualClock() };
-  const ports = {
-    ...base,
-    settings: DEFAULT_RUN_SETTINGS,
-    events: { emit: (_position: unknown, event: unknown) => void events.push(event) },
-    sessionFor: more.session && (async () => more.session),
-  } as never;
-  const record = {
-    ...{ id: "a1", sessionId: "s1", leaf: "e1", nextPos: 5, state: more.state ?? {}, person: "ann", profile: "main" },
-    descriptor: { type: "user", connector: "test", userId: "ann", channelId: "ann" },
-  } as unknown as AgentRecord;
-  const context = { clear: () => {}, append: () => {} } as never;
-  const lease = new AgentLease(base as never, record, { node: 3, epoch: 7 }, context);
-  const take = async (messages: readonly object[], choice: Partial<RunChoice> = {}): Promise<LiveRun> => {
-    const made = { act: "run", messages: inOrder(messages), dropped: [], summarize: [], cap: 20, ...choice };
-    return takeRun(ports, lease, RUN, made as RunChoice, 9);
-  };
-  const opened = (): RunBody => {
-    const op = changes[0]?.ops.find((one) => one.op === "run.open");
-    if (op?.op !== "run.open") throw new TypeError("no run");
-    return op.body;
-  };
-  const written = (): { text: string; seqs?: number[] }[] =>
-    changes.flatMap(({ ops }) =>
-      ops.flatMap((op) =>
-        op.op === "entries.append"
-          ? op.lines.map((line) => {
-              const { type, content = [], seqs } = JSON.parse(line) as Record<string, never>;
-              return { text: (content as { text: string }[])[0]?.text ?? `<${String(type)}>`, seqs };
-            })
-          : [],
-      ),
-    );
-  return { take, changes, events, opened, written, lease, ports };
-}
-const texts = (entries: readonly { text: string }[]): string[] => entries.map(({ text }) => text);
-
-describe("a run that begins", () => {
-  it("takes its messages, opens and writes its prompt in one commit, unless a reset came after what was read", async () => {
-    const { take, changes, lease, written } = world();
-    const run = await take([fromPerson("hi")]);
-    expect(changes).toHaveLength(1);
-    const ops = changes[0]?.ops.map((op) => op.op);
-    expect(ops).toEqual(["message.settle", "message.take", "run.open", "entries.append"]);
-    expect(changes[0]?.ops[1]).toEqual({ op: "message.take", runId: RUN, seqs: [1], unlessResetAfter: 9 });
-    expect([run.id, run.step, run.attempt, lease.runId]).toEqual([RUN, 1, 1, RUN]);
-    expect(texts(written())).toEqual(["hi"]);
-  });
-
-  it("answers where its last message came from, with what that one wants", async () => {
-    const { take, opened } = world();
-    const [one, two] = [
-      { channel: "test", to: "one" },
-      { channel: "test", to: "two" },
-    ];
-    const last = { kind: "user", text: "b", wishes: { model: "m2", timeoutSeconds: 5 } };
-    const run = await take([fromPerson("a", { delivery: one }), { body: last, source: SOURCE, delivery: two }]);
-    expect(opened()).toMatchObject({
-      ...{ seqs: [1, 2], merged: [1], delivery: two, replyToId: "m7", wishes: { model: "m2" }, humanAt: 101, node: 3 },
-      behalf: { person: "ann", roots: [RUN] },
-    });
-    expect(run.limits.timeoutMs).toBe(5_000);
-  });
-
-  test.each<[string, readonly object[], Partial<RunBody>]>([
-    ["one message merges nothing", [fromPerson("a")], { merged: undefined, humanAt: 100, said: undefined }],
-    ["a task of an agent is no word of a person", [user("task")], { humanAt: 100, said: 0 }],
-    ["of two, one of a person", [user("task"), fromPerson("a")], { said: 1, humanAt: 101 }],
-    ["two of a person", [fromPerson("a"), fromPerson("b")], { said: undefined, merged: [1] }],
-    ["a message of the system", [{ body: { kind: "system", text: "x" } }], { humanAt: undefined, said: undefined }],
-    [
-      "a person's message and one of the system",
-      [fromPerson("a"), { body: { kind: "system", text: "x" } }],
-      { humanAt: 100, said: 1 },
-    ],
-    [
-      "the newest time counts, in whatever order they stand",
-      [fromPerson("a", { acceptedAt: 900 }), fromPerson("b", { acceptedAt: 300 })],
-      { humanAt: 900 },
-    ],
-    [
-      "who wrote, the last one who is named",
-      [
-        { body: { kind: "user", text: "a", sender: { id: "7" } }, source: SOURCE },
-        { body: { kind: "user", text: "b", sender: { id: "8" } }, source: SOURCE },
-        user("c"),
-      ],
-      { person: "test:8" },
-    ],
-    [
-      "a sender without a channel is no one",
-      [{ body: { kind: "user", text: "a", sender: { id: "7" } } }],
-      { person: undefined },
-    ],
-    [
-      "the person that an agent works for",
-      [{ body: { kind: "system", text: "x", person: "test:9" } }],
-      { person: "test:9" },
-    ],
-    ["a compaction", [{ body: { kind: "compact", instructions: "short" } }], { compact: { instructions: "short" } }],
-    ["a compaction without a word", [{ body: { kind: "compact", instructions: "" } }], { compact: {} }],
-    ["no compaction", [fromPerson("a")], { compact: undefined, trigger: undefined }],
-    [
-      "a trigger",
-      [{ body: { kind: "trigger", text: "x", trigger: { type: "cron", id: "j1" } } }],
-      { trigger: { type: "cron", id: "j1" } as never, compact: undefined },
-    ],
-    ["nothing done yet", [fromPerson("a")], { calls: [], iterations: 0, deliveries: 0, lane: "main" }],
-  ])("knows what it was made of: %s", async (_title, messages, body) => {
-    const { take, opened } = world();
-    await take(messages);
-    expect(opened()).toMatchObject(body);
-  });
-
-  it("settles what the queue dropped in the same commit, with its reason and its run", async () => {
-    const { take, changes } = world();
-    const [dropped] = inOrder([fromPerson("old")], 4);
-    await take([fromPerson("a")], { dropped: [{ message: dropped as Message, policy: "cap 1 (old)" }] });
-    expect(changes[0]?.ops[0]).toEqual({
-      op: "message.settle",
-      settlements: [{ seq: 4, from: "waiting", state: "dropped", reason: "cap 1 (old)", runId: RUN }],
-    });
-  });
+const SOURCE = { connector: "test", channelId: "ann" };
+type Sent = { readonly body: MessageBody; readonly minutes?: number } & Partial<PostRequest>;
+const task = (text: string): Sent => ({ body: { kind: "user", text }, source: undefined });
+let ids = 0;
+const said = (text: string, more: Partial<PostRequest> = {}): Sent => ({
+  ...{ body: { kind: "user", text }, source: { ...SOURCE, messageId: `x${++ids}` } },
+  ...more,
+});
+const system = (text: string): Sent => ({ body: { kind: "system", text } });
+const report = (text: string): Sent => ({
+  body: { kind: "report", text, childId: "c".repeat(24) as AgentId, childRunId: "r1" as RunId },
+});
+const queue = (mode: QueueMode, more: object = {}) => ({
+  queue: { ...configDefaults.queue, byChannel: {}, mode, debounceMs: 0, ...more },
 });
 
-describe("a run that begins a session", () => {
-  const session = { speakers: ["eve"], label: "fork" };
-  it("belongs to it: the new session, its marker and its state are in the same commit", async () => {
-    const { take, changes, lease, opened, written } = world({ session, state: { speakers: ["bob"] } });
-    const run = await take([fromPerson("hi")]);
-    const kinds = changes[0]?.ops.map((op) => op.op);
-    expect(kinds?.[0]).toBe("session.begin");
-    expect(texts(written())).toEqual(["<reset>", "hi"]);
-    expect(changes[0]?.ops.at(-1)).toEqual({ op: "state.put", state: session });
-    expect([run.sessionId, lease.sessionId === "s1"]).toEqual([lease.sessionId, false]);
-    // Those who have spoken in the session that begins are on its way, not those of the one that it leaves.
-    expect(opened().behalf).toMatchObject({ person: "ann", through: ["eve"] });
-  });
+/** The messages come while a run is active; the next run takes what its mode collects. */
+async function taken(messages: readonly Sent[], mode: QueueMode = "collect", more: object = {}) {
+  const hold = gate<string>();
+  const engine = await TestEngine.open({ script: inTurn(() => hold.promise, "done"), system: queue(mode, more) });
+  await engine.tell("first");
+  for (const { minutes = 0, ...message } of messages) {
+    engine.clock.jump(minutes * 60_000);
+    await engine.system.post({ ...engine.person(), ...message });
+  }
+  hold.open("ready");
+  await engine.advance(5_000);
+  const [, run] = await engine.runs();
+  if (!run) throw new TypeError("no run");
+  const prompts = (await engine.transcript()).filter((line) => line.startsWith("user: ")).slice(1);
+  return { engine, run, prompts: prompts.map((line) => line.slice("user: ".length)) };
+}
 
-  it("remembers who else has spoken, also without a new session", async () => {
-    const { take, changes, opened } = world({ state: { speakers: ["bob"] } });
-    await take([fromPerson("hi", { behalf: { person: "eve" } })]);
-    expect(opened().behalf).toMatchObject({ person: "eve", through: ["ann", "bob"] });
-    expect(changes[0]?.ops.at(-1)).toMatchObject({ op: "state.put", state: { speakers: ["bob", "eve"] } });
-  });
+test.each<[string, readonly Sent[], Partial<RunBody>]>([
+  ["takes one message", [said("a")], { seqs: [2], merged: undefined, said: undefined }],
+  ["merges two of a person", [said("a"), said("b")], { seqs: [2, 3], merged: [2], said: undefined }],
+  ["counts no task of an agent as a person's word", [task("a")], { said: 0 }],
+  ["counts the person's words beside a task", [task("a"), said("b")], { said: 1 }],
+  ["has no person's time without a person", [system("x")], { humanAt: undefined, said: undefined }],
+  [
+    "compacts with the person's instructions",
+    [{ body: { kind: "compact", instructions: "short" } }],
+    { compact: { instructions: "short" } },
+  ],
+  ["compacts without instructions", [{ body: { kind: "compact", instructions: "" } }], { compact: {} }],
+  [
+    "names its trigger",
+    [{ body: { kind: "trigger", text: "x", trigger: { type: "cron", id: "j1" } } }],
+    { trigger: { type: "cron", id: "j1" }, compact: undefined },
+  ],
+  [
+    "names the last writer",
+    [
+      said("a", { body: { kind: "user", text: "a", sender: { id: "7" } } }),
+      said("b", { body: { kind: "user", text: "b", sender: { id: "8" } } }),
+      said("c"),
+    ],
+    { person: "test:8" },
+  ],
+  [
+    "names no writer without a channel",
+    [{ ...task("a"), body: { kind: "user", text: "a", sender: { id: "7" } } }],
+    { person: undefined },
+  ],
+  [
+    "names the person that an agent works for",
+    [{ body: { kind: "system", text: "x", person: "test:9" } }],
+    { person: "test:9" },
+  ],
+])("a run %s", async (_title, messages, body) => {
+  const { run } = await taken(messages);
+  expect({ ...body, ...run.body }).toEqual({ ...run.body, ...body });
+});
+
+it("answers where its last message came from, with the wishes of that one", async () => {
+  const wishes = { model: "m2", timeoutSeconds: 5 };
+  const last = said("b", { body: { kind: "user", text: "b", wishes }, delivery: { channel: "test", to: "ann" } });
+  const { run, engine } = await taken([last]);
+  expect(run.body).toMatchObject({ wishes, replyToId: last.source?.messageId, delivery: { to: "ann" } });
+  expect(run.body.behalf).toMatchObject({ person: "test:ann", roots: [run.id] });
+  expect(engine.channel().calls.at(-1)?.target.to).toBe("ann");
+});
+
+it("has the time of the newest message of a person", async () => {
+  const { run, engine } = await taken([said("a"), { ...said("b"), minutes: 3 }, { ...system("x"), minutes: 3 }]);
+  const [, , b] = (await engine.store.messages(run.agentId, { limit: 9 })).toReversed();
+  expect(run.body.humanAt).toBe(b?.acceptedAt);
 });
 
 describe("the prompt of a run", () => {
-  const summarize = inOrder([fromPerson("lost"), fromPerson("gone")], 7);
   const OVERFLOW = "[Queue overflow] Dropped 2 messages due to cap.\nSummary:\n- lost\n- gone";
-  test.each<[string, Partial<RunChoice>, readonly string[]]>([
-    ["each message on its own", {}, ["a", "b"]],
-    ["dropped ones first", { summarize }, [OVERFLOW, "a", "b"]],
+  const [lost, gone, a, b] = ["lost", "gone", "a", "b"].map((text) => said(text));
+  const burst = (text: string): Sent => said(text, { body: { kind: "user", text, burst: "text" } });
+  test.each<[string, readonly Sent[], QueueMode, object, string]>([
     [
-      "one dropped one",
-      { summarize: summarize.slice(0, 1) },
-      ["[Queue overflow] Dropped 1 message due to cap.\nSummary:\n- lost", "a", "b"],
-    ],
-    ["joined in one", { joined: true } as never, ["a\nb"]],
-    ["joined, after dropped ones", { joined: true, summarize } as never, [`${OVERFLOW}\na\nb`]],
-    [
-      "collected under a title",
-      { collected: true },
-      ["[Queued messages while agent was busy]\n\n---\nQueued #1\na\n\n---\nQueued #2\nb"],
+      "collects messages under a title",
+      [said("a"), said("b")],
+      "collect",
+      {},
+      "[Queued messages while agent was busy]\n\n---\nQueued #1\na\n\n---\nQueued #2\nb",
     ],
     [
-      "collected, after dropped ones",
-      { collected: true, summarize },
-      [`[Queued messages while agent was busy]\n\n${OVERFLOW}\n\n---\nQueued #1\na\n\n---\nQueued #2\nb`],
+      "collects reports under their own title",
+      [report("one"), report("two")],
+      "collect",
+      {},
+      "[Queued announce messages while agent was busy]",
     ],
-  ])("has %s", async (_title, choice, prompt) => {
-    const { take, written } = world();
-    await take([fromPerson("a"), fromPerson("b")], choice);
-    expect(texts(written())).toEqual(prompt);
-    if (prompt.length === 1) expect(written()[0]?.seqs).toEqual([1, 2]);
+    [
+      "collects reports and messages under the usual title",
+      [report("one"), said("two")],
+      "collect",
+      {},
+      "[Queued messages while agent was busy]",
+    ],
+    ["joins the parts of one message", [burst("a"), burst("b")], "queue", {}, "a\nb"],
+    [
+      "puts a line about dropped messages before collected ones",
+      [lost, gone, a, b].filter((one) => one !== undefined),
+      ...(["collect", { cap: 2, drop: "summarize" }] as const),
+      `[Queued messages while agent was busy]\n\n${OVERFLOW}\n\n---\nQueued #1\na\n\n---\nQueued #2\nb`,
+    ],
+  ])("%s", async (_title, messages, mode, more, prompt) => {
+    const { prompts } = await taken(messages, mode, more);
+    expect(prompts[0]?.startsWith(prompt)).toBe(true);
   });
 
-  it("says once who speaks if one other person said it all at once", async () => {
-    const { take, written, ports } = world();
-    const directory = {
-      recent: async () => ({
-        ...{ personOf: (id: string) => id, record: () => undefined },
-        standing: (person: string) => ({ person, role: "guest", grants: [] }),
-      }),
-    };
-    Object.assign(ports, { directory });
-    const behalf = { person: "eve" };
-    await take([fromPerson("a", { behalf }), fromPerson("b", { behalf })], { joined: true } as never);
-    const [prompt] = texts(written());
-    expect(prompt?.split("<speaker")).toHaveLength(2);
-    expect(prompt?.indexOf("<speaker")).toBeLessThan(prompt?.indexOf("a") ?? 0);
-    expect(prompt).toMatch(/a\nb$/);
-  });
-
-  it("names reports as such if it has nothing else", async () => {
-    const report = (text: string): object => ({ body: { kind: "report", text, childId: "c", runId: "x" } });
-    const { take, written } = world();
-    await take([report("one"), report("two")], { collected: true });
-    expect(written()[0]?.text).toContain("[Queued announce messages while agent was busy]");
-    const mixed = world();
-    await mixed.take([report("one"), fromPerson("two")], { collected: true });
-    expect(mixed.written()[0]?.text).toContain("[Queued messages while agent was busy]");
+  it("settles what the queue dropped with the policy and the run", async () => {
+    const { engine, run } = await taken([said("lost"), said("a")], "collect", { cap: 1, drop: "old" });
+    const [, dropped] = (await engine.store.messages(run.agentId, { limit: 9 })).toReversed();
+    expect(dropped).toMatchObject({ state: "dropped", reason: "cap 1 (old)", runId: run.id });
   });
 });
 
-describe("messages that enter a run between two steps", () => {
-  it("are taken in a step of the run, counted, and named by their id if they have one", async () => {
-    const { take, changes, written, ports, lease } = world();
-    const run = await take([fromPerson("a")]);
-    await steerInto(
-      ports,
-      lease,
-      run,
-      inOrder([fromPerson("b"), user("task"), { body: { kind: "system", text: "s" } }], 2),
-    );
-    const [taken, step] = changes[1]?.ops ?? [];
-    expect(taken).toEqual({ op: "message.take", runId: RUN, seqs: [2, 3, 4] });
-    expect(step).toMatchObject({ op: "run.step", body: { seqs: [1, 2, 3, 4], said: 2, behalf: { person: "ann" } } });
-    expect(changes[1]?.owner?.run).toMatchObject({ id: RUN, step: 1 });
-    expect([run.step, run.body.seqs]).toEqual([2, [1, 2, 3, 4]]);
-    expect(run.body).toMatchObject({ lane: "main", node: 3, replyToId: "m7" });
-    expect(texts(written()).slice(1, 3)).toEqual(["b\n[message_id: m7]", "task"]);
+describe("a message of another person", () => {
+  const eve = { behalf: { person: "eve" as PersonId } };
+  const named = (name: string): Partial<PostRequest> => ({
+    ...eve,
+    body: { kind: "user", text: "hi", sender: { id: "7", name } },
   });
+
+  test.each<[string, Partial<PostRequest>, RegExp]>([
+    ["with the name that they chose", named("Chosen"), /^<speaker id="eve" role="\w+" name="Chosen"\/>/],
+    ["without a name", eve, /^<speaker id="eve" role="\w+"\/>/],
+    ["not if it is the agent's own person", { behalf: { person: "test:ann" as PersonId } }, /^hi/],
+    ["not in a message of the system", { ...eve, body: { kind: "system", text: "hi" } }, /^(?!<speaker)/],
+  ])("names its speaker %s", async (_title, more, prompt) => {
+    const { prompts } = await taken([said("hi", more)], "queue");
+    expect(prompts[0]).toMatch(prompt);
+  });
+
+  it("names the speaker of a joined prompt once, and by the name in the record", async () => {
+    const engine = await TestEngine.open({ system: queue("queue") });
+    const person = { id: "eve", role: "guest", name: "Eve of the record", accounts: ["test:eve"], grants: [] } as const;
+    await engine.put({ op: "person.put", person: { ...person, createdAt: 1, createdBy: "owner" } });
+    await engine.tell("first");
+    const body = (text: string): MessageBody => ({ kind: "user", text, burst: "text", sender: { id: "7", name: "E" } });
+    await engine.say("", { body: body("a"), ...eve });
+    await engine.say("", { body: body("b"), ...eve });
+    await engine.advance(5_000);
+    const prompt = engine.heard(1).at(-1) ?? "";
+    expect(prompt.split("<speaker")).toHaveLength(2);
+    expect(prompt).toMatch(/^<speaker id="eve" role="guest" name="Eve of the record"\/>\s*a\nb$/);
+  });
+
+  it("is not named as a speaker in the task of a promised run", async () => {
+    const engine = await TestEngine.open();
+    await engine.tell("first");
+    await engine.drain();
+    const message = { ...said("hi"), ...eve, asRun: "r9" as RunId, acceptedAt: engine.clock.now() };
+    await engine.put({ op: "message.post", to: { agentId: await engine.agentId() }, message });
+    await engine.restart();
+    expect([(await engine.runs()).at(-1)?.id, engine.heard(1).at(-1)]).toEqual(["r9", "hi"]);
+  });
+
+  it("stays known in the session, and on the way of later runs", async () => {
+    const { engine } = await taken([said("hi", eve)]);
+    expect((await engine.agent()).state.speakers).toEqual(["eve"]);
+    await engine.tell("more");
+    expect((await engine.runs()).at(-1)?.body.behalf).toMatchObject({ person: "test:ann", through: ["eve"] });
+  });
+});
+
+it("begins the session that a trigger asks for with the run itself", async () => {
+  const speakers = ["eve" as PersonId];
+  let begins = false;
+  const engine = await TestEngine.open({
+    system: { hooks: { sessionFor: async () => (begins ? { ...freshState(1), speakers, label: "fork" } : undefined) } },
+  });
+  await engine.tell("old");
+  const before = await engine.agent();
+  begins = true;
+  await engine.tell("new");
+  const after = await engine.agent();
+  expect(after.sessionId).not.toBe(before.sessionId);
+  expect(after.state).toMatchObject({ label: "fork", speakers });
+  expect((await engine.runs()).map(({ sessionId }) => sessionId)).toEqual([before.sessionId, after.sessionId]);
+  expect((await engine.runs())[1]?.body.behalf).toMatchObject({ person: "test:ann", through: ["eve"] });
+  expect((await engine.transcript()).slice(2, 4)).toEqual(["--- reset", "user: new"]);
+});
+
+it("counts messages that steer a run, and names each by its id", async () => {
+  const hold = gate<string>();
+  const engine = await TestEngine.open({
+    system: queue("steer"),
+    script: inTurn({ call: [{ name: "work" }] }, "done"),
+    tools: { work: { execute: () => hold.promise } },
+  });
+  await engine.tell("one");
+  for (const message of [said("two"), task("three")]) await engine.system.post({ ...engine.person(), ...message });
+  await engine.settle();
+  hold.open("worked");
+  await engine.settle();
+  const [run] = await engine.runs();
+  expect(run?.body).toMatchObject({ seqs: [1, 2, 3], said: 2 });
+  const steered = (await engine.transcript()).filter((line) => /^user: (two|three)/.test(line));
+  expect(steered).toEqual([expect.stringMatching(/^user: two\n\[message_id: x\d+\]$/), "user: three"]);
 });

@@ -1,9 +1,10 @@
 /**
- * What happens to a run without an end (M13). The first crash resumes it at once. A suspect waits for its trial. The third death
+ * Decides about a run without an end (M13). The first crash resumes it at once. A suspect waits for its trial. The third death
  * while it was alone on trial fails it. Drains and lost leases do not count.
  */
 import type { RunRecord } from "../../../core/run/run.ts";
 import type { RunTrial, WatchdogNote } from "../../../core/run/trial.ts";
+import type { CommitSite } from "../../../core/store/commit-sites.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
 import { submit } from "../../commit/submit.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
@@ -44,7 +45,7 @@ export async function decide(parts: RecoveryParts, lease: AgentLease, record: Ru
   const fateOf = await fates.read(lease.node);
   const crashed = faulted || (interrupted && hasDied(body.node, fateOf));
   const next = crashed ? attempt + 1 : attempt;
-  // What is about to end needs no trial. Nothing of the run is executed.
+  // A run that is about to end needs no trial. Nothing of it is executed.
   if (abort || parts.discards || (await stopOf(ports.store, lease.record))) {
     trials.leave(parts);
     return { what: "resume", attempt: next };
@@ -122,7 +123,7 @@ async function amendTrial(
   { host: { ports } }: RecoveryParts,
   { agentId, node, epoch, sessionId }: AgentLease,
   { id, step, body }: RunRecord,
-  site: string,
+  site: CommitSite,
   trial: RunTrial,
 ): Promise<void> {
   const owner = { agentId, node, epoch, sessionId, run: { id, step } };
@@ -132,7 +133,7 @@ async function amendTrial(
 
 const isMarked = ({ of, deaths }: RunTrial): boolean => of !== undefined || deaths.length > 0;
 
-/** A node that returned had lost its lease. A silent one may have died: that makes a run a suspect and fails none. */
+/** A node that returned had lost its lease. A silent one may have died: the run becomes a suspect, but does not fail. */
 function hasDied(node: number | undefined, fateOf: (node: number) => Fate): boolean {
   if (node === undefined) return true;
   const fate = fateOf(node);

@@ -28,10 +28,11 @@ describe("a watchdog's note", () => {
     }
     expect(counted.map(({ at }) => at)).toEqual([1, 2, 3]);
     expect(await engine.states()).toEqual(["failed"]);
+    expect(engine.shown().at(-1)).toContain('blocked the program, the last time at "compact"');
     expect(await engine.states(await engine.agentId("ann2"))).toEqual(["answered"]);
   });
 
-  it("says in the log that the run blocked the program; a death without a note says that it stopped", async () => {
+  it("logs that the run blocked the program, and without a note that the program stopped", async () => {
     const deaths = (engine: TestEngine) =>
       engine.logged("warn").filter((line) => line.includes("the program") && !line.includes("twice"));
     let note: WatchdogNote | undefined;
@@ -48,29 +49,26 @@ describe("a watchdog's note", () => {
     expect(new Set(deaths(silent))).toEqual(new Set(["the program stopped while only this run was being tried"]));
   });
 
-  it.each([1, 3])(
-    "that cannot be removed at death %d is a failure of the store, and the agent is read again",
-    async (bad) => {
-      let note: WatchdogNote | undefined;
-      let counted = 0;
-      const watchdogNotes = {
-        of: async () => note,
-        counted: async () => {
-          counted += 1;
-          if (counted === bad) throw new CommitUnknownError("the note may still be there");
-        },
-      };
-      const engine = await timedEngine({ system: { watchdogNotes } });
-      await engine.tell("takes 300000");
-      const [run] = await engine.runs();
-      for (let times = 1; times <= 3; times++) {
-        note = { agentId: run?.agentId ?? "", runId: run?.id ?? "", phase: "compact", at: times };
-        await engine.restart();
-        await engine.advance(135_000);
-      }
-      expect(engine.logged("error")).toContain("an agent failed and is read again");
-      expect(await engine.states()).toEqual(["failed"]);
-      expect((await engine.runs()).map(({ state }) => state)).toEqual(["ended"]);
-    },
-  );
+  it.each([1, 3])("makes the agent read itself again if it cannot be removed at death %d", async (bad) => {
+    let note: WatchdogNote | undefined;
+    let counted = 0;
+    const watchdogNotes = {
+      of: async () => note,
+      counted: async () => {
+        counted += 1;
+        if (counted === bad) throw new CommitUnknownError("the note may still be there");
+      },
+    };
+    const engine = await timedEngine({ system: { watchdogNotes } });
+    await engine.tell("takes 300000");
+    const [run] = await engine.runs();
+    for (let times = 1; times <= 3; times++) {
+      note = { agentId: run?.agentId ?? "", runId: run?.id ?? "", phase: "compact", at: times };
+      await engine.restart();
+      await engine.advance(135_000);
+    }
+    expect(engine.logged("error")).toContain("an agent failed and is read again");
+    expect(await engine.states()).toEqual(["failed"]);
+    expect((await engine.runs()).map(({ state }) => state)).toEqual(["ended"]);
+  });
 });

@@ -1,9 +1,10 @@
 /**
- * A run on trial (M13). Its trial ends with a step, an end, a wait, or when it has lived long enough; then it goes on as an
+ * A run on trial (M13). Its trial ends with a step, an end, a wait, or when it has lived long enough; then it continues as an
  * ordinary run. Living on without a step is committed, because a later death must not count as one on trial.
  */
 import { errorText } from "../../../core/errors.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
+import type { CommitSite } from "../../../core/store/commit-sites.ts";
 import { submit } from "../../commit/submit.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
@@ -21,7 +22,7 @@ export function watchTrial(parts: RecoveryParts, lease: AgentLease, run: LiveRun
   const { agentId, node, epoch, sessionId } = lease;
   let cancel = (): void => {};
 
-  async function endWith(site: string, ended: RunTrial): Promise<"ended" | "again"> {
+  async function endWith(site: CommitSite, ended: RunTrial): Promise<"ended" | "again"> {
     const { step } = run;
     const owner = { agentId, node, epoch, sessionId, run: run.guard(true) };
     try {

@@ -4,10 +4,12 @@ import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";
 import { lastText, type Script, stall } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
-import type { AgentId } from "../../../core/ids.ts";
+import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { ReplayPolicy } from "../../../core/run/run.ts";
 import type { Change } from "../../../core/store/change.ts";
 import { NOT_STARTED, UNKNOWN_OUTCOME } from "../../runs/call-tool.ts";
+
+const missing = "no run" as RunId;
 
 /** Calls the tool once, then answers with its result. Reads the context only, as a model does. */
 const useTool =
@@ -49,7 +51,7 @@ describe("an interrupted run", () => {
     }
   }
 
-  it("is logged when it resumes after a crash, and not after a stop", async () => {
+  it("logs that it resumes after a crash, and not after a stop", async () => {
     const engine = await TestEngine.open();
     engine.onCommit = dieAt("take", "after");
     await engine.tell("go");
@@ -147,7 +149,7 @@ describe("an interrupted run", () => {
     await engine.tell("go");
     const [run] = await engine.runs();
     engine.onCommit = dieAt("abort", "after");
-    void engine.system.runs.abort(run?.id as never);
+    void engine.system.runs.abort(run?.id ?? missing);
     await engine.settle();
     expect(engine.alive).toBe(false);
     engine.script = () => "must not be asked";
@@ -159,7 +161,7 @@ describe("an interrupted run", () => {
     expect(engine.shown()).toEqual([]);
   });
 
-  it("is ended by a person's reset that was accepted before the crash", async () => {
+  it("ends by a person's reset that was accepted before the crash", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
     await engine.tell("long work");
@@ -179,7 +181,7 @@ describe("an interrupted run", () => {
     });
     await engine.tell("go");
     const [run] = await engine.runs();
-    await engine.system.runs.abort(run?.id as never);
+    await engine.system.runs.abort(run?.id ?? missing);
     await engine.advance(5_000);
     expect(await engine.transcript()).toEqual([
       "user: go",
@@ -214,19 +216,23 @@ describe('restore: "discard"', () => {
   });
 });
 
-describe("an agent that cannot be restored", () => {
+describe("an unreadable agent", () => {
   const spoil = async (engine: TestEngine, agentId: AgentId, what: "descriptor" | "state") => {
     const { agent } = engine.store;
     const store = engine.store as { agent: typeof agent };
     store.agent = async (id) => {
       const record = await agent(id);
       if (!record || id !== agentId) return record;
-      return { ...record, [what]: what === "descriptor" ? { type: "alien" } : { version: 99 } } as never;
+      return Object.assign(
+        {},
+        record,
+        what === "descriptor" ? { descriptor: { type: "alien" } } : { state: { version: 99 } },
+      );
     };
   };
 
   for (const what of ["descriptor", "state"] as const) {
-    it(`because of its ${what} is listed as degraded and not changed, and the other agents work`, async () => {
+    it(`with a broken ${what} is listed as degraded and not changed, and the other agents work`, async () => {
       const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
       await engine.tell("one", { name: "ann" });
       await engine.tell("two", { name: "bob" });
@@ -244,7 +250,7 @@ describe("an agent that cannot be restored", () => {
     });
   }
 
-  it("because its run's record is missing is listed as degraded", async () => {
+  it("without the record of its run is listed as degraded", async () => {
     const engine = await TestEngine.open({ script: () => new Promise<never>(() => {}) });
     await engine.tell("one");
     (engine.store as { run: unknown }).run = async () => undefined;
@@ -254,7 +260,7 @@ describe("an agent that cannot be restored", () => {
     expect(engine.requests.length).toBeGreaterThan(1);
   });
 
-  it("keeps a broken line of its history and answers from the readable ones", async () => {
+  it("answers from the readable lines of its history", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     await engine.tell("two");
@@ -268,7 +274,7 @@ describe("an agent that cannot be restored", () => {
   });
 });
 
-describe("a commit whose answer was lost", () => {
+describe("a commit with a lost answer", () => {
   const sites = ["take", "think", "result", "rest"];
   for (const onCommit of ["unknown-applied", "unknown-lost", "full"] as const) {
     for (const site of sites) {
@@ -312,7 +318,7 @@ describe("several channels after a restart", () => {
   });
 });
 
-describe("a message whose acceptance has an unknown outcome", () => {
+describe("a message with an unknown acceptance", () => {
   it("is answered even if its commit is applied long after the store was asked for it", async () => {
     const engine = await TestEngine.open();
     const late: Change[] = [];

@@ -1,5 +1,5 @@
-/** The queue of one process's trials: who is admitted, who is waited for, and for how long. No engine. */
-import { describe, expect, it } from "vitest";
+/** The queue of trials in one process: when it admits suspects, and how long it waits for them. */
+import { beforeEach, describe, expect, it } from "vitest";
 import { virtualClock } from "../../../../test/kit/clock.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
 import { type Suspect, Trials } from "./trials.ts";
@@ -7,24 +7,25 @@ import { type Suspect, Trials } from "./trials.ts";
 const LIVED = 10_000;
 const COME = 10_000;
 
-function world() {
-  const clock = virtualClock();
-  const trials = new Trials(clock, LIVED);
-  const woken: string[] = [];
-  const suspect = (name: string, trial: Partial<RunTrial> = {}): Suspect => ({
-    actor: { name },
-    trial: { deaths: [], survived: 0, ...trial },
-    wake: () => void woken.push(name),
-  });
-  const pass = (ms: number) => clock.advance(ms, async () => {});
-  return { clock, trials, woken, suspect, pass };
-}
+let clock = virtualClock();
+let trials = new Trials(clock, LIVED);
+const woken: string[] = [];
+beforeEach(() => {
+  clock = virtualClock();
+  trials = new Trials(clock, LIVED);
+  woken.length = 0;
+});
+const suspect = (name: string, trial: Partial<RunTrial> = {}): Suspect => ({
+  actor: { name },
+  trial: { deaths: [], survived: 0, ...trial },
+  wake: () => void woken.push(name),
+});
+const pass = (ms: number): Promise<void> => clock.advance(ms);
 /** A run that was alone when its process died is tried alone. */
 const ALONE: Partial<RunTrial> = { deaths: [1], of: 1 };
 
 describe("a suspect", () => {
-  it("waits until the process has lived long enough, then is admitted and marked as alone", async () => {
-    const { trials, suspect, pass } = world();
+  it("waits until the process has lived long enough, and is then alone on trial", async () => {
     const one = suspect("one", ALONE);
     expect(trials.ask(one)).toBe(LIVED);
     expect(trials.awaits(one.actor)).toBe(true);
@@ -38,8 +39,7 @@ describe("a suspect", () => {
     expect(trials.ask(one)).toBeUndefined();
   });
 
-  it("waits while another is on trial, and is woken when that one has left", async () => {
-    const { trials, suspect, pass, woken } = world();
+  it("waits while another is on trial, and wakes when that one has left", async () => {
     await pass(LIVED);
     const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];
     expect(trials.ask(one)).toBeUndefined();
@@ -53,8 +53,7 @@ describe("a suspect", () => {
     expect(trials.ask(two)).toBeUndefined();
   });
 
-  it("that was admitted with another and does not come is not waited for longer than ten seconds", async () => {
-    const { trials, suspect, pass, woken } = world();
+  it("blocks the next trial for at most ten seconds if it does not come", async () => {
     const [one, absent] = [suspect("one"), suspect("absent")];
     expect([trials.ask(one), trials.ask(absent)]).toEqual([LIVED, LIVED]);
     await pass(LIVED);
@@ -72,7 +71,6 @@ describe("a suspect", () => {
   });
 
   it("is not alone on trial while another has survived one and has made no step since", async () => {
-    const { trials, suspect, pass } = world();
     await pass(LIVED);
     const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];
     trials.ask(one);
@@ -85,8 +83,7 @@ describe("a suspect", () => {
     expect(trials.markOf(1)).toEqual({ node: 1, of: 1, alone: true });
   });
 
-  it("that never was on trial has survived nothing", async () => {
-    const { trials, suspect, pass } = world();
+  it("survives nothing if it was not on trial", async () => {
     await pass(LIVED);
     const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];
     trials.survived(one.actor);
@@ -95,9 +92,8 @@ describe("a suspect", () => {
   });
 });
 
-describe("two suspects that are tried together", () => {
-  it("are marked as two, not as alone, and the next trial begins when both have left", async () => {
-    const { trials, suspect, pass, woken } = world();
+describe("two suspects in one trial", () => {
+  it("have the mark of two, and the next trial begins when both have left", async () => {
     const [one, two, later] = [suspect("one"), suspect("two"), suspect("later", ALONE)];
     trials.ask(one);
     trials.ask(two);
@@ -115,8 +111,7 @@ describe("two suspects that are tried together", () => {
   });
 });
 
-it("doubles a trial of the same size after each that it lived through, and begins small again with another size", async () => {
-  const { trials, suspect, pass } = world();
+it("doubles a trial of the same size after each one it lived through", async () => {
   const four = Array.from({ length: 9 }, (_, n) => suspect(`f${n}`, { of: 4 }));
   const two = Array.from({ length: 3 }, (_, n) => suspect(`t${n}`, { of: 2 }));
   for (const one of [...four, ...two]) trials.ask(one);
@@ -131,9 +126,9 @@ it("doubles a trial of the same size after each that it lived through, and begin
   expect(sizes).toEqual([2, 4, 3, 1, 2]);
 });
 
-describe("a suspect that asks again as soon as it is woken", () => {
+describe("a suspect that asks again when it wakes", () => {
   /** The marks it got, or how long it has to wait. */
-  const eager = (trials: Trials, name: string, trial: Partial<RunTrial>) => {
+  const eager = (name: string, trial: Partial<RunTrial>) => {
     const got: unknown[] = [];
     const one: Suspect = {
       actor: { name },
@@ -144,33 +139,30 @@ describe("a suspect that asks again as soon as it is woken", () => {
   };
 
   it("finds itself admitted", async () => {
-    const { trials, pass } = world();
     await pass(LIVED);
-    const { one, got } = eager(trials, "one", ALONE);
+    const { one, got } = eager("one", ALONE);
     trials.ask(one);
     expect(got).toEqual([{ node: 1, of: 1, alone: true }]);
   });
 
   it("is not alone after one that survived without a step, and is alone after one that left", async () => {
-    const { trials, suspect, pass } = world();
     await pass(LIVED);
     const first = suspect("first", ALONE);
-    const second = eager(trials, "second", ALONE);
+    const second = eager("second", ALONE);
     trials.ask(first);
     trials.ask(second.one);
     trials.survived(first.actor);
     expect(second.got.at(-1)).toMatchObject({ alone: false });
     trials.leave(second.one.actor);
     trials.ask(first);
-    const third = eager(trials, "third", ALONE);
+    const third = eager("third", ALONE);
     trials.ask(third.one);
     trials.leave(first.actor);
     expect(third.got.at(-1)).toMatchObject({ alone: true });
   });
 });
 
-it("no longer waits for its trial when its run has left, and is forgotten as unproven when the node holds nothing", async () => {
-  const { trials, suspect, pass } = world();
+it("forgets a suspect that has left, and all of them when the node holds nothing", async () => {
   const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];
   trials.ask(one);
   trials.leave(one.actor);
@@ -183,7 +175,7 @@ it("no longer waits for its trial when its run has left, and is forgotten as unp
   expect(trials.markOf(1).alone).toBe(true);
 });
 
-it("tries nothing before a process has lived ten seconds, unless it is told otherwise", () => {
+it("tries nothing in the first ten seconds of a process by default", () => {
   const trials = new Trials(virtualClock());
   expect(trials.ask({ actor: {}, trial: { deaths: [], survived: 0 }, wake: () => {} })).toBe(10_000);
 });
@@ -194,13 +186,11 @@ describe("a pause after a death", () => {
     [2, 120_000],
     [3, 0],
   ])("number %d lasts %d ms", (deaths, ms) => {
-    const { trials } = world();
     trials.pause(deaths);
     expect(trials.pauseLeft).toBe(ms);
   });
 
   it("does not wait for a suspect that was admitted and never came", async () => {
-    const { trials, suspect, pass } = world();
     const [one, absent] = [suspect("one"), suspect("absent")];
     trials.ask(one);
     trials.ask(absent);
@@ -213,7 +203,6 @@ describe("a pause after a death", () => {
   });
 
   it("delays the next trial, begins only while nothing is on trial, and never becomes shorter", async () => {
-    const { trials, suspect, pass } = world();
     await pass(LIVED);
     const one = suspect("one", ALONE);
     trials.ask(one);
@@ -229,8 +218,7 @@ describe("a pause after a death", () => {
   });
 });
 
-it("ends every trial at a drain, and forgets everyone when the node holds no agent", async () => {
-  const { trials, suspect, pass } = world();
+it("ends every trial at a drain", async () => {
   await pass(LIVED);
   const stood: string[] = [];
   const [one, two] = [suspect("one", ALONE), suspect("two", ALONE)];

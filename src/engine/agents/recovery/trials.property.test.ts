@@ -53,7 +53,7 @@ describe("among any number of suspects", () => {
     killers: fc.array(fc.nat(), { maxLength: 4 }),
   });
 
-  it("exactly the killers fail, after a number of deaths that grows with the logarithm", () => {
+  it("fails exactly the killers, after a number of deaths that grows with the logarithm", () => {
     fc.assert(
       fc.property(suspects, ({ n, killers }) => {
         const places = new Set(killers.map((place) => place % n));
@@ -64,13 +64,13 @@ describe("among any number of suspects", () => {
         // Several killers split each other's groups into uneven halves.
         const halvings = (Math.ceil(Math.log2(n)) + 1) * (places.size > 1 ? 2 : 1);
         expect(deaths).toBeLessThanOrEqual(places.size * (halvings + MAX_DEATHS));
-        // Nobody waits for thousands of others: the number of trials is logarithmic too.
+        // No run waits for thousands of others: the number of trials is logarithmic too.
         expect(passed).toBeLessThanOrEqual((places.size + 1) * (halvings + MAX_DEATHS));
       }),
     );
   });
 
-  it("those that kills from outside have split into single ones are tried together again", () => {
+  it("tries single runs together again that kills from outside have split", () => {
     const open = Array.from({ length: 1_000 }, (): Open => ({ killer: false, trial: { ...UNTRIED, of: 2 } }));
     expect(course(new Set(open))).toMatchObject({ deaths: 0, passed: 10 });
   });
@@ -82,7 +82,7 @@ describe("with kills from outside at any times", () => {
     fc.array(fc.integer({ min, max }), { minLength: 2, maxLength });
   const steps = fc.array(fc.constantFrom(0, 100, 5_000, 20_000, LONGEST_STEP), { minLength: 1, maxLength: 5 });
 
-  it("less than two minutes apart no run fails, and all are answered soon after the last one", async () => {
+  it("fails no run if they are less than two minutes apart", async () => {
     await fc.assert(
       fc.asyncProperty(kills(50, 115_000, 14), steps, async (gaps, takes) => {
         const engine = await timedEngine();
@@ -101,7 +101,7 @@ describe("with kills from outside at any times", () => {
     );
   });
 
-  it("a run that kills fails, and the others are answered", async () => {
+  it("fails the run that kills, and answers the others", async () => {
     await fc.assert(
       fc.asyncProperty(
         kills(50, 20_000, 6),

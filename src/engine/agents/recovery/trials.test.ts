@@ -1,4 +1,4 @@
-/** Crashes and what they do to open runs (M13): nothing from outside fails a run, and a run that kills is found. */
+/** How open runs survive crashes (M13): no kill from outside fails a run, and a run that kills its process is found. */
 import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";
@@ -11,7 +11,7 @@ import { timedEngine, untilDeath, untilPeace } from "./trials.test-kit.ts";
 const MINUTES = 60_000;
 
 describe("kills from outside", () => {
-  it("fail no run, whatever its steps take, and everything is answered when they end", async () => {
+  it("fail no run, and every message gets its answer when they end", async () => {
     const engine = await timedEngine();
     const people = ["100", "5000", "60000"].flatMap((ms) => [`a${ms}`, `b${ms}`].map((name) => ({ name, ms })));
     for (const { name, ms } of people) await engine.tell(`takes ${ms}`, { name });
@@ -40,7 +40,7 @@ describe("kills from outside", () => {
     expect(sites.filter((site) => site.startsWith("trial"))).toEqual([]);
   });
 
-  it("leave a run that was open at two of them waiting until the process has lived 10 s, beside other work", async () => {
+  it("delay a run that was open at two of them by 10 s, beside other work", async () => {
     const engine = await timedEngine();
     await engine.tell("takes 5000");
     await engine.restart();
@@ -103,7 +103,7 @@ describe("kills from outside", () => {
 });
 
 describe("a run that kills its process", () => {
-  it("is failed after three deaths alone on trial, and its person gets a message", async () => {
+  it("fails after three deaths alone on trial, and its person gets a message", async () => {
     const engine = await timedEngine();
     await engine.tell("kills 0");
     const lives = await untilPeace(engine, 5 * MINUTES);
@@ -120,13 +120,13 @@ describe("a run that kills its process", () => {
     expect(engine.requests).toHaveLength(5);
   });
 
-  it("is found among others that were open with it, and they are answered", async () => {
+  it("is found among others, and they get their answers", async () => {
     const engine = await timedEngine();
     const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     for (const name of names) await engine.say("takes 4000", { name });
     await engine.tell("kills 1000", { name: "poison" });
     const lives = await untilPeace(engine, 5 * MINUTES);
-    // Two crashes, a trial of nine, then 4, 2 and 1 at most, then three deaths alone, of which one may be the last halving.
+    // Two crashes, a trial of nine, then 4, 2 and 1 at most, then three deaths alone. One of these may be the last halving.
     expect(lives.length).toBeLessThanOrEqual(2 + 4 + 3);
     for (const name of names)
       expect([name, await engine.states(await engine.agentId(name))]).toEqual([name, ["answered"]]);
@@ -156,7 +156,7 @@ describe("a run that kills its process", () => {
     expect(await engine.states(await engine.agentId("ann"))).toEqual(["answered", "answered", "answered", "answered"]);
   });
 
-  it("is failed beside another one, each by its own deaths", async () => {
+  it("fails beside another one, each by its own deaths", async () => {
     const engine = await timedEngine();
     for (const name of ["one", "two"]) await engine.say("kills 100", { name });
     await engine.say("takes 3000", { name: "ann" });
@@ -183,7 +183,7 @@ describe("a run that kills its process", () => {
 });
 
 describe("a crash around a commit of a trial", () => {
-  const sites = ["resume", "trial.survived", "trial.death", "trial.pause-over"];
+  const sites = ["resume", "trial.survived", "trial.death", "trial.pause-over"] as const;
   const cases = sites.flatMap((site) => (["before", "after"] as const).map((moment) => [moment, site] as const));
 
   it.each(cases)("%s %s fails no innocent run and saves no killer", async (moment, site) => {
@@ -213,7 +213,7 @@ describe("a crash around a commit of a trial", () => {
 });
 
 describe("many suspects", () => {
-  it("are tried together, as many at once as the lanes allow, and all are answered", async () => {
+  it("run together, as many at once as the lanes allow", async () => {
     const engine = await timedEngine({ system: { lanes: { main: 8, subagent: 1, cron: 1, nested: 1 } } });
     const names = Array.from({ length: 60 }, (_, n) => `p${n}`);
     for (const name of names) await engine.say("takes 2000", { name });
@@ -226,8 +226,8 @@ describe("many suspects", () => {
   });
 });
 
-describe("what is no death", () => {
-  it("a drain, also in the middle of a trial, and also if a tool does not end", async () => {
+describe("an interruption that is not a death", () => {
+  it("is a drain in the middle of a trial, even if a tool does not end", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({
       script: ({ request }) => (request.messages.at(-1)?.role === "tool" ? "at last" : { call: [{ name: "work" }] }),
@@ -251,7 +251,7 @@ describe("what is no death", () => {
     expect(engine.shown()).toEqual(["at last"]);
   });
 
-  it("a drain that pauses the run", async () => {
+  it("is a drain that pauses the run", async () => {
     const hold = gate<string>();
     const engine = await TestEngine.open({ script: (call) => stall(call, hold.promise) });
     await engine.tell("long work");
@@ -265,7 +265,7 @@ describe("what is no death", () => {
     expect(engine.shown()).toEqual(["at last"]);
   });
 
-  it("a lost lease", async () => {
+  it("is a lost lease", async () => {
     const engine = await TestEngine.open({
       script: (call) => stall(call, new Promise(() => {})),
       system: { leaseMs: 8_000 },
@@ -285,7 +285,7 @@ describe("what is no death", () => {
     expect(engine.shown()).toEqual(["at last"]);
   });
 
-  it("a store that cannot be read for a while", async () => {
+  it("is an unreadable store", async () => {
     const engine = await TestEngine.open();
     const { linesBack } = engine.store;
     let sick = 10;
@@ -299,7 +299,7 @@ describe("what is no death", () => {
     expect(await engine.runs()).toMatchObject([{ outcome: "ok", attempt: 1 }]);
   });
 
-  it("a refused commit of the store", async () => {
+  it("is a refused commit", async () => {
     const engine = await TestEngine.open();
     let sick = true;
     engine.onCommit = (change) => (sick && change.site === "rest" ? "full" : "go");
@@ -329,7 +329,7 @@ describe("a fault inside the program", () => {
   });
 });
 
-describe("a node on a shared store that falls silent", () => {
+describe("a silent node on a shared store", () => {
   const shared = () =>
     TestEngine.open({ script: (call) => stall(call, new Promise(() => {})), system: { leaseMs: 8_000 } });
 
@@ -361,7 +361,7 @@ describe("a node on a shared store that falls silent", () => {
     expect((await engine.runs())[0]?.body.trial?.deaths).toEqual([silent]);
   });
 
-  it("counts at once if it is known to be dead", async () => {
+  it("counts at once if it has left", async () => {
     const engine = await shared();
     const node = await silentOnTrial(engine);
     const ops = [{ op: "node.leave", node } as const];

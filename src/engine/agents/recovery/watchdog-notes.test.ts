@@ -6,7 +6,7 @@ import { lastText, type Script, stall } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
 import { keepWatchdogNote, watchdogNotesOf } from "./watchdog-notes.ts";
 
-/** Ann's answer never comes; others are answered. */
+/** Ann's answer never comes; the others get theirs. */
 const open = async () => {
   const script: Script = (call) =>
     lastText(call.request) === "block" ? stall(call, gate<string>().promise) : `answer to ${lastText(call.request)}`;
@@ -21,7 +21,7 @@ const open = async () => {
 };
 
 describe("a watchdog's note", () => {
-  it("is kept in the store until it is counted, and then removed", async () => {
+  it("stays in the store until it is counted", async () => {
     const { engine, run, note, notes, keep } = await open();
     await keep();
     await keep();
@@ -40,7 +40,7 @@ describe("a watchdog's note", () => {
     expect(await notes.of(run.id)).toEqual(note);
   });
 
-  it("about a run that has ended, or that does not exist, is not kept", async () => {
+  it("is not stored for an ended or unknown run", async () => {
     const { engine, note, notes, keep } = await open();
     await keep({ runId: "none" as typeof note.runId });
     expect(await notes.of("none")).toBeUndefined();
@@ -50,7 +50,7 @@ describe("a watchdog's note", () => {
     expect(await notes.of(note.runId)).toBeUndefined();
   });
 
-  it("that cannot be read is no note", async () => {
+  it("is ignored if it cannot be parsed", async () => {
     const { engine, run, notes, ports } = await open();
     for (const value of ["{", "null", "[]", '{"runId":1}']) {
       const op = { op: "fact.put", key: `watchdog:${run.id}`, value } as const;

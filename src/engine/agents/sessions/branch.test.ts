@@ -3,7 +3,7 @@ import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";
 import { inTurn, lastText, type Reply, stall } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
-import type { EntryId } from "../../../core/ids.ts";
+import type { AgentId, EntryId } from "../../../core/ids.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 
 /** The id of the entry with this text. */
@@ -12,11 +12,6 @@ async function entryOf(engine: TestEngine, text: string): Promise<EntryId> {
   return found?.id as EntryId;
 }
 
-const heard = (engine: TestEngine): readonly string[] =>
-  (JSON.parse(engine.sentBytes.at(-1) ?? "[]") as { content: { text?: string }[] }[]).map(
-    ({ content }) => content[0]?.text ?? "",
-  );
-
 async function back(engine: TestEngine, to: string, summary?: string): Promise<void> {
   const done = engine.system.sessions.branch(await engine.agentId(), await entryOf(engine, to), { summary });
   await engine.settle();
@@ -24,16 +19,16 @@ async function back(engine: TestEngine, to: string, summary?: string): Promise<v
 }
 
 describe("going back to an entry", () => {
-  it("continues from there, also in memory; the old branch stays in history", async () => {
+  it("continues from there before and after a restart, and keeps the old branch in history", async () => {
     const engine = await TestEngine.open();
     for (const text of ["one", "two", "three"]) await engine.tell(text);
     await back(engine, "answer to one");
     await engine.tell("other");
-    expect(heard(engine)).toEqual(["one", "answer to one", "other"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", "other"]);
     expect(await engine.transcript()).toContain("assistant: answer to three");
     await engine.restart();
     await engine.tell("more");
-    expect(heard(engine)).toEqual(["one", "answer to one", "other", "answer to other", "more"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", "other", "answer to other", "more"]);
   });
 
   it("gives the model the summary of the old branch", async () => {
@@ -44,15 +39,15 @@ describe("going back to an entry", () => {
     await engine.tell("other");
     const told =
       "The following is a summary of a branch that this conversation came back from:\n\n<summary>\nWe tried two. It failed.</summary>";
-    expect(heard(engine)).toEqual(["one", "answer to one", told, "other"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", told, "other"]);
     const entries = await engine.entries();
     expect(entries.find(({ type }) => type === "branch_summary")).toMatchObject({ fromId: left });
     await engine.restart();
     await engine.tell("more");
-    expect(heard(engine).slice(0, 4)).toEqual(["one", "answer to one", told, "other"]);
+    expect(engine.heard().slice(0, 4)).toEqual(["one", "answer to one", told, "other"]);
   });
 
-  it("lets others speak in the session only if they bring a summary, which is text of theirs", async () => {
+  it("lists another person as speaker only for a summary, which is their text", async () => {
     const engine = await TestEngine.open();
     for (const text of ["one", "two"]) await engine.tell(text);
     const behalf = { person: "eve" as PersonId };
@@ -75,10 +70,10 @@ describe("going back to an entry", () => {
     await engine.tell("other");
     await back(engine, "answer to two");
     await engine.tell("three");
-    expect(heard(engine)).toEqual(["one", "answer to one", "two", "answer to two", "three"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", "two", "answer to two", "three"]);
   });
 
-  it("to a call without a result still gives a valid context", async () => {
+  it("gives a valid context after a call without a result", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "work" }] }, "done", "again"),
       tools: { work: {} },
@@ -105,7 +100,7 @@ describe("going back to an entry", () => {
     await expect(engine.system.sessions.branch(agentId, "x" as EntryId)).rejects.toThrow(
       "not part of the current session",
     );
-    await expect(engine.system.sessions.branch("nobody" as never, old)).rejects.toThrow("There is no agent nobody.");
+    await expect(engine.system.sessions.branch("nobody" as AgentId, old)).rejects.toThrow("There is no agent nobody.");
     await expect(engine.system.sessions.branch(agentId, old, { summary: "x".repeat(100_001) })).rejects.toThrow(
       "at most 100000",
     );
@@ -124,10 +119,10 @@ describe("going back to an entry", () => {
     await done;
     expect(engine.shown()).toEqual(["answer to one", "answer to two", "late", "answer to four"]);
     await engine.tell("other");
-    expect(heard(engine)).toEqual(["one", "answer to one", "other"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", "other"]);
   });
 
-  it("does nothing if a reset came first, and the message records the reason", async () => {
+  it("does nothing after a reset, and the message records the reason", async () => {
     const hold = gate<Reply>();
     const engine = await TestEngine.open({
       script: async (call) => (call.n === 2 ? stall(call, hold.promise) : `answer to ${lastText(call.request)}`),
@@ -144,7 +139,34 @@ describe("going back to an entry", () => {
     const [, , branch] = (await engine.store.messages(agentId, { limit: 9 })).toReversed();
     expect(branch).toMatchObject({ state: "recorded", reason: expect.stringContaining("not part of the current") });
     await engine.tell("three");
-    expect(heard(engine)).toEqual(["three"]);
+    expect(engine.heard()).toEqual(["three"]);
+  });
+
+  it.each([
+    ["of the greatest length", "x".repeat(100_000), 1],
+    ["that is empty, which writes none", "", 0],
+  ])("accepts a summary %s", async (_title, summary, count) => {
+    const engine = await TestEngine.open();
+    for (const text of ["one", "two"]) await engine.tell(text);
+    await engine.system.sessions.postBranch(await engine.agentId(), await entryOf(engine, "answer to one"), summary);
+    await engine.settle();
+    expect((await engine.entries()).filter(({ type }) => type === "branch_summary")).toHaveLength(count);
+    await engine.tell("other");
+    expect(engine.heard()).toHaveLength(3 + count);
+  });
+
+  it("answers the person who asked for it", async () => {
+    const engine = await TestEngine.open();
+    for (const text of ["one", "two"]) await engine.tell(text);
+    const ask = async (entryId: string) => {
+      await engine.send({ kind: "branch", entryId });
+      await engine.settle();
+      return engine.shown().at(-1);
+    };
+    expect(await ask(await entryOf(engine, "answer to one"))).toBe("Went back.");
+    expect(await ask("gone")).toBe("The entry gone is not part of the current session.");
+    const { leaf } = await engine.agent();
+    expect(leaf).toBe(await entryOf(engine, "answer to one"));
   });
 
   it.each(["before", "after"] as const)("happens once after a crash %s its commit", async (moment) => {
@@ -158,6 +180,6 @@ describe("going back to an entry", () => {
     await engine.restart();
     expect((await engine.entries()).filter(({ type }) => type === "branch_summary")).toHaveLength(1);
     await engine.tell("other");
-    expect(heard(engine)).toHaveLength(4);
+    expect(engine.heard()).toHaveLength(4);
   });
 });

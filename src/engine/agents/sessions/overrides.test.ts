@@ -3,7 +3,7 @@ import { TestEngine } from "../../../../test/kit/engine.ts";
 import { inTurn } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
 import { SEND_BLOCKED, type SendPolicy } from "../../../core/agent/send-policy.ts";
-import type { DeliveryId } from "../../../core/ids.ts";
+import type { AgentId, DeliveryId } from "../../../core/ids.ts";
 import { ONLY_THE_OWNER_TEXT } from "../connector-host.ts";
 
 const stateOf = async (engine: TestEngine) => (await engine.store.agent(await engine.agentId()))?.state;
@@ -20,7 +20,7 @@ describe("an agent's overrides", () => {
     await expect(engine.system.sessions.patch(agentId, { queueCap: 0 })).rejects.toThrow(
       "queueCap: expected a whole number",
     );
-    await expect(engine.system.sessions.patch(agentId, { tokens: null } as never)).rejects.toThrow(
+    await expect(engine.system.sessions.patch(agentId, JSON.parse('{"tokens":null}'))).rejects.toThrow(
       '"tokens" cannot be set.',
     );
     expect(await engine.states()).toEqual(["answered"]);
@@ -35,7 +35,7 @@ describe("an agent's overrides", () => {
     expect(engine.shown()).toEqual(["answer to hello"]);
   });
 
-  it("have at most 256 rules: one more is refused at once, the same one again is not", async () => {
+  it("have at most 256 rules, and refuse a malformed one at once", async () => {
     const engine = await TestEngine.open();
     await engine.tell("hello");
     const agentId = await engine.agentId();
@@ -45,14 +45,16 @@ describe("an agent's overrides", () => {
     const add = (n: number) => engine.system.sessions.changeRules(agentId, { add: { deny: `exec(tool${n} *)` } });
     await expect(add(256)).rejects.toMatchObject({ code: "invalid_input" });
     expect(await engine.states()).toEqual(["answered", "recorded"]);
+    const malformed = engine.system.sessions.changeRules(agentId, { add: { deny: "no rule(" } });
+    await expect(malformed).rejects.toMatchObject({ code: "invalid_input" });
     await add(3);
     await engine.settle();
     expect((await stateOf(engine))?.rules).toHaveLength(256);
   });
 
-  it("of an unknown agent cannot be changed", async () => {
+  it("cannot change for an unknown agent", async () => {
     const engine = await TestEngine.open();
-    await expect(engine.system.sessions.patch("nobody" as never, { label: "x" })).rejects.toMatchObject({
+    await expect(engine.system.sessions.patch("nobody" as AgentId, { label: "x" })).rejects.toMatchObject({
       code: "not_found",
     });
   });
@@ -71,7 +73,7 @@ describe("an agent's overrides", () => {
     }
   });
 
-  it("that are invalid when the owner reads them change nothing, and the person gets the reason", async () => {
+  it("change nothing if they are invalid when the owner reads them", async () => {
     const engine = await TestEngine.open();
     await engine.tell("hello");
     await engine.send({ kind: "setting", patch: { label: "fine", nonsense: 1 } });
@@ -146,7 +148,7 @@ describe("the send policy", () => {
     expect(engine.shown()).toEqual(["answer to two"]);
   });
 
-  it("is set only by the owner with /send, whose answer is not suppressed", async () => {
+  it("changes only by the owner's /send, and its answer is not suppressed", async () => {
     const engine = await TestEngine.open({ system: { isOwner: ({ userId }) => userId === "ann" } });
     const host = engine.system.connectorHost({ name: "test" });
     const send = async (id: string, policy: "allow" | "deny" | null, who = "ann") => {

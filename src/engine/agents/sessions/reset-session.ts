@@ -18,7 +18,7 @@ export const RESET_TEXT = "Session reset.";
 /** A person's reset. Settles its message. */
 export async function resetSession(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "reset") return;
-  const answer = { site: "reset", reason: "reset", text: RESET_TEXT };
+  const answer = { site: "reset", reason: "reset", text: RESET_TEXT } as const;
   const begun = newSession(ports, lease, message.body.text);
   // The text opens the new session.
   const { own } = await belongingOf(ports, lease);
@@ -26,7 +26,7 @@ export async function resetSession(ports: RunPorts, lease: AgentLease, message: 
   await settleCommand(ports, lease, message, answer, { ...begun, state });
 }
 
-/** Replaces a stale session, before the next message of a person is taken. */
+/** Replaces a stale session before a run takes the next message of a person. */
 export async function replaceStaleSession(ports: RunPorts, lease: AgentLease): Promise<void> {
   await lease.commit({ site: "reset.stale", ops: [], ...newSession(ports, lease) });
 }

@@ -101,7 +101,7 @@ describe("a session ends automatically", () => {
     expect(await sessions(reset, zone, times)).toBe(expected);
   });
 
-  it("by the rule of its channel", async () => {
+  it("follows the rule of its channel", async () => {
     const reset: ResetConfig = { ...DAILY, byChannel: { quiet: { mode: "idle", idleMinutes: 10 } } };
     const engine = await TestEngine.open({
       channels: [channel("test"), channel("quiet")],

@@ -1,12 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../../test/kit/engine.ts";
 import { gate } from "../../../../test/kit/gate.ts";
-import { lastText, type Reply, stall } from "../../../../test/kit/model.ts";
+import { inTurn, lastText, type Reply, stall } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { inheritsParent } from "../../../core/agent/thread-settings.ts";
-import type { AgentId } from "../../../core/ids.ts";
+import type { AgentId, SessionKey } from "../../../core/ids.ts";
 import { referenceTo } from "../../../core/message/stored-file.ts";
+import type { Behalf } from "../../../core/people/behalf.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 
 const group: AgentDescriptor = { type: "user", connector: "test", userId: "ann", channelId: "g", peerKind: "group" };
@@ -17,22 +18,18 @@ async function tell(engine: TestEngine, descriptor: AgentDescriptor, text: strin
   await engine.system.post({ to: { descriptor }, body: { kind: "user", text }, delivery });
   await engine.settle();
 }
-const heard = (engine: TestEngine): readonly string[] =>
-  (JSON.parse(engine.sentBytes.at(-1) ?? "[]") as { content: { text?: string }[] }[]).map(
-    ({ content }) => content[0]?.text ?? "",
-  );
-const agentOf = async (engine: TestEngine, key: string) => engine.store.agentByKey(key as never);
+const agentOf = async (engine: TestEngine, key: string) => engine.store.agentByKey(key as SessionKey);
 
 describe("a thread's agent", () => {
   it("begins with the context of its parent conversation, and is separate from then on", async () => {
     const engine = await TestEngine.open();
     await tell(engine, group, "one");
     await tell(engine, thread(7), "in the thread");
-    expect(heard(engine)).toEqual(["one", "answer to one", "in the thread"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", "in the thread"]);
     await tell(engine, group, "two");
-    expect(heard(engine)).toEqual(["one", "answer to one", "two"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", "two"]);
     await tell(engine, thread(7), "more");
-    expect(heard(engine)).toEqual(["one", "answer to one", "in the thread", "answer to in the thread", "more"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", "in the thread", "answer to in the thread", "more"]);
     const [parent, child] = await Promise.all([
       agentOf(engine, "agent:main:test:group:g"),
       agentOf(engine, "agent:main:test:group:g:thread:7"),
@@ -43,7 +40,7 @@ describe("a thread's agent", () => {
     expect(first).not.toHaveProperty("runId");
     await engine.restart();
     await tell(engine, thread(7), "again");
-    expect(heard(engine).slice(0, 3)).toEqual(["one", "answer to one", "in the thread"]);
+    expect(engine.heard().slice(0, 3)).toEqual(["one", "answer to one", "in the thread"]);
   });
 
   it("refers to the files of its parent's conversation", async () => {
@@ -59,13 +56,13 @@ describe("a thread's agent", () => {
     expect(engine.sentBytes.at(-1)).toContain("the plan");
   });
 
-  it("begins empty if there is no parent conversation yet, or if it does not inherit", async () => {
+  it("begins empty without a parent conversation, and if it does not inherit", async () => {
     const engine = await TestEngine.open({ system: { inheritsParent: () => false } });
     await tell(engine, thread(1), "alone");
-    expect(heard(engine)).toEqual(["alone"]);
+    expect(engine.heard()).toEqual(["alone"]);
     await tell(engine, group, "one");
     await tell(engine, thread(2), "apart");
-    expect(heard(engine)).toEqual(["apart"]);
+    expect(engine.heard()).toEqual(["apart"]);
   });
 
   it("inherits only the parent's current session, with the text of its reset", async () => {
@@ -74,7 +71,7 @@ describe("a thread's agent", () => {
     await engine.system.post({ to: { descriptor: group }, body: { kind: "reset", by: "person", text: "Be brief." } });
     await tell(engine, group, "new");
     await tell(engine, thread(1), "in the thread");
-    const words = heard(engine);
+    const words = engine.heard();
     expect(words).toHaveLength(4);
     expect(words[0]).toContain("Be brief.");
     expect(words.slice(1)).toEqual(["new", "answer to new", "in the thread"]);
@@ -88,11 +85,48 @@ describe("a thread's agent", () => {
     await tell(engine, group, "one");
     await tell(engine, group, "two");
     await tell(engine, thread(1), "meanwhile");
-    expect(heard(engine)).toEqual(["one", "answer to one", "meanwhile"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", "meanwhile"]);
     hold.open("answer to two");
     await engine.settle();
     await tell(engine, thread(2), "later");
-    expect(heard(engine)).toEqual(["one", "answer to one", "two", "answer to two", "later"]);
+    expect(engine.heard()).toEqual(["one", "answer to one", "two", "answer to two", "later"]);
+  });
+
+  it("begins empty if the first run of its parent is open", async () => {
+    const engine = await TestEngine.open({ script: inTurn(() => new Promise<never>(() => {}), "done") });
+    await tell(engine, group, "one");
+    await tell(engine, thread(1), "meanwhile");
+    expect(engine.heard()).toEqual(["meanwhile"]);
+  });
+
+  test.each<[string, Behalf | undefined, readonly string[] | undefined, boolean]>([
+    ["those who spoke in its parent", { person: "eve" as PersonId }, ["eve"], false],
+    ["no group, which speaks through its members", undefined, undefined, false],
+    ["untrusted text of its parent", { person: "eve" as PersonId, untrusted: true }, ["eve"], true],
+  ])("has heard %s", async (_title, behalf, speakers, untrusted) => {
+    const engine = await TestEngine.open();
+    await engine.system.post({ to: { descriptor: group }, body: { kind: "user", text: "one" }, delivery });
+    await engine.system.post({ to: { descriptor: group }, body: { kind: "user", text: "two" }, delivery, behalf });
+    await engine.settle();
+    await tell(engine, thread(1), "in the thread");
+    const child = await agentOf(engine, "agent:main:test:group:g:thread:1");
+    expect([child?.state.speakers, child?.state.untrusted ?? false]).toEqual([speakers, untrusted]);
+    expect(child?.state.groupId).toBe("g");
+  });
+
+  it("does not hold a file that its parent no longer holds", async () => {
+    const engine = await TestEngine.open();
+    const behalf = { person: "test:ann" as PersonId };
+    const file = await engine.system.files?.put({ data: Buffer.from("the plan"), name: "plan.txt", behalf });
+    if (!file) throw new TypeError("no file");
+    const body = { kind: "user", text: "keep it", files: [referenceTo(file)] } as const;
+    await engine.system.post({ to: { descriptor: group }, body: { ...body, files: [...body.files] }, behalf });
+    await engine.settle();
+    await engine.put({ op: "file.remove", id: file.id });
+    await tell(engine, thread(7), "in the thread");
+    const child = await agentOf(engine, "agent:main:test:group:g:thread:7");
+    expect(await engine.states(child?.id)).toEqual(["answered"]);
+    expect(await engine.store.holdsFile(child?.id as AgentId, file.id)).toBe(false);
   });
 
   it("is created once by two hundred first messages at the same time", async () => {
@@ -133,7 +167,7 @@ describe("a thread's agent", () => {
         key: "k",
       });
       await engine.settle();
-      expect(heard(engine)).toEqual(["one", "answer to one", "first"]);
+      expect(engine.heard()).toEqual(["one", "answer to one", "first"]);
       expect(engine.shown()).toEqual(["answer to one", "answer to first"]);
     },
   );

@@ -1,51 +1,55 @@
-/** What a new description changes of a permanent agent, and what it leaves. */
+/** A new description replaces the prompt of a permanent agent and keeps its other fields. */
 import { expect, it, test } from "vitest";
-import type { Message, MessageBody } from "../../../core/message/message.ts";
-import { messageTo, NOW, recordedLease } from "../actor/lease.test-kit.ts";
-import { updatePermanentAgent } from "./update-permanent-agent.ts";
+import { TestEngine } from "../../../../test/kit/engine.ts";
+import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
+import type { MessageBody } from "../../../core/message/message.ts";
+import type { PersonId } from "../../../core/people/person.ts";
+import type { PostRequest } from "../message-ingress.ts";
 
-const DESCRIPTOR = {
-  ...{ type: "permanent", id: "p1", name: "guide", description: "old", systemPrompt: "old prompt" },
+const GUIDE = {
+  ...{ type: "permanent", id: "9".repeat(24), name: "guide", description: "old", systemPrompt: "old prompt" },
   ...{ workspaceDir: "/old", username: "gus" },
-};
-async function update(more: object = {}, message: Partial<Message> = {}, descriptor: object = DESCRIPTOR) {
-  const state = { updatedAt: 1, label: "kept", permissions: { workspaceDir: "/kept" } };
-  const recorded = recordedLease({ record: { descriptor, state } });
-  const body = { kind: "describe", by: "ann", description: "new", systemPrompt: "new prompt", ...more } as MessageBody;
-  await updatePermanentAgent(recorded.ports, recorded.lease, messageTo(body, message));
-  return { ...recorded, commit: recorded.commits[0] };
+} as const satisfies AgentDescriptor;
+type Describing = Extract<MessageBody, { kind: "describe" }>;
+
+async function update(
+  more: Partial<Describing> = {},
+  from: Partial<PostRequest> = {},
+  descriptor: AgentDescriptor = GUIDE,
+) {
+  const engine = await TestEngine.open();
+  const first = await engine.system.post({ to: { descriptor }, body: { kind: "user", text: "hi" } });
+  if (first.status === "stale") throw new TypeError("not accepted");
+  await engine.settle();
+  const body: Describing = { kind: "describe", by: "ann", description: "new", systemPrompt: "new prompt", ...more };
+  await engine.system.post({ to: { agentId: first.agentId }, body, ...from });
+  await engine.settle();
+  const [message] = await engine.store.messages(first.agentId, { limit: 1 });
+  return { agent: await engine.agent(first.agentId), message };
 }
 
-test.each<[string, object, object]>([
+test.each<[string, Partial<Describing>, object]>([
   ["nothing more", {}, {}],
   ["a directory", { workspaceDir: "/new" }, { workspaceDir: "/new" }],
   ["a name", { username: "max" }, { username: "max" }],
-])("the prompt and the description are replaced; %s is given, and the rest stays", async (_title, more, changed) => {
-  const { commit, settled } = await update(more);
-  const updated = { ...DESCRIPTOR, description: "new", systemPrompt: "new prompt", ...changed };
-  expect(commit?.ops[0]).toEqual({ op: "agent.describe", descriptor: updated });
-  expect(commit).toMatchObject({ site: "describe", descriptor: updated });
-  expect(settled()).toEqual([{ seq: 4, from: "waiting", state: "recorded", reason: "updated by ann" }]);
-  expect(commit?.state).toEqual({ label: "kept", permissions: { workspaceDir: "/kept" }, updatedAt: NOW });
+])("replaces the prompt, the description and %s", async (_title, more, changed) => {
+  const { agent, message } = await update(more);
+  const prompt = { description: "new", systemPrompt: "new prompt" };
+  expect(agent.descriptor).toEqual({ ...GUIDE, ...prompt, ...changed });
+  expect(message).toMatchObject({ state: "recorded", reason: "updated by ann" });
 });
 
-it("has other permissions only if they are given, and the mark of text that its person did not write", async () => {
+it("replaces given permissions, and marks a prompt that follows untrusted text", async () => {
   const permissions = { workspaceDir: "/new" };
-  expect((await update({ permissions })).commit?.state).toMatchObject({ permissions });
-  const behalf = { person: "ann", untrusted: true } as never;
-  expect((await update({}, { behalf })).commit?.state).toMatchObject({ madeUntrusted: true, label: "kept" });
+  expect((await update({ permissions })).agent.state).toMatchObject({ permissions });
+  const { agent } = await update({}, { behalf: { person: "ann" as PersonId, untrusted: true } });
+  expect(agent.state).toMatchObject({ madeUntrusted: true });
+  expect((await update()).agent.state).not.toHaveProperty("madeUntrusted");
 });
 
-it("is refused for an agent that is not permanent, and nothing but the message changes", async () => {
-  const { commits, settled } = await update({}, {}, { type: "user" });
-  expect(commits).toHaveLength(1);
-  expect([commits[0]?.ops.length, commits[0]?.state]).toEqual([1, undefined]);
-  expect(settled()).toEqual([
-    { seq: 4, from: "waiting", state: "dropped", reason: "a user agent has no description to change" },
-  ]);
-});
-
-it("is done by no other message", async () => {
-  const { commits } = await update({ kind: "user", text: "hi" });
-  expect(commits).toEqual([]);
+it("is dropped for an agent that is not permanent", async () => {
+  const user: AgentDescriptor = { type: "user", connector: "test", userId: "ann", channelId: "ann" };
+  const { agent, message } = await update({}, {}, user);
+  expect(agent.descriptor).toEqual(user);
+  expect(message).toMatchObject({ state: "dropped", reason: "a user agent has no description to change" });
 });

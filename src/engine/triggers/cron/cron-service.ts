@@ -14,6 +14,7 @@ import type { CronJob } from "../../../core/schedule/job.ts";
 import { type JobSlot, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
 import { versionOf, zoneOf } from "../../../core/schedule/job-times.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
+import type { CommitSite } from "../../../core/store/commit-sites.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import type { PostRequest } from "../../agents/message-ingress.ts";
 import { submit } from "../../commit/submit.ts";
@@ -264,7 +265,7 @@ export class CronService {
     return recipientOf({ ...seed, person: await this.#ports.people.personOfNew(seed, behalf) });
   }
 
-  async #commitWithRetry(site: string, ops: () => Promise<readonly Op[]>): Promise<void> {
+  async #commitWithRetry(site: CommitSite, ops: () => Promise<readonly Op[]>): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await this.#commit(site, await ops());
@@ -274,7 +275,7 @@ export class CronService {
     }
   }
 
-  async #commit(site: string, ops: readonly Op[]): Promise<void> {
+  async #commit(site: CommitSite, ops: readonly Op[]): Promise<void> {
     const result = await submit(this.#ports, site, ops);
     if (!result.ok) throw new ConflictError(result.detail, { hint: "It was changed at the same time. Try again." });
     this.#ports.changed?.();

@@ -10,6 +10,7 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import { versionOf } from "../../../core/schedule/job-times.ts";
 import type { Op } from "../../../core/store/change.ts";
+import type { CommitSite } from "../../../core/store/commit-sites.ts";
 import { submit } from "../../commit/submit.ts";
 import { addedJob, editedJob, removedJob } from "../cron/job-changes.ts";
 import { normalizeCronJobCreate } from "../cron/normalize-job.ts";
@@ -105,7 +106,7 @@ const UNSET = {
 const momentOf = ({ clock, zone }: SyncPorts) => ({ now: clock.now(), zone });
 
 /** Refused if the job changed at the same time. The next sync tries again. */
-async function commit(ports: SyncPorts, site: string, ops: readonly Op[]): Promise<void> {
+async function commit(ports: SyncPorts, site: CommitSite, ops: readonly Op[]): Promise<void> {
   const result = await submit(ports, site, ops);
   if (!result.ok) ports.log.info("cannot sync a task file now, trying again later", { detail: result.detail });
 }

@@ -6,6 +6,7 @@
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { Op } from "../../../core/store/change.ts";
+import type { CommitSite } from "../../../core/store/commit-sites.ts";
 import { submit } from "../../commit/submit.ts";
 import { addedJob, editedJob } from "../cron/job-changes.ts";
 import { type HeartbeatSections, heartbeatProfiles, resolveHeartbeatSummary } from "./heartbeat-config.ts";
@@ -60,7 +61,7 @@ async function edit(ports: JobPorts, job: CronJob, patch: Parameters<typeof edit
 }
 
 /** A refusal is fine: another node with the same configuration was first. */
-export async function commitHeartbeat(ports: JobPorts, site: string, ops: readonly Op[]): Promise<void> {
+export async function commitHeartbeat(ports: JobPorts, site: CommitSite, ops: readonly Op[]): Promise<void> {
   const result = await submit(ports, site, ops);
   if (!result.ok) ports.log.info("another node has changed the heartbeat's job", { detail: result.detail });
 }
