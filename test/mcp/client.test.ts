@@ -1,5 +1,5 @@
 /** Agents' use of MCP servers, with real processes: a server of ours, and two of the protocol's authors. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/system/system-clock.ts";
@@ -9,9 +9,10 @@ import { type NodeMcp, nodeMcp } from "../../src/app/node/node-mcp.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { homePaths, mcpDirectory } from "../../src/config/paths.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../src/core/ports/tool.ts";
+import { makeDiskDirectory } from "../kit/disk-directory.ts";
 
 // On the disk: the sandbox has its own /dev/shm.
-const home = mkdtempSync("/tmp/rookery-mcp-");
+const home = makeDiskDirectory("rookery-mcp-");
 const log = join(home, "data", "log.txt");
 const facts = new Map<string, string>();
 const opened: NodeMcp[] = [];

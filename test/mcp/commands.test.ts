@@ -1,13 +1,14 @@
 /** `rookery mcp check` and `pin` with a real server: what they print for programs, and how they fail. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { printsDocumentsOf } from "../../src/app/cli/command-document.test-kit.ts";
 import { EXIT } from "../../src/app/cli/exit-code.ts";
+import { makeDiskDirectory } from "../kit/disk-directory.ts";
 
 // On the disk: the sandbox has its own /dev/shm.
-const home = mkdtempSync("/tmp/rookery-mcp-commands-");
+const home = makeDiskDirectory("rookery-mcp-commands-");
 const FIXTURE = join(import.meta.dirname, "fixture-server.ts");
 const REPOSITORY = join(import.meta.dirname, "../..");
 const TOOLS = join(home, "workspace/TOOLS.md");

@@ -2,9 +2,10 @@
  * Tools that act, in a whole node with real commands and a real server: a digest without a person, the end of a background command, where
  * commands run, and denials in other words.
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { makeDiskDirectory } from "../../../test/kit/disk-directory.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { ApprovalId } from "../../core/rights/approval.ts";
@@ -92,7 +93,7 @@ describe("a background command", () => {
 });
 
 describe("where a command runs", () => {
-  const hidden = mkdtempSync("/tmp/rookery-outside-");
+  const hidden = makeDiskDirectory("rookery-outside-");
   writeFileSync(join(hidden, "seen"), "seen from the host");
   afterAll(() => rmSync(hidden, { recursive: true }));
   const nodeName = async (): Promise<string> => (await node.ports.store.nodes())[0]?.name ?? "";

@@ -1,7 +1,8 @@
 /** Commands in a whole node: who may run them, what an abort ends, and what the next start finds. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { makeDiskDirectory } from "../../../test/kit/disk-directory.ts";
 import { processesOf } from "../../adapters/tools/exec/process-identity.ts";
 import { configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
@@ -33,7 +34,7 @@ const model: Model = {
   },
 };
 
-const paths = homePaths(mkdtempSync("/tmp/rookery-commands-"));
+const paths = homePaths(makeDiskDirectory("rookery-commands-"));
 let node: RookeryNode;
 const open = (): Promise<RookeryNode> =>
   openNode({

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DISK } from "../../../../test/kit/disk-directory.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import { bwrapSandbox } from "../../sandbox/bwrap-sandbox.ts";
 import { openSandbox } from "../../sandbox/open-sandbox.ts";
@@ -15,7 +16,7 @@ import { processesOf } from "./process-identity.ts";
 import { Processes } from "./processes.ts";
 
 // The runtime puts a socket there. A sandbox has a /dev of its own.
-process.env.TMPDIR = "/tmp";
+process.env.TMPDIR = DISK;
 
 let asked = 0;
 const server = createServer((_, response) => {
@@ -71,7 +72,7 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
       [
         `cat ${world.home}/auth.json ${world.home}/token ${user}/.ssh/id ${world.home}/people/bob/notes.txt`,
         `grep -r ${SECRET.slice(0, 8)} ${user} /tmp 2>/dev/null`,
-        "ls -A /tmp | grep -v rookery-exec; ls /home /run; cat /etc/shadow",
+        `ls -A /tmp | grep -v rookery-run; ls -A ${DISK} | grep -v rookery-exec; ls /home /run; cat /etc/shadow`,
         `echo x > /etc/rookery-was-here; echo x > ${homedir()}/rookery-was-here; echo done`,
       ].join("\n"),
     );
