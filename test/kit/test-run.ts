@@ -55,6 +55,7 @@ export async function startRun(): Promise<() => Promise<void>> {
   // Workers and what they start inherit it.
   process.env.ROOKERY_TEST_RUN = disk;
   return async () => {
+    watcher.ref();
     const ended = once(watcher, "exit");
     watcher.kill("SIGKILL");
     await ended;

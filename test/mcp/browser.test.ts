@@ -13,6 +13,7 @@ import { configSchema } from "../../src/config/config-schema.ts";
 import { homePaths, mcpDirectory } from "../../src/config/paths.ts";
 import type { Model, ModelMessage } from "../../src/core/ports/model.ts";
 import { DISK, makeDiskDirectory } from "../kit/disk-directory.ts";
+import { needs } from "../kit/needs.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const cli = join(root, "node_modules", "@playwright", "mcp", "cli.js");
@@ -54,7 +55,7 @@ const model: Model = {
   },
 };
 
-describe.runIf(existsSync("/usr/bin/chromium"))("a browser", () => {
+describe("a browser", needs("chromium", "bwrap", "socat"), () => {
   let kit: TestGateway;
   beforeAll(async () => {
     kit = await openTestGateway({ config: recipe(), model, within: DISK });

@@ -5,9 +5,9 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DISK } from "../../../../test/kit/disk-directory.ts";
+import { needs } from "../../../../test/kit/needs.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import { bwrapSandbox } from "../../sandbox/bwrap-sandbox.ts";
-import { openSandbox } from "../../sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { srtSandbox } from "../../sandbox/srt-sandbox.ts";
 import { openFileMarks } from "../../workspace/open-file-marks.ts";
@@ -26,12 +26,10 @@ const server = createServer((_, response) => {
 beforeAll(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
 afterAll(() => void server.close());
 
-const { sandbox: found } = await openSandbox({ sandbox: "auto" });
-
-describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
+describe.each<[string, () => Sandbox]>([
   ["srt", srtSandbox],
   ["bwrap", bwrapSandbox],
-])("in %s", (_name, open) => {
+])("in %s", needs("bwrap", "socat"), (_name, open) => {
   let world: CommandWorld;
   let began = 0;
   const sandbox = open();
