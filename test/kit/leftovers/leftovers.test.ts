@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** Elsewhere a run finds only its database server. */
@@ -45,7 +45,7 @@ const rest = ({ directories, pids }: Left) => [
   ...pids.filter(isAlive),
 ];
 
-test.runIf(LINUX)("leaves nothing behind after a test has failed", async () => {
+test.runIf(LINUX)("leaves nothing behind after a test has failed", { concurrent: true }, async ({ expect }) => {
   const { child, reported } = startRun({});
   const [code] = await once(child, "exit");
   expect(code).toBe(1);
@@ -53,7 +53,7 @@ test.runIf(LINUX)("leaves nothing behind after a test has failed", async () => {
   expect(rest(reported())).toEqual([]);
 });
 
-test.runIf(LINUX)("leaves nothing behind after it was killed", async () => {
+test.runIf(LINUX)("leaves nothing behind after it was killed", { concurrent: true }, async ({ expect }) => {
   const { child, isReported, reported } = startRun({ WAITS: "1" });
   await expect.poll(isReported).toBe(true);
   const left = reported();
