@@ -603,7 +603,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 describe.each([
   ["at 1,440 px, light", { width: 1440, height: 900 }],
   ["at 390 px, dark", { width: 390, height: 844, dark: true }],
-] as const)("every view %s", (_, options) => {
+] as const)("every view %s", needs("chromium"), (_, options) => {
   it("fits, has no serious finding of axe, and keeps the policy", async () => {
     const opened = await openBrowser(browser, world.served, options);
     await signIn(opened, world.served);
