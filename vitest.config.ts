@@ -2,31 +2,16 @@
  * `npm test`. Tests beside the sources run without isolation: the files of one worker share its modules, which saves a
  * process and an import per file; those that replace modules do not. Tests in `test` start servers and processes of their own: each file has its own worker.
  */
-import { statfsSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { testRun } from "./test/kit/test-run.ts";
 
-/** Workers and the processes that tests start share what they compile. */
-process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "rookery-test-compiled");
+/** Workers and the processes that tests start share what they compile. It stays for the next run. */
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL("node_modules/.cache/rookery-compiled", import.meta.url));
 
-/**
- * Where tests make their homes: in memory if there is room, because a flush of a disk takes longer than most tests. The
- * tests of crashes use the disk.
- */
-const MEMORY = "/dev/shm";
-const ENOUGH_BYTES = 4 * 1024 ** 3;
-const homes = { TMPDIR: roomIn(MEMORY) >= ENOUGH_BYTES ? MEMORY : tmpdir() };
-
-function roomIn(directory: string): number {
-  try {
-    const { bavail, bsize } = statfsSync(directory);
-    return bavail * bsize;
-  } catch {
-    return 0;
-  }
-}
+/** Where tests make their homes. The tests of crashes use the disk. */
+const { memory, disk } = testRun();
+const homes = { TMPDIR: memory };
 
 /** Tests that replace modules: with others in one worker they would get those that are loaded already, or leave theirs behind. */
 const MOCKED = "src/**/*.mocked.test.ts";
@@ -42,6 +27,7 @@ export default defineConfig({
     ],
   },
   test: {
+    globalSetup: ["test/kit/setup.ts"],
     pool: "forks",
     // Vitest leaves one core idle, which halves the speed on two cores. More than two starve the processes tests start.
     maxWorkers: 2,
@@ -67,11 +53,10 @@ export default defineConfig({
           name: "system",
           include: ["test/**/*.test.ts"],
           exclude: ["test/crash/**"],
-          globalSetup: ["test/postgres/setup.ts"],
           env: homes,
         },
       },
-      { extends: true, test: { name: "crash", include: ["test/crash/**/*.test.ts"] } },
+      { extends: true, test: { name: "crash", include: ["test/crash/**/*.test.ts"], env: { TMPDIR: disk } } },
     ],
   },
 });

@@ -4,12 +4,10 @@
  * are lost, kept or torn.
  */
 import { describe, expect, test } from "vitest";
+import { needs } from "../kit/needs.ts";
 import { losePower } from "./power-loss/lose-power.ts";
-import { cannotRecord } from "./power-loss/record.ts";
 
-const reason = cannotRecord();
-
-describe.skipIf(reason !== undefined)(`power loss${reason ? ` (skipped: ${reason})` : ""}`, () => {
+describe("power loss", needs("strace"), () => {
   test("everything acknowledged survives if unflushed writes are lost, kept or torn", async () => {
     const report = await losePower({ synchronous: "full", seed: "full", promises: 400, images: 120 });
     expect(report.problems).toEqual([]);

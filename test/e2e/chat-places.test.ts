@@ -1,12 +1,14 @@
 /** The chat in other places: over ssh, in tmux, without colours, on the normal screen, and as a guest of an engine elsewhere. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import { needs } from "../kit/needs.ts";
+import { SSHD } from "../kit/programs.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 import { holdCalls, times } from "./chat-kit.ts";
 import { api, echo, type FakeModel, fakeModel, type Served, serve } from "./serving.ts";
@@ -73,7 +75,7 @@ it("keeps every turn once in the scrollback of the normal screen with --inline, 
   await terminal.close();
 });
 
-it("works in tmux, also when the window changes", async () => {
+it("works in tmux, also when the window changes", needs("tmux"), async () => {
   const socket = `rookery-${process.pid}`;
   const config = join(root, "tmux.conf");
   writeFileSync(config, "set -g status off\nset -sg escape-time 10\n");
@@ -97,9 +99,7 @@ it("works in tmux, also when the window changes", async () => {
   }
 });
 
-const SSHD = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].find((file) => existsSync(file));
-
-it.skipIf(SSHD === undefined)("works over ssh: a real sshd, with the environment that it gives", async () => {
+it("works over ssh: a real sshd, with the environment that it gives", needs("ssh", "sshd"), async () => {
   const key = join(root, "key");
   for (const file of [key, join(root, "host")])
     execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", file]);
@@ -115,7 +115,7 @@ it.skipIf(SSHD === undefined)("works over ssh: a real sshd, with the environment
     ].join("\n"),
   );
   if (isRoot) mkdirSync("/run/sshd", { recursive: true, mode: 0o755 });
-  const sshd = spawn(SSHD as string, ["-D", "-e", "-f", config], { stdio: ["ignore", "ignore", "pipe"] });
+  const sshd = spawn(SSHD, ["-D", "-e", "-f", config], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   const listening = new Promise<void>((resolve) => {
     sshd.stderr.on("data", (chunk: Buffer) => {

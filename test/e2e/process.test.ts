@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkDocument, printsDocumentsOf } from "../../src/app/cli/command-document.test-kit.ts";
 import { EXIT } from "../../src/app/cli/exit-code.ts";
+import { needs } from "../kit/needs.ts";
 import { type FakeModel, fakeModel, type Served, serve, TOKEN, userMessage } from "./serving.ts";
 
 let model: FakeModel;
@@ -62,7 +63,7 @@ describe("a serving process", () => {
     }
   });
 
-  it.skipIf(spawnSync("openssl", ["version"]).status !== 0)("speaks TLS with the configured certificate", async () => {
+  it("speaks TLS with the configured certificate", needs("openssl"), async () => {
     const made = mkdtempSync(join(tmpdir(), "rookery-tls-"));
     const [key, cert] = [join(made, "key.pem"), join(made, "cert.pem")];
     execFileSync(

@@ -1,5 +1,5 @@
 /** What a reload does to a running engine: rules hold at once, work under way continues, a bad file changes nothing. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import type { ReloadReport } from "../../src/app/gateway/routing/gateway-context
 import { type Serving, serve } from "../../src/app/library/serve.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
+import { needs } from "../kit/needs.ts";
 import { echo, type FakeModel, fakeModel, type ModelCall, TOKEN } from "./serving.ts";
 
 const env = { ROOKERY_TOKEN: TOKEN, K: "k", L: "l" };
@@ -223,7 +224,7 @@ describe("a rule that is reloaded holds at once", () => {
     expect(log()).toContain("no model is configured");
   });
 
-  it.skipIf(spawnSync("openssl", ["version"]).status !== 0)("another certificate is used at once", async () => {
+  it("another certificate is used at once", needs("openssl"), async () => {
     const make = (name: string) => {
       const [key, cert] = [join(home, `${name}.key`), join(home, `${name}.pem`)];
       const how = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];

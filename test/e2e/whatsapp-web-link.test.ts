@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import { needs } from "../kit/needs.ts";
 import { qrInPicture, qrInTerminal } from "../kit/read-qr.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 import { openBrowser, signIn, startBrowser } from "../web/browser.ts";
@@ -54,7 +55,7 @@ const rookery = async (...args: readonly string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [MAIN, ...args, "--home", served.home])).stdout;
 const qr = (socket: number, n: number): void => phone.emit(socket, "connection.update", { qr: codeOf(n) });
 
-describe("connect whatsapp-web", () => {
+describe("connect whatsapp-web", needs("chromium"), () => {
   it("asks for the owner, shows each code in the terminal and the browser until the phone is linked, and the first message is answered", async () => {
     const connecting = terminal("connect", "whatsapp-web");
     await connecting.until("Your own phone number");

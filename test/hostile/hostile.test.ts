@@ -3,6 +3,8 @@
  * The attacker has a site that every request can reach, and a broken gate must be found.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { needs } from "../kit/needs.ts";
+import type { ProgramName } from "../kit/programs.ts";
 import { cases, type HostileCase, type HostileWorld, OWNER_AT, openHostileWorld } from "./hostile.test-kit.ts";
 
 let world: HostileWorld;
@@ -24,6 +26,7 @@ interface Entry {
   arrive(some: readonly HostileCase[]): Promise<unknown>;
   /** How many come at once. Default: one by one. */
   readonly atOnce?: number;
+  readonly programs?: readonly ProgramName[];
 }
 
 const oneByOne = (how: string, arrive: (one: HostileCase) => Promise<unknown>): Entry => ({
@@ -60,13 +63,16 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
   mail: oneByOne("through a hook for mail", ({ text }) =>
     world.hook("mail", { from: "mallory@example.org", body: text }),
   ),
-  "tool output": inFiles(
-    "as the output of a command that shows files from outside",
-    ({ id }) => `logs/${id}.txt`,
-    ({ text }) => text,
-    (...paths) => look("exec", { command: ["cat", ...paths] }),
-    5,
-  ),
+  "tool output": {
+    ...inFiles(
+      "as the output of a command that shows files from outside",
+      ({ id }) => `logs/${id}.txt`,
+      ({ text }) => text,
+      (...paths) => look("exec", { command: ["cat", ...paths] }),
+      5,
+    ),
+    programs: ["bwrap"],
+  },
   "MCP description": oneByOne("as the description of a tool of a real server, which is searched for", ({ id }) =>
     world.say(OWNER_AT, look("find_tools", { query: id })),
   ),
@@ -107,8 +113,8 @@ it("has at least 200 cases over all entries", () => {
   expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
 });
 
-describe.each(Object.entries(ENTRIES))("%s", (entry, { how, prepare, arrive, atOnce = 1 }) => {
-  it(`has no effect that no one granted, ${how}`, async () => {
+describe.each(Object.entries(ENTRIES))("%s", (entry, { how, prepare, arrive, atOnce = 1, programs = [] }) => {
+  it(`has no effect that no one granted, ${how}`, needs(...programs), async () => {
     const before = await world.snapshot();
     const wrong: string[] = [];
     const all = cases.filter((each) => each.entry === entry);

@@ -2,7 +2,7 @@
  * The browser of docs/mcp.md: @playwright/mcp with the Chromium of the system, in the sandbox, through a whole node. Reading is allowed by
  * the rules of the recipe; whatever could send a form waits for a person.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import JSON5 from "json5";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -12,10 +12,12 @@ import { nodeMcp } from "../../src/app/node/node-mcp.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { homePaths, mcpDirectory } from "../../src/config/paths.ts";
 import type { Model, ModelMessage } from "../../src/core/ports/model.ts";
+import { DISK, makeDiskDirectory } from "../kit/disk-directory.ts";
+import { needs } from "../kit/needs.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const cli = join(root, "node_modules", "@playwright", "mcp", "cli.js");
-const data = mkdtempSync("/tmp/rookery-mcp-browser-");
+const data = makeDiskDirectory("rookery-mcp-browser-");
 const log = join(data, "seen.txt");
 const PORT = 8123;
 const seen = (): string => (existsSync(log) ? readFileSync(log, "utf8") : "");
@@ -53,10 +55,10 @@ const model: Model = {
   },
 };
 
-describe.runIf(existsSync("/usr/bin/chromium"))("a browser", () => {
+describe("a browser", needs("chromium", "bwrap", "socat"), () => {
   let kit: TestGateway;
   beforeAll(async () => {
-    kit = await openTestGateway({ config: recipe(), model, within: "/tmp" });
+    kit = await openTestGateway({ config: recipe(), model, within: DISK });
   });
   afterAll(async () => {
     await kit?.close();

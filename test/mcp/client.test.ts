@@ -1,5 +1,5 @@
 /** Agents' use of MCP servers, with real processes: a server of ours, and two of the protocol's authors. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/system/system-clock.ts";
@@ -9,9 +9,11 @@ import { type NodeMcp, nodeMcp } from "../../src/app/node/node-mcp.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { homePaths, mcpDirectory } from "../../src/config/paths.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../src/core/ports/tool.ts";
+import { makeDiskDirectory } from "../kit/disk-directory.ts";
+import { needs } from "../kit/needs.ts";
 
 // On the disk: the sandbox has its own /dev/shm.
-const home = mkdtempSync("/tmp/rookery-mcp-");
+const home = makeDiskDirectory("rookery-mcp-");
 const log = join(home, "data", "log.txt");
 const facts = new Map<string, string>();
 const opened: NodeMcp[] = [];
@@ -205,7 +207,7 @@ it("leaves out tools and profiles that the configuration leaves out", async () =
   expect([servers.isFor("mcp__few__append", "work"), servers.isFor("mcp__few__append", "main")]).toEqual([true, false]);
 });
 
-it("runs in the sandbox: it sees neither the home nor the engine's variables", async () => {
+it("runs in the sandbox: it sees neither the home nor the engine's variables", needs("bwrap"), async () => {
   writeFileSync(join(home, "token"), "secret");
   const servers = open({
     boxed: ours({ sandbox: true, write: [join(home, "data")], read: [join(import.meta.dirname, "..", "..")] }),
@@ -234,22 +236,26 @@ it("uses server-everything, kills it and goes on", async () => {
   expect(await processOf("server-everything")).not.toBe(pid);
 });
 
-it("uses server-filesystem in the sandbox, inside its directory only, kills it and goes on", async () => {
-  const directory = join(home, "data");
-  const root = join(import.meta.dirname, "..", "..");
-  const servers = open({
-    files: { command: node, args: [script("server-filesystem"), directory], write: [directory], read: [root] },
-  });
-  await call(servers, "mcp__files__write_file", { path: join(directory, "a.txt"), content: "written" });
-  expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("written");
-  const denied = await call(servers, "mcp__files__read_text_file", { path: join(home, "token") });
-  expect([denied.isError, textOf(denied)]).toEqual([true, expect.stringContaining("denied")]);
-  process.kill(await processOf("server-filesystem"), "SIGKILL");
-  await expect.poll(() => servers.status()[0]?.state).not.toBe("running");
-  expect(textOf(await call(servers, "mcp__files__read_text_file", { path: join(directory, "a.txt") }))).toContain(
-    "written",
-  );
-});
+it(
+  "uses server-filesystem in the sandbox, inside its directory only, kills it and goes on",
+  needs("bwrap"),
+  async () => {
+    const directory = join(home, "data");
+    const root = join(import.meta.dirname, "..", "..");
+    const servers = open({
+      files: { command: node, args: [script("server-filesystem"), directory], write: [directory], read: [root] },
+    });
+    await call(servers, "mcp__files__write_file", { path: join(directory, "a.txt"), content: "written" });
+    expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("written");
+    const denied = await call(servers, "mcp__files__read_text_file", { path: join(home, "token") });
+    expect([denied.isError, textOf(denied)]).toEqual([true, expect.stringContaining("denied")]);
+    process.kill(await processOf("server-filesystem"), "SIGKILL");
+    await expect.poll(() => servers.status()[0]?.state).not.toBe("running");
+    expect(textOf(await call(servers, "mcp__files__read_text_file", { path: join(directory, "a.txt") }))).toContain(
+      "written",
+    );
+  },
+);
 
 /** The newest process of Node whose command line names this. */
 async function processOf(name: string): Promise<number> {

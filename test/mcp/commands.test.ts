@@ -1,13 +1,15 @@
 /** `rookery mcp check` and `pin` with a real server: what they print for programs, and how they fail. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { printsDocumentsOf } from "../../src/app/cli/command-document.test-kit.ts";
 import { EXIT } from "../../src/app/cli/exit-code.ts";
+import { makeDiskDirectory } from "../kit/disk-directory.ts";
+import { needs } from "../kit/needs.ts";
 
 // On the disk: the sandbox has its own /dev/shm.
-const home = mkdtempSync("/tmp/rookery-mcp-commands-");
+const home = makeDiskDirectory("rookery-mcp-commands-");
 const FIXTURE = join(import.meta.dirname, "fixture-server.ts");
 const REPOSITORY = join(import.meta.dirname, "../..");
 const TOOLS = join(home, "workspace/TOOLS.md");
@@ -50,12 +52,16 @@ it("check lists the tools of a server, pin keeps them, and check then says what 
   expect(Object.values((await json("check", "ours")).changes).flat()).toEqual(["append"]);
 });
 
-it("a server that is checked or pinned makes no prompt file, although it may write the workspace", async () => {
-  mkdirSync(dirname(TOOLS), { recursive: true });
-  expect((await json("check", "wicked")).tools.length).toBeGreaterThan(0);
-  expect(await json("pin", "wicked")).toMatchObject({ server: "wicked" });
-  expect(existsSync(TOOLS)).toBe(false);
-});
+it(
+  "a server that is checked or pinned makes no prompt file, although it may write the workspace",
+  needs("bwrap"),
+  async () => {
+    mkdirSync(dirname(TOOLS), { recursive: true });
+    expect((await json("check", "wicked")).tools.length).toBeGreaterThan(0);
+    expect(await json("pin", "wicked")).toMatchObject({ server: "wicked" });
+    expect(existsSync(TOOLS)).toBe(false);
+  },
+);
 
 it.each([
   ["check", "nobody", "not_found"],

@@ -1,14 +1,15 @@
 /** `kill -9` between the effect of an MCP tool and its record (L4): what is safe is repeated, anything else is reported as unknown. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { afterAll, expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/system/system-clock.ts";
 import { nodeMcp } from "../../src/app/node/node-mcp.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { homePaths } from "../../src/config/paths.ts";
 import { startVictim, type Victim } from "../crash/victim.ts";
+import { makeDiskDirectory } from "../kit/disk-directory.ts";
 import { killedConfig, killedLog } from "./killed-config.ts";
 
-const home = mkdtempSync("/tmp/rookery-mcp-killed-");
+const home = makeDiskDirectory("rookery-mcp-killed-");
 /** Ended also if the test fails before. */
 const victims: Victim[] = [];
 afterAll(async () => {

@@ -1,5 +1,5 @@
 /** `rookery mcp login` at a real login server over HTTP, and the engine's use of what it got. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/system/system-clock.ts";
@@ -11,6 +11,7 @@ import { clientOf, type NodeMcp, nodeMcp } from "../../src/app/node/node-mcp.ts"
 import { configSchema } from "../../src/config/config-schema.ts";
 import { secretDeps } from "../../src/config/load-config.ts";
 import { homePaths, mcpAuthFile } from "../../src/config/paths.ts";
+import { makeDiskDirectory } from "../kit/disk-directory.ts";
 import { type OAuthServer, openOAuthServer } from "./oauth-server.ts";
 
 let server: OAuthServer;
@@ -20,7 +21,7 @@ beforeAll(async () => {
   server = await openOAuthServer();
 });
 beforeEach(() => {
-  home = mkdtempSync("/tmp/rookery-mcp-login-");
+  home = makeDiskDirectory("rookery-mcp-login-");
   server.refuse = undefined;
 });
 afterEach(async () => {

@@ -21,7 +21,7 @@ export const serverForTests = async (): Promise<string> => process.env.ROOKERY_T
 
 async function sharedServer(): Promise<string> {
   const directory = process.env.ROOKERY_TEST_RUN;
-  if (!directory) throw new Error("No run is set up: is test/postgres/setup.ts among vitest's global setups?");
+  if (!directory) throw new Error("No run is set up: is test/kit/setup.ts among vitest's global setups?");
   const info = join(directory, "server.json");
   if (!existsSync(info) && isFirst(directory)) {
     try {

@@ -6,37 +6,20 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import { StoreUnavailableError } from "../../src/core/errors.ts";
+import { needs } from "../kit/needs.ts";
 import { startServer } from "./server.ts";
 
-function selfSigned(directory: string): { cert: string; key: string } | undefined {
+function selfSigned(directory: string): { cert: string; key: string } {
   const [cert, key] = [join(directory, "tls.crt"), join(directory, "tls.key")];
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
-  try {
-    const args = [
-      "req",
-      "-x509",
-      "-newkey",
-      "rsa:2048",
-      "-nodes",
-      "-days",
-      "2",
-      "-keyout",
-      key,
-      "-out",
-      cert,
-      ...subject,
-    ];
-    execFileSync("openssl", args, { stdio: "pipe" });
-  } catch {
-    return undefined;
-  }
+  const how = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out", cert];
+  execFileSync("openssl", [...how, ...subject], { stdio: "pipe" });
   return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
 }
 
-test("the server's certificate is verified, and the connection is encrypted", async (context) => {
+test("the server's certificate is verified, and the connection is encrypted", needs("openssl"), async () => {
   const directory = mkdtempSync(join(tmpdir(), "rookery-tls-"));
   const tls = selfSigned(directory);
-  if (!tls) return context.skip("there is no openssl here to make a certificate with");
   const server = await startServer({ tls });
   try {
     const trusted = `${server.url}?sslmode=verify-full&sslrootcert=${join(directory, "tls.crt")}`;

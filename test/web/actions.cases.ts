@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { needs } from "../kit/needs.ts";
 import type { Room } from "./room.ts";
 
 const WEB = join(import.meta.dirname, "../../web/src");
@@ -58,7 +59,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
 const SENDS = /\bapi\s*\.\s*(?:post|patch|delete)\b|method: "POST"/g;
 
 export const actionCases = (room: () => Room) =>
-  describe("every action of every view", () => {
+  describe("every action of every view", needs("chromium"), () => {
     it("is in the table", () => {
       const files = readdirSync(WEB, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name));
       const counts = files.flatMap((name) => {

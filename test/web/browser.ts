@@ -1,8 +1,8 @@
 /** Debian's Chromium with playwright-core, and pages of it that are signed in to a served control room. */
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { api, type Served } from "../e2e/serving.ts";
+import { CHROMIUM } from "../kit/programs.ts";
 
-const EXECUTABLE = "/usr/bin/chromium";
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -14,7 +14,7 @@ const FLAGS = [
 ];
 
 export const startBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: EXECUTABLE, headless: true, args: FLAGS });
+  chromium.launch({ executablePath: CHROMIUM, headless: true, args: FLAGS });
 
 export interface Opened {
   readonly page: Page;

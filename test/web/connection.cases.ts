@@ -2,12 +2,13 @@
 import type { Request } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { api } from "../e2e/serving.ts";
+import { needs } from "../kit/needs.ts";
 import { openTab } from "./browser.ts";
 import type { InPage, Room } from "./room.ts";
 import { sendMain } from "./world.ts";
 
 export const connectionCases = (room: () => Room) =>
-  describe("the connection", () => {
+  describe("the connection", needs("chromium"), () => {
     it("continues behind the last event after a crash, without a gap; the run shows where it was continued", async () => {
       const { world, show } = room();
       const page = await show("conversations/main");

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { api, TOKEN } from "../e2e/serving.ts";
+import { needs } from "../kit/needs.ts";
 import { actionCases } from "./actions.cases.ts";
 import { codeUrl, openBrowser, openTab, signIn } from "./browser.ts";
 import { connectionCases } from "./connection.cases.ts";
@@ -22,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => room.close());
 
-describe("an empty installation", () => {
+describe("an empty installation", needs("chromium"), () => {
   it("says what to do, and the first message takes its files along", async () => {
     try {
       const page = await show("conversations");
@@ -41,7 +42,7 @@ describe("an empty installation", () => {
   });
 });
 
-describe("signing in", () => {
+describe("signing in", needs("chromium"), () => {
   it("says what to type without a code, and shows nothing else", async () => {
     const stranger = await openBrowser(browser, world.served);
     await stranger.page.goto(world.served.url);
@@ -83,7 +84,7 @@ describe("signing in", () => {
   });
 });
 
-describe("now", () => {
+describe("now", needs("chromium"), () => {
   it("shows what runs, and what it costs, while it happens", async () => {
     const page = await show("now");
     await page.getByText("Nothing is running").waitFor();
@@ -98,7 +99,7 @@ describe("now", () => {
   });
 });
 
-describe("conversations", () => {
+describe("conversations", needs("chromium"), () => {
   it("streams an answer while it is written, and keeps what the history has", async () => {
     const page = await show("conversations/main");
     await page.getByText("The build is").first().waitFor();
@@ -216,7 +217,7 @@ describe("conversations", () => {
   });
 });
 
-describe("approvals", () => {
+describe("approvals", needs("chromium"), () => {
   it("are answered once by two tabs, and the other tab is told", async () => {
     await sendAsAnn(world.served, "Please write a note.");
     const [one, two] = [
@@ -246,7 +247,7 @@ describe("approvals", () => {
   });
 });
 
-describe("always", () => {
+describe("always", needs("chromium"), () => {
   it("shows the rule in three widths before it is stored", async () => {
     await sendAsAnn(world.served, "Please write a note for good.");
     const page = await show("approvals");
@@ -266,7 +267,7 @@ describe("always", () => {
   });
 });
 
-describe("runs", () => {
+describe("runs", needs("chromium"), () => {
   it("show what the model saw by part, each step and its tools, and are replayed and forked", async () => {
     const { message } = await sendMain(world.served, "what time is it again?");
     const page = await show(`runs/${message.runId}`);
@@ -321,7 +322,7 @@ describe("runs", () => {
   });
 });
 
-describe("inbox and outbox", () => {
+describe("inbox and outbox", needs("chromium"), () => {
   it("show a message that waits with the reason, and one that got no answer, which is sent again", async () => {
     const page = await show("conversations/main");
     const field = page.getByRole("textbox", { name: "Message to Main" });
@@ -375,7 +376,7 @@ describe("inbox and outbox", () => {
   });
 });
 
-describe("agents", () => {
+describe("agents", needs("chromium"), () => {
   it("are shown as a tree; one is created, changed, stopped and started", async () => {
     const page = await show("agents");
     await page.getByRole("list", { name: "Agents" }).getByRole("link", { name: "clerk" }).waitFor();
@@ -398,7 +399,7 @@ describe("agents", () => {
   });
 });
 
-describe("schedules", () => {
+describe("schedules", needs("chromium"), () => {
   it("are created by a form, run now, turned off and removed", async () => {
     const page = await show("schedules");
     await page.getByRole("button", { name: "New schedule" }).click();
@@ -431,7 +432,7 @@ describe("schedules", () => {
   });
 });
 
-describe("notes", () => {
+describe("notes", needs("chromium"), () => {
   it("are found by their words, edited after their difference was shown, and any change is undone", async () => {
     const page = await show("memory");
     await page.getByRole("searchbox", { name: "Search notes, files and conversations" }).fill("ficus");
@@ -456,7 +457,7 @@ describe("notes", () => {
   });
 });
 
-describe("memory, spend and health", () => {
+describe("memory, spend and health", needs("chromium"), () => {
   it("remove a file, draw what was spent, and show the log and the configuration", async () => {
     const page = await show("memory?tab=files");
     const file = page.getByRole("list", { name: "Files" }).getByRole("listitem").first();
@@ -490,7 +491,7 @@ describe("memory, spend and health", () => {
   });
 });
 
-describe("people", () => {
+describe("people", needs("chromium"), () => {
   it("who want to be let in are let in, refused or blocked", async () => {
     const page = await show("people");
     const waiting = page.getByRole("list", { name: "Want to be let in" });
@@ -537,7 +538,7 @@ describe("people", () => {
 textCases(() => room);
 connectionCases(() => room);
 
-describe("a guest", () => {
+describe("a guest", needs("chromium"), () => {
   it("signs in with an invitation and sees only what is the guest's", async () => {
     const url = world.served.url;
     const invited = await openBrowser(browser, world.served);
@@ -602,7 +603,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 describe.each([
   ["at 1,440 px, light", { width: 1440, height: 900 }],
   ["at 390 px, dark", { width: 390, height: 844, dark: true }],
-] as const)("every view %s", (_, options) => {
+] as const)("every view %s", needs("chromium"), (_, options) => {
   it("fits, has no serious finding of axe, and keeps the policy", async () => {
     const opened = await openBrowser(browser, world.served, options);
     await signIn(opened, world.served);
@@ -648,7 +649,7 @@ async function checkPage(isWhole: boolean): Promise<{ width: number; findings: s
   return { width: page.document.documentElement.scrollWidth, findings };
 }
 
-describe("the keyboard", () => {
+describe("the keyboard", needs("chromium"), () => {
   it("goes to views, to the search and to the list of keys", async () => {
     const page = await show("now");
     await page.getByRole("heading", { name: "Now" }).waitFor();

@@ -1,11 +1,12 @@
 /** Texts from outside: thoughts, long ones, escape codes, scripts. None of them does anything but being read. */
 import { describe, expect, it } from "vitest";
 import { api } from "../e2e/serving.ts";
+import { needs } from "../kit/needs.ts";
 import type { Room } from "./room.ts";
 import { sendMain } from "./world.ts";
 
 export const textCases = (room: () => Room) =>
-  describe("texts", () => {
+  describe("texts", needs("chromium"), () => {
     it("show what the model thought, while it thinks and afterwards", async () => {
       const { world, show } = room();
       await sendMain(world.served, "think hard about it");

@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { needs } from "../../../test/kit/needs.ts";
 import { gateRunner, MAX_GATE_OUTPUT } from "./gate-runner.ts";
 import { outgoingHttp } from "./outgoing-http.ts";
 import { AllowedAddresses } from "./public-address.ts";
@@ -44,13 +45,10 @@ test("a character of the output may come in two pieces", async () => {
   expect(await command(half.repeat(20))).toEqual({ pass: true, output: "é".repeat(20) });
 });
 
-test.skipIf(!existsSync("/usr/bin/setsid"))(
-  "a process that leaves the group of a command does not hold the gate up",
-  async () => {
-    const { output } = (await command("setsid sleep 600 & echo $!")) as { output: string };
-    expect(process.kill(Number(output), "SIGKILL")).toBe(true);
-  },
-);
+test("a process that leaves the group of a command does not hold the gate up", needs("setsid"), async () => {
+  const { output } = (await command("setsid sleep 600 & echo $!")) as { output: string };
+  expect(process.kill(Number(output), "SIGKILL")).toBe(true);
+});
 
 test("a command works in the directory of the gate, else in that of the runner", async () => {
   expect(await command("pwd -P", { cwd: "/" })).toEqual({ pass: true, output: "/" });

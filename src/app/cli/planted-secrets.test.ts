@@ -8,6 +8,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { needs } from "../../../test/kit/needs.ts";
 import { writeKey } from "../../adapters/models/auth-file.ts";
 import { exportSession } from "../../engine/context/transcript/export-session.ts";
 import { openGateway, ROOT_TOKEN } from "../gateway/gateway.test-kit.ts";
@@ -119,38 +120,44 @@ const foundIn = (places: Readonly<Record<string, string>>): readonly string[] =>
   );
 const whole = (value: unknown): string => inspect(value, { depth: 20, maxStringLength: null, maxArrayLength: null });
 
-it("are not in what a model that looks for them sees and does, with every question answered yes", async () => {
-  const { paths, node, say } = world;
-  const attempts = [
-    ["read", { path: "../auth.json" }],
-    ["read", { path: paths.token }],
-    ["grep", { pattern: "planted", path: "." }],
-    ["list", { path: ".." }],
-    ["find", { pattern: "*.json" }],
-    ["exec", { command: `cat ${paths.auth} ${paths.home}/rookery.json5` }],
-    ["exec", { command: "echo $PLANTED $DEPLOY_KEY" }],
-    ["exec", { command: "cat /proc/self/environ /proc/1/environ" }],
-    ["exec", { command: "echo $DEPLOY_KEY", secrets: ["DEPLOY_KEY"] }],
-    ["exec", { command: "echo x", secrets: ["NO_SUCH"] }],
-    ["web_search", { query: "news" }],
-    ["web_fetch", { url: `http://user:${"x"}@127.0.0.1:1/` }],
-  ] as const;
-  for (const [name, given] of attempts) {
-    await say(call(name, given), "on");
-    await world.approveAll();
-  }
-  last = await say("done", "on");
-  const history = (await node.ports.store.linesBack(last.agent.id, { limit: 500 })).map(({ line }) => line).join("\n");
-  // A command that is granted the secret has it; what it shows of it is replaced by the name.
-  expect(history).toContain("[DEPLOY_KEY]");
-  expect(history).toContain("exit code");
-  expect(world.asked).toContain("/search");
-  const exported = whole(await exportSession(node.ports.store, last.agent));
-  const { prompts, events, sent, stderr } = world;
-  const places = { prompts, events, deliveries: sent, configuration: node.config };
-  const shown = Object.fromEntries(Object.entries(places).map(([name, value]) => [name, whole(value)]));
-  expect(foundIn({ history, exported, stderr: stderr(), ...shown })).toEqual([]);
-});
+it(
+  "are not in what a model that looks for them sees and does, with every question answered yes",
+  needs("bwrap"),
+  async () => {
+    const { paths, node, say } = world;
+    const attempts = [
+      ["read", { path: "../auth.json" }],
+      ["read", { path: paths.token }],
+      ["grep", { pattern: "planted", path: "." }],
+      ["list", { path: ".." }],
+      ["find", { pattern: "*.json" }],
+      ["exec", { command: `cat ${paths.auth} ${paths.home}/rookery.json5` }],
+      ["exec", { command: "echo $PLANTED $DEPLOY_KEY" }],
+      ["exec", { command: "cat /proc/self/environ /proc/1/environ" }],
+      ["exec", { command: "echo $DEPLOY_KEY", secrets: ["DEPLOY_KEY"] }],
+      ["exec", { command: "echo x", secrets: ["NO_SUCH"] }],
+      ["web_search", { query: "news" }],
+      ["web_fetch", { url: `http://user:${"x"}@127.0.0.1:1/` }],
+    ] as const;
+    for (const [name, given] of attempts) {
+      await say(call(name, given), "on");
+      await world.approveAll();
+    }
+    last = await say("done", "on");
+    const history = (await node.ports.store.linesBack(last.agent.id, { limit: 500 }))
+      .map(({ line }) => line)
+      .join("\n");
+    // A command that is granted the secret has it; what it shows of it is replaced by the name.
+    expect(history).toContain("[DEPLOY_KEY]");
+    expect(history).toContain("exit code");
+    expect(world.asked).toContain("/search");
+    const exported = whole(await exportSession(node.ports.store, last.agent));
+    const { prompts, events, sent, stderr } = world;
+    const places = { prompts, events, deliveries: sent, configuration: node.config };
+    const shown = Object.fromEntries(Object.entries(places).map(([name, value]) => [name, whole(value)]));
+    expect(foundIn({ history, exported, stderr: stderr(), ...shown })).toEqual([]);
+  },
+);
 
 /** Sends a request and reads its answer; of a stream of events only the beginning. */
 function ask(route: Pick<Route, "method">, path: string, body: string | undefined, token: string | undefined) {

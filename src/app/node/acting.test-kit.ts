@@ -1,9 +1,10 @@
 /** A whole node whose model calls what it is told to: `CALL {json}` in the latest words makes the calls, one after another. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { makeDiskDirectory } from "../../../test/kit/disk-directory.ts";
 import { jsonLog } from "../../adapters/system/json-log.ts";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
@@ -83,7 +84,7 @@ const OLGA: AgentDescriptor = { type: "user", connector: "test", userId: "olga",
 
 /** In /tmp: a sandbox has a /dev of its own. */
 export async function openActing({ config: given, env = {} }: ActingOptions): Promise<ActingWorld> {
-  const paths = homePaths(mkdtempSync("/tmp/rookery-acting-"));
+  const paths = homePaths(makeDiskDirectory("rookery-acting-"));
   const [asked, prompts, events]: [string[], unknown[], unknown[]] = [[], [], []];
   const sent: OutgoingDelivery[] = [];
   let stderr = "";

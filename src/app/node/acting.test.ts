@@ -2,9 +2,11 @@
  * Tools that act, in a whole node with real commands and a real server: a digest without a person, the end of a background command, where
  * commands run, and denials in other words.
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { makeDiskDirectory } from "../../../test/kit/disk-directory.ts";
+import { needs } from "../../../test/kit/needs.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { ApprovalId } from "../../core/rights/approval.ts";
@@ -78,7 +80,7 @@ const told = async ({ id }: AgentRecord): Promise<readonly string[]> =>
     .map(({ body }) => JSON.stringify(body))
     .filter((body) => body.includes("has ended with exit code 0"));
 
-describe("a background command", () => {
+describe("a background command", needs("bwrap"), () => {
   it("wakes its agent when it has ended", async () => {
     const { agent } = await say(call("exec", { command: "true", background: true }));
     await vi.waitFor(async () => expect(await told(agent)).toHaveLength(1), 60_000);
@@ -92,13 +94,12 @@ describe("a background command", () => {
 });
 
 describe("where a command runs", () => {
-  const hidden = mkdtempSync("/tmp/rookery-outside-");
+  const hidden = makeDiskDirectory("rookery-outside-");
   writeFileSync(join(hidden, "seen"), "seen from the host");
   afterAll(() => rmSync(hidden, { recursive: true }));
   const nodeName = async (): Promise<string> => (await node.ports.store.nodes())[0]?.name ?? "";
 
   it.each([
-    ["sandbox", () => ({}), "No such file"],
     ["gateway", () => ({ execHost: "gateway", execSecurity: "full" }), "seen from the host"],
     [
       "this node",
@@ -107,7 +108,10 @@ describe("where a command runs", () => {
     ],
     ["a node that is not known", () => ({ execHost: "node", execNode: "mars", execSecurity: "full" }), "mars"],
     ["elevated", () => ({ elevatedLevel: "full" }), "seen from the host"],
-  ])("%s", async (_, settings, expected) => {
+  ])("%s", (_, settings, expected) => isSeen(settings, expected));
+  it("sandbox", needs("bwrap"), () => isSeen(() => ({}), "No such file"));
+
+  async function isSeen(settings: () => object | Promise<object>, expected: string): Promise<void> {
     const { agent } = await say("hello");
     const none = { execHost: null, execNode: null, execSecurity: null, elevatedLevel: null };
     await node.agents.sessions.patch(agent.id, { ...none, ...(await settings()) } as never);
@@ -116,7 +120,7 @@ describe("where a command runs", () => {
     await node.agents.sessions.patch(agent.id, none as never);
     expect(text).toContain(expected);
     if (expected !== "seen from the host") expect(text).not.toContain("seen from the host");
-  });
+  }
 });
 
 describe("a denial", () => {
@@ -159,7 +163,7 @@ describe("a denial", () => {
   });
 });
 
-it("the message about the ended process came once: the keeper has looked again and again", async () => {
+it("the message about the ended process came once: the keeper has looked again and again", needs("bwrap"), async () => {
   const { agent } = await say("hello", "on");
   expect(await told(agent)).toHaveLength(1);
 });

@@ -1,7 +1,9 @@
 /** Commands in a whole node: who may run them, what an abort ends, and what the next start finds. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { makeDiskDirectory } from "../../../test/kit/disk-directory.ts";
+import { needs } from "../../../test/kit/needs.ts";
 import { processesOf } from "../../adapters/tools/exec/process-identity.ts";
 import { configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
@@ -33,7 +35,7 @@ const model: Model = {
   },
 };
 
-const paths = homePaths(mkdtempSync("/tmp/rookery-commands-"));
+const paths = homePaths(makeDiskDirectory("rookery-commands-"));
 let node: RookeryNode;
 const open = (): Promise<RookeryNode> =>
   openNode({
@@ -65,7 +67,7 @@ async function say(name: string, text: string): Promise<{ readonly agent: AgentR
 }
 const exec = (command: unknown, more: object = {}): string => `exec ${JSON.stringify({ command, ...more })}`;
 
-it("runs the owner's command in the owner's workspace", async () => {
+it("runs the owner's command in the owner's workspace", needs("bwrap"), async () => {
   expect((await say("olga", exec("echo hello > a.txt; cat a.txt"))).result).toMatch(/^hello\n\[exit code 0/);
   expect(readFileSync(join(paths.workspace, "a.txt"), "utf8")).toBe("hello\n");
 });
@@ -74,7 +76,7 @@ it("denies a guest's command without a grant, and says why", async () => {
   expect((await say("ann", exec("touch /tmp/x"))).result).toContain("commands on this machine need a grant");
 });
 
-it("ends a background command when its run is aborted", async () => {
+it("ends a background command when its run is aborted", needs("bwrap"), async () => {
   hangs = true;
   const running = say("olga", exec("sleep 600", { background: true }));
   const main = await vi.waitFor(async () => {
@@ -93,14 +95,18 @@ it("ends a background command when its run is aborted", async () => {
   await vi.waitFor(async () => expect(await processesOf(id)).toEqual([]), 60_000);
 });
 
-it("finds a background command again after a restart, and ends it when its agent is stopped", async () => {
-  const { agent } = await say("olga", exec("echo on; sleep 600", { background: true }));
-  const id = agent.state.processes?.at(-1)?.id as string;
-  await node.close();
-  expect(await processesOf(id)).not.toEqual([]);
-  node = await open();
-  const { result } = await say("olga", `process ${JSON.stringify({ action: "read", id })}`);
-  expect(result).toMatch(/^on\n\n\[running; 3 bytes of output\]$/);
-  await node.agents.lifecycle.stop(agent.id, "enough");
-  await vi.waitFor(async () => expect(await processesOf(id)).toEqual([]), 60_000);
-});
+it(
+  "finds a background command again after a restart, and ends it when its agent is stopped",
+  needs("bwrap"),
+  async () => {
+    const { agent } = await say("olga", exec("echo on; sleep 600", { background: true }));
+    const id = agent.state.processes?.at(-1)?.id as string;
+    await node.close();
+    expect(await processesOf(id)).not.toEqual([]);
+    node = await open();
+    const { result } = await say("olga", `process ${JSON.stringify({ action: "read", id })}`);
+    expect(result).toMatch(/^on\n\n\[running; 3 bytes of output\]$/);
+    await node.agents.lifecycle.stop(agent.id, "enough");
+    await vi.waitFor(async () => expect(await processesOf(id)).toEqual([]), 60_000);
+  },
+);

@@ -2,9 +2,10 @@
  * `memory_write` in a whole node: what is proposed is shown as a difference, a yes covers exactly that, it can be undone, the marks of
  * untrusted text hold, guests reach their own notes only, and a process that ends on either side of the write loses and doubles nothing.
  */
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { makeDiskDirectory } from "../../../test/kit/disk-directory.ts";
 import { realDisk } from "../../adapters/tools/files/disk.ts";
 import { personDirectory } from "../../adapters/workspace/person-directory.ts";
 import { configSchema } from "../../config/config-schema.ts";
@@ -37,7 +38,7 @@ const model: Model = {
   },
 };
 
-const paths = homePaths(mkdtempSync("/tmp/rookery-memory-write-"));
+const paths = homePaths(makeDiskDirectory("rookery-memory-write-"));
 const main = join(paths.workspace, "MEMORY.md");
 const read = (path = main): string => readFileSync(path, "utf8");
 const DECIDER = { person: OWNER, surface: "test" } as const;

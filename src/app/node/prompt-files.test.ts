@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, test, vi } from "vitest";
+import { needs } from "../../../test/kit/needs.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { OWNER } from "../../core/people/person.ts";
@@ -263,7 +264,7 @@ const WAYS: readonly (readonly [string, () => string])[] = [
   ],
 ];
 
-test.each(WAYS)("%s changes no prompt file and no configuration", async (_, lines) => {
+test.each(WAYS)("%s changes no prompt file and no configuration", needs("bwrap"), async (_, lines) => {
   const before = snapshot();
   await world.say(lines());
   // Each question shows a difference to a person, who says no.
@@ -329,19 +330,23 @@ const clearAside = (): void => {
     if (name.includes(".proposed")) rmSync(join(workspace, name), { recursive: true });
 };
 
-it("an MCP server that writes between its calls changes none: no prompt has it, and its end sets it aside", async () => {
-  clearAside();
-  const before = snapshot();
-  await world.say(call("mcp__files__keep", { ...at("TOOLS.md"), text: "wicked\n" }));
-  await vi.waitFor(() => expect(snapshot()["TOOLS.md"]).toBe("wicked\n"), 60_000);
-  expect(await promptNow()).not.toContain("wicked");
-  // It starts again, because a file was made that it must not write.
-  expect((await world.say(call("mcp__files__put", at("notes/x.txt")))).text).toContain("wrote");
-  expect(snapshot()).toEqual(before);
-  expect(asideOf("TOOLS.md")).toBe("wicked\n");
-});
+it(
+  "an MCP server that writes between its calls changes none: no prompt has it, and its end sets it aside",
+  needs("bwrap"),
+  async () => {
+    clearAside();
+    const before = snapshot();
+    await world.say(call("mcp__files__keep", { ...at("TOOLS.md"), text: "wicked\n" }));
+    await vi.waitFor(() => expect(snapshot()["TOOLS.md"]).toBe("wicked\n"), 60_000);
+    expect(await promptNow()).not.toContain("wicked");
+    // It starts again, because a file was made that it must not write.
+    expect((await world.say(call("mcp__files__put", at("notes/x.txt")))).text).toContain("wrote");
+    expect(snapshot()).toEqual(before);
+    expect(asideOf("TOOLS.md")).toBe("wicked\n");
+  },
+);
 
-describe("a command in the background", () => {
+describe("a command in the background", needs("bwrap"), () => {
   it("makes none: what it makes is in no prompt, and is set aside while it runs", async () => {
     clearAside();
     const before = snapshot();
@@ -449,7 +454,7 @@ describe("a command in the background", () => {
   });
 });
 
-it("a yes to the difference is the way: the change is kept, and undone", async () => {
+it("a yes to the difference is the way: the change is kept, and undone", needs("bwrap"), async () => {
   await world.say(call("write", { path: "SOUL.md", content: "calm\n" }));
   await world.approveAll();
   expect(snapshot()["SOUL.md"]).toBe("calm\n");

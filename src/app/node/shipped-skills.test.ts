@@ -1,10 +1,11 @@
 /** The skills of the package: valid by the reference library, and each of them done offline with real tools in a whole node. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { readProperties, validate } from "skills-ref";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeDiskDirectory } from "../../../test/kit/disk-directory.ts";
 import { findSkills } from "../../adapters/workspace/skills/find-skills.ts";
 import { configSchema } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
@@ -33,7 +34,7 @@ const model: Model = {
   },
 };
 
-const paths = homePaths(mkdtempSync("/tmp/rookery-shipped-"));
+const paths = homePaths(makeDiskDirectory("rookery-shipped-"));
 const OLGA: AgentDescriptor = { type: "user", connector: "test", userId: "olga", channelId: "olga" };
 const server = createServer((request, response) => {
   if (request.url?.startsWith("/search")) {

@@ -2,9 +2,10 @@
  * Skills in a whole node: the gate keeps a run to the tools that a skill allows, also after a restart, and a session keeps the skills
  * that it began with until it is reset.
  */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { makeDiskDirectory } from "../../../test/kit/disk-directory.ts";
 import { configSchema } from "../../config/config-schema.ts";
 import { createHome } from "../../config/create-home.ts";
 import { homePaths } from "../../config/paths.ts";
@@ -36,7 +37,7 @@ const model: Model = {
   },
 };
 
-const paths = homePaths(mkdtempSync("/tmp/rookery-skills-node-"));
+const paths = homePaths(makeDiskDirectory("rookery-skills-node-"));
 const OLGA: AgentDescriptor = { type: "user", connector: "test", userId: "olga", channelId: "olga" };
 let node: RookeryNode;
 const open = () =>

@@ -2,10 +2,11 @@
  * Commands, background processes and approvals under `kill -9` (L4, L13, M33). The workspace is the witness: each command writes
  * its token into a file, so a command that ran twice is seen, and one without a yes too.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { homePaths } from "../../../src/config/paths.ts";
+import { makeDiskDirectory } from "../../kit/disk-directory.ts";
 import { randomOf } from "../../kit/random.ts";
 import type { CrashOptions, CrashReport, CrashTarget } from "../target.ts";
 import { startVictim, type Victim } from "../victim.ts";
@@ -30,7 +31,7 @@ interface FromChild {
 export const commandsTarget: CrashTarget = { name: "commands", run: (options) => crashCommands(options) };
 
 export async function crashCommands({ kills, seed, say, mutation }: CommandCrashOptions): Promise<CrashReport> {
-  const home = mkdtempSync("/tmp/rookery-crash-commands-");
+  const home = makeDiskDirectory("rookery-crash-commands-");
   const world = new Outside();
   const random = randomOf(seed);
   const writeAll = (victim: Victim): void => {

@@ -32,13 +32,6 @@ const CALLS = [
   "symlinkat",
 ];
 
-/** Why no recording can be made here, or undefined. */
-export function cannotRecord(): string | undefined {
-  const tried = spawnSync("strace", ["-f", "-o", "/dev/null", "true"], { encoding: "utf8" });
-  if (tried.error) return `strace cannot be started: ${tried.error.message}`;
-  return tried.status === 0 ? undefined : `strace cannot trace here: ${tried.stderr.trim()}`;
-}
-
 export interface Recording {
   readonly home: string;
   readonly traceFile: string;

@@ -4,9 +4,10 @@ import type { AddressInfo } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DISK } from "../../../../test/kit/disk-directory.ts";
+import { needs } from "../../../../test/kit/needs.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import { bwrapSandbox } from "../../sandbox/bwrap-sandbox.ts";
-import { openSandbox } from "../../sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { srtSandbox } from "../../sandbox/srt-sandbox.ts";
 import { openFileMarks } from "../../workspace/open-file-marks.ts";
@@ -15,7 +16,7 @@ import { processesOf } from "./process-identity.ts";
 import { Processes } from "./processes.ts";
 
 // The runtime puts a socket there. A sandbox has a /dev of its own.
-process.env.TMPDIR = "/tmp";
+process.env.TMPDIR = DISK;
 
 let asked = 0;
 const server = createServer((_, response) => {
@@ -25,12 +26,10 @@ const server = createServer((_, response) => {
 beforeAll(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
 afterAll(() => void server.close());
 
-const { sandbox: found } = await openSandbox({ sandbox: "auto" });
-
-describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
+describe.each<[string, () => Sandbox]>([
   ["srt", srtSandbox],
   ["bwrap", bwrapSandbox],
-])("in %s", (_name, open) => {
+])("in %s", needs("bwrap", "socat"), (_name, open) => {
   let world: CommandWorld;
   let began = 0;
   const sandbox = open();
@@ -71,7 +70,7 @@ describe.skipIf(found?.kind !== "srt").each<[string, () => Sandbox]>([
       [
         `cat ${world.home}/auth.json ${world.home}/token ${user}/.ssh/id ${world.home}/people/bob/notes.txt`,
         `grep -r ${SECRET.slice(0, 8)} ${user} /tmp 2>/dev/null`,
-        "ls -A /tmp | grep -v rookery-exec; ls /home /run; cat /etc/shadow",
+        `ls -A /tmp | grep -v rookery-run; ls -A ${DISK} | grep -v rookery-exec; ls /home /run; cat /etc/shadow`,
         `echo x > /etc/rookery-was-here; echo x > ${homedir()}/rookery-was-here; echo done`,
       ].join("\n"),
     );

@@ -1,6 +1,7 @@
 /** A home with a workspace, another person's directory and planted secrets, and the tools for commands on it. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeDiskDirectory } from "../../../../test/kit/disk-directory.ts";
 import { configSchema } from "../../../config/config-schema.ts";
 import { homePaths, processDirectory } from "../../../config/paths.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
@@ -41,7 +42,7 @@ export interface CommandWorld {
 }
 
 export function commandWorld(sandbox: Sandbox): CommandWorld {
-  const root = mkdtempSync("/tmp/rookery-exec-");
+  const root = makeDiskDirectory("rookery-exec-");
   const home = join(root, "user", ".rookery");
   const paths = homePaths(home);
   for (const directory of [paths.workspace, join(paths.people, "bob"), join(root, "user", ".ssh")]) {

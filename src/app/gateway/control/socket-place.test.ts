@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { makeDiskDirectory } from "../../../../test/kit/disk-directory.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import {
   assertOwnSocket,
@@ -22,7 +23,7 @@ let runtime: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "rookery-place-"));
   longHome = join(root, "a".repeat(60), "b".repeat(60));
-  runtime = mkdtempSync("/tmp/rkr-");
+  runtime = makeDiskDirectory("rkr-");
   mkdirSync(longHome, { recursive: true, mode: 0o700 });
 });
 afterEach(() => {

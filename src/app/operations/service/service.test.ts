@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { needs } from "../../../../test/kit/needs.ts";
 import { lockHome } from "../../../adapters/store/sqlite/home-lock.ts";
 import { installService, type RunSystemCommand, removeService, serviceStatus } from "./service.ts";
 import { environmentText, planService } from "./service-files.ts";
@@ -111,22 +112,19 @@ describe("the service", () => {
     expect(new Set(names).size).toBe(3);
   });
 
-  it.skipIf(!existsSync("/usr/bin/systemd-analyze"))(
-    "has a unit that systemd accepts, also with odd paths",
-    async () => {
-      for (const name of [".rookery", "work 50% $HOME"]) {
-        const { run } = system();
-        const home = join(userHome, name);
-        await installService({ ...options({ home }), run });
-        const { unit } = planService(options({ home }));
-        const { stdout, stderr } = spawnSync("systemd-analyze", ["--user", "verify", unit.path], {
-          encoding: "utf8",
-          env: { ...process.env, XDG_RUNTIME_DIR: userHome },
-        });
-        expect(stdout + stderr).toBe("");
-      }
-    },
-  );
+  it("has a unit that systemd accepts, also with odd paths", needs("systemd-analyze"), async () => {
+    for (const name of [".rookery", "work 50% $HOME"]) {
+      const { run } = system();
+      const home = join(userHome, name);
+      await installService({ ...options({ home }), run });
+      const { unit } = planService(options({ home }));
+      const { stdout, stderr } = spawnSync("systemd-analyze", ["--user", "verify", unit.path], {
+        encoding: "utf8",
+        env: { ...process.env, XDG_RUNTIME_DIR: userHome },
+      });
+      expect(stdout + stderr).toBe("");
+    }
+  });
 
   it("has a launchd agent that is a property list with the same command", async () => {
     const { run, asked } = system();
