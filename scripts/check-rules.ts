@@ -225,7 +225,7 @@ function directoryBreaches(file: string, code: string): readonly Breach[] {
   }));
 }
 
-/** What may leave a handle unreferenced: the owners of threads and timers, and processes that outlive this one. */
+/** Files that may leave a handle unreferenced: the owners of threads and timers, and processes that outlive this one. */
 const UNREFERENCED =
   /^src\/(?:adapters\/system\/(?:thread|background-timers)|adapters\/tools\/exec\/processes|app\/cli\/commands\/open)\.ts$/;
 

@@ -1,6 +1,7 @@
 /** Checks every part of the documentation that a program can check: links, commands, configurations, programs, paths. */
 import { execFileSync } from "node:child_process";
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, normalize, posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkConfig } from "../../src/config/parse-config.ts";
@@ -88,12 +89,14 @@ describe("code blocks", () => {
   });
 
   it("in ts are programs that type-check", () => {
-    const dir = mkdtempSync(join(ROOT, "scripts/docs/.blocks-"));
+    const dir = mkdtempSync(join(tmpdir(), "docs-blocks-"));
+    symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
+    writeFileSync(join(dir, "package.json"), JSON.stringify({ type: "module" }));
     try {
       const blocks = blocksIn("ts");
       for (const [n, { block }] of blocks.entries()) writeFileSync(join(dir, `${n}.ts`), placed(block.text, dir));
       const options = {
-        extends: "../../../tsconfig.json",
+        extends: join(ROOT, "tsconfig.json"),
         include: ["./*.ts"],
         compilerOptions: { noUnusedLocals: false },
       };

@@ -99,7 +99,7 @@ const blocks = [...readPages()].flatMap(([page, { blocks: all }]) =>
 );
 const programs = blocks.filter(({ text }) => !isPart(text));
 
-/** What programs of the pages print, by words of the program. The others are only run. */
+/** The output of the programs in the pages, by words of the program. The others are only run. */
 const PRINTED: readonly (readonly [words: string, prints: RegExp])[] = [
   ["buildAgentPeerSessionKey", /^agent:main:telegram:/],
   ["DefaultChatTransport", /api\/chat/],
@@ -114,7 +114,7 @@ const PRINTED: readonly (readonly [words: string, prints: RegExp])[] = [
 ];
 
 describe("programs", () => {
-  it("of examples are all listed", () => {
+  it("lists every example", () => {
     expect(readdirSync(join(ROOT, "examples"))).toEqual(Object.keys(EXAMPLES));
   });
 
@@ -138,7 +138,7 @@ describe("programs", () => {
     for (const [words, prints] of PRINTED) if (text.includes(words)) expect(printed).toMatch(prints);
   });
 
-  it("of the pages have reached the engine that they ask", async () => {
+  it("reach the engine that they ask", async () => {
     expect((await engine.mailbox("ann").list()).items).toEqual([]);
     expect((await engine.agent("ann").history()).items.length).toBeGreaterThan(4);
   });

@@ -78,7 +78,7 @@ export function installPrograms(names: readonly ProgramName[]): void {
   spawnSync("/bin/sh", ["-c", `${sudo}apt-get update && ${sudo}${APT} ${packages}`], { stdio: "inherit" });
 }
 
-/** What a run says at its end about skipped tests, each given as the programs that it misses. Empty without one. */
+/** The last lines of a run: its skipped tests, each given as the programs that it misses. Empty without one. */
 export function describeSkipped(
   missing: MissingPrograms,
   skipped: readonly (readonly ProgramName[])[],

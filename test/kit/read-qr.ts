@@ -1,5 +1,5 @@
 /**
- * Reads QR codes from what a terminal or a browser shows. Written from the standard, with nothing of the encoder; its reading was compared
+ * Reads QR codes from what a terminal or a browser shows. Written from the standard, without the encoder's code; its reading was compared
  * with another decoder's. It corrects no errors: one wrong module is enough to fail.
  */
 import sharp from "sharp";

@@ -16,7 +16,7 @@ export interface TerminalOptions {
   readonly file?: string;
 }
 
-/** Only a test that fails waits so long: a busy machine is no failure. */
+/** Only a test that fails waits so long: a busy machine does not fail it. */
 const WAIT_MS = 60_000;
 export const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 

@@ -1,6 +1,6 @@
 /**
  * One run of the tests: its directories, and its end. Homes, sockets and the processes that tests start name a directory of
- * their run, so the end of a run finds all of them, also after a failure or a kill.
+ * their run, so the end of a run finds all of them, even after a failure or a kill.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

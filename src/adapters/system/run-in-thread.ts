@@ -1,6 +1,6 @@
 /**
  * Runs a module in a thread of its own, with limits on time and memory, and returns the message it sends (L14). Its timer keeps the
- * process alive meanwhile (M49).
+ * process alive until then (M49).
  */
 import { startWorker, type ThreadCode } from "./thread.ts";
 
@@ -8,7 +8,7 @@ export interface ThreadTask extends ThreadCode {
   readonly data: unknown;
   readonly timeoutMs: number;
   readonly memoryMb: number;
-  /** How much the process may grow meanwhile: the limit on the heap of a thread does not count buffers. Default: no limit. */
+  /** How much the process may grow during the work: the limit on the heap of a thread does not count buffers. Default: no limit. */
   readonly maxGrowthMb?: number;
 }
 

@@ -1,4 +1,4 @@
-/** The real clock. A long wait uses several timers, because a timer of Node overflows after 24.8 days. */
+/** The real clock. A long wait uses several timers, because a Node timer overflows after 24.8 days. */
 import type { Clock } from "../../core/ports/clock.ts";
 
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -28,7 +28,7 @@ function sourceOf({ module, from }: ThreadCode): string {
   return `${enable} import(${JSON.stringify(url)});`;
 }
 
-/** What is used of a `Worker`. */
+/** The part of `Worker` that a `Thread` uses. */
 export type WorkerLike = Pick<Worker, "on" | "once" | "postMessage" | "ref" | "unref">;
 
 /** Why a thread could not do what it was asked. */
