@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { RefusedKey } from "../../core/refused-key.ts";
 import { modelName } from "./provider-model.ts";
+import { refusalPauseMs } from "./refusal-pause.ts";
 
 export const DEFAULT_AUTH_PROFILE = "default";
 
@@ -56,8 +57,6 @@ export interface Refusal {
 
 const COOL_BASE_MS = 2_000;
 const COOL_MAX_MS = 300_000;
-const REST_BASE_MS = 60_000;
-const REST_MAX_MS = 3_600_000;
 const ANY_MODEL = "*";
 /** Of a program that bills by subscription: the library would have to pretend to be that program. */
 const SUBSCRIPTION_TOKEN = /sk-ant-oat/;
@@ -147,7 +146,7 @@ export class KeyRotation {
     const now = this.#clock.monotonic();
     if (before && before.until > now) return;
     const count = (before?.count ?? 0) + 1;
-    rests.set(name, { ...refusal, count, until: now + Math.min(REST_MAX_MS, REST_BASE_MS * 2 ** (count - 1)) });
+    rests.set(name, { ...refusal, count, until: now + refusalPauseMs(count) });
   }
 
   /** Resets the rate limit and the pauses. A refusal for another model stays. */
