@@ -8,7 +8,8 @@ export const isThinkingLevel = (word: unknown): word is ThinkingLevel =>
 
 /** The highest supported level that is not above the wanted one, or the lowest supported one. */
 export function nearestThinking(possible: readonly string[], wanted: string): ThinkingLevel | undefined {
-  const limit = THINKING_LEVELS.findIndex((level) => level === wanted.trim().toLowerCase());
+  const rank = (level: string): number => (THINKING_LEVELS as readonly string[]).indexOf(level);
+  const limit = rank(wanted.trim().toLowerCase());
   const supported = THINKING_LEVELS.filter((level) => possible.includes(level));
-  return supported.findLast((level) => THINKING_LEVELS.indexOf(level) <= limit) ?? supported[0];
+  return supported.findLast((level) => rank(level) <= limit) ?? supported[0];
 }
