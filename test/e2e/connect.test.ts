@@ -216,7 +216,7 @@ describe("connect webhook", () => {
   it("asks in a terminal for the address, makes the secret, and takes no wrong one", async () => {
     const home = join(root, "hook wizard");
     const args = [MAIN, "connect", "webhook", "--home", home, "--owner", "ann"];
-    const terminal = new TestTerminal({ args, cols: 120 });
+    const terminal = new TestTerminal({ args, cols: 200 });
     await terminal.until("Address that gets the answers");
     terminal.type(`http://127.0.0.1:9/answers${KEYS.enter}`);
     const screen = await terminal.until("Start the engine");

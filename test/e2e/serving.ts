@@ -131,7 +131,7 @@ export function writeServedConfig(
 
 /** `home`: a home with its configuration. `at`: where to make one; default: a new directory. */
 export async function serve(
-  model: FakeModel,
+  model: Pick<FakeModel, "port">,
   options: {
     home?: string;
     at?: string;

@@ -35,7 +35,7 @@ function house(
   const clock = virtualClock();
   const calls: ProviderCall[] = [];
   const provider: Provider = {
-    ...{ name: "house", keys: new KeyRotation(clock, () => sources), keyless: false, stallMs: 1_000 },
+    ...{ name: "house", keys: new KeyRotation("house", clock, () => sources), keyless: false, stallMs: 1_000 },
     concurrency: new ConcurrencyLimit(2),
     ...more,
   };
@@ -118,7 +118,7 @@ describe("the token of a login that is refused before its time", () => {
       { class: "auth", status: 401 },
       { class: "auth", status: 401 },
     ]);
-    expect((await one.ask()).error?.message).toContain("house refused the login default.");
+    expect((await one.ask()).error?.message).toContain("The key for house was refused (401): the login default.");
     await one.ask();
     expect(one.keys()).toEqual(["old", "new"]);
   });

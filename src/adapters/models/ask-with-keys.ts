@@ -10,7 +10,7 @@ import type { LoginProblem } from "./logins/logins.ts";
 import type { CallDeps, ProviderApi, ProviderResult } from "./provider-call.ts";
 import { modelName, type ProviderModel } from "./provider-model.ts";
 import type { Provider } from "./providers.ts";
-import { failure, keysRejected, limitReached, noKey, subscriptionToken } from "./router-errors.ts";
+import { failure, keysRejected, limitReached, noKey } from "./router-errors.ts";
 import type { ThinkingLevel } from "./thinking.ts";
 import { withUsageOf } from "./used-before.ts";
 
@@ -33,32 +33,27 @@ export interface EventForwarder {
   forward(event: ModelEvent): void;
 }
 
-const SUBSCRIPTION_TOKEN = /sk-ant-oat/;
-
 export async function askWithKeys(attempt: Attempt): Promise<ModelResult> {
-  const { model, provider, request, signal, log } = attempt;
+  const { deps, model, provider, request, signal, log } = attempt;
   const problems = (await provider.refreshLogins?.()) ?? [];
   const preferred = preferredProfile(provider, request.authProfile, log);
   const usable = provider.keys.usable(model.id, preferred);
-  const noneConfigured = usable.keys.length + usable.missing.length + usable.refused.length === 0;
+  const { keys, missing, foreign, refused } = usable;
+  const noneConfigured = keys.length + missing.length + foreign.length + refused.length === 0;
   if (noneConfigured && usable.waitMs === undefined) {
     return provider.keyless ? await askOnce(attempt, undefined) : failure(modelName(model), noKey(provider.name));
   }
   const problem = problemOf(problems);
-  if (usable.keys.length === 0 && usable.waitMs === undefined && problem) return failure(modelName(model), problem);
+  if (keys.length === 0 && usable.waitMs === undefined && problem) return failure(modelName(model), problem);
   let last: ProviderResult | undefined;
-  for (const key of usable.keys) {
-    if (SUBSCRIPTION_TOKEN.test(key.value)) {
-      provider.keys.refused(key);
-      last = withUsageOf(last ? [last] : [], failure(modelName(model), subscriptionToken(provider.name, key)));
-      continue;
-    }
+  for (const key of keys) {
     const { result, used } = await askReplacing(attempt, key);
     last = withUsageOf(last ? [last] : [], result);
     if (last.error?.class === "rate") provider.keys.limited(used, last.error.retryAfterMs);
-    else if (last.error?.class === "auth") provider.keys.refused(used, last.status === 403 ? model.id : undefined);
+    else if (last.error?.class === "auth")
+      provider.keys.refused(used, { model: model.id, status: last.status, onlyModel: last.status === 403 });
     else {
-      if (!last.error) provider.keys.worked(used);
+      if (!last.error) provider.keys.worked(used, model.id);
       return last;
     }
     log.warn("a key failed", { provider: provider.name, profile: key.profile, class: last.error.class });
@@ -67,7 +62,7 @@ export async function askWithKeys(attempt: Attempt): Promise<ModelResult> {
   const after = provider.keys.usable(model.id, preferredProfile(provider, request.authProfile));
   const error =
     after.waitMs === undefined
-      ? keysRejected(provider.name, after, last?.error?.message)
+      ? keysRejected(provider.name, after, { now: deps.clock.now(), answer: last?.error?.message })
       : limitReached(provider.name, after.waitMs, last?.error?.message);
   return { ...(last ?? failure(modelName(model), error)), error };
 }

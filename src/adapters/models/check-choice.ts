@@ -17,6 +17,8 @@ export interface Choice {
   readonly profile: string;
   /** The state with the new settings in it. */
   readonly state: Readonly<Record<string, unknown>>;
+  /** False: the level was set before. A model that does not support it uses a lower one. */
+  readonly setsThinking: boolean;
 }
 
 type Models = Pick<OpenModels, "providers" | "detect">;
@@ -40,7 +42,7 @@ export async function choiceProblem(config: ChoiceConfig, models: Models, choice
   const model = chosen === AUTO ? (await models.detect()).model : chosen;
   return (
     (await modelProblem(config, models, model)) ??
-    (await thinkingProblem(models, model, text(state.thinkingLevel))) ??
+    (choice.setsThinking ? await thinkingProblem(models, model, text(state.thinkingLevel)) : undefined) ??
     authProblem(models, model, text(state.authProfileOverride))
   );
 }

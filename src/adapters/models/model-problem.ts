@@ -1,11 +1,14 @@
-/** Checks whether a profile's model can be called, without a call: a rejected key stays rejected until it changes. */
+/** Checks whether a profile's model can be called now, without a call: every key of its provider may rest after a refusal. */
 import { freshState } from "../../core/agent/fresh-state.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import { refusedKeyText } from "../../core/refused-key.ts";
 import type { OpenModels } from "./open-models.ts";
 import { splitModelName } from "./provider-model.ts";
 
 /** The reason why a call would fail; undefined if it may succeed. */
 export function modelProblem(
   models: Pick<OpenModels, "choose" | "providers">,
+  clock: Pick<Clock, "now">,
   profile: string,
   model?: string,
 ): string | undefined {
@@ -15,5 +18,7 @@ export function modelProblem(
   const provider = split && models.providers.provider(split.provider);
   if (!split || !provider || provider.keyless) return undefined;
   const { keys, refused } = provider.keys.usable(split.id);
-  return keys.length === 0 && refused.length > 0 ? `the key was rejected (${refused.join(", ")})` : undefined;
+  return keys.length > 0 || refused.length === 0
+    ? undefined
+    : refused.map((key) => refusedKeyText(key, clock.now())).join(" ");
 }

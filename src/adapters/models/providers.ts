@@ -8,12 +8,13 @@ import type { Secret, SecretDeps } from "../../config/secret.ts";
 import { modelDefaults, providerDefaults } from "../../config/sections/models.ts";
 import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { RefusedKey } from "../../core/refused-key.ts";
 import { CLI_API } from "./api-for.ts";
 import { inCatalogue } from "./catalogue.ts";
 import type { CliSettings } from "./cli/cli-settings.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import type { DetectedServer } from "./detect.ts";
-import { KeyRotation, type KeySource } from "./key-rotation.ts";
+import { DEFAULT_AUTH_PROFILE, KeyRotation, type KeySource } from "./key-rotation.ts";
 import { knowsModel } from "./knows-model.ts";
 import type { LoginsByProvider } from "./logins/login-file.ts";
 import type { LoginProblem, Logins } from "./logins/logins.ts";
@@ -47,8 +48,6 @@ export interface ProvidersDeps {
   /** Default: the global one. */
   readonly fetch?: typeof fetch;
 }
-
-export const DEFAULT_AUTH_PROFILE = "default";
 
 export class Providers {
   readonly #config: Config["models"];
@@ -84,7 +83,7 @@ export class Providers {
     const { logins } = this.#deps;
     const provider: Provider = {
       name,
-      keys: new KeyRotation(this.#deps.clock, () => this.keySources(name)),
+      keys: new KeyRotation(name, this.#deps.clock, () => this.keySources(name)),
       keyless: config?.baseUrl !== undefined || config?.cli !== undefined || knownProvider(name)?.keyless === true,
       concurrency: new ConcurrencyLimit(config?.maxConcurrent ?? providerDefaults.maxConcurrent),
       stallMs: (config?.stallSeconds ?? providerDefaults.stallSeconds) * 1000,
@@ -93,6 +92,16 @@ export class Providers {
     };
     this.#known.set(name, provider);
     return provider;
+  }
+
+  /** The keys that providers refused, of every provider that was called. */
+  refusedKeys(): readonly RefusedKey[] {
+    return [...this.#known.values()].flatMap(({ keys }) => keys.refusals());
+  }
+
+  /** The next call tries every refused key. */
+  endPauses(): void {
+    for (const { keys } of this.#known.values()) keys.endPauses();
   }
 
   /** The keys in the order of use: from the configuration, stored ones, tokens of logins. The environment's only if there is no other. */

@@ -1,7 +1,9 @@
 /** The texts of failed model calls: what is wrong, then what to do. */
 
 import type { ModelError, ModelResult } from "../../core/ports/model.ts";
-import type { Key, Usable } from "./key-rotation.ts";
+import { refusedKeyHelp, refusedKeyText } from "../../core/refused-key.ts";
+import { sentence } from "../../core/sentence.ts";
+import type { Usable } from "./key-rotation.ts";
 import type { ProviderResult } from "./provider-call.ts";
 import { type ProviderModel, splitModelName } from "./provider-model.ts";
 
@@ -39,12 +41,6 @@ export const noKey = (provider: string): ModelError => ({
   message: `There is no key for ${provider}. ${howToSetKey(provider)}`,
 });
 
-/** Of a program that bills by subscription: the library would have to pretend to be that program. */
-export const subscriptionToken = (provider: string, { where }: Key): ModelError => ({
-  class: "auth",
-  message: `${capitalized(where)} is a subscription token of another program, not an API key. ${howToSetKey(provider)}`,
-});
-
 export const limitReached = (provider: string, waitMs: number, message?: string): ModelError => ({
   class: "rate",
   message: message ?? `Every key of ${provider} has reached its limit.`,
@@ -53,18 +49,18 @@ export const limitReached = (provider: string, waitMs: number, message?: string)
 
 export function keysRejected(
   provider: string,
-  { missing, refused }: Pick<Usable, "missing" | "refused">,
-  answer: string | undefined,
+  { missing, foreign, refused }: Pick<Usable, "missing" | "foreign" | "refused">,
+  { now, answer }: { readonly now: number; readonly answer: string | undefined },
 ): ModelError {
+  const [first] = refused;
   const parts = [
-    ...(refused.length > 0 ? [`${provider} refused ${refused.join(", ")}.`] : []),
+    ...refused.map((key) => refusedKeyText(key, now)),
+    ...foreign.map((where) => `${capitalized(where)} is a subscription token of another program, not an API key.`),
     ...(missing.length > 0 ? [`${capitalized(missing.join(", "))} is not set or empty.`] : []),
-    ...(answer ? [answer] : []),
+    ...(answer ? [sentence(answer)] : []),
+    first ? refusedKeyHelp(first) : howToSetKey(provider),
   ];
-  return {
-    class: "auth",
-    message: `${parts.join(" ")} It is not used again until the key changes. ${howToSetKey(provider)}`,
-  };
+  return { class: "auth", message: parts.join(" ") };
 }
 
 const howToSetKey = (provider: string): string =>

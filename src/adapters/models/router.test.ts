@@ -42,7 +42,7 @@ describe("keys", () => {
     expect(waits).toEqual([2_000, 4_000, 8_000]);
   });
 
-  it("that are refused are not used again until they change", async () => {
+  it("that are refused rest, and are tried again after the pause or when they change", async () => {
     const router = testRouter(
       `{ providers: { house: { api: "openai-completions", baseUrl: "http://h", apiKey: { env: "K" }, models: [{ id: "m" }] } } }`,
       ({ key }) =>
@@ -53,10 +53,12 @@ describe("keys", () => {
     expect(first.error).toMatchObject({ class: "auth" });
     expect(first.error?.message).toContain("the environment variable K");
     expect(first.error?.message).toContain("rookery auth set house");
-    await router.ask();
-    router.clock.advanceSync(3600_000);
+    router.clock.advanceSync(59_999);
     await router.ask();
     expect(router.asked).toEqual(["house/m bad"]);
+    router.clock.advanceSync(1);
+    await router.ask();
+    expect(router.asked).toEqual(["house/m bad", "house/m bad"]);
     router.env.K = "good";
     expect((await router.ask()).error).toBeUndefined();
   });
@@ -201,18 +203,22 @@ describe("fallbacks", () => {
 });
 
 describe("thinking", () => {
-  it("at an unsupported level is an error that lists the supported levels", async () => {
+  it.each([
+    ["house/m", "xhigh", "high"],
+    ["house/m", "medium", "low"],
+    ["house/m", "minimal", "off"],
+    ["house/n", "high", "off"],
+    ["house/m", undefined, undefined],
+  ])("of %s at the level %s is lowered to %s", async (model, thinking, used) => {
     const router = testRouter(ONE, () => undefined);
-    const { error } = await router.ask({ thinking: "xhigh" });
-    expect(error?.class).toBe("request");
-    expect(error?.message).toContain("Possible are: off, low, high.");
-    expect(router.asked).toEqual([]);
+    expect((await router.ask({ model, thinking })).error).toBeUndefined();
+    expect(router.calls.map((call) => call.thinking)).toEqual([used]);
   });
 
-  it("levels come from the catalogue for models in it", async () => {
+  it("uses the lowest level of a model in the catalogue that cannot turn thinking off", async () => {
     const router = testRouter(`{ providers: { openai: { apiKey: "k" } } }`, () => undefined);
-    const { error } = await router.ask({ model: "openai/gpt-5", thinking: "off" });
-    expect(error?.message).toContain("Possible are: minimal, low, medium, high.");
+    await router.ask({ model: "openai/gpt-5", thinking: "off" });
+    expect(router.calls.map(({ thinking }) => thinking)).toEqual(["minimal"]);
   });
 });
 
@@ -301,7 +307,7 @@ describe("secrets", () => {
 describe("the price of a call", () => {
   const cost = (input: number, output: number) => `cost: { input: ${input}, output: ${output} }`;
   const models = `{ providers: { house: { api: "openai-completions", baseUrl: "http://127.0.0.1:1", models: [
-    { id: "m", contextWindow: 8000, maxTokens: 1000, ${cost(1, 9)} },
+    { id: "m", thinking: ["off", "low"], contextWindow: 8000, maxTokens: 1000, ${cost(1, 9)} },
     { id: "n", contextWindow: 9000, maxTokens: 500, ${cost(2, 4)} },
   ] } } }`;
 
@@ -318,6 +324,7 @@ describe("the price of a call", () => {
       leastTokens: 4_096,
       cost: { input: 2, output: 9, cacheRead: 0, cacheWrite: 0 },
     });
+    expect(await router.price({ model: "house/n", thinking: "low" })).toMatchObject({ leastTokens: 256 });
     expect(await router.price({ model: "house/unknown" })).toBeUndefined();
     expect(await router.price({ model: "auto" })).toMatchObject({ cost: { input: 0, output: 0 } });
   });

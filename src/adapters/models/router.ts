@@ -19,10 +19,10 @@ import {
 import { askWithKeys, type EventForwarder } from "./ask-with-keys.ts";
 import { AUTO } from "./choose-model.ts";
 import type { CallDeps, ProviderApi } from "./provider-call.ts";
-import { modelName, type ProviderModel, splitModelName } from "./provider-model.ts";
+import { type ProviderModel, splitModelName } from "./provider-model.ts";
 import type { Provider } from "./providers.ts";
 import { failure, reportedFailure, unknownApi, unknownModel } from "./router-errors.ts";
-import { checkThinking, nearestThinking, type ThinkingLevel } from "./thinking.ts";
+import { nearestThinking } from "./thinking.ts";
 import { withUsageOf } from "./used-before.ts";
 
 export interface RouterOptions {
@@ -60,7 +60,7 @@ export class ModelRouter implements Model {
     const failures: ModelResult[] = [];
     for (const name of this.#candidates(request)) {
       const first = name === request.model;
-      const result = await this.#ask(name, first, request, signal, forwarder);
+      const result = await this.#ask(name, request, signal, forwarder);
       if (this.#judge(name, first, result, request) === "done") return withUsageOf(failures, result);
       failures.push(result);
       this.#options.log.warn("a model failed, trying the next one", { model: name, class: result.error?.class });
@@ -89,7 +89,7 @@ export class ModelRouter implements Model {
     const model = await providers.model(wanted);
     if (!model) return undefined;
     const { contextWindow, maxTokens, cost } = model;
-    const thinks = thinking !== undefined && thinking !== "off";
+    const thinks = thinking !== undefined && nearestThinking(model.thinking, thinking) !== "off";
     return { contextWindow, maxTokens, leastTokens: thinks ? MIN_WITH_THINKING : MIN_TOKENS, cost };
   }
 
@@ -124,7 +124,6 @@ export class ModelRouter implements Model {
 
   async #ask(
     name: string,
-    first: boolean,
     request: ModelRequest,
     signal: AbortSignal,
     forwarder: EventForwarder,
@@ -138,7 +137,7 @@ export class ModelRouter implements Model {
       if (!model || !provider) return failure(wanted, unknownModel(wanted));
       const api = await apiFor(model);
       if (!api) return failure(wanted, unknownApi(model));
-      const thinking = thinkingFor(model, request.thinking, first);
+      const thinking = request.thinking === undefined ? undefined : nearestThinking(model.thinking, request.thinking);
       const { deps, log } = this.#options;
       return await askWithKeys({ deps, log, model, provider, api, thinking, request, signal, forwarder });
     } catch (error) {
@@ -171,10 +170,4 @@ function eventForwarder(onEvent: (event: ModelEvent) => void, sentBefore: boolea
       onEvent(event);
     },
   };
-}
-
-/** The requested model must support the level; a fallback uses the nearest one it supports. */
-function thinkingFor(model: ProviderModel, wanted: string | undefined, first: boolean): ThinkingLevel | undefined {
-  if (wanted === undefined) return undefined;
-  return first ? checkThinking(modelName(model), model.thinking, wanted) : nearestThinking(model.thinking, wanted);
 }

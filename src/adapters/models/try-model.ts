@@ -1,8 +1,16 @@
-/** One short live call of one model: whether it answers, how fast, what it costs, and what it can do. No fallback is used. */
+/**
+ * One short live call of one model: whether it answers, how fast, what it costs, and what it can do. No fallback is used. Keys
+ * that rest after a refusal are tried.
+ */
+import type { Config } from "../../config/config-schema.ts";
+import { DEFAULT_PROFILE } from "../../core/agent/agent.ts";
+import { InvalidInputError } from "../../core/errors.ts";
 import type { Usage } from "../../core/history/entry.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import { AUTO } from "./choose-model.ts";
+import { modelProblem } from "./check-choice.ts";
+import { AUTO, chooseModel } from "./choose-model.ts";
 import type { OpenModels } from "./open-models.ts";
+import { splitModelName } from "./provider-model.ts";
 
 export interface TriedModel {
   readonly model: string;
@@ -33,13 +41,28 @@ const QUESTION = "Answer with the word ready.";
 const MAX_TOKENS = 1_024;
 const MAX_ANSWER = 200;
 
-export async function tryModel(
+/** `wanted`: default is the model in use. Throws `InvalidInputError` for an unknown model. */
+export async function testModel(
+  config: Pick<Config, "models" | "profiles">,
   models: Pick<OpenModels, "model" | "providers" | "detect">,
   clock: Clock,
-  wanted: string,
+  wanted: string | undefined,
   signal: AbortSignal,
 ): Promise<TriedModel> {
-  const model = wanted === AUTO ? (await models.detect()).model : wanted;
+  const chosen = chooseModel(config, DEFAULT_PROFILE, { modelOverride: wanted });
+  const isNamed = wanted !== undefined || chosen.warnings.length > 0;
+  const problem = isNamed ? await modelProblem(config, models, wanted ?? chosen.model) : undefined;
+  if (problem !== undefined) throw new InvalidInputError(problem, { hint: "Run `rookery models` to see them." });
+  return tryModel(models, clock, chosen.model === AUTO ? (await models.detect()).model : chosen.model, signal);
+}
+
+async function tryModel(
+  models: Pick<OpenModels, "model" | "providers">,
+  clock: Clock,
+  model: string,
+  signal: AbortSignal,
+): Promise<TriedModel> {
+  models.providers.provider(splitModelName(model)?.provider ?? "")?.keys.endPauses();
   const from = clock.monotonic();
   let firstMs: number | null = null;
   const result = await models.model.call(

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { needs } from "../../../test/kit/needs.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths, sharedBeforeFile } from "../../config/paths.ts";
 import { openNode } from "../node/open-node.ts";
@@ -18,7 +19,8 @@ async function start(): Promise<string> {
   return warnings;
 }
 
-describe("rookery doctor", () => {
+/** A machine without a sandbox has a problem of its own. */
+describe("rookery doctor", needs("bwrap"), () => {
   it("lists the tokens that belong to no one, and not the others", async () => {
     await home.run("tokens", "mint", "shop");
     expect((await home.run("doctor")).code).toBe(0);

@@ -62,7 +62,9 @@ describe("rookery models test", () => {
     turn = { status: 401, body: { error: { message: "bad key sk-planted-0123456789" } } };
     const { code, out, err } = await run();
     expect(code).toBe(EXIT.failure);
-    expect(out).toContain("local/priced did not answer: local refused the environment variable K.");
+    expect(out).toContain(
+      "local/priced did not answer: The key for local was refused (401): the environment variable K.",
+    );
     expect(out + err).not.toContain("planted");
     expect(wire.received.map(({ body }) => body.model)).toEqual(["priced"]);
   });

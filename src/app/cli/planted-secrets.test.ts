@@ -279,7 +279,7 @@ const commands = (run: string): readonly (readonly string[])[] => [
   ["runs", "replay", "nothing"],
 ];
 
-it("are in no output of a command, and in no file that it writes for a report", async () => {
+it("are in no output of a command, and in no file that it writes for a report", needs("bwrap"), async () => {
   const { node, paths } = world;
   const runs = await node.ports.store.runs(last.agent.id, { limit: 50 });
   const shown: Record<string, string> = {};

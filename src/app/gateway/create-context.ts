@@ -4,6 +4,7 @@ import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import { hostZone } from "../../core/zoned-time.ts";
 import { dayIn } from "../../engine/budgets/budget-settings.ts";
+import type { NodeModels } from "../node/node-models.ts";
 import type { NodeTraces } from "../node/node-traces.ts";
 import type { RookeryNode } from "../node/open-node.ts";
 import { FailureLog } from "./auth/failure-log.ts";
@@ -26,6 +27,8 @@ const DAY_MS = 24 * 3_600_000;
 export type ServedNode = Pick<RookeryNode, "agents" | "ports" | "triggers" | "remoteNodes" | "memory"> & {
   /** Whether nodes share the store. Default: whether it knows the others. */
   readonly isShared?: boolean;
+  /** Absent: the program provides the model, or no agent runs here. */
+  readonly models?: NodeModels | undefined;
   /** Absent: this engine has no files of its own. */
   readonly changes?: FileChanges;
   /** Absent: this engine has no home of its own. */
@@ -77,6 +80,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     memory: node.memory,
     tokens,
     logins,
+    models: node.models,
     changes: node.changes,
     traces: node.traces,
     isIdle: node.isIdle ?? false,

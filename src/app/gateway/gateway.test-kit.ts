@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
 import { defined } from "../../core/defined.ts";
+import type { Clock } from "../../core/ports/clock.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import type { Model } from "../../core/ports/model.ts";
@@ -71,6 +72,7 @@ export async function openTestGateway(
     model?: Model;
     store?: string;
     connectors?: readonly Connector[];
+    clock?: Clock;
     /** Where the home is made. A sandbox has its own /dev/shm. */
     within?: string;
   } = {},
@@ -81,8 +83,8 @@ export async function openTestGateway(
   const onFatal = (error: unknown): never => {
     throw error;
   };
-  const { connectors = [], model } = options;
-  const node = await openNode({ paths, config, connectors, model, log: silentLog, onFatal });
+  const { connectors = [], model, clock } = options;
+  const node = await openNode({ paths, config, connectors, model, clock, log: silentLog, onFatal });
   const kit = { config };
   const gateway = await openGateway({
     node,

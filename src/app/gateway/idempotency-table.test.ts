@@ -283,6 +283,10 @@ const TABLE: Readonly<Record<string, Row>> = {
     elsewhere: "same effect again",
     prepare: async () => ({ path: "/api/config/reload", effects: () => kit.reloads }),
   },
+  "/api/models/test": {
+    elsewhere: "same effect again",
+    prepare: async () => ({ path: "/api/models/test", body: { model: "offline" }, effects: () => kit.modelTests }),
+  },
   "/api/prune": {
     elsewhere: "same effect again",
     prepare: async () => ({ path: "/api/prune", body: {}, effects: auditRows("prune") }),

@@ -240,10 +240,7 @@ describe("a chat command with a name that stands for nothing", () => {
       'The model local/qwen cannot think at the level "high". Possible are: off, low. Nothing was changed.',
     ],
     ["/think low", "Thinking: low."],
-    [
-      "/model local/plain",
-      'The model local/plain cannot think at the level "low". Possible are: off. Nothing was changed.',
-    ],
+    ["/model local/plain", "Model: local/plain."],
   ])("%s", async (text, answer) => {
     expect(await say(text)).toContain(answer);
   });

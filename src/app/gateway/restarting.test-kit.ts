@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lastText, type Script, stall } from "../../../test/kit/model.ts";
 import type { TestProcess } from "../../../test/kit/process.ts";
+import { openModels } from "../../adapters/models/open-models.ts";
 import { type Config, configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
 import { defined } from "../../core/defined.ts";
@@ -16,6 +17,7 @@ import type { Change } from "../../core/store/change.ts";
 import { budgetsOf } from "../../engine/budgets/budget-settings.ts";
 import { TriggerTestEngine } from "../../engine/triggers/triggers.test-kit.ts";
 import { nodeChanges } from "../node/node-changes.ts";
+import { nodeModels } from "../node/node-models.ts";
 import { askHttp, openGateway, ROOT_TOKEN, type TestRequest, type TestResponse } from "./gateway.test-kit.ts";
 import type { Port } from "./open-port.ts";
 
@@ -39,6 +41,8 @@ export class RestartingGateway {
   });
   /** How often the configuration was read again. */
   reloads = 0;
+  /** How often a model was tested. */
+  modelTests = 0;
   gateway!: Port;
   #life: TestProcess = { alive: true, name: "gateway" };
   #lives = 0;
@@ -72,6 +76,9 @@ export class RestartingGateway {
 
   async #serve(): Promise<void> {
     this.#life = { alive: true, name: `gateway${++this.#lives}` };
+    const { clock, log } = this.engine.ports(this.#life);
+    const opened = openModels({ config: this.config, paths: homePaths(this.home), clock, log });
+    const models = nodeModels(this.config, opened, clock);
     this.gateway = await openGateway({
       node: {
         agents: this.engine.system,
@@ -79,6 +86,13 @@ export class RestartingGateway {
         triggers: this.world.triggers,
         remoteNodes: undefined,
         changes: this.changes,
+        models: {
+          ...models,
+          test: (...asked) => {
+            this.modelTests += 1;
+            return models.test(...asked);
+          },
+        },
       },
       config: () => this.config,
       reload: async () => {

@@ -17,6 +17,7 @@ POST /api/chat: body.id 1..256, body.messages 1..10000, body.messages[].role ..3
   body.messages[].parts[].type ..64, body.model 1..512, body.trigger ..64
 GET /api/chat/:chat/stream: params.chat 1..256, query.model 1..512
 GET /v1/models/:model: params.model 1..512
+POST /api/models/test: body.model 1..512
 GET /api/logs: query.after 0..=, query.limit 1..1000=200
 GET /channels/:account: params.account 1..100
 POST /channels/:account: params.account 1..100

@@ -19,6 +19,7 @@ import { logRoutes } from "./api/log-routes.ts";
 import { loginRoutes } from "./api/login-routes.ts";
 import { mailboxRoutes } from "./api/mailbox-routes.ts";
 import { memoryRoutes } from "./api/memory-routes.ts";
+import { modelTestRoutes } from "./api/model-test-routes.ts";
 import { outboxRoutes } from "./api/outbox-routes.ts";
 import { pairingRoutes } from "./api/pairing-routes.ts";
 import { peopleRoutes } from "./api/people-routes.ts";
@@ -53,6 +54,7 @@ export const ROUTES: readonly Route[] = [
   ...modelRoutes,
   ...healthRoutes,
   ...statusRoutes,
+  ...modelTestRoutes,
   ...logRoutes,
   ...connectorRoutes,
   ...channelRoutes,

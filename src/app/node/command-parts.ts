@@ -1,8 +1,9 @@
 /** What commands in chats show and change of a node: its models, schedules, memory files, and which channels have commands. */
-import { CHOICE_FIELDS, choiceProblem } from "../../adapters/models/check-choice.ts";
+import { CHOICE_FIELDS, choiceProblem, thinkingLevelsOf } from "../../adapters/models/check-choice.ts";
 import { AUTO } from "../../adapters/models/choose-model.ts";
 import { describeLogins } from "../../adapters/models/logins/describe-logins.ts";
 import type { OpenModels } from "../../adapters/models/open-models.ts";
+import { nearestThinking } from "../../adapters/models/thinking.ts";
 import type { FileChanges } from "../../adapters/workspace/changes/file-changes.ts";
 import { memoryChanges } from "../../adapters/workspace/changes/memory-changes.ts";
 import { readMemory } from "../../adapters/workspace/read-memory.ts";
@@ -41,7 +42,8 @@ export function commandParts({ config, paths, clock, cron, changes, ...rest }: C
         const isChoice = CHOICE_FIELDS.some((field) => patch[field] !== undefined && patch[field] !== null);
         if (!isChoice) return undefined;
         const onlyNames = rest.modelGiven;
-        return choiceProblem(config, rest.models, { profile, state: { ...state }, onlyNames });
+        const setsThinking = typeof patch.thinkingLevel === "string";
+        return choiceProblem(config, rest.models, { profile, state: { ...state }, onlyNames, setsThinking });
       },
     },
     jobs: jobsOf(cron),
@@ -67,7 +69,13 @@ async function describe(
   const choices = providers.flatMap((provider) => provider.models.map(({ provider: of, id }) => `${of}/${id}`));
   const why = agent.state.modelOverride === undefined ? detected?.why : "this conversation says so";
   const logins = describeLogins(models.providers.logins, clock.now());
-  return { model: detected?.model ?? model, why, thinking, choices, logins };
+  const used = detected?.model ?? model;
+  const levels = thinking === undefined ? undefined : await thinkingLevelsOf(models, used);
+  return {
+    ...{ model: used, why, choices, logins },
+    thinking: thinking && levels ? nearestThinking(levels, thinking) : thinking,
+    refusedKeys: models.providers.refusedKeys(),
+  };
 }
 
 function jobsOf(cron: CronService): NonNullable<CommandParts["jobs"]> {

@@ -10,6 +10,7 @@ import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { RefusedKey } from "../../core/refused-key.ts";
 import type { ModelLogin } from "../../engine/commands/chat-command.ts";
 
 export interface ModelSources {
@@ -24,6 +25,8 @@ export interface DescribedModel {
   /** Why it is this model. */
   readonly why: string | null;
   readonly logins: readonly ModelLogin[];
+  /** Keys that model providers refused. Only a running engine knows. */
+  readonly refusedKeys: readonly RefusedKey[];
 }
 
 export async function describeModel(
@@ -35,7 +38,12 @@ export async function describeModel(
   const logins = await loginsOf(paths);
   const detected = model === AUTO ? await detect(sources, logins) : undefined;
   const why = state.modelOverride === undefined ? detected?.why : "this conversation says so";
-  return { model: detected?.model ?? model, why: why ?? null, logins: await described(logins, clock.now()) };
+  return {
+    model: detected?.model ?? model,
+    why: why ?? null,
+    logins: await described(logins, clock.now()),
+    refusedKeys: [],
+  };
 }
 
 async function loginsOf({ logins }: HomePaths): Promise<LoginsByProvider> {

@@ -52,6 +52,7 @@ import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
 import { type LinkedAccounts, linkedAccounts } from "./linked-accounts.ts";
 import { type LiveConfig, liveConfigOf } from "./live-config.ts";
 import { nodeChanges } from "./node-changes.ts";
+import { type NodeModels, nodeModels } from "./node-models.ts";
 import type { NodeTraces } from "./node-traces.ts";
 import { openFiles } from "./open-files.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
@@ -97,6 +98,8 @@ export interface RookeryNode {
   startTriggers(): Promise<void>;
   /** Posts the messages of the jobs that are due now. For a process that exits. */
   fireDueJobs(): Promise<void>;
+  /** Undefined: the program provides the model. */
+  readonly models: NodeModels | undefined;
   /** The changes of prompt files, notes, skills and the configuration. */
   readonly changes: FileChanges;
   readonly rebuilt: NodeStore["rebuilt"];
@@ -181,6 +184,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
       agents: system,
       triggers: triggers.triggers,
       ports,
+      models: options.model ? undefined : nodeModels(config, models, clock),
       changes: parts.changes,
       rebuilt: opened.rebuilt,
       memory: opened.search && { index: opened.search, notesOf: personNotes(config, paths) },
@@ -208,6 +212,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         await parts.configured.follow((connector) => system.connectorHost(connector));
         system.connectorsChanged();
         if (changed.some((key) => key.startsWith("models."))) models.renew();
+        models.providers.endPauses();
         system.lanes.resize();
         await triggers.reloaded();
       },

@@ -76,7 +76,7 @@ export function openTriggers(deps: TriggerDeps): OpenTriggers {
       }),
       heartbeatFile: (profile) => readHeartbeatFile(workspaceOf(profile), guard),
       tasks: (profile) => heartbeatTaskFiles(workspaceOf(profile), log, marks, guard),
-      modelProblem: (profile, model) => modelProblem(models, profile, model),
+      modelProblem: (profile, model) => modelProblem(models, ports.clock, profile, model),
       reveal: (secret) => secret.reveal(secrets),
     },
     triggerOptions(config, leaseMs, channels),

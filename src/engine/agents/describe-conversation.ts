@@ -4,6 +4,7 @@ import { freshState } from "../../core/agent/fresh-state.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { QueueMode } from "../../core/message/queue.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import type { RefusedKey } from "../../core/refused-key.ts";
 import { spentSince } from "../budgets/budget-book.ts";
 import type { ModelLogin } from "../commands/chat-command.ts";
 import type { QueuePolicy } from "../inbox/queue-settings.ts";
@@ -23,6 +24,8 @@ export interface DescribedConversation {
   readonly today: { readonly tokens: number; readonly dollars: number };
   /** Accounts at providers that the node is logged in to. */
   readonly logins: readonly ModelLogin[];
+  /** Keys that model providers refused. */
+  readonly refusedKeys: readonly RefusedKey[];
 }
 
 export interface ConversationName {
@@ -63,5 +66,6 @@ export async function describeConversation(
     },
     today: { tokens, dollars },
     logins: described?.logins ?? [],
+    refusedKeys: described?.refusedKeys ?? [],
   };
 }

@@ -7,6 +7,7 @@ import type { StatePatch } from "../../core/agent/patch-state.ts";
 import type { TurnMemory } from "../../core/agent/turn-memory.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
 import type { PersonId } from "../../core/people/person.ts";
+import type { RefusedKey } from "../../core/refused-key.ts";
 import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
 import type { Decision, Effect } from "../../core/rights/decide.ts";
 import type { RuleWidth } from "../../core/rights/rule-widths.ts";
@@ -30,6 +31,8 @@ export interface ModelChoices {
   readonly choices: readonly string[];
   /** Accounts that the node is logged in to. */
   readonly logins?: readonly ModelLogin[];
+  /** Keys that model providers refused. */
+  readonly refusedKeys?: readonly RefusedKey[];
 }
 
 export interface ModelLogin {

@@ -1,6 +1,7 @@
 /** `/status`: the model, how full the context is, what today has cost, and what waits and why. */
 
 import { costText } from "../../core/cost-text.ts";
+import { refusedKeyText } from "../../core/refused-key.ts";
 import type { ChatCommand, CommandContext } from "./chat-command.ts";
 import { DAY_MS } from "./level-commands.ts";
 import { nothing, reply } from "./words.ts";
@@ -28,6 +29,7 @@ export const statusCommand: ChatCommand = {
         reply(
           `Model: ${described?.model ?? agent.state.tokens?.model ?? "n/a"}, thinking ${described?.thinking ?? agent.state.thinkingLevel ?? "default"}`,
         ),
+        ...(described?.refusedKeys ?? []).map((key) => refusedKeyText(key, now)),
         `Context: ${await contextText(context)}`,
         `Today: ${tokens} tokens, ${costText(dollars, tokens)}`,
         `Run: ${run ?? "none"}`,

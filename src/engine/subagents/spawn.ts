@@ -187,8 +187,9 @@ async function thinkingFor(
   profile: string,
   model: string | undefined,
 ): Promise<{ readonly level?: string; readonly error?: string }> {
-  const raw = thinking?.trim() || settings.thinking(profile);
-  if (!raw) return {};
+  const raw = thinking?.trim();
+  // A configured level is lowered where it is used; a level that the model names is checked.
+  if (!raw) return { level: settings.thinking(profile) };
   const levels = await settings.thinkingLevels(model, profile);
   const level = levels.find((known) => known === raw.toLowerCase());
   return level ? { level } : { error: `Invalid thinking level "${raw}". Use one of: ${levels.join(", ")}.` };

@@ -27,7 +27,7 @@ const loginSchema = z.looseObject({
     baseUrl: z.string().optional(),
   }),
   /** Set when the provider refused to refresh: the person must log in again. */
-  ended: z.looseObject({ at: z.number(), why: z.string() }).optional(),
+  ended: z.looseObject({ at: z.number(), why: z.string(), refusals: z.int().positive().optional() }).optional(),
 });
 
 export type Login = z.infer<typeof loginSchema>;

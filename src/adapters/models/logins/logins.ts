@@ -6,6 +6,7 @@ import type { OAuthCredential } from "@earendil-works/pi-ai";
 import { errorText } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { Log } from "../../../core/ports/log.ts";
+import { refusalPauseMs } from "../refusal-pause.ts";
 import { endsLogin, loginFailure } from "./login-failure.ts";
 import {
   checkCredential,
@@ -43,6 +44,7 @@ export const REFRESH_BEFORE_MS = 300_000;
 const REFRESH_MS = 30_000;
 /** How often an ended login is looked up in the shared store: another node may have newer tokens. */
 const LOOK_AGAIN_MS = 30_000;
+const STATUS_ONLY = /^\d{3}(?:, \d{3}){0,2}$/u;
 
 const libraryFlow = async (provider: string): Promise<LoginFlow | undefined> => loginProvider(provider)?.load?.();
 
@@ -86,7 +88,7 @@ export class Logins {
   }
 
   #isDue({ credential, ended, id }: Login): boolean {
-    if (!ended && this.#expiresSoon({ credential })) return true;
+    if ((!ended || this.#mayRetry(ended)) && this.#expiresSoon({ credential })) return true;
     return (ended !== undefined && this.#deps.shared !== undefined) || this.#unshared.has(id)
       ? this.#mayLook(id)
       : false;
@@ -94,6 +96,11 @@ export class Logins {
 
   #expiresSoon({ credential }: Pick<Login, "credential">): boolean {
     return credential.expires - this.#deps.clock.now() < REFRESH_BEFORE_MS;
+  }
+
+  /** A status without a reason may have been temporary. An OAuth error is final: its refresh token must not be sent again. */
+  #mayRetry({ at, why, refusals = 1 }: NonNullable<Login["ended"]>): boolean {
+    return STATUS_ONLY.test(why) && this.#deps.clock.now() - at >= refusalPauseMs(refusals);
   }
 
   #mayLook(id: string): boolean {
@@ -145,7 +152,7 @@ export class Logins {
     this.#lookedAt.set(stored.id, clock.monotonic());
     const login = await this.#adopt(provider, profile, stored);
     if (this.#unshared.has(login.id)) await this.#share(provider, login);
-    if (login.ended) return ended(provider, profile);
+    if (login.ended && !this.#mayRetry(login.ended)) return ended(provider, profile);
     if (!isDue(login)) return undefined;
     const flow = await (this.#deps.flowOf ?? libraryFlow)(provider);
     if (!flow) return ended(provider, profile);
@@ -158,11 +165,14 @@ export class Logins {
       // A node whose lease broke may have refreshed at the same time.
       const other = await this.#adopt(provider, profile, login);
       if (other.renewals > login.renewals && !other.ended) return undefined;
-      this.#save(provider, profile, { ...login, ended: { at: clock.now(), why: loginFailure(error).detail } });
+      const refusals = (login.ended?.refusals ?? 0) + 1;
+      const why = loginFailure(error).detail;
+      this.#save(provider, profile, { ...login, ended: { at: clock.now(), why, refusals } });
       return ended(provider, profile);
     }
     const auth = await flow.toAuth(credential);
-    const next = { ...login, credential, auth: auth as Login["auth"], renewals: login.renewals + 1 };
+    const { ended: _, ...lives } = login;
+    const next = { ...lives, credential, auth: auth as Login["auth"], renewals: login.renewals + 1 };
     // The store first: a process that dies in between finds them there.
     await this.#share(provider, next);
     this.#save(provider, profile, next);

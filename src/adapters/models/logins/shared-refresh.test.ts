@@ -118,6 +118,29 @@ describe("a login that the provider refuses", () => {
     expect(order).toEqual(["refresh"]);
   });
 
+  test("is refreshed again after growing pauses if the provider named no reason but a status", async () => {
+    let isRefused = true;
+    const { logins, order } = world(loginWith(), undefined, () => {
+      if (isRefused) throw new TypeError("HTTP 403: blocked");
+    });
+    for (const [minutes, calls] of [
+      [0, 1],
+      [0.9, 1],
+      [0.1, 2],
+      [1.9, 2],
+      [0.1, 3],
+    ] as const) {
+      await clock.advance(minutes * 60_000);
+      await logins.refresh("xai");
+      expect(order).toHaveLength(calls);
+    }
+    isRefused = false;
+    await clock.advance(4 * 60_000);
+    expect(await logins.refresh("xai")).toEqual([]);
+    expect(stored()).toMatchObject({ renewals: 4, credential: { access: "new" } });
+    expect(stored()?.ended).toBeUndefined();
+  });
+
   test.each([
     [5, true],
     [3, false],

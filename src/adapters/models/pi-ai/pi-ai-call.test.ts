@@ -103,3 +103,17 @@ describe("a request", () => {
     expect(sent[0]?.body.reasoning_effort).toBe(effort);
   });
 });
+
+test.each([
+  ["openai-responses", ["off", "low"], undefined],
+  ["openai-responses", ["off"], 0.5],
+  ["openai-completions", ["off", "low"], 0.5],
+] as const)(
+  "the temperature of a model of %s with the thinking levels %j is sent as %s",
+  async (api, thinking, sent) => {
+    const messages = [{ role: "user", content: [{ type: "text", text: "hello" }] }] as const;
+    const request = { model: "house/m", system: "", tools: [], sessionId: "s", temperature: 0.5, messages };
+    const asked = await ask(fine, { model: { ...MODEL, api, thinking }, request });
+    expect(asked.sent[0]?.body.temperature).toBe(sent);
+  },
+);

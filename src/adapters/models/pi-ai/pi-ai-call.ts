@@ -5,6 +5,7 @@ import { hasDocuments } from "../documents.ts";
 import type { HttpExchange } from "../http-exchange.ts";
 import type { ProviderApi, ProviderCall } from "../provider-call.ts";
 import { errorInJson, parse } from "../provider-error.ts";
+import type { ProviderModel } from "../provider-model.ts";
 import { retryDelayIn } from "../retry-after.ts";
 import { type AnswerDraft, type CallContext, type ReportedFailure, runProviderCall } from "../run-provider-call.ts";
 import { blocksOf, stopReasonOf, usageOf } from "./answer.ts";
@@ -144,7 +145,11 @@ function optionsFor(call: ProviderCall, { exchange, signal }: CallContext, userA
     transport: "sse",
     fetch: isGoogle ? undefined : exchange.fetch,
     reasoning: thinking === "off" ? undefined : thinking,
-    temperature: request.temperature,
+    temperature: takesTemperature(model) ? request.temperature : undefined,
     onPayload: hasDocuments(request) ? (payload: unknown) => withDocuments(model.api, payload) : undefined,
   });
 }
+
+/** OpenAI refuses a temperature for models that think. The library leaves it out for Anthropic. */
+const takesTemperature = ({ api, thinking }: ProviderModel): boolean =>
+  !(api.endsWith("-responses") && thinking.some((level) => level !== "off"));

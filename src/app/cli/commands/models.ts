@@ -6,7 +6,7 @@ import { KNOWN_PROVIDERS } from "../../../config/known-providers.ts";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { unknownName } from "../../../core/known-name.ts";
-import { defineAction, type Group } from "../command.ts";
+import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
@@ -41,31 +41,38 @@ const test = defineAction({
   summary: "call a model once and show latency, price, window and features",
   usage: "[model]",
   description:
-    "Sends one short question to the model you name, or to the one in use, and to no other. It costs what the provider asks for it; budgets do not count it. Exits with 1 if the model does not answer.",
+    "Sends one short question to the model you name, or to the one in use, and to no other. A running engine asks it, with its own environment and also with keys that rest after a refusal. It costs what the provider asks for it; budgets do not count it. Exits with 1 if the model does not answer.",
   arguments: { min: 0, max: 1 },
   async run(context) {
-    const { args, env, paths, loadConfig } = context;
-    const { config } = await loadConfig();
-    const { openModels } = await import("../../../adapters/models/open-models.ts");
-    const { chooseModel } = await import("../../../adapters/models/choose-model.ts");
-    const { modelProblem } = await import("../../../adapters/models/check-choice.ts");
-    const { tryModel } = await import("../../../adapters/models/try-model.ts");
-    const { systemClock: clock } = await import("../../../adapters/system/system-clock.ts");
-    const { silentLog } = await import("../../../core/ports/log.ts");
-    const models = openModels({ config, paths, env, clock, log: silentLog });
-    const wanted = args[0]?.trim();
-    const { model, warnings } = chooseModel(config, DEFAULT_PROFILE, { modelOverride: wanted });
-    const problem = warnings.length > 0 || wanted ? await modelProblem(config, models, wanted ?? model) : undefined;
-    if (problem !== undefined) throw new InvalidInputError(problem, { hint: "Run `rookery models` to see them." });
+    const wanted = context.args[0]?.trim() || undefined;
     using progress = progressOf(context);
-    progress.step(`Asking ${model}.`);
-    const tried = await tryModel(models, clock, model, AbortSignal.timeout(TEST_MS));
+    progress.step(`Asking ${wanted ?? "the model in use"}.`);
+    const tried = await tested(context, wanted);
     printResult(context, tried, context.here(testText(tried).join("\n")));
     return tried.ok ? undefined : EXIT.failure;
   },
 });
 
 const TEST_MS = 120_000;
+
+async function tested(
+  { home, env, paths, loadConfig }: CommandContext,
+  model: string | undefined,
+): Promise<TriedModel> {
+  const { findEngine } = await import("../../gateway/control/find-engine.ts");
+  const transport = await findEngine(home);
+  if (transport) {
+    const { EngineApi } = await import("../../client/engine-api.ts");
+    return new EngineApi(transport).post<TriedModel>("/api/models/test", { model });
+  }
+  const { config } = await loadConfig();
+  const { openModels } = await import("../../../adapters/models/open-models.ts");
+  const { testModel } = await import("../../../adapters/models/try-model.ts");
+  const { systemClock: clock } = await import("../../../adapters/system/system-clock.ts");
+  const { silentLog } = await import("../../../core/ports/log.ts");
+  const models = openModels({ config, paths, env, clock, log: silentLog });
+  return testModel(config, models, clock, model, AbortSignal.timeout(TEST_MS));
+}
 
 const set = defineAction({
   summary: "choose the model of all agents, or of one profile",

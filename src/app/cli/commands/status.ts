@@ -1,6 +1,7 @@
 /** `rookery status`: what an engine does now: its model, today's cost, what works, what waits, and what it asks. */
 import { type DescribedLogin, loginStateText } from "../../../adapters/models/logins/describe-logins.ts";
 import { costText } from "../../../core/cost-text.ts";
+import { type RefusedKey, refusedKeyHelp, refusedKeyText } from "../../../core/refused-key.ts";
 import { EngineApi } from "../../client/engine-api.ts";
 import type { Status } from "../../gateway/reads/status.ts";
 import { type ReachedEngine, reachEngine } from "../chat/reach-engine.ts";
@@ -18,6 +19,7 @@ export interface Info {
   readonly model: string | null;
   readonly why: string | null;
   readonly logins?: readonly DescribedLogin[];
+  readonly refusedKeys?: readonly RefusedKey[];
   readonly today: { readonly tokens: number; readonly dollars: number };
 }
 
@@ -96,6 +98,9 @@ function screen(
     ...(info.url === null ? [] : [`Address   ${oneLine(info.url, 200)}`]),
     `Model     ${oneLine(info.model ?? "none", 80)}${info.why ? ` (${oneLine(info.why, 120)})` : ""}`,
     ...(info.logins ?? []).map((login) => `Login     ${login.provider}: ${loginStateText(login)}`),
+    ...(info.refusedKeys ?? []).map(
+      (key) => `Key       ${oneLine(refusedKeyText(key, Date.now()), 300)} ${oneLine(refusedKeyHelp(key), 300)}`,
+    ),
     `Today     ${costText(today.dollars, today.tokens)}, ${today.tokens} tokens${yours}`,
     `Working   ${working === 0 ? "nothing" : `${working} agents${yours}`}`,
     ...lines,

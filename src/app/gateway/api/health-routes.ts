@@ -139,8 +139,9 @@ const doctorRoute = defineRoute({
     assertOwner(principal);
     const { examine } = await import("../../operations/doctor/examine.ts");
     const { DOCTOR_CHECKS } = await import("../doctor/doctor-checks.ts");
-    const { agents, ports, paths, env } = context;
-    const engine = { connectors: ports.connectors, degraded: agents.degraded };
+    const { agents, ports, paths, env, models } = context;
+    const refusedKeys = models?.refusedKeys();
+    const engine = { connectors: ports.connectors, degraded: agents.degraded, refusedKeys };
     const facts = { paths, env, now: ports.clock.now(), config: context.config(), store: ports.store, engine };
     return { json: await examine(DOCTOR_CHECKS, facts) };
   },

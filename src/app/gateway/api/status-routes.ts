@@ -15,7 +15,7 @@ const statusRoute = defineRoute({
   answers: {
     status: 200,
     holds:
-      "`{ version, startedAt, url, terminal, model, why, logins, today, working, busy, undelivered, approvals, failed, schedules, channels, leftBehind }`; `working` agents are at work, `busy` are the first 50 of them; `failed` messages in a day",
+      "`{ version, startedAt, url, terminal, model, why, logins, refusedKeys, today, working, busy, undelivered, approvals, failed, schedules, channels, leftBehind }`; `working` agents are at work, `busy` are the first 50 of them; `failed` messages in a day",
   },
   async handle({ context, principal }) {
     assertOwner(principal);
@@ -26,8 +26,12 @@ const statusRoute = defineRoute({
     const status = await readStatus({
       ...{ store, config, connectors, now, midnight: startOfDay(now, config.session.timeZone ?? hostZone()) },
       async describe({ agent, profile }) {
-        const { model, why, logins } = await agents.describe({ agent, profile, channel: TERMINAL_CHANNEL });
-        return { model, why, logins };
+        const { model, why, logins, refusedKeys } = await agents.describe({
+          agent,
+          profile,
+          channel: TERMINAL_CHANNEL,
+        });
+        return { model, why, logins, refusedKeys };
       },
     });
     return { json: { version, startedAt, url: config.gateway.publicUrl ?? address.url ?? null, ...status } };

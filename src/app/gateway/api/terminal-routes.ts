@@ -46,7 +46,7 @@ const terminalRoute = defineRoute({
   answers: {
     status: 200,
     holds:
-      "`{ version, startedAt, url, terminal, agentId, sessionKey, commands, model, why, thinking, verbose, reasoning, queueMode, context, today, logins }`; `agentId` is null before the first message, `url` where the gateway listens, `terminal` the owner's mailbox or null, `logins` the accounts at model providers, for the owner only",
+      "`{ version, startedAt, url, terminal, agentId, sessionKey, commands, model, why, thinking, verbose, reasoning, queueMode, context, today, logins, refusedKeys }`; `agentId` is null before the first message, `url` where the gateway listens, `terminal` the owner's mailbox or null, `logins` the accounts at model providers and `refusedKeys` the keys that they refused, for the owner only",
   },
   async handle({ context, principal, query }) {
     const { version, startedAt } = context;
@@ -63,8 +63,8 @@ const terminalRoute = defineRoute({
     const commands = commandsOn(context.config().commands, TERMINAL_CHANNEL);
     const terminal = seat.kind === "owner" ? seat.user : null;
     const facts = { version, startedAt, url: terminal === null ? null : urlOf(context), terminal };
-    const logins = terminal === null ? [] : described.logins;
-    return { json: { ...facts, agentId: agent?.id ?? null, sessionKey, commands, ...described, logins } };
+    const { logins, refusedKeys } = terminal === null ? { logins: [], refusedKeys: [] } : described;
+    return { json: { ...facts, agentId: agent?.id ?? null, sessionKey, commands, ...described, logins, refusedKeys } };
   },
 });
 

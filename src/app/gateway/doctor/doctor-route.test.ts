@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { needs } from "../../../../test/kit/needs.ts";
 import type { DoctorReport } from "../../operations/doctor/examine.ts";
 import { openTestGateway, type TestGateway } from "../gateway.test-kit.ts";
 import { DOCTOR_CHECKS } from "./doctor-checks.ts";
@@ -29,7 +30,7 @@ describe("GET /api/doctor", () => {
     expect(items.find(({ check }) => check === "model")).toMatchObject({ status: "ok" });
   });
 
-  it("names a model whose server is gone", async () => {
+  it("names a model whose server is gone", needs("bwrap"), async () => {
     await new Promise((resolve) => server.close(resolve));
     const { items, problems } = await report();
     expect(problems).toBe(1);

@@ -8,6 +8,7 @@ import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import type { Triggers } from "../../../engine/triggers/triggers.ts";
+import type { NodeModels } from "../../node/node-models.ts";
 import type { NodeTraces } from "../../node/node-traces.ts";
 import type { FailureLog } from "../auth/failure-log.ts";
 import type { LoginService } from "../auth/login-service.ts";
@@ -36,6 +37,8 @@ export interface GatewayContext {
   readonly tokens: TokenService;
   /** Invitations and the logins they became. */
   readonly logins: LoginService;
+  /** Undefined: the program provides the model, or no agent runs here. */
+  readonly models: NodeModels | undefined;
   /** The changes of prompt files, notes and the configuration. Undefined: this engine has no files of its own. */
   readonly changes: FileChanges | undefined;
   /** What this engine keeps of people besides the store. Undefined: nothing, or it is elsewhere. */

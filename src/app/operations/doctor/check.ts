@@ -5,6 +5,7 @@
 import type { Config } from "../../../config/config-schema.ts";
 import type { HomePaths } from "../../../config/paths.ts";
 import type { Connector } from "../../../core/ports/connector.ts";
+import type { RefusedKey } from "../../../core/refused-key.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 
 /** What checks work with. A part that could not be opened is absent, and the checks that need it are skipped. */
@@ -27,6 +28,8 @@ export interface DoctorEngine {
   readonly connectors: ReadonlyMap<string, Connector>;
   /** Agents that could not be restored, and why. */
   readonly degraded: ReadonlyMap<string, string>;
+  /** Keys that model providers refused. */
+  readonly refusedKeys?: readonly RefusedKey[];
 }
 
 export interface Finding {

@@ -4,6 +4,7 @@ import { INSTALL, openSandbox } from "../../../../adapters/sandbox/open-sandbox.
 import type { SandboxKind } from "../../../../adapters/sandbox/sandbox.ts";
 import { systemClock } from "../../../../adapters/system/system-clock.ts";
 import { silentLog } from "../../../../core/ports/log.ts";
+import { refusedKeyHelp, refusedKeyText } from "../../../../core/refused-key.ts";
 import { type DoctorFacts, defineCheck, type Finding } from "../check.ts";
 
 const SANDBOX_TEXTS: Readonly<Record<SandboxKind, string>> = {
@@ -54,25 +55,29 @@ const REACH_MS = 3_000;
 export const modelCheck = defineCheck({
   id: "model",
   needs: ["config"],
-  async check({ config, paths, env }) {
+  async check({ config, paths, env, engine, now }) {
     const { openModels } = await import("../../../../adapters/models/open-models.ts");
     const { describeModels } = await import("../../../../adapters/models/describe-models.ts");
     const models = openModels({ config, paths, env, clock: systemClock, log: silentLog });
     const { using } = await describeModels(config, models);
+    const refused = (engine?.refusedKeys ?? []).map(
+      (key): Finding => ({ level: "problem", text: refusedKeyText(key, now), help: refusedKeyHelp(key) }),
+    );
     if (using.model === "offline") {
       const text = "No model is configured: the offline model answers, which is not an LLM.";
       return {
         fine: "",
-        findings: [{ level: "notice", text, help: "`rookery setup`, or `rookery auth set PROVIDER`." }],
+        findings: [...refused, { level: "notice", text, help: "`rookery setup`, or `rookery auth set PROVIDER`." }],
       };
     }
     const known = await models.providers.model(using.model);
     const provider = using.model.split("/")[0] ?? "";
     if (!known) {
       const text = `The model ${using.model} is not known.`;
-      return { fine: "", findings: [{ level: "problem", text, help: "`rookery models` lists the known ones." }] };
+      const help = "`rookery models` lists the known ones.";
+      return { fine: "", findings: [...refused, { level: "problem", text, help }] };
     }
-    const findings: Finding[] = [];
+    const findings: Finding[] = [...refused];
     const isLocal = /^https?:\/\/(?:127\.|localhost|\[::1\])/.test(known.baseUrl);
     if (!isLocal && known.baseUrl !== "" && known.cost.input === 0 && known.cost.output === 0) {
       const text = `The price of ${using.model} is not known, so limits in dollars do not count it.`;
