@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { stride } from "../kit/share.ts";
 import { serverForTests } from "../postgres/shared.ts";
 import { ENGINE_MUTATIONS } from "./mutations/engine-mutations.ts";
 import { replayCommand } from "./report.ts";
@@ -11,12 +12,11 @@ const scenarios = scenariosFor(engine.features);
 
 const mutated = new Set(ENGINE_MUTATIONS.map(({ scenario }) => scenario));
 
-// A scenario with mutations runs in their tests: there the unchanged engine must keep the laws in the world that finds them.
 describe("the engine keeps the laws", () => {
   test.each(
-    scenarios.flatMap((scenario, index) =>
-      mutated.has(scenario.name) ? [] : [[scenario.name, scenario, index + 1] as const],
-    ),
+    scenarios
+      .map((scenario, index) => [scenario.name, scenario, index + 1] as const)
+      .filter((_, index) => index % stride(4) === 0),
   )("in %s", async (_, scenario, seed) => {
     const { violations, counts } = await runWorld({ seed, scenario, subject: engine });
     const replay = replayCommand({ seed, scenario: scenario.name, subject: engine.name });

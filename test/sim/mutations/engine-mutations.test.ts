@@ -1,14 +1,12 @@
 import { expect, test } from "vitest";
-import { ALL } from "../../kit/share.ts";
+import { stride } from "../../kit/share.ts";
 import { replayCommand } from "../report.ts";
 import { engine } from "../subjects/engine-subject.ts";
 import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
 import { hunt, withoutMutation } from "./hunt.ts";
 
-/** `npm test` tries one mutation of each law; `npm run mutations` tries all. */
-const TRIED = ALL
-  ? ENGINE_MUTATIONS
-  : ENGINE_MUTATIONS.filter(({ law }, index) => ENGINE_MUTATIONS.findIndex((one) => one.law === law) === index);
+/** `npm test` tries a few; `npm run mutations` tries all. */
+const TRIED = ENGINE_MUTATIONS.filter((_, index) => index % stride(16) === 0);
 
 test.each(TRIED.map((mutation) => [mutation.name, mutation] as const))(
   "the auditor finds %s around the engine, and the unchanged engine passes the same seed",
