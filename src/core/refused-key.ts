@@ -1,4 +1,4 @@
-/** A key that a model provider refused, and the one text that errors, `status`, `doctor` and `/status` show of it. */
+/** A key that a model provider refused, and the one text that errors, `status`, `doctor` and `/status` show about it. */
 
 export interface RefusedKey {
   readonly provider: string;
@@ -19,7 +19,7 @@ export interface RefusedKey {
 
 const MINUTE_MS = 60_000;
 
-/** What is wrong and when the key is tried again, in two sentences. */
+/** Says what is wrong and when the key is tried again, in two sentences. */
 export function refusedKeyText(key: Omit<RefusedKey, "profile" | "replaceWith">, now: number): string {
   const { provider, where, status, model, onlyModel, tryAgainAt } = key;
   const left = Math.ceil(((tryAgainAt ?? now) - now) / MINUTE_MS);

@@ -32,7 +32,7 @@ async function say(text: string): Promise<string> {
   return (answer as { replies: readonly { text: string }[] }).replies.map((reply) => reply.text).join("\n");
 }
 
-/** A command beside the engine. Its own environment has no key. */
+/** A command while the engine runs. Its own environment has no key. */
 const command = (...argv: readonly string[]): Promise<CommandResult> =>
   runCommand([...argv, "--home", served.home], { input: "" });
 
@@ -67,7 +67,7 @@ describe("a refused key", () => {
     expect((await command("doctor")).out).not.toContain("refused");
   });
 
-  it("is tried again after a reload, also if the file did not change, and after a restart", async () => {
+  it("is tried again after a reload, even of an unchanged file, and after a restart", async () => {
     await say("hello");
     answers = () => READY;
     await api(served, "/api/config/reload", { method: "POST" });

@@ -2,7 +2,7 @@
  * Two real processes on one database, reached over HTTP: a run on one streams to clients of the other, which can also
  * abort and steer it. It continues to stream when its node is killed. Both gateways accept the same tokens.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { askHttp } from "../../src/app/gateway/gateway.test-kit.ts";
 import { echo, type FakeModel, fakeModel, type ModelCall, type Served, serve, TOKEN } from "../e2e/serving.ts";
 import { readEvents, type SseEvent } from "../e2e/sse-client.ts";
@@ -11,9 +11,6 @@ import { freshDatabase } from "./shared.ts";
 let model: FakeModel;
 let a: Served;
 let b: Served;
-beforeAll(async () => {
-  model = await fakeModel();
-});
 /** A node that is slow must not be taken for dead; one that is killed loses its lock at once. */
 const CONFIG = {
   more: { log: { level: "error" }, store: { leaseSeconds: 60 } },
@@ -21,16 +18,19 @@ const CONFIG = {
 };
 /** Long enough for a slow machine. */
 const SOON = { interval: 20, timeout: 60_000 };
-beforeEach(async () => {
-  model.calls.length = 0;
-  model.script = echo;
+beforeAll(async () => {
+  model = await fakeModel();
   const url = await freshDatabase();
   [a, b] = await Promise.all([serve(model, { ...CONFIG, store: url }), serve(model, { ...CONFIG, store: url })]);
 });
-afterEach(async () => {
-  await Promise.all([a.stop(), b.stop()]);
+beforeEach(() => {
+  model.calls.length = 0;
+  model.script = echo;
 });
-afterAll(() => model.close());
+afterAll(async () => {
+  await Promise.all([a.stop(), b.stop()]);
+  await model.close();
+});
 
 const ask = (served: Served, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
   askHttp(served.port, { method, path, token: TOKEN, headers, body });

@@ -58,7 +58,7 @@ export interface Refusal {
 const COOL_BASE_MS = 2_000;
 const COOL_MAX_MS = 300_000;
 const ANY_MODEL = "*";
-/** Of a program that bills by subscription: the library would have to pretend to be that program. */
+/** A token of a program that bills by subscription: the library would have to pretend to be that program. */
 const SUBSCRIPTION_TOKEN = /sk-ant-oat/;
 
 interface Rest extends Refusal {
@@ -122,7 +122,7 @@ export class KeyRotation {
     return { keys, missing, foreign, refused, waitMs: keys.length > 0 ? undefined : waitMs };
   }
 
-  /** Every key whose last call was refused, also if its pause is over. */
+  /** Every key whose last call was refused, even if its pause is over. */
   refusals(): readonly RefusedKey[] {
     if (this.#states.size === 0) return [];
     return this.#sources().flatMap((source) => {

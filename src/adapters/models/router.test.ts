@@ -42,7 +42,7 @@ describe("keys", () => {
     expect(waits).toEqual([2_000, 4_000, 8_000]);
   });
 
-  it("that are refused rest, and are tried again after the pause or when they change", async () => {
+  it("rest after a refusal, and are tried again after the pause or when they change", async () => {
     const router = testRouter(
       `{ providers: { house: { api: "openai-completions", baseUrl: "http://h", apiKey: { env: "K" }, models: [{ id: "m" }] } } }`,
       ({ key }) =>
@@ -123,7 +123,7 @@ describe("keys", () => {
     expect(router.logged.join()).toContain("unknown auth profile");
   });
 
-  it("that are subscription tokens of another program are refused without a call", async () => {
+  it("are refused without a call if they are subscription tokens of another program", async () => {
     const router = testRouter(`{ providers: { anthropic: { apiKey: "sk-ant-oat01-borrowed" } } }`, () => undefined);
     const { error } = await router.ask({ model: "anthropic/claude-sonnet-5" });
     expect(error).toMatchObject({ class: "auth" });

@@ -25,7 +25,7 @@ async function say(text: string): Promise<string> {
   const { json } = await kit.ask({ method: "POST", path: "/api/terminal/messages", body: { text } });
   const [sent] = json.messages as readonly { agentId: string; seq: number }[];
   const path = `/api/terminal/messages/${sent?.agentId}/${sent?.seq}?waitSeconds=60`;
-  const { replies } = (await kit.ask({ path })).json as unknown as { replies: { text: string }[] };
+  const replies = (await kit.ask({ path })).json.replies as { text: string }[];
   return replies.map((one) => one.text).join("\n");
 }
 

@@ -7,7 +7,7 @@ import type { RefusedKey } from "../../core/refused-key.ts";
 
 export interface NodeModels {
   refusedKeys(): readonly RefusedKey[];
-  /** Calls a model once, also with keys that rest. Throws `InvalidInputError` for an unknown model. */
+  /** Calls a model once, even with keys that rest. Throws `InvalidInputError` for an unknown model. */
   test(wanted: string | undefined, signal: AbortSignal): Promise<TriedModel>;
 }
 

@@ -12,7 +12,7 @@ const testRoute = defineRoute({
   access: "operate",
   action: "manage.health",
   tag: "health",
-  summary: "What `rookery models test` shows: calls a model once, also with keys that rest after a refusal",
+  summary: "Calls a model once for `rookery models test`, even with keys that rest after a refusal",
   example: { model: "anthropic/claude-sonnet-5" },
   body: z.strictObject({ model: z.string().trim().min(1).max(512).optional() }),
   answers: {
