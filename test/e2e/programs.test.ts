@@ -1,7 +1,4 @@
-/**
- * Runs every program of the README, the docs and `examples` as a process of its own, offline, and checks its exit code and what it
- * prints.
- */
+/** Runs every program of the README, the docs and `examples` offline until it ends by itself, and checks its exit code and what it prints. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,9 +12,11 @@ import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import type { Command } from "../../src/app/cli/command.ts";
 import { createRookery, type Rookery } from "../../src/app/library/create-rookery.ts";
 import { toNode } from "../../src/app/library/mounts.test-kit.ts";
+import type { Program } from "../kit/run-programs.ts";
 import { freshDatabase } from "../postgres/shared.ts";
 
 const PACKAGE = new URL("../kit/package-by-name.ts", import.meta.url).href;
+const RUNNER = join(import.meta.dirname, "../kit/run-programs.ts");
 
 // In the repository, so that the programs find its packages.
 const dir = mkdtempSync(join(import.meta.dirname, ".programs-"));
@@ -46,22 +45,18 @@ afterAll(async () => {
 
 const engineUrl = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-/** Rejects, with what the program printed, if its exit code is not 0. */
-async function run(file: string, { args = [], cwd = dir, env = {} }: RunOptions = {}): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--import", PACKAGE, file, ...args], {
-    cwd,
-    env: { ...process.env, ...env },
+/**
+ * What each program prints, in their order. They share a process and what it loads. Rejects, with what was printed, if the exit code is
+ * not 0.
+ */
+async function run(programs: readonly Program[]): Promise<readonly string[]> {
+  const args = ["--import", PACKAGE, RUNNER, JSON.stringify(programs)];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, {
     timeout: 120_000,
     killSignal: "SIGKILL",
   });
   expect(stderr).toBe("");
-  return stdout;
-}
-
-interface RunOptions {
-  readonly args?: readonly string[];
-  readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
+  return stdout.split("\0");
 }
 
 interface Example {
@@ -97,7 +92,24 @@ const isPart = (text: string): boolean => text.startsWith("// src/");
 const blocks = [...readPages()].flatMap(([page, { blocks: all }]) =>
   all.flatMap(({ language, line, text }) => (language === "ts" ? [{ page, line, text }] : [])),
 );
-const programs = blocks.filter(({ text }) => !isPart(text));
+const programs = blocks
+  .filter(({ text }) => !isPart(text))
+  // One that ends its process cannot share it.
+  .map((block) => ({ ...block, exits: block.text.includes("process.exit()") }));
+const shared = programs.filter(({ exits }) => !exits);
+
+/** Writes a program of the docs into a file that uses the offline model and the engine of this test. */
+function fileOf({ page, line, text }: (typeof programs)[number]): Program {
+  const cwd = text.includes("connectRookery") ? dir : mkdtempSync(join(dir, "run-"));
+  const file = join(cwd, `${page.replaceAll(/\W/g, "-")}-${line}.ts`);
+  const offline = text
+    .replaceAll('"anthropic/claude-sonnet-5"', '"offline"')
+    .replaceAll(/"\/tmp\/rookery-[\w-]+"/g, '"./data"')
+    .replaceAll(/http:\/\/127\.0\.0\.1:7717|https:\/\/agents\.example\.com/g, engineUrl())
+    .replaceAll("rk_…", token);
+  writeFileSync(file, offline);
+  return { file, cwd, env: { ROOKERY_TOKEN: token } };
+}
 
 /** The output of the programs in the pages, by words of the program. The others are only run. */
 const PRINTED: readonly (readonly [words: string, prints: RegExp])[] = [
@@ -114,28 +126,35 @@ const PRINTED: readonly (readonly [words: string, prints: RegExp])[] = [
 ];
 
 describe("programs", () => {
+  let printedByExamples: Promise<readonly string[]>;
+  let printedByPages: Promise<readonly string[]>;
+  beforeAll(() => {
+    const examples = Object.entries(EXAMPLES).map(async ([name, { args, env }]) => ({
+      file: join(ROOT, "examples", name),
+      cwd: dir,
+      args,
+      env: await env?.(),
+    }));
+    printedByExamples = Promise.all(examples).then(run);
+    printedByPages = run(shared.map(fileOf));
+    // A test awaits each of them.
+    printedByPages.catch(() => {});
+  });
+
   it("lists every example", () => {
     expect(readdirSync(join(ROOT, "examples"))).toEqual(Object.keys(EXAMPLES));
   });
 
-  it.concurrent.each(Object.entries(EXAMPLES))("run: examples/%s", async (name, { prints, args, env }) => {
-    const printed = await run(join(ROOT, "examples", name), { args, env: await env?.() });
+  it.each(Object.entries(EXAMPLES))("run: examples/%s", async (name, { prints }) => {
+    const printed = (await printedByExamples)[Object.keys(EXAMPLES).indexOf(name)];
     if (typeof prints === "string") expect(printed).toBe(prints);
     else expect(printed).toMatch(prints);
   });
 
-  it.concurrent.each(programs)("run: $page, line $line", async ({ page, line, text }) => {
-    const usesEngine = text.includes("connectRookery");
-    const cwd = usesEngine ? dir : mkdtempSync(join(dir, "run-"));
-    const file = join(cwd, `${page.replaceAll(/\W/g, "-")}-${line}.ts`);
-    const offline = text
-      .replaceAll('"anthropic/claude-sonnet-5"', '"offline"')
-      .replaceAll(/"\/tmp\/rookery-[\w-]+"/g, '"./data"')
-      .replaceAll(/http:\/\/127\.0\.0\.1:7717|https:\/\/agents\.example\.com/g, engineUrl())
-      .replaceAll("rk_…", token);
-    writeFileSync(file, offline);
-    const printed = await run(file, { cwd, env: { ROOKERY_TOKEN: token } });
-    for (const [words, prints] of PRINTED) if (text.includes(words)) expect(printed).toMatch(prints);
+  it.each(programs)("run: $page, line $line", async (program) => {
+    const printed = program.exits ? (await run([fileOf(program)]))[0] : (await printedByPages)[shared.indexOf(program)];
+    expect(printed).toBeDefined();
+    for (const [words, prints] of PRINTED) if (program.text.includes(words)) expect(printed).toMatch(prints);
   });
 
   it("reach the engine that they ask", async () => {
