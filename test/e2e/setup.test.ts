@@ -1,5 +1,4 @@
 /** `rookery setup`: with flags, repeated, and with its questions in a real terminal. */
-import { execFile } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -12,8 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type AuthServer, PLANTED, startAuthServer } from "../../src/adapters/models/logins/auth-server.test-kit.ts";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
@@ -203,12 +201,12 @@ it("installs the service with a flag, once, however often it is repeated", async
   const calls = join(root, "systemctl.txt");
   writeFileSync(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >> '${calls}'\n`, { mode: 0o755 });
   // The unit belongs to the person, whose directory is another one here.
-  const env = { ...process.env, HOME: root, PATH: `${bin}:${process.env.PATH}`, NO_COLOR: "1" };
-  const again = () =>
-    promisify(execFile)(process.execPath, [MAIN, "setup", "--yes", "--home", home, "--service", "yes"], { env });
-  for (const { stdout } of [await again(), await again()]) {
-    expect(stdout).toContain("service remove");
-    expect(stdout).toContain("Ready.");
+  vi.stubEnv("PATH", `${bin}:${process.env.PATH}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const again = () => runCommand(["setup", "--yes", "--home", home, "--service", "yes"], { env: { HOME: root } });
+  for (const { out } of [await again(), await again()]) {
+    expect(out).toContain("service remove");
+    expect(out).toContain("Ready.");
   }
   expect(readFileSync(calls, "utf8")).toMatch(/--user enable --now rookery/u);
   const units = readdirSync(join(root, ".config", "systemd", "user"));
