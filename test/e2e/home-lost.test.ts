@@ -208,7 +208,7 @@ describe("a home that is lost while the process runs", () => {
     await Promise.all([writer(), writer(), writer(), writer()]);
     expect(acknowledged).toBeGreaterThanOrEqual(50);
     expect((await ready()).status).toBe(503);
-    // A stop in order does not make the home again either.
+    // A stop in order does not recreate the home either.
     served.process.kill("SIGTERM");
     expect(await once(served.process, "exit")).toEqual([0, null]);
     expect(existsSync(served.home)).toBe(false);

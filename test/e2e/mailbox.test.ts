@@ -1,4 +1,4 @@
-/** Applications hear their agents speak first: a real server that is killed, and readers that come back (M26, M27). */
+/** Applications receive what their agents say unasked: a real server that is killed, and readers that come back (M26, M27). */
 import { createHmac } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -46,7 +46,7 @@ afterAll(async () => {
 const engineUrl = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 /**
- * What each program prints, in their order. They share a process and what it loads. Rejects, with what was printed, if the exit code is
+ * Returns the output of each program, in their order. They share a process and what it loads. Rejects, with what was printed, if the exit code is
  * not 0.
  */
 async function run(programs: readonly Program[]): Promise<readonly string[]> {

@@ -43,7 +43,7 @@ async function say(text: string): Promise<string> {
   return (answer as { replies: readonly { text: string }[] }).replies.map((reply) => reply.text).join("\n");
 }
 
-/** A command beside the engine. Its own environment has no key. */
+/** Runs a command while the engine runs. Its own environment has no key. */
 const command = (...argv: readonly string[]): Promise<CommandResult> =>
   runCommand([...argv, "--home", served.home], { input: "" });
 

@@ -1,4 +1,4 @@
-/** What a reload does to a running engine: rules hold at once, work under way continues, a bad file changes nothing. */
+/** The effects of a reload on a running engine: rules hold at once, work under way continues, a bad file changes nothing. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

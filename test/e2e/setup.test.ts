@@ -33,7 +33,7 @@ const setup = (home: string, ...flags: string[]) =>
 const user = (home: string): string => readFileSync(join(home, "workspace", "USER.md"), "utf8");
 
 describe("setup with flags", () => {
-  it("writes what it was told, and changes only that when it is repeated", async () => {
+  it("writes the answers of its flags, and changes only those when it is repeated", async () => {
     const home = join(root, "one");
     const all = [
       "--name",
@@ -110,7 +110,7 @@ describe("setup with flags", () => {
 });
 
 describe("setup of a channel", () => {
-  it("connects a bot of Telegram with flags alone, once, however often it is repeated", async () => {
+  it("connects a Telegram bot with flags alone, once, however often it is repeated", async () => {
     const telegram = await new FakeTelegram().start();
     const home = join(root, "channel");
     const again = () =>

@@ -30,6 +30,6 @@ process.on("beforeExit", () => {
   void import(file).then(() => {
     started.ended = true;
   });
-  // The event comes again only after the loop has had work, and a short program gives it none.
+  // Node repeats the event only after the loop has had work, and a short program gives it none.
   setImmediate(() => {});
 });
