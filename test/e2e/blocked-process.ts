@@ -10,15 +10,18 @@ import { fileURLToPath } from "node:url";
 import type { TestContext } from "vitest";
 
 const SCRIPT = fileURLToPath(new URL("./blocked-node.ts", import.meta.url));
-export const DRAIN_SECONDS = 4;
+const BLOCKED_SECONDS = 2;
 type Line = Readonly<Record<string, unknown>>;
 
 /** A home of its own, and processes on it that end with the test. */
-export function world({ onTestFinished }: TestContext, store?: string) {
+export function world(
+  { onTestFinished }: TestContext,
+  { drainSeconds = 2 * BLOCKED_SECONDS, store }: { drainSeconds?: number; store?: string } = {},
+) {
   const home = mkdtempSync(join(tmpdir(), "rookery-watchdog-"));
   writeFileSync(
     join(home, "rookery.json5"),
-    JSON.stringify({ people: { unknown: "guest" }, watchdog: { blockedSeconds: 2, drainSeconds: DRAIN_SECONDS } }),
+    JSON.stringify({ people: { unknown: "guest" }, watchdog: { blockedSeconds: BLOCKED_SECONDS, drainSeconds } }),
   );
   const started: ChildProcess[] = [];
   onTestFinished(() => {
@@ -27,6 +30,7 @@ export function world({ onTestFinished }: TestContext, store?: string) {
   });
   const file = join(home, "ended-by-watchdog.json");
   return {
+    drainSeconds,
     start(tools: "blocking" | "harmless" = "blocking") {
       const child = spawn(process.execPath, [SCRIPT, home, tools], {
         stdio: ["pipe", "pipe", "pipe"],

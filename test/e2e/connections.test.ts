@@ -1,7 +1,8 @@
 /** Two thousand connections at the same moment: each is answered, none is reset. */
 import { connect } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
+  api,
   echo,
   type FakeModel,
   fakeModel,
@@ -10,12 +11,17 @@ import {
   type Served,
   serve,
   userMessage,
+  writeServedConfig,
 } from "./serving.ts";
 
 const CONNECTIONS = 2_000;
 let model: FakeModel;
 let served: Served;
-afterEach(async () => {
+beforeAll(async () => {
+  model = await fakeModel();
+  served = await serve(model);
+});
+afterAll(async () => {
   await served.stop();
   await model.close();
 });
@@ -40,8 +46,6 @@ const counts = (answers: readonly string[]): Record<string, number> =>
 
 describe(`${CONNECTIONS} connections at once`, () => {
   it("are all accepted", async () => {
-    model = await fakeModel();
-    served = await serve(model);
     const request = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${served.port}\r\nconnection: close\r\n\r\n`;
     const answers = await Promise.all(Array.from({ length: CONNECTIONS }, () => answerOn(served.port, request)));
     expect(counts(answers)).toEqual({ 200: CONNECTIONS });
@@ -49,10 +53,10 @@ describe(`${CONNECTIONS} connections at once`, () => {
 
   it("are answered with 503 while more requests than the limit are in progress, and those are answered", async () => {
     const requests = 20;
-    model = await fakeModel();
     const held: ModelCall[] = [];
     model.script = (call) => void held.push(call);
-    served = await serve(model, { gateway: { limits: { requests, requestsPerSecond: 100_000 } } });
+    writeServedConfig(served.home, model, { gateway: { limits: { requests, requestsPerSecond: 100_000 } } });
+    await api(served, "/api/config/reload", { method: "POST" });
     const client = openaiClient(served.port, { maxRetries: 0 });
     const waiting = Array.from({ length: requests }, (_, n) =>
       client.chat.completions.create({ model: "main", user: `u${n}`, messages: userMessage("hello") }),

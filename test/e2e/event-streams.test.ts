@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import {
   agentOfUser,
   api,
@@ -114,16 +115,8 @@ describe("a stream of events", () => {
       return text;
     })();
     const broken = expect(reading).rejects.toThrow();
-    const { spawnSync } = await import("node:child_process");
-    const { status } = spawnSync(process.execPath, [
-      "src/main.ts",
-      "tokens",
-      "revoke",
-      minted.record.id,
-      "--home",
-      served.home,
-    ]);
-    expect(status).toBe(0);
+    const revoked = await runCommand(["tokens", "revoke", minted.record.id, "--home", served.home]);
+    expect(revoked.code).toBe(0);
     await broken;
     call.say("and on");
     call.end();

@@ -1,9 +1,9 @@
 /** A home that is deleted, moved or replaced under a real serving process: nothing is acknowledged from then on. */
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
   agentOfUser,
   api,
@@ -21,17 +21,19 @@ let served: Served;
 /** Holds the home, and what is moved out of it. */
 let room: string;
 
+// One home for all tests: each puts back what it takes away. The last one deletes it.
 beforeAll(async () => {
   model = await fakeModel();
-});
-afterAll(() => model.close());
-beforeEach(async () => {
   room = mkdtempSync(join(tmpdir(), "rookery-lost-"));
   served = await serve(model, { at: join(room, "home") });
   await say("hello");
 });
-afterEach(async () => {
+afterEach(() => {
+  for (const name of readdirSync(room)) if (name !== "home") rmSync(aside(name), { recursive: true });
+});
+afterAll(async () => {
   await served.stop();
+  await model.close();
   rmSync(room, { recursive: true, force: true });
 });
 
@@ -124,37 +126,6 @@ describe("a home that is lost while the process runs", () => {
     expect(texts).not.toContain("refused");
   });
 
-  it("messages that stream in while the home is deleted are acknowledged before the deletion or not at all", async () => {
-    const { id } = await agentOfUser(served, "ann");
-    let deleted = false;
-    let acknowledged = 0;
-    let refused = 0;
-    const writer = async (): Promise<void> => {
-      while (refused < 20) {
-        const begunAfter = deleted;
-        const { status } = await post(id, "again");
-        if (status === 202) {
-          acknowledged += 1;
-          expect(begunAfter).toBe(false);
-          if (acknowledged === 50) {
-            rmSync(served.home, { recursive: true, maxRetries: 20 });
-            deleted = true;
-          }
-        } else {
-          expect(status).toBe(503);
-          refused += 1;
-        }
-      }
-    };
-    await Promise.all([writer(), writer(), writer(), writer()]);
-    expect(acknowledged).toBeGreaterThanOrEqual(50);
-    expect((await ready()).status).toBe(503);
-    // A stop in order does not make the home again either.
-    served.process.kill("SIGTERM");
-    expect(await once(served.process, "exit")).toEqual([0, null]);
-    expect(existsSync(served.home)).toBe(false);
-  });
-
   it("a home that is put back is used again, with everything that was acknowledged, and the run under way ends", async () => {
     const held = Promise.withResolvers<() => void>();
     const { script } = model;
@@ -210,5 +181,36 @@ describe("a home that is lost while the process runs", () => {
     const { items: messages } = (await api(served, `/api/agents/${id}/messages`)) as { items: unknown[] };
     expect(JSON.stringify(messages)).toContain("hello");
     expect(JSON.stringify(messages)).not.toContain("refused");
+  });
+
+  it("messages that stream in while the home is deleted are acknowledged before the deletion or not at all", async () => {
+    const { id } = await agentOfUser(served, "ann");
+    let deleted = false;
+    let acknowledged = 0;
+    let refused = 0;
+    const writer = async (): Promise<void> => {
+      while (refused < 20) {
+        const begunAfter = deleted;
+        const { status } = await post(id, "again");
+        if (status === 202) {
+          acknowledged += 1;
+          expect(begunAfter).toBe(false);
+          if (acknowledged === 50) {
+            rmSync(served.home, { recursive: true, maxRetries: 20 });
+            deleted = true;
+          }
+        } else {
+          expect(status).toBe(503);
+          refused += 1;
+        }
+      }
+    };
+    await Promise.all([writer(), writer(), writer(), writer()]);
+    expect(acknowledged).toBeGreaterThanOrEqual(50);
+    expect((await ready()).status).toBe(503);
+    // A stop in order does not recreate the home either.
+    served.process.kill("SIGTERM");
+    expect(await once(served.process, "exit")).toEqual([0, null]);
+    expect(existsSync(served.home)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** Applications hear their agents speak first: a real server that is killed, and readers that come back (M26, M27). */
+/** Applications receive what their agents say unasked: a real server that is killed, and readers that come back (M26, M27). */
 import { createHmac } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -78,56 +78,32 @@ const until = async (isTrue: () => boolean): Promise<void> => {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
 };
 
-it("the owner's script gets an alert of the heartbeat exactly once, through two kills", async () => {
-  const asked = Promise.withResolvers<ModelCall>();
-  model.script = (call) => asked.resolve(call);
-  let server = await start();
-  expect((await read("/api/deliveries")).items).toEqual([]);
-  await api(server, "/api/heartbeat/run", { method: "POST", body: {} });
-  await asked.promise;
-  model.script = (call) => {
-    call.say("The disk is full.");
-    call.end();
-  };
-  // Killed while the model works, and again when the alert waits.
-  server = served = await server.crash();
-  const [alert, ...others] = await arrived();
-  expect([alert?.text, others]).toEqual(["The disk is full.", []]);
-  server = served = await server.crash();
-  expect((await arrived()).map(({ id }) => id)).toEqual([alert?.id]);
-  expect(await read("/api/deliveries/ack", { ids: [alert?.id] })).toEqual({ acknowledged: [alert?.id] });
-  served = await server.crash();
-  expect((await read("/api/deliveries")).items).toEqual([]);
-  expect(await read("/api/deliveries/ack", { ids: [alert?.id] })).toEqual({ acknowledged: [alert?.id] });
-});
+interface Webhook {
+  readonly url: string;
+  /** Each request that came, and whether its signature is right. */
+  readonly got: readonly { readonly id: string; readonly valid: boolean }[];
+  /** While true, requests are answered with 503. */
+  failing: boolean;
+  close(): void;
+}
 
-it("an application gets the report of a child that its user started, with a kill in between", async () => {
-  const child = Promise.withResolvers<ModelCall>();
-  model.script = (call) => {
-    const said = JSON.stringify(call.body.messages);
-    if (call.prompt.includes("look it up") && !said.includes('"role":"tool"')) {
-      spawnChild(call);
-    } else if (call.prompt.includes("find the answer")) child.resolve(call);
-    else echo(call);
-  };
-  let server = await start();
-  await openaiClient(server.port).chat.completions.create({
-    model: "main",
-    user: "ann",
-    messages: userMessage("look it up"),
+async function webhook(): Promise<Webhook> {
+  const got: { id: string; valid: boolean }[] = [];
+  const server: Server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const stamp = String(request.headers["x-rookery-timestamp"]);
+    const wanted = `v1=${createHmac("sha256", "k").update(`${stamp}.${body}`).digest("hex")}`;
+    const valid =
+      request.headers["x-rookery-signature"] === wanted && Math.abs(Date.now() / 1_000 - Number(stamp)) < 300;
+    got.push({ id: String(request.headers["idempotency-key"]), valid });
+    response.writeHead(receiver.failing ? 503 : 204).end();
   });
-  await child.promise;
-  model.script = (call) => {
-    call.say(call.prompt.includes("It is 42.") ? "Your child found: 42." : "It is 42.");
-    call.end();
-  };
-  server = served = await server.crash();
-  const items = await arrived("&user=ann");
-  expect(items.map(({ text }) => text)).toEqual(["Your child found: 42."]);
-  await read("/api/deliveries/ack", { ids: items.map(({ id }) => id), user: "ann" });
-  served = await server.crash();
-  expect((await read("/api/deliveries?user=ann")).items).toEqual([]);
-});
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/agents`;
+  const receiver: Webhook = { url, got, failing: true, close: () => void server.close() };
+  return receiver;
+}
 
 function spawnChild(call: ModelCall): void {
   const input = JSON.stringify({ task: "find the answer" });
@@ -143,57 +119,72 @@ function spawnChild(call: ModelCall): void {
   call.response.end("data: [DONE]\n\n");
 }
 
-it("what is said to the terminal while nobody is there is printed by the next terminal, once", async () => {
-  model.script = echo;
-  const server = await start({ cron: {} });
+it("each reader gets each delivery once, through three kills: a script, an application, the terminal and a webhook", async (context) => {
+  const receiver = await webhook();
+  context.onTestFinished(receiver.close);
+  const heartbeat = Promise.withResolvers<ModelCall>();
+  const child = Promise.withResolvers<ModelCall>();
+  model.script = (call) => {
+    const said = JSON.stringify(call.body.messages);
+    if (call.prompt.includes("HEARTBEAT")) heartbeat.resolve(call);
+    else if (call.prompt.includes("look it up") && !said.includes('"role":"tool"')) spawnChild(call);
+    else if (call.prompt.includes("find the answer")) child.resolve(call);
+    else echo(call);
+  };
+  const shop = { url: receiver.url, secret: { env: "K" }, users: ["bea"] };
+  const outbox = { retryMinMs: 50, retryMaxMs: 100 };
+  let server = await start({ mailbox: { webhooks: { shop } }, outbox, cron: {}, queue: { debounceMs: 0 } });
   const rookery = (input: string) => runCommand(["run", "--home", server.home], { env: { K: "k" }, input });
-  expect((await rookery("hello")).out).toBe("echo: hello\n");
-  const at = { kind: "at", atMs: Date.now() + 200 };
-  const payload = { kind: "agentTurn", message: "tea is ready", deliver: true };
-  await api(server, "/api/cron", {
-    method: "POST",
-    body: { name: "tea", schedule: at, sessionTarget: "isolated", payload },
-  });
-  const waiting = async () => ((await read("/api/deliveries?terminal=owner")).items as Item[]).length;
-  await expect.poll(waiting).toBe(1);
-  served = await server.crash();
-  const next = await rookery("what is new?");
-  expect(next.out).toMatch(/^echo: .*tea is ready[\s\S]*echo: what is new\?/);
-  expect((await rookery("and now?")).out).not.toContain("tea is ready");
-});
+  const client = openaiClient(server.port);
+  const ask = (user: string, text: string) =>
+    client.chat.completions.create({ model: "main", user, messages: userMessage(text) });
 
-it("a webhook gets each delivery once, signed, although its receiver fails and the server is killed", async () => {
-  const got: { id: string; valid: boolean }[] = [];
-  let failing = 2;
-  const receiver: Server = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += chunk;
-    const stamp = String(request.headers["x-rookery-timestamp"]);
-    const wanted = `v1=${createHmac("sha256", "k").update(`${stamp}.${body}`).digest("hex")}`;
-    const valid =
-      request.headers["x-rookery-signature"] === wanted && Math.abs(Date.now() / 1_000 - Number(stamp)) < 300;
-    got.push({ id: String(request.headers["idempotency-key"]), valid });
-    response.writeHead(failing-- > 0 ? 503 : 204).end();
-  });
-  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-  try {
-    model.script = echo;
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/agents`;
-    const shop = { url, secret: { env: "K" }, users: ["ann"] };
-    const outbox = { retryMinMs: 50, retryMaxMs: 100 };
-    const server = await start({ mailbox: { webhooks: { shop } }, outbox });
-    const client = openaiClient(server.port);
-    await client.chat.completions.create({ model: "main", user: "ann", messages: userMessage("hello") });
-    const agent = encodeURIComponent("agent:main:api:dm:ann");
-    await api(server, `/api/agents/${agent}/messages`, { method: "POST", body: { text: "and later?" } });
-    await until(() => got.length > 0);
-    served = await server.crash();
-    await until(() => failing < 0);
-    const { items: deliveries } = (await read("/api/outbox?state=sent")) as { items: readonly { id: string }[] };
-    expect(new Set(got.map(({ id }) => id))).toEqual(new Set(deliveries.map(({ id }) => id)));
-    expect(got.every(({ valid }) => valid)).toBe(true);
-    expect(deliveries).toHaveLength(1);
-  } finally {
-    receiver.close();
-  }
+  // Killed while the model works for the heartbeat and for a child, and while the webhook fails.
+  expect((await read("/api/deliveries")).items).toEqual([]);
+  await api(server, "/api/heartbeat/run", { method: "POST", body: {} });
+  await ask("ann", "look it up");
+  await ask("bea", "hello");
+  const bea = encodeURIComponent("agent:main:api:dm:bea");
+  await api(server, `/api/agents/${bea}/messages`, { method: "POST", body: { text: "and later?" } });
+  expect((await rookery("hello")).out).toBe("echo: hello\n");
+  await Promise.all([heartbeat.promise, child.promise, until(() => receiver.got.length > 0)]);
+  model.script = (call) => {
+    if (call.prompt.includes("HEARTBEAT")) call.say("The disk is full.");
+    else if (call.prompt.includes("It is 42.")) call.say("Your child found: 42.");
+    else if (call.prompt.includes("find the answer")) call.say("It is 42.");
+    else return echo(call);
+    call.end();
+  };
+  server = served = await server.crash();
+
+  // Killed while deliveries wait for their readers.
+  const [alert, ...others] = await arrived();
+  expect([alert?.text, others]).toEqual(["The disk is full.", []]);
+  const [report, ...more] = await arrived("&user=ann");
+  expect([report?.text, more]).toEqual(["Your child found: 42.", []]);
+  server = served = await server.crash();
+
+  // Read and acknowledged, and killed again while something waits for the terminal.
+  expect(await arrived()).toEqual([alert]);
+  expect(await arrived("&user=ann")).toEqual([report]);
+  expect(await read("/api/deliveries/ack", { ids: [alert?.id] })).toEqual({ acknowledged: [alert?.id] });
+  await read("/api/deliveries/ack", { ids: [report?.id], user: "ann" });
+  const payload = { kind: "agentTurn", message: "tea is ready", deliver: true };
+  const tea = { name: "tea", schedule: { kind: "at", atMs: Date.now() + 200 }, sessionTarget: "isolated", payload };
+  await api(server, "/api/cron", { method: "POST", body: tea });
+  const waiting = async () => ((await read("/api/deliveries?terminal=owner")).items as Item[]).map(({ text }) => text);
+  await expect.poll(waiting).toEqual([expect.stringContaining("tea is ready")]);
+  receiver.failing = false;
+  const sent = async () => ((await read("/api/outbox?state=sent")).items as Item[]).map(({ id }) => id);
+  const posted = receiver.got[0]?.id;
+  await expect.poll(sent).toContain(posted);
+  server = served = await server.crash();
+
+  expect((await read("/api/deliveries?user=ann")).items).toEqual([]);
+  expect(await read("/api/deliveries/ack", { ids: [alert?.id] })).toEqual({ acknowledged: [alert?.id] });
+  expect((await rookery("what is new?")).out).toMatch(/^echo: .*tea is ready[\s\S]*echo: what is new\?/);
+  expect((await read("/api/deliveries")).items).toEqual([]);
+  expect((await rookery("and now?")).out).not.toContain("tea is ready");
+  expect(new Set(receiver.got.map(({ id }) => id))).toEqual(new Set([posted]));
+  expect(receiver.got.every(({ valid }) => valid)).toBe(true);
 });

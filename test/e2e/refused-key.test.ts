@@ -1,5 +1,5 @@
 /** A real `rookery serve` whose provider refuses a key: who names it, and what makes the engine try it again. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startWire, type Turn, type WireServer } from "../../src/adapters/models/wire.test-kit.ts";
 import { type CommandResult, runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { EXIT } from "../../src/app/cli/exit-code.ts";
@@ -10,17 +10,28 @@ const READY: Turn = { text: "ready", usage: { input: 12, output: 3 } };
 
 let wire: WireServer;
 let served: Served;
+/** The requests before this test. */
+let before: number;
 let answers: (key: string | undefined) => Turn;
 
-beforeEach(async () => {
-  answers = () => REFUSED;
+beforeAll(async () => {
   wire = await startWire("openai-completions", ({ headers }) => answers(headers.authorization));
   served = await serve({ port: Number(new URL(wire.baseUrl).port) });
 });
-afterEach(async () => {
+/** A reload ends the pause of the key, and an answer resets how long the next one is. */
+beforeEach(async () => {
+  answers = () => READY;
+  await api(served, "/api/config/reload", { method: "POST" });
+  expect(await say("hello")).toBe("ready");
+  answers = () => REFUSED;
+  before = wire.received.length;
+});
+afterAll(async () => {
   await served.stop();
   await wire.close();
 });
+
+const requests = () => wire.received.slice(before);
 
 /** The replies to a text at the terminal. */
 async function say(text: string): Promise<string> {
@@ -32,7 +43,7 @@ async function say(text: string): Promise<string> {
   return (answer as { replies: readonly { text: string }[] }).replies.map((reply) => reply.text).join("\n");
 }
 
-/** A command while the engine runs. Its own environment has no key. */
+/** Runs a command while the engine runs. Its own environment has no key. */
 const command = (...argv: readonly string[]): Promise<CommandResult> =>
   runCommand([...argv, "--home", served.home], { input: "" });
 
@@ -44,7 +55,7 @@ describe("a refused key", () => {
       expect(reply).toContain("It is tried again in 1 min.");
       expect(reply).toContain("Run `rookery auth set local` to replace it");
     }
-    expect(wire.received).toHaveLength(1);
+    expect(requests()).toHaveLength(1);
     expect((await command("status")).out).toContain("The key for local was refused (401)");
     const doctor = await command("doctor");
     expect(doctor.code).toBe(EXIT.failure);
@@ -62,12 +73,12 @@ describe("a refused key", () => {
     expect(await say("still there?")).toContain("was refused (401)");
     expect((await command("models", "test")).out).toContain("local/fake answered: ready");
     expect(await say("hello again")).toBe("ready");
-    expect(wire.received).toHaveLength(4);
+    expect(requests()).toHaveLength(4);
     expect((await command("status")).out).not.toContain("refused");
     expect((await command("doctor")).out).not.toContain("refused");
   });
 
-  it("is tried again after a reload, even of an unchanged file, and after a restart", async () => {
+  it("is tried again after a reload, also if the file did not change, and after a restart", async () => {
     await say("hello");
     answers = () => READY;
     await api(served, "/api/config/reload", { method: "POST" });
@@ -84,7 +95,7 @@ describe("a refused key", () => {
     expect((await runCommand(["auth", "set", "local", "--home", served.home], { input: "second\n" })).code).toBe(0);
     expect(await say("hello")).toBe("ready");
     expect(await say("hello again")).toBe("ready");
-    expect(wire.received.map(({ headers }) => headers.authorization)).toEqual([
+    expect(requests().map(({ headers }) => headers.authorization)).toEqual([
       "Bearer k",
       "Bearer second",
       "Bearer second",

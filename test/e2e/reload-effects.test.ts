@@ -1,10 +1,10 @@
-/** What a reload does to a running engine: rules hold at once, work under way continues, a bad file changes nothing. */
+/** The effects of a reload on a running engine: rules hold at once, work under way continues, a bad file changes nothing. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type PeerCertificate } from "node:tls";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { ReloadReport } from "../../src/app/gateway/routing/gateway-context.ts";
 import { type Serving, serve } from "../../src/app/library/serve.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
@@ -19,16 +19,15 @@ let serving: Serving;
 
 beforeAll(async () => {
   model = await fakeModel();
+  await open();
 });
-afterAll(() => model.close());
+afterAll(async () => {
+  await close();
+  await model.close();
+});
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "rookery-effects-"));
   model.script = echo;
   model.calls.length = 0;
-});
-afterEach(async () => {
-  await serving?.close();
-  rmSync(home, { recursive: true, force: true });
 });
 
 const file = (): string => join(home, "rookery.json5");
@@ -41,11 +40,29 @@ const text = (more: object): string => {
   };
   return JSON.stringify({ models: { default: "local/fake", providers: { local } }, ...more }, undefined, 2);
 };
-async function start(more: object = {}): Promise<void> {
-  writeFileSync(file(), text(more));
-  const { config } = parseConfig({ text: text(more), file: "x", env });
+async function open(config = text({}), given: Readonly<Record<string, string>> = env): Promise<void> {
+  home = mkdtempSync(join(tmpdir(), "rookery-effects-"));
+  writeFileSync(file(), config);
+  const parsed = parseConfig({ text: config, file: "x", env: given });
   const onFatal = (error: unknown): never => expect.unreachable(String(error));
-  serving = await serve({ paths: homePaths(home), config, env, port: 0, onFatal });
+  serving = await serve({ paths: homePaths(home), config: parsed.config, env: given, port: 0, onFatal });
+}
+async function close(): Promise<void> {
+  await serving.close();
+  rmSync(home, { recursive: true, force: true });
+}
+/** An engine of the test's own, for what a reload cannot change. */
+async function openOther(config: string, given?: Readonly<Record<string, string>>): Promise<void> {
+  const shared = { home, serving };
+  await open(config, given);
+  onTestFinished(async () => {
+    await close();
+    ({ home, serving } = shared);
+  });
+}
+/** The shared engine with this configuration. */
+async function start(more: object = {}): Promise<void> {
+  expect((await reload(more)).needsRestart).toEqual([]);
 }
 async function ask(path: string, body?: object): Promise<{ status: number; json: Record<string, unknown> }> {
   const response = await fetch(`${serving.gateway.url}${path}`, {
@@ -132,19 +149,20 @@ describe("a rule that is reloaded holds at once", () => {
   it.each([
     ["for all profiles", { permissions: { deny: ["write(**)"] } }],
     ["for one profile", { profiles: { main: { permissions: { deny: ["write(**)"] } } } }],
-  ])("a permission rule %s denies the next call, and allows it again when it is removed", async (_, rules) => {
+  ])("a permission rule %s denies the next call, and allows it again when it is removed", async (which, rules) => {
     await start({ permissions: { allow: ["read(**)"] }, profiles: { main: { permissions: { allow: ["read(**)"] } } } });
-    const writes = async (name: string): Promise<boolean> => {
+    const writes = async (when: string): Promise<boolean> => {
+      const name = `${which.replaceAll(" ", "-")}-${when}.txt`;
       model.script = callTool("write", { path: name, content: "x" });
       await say(`write ${name}`);
       // In the directory of its person.
       return readdirSync(home, { recursive: true }).some((path) => path.toString().endsWith(name));
     };
-    expect(await writes("before.txt")).toBe(true);
+    expect(await writes("before")).toBe(true);
     await reload(rules);
-    expect(await writes("denied.txt")).toBe(false);
+    expect(await writes("denied")).toBe(false);
     await reload({});
-    expect(await writes("after.txt")).toBe(true);
+    expect(await writes("after")).toBe(true);
   });
 
   it("a budget refuses the next run, and lets it run again when it is raised", async () => {
@@ -211,10 +229,7 @@ describe("a rule that is reloaded holds at once", () => {
   });
 
   it("turns detection off and on", async () => {
-    writeFileSync(file(), "{ models: { detect: false } }");
-    const { config } = parseConfig({ text: "{ models: { detect: false } }", file: "x", env });
-    const onFatal = (error: unknown): never => expect.unreachable(String(error));
-    serving = await serve({ paths: homePaths(home), config, env: { ROOKERY_TOKEN: TOKEN }, port: 0, onFatal });
+    await openOther("{ models: { detect: false } }", { ROOKERY_TOKEN: TOKEN });
     const log = () => readFileSync(join(home, "logs", "rookery.log"), "utf8");
     await say("hello");
     expect(log()).not.toContain("no model is configured");
@@ -225,14 +240,16 @@ describe("a rule that is reloaded holds at once", () => {
   });
 
   it("another certificate is used at once", needs("openssl"), async () => {
+    const made = mkdtempSync(join(tmpdir(), "rookery-tls-"));
+    onTestFinished(() => rmSync(made, { recursive: true }));
     const make = (name: string) => {
-      const [key, cert] = [join(home, `${name}.key`), join(home, `${name}.pem`)];
+      const [key, cert] = [join(made, `${name}.key`), join(made, `${name}.pem`)];
       const how = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
       execFileSync("openssl", [...how, "-subj", `/CN=${name}`, "-keyout", key, "-out", cert], { stdio: "ignore" });
       return { cert, key };
     };
     const [first, second] = [make("first"), make("second")];
-    await start({ gateway: { tls: first } });
+    await openOther(text({ gateway: { tls: first } }));
     const shown = () =>
       new Promise<PeerCertificate>((resolve, reject) => {
         const socket = connect({ port: serving.gateway.port, host: "127.0.0.1", rejectUnauthorized: false }, () => {
@@ -307,11 +324,7 @@ describe("a file that cannot be used", () => {
 
   it("proxies that make an open address safe cannot be removed", async () => {
     const more = { gateway: { host: "0.0.0.0", trustedProxies: ["10.0.0.1"], allowedHosts: ["127.0.0.1"] } };
-    writeFileSync(file(), text(more));
-    const { config } = parseConfig({ text: text(more), file: "x", env });
-    const token = { ...env, ROOKERY_TOKEN: "x".repeat(40) };
-    const onFatal = (error: unknown): never => expect.unreachable(String(error));
-    serving = await serve({ paths: homePaths(home), config, env: token, port: 0, onFatal });
+    await openOther(text(more), { ...env, ROOKERY_TOKEN: "x".repeat(40) });
     writeFileSync(file(), text({ gateway: { ...more.gateway, trustedProxies: [] } }));
     await expect(serving.reload()).rejects.toMatchObject({ code: "config" });
     expect(serving.node.config.gateway.trustedProxies).toEqual(["10.0.0.1"]);

@@ -1,5 +1,4 @@
 /** `rookery setup`: with flags, repeated, and with its questions in a real terminal. */
-import { execFile } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -12,8 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type AuthServer, PLANTED, startAuthServer } from "../../src/adapters/models/logins/auth-server.test-kit.ts";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
@@ -35,7 +33,7 @@ const setup = (home: string, ...flags: string[]) =>
 const user = (home: string): string => readFileSync(join(home, "workspace", "USER.md"), "utf8");
 
 describe("setup with flags", () => {
-  it("writes what it was told, and changes only that when it is repeated", async () => {
+  it("writes the answers of its flags, and changes only those when it is repeated", async () => {
     const home = join(root, "one");
     const all = [
       "--name",
@@ -112,7 +110,7 @@ describe("setup with flags", () => {
 });
 
 describe("setup of a channel", () => {
-  it("connects a bot of Telegram with flags alone, once, however often it is repeated", async () => {
+  it("connects a Telegram bot with flags alone, once, however often it is repeated", async () => {
     const telegram = await new FakeTelegram().start();
     const home = join(root, "channel");
     const again = () =>
@@ -203,12 +201,12 @@ it("installs the service with a flag, once, however often it is repeated", async
   const calls = join(root, "systemctl.txt");
   writeFileSync(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >> '${calls}'\n`, { mode: 0o755 });
   // The unit belongs to the person, whose directory is another one here.
-  const env = { ...process.env, HOME: root, PATH: `${bin}:${process.env.PATH}`, NO_COLOR: "1" };
-  const again = () =>
-    promisify(execFile)(process.execPath, [MAIN, "setup", "--yes", "--home", home, "--service", "yes"], { env });
-  for (const { stdout } of [await again(), await again()]) {
-    expect(stdout).toContain("service remove");
-    expect(stdout).toContain("Ready.");
+  vi.stubEnv("PATH", `${bin}:${process.env.PATH}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const again = () => runCommand(["setup", "--yes", "--home", home, "--service", "yes"], { env: { HOME: root } });
+  for (const { out } of [await again(), await again()]) {
+    expect(out).toContain("service remove");
+    expect(out).toContain("Ready.");
   }
   expect(readFileSync(calls, "utf8")).toMatch(/--user enable --now rookery/u);
   const units = readdirSync(join(root, ".config", "systemd", "user"));

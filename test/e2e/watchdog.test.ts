@@ -1,10 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { DRAIN_SECONDS, world } from "./blocked-process.ts";
+import { world } from "./blocked-process.ts";
 
-describe("a process whose event loop is blocked", () => {
+describe.concurrent("a process whose event loop is blocked", () => {
   it("cannot handle SIGTERM, and is ended within the time of a stop; the next start knows its run and answers others (L14)", async (context) => {
-    const { start, note } = world(context);
+    const { start, note, drainSeconds } = world(context);
     const first = start();
     await first.seen({ ready: true });
     first.tell("ann", "block");
@@ -12,7 +12,7 @@ describe("a process whose event loop is blocked", () => {
     const at = performance.now();
     first.child.kill("SIGTERM");
     expect(await first.exit).toEqual([null, "SIGKILL"]);
-    expect(performance.now() - at).toBeLessThan(1_000 * DRAIN_SECONDS);
+    expect(performance.now() - at).toBeLessThan(1_000 * drainSeconds);
     expect(first.errors()).toContain("the event loop was blocked for 2 s while the run");
     const { agentId: agent, runId: run, ...noted } = note() ?? {};
     expect(noted).toMatchObject({ why: "blocked", phase: "tool block", seconds: 2 });
@@ -26,9 +26,9 @@ describe("a process whose event loop is blocked", () => {
   });
 });
 
-describe("a process that is not blocked", () => {
+describe.concurrent("a process that is not blocked", () => {
   it("survives a suspended machine; a stop that takes too long is ended, and the work continues at the next start", async (context) => {
-    const { start, note } = world(context);
+    const { start, note, drainSeconds } = world(context, { drainSeconds: 3 });
     const process = start();
     await process.seen({ ready: true });
     process.child.kill("SIGSTOP");
@@ -41,7 +41,7 @@ describe("a process that is not blocked", () => {
     process.child.kill("SIGTERM");
     expect(await process.seen({ stopping: true })).toBeTruthy();
     expect(await process.exit).toEqual([null, "SIGKILL"]);
-    expect(note()).toMatchObject({ why: "drain", seconds: DRAIN_SECONDS });
+    expect(note()).toMatchObject({ why: "drain", seconds: drainSeconds });
     const next = start();
     expect(await next.seen({ tool: "hang" })).toBeTruthy();
     next.tell("bob", "hello");

@@ -3,6 +3,9 @@ import { join } from "node:path";
 
 export const killedLog = (home: string): string => join(home, "log.txt");
 
+/** Each is called for an account of its name. */
+export const KILLED_TOOLS = ["mcp__once__hold_appended", "mcp__repeated__hold_appended"] as const;
+
 export function killedConfig(home: string): object {
   const server = {
     command: process.execPath,
@@ -11,7 +14,7 @@ export function killedConfig(home: string): object {
     sandbox: false,
   };
   return {
-    owner: { accounts: ["test:olga"] },
+    owner: { accounts: KILLED_TOOLS.map((tool) => `test:${tool}`) },
     queue: { debounceMs: 0 },
     permissions: { allow: ["mcp__repeated__*", "mcp__once__*"] },
     mcp: { servers: { once: server, repeated: { ...server, safe: ["hold_*"] } } },

@@ -7,7 +7,7 @@ import { configSchema } from "../../src/config/config-schema.ts";
 import { homePaths } from "../../src/config/paths.ts";
 import { startVictim, type Victim } from "../crash/victim.ts";
 import { makeDiskDirectory } from "../kit/disk-directory.ts";
-import { killedConfig, killedLog } from "./killed-config.ts";
+import { KILLED_TOOLS, killedConfig, killedLog } from "./killed-config.ts";
 
 const home = makeDiskDirectory("rookery-mcp-killed-");
 /** Ended also if the test fails before. */
@@ -19,7 +19,6 @@ afterAll(async () => {
 
 const log = killedLog(home);
 const effects = (): readonly string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n").sort() : []);
-const TOOLS = ["mcp__once__hold_appended", "mcp__repeated__hold_appended"];
 
 it("repeats a safe call after a crash, and says of any other that its outcome is unknown", async () => {
   const config = configSchema.parse(killedConfig(home));
@@ -34,13 +33,9 @@ it("repeats a safe call after a crash, and says of any other that its outcome is
     victims.push(victim);
     return victim;
   };
-  let done: readonly string[] = [];
-  for (const tool of TOOLS) {
-    const killed = started([tool], () => {});
-    done = [...done, tool];
-    await expect.poll(() => killed.diedAlone() ?? effects(), { timeout: 60_000 }).toEqual(done);
-    await killed.kill();
-  }
+  const killed = started(KILLED_TOOLS, () => {});
+  await expect.poll(() => killed.diedAlone() ?? effects(), { timeout: 60_000 }).toEqual(KILLED_TOOLS);
+  await killed.kill();
 
   writeFileSync(`${log}.go`, "");
   const lines: string[] = [];
@@ -51,5 +46,5 @@ it("repeats a safe call after a crash, and says of any other that its outcome is
   expect(history).toContain("Outcome unknown");
   expect(history).toContain("held mcp__repeated__hold_appended");
   expect(history).not.toContain("held mcp__once");
-  expect(effects()).toEqual([TOOLS[0], TOOLS[1], TOOLS[1]]);
+  expect(effects()).toEqual([KILLED_TOOLS[0], KILLED_TOOLS[1], KILLED_TOOLS[1]]);
 });

@@ -35,7 +35,8 @@ const node = await openNode({
 });
 await node.agents.settled();
 for (const text of told) {
-  const descriptor = { type: "user", connector: "test", userId: "olga", channelId: "olga" } as const;
+  // Each in a conversation of its own, so that they run side by side.
+  const descriptor = { type: "user", connector: "test", userId: text, channelId: text } as const;
   await node.agents.post({ to: { descriptor }, body: { kind: "user", text } });
 }
 await node.agents.settled();

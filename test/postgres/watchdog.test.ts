@@ -7,7 +7,7 @@ import { freshDatabase } from "./shared.ts";
 
 it("writes its note to the store over its own connection, and another node counts it", async (context) => {
   const url = await freshDatabase();
-  const here = world(context, url);
+  const here = world(context, { store: url });
   const first = here.start();
   await first.seen({ ready: true });
   first.tell("ann", "block");
@@ -18,7 +18,7 @@ it("writes its note to the store over its own connection, and another node count
   const store = await openPostgresStore({ url });
   context.onTestFinished(() => store.close());
   expect(JSON.parse((await store.fact(watchdogKey(run))) ?? "null")).toMatchObject({ runId: run, phase: "tool block" });
-  const next = world(context, url).start("harmless");
+  const next = world(context, { store: url }).start("harmless");
   expect(await next.seen({ log: "a run blocked the program" })).toMatchObject({ run, times: 1, phase: "tool block" });
   expect(await store.fact(watchdogKey(run))).toBeUndefined();
 });
