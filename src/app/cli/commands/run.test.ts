@@ -43,9 +43,9 @@ const untilServed = (): Promise<void> => until(() => existsSync(join(home.dir, "
 
 /** Runs `work` while another `run` is the engine of the home and waits for input. */
 async function beside(work: () => Promise<void>): Promise<void> {
-  const { promise, resolve: endInput } = Promise.withResolvers<void>();
+  const { promise, resolve: endInput } = Promise.withResolvers<string>();
   async function* input(): AsyncGenerator<string> {
-    await promise;
+    yield await promise;
   }
   const nowhere = { write: () => undefined };
   const stdin = () => ({ isTTY: false, [Symbol.asyncIterator]: input });
@@ -54,7 +54,7 @@ async function beside(work: () => Promise<void>): Promise<void> {
     await untilServed();
     await work();
   } finally {
-    endInput();
+    endInput("");
     await engine;
   }
 }
