@@ -275,7 +275,7 @@ describe("the kit", () => {
       target: { channel: "chat", to: "1" },
       shown: () => ["a plain text"],
       failNext: () => {},
-      // Nothing of it needs time.
+      // No part of it needs time.
       wait: () => new Promise((resolve) => setImmediate(resolve)),
     }));
     const results = await Promise.allSettled(kit.map((one) => one.run()));
