@@ -15,8 +15,8 @@ type Schema = Record<string, unknown>;
 export function cliSchemaText(): string {
   const api = new API({ cwd: ROOT });
   try {
-    const [project] = api.updateSnapshot({ openProject: `${ROOT}tsconfig.json` }).getProjects();
-    if (!project) throw new Error("tsconfig.json has no project.");
+    const [project] = api.updateSnapshot({ openProject: `${ROOT}scripts/cli-schema.tsconfig.json` }).getProjects();
+    if (!project) throw new Error("cli-schema.tsconfig.json has no project.");
     const source = project.program.getSourceFile(TYPES);
     const module = source && project.checker.getSymbolAtLocation(source);
     if (!module) throw new Error(`${TYPES} cannot be read.`);

@@ -32,7 +32,7 @@ export function startSubject(root: string, args: readonly string[], options: { c
   const samples = join(dir, "samples");
   for (const path of [home, samples]) mkdirSync(path, { mode: 0o700 });
   writeFileSync(join(home, "rookery.json5"), JSON.stringify({ models: { detect: false } }), { mode: 0o600 });
-  const { PATH, HOME, TMPDIR } = process.env;
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [join(root, "src/main.ts"), ...args, "--home", home], {
     cwd: root,
     stdio: ["pipe", "pipe", "pipe"],
@@ -40,6 +40,7 @@ export function startSubject(root: string, args: readonly string[], options: { c
       PATH,
       HOME,
       TMPDIR,
+      NODE_COMPILE_CACHE,
       NODE_OPTIONS: `--require ${JSON.stringify(HOOK)}`,
       ROOKERY_BENCH_SAMPLES: samples,
       ROOKERY_BENCH_COUNT: options.count ? "1" : undefined,

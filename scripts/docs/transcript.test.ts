@@ -41,7 +41,8 @@ describe("README.md", () => {
       // No key and no model server of this machine may replace the offline model.
       mkdirSync(join(home, ".rookery"), { mode: 0o700 });
       writeFileSync(join(home, ".rookery/rookery.json5"), "{ models: { detect: false } }", { mode: 0o600 });
-      const env = { PATH: process.env.PATH, HOME: home };
+      const { PATH, NODE_COMPILE_CACHE } = process.env;
+      const env = { PATH, NODE_COMPILE_CACHE, HOME: home };
       const { blocks } = readPage(readFileSync(join(ROOT, "README.md"), "utf8"));
       const steps = blocks.filter(({ language }) => language === "console").flatMap(({ text }) => stepsOf(text));
       expect(steps.length).toBeGreaterThan(2);

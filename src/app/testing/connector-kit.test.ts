@@ -275,6 +275,8 @@ describe("the kit", () => {
       target: { channel: "chat", to: "1" },
       shown: () => ["a plain text"],
       failNext: () => {},
+      // No part of it needs time.
+      wait: () => new Promise((resolve) => setImmediate(resolve)),
     }));
     const results = await Promise.allSettled(kit.map((one) => one.run()));
     expect(results.map((one) => (one.status === "rejected" ? String(one.reason) : "")).join("\n")).toContain(problem);

@@ -45,6 +45,17 @@ const SCHEDULES: readonly CronJob["schedule"][] = [
   { kind: "at", atMs: START + 100 * DAY },
 ];
 
+const counted = new Map<CronJob["schedule"], number>();
+/** How many due times the year has. It is the same under each policy, so it is counted once. */
+function dueUntil(schedule: CronJob["schedule"], until: number): number {
+  let due = counted.get(schedule) ?? 0;
+  if (due > 0) return due;
+  for (let at = computeNextRunAtMs(schedule, START); at !== undefined && at <= until; due++)
+    at = computeNextRunAtMs(schedule, at);
+  counted.set(schedule, due);
+  return due;
+}
+
 test.each(["skip", "once", "all"] as const)(
   "a year of schedules under %s with regular polls and gaps covers every due time once",
   (missed: MissedPolicy) => {
@@ -68,13 +79,11 @@ test.each(["skip", "once", "all"] as const)(
         all.push(...taken);
         job = after;
       }
-      let due = 0;
-      for (let at = computeNextRunAtMs(schedule, START); at !== undefined && at <= now; due++)
-        at = computeNextRunAtMs(schedule, at);
+      const due = dueUntil(schedule, now);
       const covered = all.reduce((sum, step) => sum + (step.kind === "skip" ? step.count : 1), 0);
       expect(covered, JSON.stringify(schedule)).toBe(due);
       // Each step begins where the one before it ended.
-      for (const [n, step] of all.slice(1).entries()) expect(step.dueAt).toBe(all[n]?.nextAt);
+      expect(all.slice(1).map(({ dueAt }) => dueAt)).toEqual(all.slice(0, -1).map(({ nextAt }) => nextAt));
       if (missed === "all") expect(all.every(({ kind }) => kind === "fire")).toBe(true);
     }
   },
@@ -104,10 +113,10 @@ test("a month of missed seconds is one row", () => {
 });
 
 test("missed minutes of an expression are covered in batches", () => {
-  const { taken } = steps(jobOf({ kind: "cron", expr: "* * * * *", tz: "UTC" }), START + 3 * DAY);
+  const { taken } = steps(jobOf({ kind: "cron", expr: "* * * * *", tz: "UTC" }), START + DAY);
   expect(taken.at(-1)?.kind).toBe("fire");
   expect(taken.slice(0, -1).every((step) => step.kind === "skip" && step.count <= 500)).toBe(true);
-  expect(taken.reduce((sum, step) => sum + (step.kind === "skip" ? step.count : 1), 0)).toBe(3 * 1_440);
+  expect(taken.reduce((sum, step) => sum + (step.kind === "skip" ? step.count : 1), 0)).toBe(1_440);
 });
 
 test.each([

@@ -1,0 +1,56 @@
+/**
+ * Type-checks the code and, in the same run, each program of the documentation, as part of `npm run check`. A program may leave
+ * its variables unused.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, posix } from "node:path";
+import { ROOT, readPages } from "./docs/pages.ts";
+
+/** "… is declared but never used", of a variable, an import and a type. */
+const UNUSED = /: error TS(?:6133|6192|6196):/;
+
+const dir = mkdtempSync(join(tmpdir(), "rookery-types-"));
+try {
+  const programs = [...readPages()].flatMap(([path, { blocks }]) =>
+    blocks.filter(({ language }) => language === "ts").map(({ line, text }) => ({ at: `${path}:${line}`, text })),
+  );
+  if (programs.length === 0) throw new Error("The documentation has no programs.");
+  symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
+  writeFileSync(join(dir, "package.json"), JSON.stringify({ type: "module" }));
+  for (const [n, { text }] of programs.entries()) writeFileSync(join(dir, `${n}.ts`), placed(text));
+  const { include } = JSON.parse(readFileSync(join(ROOT, "tsconfig.json"), "utf8")) as { include: readonly string[] };
+  const config = {
+    extends: join(ROOT, "tsconfig.json"),
+    include: ["./*.ts", ...include.map((path) => join(ROOT, path))],
+  };
+  writeFileSync(join(dir, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(ROOT, "node_modules/.bin/tsc");
+  const { status, stdout, stderr } = spawnSync(tsc, ["--noEmit", "--pretty", "false", "-p", dir], {
+    cwd: ROOT,
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+  });
+  const found = stdout.split("\n").filter(Boolean);
+  const problems = found.flatMap((line) => {
+    const n = new RegExp(`${dir.split("/").at(-1)}/(\\d+)\\.ts`).exec(line)?.[1];
+    if (n === undefined) return [line];
+    return UNUSED.test(line) ? [] : [`${programs[Number(n)]?.at}: ${line}`];
+  });
+  for (const line of problems) console.error(line);
+  if (stderr !== "") console.error(stderr);
+  if (problems.length > 0 || (status !== 0 && found.length === 0)) process.exitCode = 1;
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}
+
+/** A program whose first line is `// src/…/x.ts` is checked as if it were in that file. */
+function placed(text: string): string {
+  const file = /^\/\/ (src\/\S+\.ts)/.exec(text)?.[1];
+  if (file === undefined) return text;
+  return text.replace(/(from |import\()"(\.[^"]+)"/g, (_, how: string, specifier: string) => {
+    const target = posix.relative(dir, join(ROOT, posix.join(dirname(file), specifier)));
+    return `${how}"${target}"`;
+  });
+}
