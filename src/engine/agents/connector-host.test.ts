@@ -195,6 +195,7 @@ describe("a channel that strangers can reach", () => {
     expect(await host.command({ ...from("b"), command: { name: "stop" } })).toEqual(refused);
     expect(await host.note({ ...from("c"), text: "x" })).toEqual(refused);
     expect(await host.entry(from("d"))).toEqual(refused);
+    expect(await host.press({ ...from("e"), token: "a" })).toEqual({ say: "You are not known here.", done: false });
     const unknown = { say: "You are not known here.", done: false };
     expect(await host.press({ ...from("e"), token: "a:kfmz:y" })).toEqual(unknown);
     expect(await engine.store.agents({ limit: 9 })).toEqual([]);
