@@ -180,7 +180,10 @@ const lines = (): readonly Line[] => [
   ["tokens revoke", "0".repeat(12)],
   { line: ["run"], input: "hello there" },
   { line: ["run", "--lines", "--user", "ann"], input: "one\n\ntwo\nthree" },
-  { line: ["run", "--lines", "--user", "bob"], input: "/reset and begin\n/queue collect\n/subagents\nstop" },
+  { line: ["run", "--user", "bob"], input: "/reset and begin" },
+  { line: ["run", "--user", "bob"], input: "/queue collect" },
+  { line: ["run", "--user", "bob"], input: "/subagents" },
+  { line: ["run", "--user", "bob"], input: "stop" },
   { line: ["run", "--user", "bob"], input: " \n" },
 ];
 
