@@ -84,7 +84,7 @@ describe("connect telegram in a terminal", () => {
   it("asks for the token, finds the owner by a code, and the first message is answered", async () => {
     const home = join(root, "wizard");
     const args = [MAIN, "connect", "telegram", "--home", home, "--api-root", fake.url];
-    const terminal = new TestTerminal({ args, cols: 120 });
+    const terminal = new TestTerminal({ args, cols: 200 });
     await terminal.until("Token of the bot");
     terminal.type(`${fake.token}${KEYS.enter}`);
     const asked = await terminal.until(/start=[0-9a-f]{10}/u);

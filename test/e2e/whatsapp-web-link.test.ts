@@ -50,7 +50,7 @@ afterAll(async () => {
 });
 
 const terminal = (...args: readonly string[]): TestTerminal =>
-  new TestTerminal({ args: [MAIN, ...args, "--home", served.home], cols: 120, rows: 60 });
+  new TestTerminal({ args: [MAIN, ...args, "--home", served.home], cols: 200, rows: 60 });
 const rookery = async (...args: readonly string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [MAIN, ...args, "--home", served.home])).stdout;
 const qr = (socket: number, n: number): void => phone.emit(socket, "connection.update", { qr: codeOf(n) });
