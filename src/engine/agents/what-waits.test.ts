@@ -227,7 +227,7 @@ describe("describe", () => {
     const { system } = await TestEngine.open({ system: { queue } });
     expect(await system.describe(conversation)).toEqual({
       ...{ model: null, why: null, thinking: null, verbose: null, reasoning: null, queueMode: "steer", logins: [] },
-      ...{ context: { used: null, window: null }, today: { tokens: 0, dollars: 0 } },
+      ...{ refusedKeys: [], context: { used: null, window: null }, today: { tokens: 0, dollars: 0 } },
     });
   });
 
