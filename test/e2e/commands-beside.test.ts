@@ -267,7 +267,7 @@ beforeAll(async () => {
   served = await serve(model, { home });
 });
 afterAll(async () => {
-  await served?.stop();
+  void served?.stop();
   await model?.close();
   rmSync(root, { recursive: true, force: true });
 });
