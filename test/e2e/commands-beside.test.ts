@@ -267,7 +267,7 @@ beforeAll(async () => {
   served = await serve(model, { home });
 });
 afterAll(async () => {
-  void served?.stop();
+  served?.process.kill("SIGKILL");
   await model?.close();
   rmSync(root, { recursive: true, force: true });
 });
