@@ -41,8 +41,10 @@ function spool(dir: string) {
 }
 
 const dir = await mkdtemp(join(tmpdir(), "spool-"));
+// Whoever writes as bob is the owner. Other people get a code, which the owner confirms.
+const config = { owner: { accounts: ["spool:bob"] } };
 const connectors = [spool(dir)];
-const rookery = await createRookery({ home: "memory", model: scripted("Sunny in Rome."), connectors });
+const rookery = await createRookery({ home: "memory", model: scripted("Sunny in Rome."), connectors, config });
 await writeFile(join(dir, "in", "bob-1.txt"), "What is the weather in Rome?");
 let answers: string[] = [];
 while (answers.length === 0) {

@@ -10,3 +10,4 @@ export type { FileInfo, GivenFile } from "./app/client/files-resource.ts";
 export { type HttpOptions, httpTransport } from "./app/client/http-transport.ts";
 export type { RookeryClient } from "./app/client/rookery-client.ts";
 export type { AnswerEvent } from "./app/client/stream-answer.ts";
+export { QueueFullError } from "./core/errors.ts";

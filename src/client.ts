@@ -10,3 +10,4 @@ export type { RookeryClient } from "./app/client/rookery-client.ts";
 export type { AnswerEvent } from "./app/client/stream-answer.ts";
 export { type ConnectOptions, connectRookery } from "./app/library/connect-rookery.ts";
 export { fileFromPath } from "./app/library/file-from-path.ts";
+export { QueueFullError } from "./core/errors.ts";

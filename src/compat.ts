@@ -146,7 +146,7 @@ export {
   type SessionId,
   type SessionKey,
 } from "./core/ids.ts";
-export type { IncomingMessage } from "./core/message/incoming-message.ts";
+export type { Decoration, IncomingMessage, PromptText, TypedText } from "./core/message/incoming-message.ts";
 export type {
   Message,
   MessageBody,
@@ -228,7 +228,6 @@ export {
   listBudgets,
   spentSince,
 } from "./engine/budgets/budget-book.ts";
-export { submitText } from "./engine/commands/read-chat-command.ts";
 export { type CompactParams, compactSession } from "./engine/context/compaction/compact-session.ts";
 export { buildSubagentSystemPrompt, type SubagentPromptParams } from "./engine/context/prompt/subagent-prompt.ts";
 export { type ExportedSession, type Exporting, exportSession } from "./engine/context/transcript/export-session.ts";

@@ -9,7 +9,7 @@ export { defineConnector } from "./app/library/define-connector.ts";
 export { defineTool, type ToolDefinition } from "./app/library/define-tool.ts";
 export { fileFromPath } from "./app/library/file-from-path.ts";
 export type { RookeryOptions } from "./app/library/rookery-options.ts";
-export { HomeInUseError, RookeryError } from "./core/errors.ts";
+export { HomeInUseError, QueueFullError, RookeryError } from "./core/errors.ts";
 export type { Clock } from "./core/ports/clock.ts";
 export type { Connector } from "./core/ports/connector.ts";
 export type { Log } from "./core/ports/log.ts";

@@ -77,7 +77,7 @@ describe("a command loads little", () => {
     [30, ["--version"]],
     [32, ["--help"]],
     [120, ["status"]],
-    [125, ["agents", "list"]],
+    [130, ["agents", "list"]],
   ])("at most %d modules and no package without an engine: %j", async (most, argv) => {
     const loaded = await loadedBy(...argv, "--home", home);
     expectLean(loaded, most);
@@ -86,7 +86,7 @@ describe("a command loads little", () => {
 
   it.each([
     [150, ["status"], ["json5", "zod"]],
-    [125, ["agents", "list"], ["json5"]],
+    [130, ["agents", "list"], ["json5"]],
   ])("at most %d modules with the configuration that setup writes: %j, %j", async (most, argv, packages) => {
     const words = {
       models: { default: "anthropic/claude-sonnet-4-5" },

@@ -65,7 +65,11 @@ const system = new AgentSystem(
     files: { write: async (name) => name, read: async () => undefined },
     connectors: new Map([[connector.name, connector]]),
   },
-  { nodeName: "bench", resolveModel: () => ({ model: "scripted", system: "You are measured." }) },
+  {
+    nodeName: "bench",
+    people: { unknown: "guest" },
+    resolveModel: () => ({ model: "scripted", system: "You are measured." }),
+  },
 );
 await system.load();
 await system.start();

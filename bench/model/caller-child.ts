@@ -135,6 +135,7 @@ async function throughEngine(): Promise<Turn> {
     },
     {
       nodeName: "bench",
+      people: { unknown: "guest" },
       // As many concurrent calls as with the port alone.
       lanes: { ...DEFAULT_LANES, main: PEOPLE },
       resolveModel: (agent) => ({ ...models.choose(agent), system: SYSTEM }),

@@ -47,6 +47,8 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   [/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/gu, "⠋"],
   [/\([a-z0-9]{4}\)/gu, "(abcd)"],
   [/\b[a-z0-9]{24}\b/gu, "agent"],
+  // A longer duration leaves less space for the word that the line cuts.
+  [/[^ {}]*(\{\/\})?…$/u, "$1…"],
 ];
 
-const masked = (line: string): string => MASKS.reduce((text, [pattern, word]) => text.replaceAll(pattern, word), line);
+const masked = (line: string): string => MASKS.reduce((text, [pattern, word]) => text.replace(pattern, word), line);

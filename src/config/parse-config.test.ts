@@ -51,6 +51,14 @@ describe("parseConfig", () => {
     });
   });
 
+  it("trims the model of subagents, also as the first choice of an object", () => {
+    const models = `models: { providers: { acme: { api: "openai-completions", baseUrl: "http://127.0.0.1:9/v1",
+      models: [{ id: "prime" }] } } }`;
+    const modelIn = (model: string) => parse(`{ ${models}, subagents: { model: ${model} } }`).config.subagents.model;
+    expect(modelIn('{ primary: " acme/prime " }')).toEqual({ primary: "acme/prime" });
+    expect(modelIn('" acme/prime "')).toBe("acme/prime");
+  });
+
   it("accepts separate settings for a channel, or only a mode", () => {
     const { config } = parse(`{ queue: { cap: 5, byChannel: { telegram: "steer", api: { debounceMs: 0 } } } }`);
     expect(config.queue).toEqual({

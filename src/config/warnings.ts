@@ -6,8 +6,10 @@ import type { SchemaTree } from "./schema-tree.ts";
 export interface Warning {
   readonly path: Path;
   readonly message: string;
-  /** Whether the warning is about the key, not its value. */
+  /** Whether the warning is about the key, not its value: it is unknown. */
   readonly atKey: boolean;
+  /** The known key that is closest to an unknown one. */
+  readonly meant?: string;
   /** An unknown key that would leave a limit or a right as it is: it counts as an error. */
   readonly isError?: true;
 }
@@ -57,5 +59,5 @@ function unknownKey(key: string, known: Iterable<string>, path: Path): Warning {
   const isError = isStrict(path) || undefined;
   const what = isError ? "unknown key; a limit or a right with a typo would not hold" : "unknown key, ignored";
   const message = meant ? `${what}; did you mean "${meant}"?` : what;
-  return { path: [...path, key], atKey: true, message, isError };
+  return { path: [...path, key], atKey: true, message, isError, meant };
 }

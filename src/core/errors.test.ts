@@ -10,6 +10,7 @@ const RETRYABLE = {
   UsageError: false,
   NotFoundError: false,
   ConflictError: true,
+  QueueFullError: true,
   DeniedError: false,
   HomeLockedError: true,
   HomeInUseError: true,

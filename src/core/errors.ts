@@ -6,7 +6,7 @@ import { oneStop } from "./sentence.ts";
 
 export interface ErrorOptions {
   readonly cause?: unknown;
-  /** What the person who reads this can do. Shown after the message. */
+  /** The next step for the person who reads this. Shown after the message. */
   readonly hint?: string;
 }
 
@@ -57,6 +57,13 @@ export class NotFoundError extends RookeryError {
 export class ConflictError extends RookeryError {
   readonly code = "conflict";
   readonly retryable = true;
+}
+
+/** Too many messages wait at the agent. The message was not stored (M18a). */
+export class QueueFullError extends RookeryError {
+  readonly code = "queue_full";
+  readonly retryable = true;
+  readonly retryAfterMs = 5_000;
 }
 
 /** The caller is not allowed to do this. */
@@ -119,7 +126,7 @@ export class MigrationError extends RookeryError {
   readonly retryable = false;
 }
 
-/** The disk is full, read-only or forbidden. Nothing of this change was stored; it may be tried again later. */
+/** The disk is full, read-only or forbidden. The change was not stored; it may be tried again later. */
 export class StoreFullError extends RookeryError {
   readonly code = "store_full";
   readonly retryable = true;
@@ -134,7 +141,7 @@ export class StoreLostError extends RookeryError {
   readonly retryable = true;
 }
 
-/** A shared database does not answer or cannot be written now. Nothing of this change was stored. */
+/** A shared database does not answer or cannot be written now. The change was not stored. */
 export class StoreUnavailableError extends RookeryError {
   readonly code = "store_unavailable";
   readonly retryable = true;

@@ -6,8 +6,13 @@ const MAX_LISTED = 12;
 
 /** `There is no profile "wrok". Did you mean "work"?`, or the known names if none is close. */
 export function unknownName(what: string, name: string, known: Iterable<string>): string {
+  return `There is no ${what} "${name.slice(0, MAX_SHOWN)}".${suggestName(name, known)}`;
+}
+
+/** ` Did you mean "work"?`, or the known names if none is close; empty if they are too many. */
+export function suggestName(name: string, known: Iterable<string>): string {
   const names = [...known];
   const near = closestWord(name, names);
-  const listed = names.length > 0 && names.length <= MAX_LISTED ? ` Known: ${names.join(", ")}.` : "";
-  return `There is no ${what} "${name.slice(0, MAX_SHOWN)}".${near === undefined ? listed : ` Did you mean "${near}"?`}`;
+  if (near !== undefined) return ` Did you mean "${near}"?`;
+  return names.length > 0 && names.length <= MAX_LISTED ? ` Known: ${names.join(", ")}.` : "";
 }

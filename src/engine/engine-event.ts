@@ -27,8 +27,12 @@ export type EngineEvent =
   | { readonly type: "claim-unknown" }
   /** A commit that may have added deliveries was not answered. */
   | { readonly type: "deliveries-unknown" }
+  /** A person wrote a message whose answer goes here. */
+  | { readonly type: "written"; readonly chat: DeliveryContext }
   /** A person moved a delivery to this target by hand. */
   | { readonly type: "delivery-moved"; readonly target: DeliveryContext }
+  /** A message came from this target, or its channel confirmed a delivery there. */
+  | { readonly type: "reached"; readonly target: DeliveryContext }
   /** This process is a node of the store, under this number. */
   | { readonly type: "joined"; readonly node: number }
   /** Nothing can be committed under the old number any more. The node joins again. */

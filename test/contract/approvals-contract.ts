@@ -51,7 +51,10 @@ const decide = (held: Held, id: string, rest: Partial<Extract<Op, { op: "approva
   ...rest,
 });
 
-const use = (id: string, digest = `digest-${id}`): Op => ({ op: "approval.use", id: id as ApprovalId, digest });
+const USED_BY = { runId: "run-2" as RunId, callId: "c-2" };
+const use = (id: string, digest = `digest-${id}`): Op => ({
+  ...{ op: "approval.use", id: id as ApprovalId, digest, by: USED_BY },
+});
 
 async function suspended(world: World, name: string, ...ids: readonly string[]): Promise<{ held: Held; run: Owner }> {
   const held = await world.agent(name);
@@ -147,18 +150,18 @@ export function approvalsContract(open: Opener): void {
     const owner = await claimed(world, held);
     expect(await world.refused([use("abcd")], owner)).toBe("conflict");
     await world.done([decide(held, "abcd"), decide(held, "efgh", { until: START + 1 })]);
-    const key = { agentId: held.id, person: ANN, digest: "digest-abcd" };
-    expect(await store.grantFor(key)).toMatchObject({ id: "abcd", dueAt: START + 50_000 });
-    expect(await store.grantFor({ ...key, person: "bob" as PersonId })).toBeUndefined();
-    expect(await store.grantFor({ ...key, agentId: other.id })).toBeUndefined();
-    expect(await store.grantFor({ ...key, digest: "x" })).toBeUndefined();
+    expect(await store.openApprovals(held.id)).toMatchObject([
+      { id: "abcd", state: "approved", dueAt: START + 50_000 },
+      { id: "efgh", state: "approved" },
+    ]);
+    expect(await store.openApprovals(other.id)).toEqual([]);
     expect(await world.refused([use("abcd", "digest-efgh")], owner)).toBe("conflict");
     expect(await world.refused([use("abcd")], other.owner)).toBe("conflict");
     expect(await world.refused([use("efgh")], owner)).toBe("conflict");
     const both = await Promise.all([world.commit([use("abcd")], owner), world.commit([use("abcd")], owner)]);
     expect(both.map(({ ok }) => ok).sort()).toEqual([false, true]);
-    expect(await store.grantFor(key)).toBeUndefined();
-    expect(await store.approval("abcd" as ApprovalId)).toMatchObject({ state: "used" });
+    expect((await store.openApprovals(held.id)).map(({ id }) => id)).toEqual(["efgh"]);
+    expect(await store.approval("abcd" as ApprovalId)).toMatchObject({ state: "used", used: USED_BY });
   });
 
   storeTest(

@@ -199,7 +199,7 @@ export async function batchScenario(world: World): Promise<Scenario> {
           post("other", { claimFor: world.node }),
           post("nobody"),
         ]),
-        change([post("fresh", { request: content("followed") }), post("begins", { request: content("both", true) })]),
+        change([post("fresh"), post("begins", { request: content("both", true) })]),
         change([
           post("due", { request: content("due"), claimFor: living }),
           post("asks", { request: content("gone") }),
@@ -257,6 +257,7 @@ export async function batchScenario(world: World): Promise<Scenario> {
       "a message that was accepted before": change([post("free", { dedupe: { key: "seen", keepUntil: FAR } })]),
       "a message of one who is forgotten": change([post("free", { dedupe: { key: "gone", keepUntil: FAR } })]),
       "an open request once more": change([post("asked", { request: content("open") })]),
+      "a request that another followed": change([post("asks", { request: content("followed") })]),
       "a retry of a finished request": change([post("asked", { request: content("finished", true) })]),
       "a retry of a request that another followed": change([post("asks", { request: content("followed", true) })]),
       "a retry of a finished request that was the last": change([post("own", { request: content("own", true) })]),

@@ -1,8 +1,9 @@
 /** The inbox: sequences, session keys, dedupe, message states, and the agent that got a message last (M3, M4, M5). */
 import { expect } from "vitest";
 import type { AgentId, RunId } from "../../src/core/ids.ts";
-import type { MessageState } from "../../src/core/message/message.ts";
+import type { Message, MessageState } from "../../src/core/message/message.ts";
 import type { Posted } from "../../src/core/store/change.ts";
+import type { RequestEntry } from "../../src/core/store/request.ts";
 import {
   idOf,
   keyOf,
@@ -94,6 +95,23 @@ export function inboxContract(open: Opener): void {
     });
   });
 
+  storeTest("counts a failed try of a message that waits, and changes nothing else of it", open, async (world) => {
+    const a = await world.agent("a");
+    const { seq } = await world.post(a.id, userBody("first\0\ud800"));
+    const before = await world.store.message(a.id, seq);
+    const { body, acceptedAt } = before as Message;
+    const tried = { times: 1, reason: "no\0 colour", nextAt: 7 };
+    const op = (of: number) => ({ op: "message.tried", seq: of, message: { body, acceptedAt, tried } }) as const;
+    await world.done([op(seq)], a.owner);
+    expect(await world.store.message(a.id, seq)).toEqual({ ...before, tried });
+    expect(await world.store.waiting(a.id, { limit: 2 })).toEqual([{ ...before, tried }]);
+    expect(await world.store.agent(a.id)).toMatchObject({ waiting: 1, cursor: seq - 1 });
+    expect(await world.refused([op(seq + 1)], a.owner)).toBe("conflict");
+    await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [seq] }], a.owner);
+    expect(await world.refused([op(seq)], a.owner)).toBe("conflict");
+    expect(await world.refused([op(seq)])).toBe("fenced");
+  });
+
   storeTest(
     "an agent whose last message was dropped is released, and no node finds work there",
     open,
@@ -106,6 +124,33 @@ export function inboxContract(open: Opener): void {
       expect(await world.store.busyAgents({ limit: 10 })).toEqual([]);
     },
   );
+
+  storeTest("refuses posts to a full inbox, stores nothing of them, and takes them later", open, async (world) => {
+    const a = await world.agent("a");
+    const request = (n: number): RequestEntry => ({ by: "key", key: `k${n}`, digest: "d", keepUntil: START * 2 });
+    const post = (n: number, more: object = {}) =>
+      world.commit([
+        { op: "fact.put", key: `beside ${n}`, value: "x" },
+        postOp({ agentId: a.id }, userBody(`${n}`), world.now, { request: request(n), maxWaiting: 5, ...more }),
+      ]);
+    const burst = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n)));
+    expect(burst.filter(({ ok }) => ok)).toHaveLength(5);
+    expect(new Set(burst.flatMap((one) => (one.ok ? [] : [one.refused])))).toEqual(new Set(["full"]));
+    expect(await world.store.agent(a.id)).toMatchObject({ nextSeq: 6, waiting: 5 });
+    for (const [n, one] of burst.entries()) {
+      expect((await world.store.request(`k${n}`)) !== undefined).toBe(one.ok);
+      expect(await world.store.fact(`beside ${n}`)).toBe(one.ok ? "x" : undefined);
+      // One that was accepted is known even while the inbox is full.
+      expect((await post(n)).ok).toBe(one.ok);
+    }
+    expect(await world.store.agent(a.id)).toMatchObject({ nextSeq: 6, waiting: 5 });
+    // A post without a limit is accepted, and counts.
+    expect((await post(20, { maxWaiting: undefined })).ok).toBe(true);
+    await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [1] }], a.owner);
+    expect(await post(21)).toMatchObject({ ok: false, refused: "full" });
+    await world.done([{ op: "message.take", runId: "r" as RunId, seqs: [2] }], a.owner);
+    expect((await post(21)).ok).toBe(true);
+  });
 
   storeTest("two first messages under one session key make one agent", open, async (world) => {
     const first = await postFirst(world, "first");

@@ -175,7 +175,10 @@ export function neighboursContract(open: Opener): void {
       [[{ op: "delivery.move", id: "t-d1" as DeliveryId, from: "pending", attempts: 0, to: "sending", node: 1 }]],
       [[{ op: "delivery.move", id: "t-d2" as DeliveryId, from: "pending", attempts: 0, to: "pending", toTail: true }]],
       [[decide(held, "t-a1", "denied")]],
-      [[{ op: "approval.use", id: "t-a2" as ApprovalId, digest: "same" }], at(2)],
+      [
+        [{ op: "approval.use", id: "t-a2" as ApprovalId, digest: "same", by: { runId: "r9" as RunId, callId: "c9" } }],
+        at(2),
+      ],
       [[reserve("t-2"), { op: "budget.settle", id: "t-2", actual: { tokens: 1, micros: 1 } }], at(2)],
       [[{ op: "budget.forfeit", runId: run.runId }]],
       [[{ op: "budget.lift", key: "tree:t", more: { tokens: 1, micros: 1 } }]],

@@ -148,6 +148,23 @@ export function outboxContract(open: Opener): void {
     expect(await order(world, { agentId: b.id, states: ["unconfirmed", "pending"] })).toEqual(["d4", "d6"]);
     expect(await order(world, { agentId: idOf("unknown") })).toEqual([]);
   });
+
+  storeTest("the unconfirmed deliveries of a target are listed, the last first", open, async (world) => {
+    const a = await world.agent("a");
+    const elsewhere = { target: { channel: "test", to: "bob" } };
+    for (const id of ["d1", "d2", "d3", "d4"]) await world.done([add(delivery(a.id, id))], a.owner);
+    await world.done([add(delivery(a.id, "e1", elsewhere))], a.owner);
+    for (const id of ["d1", "d3", "d4", "e1"]) await world.done([move(id, "pending", 0, "unconfirmed")]);
+    const listed = async (limit: number) =>
+      (await world.store.unconfirmed(targetKey(delivery(a.id, "d").target), { limit })).map(({ id }) => id);
+    expect(await listed(10)).toEqual(["d4", "d3", "d1"]);
+    expect(await listed(1)).toEqual(["d4"]);
+    await world.done([move("d1", "unconfirmed", 0, "pending", { toTail: true })]);
+    await world.done([move("d4", "unconfirmed", 0, "sent")]);
+    expect(await listed(10)).toEqual(["d3"]);
+    await world.done([move("d1", "pending", 0, "unconfirmed")]);
+    expect(await listed(10)).toEqual(["d1", "d3"]);
+  });
   mailboxContract(open);
 }
 

@@ -57,10 +57,13 @@ function reads(open: Opener): void {
       ...{ to: "approved", until: FAR, by: "owner", surface: "cli" },
     });
     await world.done([ask("z"), ask("a"), yes("a"), yes("z")], a.owner);
-    const found = async () => (await world.store.grantFor({ agentId: a.id, person: ANN, digest: "same" }))?.id;
-    expect(await found()).toBe("z");
-    await world.done([{ op: "approval.use", id: "z" as ApprovalId, digest: "same" }], a.owner);
-    expect(await found()).toBe("a");
+    const found = async () => (await world.store.openApprovals(a.id)).map(({ id }) => id);
+    expect(await found()).toEqual(["z", "a"]);
+    await world.done(
+      [{ op: "approval.use", id: "z" as ApprovalId, digest: "same", by: { runId: "r9" as RunId, callId: "c9" } }],
+      a.owner,
+    );
+    expect(await found()).toEqual(["a"]);
   });
 
   storeTest("reservations are listed by their time, then by their id", open, async (world) => {

@@ -1,7 +1,7 @@
 /** The ledger of HTTP requests: repeated ones with and without a key, decided in the commit that accepts (M18). */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { AgentId } from "../../src/core/ids.ts";
+import type { AgentId, RunId } from "../../src/core/ids.ts";
 import type { MessageBody } from "../../src/core/message/message.ts";
 import type { Op, Posted } from "../../src/core/store/change.ts";
 import type { KeyedEntry, RequestEntry } from "../../src/core/store/request.ts";
@@ -16,6 +16,7 @@ import {
   postOp,
   reopened,
   resetBody,
+  runBody,
   START,
   storeTest,
   userBody,
@@ -41,30 +42,37 @@ const finish = (world: World, key: string, { agentId, seq }: Pick<Posted, "agent
 const YES_NO = [false, true] as const;
 const CASES = YES_NO.flatMap((isRetry) =>
   YES_NO.flatMap((finished) =>
-    YES_NO.flatMap((later) => YES_NO.map((restart) => ({ isRetry, finished, later, restart }))),
+    YES_NO.flatMap((later) =>
+      (["waits", "is settled", "is settled, and a restart"] as const).map((message) => ({
+        ...{ isRetry, finished, later, message },
+      })),
+    ),
   ),
 );
+const settle = (world: World, { owner }: Awaited<ReturnType<World["agent"]>>, seq: number) =>
+  world.done([{ op: "message.settle", settlements: [{ seq, from: "waiting", state: "answered" }] }], owner);
 
 export function requestsContract(open: Opener): void {
-  for (const { isRetry, finished, later, restart } of CASES) {
-    const joins = isRetry ? !(finished && later) : !finished && !later;
+  for (const { isRetry, finished, later, message } of CASES) {
+    const joins = isRetry ? !(finished && later) : !finished && (message === "waits" || !later);
     const title = [
       isRetry ? "a marked retry" : "the same words",
       finished ? "after a finished response" : "after a response that was cut",
       later ? "and a later message" : "and no later message",
-      restart ? "and a restart" : "",
+      `whose message ${message}`,
       joins ? "join the earlier request" : "are a new message",
     ];
     storeTest(title.filter((part) => part !== "").join(" "), open, async (world, opened, context) => {
       const a = await world.agent("a");
       const first = await ask(world, a.id, content("k"));
+      if (message !== "waits") await settle(world, a, first.seq);
       if (finished) await finish(world, "k", first);
       if (later) await world.post(a.id);
       // Heartbeats, reports and other requests in between change nothing.
       await world.post(a.id, { kind: "trigger", text: "tick", trigger: { type: "heartbeat", id: "h" } });
       await world.post(a.id, { kind: "system", text: "event", silent: true });
       await world.post((await world.agent("b")).id);
-      if (restart) await reopened(world, opened, context);
+      if (message === "is settled, and a restart") await reopened(world, opened, context);
       const again = await ask(world, a.id, content("k", isRetry));
       expect(again.duplicate).toBe(joins);
       expect(again.seq === first.seq).toBe(joins);
@@ -90,10 +98,41 @@ export function requestsContract(open: Opener): void {
   storeTest("a reset by a person counts as going on, one by the clock does not", open, async (world) => {
     const a = await world.agent("a");
     const first = await ask(world, a.id, content("k"));
+    await settle(world, a, first.seq);
     await world.post(a.id, { kind: "reset", by: "daily" });
     expect(await ask(world, a.id, content("k"))).toMatchObject({ duplicate: true, seq: first.seq });
     await world.post(a.id, resetBody);
     expect(await ask(world, a.id, content("k"))).toMatchObject({ duplicate: false });
+  });
+
+  storeTest("joins a request whose message a run took or merged, until that run ends", open, async (world) => {
+    const a = await world.agent("a");
+    const [taken, merged] = [await ask(world, a.id, content("t")), await ask(world, a.id, content("m"))];
+    await world.post(a.id);
+    const runId = "run" as RunId;
+    await world.done(
+      [
+        { op: "run.open", runId, body: runBody() },
+        { op: "message.take", runId, seqs: [taken.seq] },
+        { op: "message.settle", settlements: [{ seq: merged.seq, from: "waiting", state: "merged", runId }] },
+      ],
+      a.owner,
+    );
+    const repeat = async () => [
+      (await ask(world, a.id, content("t"))).duplicate,
+      (await ask(world, a.id, content("m"))).duplicate,
+    ];
+    expect(await repeat()).toEqual([true, true]);
+    expect([(await world.store.request("t"))?.open, (await world.store.request("m"))?.open]).toEqual([true, true]);
+    await world.done(
+      [
+        { op: "message.settle", settlements: [{ seq: taken.seq, from: "taken", state: "answered", runId }] },
+        { op: "run.end", runId, outcome: "ok", body: runBody() },
+      ],
+      { ...a.owner, run: { id: runId, step: 1 } },
+    );
+    expect([(await world.store.request("t"))?.open, (await world.store.request("m"))?.open]).toEqual([false, false]);
+    expect(await repeat()).toEqual([false, false]);
   });
 
   storeTest("a thousand other requests in between displace nothing", open, async (world) => {
@@ -152,6 +191,7 @@ export function requestsContract(open: Opener): void {
   storeTest("an end is recorded only for the latest request", open, async (world) => {
     const a = await world.agent("a");
     const first = await ask(world, a.id, content("k"));
+    await settle(world, a, first.seq);
     await world.post(a.id);
     const second = await ask(world, a.id, content("k"));
     await finish(world, "k", first);
@@ -194,6 +234,7 @@ export function requestsContract(open: Opener): void {
       message: undefined,
       finished: false,
       later: false,
+      open: false,
       reply: '{"was":"1"}',
       keepUntil: FAR,
     });
@@ -274,6 +315,7 @@ export function requestsContract(open: Opener): void {
 type Step =
   | { readonly kind: "ask"; readonly agent: number; readonly words: number; readonly isRetry: boolean }
   | { readonly kind: "end"; readonly agent: number; readonly words: number }
+  | { readonly kind: "settle"; readonly agent: number; readonly words: number }
   | { readonly kind: "say"; readonly agent: number }
   | { readonly kind: "tick"; readonly agent: number }
   | { readonly kind: "restart" };
@@ -283,6 +325,7 @@ const words = fc.nat(2);
 const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("ask" as const), agent, words, isRetry: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("end" as const), agent, words }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("settle" as const), agent, words }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("say" as const), agent }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("tick" as const), agent }) },
   { weight: 1, arbitrary: fc.constant({ kind: "restart" as const }) },
@@ -290,10 +333,10 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
 
 /** Compares the store with a model that keeps every message and request in a list. */
 async function followsRule(world: World, opened: Opened, name: string, steps: readonly Step[]): Promise<void> {
-  const agents = [(await world.agent(`${name}a`)).id, (await world.agent(`${name}b`)).id];
+  const agents = [await world.agent(`${name}a`), await world.agent(`${name}b`)];
   /** For each message of each agent, whether a person wrote it. */
   const inboxes: boolean[][] = [[], []];
-  const asked: { agent: number; words: number; seq: number; finished: boolean }[] = [];
+  const asked: { agent: number; words: number; seq: number; finished: boolean; open: boolean }[] = [];
   for (const step of steps) {
     if (step.kind === "restart") {
       if (!opened.reopen) continue;
@@ -301,7 +344,8 @@ async function followsRule(world: World, opened: Opened, name: string, steps: re
       world.store = await opened.reopen();
       continue;
     }
-    const agentId = agents[step.agent] as AgentId;
+    const agent = agents[step.agent] as Awaited<ReturnType<World["agent"]>>;
+    const agentId = agent.id;
     const inbox = inboxes[step.agent] as boolean[];
     if (step.kind === "say" || step.kind === "tick") {
       await world.post(agentId, step.kind === "say" ? userBody("more") : { kind: "system", text: "event" });
@@ -316,12 +360,20 @@ async function followsRule(world: World, opened: Opened, name: string, steps: re
       earlier.finished = true;
       continue;
     }
+    if (step.kind === "settle") {
+      if (!earlier?.open) continue;
+      await settle(world, agent, earlier.seq);
+      earlier.open = false;
+      continue;
+    }
     const later = earlier !== undefined && inbox.slice(earlier.seq).includes(true);
-    const joins = earlier !== undefined && (step.isRetry ? !(earlier.finished && later) : !earlier.finished && !later);
+    const joins =
+      earlier !== undefined &&
+      (step.isRetry ? !(earlier.finished && later) : !earlier.finished && (earlier.open || !later));
     const posted = await ask(world, agentId, content(key, step.isRetry));
     expect([posted.duplicate, posted.seq]).toEqual(joins ? [true, earlier.seq] : [false, inbox.length + 1]);
     if (joins) continue;
     inbox.push(true);
-    asked.push({ agent: step.agent, words: step.words, seq: posted.seq, finished: false });
+    asked.push({ agent: step.agent, words: step.words, seq: posted.seq, finished: false, open: true });
   }
 }

@@ -64,6 +64,29 @@ export function runContract(open: Opener): void {
     expect(await world.refused([amend], a.owner)).toBe("run");
   });
 
+  storeTest("runs that were resumed before are listed while their holder has not resumed them", open, async (world) => {
+    const { store, node } = world;
+    const [a, b, c] = [await world.agent("a"), await world.agent("b"), await world.agent("c")];
+    const ids = ["ra", "rb", "rc"] as RunId[];
+    const held = async (page: { limit: number; node?: number }) => (await store.heldBackRuns(page)).map(({ id }) => id);
+    for (const [n, one] of [a, b, c].entries()) await world.openRun(one, ids[n] as RunId);
+    const resumed = (runId: RunId, body: object, attempt?: number): Op => ({
+      ...{ op: "run.step", runId, attempt },
+      body: { ...runBody(), ...body },
+    });
+    expect(await held({ limit: 9 })).toEqual([]);
+    await world.done([resumed(ids[2] as RunId, { node: 99, trial: { deaths: [], survived: 1 } })], c.owner);
+    await world.done([resumed(ids[1] as RunId, { node }, 2)], b.owner);
+    await world.done([resumed(ids[0] as RunId, { node: 99 }, 2)], a.owner);
+    expect(await held({ limit: 9 })).toEqual(["ra", "rc"]);
+    expect(await held({ limit: 1, node })).toEqual(["ra"]);
+    expect(await held({ limit: 9, node: 99 })).toEqual([]);
+    await world.done([{ op: "run.end", runId: ids[0] as RunId, body: runBody(), outcome: "ok" }], a.owner);
+    expect((await store.heldBackRuns({ limit: 9, node })).map(({ id, body }) => [id, body.trial?.survived])).toEqual([
+      ["rc", 1],
+    ]);
+  });
+
   storeTest("an agent has at most one open run, and a run id is used once", open, async (world) => {
     const a = await world.agent("a");
     await world.openRun(a, R);

@@ -154,7 +154,12 @@ function horizons(open: Opener): void {
       ...{ op: "approval.decide", id: id as ApprovalId, agentId: a.id, digest: id, from: "pending", to: "approved" },
       ...{ until: END, by: "owner", surface: "cli" },
     });
-    const use = (id: string): Op => ({ op: "approval.use", id: id as ApprovalId, digest: id });
+    const use = (id: string): Op => ({
+      op: "approval.use",
+      id: id as ApprovalId,
+      digest: id,
+      by: { runId: "r9" as RunId, callId: "c9" },
+    });
     await world.done([ask("1"), ask("2"), yes("1"), yes("2")], a.owner);
     expect(await at(world, END).refused([use("1")], a.owner)).toBe("conflict");
     expect(await at(world, END - 1).refused([use("1")], b.owner)).toBe("conflict");

@@ -238,7 +238,7 @@ async function seedHome(home: string): Promise<void> {
   await commit([{ op: "budget.reserve", id: "r", runId: openRun, call, rows }], { owner });
   await commit([{ op: "budget.settle", id: "r", actual: { tokens: 120, micros: 140 } }]);
   const cron = new CronService({ people: peopleOf(store), store, ids, clock });
-  const payload = { kind: "agentTurn", message: "news" };
+  const payload = { kind: "agentTurn", message: "news", deliver: false };
   ({ id: job } = await cron.add({ name: "news", schedule: { kind: "every", everyMs: 3_600_000 }, payload }));
   await store.close();
   const changes = nodeChanges({ config: { profiles: {} }, paths: homePaths(home), clock });
@@ -267,7 +267,7 @@ beforeAll(async () => {
   served = await serve(model, { home });
 });
 afterAll(async () => {
-  served?.process.kill("SIGKILL");
+  await served?.stop();
   await model?.close();
   rmSync(root, { recursive: true, force: true });
 });

@@ -97,7 +97,10 @@ const LOSSES: readonly { what: string; says: RegExp; lose: () => void; putBack: 
   },
   ...["rookery.db", "rookery.db-wal", "rookery.lock"].map((name) => ({
     what: `${name} is moved away`,
-    says: new RegExp(`The file ${name} of the home was deleted or moved away`),
+    // A thread that opens the database at this moment makes a new log.
+    says: new RegExp(
+      `The file ${name} of the home was (deleted or moved away${name.endsWith("-wal") ? "|replaced" : ""})`,
+    ),
     lose: () => renameSync(inHome(name), aside("away")),
     putBack: () => renameSync(aside("away"), inHome(name)),
   })),
@@ -111,12 +114,13 @@ describe("a home that is lost while the process runs", () => {
       const before = served.errors().length;
       lose();
       const posted = await Promise.all(Array.from({ length: 8 }, (_, n) => post(id, `refused ${n}`)));
+      const notReady = await ready();
+      putBack();
       for (const { status, body } of posted) {
         expect(status, what).toBe(503);
         expect(body.error, what).toMatchObject({ code: "store_lost", message: expect.stringMatching(says) });
       }
-      expect(await ready(), what).toEqual({ status: 503, body: { ready: false, reason: "store_lost" } });
-      putBack();
+      expect(notReady, what).toEqual({ status: 503, body: { ready: false, reason: "store_lost" } });
       expect((await post(id, `after: ${what}`)).status, what).toBe(202);
       const errors = served.errors().slice(before);
       expect(errors.match(/^error: .*Nothing is accepted/gm), errors).toHaveLength(1);

@@ -19,7 +19,7 @@ type Lines = (place: Place) => readonly (readonly string[])[];
 /** In the order in which they run. */
 export const LOCAL_LINES: Readonly<Record<string, Lines>> = {
   "agents tree": () => [[], ["main"]],
-  inbox: () => [["main"]],
+  inbox: () => [["main"], ["--failed"]],
   "sessions list": () => [[]],
   "sessions search": () => [["main", "hello"]],
   "tokens list": () => [[]],

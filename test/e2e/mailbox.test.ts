@@ -1,6 +1,6 @@
 /** Applications receive what their agents say unasked: a real server that is killed, and readers that come back (M26, M27). */
 import { createHmac } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -187,4 +187,14 @@ it("each reader gets each delivery once, through three kills: a script, an appli
   expect((await rookery("and now?")).out).not.toContain("tea is ready");
   expect(new Set(receiver.got.map(({ id }) => id))).toEqual(new Set([posted]));
   expect(receiver.got.every(({ valid }) => valid)).toBe(true);
+});
+
+it("delivers the reminder of the README to an owner who has not written yet", async () => {
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+  const [, message] = /^rookery cron add --name tea --cron "[^"]+" --message "([^"]+)"/mu.exec(readme) ?? [];
+  const { home } = await start({ heartbeat: { every: "0" } });
+  model.script = echo;
+  const argv = ["cron", "add", "--name", "tea", "--at", "1s", "--message", message ?? ""];
+  expect((await runCommand([...argv, "--home", home])).code).toBe(0);
+  expect(await arrived()).toMatchObject([{ text: expect.stringContaining(message ?? "nothing") }]);
 });

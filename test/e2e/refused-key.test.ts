@@ -1,10 +1,14 @@
 /** A real `rookery serve` whose provider refuses a key: who names it, and what makes the engine try it again. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startWire, type Turn, type WireServer } from "../../src/adapters/models/wire.test-kit.ts";
 import { type CommandResult, runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { EXIT } from "../../src/app/cli/exit-code.ts";
 import { api, type Served, serve } from "./serving.ts";
 
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const REFUSED: Turn = { status: 401, body: { error: { message: "invalid x-api-key" } } };
 const READY: Turn = { text: "ready", usage: { input: 12, output: 3 } };
 
@@ -47,6 +51,12 @@ async function say(text: string): Promise<string> {
 const command = (...argv: readonly string[]): Promise<CommandResult> =>
   runCommand([...argv, "--home", served.home], { input: "" });
 
+/** Runs a command as a process of its own, and returns what it prints. */
+async function rookery(...argv: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...argv, "--home", served.home]);
+  return stdout;
+}
+
 describe("a refused key", () => {
   it("is named by the answer, status and doctor, and is not called again before its pause is over", async () => {
     for (const text of ["hello", "anyone there?"]) {
@@ -61,6 +71,29 @@ describe("a refused key", () => {
     expect(doctor.code).toBe(EXIT.failure);
     expect(doctor.out).toContain("The key for local was refused (401): the environment variable K.");
     expect(await say("/status")).toContain("The key for local was refused (401)");
+  });
+
+  it("shows the failed message in history and inbox --failed, to which status points", async () => {
+    await say("what fails?");
+    const status = await rookery("status");
+    expect(status).toMatch(/Failed +\d+ messages in a day: `.*inbox --failed/);
+    const failed = await rookery("inbox", "--failed");
+    expect(failed.split("\n")[0]).toMatch(
+      /failed +agent:main:main \d+: what fails\? \(.*was refused \(401\).*\) +run /,
+    );
+    const history = await rookery("history", "main", "--limit", "2");
+    expect(history).toMatch(
+      /user +what fails\?\n.*no answer +message \d+ "what fails\?" failed: .*was refused \(401\)/,
+    );
+    const json = JSON.parse(await rookery("history", "main", "--limit", "2", "--json")) as {
+      items: readonly { unanswered?: readonly object[] }[];
+    };
+    const outcome = { text: "what fails?", state: "failed", reason: expect.stringContaining("(401)") };
+    expect(json.items.flatMap(({ unanswered = [] }) => unanswered)).toMatchObject([outcome]);
+    expect(JSON.parse(await rookery("inbox", "--failed", "--limit", "1", "--json"))).toMatchObject({
+      items: [outcome],
+    });
+    expect((await command("inbox")).err).toContain("Name an agent, or use --failed alone.");
   });
 
   it("is tried again by models test, and then by messages", async () => {

@@ -163,6 +163,8 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       unknown: n === 0 ? "guest" : "stranger",
       records: {
         asker: { accounts: ["chat:asker"], grants: [{ ask: "current_time" }] },
+        // Lets groups in even while unknown people are strangers.
+        places: { accounts: ["chat:group:peer0", "chat:group:peer1", "chat:channel:peer1", "quiet:group:c1"] },
         bob: {
           name: `Bob ${n}`,
           role: n === 0 ? "guest" : "contact",
@@ -247,7 +249,12 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
         groups: { activation: n === 0 ? "mention" : "always", history: 30 + n },
       },
     },
-    queue: { ...queueOf(n), dedupe: n === 0 ? "message-id" : "prompt", byChannel: { chat: queueOf(n) } },
+    queue: {
+      ...queueOf(n),
+      maxWaiting: 1_000 + n,
+      dedupe: n === 0 ? "message-id" : "prompt",
+      byChannel: { chat: queueOf(n) },
+    },
     subagents: {
       maxDepth: 1 + n,
       maxChildren: 100 + n,

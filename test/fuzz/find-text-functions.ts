@@ -13,12 +13,12 @@ export interface FoundFunction {
 
 const ROOT = join(import.meta.dirname, "../..");
 const EXPORTED =
-  /\bexport\s+(?:async\s+)?(?:function\*?\s+(\w+)\s*(?:<[^(]*>)?|const\s+(\w+)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:<[^(]*>)?)\(\s*(\w+)\??\s*:\s*string\b(?!\[)/g;
+  /\bexport\s+(?:async\s+)?(?:function\*?\s+(\w+)\s*(?:<[^(]*>)?|const\s+(\w+)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:<[^(]*>)?)\(\s*(\w+)\??\s*:\s*(?:string|TypedText)\b(?!\[)/g;
 
 export function findTextFunctions(): readonly FoundFunction[] {
   return (
     globSync("src/**/*.ts", { cwd: ROOT })
-      // What tests use reads no text from outside.
+      // Test code reads no text from outside.
       .filter((file) => !/\.(?:test|test-kit)\.ts$|^src\/app\/testing\//.test(file))
       .sort()
       .flatMap((file) => {

@@ -18,7 +18,7 @@ const found = findTextFunctions();
 describe("the table of text functions", () => {
   it("finds every exported function whose first parameter is a text", () => {
     expect(found.length).toBeGreaterThan(150);
-    for (const key of ["src/core/trim-chars.ts#trimChars", "src/engine/commands/read-chat-command.ts#readUserInput"]) {
+    for (const key of ["src/core/trim-chars.ts#trimChars", "src/engine/commands/read-chat-command.ts#readTyped"]) {
       expect(found.map((one) => one.key)).toContain(key);
     }
   });

@@ -119,6 +119,8 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 
 /** The arguments after the text. Default: none. */
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
+  "src/core/known-name.ts#suggestName": [["model", "tools"]],
+  "src/core/known-keys.ts#unknownKeyText": [["model", "tools"]],
   "src/adapters/tools/exec/output-secrets.ts#secretSpans": [/#/g, true, { KEY: "aaaaaaab", OTHER: "abab" }],
   "src/adapters/tools/mcp/input-asked.ts#forgetInput": [{ inputs: [], now: 0 }, "ref"],
   "src/core/rights/exec-settings.ts#isNode": ["mars pid 7"],
@@ -180,7 +182,7 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/engine/inbox/user-input.ts#parseResetCommand": [["/new", "/reset"], ["@rook"]],
   "src/engine/inbox/user-input.ts#withoutMention": [["@rook"]],
   "src/engine/commands/read-chat-command.ts#readChatCommand": [{ resetTriggers: ["/new"], names: ["@rook"] }],
-  "src/engine/commands/read-chat-command.ts#readUserInput": [{ resetTriggers: ["/new"], names: ["@rook"] }],
+  "src/engine/commands/read-chat-command.ts#readTyped": [{ resetTriggers: ["/new"], names: ["@rook"] }],
   "src/engine/outbox/backoff.ts#backoffMs": [3],
   "src/engine/outbox/split-text.ts#splitText": [4_096],
   "src/engine/triggers/files/task-file.ts#readHeartbeatTask": ["text"],

@@ -36,7 +36,7 @@ const configOf = (dmScope: DmScope): Config =>
 
 function channel(name: string, hosts: Map<string, ConnectorHost>): Connector {
   return {
-    ...{ name, sendingClass: "idempotent", capabilities: { sendText: true, strangers: true } },
+    ...{ name, sendingClass: "idempotent", capabilities: { sendText: true } },
     start: async (host) => void hosts.set(name, host),
     stop: async () => {},
     health: () => ({ ok: true, detail: "" }),

@@ -563,7 +563,7 @@ describe("a guest", needs("chromium"), () => {
         "/api/logs",
         "/api/config",
         "/api/audit",
-        "/api/tokens?x=1",
+        "/api/tokens",
         "/api/budgets",
         "/api/nodes",
       ];

@@ -1,5 +1,5 @@
 /** The API of the gateway that serves this page. The browser sends its login by itself. */
-import { ApiError, ConnectionLostError, EngineApi, httpTransport } from "../../src/client-browser.ts";
+import { ApiError, ConnectionLostError, EngineApi, httpTransport, QueueFullError } from "../../src/client-browser.ts";
 
 /** Keeps a prefix under which a proxy or another server has mounted the gateway. */
 export const BASE = new URL(".", location.href.split("#")[0]).href.replace(/\/$/, "");
@@ -19,6 +19,7 @@ export const isLost = (error: unknown): boolean => error instanceof ConnectionLo
 
 /** The message of an error, with its hint. */
 export function messageOf(error: unknown): string {
-  if (error instanceof ApiError) return error.hint ? `${error.message} ${error.hint}` : error.message;
+  if (error instanceof ApiError || error instanceof QueueFullError)
+    return error.hint ? `${error.message} ${error.hint}` : error.message;
   return error instanceof Error ? error.message : String(error);
 }

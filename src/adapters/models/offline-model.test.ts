@@ -54,7 +54,6 @@ describe("the offline model", () => {
         job: {
           name: "drink tea",
           schedule: { kind: "at", inMs: 10_000 },
-          wakeMode: "now",
           deleteAfterRun: true,
           payload: { kind: "systemEvent", text: "Reminder: drink tea" },
         },
@@ -68,7 +67,6 @@ describe("the offline model", () => {
         job: {
           name: "say hello",
           schedule: { kind: "every", everyMs: 60_000 },
-          wakeMode: "now",
           payload: { kind: "systemEvent", text: "say hello" },
         },
       },

@@ -73,7 +73,6 @@ export const OFFLINE_PHRASES: readonly Phrase[] = [
       job: {
         name: (text ?? "").slice(0, 60),
         schedule: { kind: "at", inMs: Number(count) * unitMs(unit) },
-        wakeMode: "now",
         deleteAfterRun: true,
         payload: { kind: "systemEvent", text: `Reminder: ${text}` },
       },
@@ -89,7 +88,6 @@ export const OFFLINE_PHRASES: readonly Phrase[] = [
       job: {
         name: (text ?? "").slice(0, 60),
         schedule: { kind: "every", everyMs: Number(count ?? 1) * unitMs(unit) },
-        wakeMode: "now",
         payload: { kind: "systemEvent", text: text ?? "" },
       },
     }),

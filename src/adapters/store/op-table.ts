@@ -57,6 +57,7 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
     branch: "owner",
     batch: ["settled", "owners.gone"],
   },
+  "message.tried": { sqlite: "messages.ts#countTry", form: "messages.ts", branch: "owner" },
   "message.drop": { sqlite: "messages.ts#dropMessage", form: "messages.ts", branch: "any" },
   "entries.append": {
     sqlite: "entries.ts#appendEntries",

@@ -17,7 +17,7 @@ import { isHomeLocked } from "./sqlite/home-lock.ts";
 
 let home: string;
 let logged: [LogLevel, string][];
-/** What the thread of the plain files is started with and told. */
+/** The options and messages of the plain-files thread. */
 let said: unknown[];
 let stop: () => Promise<void>;
 beforeEach(() => {
@@ -56,10 +56,10 @@ const put = (value: string) =>
 const database = (): string => join(home, "rookery.db");
 
 test.each([
-  [undefined, 0],
-  [false, 0],
+  [undefined, 1_000],
+  [false, 1_000],
   [true, 300],
-])("the plain files begin at once, and later in a process that stays: %s", async (stays, delay) => {
+])("starts the plain files after the engine, in a process that stays: %s", async (stays, delay) => {
   let commits = 0;
   const opened = await open({ stays, onCommitted: () => commits++ });
   const started = ["start", delay, database(), 4];

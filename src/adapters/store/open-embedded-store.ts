@@ -35,13 +35,14 @@ export interface EmbeddedStoreOptions {
   readonly now: number;
   readonly log: Log;
   readonly onFatal: (error: unknown) => void;
-  /** True for a process that keeps running. Its plain files start a moment later, so that they do not slow the start. */
+  /** True for a process that keeps running. */
   readonly stays?: boolean;
   /** Called after every commit. */
   readonly onCommitted?: () => void;
 }
 
-const FILES_DELAY_MS = 300;
+/** The plain files start later than the engine: one that stays is not slowed down, and a short command needs no thread. */
+const FILES_DELAY_MS = { stays: 300, ends: 1_000 };
 const DISAPPEARED = { hint: "Put the file back, or start again to rebuild it from the plain files." };
 
 /** `start` starts the thread of the plain files; tests start another. */
@@ -77,7 +78,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions, start = s
       lost = afterRestoredBackup(db, diskFiles(home), { ids, now });
     },
   });
-  const beginAfterMs = stays ? FILES_DELAY_MS : 0;
+  const beginAfterMs = stays ? FILES_DELAY_MS.stays : FILES_DELAY_MS.ends;
   const { identity } = store;
   const started = start({ home, databasePath: paths.database, log, beginAfterMs, identity });
   mirror = started;

@@ -21,6 +21,7 @@ const request = {
   seq: 3,
   finished: 1,
   later: 0,
+  open: 1,
   reply: "r",
   keep_until: 9,
 } as const;
@@ -33,6 +34,7 @@ describe("a record", () => {
       message: { agentId: "a", seq: 3 },
       finished: true,
       later: false,
+      open: true,
       reply: "r",
       keepUntil: 9,
     });

@@ -10,6 +10,7 @@ import { CorruptDataError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { messageId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
+import { isHeldBack } from "../../core/run/held-back.ts";
 import type { RunRecord } from "../../core/run/run.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
 import type { RequestRecord } from "../../core/store/request.ts";
@@ -72,7 +73,7 @@ export interface MessageRow {
 }
 
 export const messageOf = (agentId: AgentId, row: MessageRow): Message => ({
-  ...storedJson<Message>(row.message),
+  ...storedMessage(agentId, row),
   id: messageId(agentId, row.seq),
   agentId,
   seq: row.seq,
@@ -82,6 +83,21 @@ export const messageOf = (agentId: AgentId, row: MessageRow): Message => ({
   settledAt: row.settled_at ?? undefined,
 });
 
+/** A row without a body is as unreadable as one that is not JSON. It can be dropped. */
+function storedMessage(agentId: AgentId, { seq, message }: MessageRow): Message {
+  let cause: unknown;
+  try {
+    const parsed = JSON.parse(message) as Message | null;
+    if (typeof parsed?.body?.kind === "string") return parsed;
+  } catch (error) {
+    cause = error;
+  }
+  throw new CorruptDataError(`Message ${seq} of agent ${agentId} cannot be read.`, {
+    cause,
+    hint: `It was left unchanged. \`rookery inbox ${agentId} --drop ${seq}\` drops it.`,
+  });
+}
+
 export interface RequestRow {
   readonly key: string;
   readonly digest: string | null;
@@ -89,6 +105,7 @@ export interface RequestRow {
   readonly seq: number | null;
   readonly finished: number | boolean;
   readonly later: number | boolean | null;
+  readonly open: number | boolean | null;
   readonly reply: string | null;
   readonly keep_until: number;
 }
@@ -99,6 +116,7 @@ export const requestOf = (row: RequestRow): RequestRecord => ({
   message: row.agent_id === null || row.seq === null ? undefined : { agentId: row.agent_id, seq: row.seq },
   finished: Boolean(row.finished),
   later: Boolean(row.later),
+  open: Boolean(row.open),
   reply: row.reply ?? undefined,
   keepUntil: row.keep_until,
 });
@@ -137,6 +155,17 @@ export const runOf = (row: RunRow): RunRecord => ({
   abort: row.abort === null ? undefined : storedJson(row.abort),
   body: storedJson(row.body),
 });
+
+export interface HeldRunRow extends RunRow {
+  /** The node that holds its agent. */
+  readonly holder: number;
+}
+
+/** A run that waits for a trial. Undefined if its holder works on it. */
+export function heldRunOf({ holder, ...row }: HeldRunRow): RunRecord | undefined {
+  const run = runOf(row);
+  return isHeldBack(run, holder) ? run : undefined;
+}
 
 export interface UsageRow {
   readonly agent_id: AgentId;

@@ -2,10 +2,12 @@
  * Threads of this process. A thread that waits for work does not keep the process alive; one that must answer or end does (M49).
  * All threads start here.
  */
+import { EventEmitter } from "node:events";
 // Not by name: an older Node has no such export, and must get as far as the sentence that says so.
 import * as nodeModule from "node:module";
-import { Worker, type WorkerOptions } from "node:worker_threads";
+import { MessageChannel, type MessagePort, Worker, type WorkerOptions } from "node:worker_threads";
 import type { RookeryError } from "../../core/errors.ts";
+import { backgroundTimeout } from "./background-timers.ts";
 
 export interface ThreadCode {
   /** The module the thread runs, beside `from`, without its ending. */
@@ -28,8 +30,71 @@ function sourceOf({ module, from }: ThreadCode): string {
   return `${enable} import(${JSON.stringify(url)});`;
 }
 
-/** The part of `Worker` that a `Thread` uses. */
-export type WorkerLike = Pick<Worker, "on" | "once" | "postMessage" | "ref" | "unref">;
+/** The part of `Worker` that a `Thread` uses: messages, and the events `message`, `error` and `exit`. */
+export type WorkerLike = Pick<EventEmitter, "on" | "once"> & Pick<Worker, "postMessage" | "ref" | "unref">;
+
+/** The message that connects a user to a shared thread. */
+export interface ThreadUser<Data> {
+  readonly port: MessagePort;
+  readonly data: Data;
+}
+
+/** How long an idle shared thread stays: loading its code again costs more than a quarter of a second. */
+const IDLE_MS = 10_000;
+
+/**
+ * One thread with several users, each with a port of its own. A user's `exit` is the end of its port. The thread ends some time
+ * after its last user.
+ */
+export class SharedThread<Data> {
+  readonly #start: () => Worker;
+  readonly #users = new Set<EventEmitter>();
+  #worker: Worker | undefined;
+  #end: NodeJS.Timeout | undefined;
+
+  constructor(start: () => Worker) {
+    this.#start = start;
+  }
+
+  connect(data: Data): WorkerLike {
+    clearTimeout(this.#end);
+    const { port1, port2 } = new MessageChannel();
+    const events = new EventEmitter();
+    this.#users.add(events);
+    port1.on("message", (message) => events.emit("message", message));
+    port1.once("close", () => this.#leave(events));
+    port1.unref();
+    this.#worker ??= this.#begin();
+    this.#worker.postMessage({ port: port2, data } satisfies ThreadUser<Data>, [port2]);
+    return Object.assign(events, {
+      postMessage: (message: unknown) => port1.postMessage(message),
+      ref: () => port1.ref(),
+      unref: () => port1.unref(),
+    });
+  }
+
+  #begin(): Worker {
+    const worker = this.#start();
+    worker.on("error", (error) => {
+      for (const user of this.#users) user.emit("error", error);
+    });
+    worker.once("exit", () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
+  }
+
+  #leave(user: EventEmitter): void {
+    this.#users.delete(user);
+    user.emit("exit");
+    if (this.#users.size > 0) return;
+    this.#end = backgroundTimeout(() => {
+      const worker = this.#worker;
+      this.#worker = undefined;
+      void worker?.terminate();
+    }, IDLE_MS);
+  }
+}
 
 /** Why a thread could not do what it was asked. */
 export interface ThreadFailure {

@@ -1,4 +1,4 @@
-/** Answers of the owner by commands, beside an engine that has something to answer: what they print for programs. */
+/** Answers of the owner by commands while an engine has open questions: the output for programs. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { AgentId } from "../../core/ids.ts";
 import { putQuestion } from "../gateway/approvals.test-kit.ts";
@@ -37,7 +37,7 @@ it("approvals yes and no print the call as it is decided, once", async () => {
 
 it("pair yes and no print the account, and the person it became", async () => {
   const arrive = (userId: string) =>
-    kit.node.agents.pairing.entry({ connector: "telegram", userId, channelId: userId, peerKind: "dm" });
+    kit.node.agents.pairing.entry({ connector: "telegram", userId, channelId: userId, peerKind: "dm", text: "" });
   for (const id of ["7", "8"]) await arrive(id);
   const { items } = await json("pair", "list");
   const codeOf = (account: string) => items.find((one: { account: string }) => one.account === account).code as string;

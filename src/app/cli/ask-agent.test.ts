@@ -27,7 +27,7 @@ describe("rookery agents set", () => {
 
   it.each([
     [["queueCap=0"], "queueCap: expected a whole number"],
-    [["nonsense=1"], '"nonsense" cannot be set.'],
+    [["nonsense=1"], 'Unknown key "nonsense".'],
     [["queueCap"], '"queueCap" is not of the form field=value.'],
   ])("refuses %j and posts nothing", async (pairs, message) => {
     const { code, err } = await run("agents", "set", "main", ...pairs);

@@ -24,6 +24,7 @@ import type { FileChange } from "../../core/file-change.ts";
 import type { Entry } from "../../core/history/entry.ts";
 import type { List } from "../../core/list.ts";
 import type { Message } from "../../core/message/message.ts";
+import type { UnansweredMessage } from "../../core/message/unanswered-message.ts";
 import type { AuditRow } from "../../core/people/audit.ts";
 import type { PersonRecord } from "../../core/people/person.ts";
 import type { Approval } from "../../core/rights/approval.ts";
@@ -35,7 +36,7 @@ import type { ShownChange } from "../client/changes-resource.ts";
 import type { FileInfo } from "../client/files-resource.ts";
 import type { ForgetReceipt } from "../client/people-resource.ts";
 import type { ListedRule, TriedCall } from "../client/permissions-resource.ts";
-import type { AgentDetails, AgentSummary, Runs, RunWait } from "../client/resources.ts";
+import type { AgentDetails, AgentSummary, InboxMessage, Runs, RunWait } from "../client/resources.ts";
 import type { BudgetView, Heartbeat, JobOutcome, ScheduledJob } from "../client/spending-resources.ts";
 import type { ConnectorItem } from "../gateway/api/connector-routes.ts";
 import type { ShownToken } from "../gateway/auth/token-service.ts";
@@ -84,6 +85,7 @@ interface HistoryItem {
   readonly entry?: Entry | Readonly<Record<string, unknown>>;
   /** A line that cannot be read, as it is. */
   readonly broken?: string;
+  readonly unanswered?: readonly UnansweredMessage[];
 }
 
 interface Checked extends File {
@@ -324,7 +326,7 @@ export interface CommandJson {
   "sessions archive": Archived;
   "sessions branch": Accepted;
   history: List<HistoryItem, number> | File | Archived;
-  inbox: List<Message, number> | Message;
+  inbox: List<Message, number> | List<InboxMessage, string> | Message;
   "cron list": List<ScheduledJob, string>;
   "cron show": ScheduledJob;
   "cron add": ScheduledJob;

@@ -427,6 +427,7 @@ describe("cron add", () => {
       "system-event": "e",
       "gate-url": "http://x",
       "gate-header": ["A=b"],
+      "no-deliver": true,
     };
     expect([...Object.keys(flags), ...Object.keys(rest)].sort()).toEqual(Object.keys(ADD_FLAGS).sort());
     expect(jobFrom(flags)).toEqual({

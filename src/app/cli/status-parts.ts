@@ -1,4 +1,5 @@
 /** The lines of `rookery status` for the parts that features add. A part that could not be read has none. */
+import { failingHelp, failingText } from "../../core/store/failing-messages.ts";
 import type { StatusParts } from "../gateway/reads/status-parts.ts";
 import { oneLine } from "./plain-text.ts";
 import { relativeTime } from "./relative-time.ts";
@@ -7,15 +8,22 @@ type Lines = {
   readonly [Name in keyof StatusParts]: (value: NonNullable<StatusParts[Name]>, now: number) => readonly string[];
 };
 
-/** The title of a group stands beside its first line. */
+/** The first line of a group has its title. */
 const titled = (title: string, lines: readonly string[]): readonly string[] =>
   lines.map((line, at) => `${(at === 0 ? title : "").padEnd(9)} ${line}`);
 
+const SHOWN = 3;
+
 const LINES: Lines = {
   failed: (count) =>
-    titled("Failed", [
-      count === 0 ? "nothing today" : `${count} messages in a day: \`rookery doctor\`, \`rookery logs --level warn\``,
-    ]),
+    titled("Failed", [count === 0 ? "nothing today" : `${count} messages in a day: \`rookery inbox --failed\``]),
+  failing: (messages) =>
+    titled(
+      "Failing",
+      messages.slice(0, SHOWN).map((one) => `${oneLine(failingText(one), 200)} ${oneLine(failingHelp(one), 200)}`),
+    ),
+  heldBack: (count) =>
+    titled("Held back", count === 0 ? [] : [`${count} runs wait for their trial after crashes: \`rookery doctor\``]),
   schedules: (next, now) =>
     titled(
       "Next",

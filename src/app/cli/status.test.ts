@@ -26,7 +26,14 @@ describe("rookery status", () => {
     const store = { nextJobs: () => Promise.reject(new Error("away")), fact: async () => undefined };
     const sources = { store: store as unknown as StoreReader, now: 1, config, connectors: new Map() };
     const parts = await readStatusParts(sources, { busy: 0, undelivered: 0, failed: 2 });
-    expect(parts).toEqual({ failed: 2, schedules: null, channels: [], leftBehind: null });
+    expect(parts).toEqual({
+      failed: 2,
+      failing: null,
+      heldBack: null,
+      schedules: null,
+      channels: [],
+      leftBehind: null,
+    });
     expect(statusLines(parts, 1)).toEqual([expect.stringContaining("2 messages in a day")]);
   });
 
@@ -80,13 +87,25 @@ describe("rookery sessions carry-over", () => {
   });
 });
 
+describe("held-back runs in rookery status", () => {
+  it("says how many runs wait for their trial, and nothing if none does", () => {
+    const heldBack = (count: number) =>
+      statusLines({ failed: 0, failing: [], heldBack: count, schedules: [], channels: [], leftBehind: null }, 0).join(
+        "\n",
+      );
+    expect(heldBack(3)).toContain("Held back 3 runs wait for their trial after crashes: `rookery doctor`");
+    expect(heldBack(0)).not.toContain("Held back");
+  });
+});
+
 describe("channels in rookery status", () => {
   it("names an account that fails, with the reason, and none that works", () => {
     const channels = [
       { channel: "telegram", name: "telegram", state: "running", detail: "" },
       { channel: "telegram", name: "work", state: "failing", detail: "401: the token is refused" },
     ] as const;
-    const lines = statusLines({ failed: 0, schedules: [], channels: [...channels], leftBehind: null }, 0);
+    const parts = { failed: 0, failing: [], heldBack: 0, schedules: [], channels: [...channels], leftBehind: null };
+    const lines = statusLines(parts, 0);
     expect(lines).toContain("Channels  work fails: 401: the token is refused");
     expect(lines.join("\n")).not.toContain("telegram fails");
   });

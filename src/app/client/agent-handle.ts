@@ -3,13 +3,16 @@
 import type { StatePatch } from "../../core/agent/patch-state.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import type { Entry } from "../../core/history/entry.ts";
+import { assertKnownKeys, type KeyTable } from "../../core/known-keys.ts";
 import type { List } from "../../core/list.ts";
 import { LONG_TEXT_NAME, longTextShown } from "../../core/message/long-text.ts";
 import type { Message, MessageState } from "../../core/message/message.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
+import type { UnansweredMessage } from "../../core/message/unanswered-message.ts";
 import type { WhatWaits } from "../../core/run/what-waits.ts";
 import { type Answer, answeredText, type Receipt } from "./answer.ts";
 import { askObject } from "./ask-object.ts";
+import { checkedId } from "./checked-options.ts";
 import { type EngineApi, newKey, pathOf } from "./engine-api.ts";
 import { type GivenFile, storeGiven } from "./files-resource.ts";
 import type { StandardSchema } from "./standard-schema.ts";
@@ -30,6 +33,8 @@ export interface AskOptions extends SendOptions {
   readonly signal?: AbortSignal;
 }
 
+const SEND_OPTIONS: KeyTable<SendOptions> = { id: true, files: true, queue: true, signal: true };
+
 export interface Page {
   readonly limit?: number;
   readonly before?: number;
@@ -43,6 +48,8 @@ export interface HistoryPage {
     readonly broken?: string;
     /** The broken line itself. */
     readonly line?: string;
+    /** Messages that got no answer: those the entry records, and those without an entry that came after them. */
+    readonly unanswered?: readonly UnansweredMessage[];
   }[];
   /** Send it as `before` for the next page; null at the end. */
   readonly next: number | null;
@@ -96,6 +103,7 @@ export class AgentHandle {
    * to the mailbox of the user too, where it waits until it is acknowledged.
    */
   async send(text: string, options: SendOptions & { readonly mailbox?: boolean } = {}): Promise<Receipt> {
+    assertKnownKeys("send()", options, { ...SEND_OPTIONS, mailbox: true });
     const answerTo = options.mailbox ? "mailbox" : "caller";
     return this.#receipt(await this.#post({ text, queue: options.queue, answerTo }, options));
   }
@@ -106,7 +114,8 @@ export class AgentHandle {
    */
   ask(text: string, options?: AskOptions): Promise<string>;
   ask<T>(text: string, options: AskOptions & { readonly output: StandardSchema<T> }): Promise<T>;
-  ask<T>(text: string, options: AskOptions & { readonly output?: StandardSchema<T> } = {}): Promise<string | T> {
+  async ask<T>(text: string, options: AskOptions & { readonly output?: StandardSchema<T> } = {}): Promise<string | T> {
+    assertKnownKeys("ask()", options, { ...SEND_OPTIONS, output: true });
     const { output, ...rest } = options;
     if (!output) return this.#answer(text, rest);
     const id = rest.id ?? newKey();
@@ -120,6 +129,7 @@ export class AgentHandle {
    * a stream, call it with the same text and `id`, and with the id of the last event as `after`.
    */
   async *stream(text: string, options: SendOptions & { readonly after?: string } = {}): AsyncGenerator<AnswerEvent> {
+    assertKnownKeys("stream()", options, { ...SEND_OPTIONS, after: true });
     const { after, signal, queue = EACH } = options;
     const { agentId, seq } = await this.#post({ text, queue, answerTo: "caller" }, options);
     const path = pathOf("api", "agents", agentId, "messages", seq, "events");
@@ -168,13 +178,13 @@ export class AgentHandle {
   }
 
   /** Replaces the conversation so far by a summary. Durable in the inbox when it resolves. */
-  compact({ instructions, ...options }: { readonly instructions?: string; readonly id?: string } = {}) {
-    return this.#command("compact", options, { instructions });
+  compact({ id, ...body }: { readonly instructions?: string; readonly id?: string } = {}) {
+    return this.#command("compact", { id }, body);
   }
 
   /** Goes back to an entry of the current session. The next message continues from there. Durable when it resolves. */
-  async branch(entryId: string, { summary, ...options }: { readonly summary?: string; readonly id?: string } = {}) {
-    await this.#api.post(this.#path("branch"), { entryId, summary }, options);
+  async branch(entryId: string, { id, ...body }: { readonly summary?: string; readonly id?: string } = {}) {
+    await this.#api.post(this.#path("branch"), { entryId, ...body }, { id });
   }
 
   /** Stops the agent and its descendants, and removes it for ever. Durable when it resolves. */
@@ -199,7 +209,7 @@ export class AgentHandle {
   }
 
   async #command(name: string, options: { readonly id?: string } = {}, body?: object): Promise<Receipt> {
-    return this.#receipt(await this.#api.post<Accepted>(this.#path(name), body, options));
+    return this.#receipt(await this.#api.post<Accepted>(this.#path(name), body, checkedId(options)));
   }
 
   #receipt(accepted: Accepted): Receipt {

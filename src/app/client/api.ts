@@ -3,7 +3,7 @@
  * as the error it was.
  */
 import { defined } from "../../core/defined.ts";
-import { RookeryError } from "../../core/errors.ts";
+import { QueueFullError, RookeryError } from "../../core/errors.ts";
 import type { Transport } from "./transport.ts";
 
 export interface ApiRequest {
@@ -52,7 +52,7 @@ interface Reported {
 
 const MAX_ANSWER = 256 * 1024 * 1024;
 
-/** Throws `ApiError` for an answer of 400 and above, `ConnectionLostError` if there is no whole answer or `signal` aborts. */
+/** Throws `ApiError` or `QueueFullError` for an answer of 400 and above, `ConnectionLostError` if there is no whole answer or `signal` aborts. */
 export async function askApi(transport: Transport, request: ApiRequest, signal?: AbortSignal): Promise<ApiAnswer> {
   const { method, path, body, bytes, key, headers } = request;
   const content = bytes ?? (body === undefined ? undefined : JSON.stringify(body));
@@ -84,7 +84,12 @@ export async function askBytes(
 }
 
 /** The error that an answer of 400 and above reports. */
-export const apiErrorOf = (status: number, json: unknown): ApiError => new ApiError(status, reportedIn(json, status));
+export function apiErrorOf(status: number, json: unknown): ApiError | QueueFullError {
+  const reported = reportedIn(json, status);
+  return reported.code === "queue_full"
+    ? new QueueFullError(reported.message, reported)
+    : new ApiError(status, reported);
+}
 
 /** All of a body, up to a limit that no answer of the API reaches. */
 export async function textOf(body: AsyncIterable<string>): Promise<string> {

@@ -1,5 +1,6 @@
 /** `connectRookery` as browsers have it: a gateway by its address and a token. */
-import { type HttpOptions, httpTransport } from "./http-transport.ts";
+import { assertKnownKeys } from "../../core/known-keys.ts";
+import { HTTP_OPTIONS, type HttpOptions, httpTransport } from "./http-transport.ts";
 import { type RookeryClient, rookeryClient } from "./rookery-client.ts";
 import type { Transport } from "./transport.ts";
 
@@ -10,7 +11,10 @@ export interface ConnectedRookery extends RookeryClient, AsyncDisposable {
 }
 
 /** Nothing is sent until the first method is called. */
-export const connectRookery = (options: HttpOptions): ConnectedRookery => connectedBy(httpTransport(options));
+export function connectRookery(options: HttpOptions): ConnectedRookery {
+  assertKnownKeys("connectRookery()", options, HTTP_OPTIONS);
+  return connectedBy(httpTransport(options));
+}
 
 export function connectedBy(transport: Transport): ConnectedRookery {
   const closing = new AbortController();

@@ -1,5 +1,6 @@
 /** Files of people, and what a program gives as one: bytes or a `Blob`, never a path in a string. */
 import { InvalidInputError } from "../../core/errors.ts";
+import { assertKnownKeys } from "../../core/known-keys.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 export interface FileInfo {
@@ -56,15 +57,15 @@ export interface Files {
 
 export const filesOf = (api: EngineApi): Files => ({
   put: (content, options) => putFile(api, content, options),
-  async get(id, { user } = {}) {
-    const info = await api.get<FileInfo>(pathOf("api", "files", id), { user });
-    const bytes = () => api.bytes(pathOf("api", "files", id, "content"), { user });
+  async get(id, options) {
+    const info = await api.get<FileInfo>(pathOf("api", "files", id), { ...options });
+    const bytes = () => api.bytes(pathOf("api", "files", id, "content"), { ...options });
     return { ...info, bytes, text: async () => new TextDecoder().decode(await bytes()) };
   },
   list: (options) => api.get("/api/files", { ...options }),
   usage: (options) => api.get("/api/files/usage", { ...options }),
-  async remove(id, { user } = {}) {
-    await api.delete(pathOf("api", "files", id), { user });
+  async remove(id, options) {
+    await api.delete(pathOf("api", "files", id), { ...options });
   },
   async removeAll(options) {
     return (await api.delete<{ removed: number }>("/api/files", { ...options })).removed;
@@ -74,10 +75,10 @@ export const filesOf = (api: EngineApi): Files => ({
 async function putFile(
   api: EngineApi,
   content: FileContent,
-  { name, user, signal }: FileOwner & { readonly name?: string; readonly signal?: AbortSignal } = {},
+  { name, signal, ...owner }: FileOwner & { readonly name?: string; readonly signal?: AbortSignal } = {},
 ): Promise<FileInfo> {
   const named = name ?? (content as { readonly name?: unknown }).name;
-  const query = { name: typeof named === "string" ? named : undefined, user };
+  const query = { ...owner, name: typeof named === "string" ? named : undefined };
   return api.upload("/api/files", await bytesOf(content), query, signal);
 }
 
@@ -92,6 +93,7 @@ export async function storeGiven(
   for (const file of given) {
     if (typeof file === "object" && file !== null && "id" in file && typeof file.id === "string") ids.push(file.id);
     else if (typeof file === "object" && file !== null && "data" in file) {
+      assertKnownKeys("A file", file, { data: true, name: true });
       ids.push((await putFile(api, file.data, { ...owner, name: file.name })).id);
     } else ids.push((await putFile(api, file as FileContent, owner)).id);
   }

@@ -1,5 +1,6 @@
 /** Requests over HTTP with the standard `fetch`, in Node and in browsers. */
 import { InvalidInputError } from "../../core/errors.ts";
+import type { KeyTable } from "../../core/known-keys.ts";
 import { lostConnection } from "./api.ts";
 import type { Transport } from "./transport.ts";
 
@@ -11,6 +12,8 @@ export interface HttpOptions {
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch;
 }
+
+export const HTTP_OPTIONS: KeyTable<HttpOptions> = { url: true, token: true, fetch: true };
 
 export function httpTransport({ url, token, fetch = globalThis.fetch }: HttpOptions): Transport {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {

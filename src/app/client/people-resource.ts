@@ -2,6 +2,7 @@
 import type { List } from "../../core/list.ts";
 import type { Verdict } from "../../core/people/grant.ts";
 import type { PersonRecord } from "../../core/people/person.ts";
+import { checkedId } from "./checked-options.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 /** `id` names the person. The other fields are those of `people.records` in the configuration. */
@@ -76,7 +77,7 @@ export interface People {
 export const peopleOf = (api: EngineApi): People => ({
   list: (page) => api.get("/api/people", { ...page }),
   get: (person) => api.get(pathOf("api", "people", person)),
-  add: (person, options) => api.post("/api/people", person, options),
+  add: async (person, options) => api.post("/api/people", person, checkedId(options)),
   update: (person, change) => api.patch(pathOf("api", "people", person), change),
   link: (person, account) => api.post(pathOf("api", "people", person, "accounts"), { account }),
   unlink: (person, account) => api.delete(pathOf("api", "people", person, "accounts"), { account }),

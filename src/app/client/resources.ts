@@ -6,7 +6,9 @@ import type { TurnMemory } from "../../core/agent/turn-memory.ts";
 import type { Delivery, Payload } from "../../core/delivery/delivery.ts";
 import type { FileReference } from "../../core/file-reference.ts";
 import type { List } from "../../core/list.ts";
+import type { Message, UnansweredState } from "../../core/message/message.ts";
 import type { RunRecord, RunResult } from "../../core/run/run.ts";
+import { checkedStream } from "./checked-options.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 import type { ServerEvent, StreamOptions } from "./event-stream.ts";
 
@@ -37,11 +39,35 @@ export interface AgentDetails
   readonly phase: SessionPhase;
 }
 
+/** A message of any agent, as the inbox of all agents shows it. */
+export interface InboxMessage extends Pick<Message, "agentId" | "seq" | "state" | "acceptedAt"> {
+  /** The label of its agent. */
+  readonly label: string;
+  readonly sessionKey: string;
+  readonly kind: Message["body"]["kind"];
+  readonly text: string;
+  /** What happens to it next, if it waits. */
+  readonly will?: string;
+  /** Why it ended: the error, the policy that dropped it, or who stopped it. */
+  readonly reason?: string;
+  readonly settledAt?: number;
+  readonly runId?: string;
+}
+
 export interface Agents {
   /** In the order of their creation. Send `next` as `after` for the next page. Changes nothing. */
   list(page?: { readonly after?: string; readonly limit?: number }): Promise<List<AgentSummary, string>>;
   /** One agent, by its session key or id. Changes nothing. */
   get(name: string): Promise<AgentDetails>;
+  /**
+   * Messages of all agents in one state; `unanswered`: those that failed or were stopped, dropped or discarded, the latest first. Default: those
+   * that wait. Send `next` as `before` for the next page. Changes nothing.
+   */
+  inbox(page?: {
+    readonly state?: "waiting" | "taken" | "unanswered" | UnansweredState;
+    readonly before?: string;
+    readonly limit?: number;
+  }): Promise<List<InboxMessage, string>>;
   /** What entered its last turn: the parts of its prompt, what did not fit, and what it looked up. Changes nothing. */
   memory(name: string): Promise<{ readonly turn: TurnMemory | null }>;
   /** With states, waiting messages and usage. Changes nothing. */
@@ -51,6 +77,7 @@ export interface Agents {
 export const agentsOf = (api: EngineApi): Agents => ({
   list: (page) => api.get("/api/agents", { ...page }),
   get: (name) => api.get(pathOf("api", "agents", name)),
+  inbox: (page) => api.get("/api/inbox", { ...page }),
   memory: (name) => api.get(pathOf("api", "agents", name, "memory")),
   tree: (options) => api.get("/api/tree", { ...options }),
 });
@@ -83,7 +110,7 @@ export const runsOf = (api: EngineApi): Runs => ({
   async steer(run, text) {
     await api.post(pathOf("api", "runs", run, "steer"), { text });
   },
-  events: (run, options) => api.events(pathOf("api", "runs", run, "events"), options),
+  events: (run, options) => api.events(pathOf("api", "runs", run, "events"), checkedStream(options)),
 });
 
 export interface Outbox {
@@ -140,9 +167,9 @@ export interface Mailbox {
 
 export const mailboxOf = (api: EngineApi, user: string | undefined): Mailbox => ({
   list: (options) => api.get("/api/deliveries", { ...options, user }),
-  async *items({ signal } = {}) {
+  async *items(options) {
     const query = user === undefined ? "" : `?user=${encodeURIComponent(user)}`;
-    for await (const { data } of api.events(`/api/deliveries/events${query}`, { signal })) {
+    for await (const { data } of api.events(`/api/deliveries/events${query}`, checkedStream(options))) {
       yield data as unknown as MailboxItem;
     }
   },

@@ -1,10 +1,13 @@
 /** The methods of an engine, over any transport: the same inside its process, over the control socket and over HTTP. */
+import type { AgentFetchStrategy } from "../../core/agent/descriptor.ts";
 import { exactPart, permanentKey } from "../../core/agent/session-key.ts";
 import { isAgentId } from "../../core/ids.ts";
 import { AgentHandle } from "./agent-handle.ts";
+import { ApiError } from "./api.ts";
 import { type Approvals, approvalsOf } from "./approvals-resource.ts";
 import { type Changes, changesOf } from "./changes-resource.ts";
-import { EngineApi } from "./engine-api.ts";
+import { checkedStream } from "./checked-options.ts";
+import { EngineApi, pathOf } from "./engine-api.ts";
 import { eventsOf, type OnEvent, onEvent, type TreeEvent } from "./engine-events.ts";
 import type { StreamOptions } from "./event-stream.ts";
 import { type Files, filesOf } from "./files-resource.ts";
@@ -45,6 +48,8 @@ export interface RookeryClient {
    * in any other agent, and by an id, the person of this client does.
    */
   agent(name: string): AgentHandle;
+  /** The agent that a strategy finds: the last heartbeat agent, or the conversation its owner wrote to last. Undefined if there is none. Changes nothing. */
+  agentFor(strategy: AgentFetchStrategy): Promise<AgentHandle | undefined>;
   /** A permanent agent of the default profile, by its name. */
   permanent(name: string): AgentHandle;
   /**
@@ -105,6 +110,7 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
   };
   return {
     agent,
+    agentFor: (strategy) => agentFor(api, strategy),
     permanent: permanentOf(api),
     agents: agentsOf(api),
     runs: runsOf(api),
@@ -123,9 +129,19 @@ export function rookeryClient(transport: Transport, signal?: AbortSignal): Rooke
     files: filesOf(api),
     search: searchOf(api),
     usage: (since) => api.get("/api/usage", { since }),
-    events: (options) => eventsOf(api, options),
+    events: (options) => eventsOf(api, checkedStream(options)),
     on: onEvent(api, signal),
   };
+}
+
+async function agentFor(api: EngineApi, strategy: AgentFetchStrategy): Promise<AgentHandle | undefined> {
+  try {
+    const { id, sessionKey } = await api.get<{ id: string; sessionKey: string }>(pathOf("api", "agents", strategy));
+    return new AgentHandle(api, id, apiUser(sessionKey));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
 }
 
 function permanentOf(api: EngineApi): RookeryClient["permanent"] {

@@ -6,6 +6,7 @@ import type { List } from "../../core/list.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
 import type { ListedBudget, SpentSince } from "../../core/store/spent.ts";
+import { checkedId } from "./checked-options.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 /** A job, its schedule in words, and its next times. */
@@ -72,7 +73,7 @@ export interface Heartbeat {
 export const scheduleOf = (api: EngineApi): Schedule => ({
   list: (filter) => api.get("/api/cron", { ...filter }),
   get: (job) => api.get(pathOf("api", "cron", job)),
-  add: (job, options) => api.post("/api/cron", job, options),
+  add: async (job, options) => api.post("/api/cron", job, checkedId(options)),
   update: (job, change) => api.patch(pathOf("api", "cron", job), change),
   async remove(job) {
     await api.delete(pathOf("api", "cron", job));
@@ -138,7 +139,7 @@ export interface NewSwarm
 export const swarmsOf = (api: EngineApi): Swarms => ({
   list: (page) => api.get("/api/swarms", { ...page }),
   get: (nametag) => api.get(pathOf("api", "swarms", nametag)),
-  create: (swarm, options) => api.post("/api/swarms", swarm, options),
+  create: async (swarm, options) => api.post("/api/swarms", swarm, checkedId(options)),
   async remove(nametag) {
     await api.delete(pathOf("api", "swarms", nametag));
   },

@@ -1,14 +1,18 @@
 /** The whole table of commands on every connector: each is answered once, changes what it says, and calls no model. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { configSchema } from "../../config/config-schema.ts";
+import type { SessionKey } from "../../core/ids.ts";
 import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
 import type { Model } from "../../core/ports/model.ts";
 import { chatCommands } from "../../engine/commands/chat-commands.ts";
-import { submitText } from "../../engine/commands/read-chat-command.ts";
 import { openTestGateway, type TestGateway } from "./gateway.test-kit.ts";
 
-/** What each text is answered with. Each command stands here alone and with what may follow it. */
+/** The answer to each text: each command alone, and with the words that may follow it. */
 const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> = {
+  start: [
+    ["/start", /^Hello\. .*\/help lists the commands\.$/],
+    ["/start k7mzq2k7mz", /^Hello\. /],
+  ],
   new: [["/new", /^Session reset\.$/]],
   reset: [["/reset", /^Session reset\.$/]],
   stop: [
@@ -16,6 +20,7 @@ const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> 
     ["stop", /No active inference to stop\./],
   ],
   compact: [["/compact", /./]],
+  again: [["/again", /No answer here is unconfirmed\./]],
   status: [["/status", /Model: .*\nContext: .*\nToday: .*\nRun: .*\nWaiting: nothing$/]],
   model: [
     ["/model", /Model: .*offline.*\n[\s\S]*Set one with \/model NAME/],
@@ -52,7 +57,7 @@ const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> 
   queue: [
     ["/queue", /Queue: mode .*\nModes: /],
     ["/queue collect cap:2.7", /Queue: mode collect, cap 2\./],
-    ["/queue sideways", /"sideways" is no queue setting/],
+    ["/queue sideways", /"sideways" is not a queue setting/],
     ["/queue reset", /back to the default/],
   ],
   send: [
@@ -89,7 +94,7 @@ const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> 
   ],
 };
 
-/** What only the owner may change. */
+/** Settings that only the owner may change. */
 const OWNERS: readonly string[] = ["/elevated on", "/send inherit", "/pair", "/pair kfmz"];
 const REFUSED = /You may not use \/\w+(?: here: only the owner changes it\.|: it belongs )/;
 
@@ -123,7 +128,7 @@ function chat(name: string): Chat {
     },
     async say(text, user) {
       const target = { connector: name, userId: user, channelId: user, delivery: { channel: name, to: user } };
-      await submitText(host as ConnectorHost, { ...target, messageId: `m${++ids}`, text });
+      await host?.accept({ ...target, messageId: `m${++ids}`, text });
       await kit.node.agents.settled();
       return sent.splice(0);
     },
@@ -162,6 +167,21 @@ async function api(text: string, on: boolean): Promise<readonly string[]> {
   return said === "" ? [] : [said];
 }
 
+/** The routes of OpenAI, which clients of other programs use. A conversation of their own: a stop in it ends nothing else. */
+async function openai(route: "chat/completions" | "responses", text: string, on: boolean): Promise<readonly string[]> {
+  kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: on } } });
+  const said = route === "responses" ? { input: text } : { messages: [{ role: "user", content: text }] };
+  const body = { model: "main", user: `openai-${route}`, ...said };
+  const { status, json } = await kit.ask({ method: "POST", path: `/v1/${route}`, body });
+  expect([status, JSON.stringify(json)]).toEqual([200, expect.any(String)]);
+  const { choices, output } = json as {
+    choices?: readonly { message: { content: string } }[];
+    output?: readonly { content: readonly { text: string }[] }[];
+  };
+  const answer = choices?.[0]?.message.content ?? output?.[0]?.content[0]?.text ?? "";
+  return answer === "" ? [] : [answer];
+}
+
 /** Every connector, and how a person uses it. */
 const CONNECTORS: readonly {
   readonly name: string;
@@ -175,6 +195,13 @@ const CONNECTORS: readonly {
   { name: "a chat with commands off", off: true, say: (text) => plain.say(text, "ann") },
   { name: "the API with commands on", say: (text) => api(text, true) },
   { name: "the API", off: true, say: (text) => api(text, false) },
+  {
+    name: "the API, completions, with commands on",
+    guest: true,
+    say: (text) => openai("chat/completions", text, true),
+  },
+  { name: "the API, completions", off: true, say: (text) => openai("chat/completions", text, false) },
+  { name: "the API, responses, with commands on", guest: true, say: (text) => openai("responses", text, true) },
 ];
 
 /** Kinds of their own, whose result over the API is not a text. */
@@ -217,7 +244,7 @@ it("covers every command of the table", () => {
   process.stderr.write(`chat commands: ${chatCommands.length} × ${CONNECTORS.length} connectors, ${cells} cells\n`);
 });
 
-describe("text that is no command", () => {
+describe("text that is not a command", () => {
   it("reaches the model through the API", async () => {
     calls = [];
     await api("/etc/hosts is broken", false);
@@ -227,7 +254,22 @@ describe("text that is no command", () => {
   it("a command with a message after it is carried out, and the message is answered", async () => {
     expect(await terminal("/queue reset hello")).toEqual([expect.stringMatching(/back to the default/), "fine"]);
     expect(await api("/queue reset hello", true)).toEqual(["fine"]);
+    for (const route of ["chat/completions", "responses"] as const)
+      expect(await openai(route, "/new hello", true)).toEqual(["fine"]);
     expect(await talk.say("/new hello", "boss")).toEqual(["Session reset.", "fine"]);
+  });
+
+  it("carries a command of a repeated request out once", async () => {
+    kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: true } } });
+    const { store } = kit.node.ports;
+    const body = { model: "main", user: "twice", messages: [{ role: "user", content: "/new hello" }] };
+    for (const count of ["0", "1"]) {
+      const headers = { "x-stainless-retry-count": count };
+      await kit.ask({ method: "POST", path: "/v1/chat/completions", body, headers });
+    }
+    const agent = await store.agentByKey("agent:main:api:dm:twice" as SessionKey);
+    const kinds = agent && (await store.messages(agent.id, { limit: 9 })).map((one) => one.body.kind);
+    expect(kinds).toEqual(["user", "reset"]);
   });
 
   it("settings are in force for the next message, and only in their conversation", async () => {

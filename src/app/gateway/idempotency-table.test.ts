@@ -1,5 +1,5 @@
 /**
- * Every POST of the route table with an `Idempotency-Key` (M18): sent twice it takes effect once and answers the same, also if
+ * Every POST of the route table with an `Idempotency-Key` (M18): sent twice it takes effect once and answers the same, even if
  * the first response was cut or the process was killed after any commit. A route without a case here fails the test.
  */
 import { afterEach, describe, expect, it } from "vitest";
@@ -14,6 +14,8 @@ import { ROUTES } from "./route-table.ts";
 interface Case {
   readonly path: string;
   readonly body?: object;
+  /** A message only: a body with other content. Extra fields and other spellings of the same body are the same message. */
+  readonly other?: object;
   /** How often the request took effect. */
   readonly effects: () => Promise<number> | number;
   /** After the first request: lets what it asked for happen. */
@@ -73,6 +75,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     prepare: async () => ({
       path: "/v1/chat/completions",
       body: { model: "main", user: "eve", messages: [{ role: "user", content: "hi there" }] },
+      other: { model: "main", user: "eve", messages: [{ role: "user", content: "hi" }] },
       effects: () => prompts("hi there"),
     }),
   },
@@ -80,6 +83,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     prepare: async () => ({
       path: "/api/chat",
       body: { id: "eve", messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "hi there" }] }] },
+      other: { id: "eve", messages: [{ id: "m", role: "user", parts: [{ type: "text", text: "hi" }] }] },
       effects: () => prompts("hi there"),
     }),
   },
@@ -87,6 +91,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     prepare: async () => ({
       path: "/v1/responses",
       body: { model: "main", user: "eve", input: "hi there" },
+      other: { model: "main", user: "eve", input: "hi" },
       effects: () => prompts("hi there"),
     }),
   },
@@ -108,7 +113,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     async prepare() {
       const agentId = await talked();
       const path = `/api/agents/${agentId}/messages`;
-      return { path, body: { text: "hi there" }, effects: messages(agentId, { text: "hi there" }) };
+      return { path, body: { text: "hi there" }, other: { text: "hi" }, effects: messages(agentId, { text: "hi" }) };
     },
   },
   "/api/agents/:agent/messages/:seq/drop": {
@@ -415,7 +420,7 @@ async function withAnn(): Promise<void> {
 
 const listTokens = async () => (await kit.ask({ path: "/api/tokens" })).json.items as { id: string; name: string }[];
 
-/** What a platform brings is known by its own ids, with or without a key (`telegram-webhook.test.ts`). */
+/** Events of a platform are known by their own ids, with or without a key (`telegram-webhook.test.ts`). */
 const BROUGHT = "/channels/:account";
 const POSTS = ROUTES.filter(({ method, path }) => method === "POST" && path !== BROUGHT);
 const KEY = { "idempotency-key": "k-1" };
@@ -427,7 +432,7 @@ const requestOf = ({ path, body, headers }: Case): TestRequest => ({
   headers: { ...KEY, ...headers },
 });
 
-/** What a client gets. A minted token is shown once: afterwards only its id. */
+/** Compares what the client gets. A minted token is shown once: afterwards only its id. */
 function expectSame(path: string, one: TestResponse, other: TestResponse): void {
   expect(other.headers["idempotent-replayed"], other.text).toBe("true");
   const { once } = TABLE[path] as Row;
@@ -467,7 +472,7 @@ describe.each(POSTS.map(({ path }) => [path] as const))("POST %s with a key", (p
       await prepared.settle?.();
       expect(await prepared.effects()).toBe(1);
     }
-    const other = await kit.ask({ ...request, body: { ...prepared.body, more: 1 } });
+    const other = await kit.ask({ ...request, body: prepared.other ?? { ...prepared.body, more: 1 } });
     const refused =
       other.status === 400 ? await kit.ask({ ...request, body: ` ${JSON.stringify(prepared.body ?? {})}` }) : other;
     // A link is used by its form, with or without a key.
@@ -478,7 +483,7 @@ describe.each(POSTS.map(({ path }) => [path] as const))("POST %s with a key", (p
     expect(JSON.stringify(kit.engine.commits)).not.toMatch(/r[kis]_[a-z0-9]{12}_/);
   });
 
-  it("is independent for another token", async () => {
+  it("is independent for another token, and a message for another application", async () => {
     kit = await RestartingGateway.open();
     const prepared = await row.prepare();
     const request = requestOf(prepared);
@@ -487,7 +492,7 @@ describe.each(POSTS.map(({ path }) => [path] as const))("POST %s with a key", (p
     const other =
       path === "/hooks/:hook"
         ? { path: "/hooks/other" }
-        : { token: await kit.mint("admin", "operate", "chat", "read") };
+        : { token: prepared.other ? await kit.mintFor("shop") : await kit.mint("admin", "operate", "chat", "read") };
     const answer = await kit.ask({ ...request, ...other });
     if (row.elsewhere === "single use") return;
     expect(answer.headers["idempotent-replayed"]).toBeUndefined();

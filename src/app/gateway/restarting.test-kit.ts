@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { TestEngineOptions } from "../../../test/kit/engine.ts";
 import { lastText, type Script, stall } from "../../../test/kit/model.ts";
 import type { TestProcess } from "../../../test/kit/process.ts";
 import { openModels } from "../../adapters/models/open-models.ts";
@@ -52,15 +53,20 @@ export class RestartingGateway {
     this.config = config;
   }
 
-  static async open(options: { config?: object; script?: Script } = {}): Promise<RestartingGateway> {
+  static async open(
+    options: { config?: object } & Pick<TestEngineOptions, "script" | "tools" | "channels"> = {},
+  ): Promise<RestartingGateway> {
     const config = configSchema.parse({
       gateway: { publicUrl: "https://rookery.test" },
       hooks: { deploy: { token: "open", prompt: "{{who}}" }, other: { token: "open" } },
       ...options.config,
     });
     const triggers = { webhooks: config.hooks, heartbeat: config };
-    const system = { budgets: budgetsOf(config) };
-    const world = await TriggerTestEngine.open({ script: options.script ?? script, children: true, triggers, system });
+    const system = { budgets: budgetsOf(config), queue: config.queue };
+    const { tools, channels } = options;
+    const world = await TriggerTestEngine.open({
+      ...{ script: options.script ?? script, children: true, triggers, system, tools, channels },
+    });
     const kit = new RestartingGateway(world, config);
     mkdirSync(join(kit.home, "workspace"));
     await kit.#serve();
@@ -147,6 +153,12 @@ export class RestartingGateway {
   async mint(...scopes: Scope[]): Promise<string> {
     const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
     return (await this.gateway.context.tokens.mint(root, { name: "test", scopes })).token;
+  }
+
+  /** A token of an application. */
+  async mintFor(app: string): Promise<string> {
+    const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
+    return (await this.gateway.context.tokens.mint(root, { name: app, app, scopes: ["chat"] })).token;
   }
 
   /** Ends the process at once. */

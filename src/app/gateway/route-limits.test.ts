@@ -34,14 +34,14 @@ GET /api/agents/:agent/messages/:seq: params.agent 1..512, query.waitSeconds 0..
 POST /api/agents/:agent/messages/:seq/drop: params.agent 1..512
 GET /api/agents/:agent/messages/:seq/events: params.agent 1..512
 POST /api/agents/:agent/messages: params.agent 1..512, body.files ..20, body.files[] 1..128, body.sender.id 1..256,
-  body.sender.name ..256, body.queue.debounceMs 0.., body.queue.cap 1.., body.waitSeconds 0..600
-GET /api/inbox: query.before ..64, query.limit 1..200=50
+  body.sender.name ..256, body.queue.debounceMs 0..3600000, body.queue.cap 1..10000, body.waitSeconds 0..600
+GET /api/inbox: query.before ..64, query.limit 1..500=50
 POST /api/agents/:agent/reset: params.agent 1..512
 POST /api/agents/:agent/stop: params.agent 1..512
 POST /api/agents/:agent/stop-tree: params.agent 1..512
 POST /api/agents/:agent/start: params.agent 1..512
 DELETE /api/agents/:agent: params.agent 1..512
-PATCH /api/agents/:agent/state: params.agent 1..512, body{key} ..64
+PATCH /api/agents/:agent/state: params.agent 1..512
 POST /api/agents/:agent/compact: params.agent 1..512, body.instructions 1.., body.waitSeconds 0..600
 POST /api/agents/:agent/branch: params.agent 1..512, body.entryId 1..100, body.summary 1..
 POST /api/agents/:agent/spawn: params.agent 1..512, body.task 1.., body.label ..200, body.agentId ..100,
@@ -112,7 +112,8 @@ POST /api/tokens: body.name 1..128, body.scopes 1..4, body.expiresInDays >0..365
 GET /api/people: query.after ..64, query.limit 1..500=100
 GET /api/people/:person: params.person 1..64
 POST /api/people: body.id 1..64, body.name ..200, body.accounts ..32, body.accounts[] 3..512, body.grants ..256,
-  body.limits.messagesPerDay 0..9007199254740991, body.limits.tokensPerDay 0..9007199254740991,
+  body.grants[].allow ..1000, body.grants[].note ..1000, body.grants[].ask ..1000, body.grants[].note ..1000,
+  body.grants[].deny ..1000, body.grants[].note ..1000, body.limits.messagesPerDay 0..9007199254740991, body.limits.tokensPerDay 0..9007199254740991,
   body.limits.dollarsPerDay 0.., body.timeZone ..64, body.language ..35
 PATCH /api/people/:person: params.person 1..64, body.name ..200, body.timeZone ..64, body.language ..35,
   body.limits.messagesPerDay 0..9007199254740991, body.limits.tokensPerDay 0..9007199254740991,

@@ -64,6 +64,7 @@ const METHODS: Readonly<Record<string, Case>> = {
     for await (const event of r.agent(n).stream("c")) if (event.type === "end") expect(event.outcome).toBe("ok");
   },
   "agent.history": async (r, n) => expect((await r.agent(n).history()).items.length).toBeGreaterThan(5),
+  agentFor: async (r) => expect(await r.agentFor("heartbeat")).toBeUndefined(),
   "agent.inbox": async (r, n) => expect(await r.agent(n).inbox()).toMatchObject({ waiting: [] }),
   "agent.messages": async (r, n) => {
     const { items } = await r.agent(n).messages({ state: ["answered", "failed"], limit: 2 });
@@ -86,6 +87,7 @@ const METHODS: Readonly<Record<string, Case>> = {
   },
   "agents.list": async (r) => expect((await r.agents.list()).items.length).toBeGreaterThan(0),
   "agents.get": async (r, n) => expect((await r.agents.get(`agent:main:api:dm:${n}`)).kind).toBe("user"),
+  "agents.inbox": async (r) => expect((await r.agents.inbox({ state: "unanswered" })).next).toBeNull(),
   "agents.memory": async (r, n) =>
     expect((await r.agents.memory(`agent:main:api:dm:${n}`)).turn?.parts.length).toBeGreaterThan(0),
   "agents.tree": async (r) => expect((await r.agents.tree()).roots.length).toBeGreaterThan(0),

@@ -205,6 +205,27 @@ describe("a rookery", () => {
   });
 });
 
+describe("a subagent", () => {
+  it("reads clawdbot's answer when it spawns a subagent", async () => {
+    const heard = Promise.withResolvers<string>();
+    const spawning: Model = {
+      async call(request) {
+        const isChild = request.system.includes("Subagent Context");
+        const result = lastText(request, "tool");
+        if (isChild && result !== "") heard.resolve(result);
+        const task = isChild ? "deeper" : "dig";
+        return modelResult(result === "" ? { call: [{ name: "sessions_spawn", with: { task } }] } : "done");
+      },
+    };
+    await using family = await createRookery({ home: "memory", model: spawning });
+    await family.agent("ann").ask("spawn one");
+    expect(JSON.parse(await heard.promise)).toEqual({
+      status: "forbidden",
+      error: "sessions_spawn is not allowed from sub-agent sessions",
+    });
+  });
+});
+
 describe("fetch", () => {
   const ask = (headers: Record<string, string>, url = "http://localhost/v1/models") =>
     rookery.fetch(new Request(url, { headers }));

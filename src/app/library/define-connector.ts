@@ -1,6 +1,19 @@
 /** `defineConnector`: a connector from the parts that differ between channels. The rest has defaults that lose nothing. */
+import { API_CHANNEL, PERSON_CHANNEL, TERMINAL_CHANNEL } from "../../core/delivery/route.ts";
 import { errorText, InvalidInputError } from "../../core/errors.ts";
-import type { Connector, ConnectorHealth, OutgoingDelivery, SendResult } from "../../core/ports/connector.ts";
+import type { DeliveryId } from "../../core/ids.ts";
+import { assertKnownKeys, type KeyTable } from "../../core/known-keys.ts";
+import type { IncomingMessage } from "../../core/message/incoming-message.ts";
+import type {
+  Accepted,
+  Connector,
+  ConnectorCapabilities,
+  ConnectorHealth,
+  ConnectorHost,
+  IncomingCommand,
+  OutgoingDelivery,
+  SendResult,
+} from "../../core/ports/connector.ts";
 
 export interface ConnectorDefinition
   extends Pick<Connector, "name" | "start" | "replayHorizonMs" | "once" | "lookup" | "receive">,
@@ -15,41 +28,133 @@ export interface ConnectorDefinition
   ): SendResult | string | undefined | Promise<SendResult | string | undefined> | Promise<void>;
 }
 
+/** Who writes there has proven to be the owner, or is vouched for by a token. */
+const OWN_CHANNELS: readonly string[] = [TERMINAL_CHANNEL, API_CHANNEL, PERSON_CHANNEL];
+const TELL_MS = 10_000;
+
+const DEFINITION: KeyTable<ConnectorDefinition> = {
+  name: true,
+  start: true,
+  replayHorizonMs: true,
+  once: true,
+  lookup: true,
+  receive: true,
+  capabilities: true,
+  sendingClass: true,
+  health: true,
+  stop: true,
+  send: true,
+};
+const CAPABILITIES: KeyTable<ConnectorCapabilities> = {
+  sendText: true,
+  sendFiles: true,
+  reactions: true,
+  typing: true,
+  edits: true,
+  buttons: true,
+  maxTextLength: true,
+  formatPrompt: true,
+};
+
+const CONVERSATION = {
+  connector: true,
+  accountId: true,
+  userId: true,
+  channelId: true,
+  peerKind: true,
+  threadId: true,
+  guildId: true,
+  teamId: true,
+  messageId: true,
+  revision: true,
+  sentAt: true,
+  replyToId: true,
+  senderName: true,
+  others: true,
+  untrusted: true,
+  subject: true,
+  groupChannel: true,
+  space: true,
+  burst: true,
+  summaryLine: true,
+  queue: true,
+  queueDefault: true,
+  delivery: true,
+  decoration: true,
+  names: true,
+} as const;
+const MESSAGE: KeyTable<IncomingMessage> = { ...CONVERSATION, text: true, files: true };
+const COMMAND: KeyTable<IncomingCommand> = { ...CONVERSATION, command: true };
+
 const OK: ConnectorHealth = { ok: true, detail: "ready" };
 
 /** A channel of your own, for `createRookery({ connectors })`. Throws `InvalidInputError` if the definition cannot be used. */
 export function defineConnector(definition: ConnectorDefinition): Connector {
+  assertKnownKeys("defineConnector()", definition, DEFINITION);
+  assertKnownKeys("defineConnector() capabilities", definition.capabilities, CAPABILITIES);
   const { name, sendingClass = "ambiguous", lookup } = definition;
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name)) {
     throw new InvalidInputError(`A connector cannot be called ${JSON.stringify(String(name).slice(0, 80))}.`, {
       hint: "Use up to 32 lower-case letters, digits and -, with a letter first.",
     });
   }
+  if (OWN_CHANNELS.includes(name)) {
+    throw new InvalidInputError(
+      `A connector cannot be called ${name}: its people would have rights without being let in.`,
+      {
+        hint: "Use another name.",
+      },
+    );
+  }
   if (sendingClass === "reconcilable" && !lookup) {
     throw new InvalidInputError(`${name} is reconcilable and has no \`lookup\`.`, {
       hint: "Add `lookup`, or leave `sendingClass` out: then a send with an unknown outcome is listed.",
     });
   }
+  /** Tells people who are not known here how to be let in. Best effort: this is not a delivery and is never repeated. */
+  const telling = (host: ConnectorHost): ConnectorHost => {
+    const tell = async (accepting: Promise<Accepted>, to: Omit<IncomingMessage, "text">): Promise<Accepted> => {
+      const accepted = await accepting;
+      if (accepted.status !== "refused" || accepted.say === undefined) return accepted;
+      const { say: text, buttons } = accepted;
+      const id = `say-${to.messageId}` as DeliveryId;
+      void send({ id, target: to.delivery, payload: { text, buttons } }, AbortSignal.timeout(TELL_MS));
+      return { status: "refused" };
+    };
+    // Everything else is the host's, as it is at each use.
+    const own: ConnectorHost = Object.create(host);
+    own.accept = async (message) => {
+      assertKnownKeys("accept()", message, MESSAGE);
+      return tell(host.accept(message), message);
+    };
+    own.command = async (command) => {
+      assertKnownKeys("command()", command, COMMAND);
+      return tell(host.command(command), command);
+    };
+    return own;
+  };
   // Called on the definition: it may be an object of a class.
+  const send: Connector["send"] = async (delivery, signal) => {
+    try {
+      const sent = await definition.send(delivery, signal);
+      return typeof sent === "object" ? sent : { status: "sent", receipt: sent || undefined };
+    } catch (error) {
+      return { status: "unknown", reason: errorText(error) };
+    }
+  };
   return {
     name,
     sendingClass,
     capabilities: definition.capabilities ?? { sendText: true },
     replayHorizonMs: definition.replayHorizonMs,
     once: definition.once,
-    start: (host) => definition.start(host),
+    start: (host) => definition.start(telling(host)),
     stop: async () => definition.stop?.(),
     health: () => definition.health?.() ?? OK,
     receive:
-      definition.receive && ((request, host) => definition.receive?.(request, host) ?? Promise.resolve(undefined)),
+      definition.receive &&
+      ((request, host) => definition.receive?.(request, telling(host)) ?? Promise.resolve(undefined)),
     lookup: lookup && ((delivery) => lookup.call(definition, delivery)),
-    async send(delivery, signal) {
-      try {
-        const sent = await definition.send(delivery, signal);
-        return typeof sent === "object" ? sent : { status: "sent", receipt: sent || undefined };
-      } catch (error) {
-        return { status: "unknown", reason: errorText(error) };
-      }
-    },
+    send,
   };
 }

@@ -39,7 +39,7 @@ const textOf = async (tool: Tool, input: unknown): Promise<string> => {
 const about = { name: "weather", description: "Weather in a city" };
 
 describe("defineTool", () => {
-  it("takes a schema of zod, also one that transforms, and shows the model its input", async () => {
+  it("takes a zod schema, including one that transforms, and shows the model its input", async () => {
     const input = z.object({ days: z.string().transform(Number) });
     const tool = defineTool({ ...about, input, execute: ({ days }) => `${days + 1}` });
     expect(await textOf(tool, { days: "2" })).toBe("3");
@@ -198,9 +198,10 @@ describe("tools and connectors of createRookery", () => {
       return modelResult(reply);
     },
   };
+  const config = { owner: { accounts: ["pager:bob"] } };
   let rookery: Rookery;
   beforeAll(async () => {
-    rookery = await createRookery({ home: "memory", model, tools: [weather], connectors: [channel] });
+    rookery = await createRookery({ home: "memory", model, tools: [weather], connectors: [channel], config });
   });
   afterAll(() => rookery.close());
 
@@ -228,9 +229,22 @@ describe("tools and connectors of createRookery", () => {
     expect(items.map(({ reason }) => reason)).toEqual([expect.stringContaining("the line is dead")]);
   });
 
+  it("tell a stranger how to be let in, and start no agent for them", async () => {
+    const from = { connector: "pager", userId: "eve", channelId: "eve", delivery: { channel: "pager", to: "eve" } };
+    const before = (await rookery.agents.list()).items.length;
+    expect(await host?.accept({ ...from, messageId: "1", text: "hello" })).toEqual({ status: "refused" });
+    expect(await host?.command({ ...from, messageId: "2", command: { name: "stop" } })).toEqual({ status: "refused" });
+    await rookery.settled();
+    expect(sent.splice(1)).toEqual([expect.stringContaining("I do not know you yet")]);
+    expect((await rookery.agents.list()).items).toHaveLength(before);
+    expect(host?.commands).toBe(true);
+  });
+
   it("refuses a connector that cannot keep its word", () => {
     const definition = { name: "pager", start: async () => undefined, send: async () => undefined };
     expect(() => defineConnector({ ...definition, name: "My Pager" })).toThrow(/cannot be called/);
+    for (const name of ["terminal", "api", "person"])
+      expect(() => defineConnector({ ...definition, name })).toThrow(/without being let in/);
     expect(() => defineConnector({ ...definition, sendingClass: "reconcilable" })).toThrow(/lookup/);
   });
 });

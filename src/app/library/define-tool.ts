@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../core/errors.ts";
 import { type Block, blockSchema } from "../../core/history/entry.ts";
+import { assertKnownKeys, type KeyTable } from "../../core/known-keys.ts";
 import {
   DEFAULT_MAX_OUTPUT,
   type EffectContext,
@@ -33,7 +34,7 @@ export interface ToolDefinition<Input> {
     context: ToolContext,
   ): ToolResult | Promise<ToolResult> | AsyncIterable<ToolResult> | Promise<AsyncIterable<ToolResult>>;
   /**
-   * After a crash during the call: `safe` makes the call again, with the same `callId`; `never` records that its outcome is unknown.
+   * After a crash during the call: `safe` makes the call again, with the same `effectKey`; `never` records that its outcome is unknown.
    * Default: `never`.
    */
   readonly replay?: Tool["replay"];
@@ -50,8 +51,41 @@ export interface ToolDefinition<Input> {
   readonly maxOutput?: number;
 }
 
+const DEFINITION: KeyTable<ToolDefinition<unknown>> = {
+  name: true,
+  description: true,
+  input: true,
+  parameters: true,
+  execute: true,
+  replay: true,
+  rights: true,
+  approval: true,
+  parallel: true,
+  maxOutput: true,
+};
+
+/** The keys of a tool as the engine uses it. */
+export const TOOL_KEYS: KeyTable<Tool> = {
+  name: true,
+  description: true,
+  input: true,
+  parameters: true,
+  rights: true,
+  replay: true,
+  parallel: true,
+  untrusted: true,
+  maxOutput: true,
+  renamed: true,
+  effects: true,
+  needsYes: true,
+  preview: true,
+  made: true,
+  execute: true,
+};
+
 /** A tool of your own, for `createRookery({ tools })`. Throws `InvalidInputError` if the definition cannot be used. */
 export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
+  assertKnownKeys("defineTool()", definition, DEFINITION);
   const { name, description, input, execute, replay = "never", rights = [], parallel = false } = definition;
   const { maxOutput = DEFAULT_MAX_OUTPUT } = definition;
   if (!/^[A-Za-z][\w-]{0,63}$/.test(name)) {

@@ -5,12 +5,15 @@ import { join, resolve } from "node:path";
 import { isLanguageModel, type LanguageModel } from "../../adapters/models/ai-sdk/language-model.ts";
 import { postgresUrl } from "../../adapters/store/shared-store-url.ts";
 import { systemClock } from "../../adapters/system/system-clock.ts";
-import type { Config } from "../../config/config-schema.ts";
+import { type Config, configSchema } from "../../config/config-schema.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { type HomePaths, homePaths } from "../../config/paths.ts";
+import { schemaTree } from "../../config/schema-tree.ts";
 import { providerDefaults } from "../../config/sections/models.ts";
+import { warningsOf } from "../../config/warnings.ts";
 import { InvalidInputError } from "../../core/errors.ts";
+import { assertKnownKeys, type KeyTable, unknownKeyText } from "../../core/known-keys.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import type { Log } from "../../core/ports/log.ts";
@@ -18,6 +21,7 @@ import type { Model } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import type { Store } from "../../core/store/store.ts";
 import { type AiSdkTool, toolOf } from "./ai-sdk-tool.ts";
+import { TOOL_KEYS } from "./define-tool.ts";
 
 export interface RookeryOptions {
   /** The directory that holds everything. `memory`: a temporary one that `close` and the end of the process remove. */
@@ -48,13 +52,26 @@ export interface RookeryOptions {
   readonly onFatal?: (error: unknown) => void;
 }
 
+const OPTIONS: KeyTable<RookeryOptions> = {
+  home: true,
+  store: true,
+  model: true,
+  tools: true,
+  connectors: true,
+  config: true,
+  configFile: true,
+  clock: true,
+  log: true,
+  env: true,
+  onFatal: true,
+};
+
 export const MEMORY = "memory";
 
 /** The paths of the home, and how to remove it if it is a temporary one. */
-export function openHome({ home, store }: Pick<RookeryOptions, "home" | "store">): {
-  readonly paths: HomePaths;
-  remove(): void;
-} {
+export function openHome(options: RookeryOptions): { readonly paths: HomePaths; remove(): void } {
+  assertKnownKeys("createRookery()", options, OPTIONS);
+  const { home, store } = options ?? {};
   if (typeof home !== "string" || home.trim() === "") {
     throw new InvalidInputError("`home` is missing.", {
       hint: 'Name a directory, such as "./data", or "memory" for a test.',
@@ -71,8 +88,12 @@ export function openHome({ home, store }: Pick<RookeryOptions, "home" | "store">
   return { paths: { ...homePaths(directory), sharedStore }, remove };
 }
 
-export const toolsOf = (tools: RookeryOptions["tools"] = []): readonly Tool[] =>
-  Array.isArray(tools) ? tools : Object.entries(tools).map(([name, tool]) => toolOf(name, tool as AiSdkTool));
+export function toolsOf(tools: RookeryOptions["tools"] = []): readonly Tool[] {
+  if (!Array.isArray(tools)) return Object.entries(tools).map(([name, tool]) => toolOf(name, tool as AiSdkTool));
+  // A definition that was not passed to `defineTool` has `approval`, which a tool has not: it would never ask.
+  for (const tool of tools as readonly Tool[]) assertKnownKeys(`The tool ${tool.name}`, tool, TOOL_KEYS);
+  return tools;
+}
 
 /** The model that the program brings. Undefined: the configuration names it. Throws `InvalidInputError` for any other value. */
 export async function modelOf(options: Pick<RookeryOptions, "model" | "clock">): Promise<Model | undefined> {
@@ -91,12 +112,22 @@ export async function modelOf(options: Pick<RookeryOptions, "model" | "clock">):
 /** Throws a `ConfigError` that names every bad value. */
 export async function configOf(options: RookeryOptions, paths: HomePaths): Promise<Config> {
   const { config = {}, configFile = false, model, env = process.env } = options;
+  assertConfigKeys(config);
   const words = typeof model === "string" ? { ...config, models: { ...modelsOf(config), default: model } } : config;
   const given = parseConfig({ text: JSON.stringify(words), file: "createRookery({ config })", env: {} });
   if (!configFile) return given.config;
   const file = await loadConfig(paths, env);
   const named = Object.keys(words) as (keyof Config)[];
   return { ...file.config, ...Object.fromEntries(named.map((name) => [name, given.config[name]])) };
+}
+
+/** In a file an unknown key may be of a newer version, so it is a warning. A program is written for this version. */
+function assertConfigKeys(config: object): void {
+  const unknown = warningsOf(schemaTree(configSchema), config).find(({ atKey }) => atKey);
+  if (!unknown) return;
+  const where = ["createRookery({ config })", ...unknown.path.slice(0, -1)].join(".");
+  const known = unknown.meant === undefined ? [] : [unknown.meant];
+  throw new InvalidInputError(`${where}: ${unknownKeyText(String(unknown.path.at(-1)), known)}`);
 }
 
 const modelsOf = ({ models }: Readonly<Record<string, unknown>>): object =>

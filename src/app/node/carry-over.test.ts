@@ -58,7 +58,6 @@ async function start(name: string, dmScope: DmScope, answers = (_: string): Prom
     config: configOf(dmScope),
     connectors: [channel("phone"), channel("desk")],
     stays: true,
-    trialAfterMs: 10,
     log: { debug() {}, info() {}, error() {}, warn: (text) => void warnings.push(text) },
     model: {
       async call({ messages }) {

@@ -13,7 +13,6 @@ import { loadPackage } from "../../adapters/connectors/packages/load-package.ts"
 import type { OptionalPackage } from "../../adapters/connectors/packages/optional-package.ts";
 import { TELEGRAM } from "../../adapters/connectors/telegram/telegram-kind.ts";
 import { bothWebhooks } from "../../adapters/connectors/webhook/both-webhooks.ts";
-import { WEBHOOK_CHANNEL } from "../../adapters/connectors/webhook/webhook-connector.ts";
 import { WEBHOOK } from "../../adapters/connectors/webhook/webhook-kind.ts";
 import { WHATSAPP } from "../../adapters/connectors/whatsapp/whatsapp-kind.ts";
 import { WHATSAPP_WEB } from "../../adapters/connectors/whatsapp-web/whatsapp-web-kind.ts";
@@ -23,6 +22,7 @@ import { secretDeps } from "../../config/load-config.ts";
 import { Secret } from "../../config/secret.ts";
 import type { ConnectorAccount } from "../../config/sections/connectors.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
+import { WEBHOOK_CHANNEL } from "../../core/delivery/route.ts";
 import type { Ids } from "../../core/ids.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";

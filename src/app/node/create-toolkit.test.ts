@@ -94,7 +94,7 @@ describe("the toolkit of a node", () => {
       [await make({ ...permanent, name: "out", workspaceDir: "../../etc" }), paths.workspace],
     ];
     mkdirSync(join(paths.workspace, "own"));
-    const call = { runId: "r" as RunId, callId: "c", signal: AbortSignal.abort(), progress() {} };
+    const call = { runId: "r" as RunId, callId: "c", effectKey: "k", signal: AbortSignal.abort(), progress() {} };
     for (const [agent, directory] of table) {
       const write = toolkit.tools.find(agent, "write");
       await write?.execute({ path: "note.txt", content: "x" }, { agent, agentId: agent.id, ...call });

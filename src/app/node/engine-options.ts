@@ -36,15 +36,7 @@ const DAY_MS = 24 * HOUR_MS;
 export interface EngineParts
   extends Pick<
     AgentSystemOptions,
-    | "nodeName"
-    | "leaseMs"
-    | "trialAfterMs"
-    | "watchdog"
-    | "remoteNodes"
-    | "hooks"
-    | "commands"
-    | "accountsChanged"
-    | "files"
+    "nodeName" | "leaseMs" | "watchdog" | "remoteNodes" | "hooks" | "commands" | "accountsChanged" | "files"
   > {
   readonly config: Config;
   readonly subagents: SubagentSettings;

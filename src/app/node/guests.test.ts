@@ -112,7 +112,7 @@ async function call(agent: AgentRecord, name: string, input: object): Promise<To
   const [judged] = (await gate.judge(agent, { id: "r" as RunId, body: {} as RunBody }, [asked])).calls;
   if (judged?.decision.verdict !== "allow") throw new DeniedError(judged?.decision.reason ?? "");
   const signal = new AbortController().signal;
-  const context = { agent, agentId: agent.id, runId: "r" as RunId, callId: "c", signal, progress() {} };
+  const context = { agent, agentId: agent.id, runId: "r" as RunId, callId: "c", effectKey: "k", signal, progress() {} };
   return tool.execute(tool.input.parse(input), { ...context, allowed: judged.effects });
 }
 

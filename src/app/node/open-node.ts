@@ -85,8 +85,6 @@ export interface NodeOptions {
   readonly onConfigRead?: (path: string) => void;
   /** Ends the whole process if it does not respond (M34). For a process that does nothing else. */
   readonly watchdog?: boolean;
-  /** See `AgentSystemOptions`. A test that kills its processes quickly gives less than the default. */
-  readonly trialAfterMs?: number;
 }
 
 export interface RookeryNode {
@@ -105,7 +103,7 @@ export interface RookeryNode {
   readonly rebuilt: NodeStore["rebuilt"];
   /** Search over conversations and notes. Absent on a store of the program. */
   readonly memory?: MemorySearch;
-  /** What this node keeps of people besides the store. */
+  /** The files about people that this node keeps besides the store. */
   readonly traces: () => Promise<NodeTraces>;
   /** Agents that other nodes work on. Undefined on an embedded store. */
   readonly remoteNodes: RemoteNodes | undefined;
@@ -122,7 +120,7 @@ export interface RookeryNode {
   reload(config: Config, changed: readonly string[]): Promise<void>;
 }
 
-/** What the parts of a node are built from. */
+/** The sources of the parts of a node. */
 interface Base {
   readonly options: Omit<NodeOptions, "config">;
   /** The live view of the configuration. */
@@ -275,7 +273,6 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
       files,
       watchdog,
       leaseMs,
-      trialAfterMs: options.trialAfterMs,
       remoteNodes: opened.shared?.cluster.remoteNodes,
       hooks: triggers.triggers.hooks,
       subagents,
@@ -326,7 +323,7 @@ async function start(base: Base, { ports, toolkit, system, configured, models, c
   await system.start();
 }
 
-/** Whether a run may go on that a process before this one began: one that was at work, or one that waits for a person. */
+/** Whether a run may continue that a process before this one began: one that was at work, or one that waits for a person. */
 const mayResume = async (store: Ports["store"]): Promise<boolean> =>
   (await store.busyAgents({ limit: 1 })).length > 0 ||
   (await store.approvals({ limit: 1, states: ["pending"] })).length > 0;

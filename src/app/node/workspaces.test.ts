@@ -84,7 +84,7 @@ async function output(agent: AgentRecord, name: string, input: object): Promise<
   const tool = toolkit.tools.find(agent, name);
   if (!tool) throw new TypeError(`There is no ${name} here.`);
   const { signal } = new AbortController();
-  const context = { agent, agentId: agent.id, runId: "r" as RunId, callId: "c", signal, progress() {} };
+  const context = { agent, agentId: agent.id, runId: "r" as RunId, callId: "c", effectKey: "k", signal, progress() {} };
   return tool.execute(tool.input.parse(input), context);
 }
 const write = (agent: AgentRecord, path: string, content: string) => call(agent, "write", { path, content });

@@ -1,5 +1,6 @@
 /** The contract of a connector, as checks that any test runner can use. */
 import { holdProcess } from "../../adapters/system/hold-process.ts";
+import { assertKnownKeys } from "../../core/known-keys.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { Accepted, Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../core/ports/connector.ts";
 
@@ -16,6 +17,7 @@ const RESULTS: readonly SendResult["status"][] = ["sent", "refused", "retry", "u
 
 /** What the connector does wrong; empty if it keeps the contract. */
 export async function checkConnector(trial: ConnectorTrial): Promise<readonly string[]> {
+  assertKnownKeys("checkConnector()", trial, { connector: true, bring: true, delivery: true });
   const release = holdProcess();
   try {
     return await problemsOf(trial);

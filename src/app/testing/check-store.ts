@@ -3,6 +3,7 @@
  * nothing is done twice. Each check gets a store of its own.
  */
 import { errorText } from "../../core/errors.ts";
+import { assertKnownKeys } from "../../core/known-keys.ts";
 import type { Store } from "../../core/store/store.ts";
 import { STORE_RULES } from "./store-rules.ts";
 import { worldOn } from "./store-world.ts";
@@ -15,7 +16,9 @@ export interface StoreTrial {
 }
 
 /** What the store does wrong, one line per broken rule; empty if it keeps the contract. Closes every store it opens. */
-export async function checkStore({ open, reopen }: StoreTrial): Promise<readonly string[]> {
+export async function checkStore(trial: StoreTrial): Promise<readonly string[]> {
+  assertKnownKeys("checkStore()", trial, { open: true, reopen: true });
+  const { open, reopen } = trial;
   const problems: string[] = [];
   for (const [rule, check] of Object.entries(STORE_RULES)) {
     let store = await open();

@@ -1,6 +1,7 @@
 /** The contract of a tool, as checks that any test runner can use, among them a crash around every commit of a call. */
 import { errorText } from "../../core/errors.ts";
 import { blockSchema } from "../../core/history/entry.ts";
+import { assertKnownKeys } from "../../core/known-keys.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../core/ports/tool.ts";
 import { crashTool } from "./crash-tool.ts";
 
@@ -15,7 +16,9 @@ export interface ToolTrial {
 }
 
 /** What the tool does wrong; empty if it keeps the contract. `execute` is called many times: use a tool without real effects. */
-export async function checkTool({ tool, input, bad = [], abortMs = 5_000 }: ToolTrial): Promise<readonly string[]> {
+export async function checkTool(trial: ToolTrial): Promise<readonly string[]> {
+  assertKnownKeys("checkTool()", trial, { tool: true, input: true, bad: true, abortMs: true });
+  const { tool, input, bad = [], abortMs = 5_000 } = trial;
   const problems: string[] = [];
   if (tool.description.trim() === "") problems.push("it has no description: the model reads it");
   if (tool.parameters && tool.parameters.type !== "object")
@@ -29,11 +32,11 @@ export async function checkTool({ tool, input, bad = [], abortMs = 5_000 }: Tool
   if (!(await endsWhenAborted(tool, parsed.data, abortMs))) {
     problems.push(`a call that is aborted does not end within ${abortMs} ms: pass \`signal\` on`);
   }
-  for (const { at, moment, executions, callIds, answers } of await crashTool(tool, input)) {
+  for (const { at, moment, executions, effectKeys, answers } of await crashTool(tool, input)) {
     const where = `killed ${moment} ${at}`;
     if (answers.length !== 1) problems.push(`${where}: ${answers.length} answers`);
     if (tool.replay === "never" && executions > 1) problems.push(`${where}: called ${executions} times`);
-    if (new Set(callIds).size > 1) problems.push(`${where}: called again with another id`);
+    if (new Set(effectKeys).size > 1) problems.push(`${where}: called again with another key`);
   }
   return problems;
 }
@@ -41,7 +44,15 @@ export async function checkTool({ tool, input, bad = [], abortMs = 5_000 }: Tool
 const contextOf = (signal: AbortSignal): ToolContext => {
   const agentId = "a".repeat(24);
   const agent = { id: agentId, profile: "main", state: {}, descriptor: { type: "user" } };
-  return { agent, agentId, runId: "run", callId: "call", signal, progress() {} } as unknown as ToolContext;
+  return {
+    agent,
+    agentId,
+    runId: "run",
+    callId: "call",
+    effectKey: "key",
+    signal,
+    progress() {},
+  } as unknown as ToolContext;
 };
 
 /** An error that it throws is a result that the model reads. */

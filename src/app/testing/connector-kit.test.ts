@@ -146,7 +146,7 @@ function terminal(): ConnectorPlatform {
       made.finished.catch(() => undefined);
       return made as Connector;
     },
-    // Nothing brings a line of a pipe again.
+    // A pipe never repeats a line.
     async say(text) {
       while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
       waiting.shift()?.(text);
@@ -185,7 +185,7 @@ async function api(): Promise<ConnectorPlatform> {
     posted.isTaken = status < 300;
     await report();
   };
-  /** What the engine has stored is brought to the host of the kit, each message once. */
+  /** Passes each stored message to the host of the kit, once. */
   const report = async (): Promise<void> => {
     for (const agent of await kit.store.agents({ limit: 10 })) {
       for (const { seq, body } of (await kit.store.messages(agent.id, { limit: 100 })).toReversed()) {
@@ -215,7 +215,7 @@ async function api(): Promise<ConnectorPlatform> {
       health: () => ({ ok: true, detail: "" }),
       async send({ id, payload }, signal) {
         if (signal.aborted) return { status: "retry", reason: "aborted" };
-        // The agent repeats what it is told: its answer waits in the mailbox.
+        // The agent echoes the text: its answer waits in the mailbox.
         await ask(payload.text ?? "", id);
         await kit.engine.settle();
         const { json } = await kit.ask({ path: "/api/deliveries?user=eve" });
@@ -233,8 +233,8 @@ async function api(): Promise<ConnectorPlatform> {
       await post();
     },
     isAcknowledged: () => posted?.isTaken === true,
-    // The API reads no commands unless the configuration says so.
-    commands: false,
+    // A token says who writes.
+    strangers: false,
     async wait() {
       await new Promise((resolve) => setTimeout(resolve, 1));
       await post();

@@ -1,8 +1,9 @@
 /**
  * The contract of a connector as cases that any test runner can run against a fake of its platform: what comes in is acknowledged after
- * it is stored and is the same message when it comes again; what goes out ends in one of four ways, and an unknown end is never
+ * it is stored and is the same message when it is delivered again; what goes out ends in one of four ways, and an unknown end is never
  * repeated by the connector itself.
  */
+import { assertKnownKeys, type KeyTable } from "../../core/known-keys.ts";
 import type { Connector, OutgoingDelivery } from "../../core/ports/connector.ts";
 import { INCOMING_CASES } from "./kit/incoming-cases.ts";
 import { OUTGOING_CASES } from "./kit/outgoing-cases.ts";
@@ -13,13 +14,13 @@ export interface ConnectorPlatform {
   connector(): Connector | Promise<Connector>;
   /** A person writes. Returns something that names the message. Absent: nothing comes in on this channel. */
   say?(text: string): Promise<unknown> | unknown;
-  /** False: this channel reads no commands from texts. */
-  readonly commands?: false;
-  /** The same message is brought again. */
+  /** False: who writes here has proven otherwise who they are. */
+  readonly strangers?: false;
+  /** The platform delivers the same message again. */
   sayAgain?(said: unknown): Promise<void> | void;
-  /** Whether the platform was told that everything brought so far is done with. */
+  /** Whether everything delivered so far was acknowledged. */
   isAcknowledged?(): boolean;
-  /** Resolves when the connector has had the time to read what was brought. */
+  /** Resolves when the connector has had the time to read the delivered messages. */
   settled?(): Promise<void>;
   /** Where a delivery can be sent. */
   readonly target: OutgoingDelivery["target"];
@@ -41,6 +42,24 @@ export interface ConnectorPlatform {
   wait?(ms: number): Promise<void>;
 }
 
+const PLATFORM: KeyTable<ConnectorPlatform> = {
+  connector: true,
+  say: true,
+  strangers: true,
+  sayAgain: true,
+  isAcknowledged: true,
+  settled: true,
+  target: true,
+  shown: true,
+  failNext: true,
+  edit: true,
+  sayParts: true,
+  pressStop: true,
+  previews: true,
+  goneThread: true,
+  wait: true,
+};
+
 export interface ConnectorCase {
   readonly name: string;
   /** Rejects with what is wrong. */
@@ -51,6 +70,10 @@ export interface ConnectorCase {
 export function connectorKit(platform: () => ConnectorPlatform | Promise<ConnectorPlatform>): readonly ConnectorCase[] {
   return [...INCOMING_CASES, ...OUTGOING_CASES].map(({ name, play }) => ({
     name,
-    run: async () => play(await platform()),
+    async run() {
+      const one = await platform();
+      assertKnownKeys("connectorKit()", one, PLATFORM);
+      return play(one);
+    },
   }));
 }

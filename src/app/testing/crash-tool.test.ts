@@ -5,6 +5,8 @@ import { defineConnector } from "../library/define-connector.ts";
 import { defineTool } from "../library/define-tool.ts";
 import { checkConnector } from "./check-connector.ts";
 import { crashTool } from "./crash-tool.ts";
+import { TestEngine } from "./engine.ts";
+import type { Script } from "./model.ts";
 
 const counted = (replay: "safe" | "never") => {
   const tool = defineTool({
@@ -29,15 +31,53 @@ describe("crashTool", () => {
     expect(unknown.length).toBeGreaterThan(0);
   });
 
-  it("shows that a tool that may be repeated is called again with the same id", async () => {
+  it("repeats a tool that may be repeated with the same effect key, which no other crash has", async () => {
     const crashes = await counted("safe");
     const repeated = crashes.filter(({ executions }) => executions > 1);
     expect(repeated.length).toBeGreaterThan(0);
-    for (const { callIds, result, answers } of crashes) {
-      expect(new Set(callIds).size).toBe(1);
+    for (const { effectKeys, result, answers } of crashes) {
+      expect(new Set(effectKeys).size).toBe(1);
       expect(result).toContain("paid 5");
       expect(answers).toEqual(["done"]);
     }
+    expect(new Set(crashes.flatMap(({ effectKeys }) => effectKeys)).size).toBe(crashes.length);
+  });
+});
+
+describe("context.effectKey", () => {
+  it("differs between calls, people and stores although the model uses one call id, and stays over a crash", async () => {
+    const keys: string[] = [];
+    const pay = {
+      execute: (_: object, { effectKey }: { effectKey: string }) => {
+        keys.push(effectKey);
+        return "paid";
+      },
+    };
+    const script: Script = ({ request }) =>
+      request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ id: "c1", name: "pay" }] };
+    const [first, second] = [
+      await TestEngine.open({ tools: { pay }, script, seed: "one" }),
+      await TestEngine.open({ tools: { pay }, script, seed: "two" }),
+    ];
+    for (const engine of [first, second]) {
+      for (const name of ["ann", "bob"]) {
+        await engine.say("pay", { name });
+        await engine.settle();
+      }
+    }
+    await first.say("pay again", { name: "ann" });
+    await first.settle();
+    expect(keys).toHaveLength(5);
+    expect(new Set(keys).size).toBe(5);
+    for (const key of keys) expect(key).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+
+    first.onCommit = ({ site }) => (site === "result" ? "die-before" : "go");
+    await first.say("pay once more", { name: "ann" });
+    await first.settle();
+    await first.restart();
+    await first.advance(300_000);
+    expect(keys.slice(5)).toHaveLength(2);
+    expect(new Set(keys.slice(5)).size).toBe(1);
   });
 });
 

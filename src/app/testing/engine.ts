@@ -12,6 +12,7 @@ import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import { type DeliveryContext, deliveryStateSchema } from "../../core/delivery/delivery.ts";
 import type { Block } from "../../core/history/entry.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
+import { assertKnownKeys, type KeyTable } from "../../core/known-keys.ts";
 import type { MessageBody } from "../../core/message/message.ts";
 import type { ConnectorHost } from "../../core/ports/connector.ts";
 import type { CallPrice, ModelRequest } from "../../core/ports/model.ts";
@@ -32,8 +33,9 @@ import { seededIds } from "./ids.ts";
 import { type LogLine, recordingLog } from "./log.ts";
 import { echo, type Script, scriptedModel } from "./model.ts";
 import type { Activity, TestProcess } from "./process.ts";
+import { randomOf } from "./random.ts";
 import { type CommitPoint, type OnCommit, storeOf } from "./store.ts";
-import { type Execution, recordingTool, type ToolSpec, toolHost } from "./tools.ts";
+import { assertSpecs, type Execution, recordingTool, type ToolSpec, toolHost } from "./tools.ts";
 
 export interface TestEngineOptions {
   readonly script?: Script;
@@ -47,6 +49,8 @@ export interface TestEngineOptions {
   readonly files?: FileStore;
   /** The usage that the scripted model reports. */
   readonly price?: CallPrice;
+  /** Engines with different seeds have different ids, as two homes have. */
+  readonly seed?: string;
 }
 
 /** A process that a test has stopped at a commit. */
@@ -56,6 +60,18 @@ export interface Pause {
   /** Lets the process continue. */
   release(): void;
 }
+
+const OPTIONS: KeyTable<TestEngineOptions> = {
+  script: true,
+  tools: true,
+  children: true,
+  host: true,
+  channels: true,
+  system: true,
+  files: true,
+  price: true,
+  seed: true,
+};
 
 type Sender = { name?: string; on?: string } & Partial<PostRequest>;
 
@@ -86,6 +102,8 @@ export class TestEngine {
   readonly #points: (CommitPoint & { act(): Promise<void> })[] = [];
 
   private constructor(options: TestEngineOptions) {
+    assertKnownKeys("TestEngine.open()", options, OPTIONS);
+    assertSpecs(options.tools ?? {});
     this.options = options;
     this.script = options.script ?? echo;
     const channels = options.channels ?? [channel("test")];
@@ -113,6 +131,8 @@ export class TestEngine {
     this.system = new AgentSystem(ports, {
       nodeName: process.name,
       resolveModel: () => ({ model: "scripted", system: "You are under test." }),
+      // Everyone who writes is let in.
+      people: { isOwner: options.isOwner ?? this.options.system?.isOwner, unknown: "guest" },
       files: new FileService({
         ports,
         blobs: this.blobs,
@@ -328,7 +348,7 @@ export class TestEngine {
         monotonic: clock.monotonic,
         after: (ms, callback) => clock.after(ms, () => process.alive && callback()),
       },
-      ids: seededIds(process.name),
+      ids: seededIds(process.name, randomOf(`${this.options.seed ?? ""}${process.name}`)),
       log: recordingLog(this.log),
       store: storeOf(this.store, process, { activity, commits, onCommit, atPoint: (point) => this.#atPoint(point) }),
       model: scriptedModel(process, {

@@ -1,5 +1,6 @@
 /** A model that answers from a script, and the helpers to write a script. */
 import type { Block } from "../../core/history/entry.ts";
+import { assertKnownKeys, type KeyTable } from "../../core/known-keys.ts";
 import type { CallPrice, Model, ModelEvent, ModelRequest, ModelResult } from "../../core/ports/model.ts";
 import { type Activity, type TestProcess, whileAlive } from "./process.ts";
 
@@ -22,6 +23,22 @@ export type Script = (call: ModelCall) => Reply | Promise<Reply>;
 
 export const USAGE = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15 };
 
+const REPLY: KeyTable<Exclude<Reply, string>> = {
+  say: true,
+  call: true,
+  content: true,
+  stopReason: true,
+  api: true,
+  provider: true,
+  model: true,
+  usage: true,
+  error: true,
+  alsoUsed: true,
+  cliSession: true,
+  cut: true,
+  unheard: true,
+};
+
 export function modelResult(reply: Reply, n = 0): ModelResult {
   const base: ModelResult = {
     content: [],
@@ -32,6 +49,7 @@ export function modelResult(reply: Reply, n = 0): ModelResult {
     usage: USAGE,
   };
   if (typeof reply === "string") return { ...base, content: [{ type: "text", text: reply }] };
+  assertKnownKeys("A reply of a script", reply, REPLY);
   if (!("call" in reply)) return { ...base, ...reply };
   const said: Block[] = reply.say === undefined ? [] : [{ type: "text", text: reply.say }];
   const calls = reply.call.map(
@@ -48,11 +66,14 @@ export function modelResult(reply: Reply, n = 0): ModelResult {
 export const failure = (
   errorClass: NonNullable<ModelResult["error"]>["class"],
   more: Partial<NonNullable<ModelResult["error"]>> = {},
-): Partial<ModelResult> => ({
-  content: [],
-  stopReason: errorClass === "aborted" ? "aborted" : "error",
-  error: { class: errorClass, message: `${errorClass} error`, ...more },
-});
+): Partial<ModelResult> => {
+  assertKnownKeys("failure()", more, { class: true, message: true, retryAfterMs: true });
+  return {
+    content: [],
+    stopReason: errorClass === "aborted" ? "aborted" : "error",
+    error: { class: errorClass, message: `${errorClass} error`, ...more },
+  };
+};
 
 /** Streams `said`, then answers when `until` resolves, or with class `aborted` as soon as the signal aborts. */
 export async function stall(call: ModelCall, until: Promise<Reply>, said = ""): Promise<Reply> {

@@ -1,15 +1,18 @@
 /** Tools that record their calls. */
 import { z } from "zod";
 import type { RunId } from "../../core/ids.ts";
+import { assertKnownKeys, type KeyTable } from "../../core/known-keys.ts";
 import type { Tool, ToolContext, ToolHost, ToolOutput } from "../../core/ports/tool.ts";
 import type { Right } from "../../core/rights/right.ts";
 import type { ReplayPolicy } from "../../core/run/run.ts";
+import { TOOL_KEYS } from "../library/define-tool.ts";
 import { type Activity, type TestProcess, whileAlive } from "./process.ts";
 
 export interface Execution {
   readonly name: string;
   readonly input: unknown;
   readonly callId: string;
+  readonly effectKey: string;
   readonly runId: RunId;
 }
 
@@ -27,6 +30,25 @@ export interface ToolSpec {
     input: Record<string, unknown>,
     context: ToolContext,
   ) => ToolOutput | string | Promise<ToolOutput | string>;
+}
+
+const SPEC: KeyTable<ToolSpec> = {
+  replay: true,
+  parallel: true,
+  maxOutput: true,
+  rights: true,
+  input: true,
+  parameters: true,
+  renamed: true,
+  effects: true,
+  needsYes: true,
+  execute: true,
+};
+
+/** Throws `InvalidInputError` for a key that is neither of a spec nor of a whole tool. */
+export function assertSpecs(specs: Readonly<Record<string, ToolSpec | (ToolSpec & Tool)>>): void {
+  for (const [name, spec] of Object.entries(specs))
+    assertKnownKeys(`The tool ${name}`, spec, { ...TOOL_KEYS, ...SPEC });
 }
 
 /** A tool as one process sees it. */
@@ -51,7 +73,8 @@ export function recordingTool(
     execute: (input, context) =>
       whileAlive(process, async () => {
         deps.activity.count += 1;
-        deps.executions.push({ name, input, callId: context.callId, runId: context.runId });
+        const { callId, effectKey, runId } = context;
+        deps.executions.push({ name, input, callId, effectKey, runId });
         const output = (await spec.execute?.(input as Record<string, unknown>, context)) ?? `${name} done`;
         return typeof output === "string" ? { content: [{ type: "text", text: output }] } : output;
       }),
@@ -80,6 +103,7 @@ export class TestTools {
   readonly #holds = new Map<string, ((context: ToolContext) => Promise<ToolOutput | string>)[]>();
 
   constructor(specs: Readonly<Record<string, ToolSpec>>) {
+    assertSpecs(specs);
     const held = ([name, spec]: [string, ToolSpec]): [string, ToolSpec] => [
       name,
       {

@@ -3,7 +3,7 @@ import { list, oneOf, section, wholeNumber } from "../values.ts";
 
 /**
  * The relation of one agent to another. `tree`: both have the same root. `parent`: it started this one. `permanent`, `system`:
- * its kind. `foreground`: a person wrote to it last. `any`: every relation.
+ * its kind, and the heartbeat is one of `system`. `foreground`: a person wrote to it last. `any`: every relation.
  */
 export const RELATIONS = ["tree", "parent", "permanent", "system", "foreground", "any"] as const;
 export type Relation = (typeof RELATIONS)[number];

@@ -1,7 +1,8 @@
-/** What is under way and what is stuck, in one bounded answer: which agent, since when and why. Contains no text of messages. */
+/** The work that is under way or stuck, in one bounded answer: which agent, since when and why. Contains no text of messages. */
 
 import type { WaitingState } from "../delivery/delivery.ts";
 import type { AgentId, RunId } from "../ids.ts";
+import type { FailedTries } from "../message/message.ts";
 import type { AgentKind } from "./descriptor.ts";
 
 export interface Diagnosis {
@@ -27,7 +28,16 @@ export interface Diagnosis {
   readonly waitingDeliveries: Readonly<Record<WaitingState, number>>;
   /** Agents that could not be restored on this node. */
   readonly degraded: readonly { readonly agentId: AgentId; readonly reason: string }[];
+  /** Waiting messages whose handling keeps failing. */
+  readonly failing: readonly FailingMessage[];
   readonly failedJobs: readonly { readonly id: string; readonly name: string; readonly error?: string }[];
+}
+
+export interface FailingMessage extends FailedTries {
+  readonly agentId: AgentId;
+  readonly sessionKey: string;
+  readonly seq: number;
+  readonly kind: string;
 }
 
 export interface BusyAgent {
@@ -44,6 +54,8 @@ export interface BusyAgent {
     readonly iterations: number;
     readonly calls: readonly string[];
     readonly abort?: string;
+    /** It was open when the program stopped, twice or more, and waits for its trial (M13). */
+    readonly waitsForTrial: boolean;
   };
   readonly waiting: number;
   /** The first waiting messages, with what will happen to each. */

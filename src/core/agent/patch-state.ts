@@ -1,7 +1,13 @@
 /** The only way to change an agent's overrides. Checks every field; an error names the field and its allowed values. */
 import { z } from "zod";
 import { InvalidInputError } from "../errors.ts";
-import { queueDropPolicySchema, queueModeSchema } from "../message/queue.ts";
+import {
+  QUEUE_LIMITS,
+  queueCapSchema,
+  queueDebounceSchema,
+  queueDropPolicySchema,
+  queueModeSchema,
+} from "../message/queue.ts";
 import { grantsSchema } from "../people/grant.ts";
 import { ELEVATED_LEVELS, EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "./exec-fields.ts";
 import type { SettableField } from "./settable-fields.ts";
@@ -23,13 +29,18 @@ interface Settable {
   readonly expected: string;
 }
 
-const words = (values: readonly [string, ...string[]]): Settable => ({
-  schema: z.enum(values as [string, ...string[]]),
-  expected: `one of ${values.map((value) => `"${value}"`).join(", ")}`,
+const oneOf = (schema: z.ZodEnum): Settable => ({
+  schema,
+  expected: `one of ${schema.options.map((value) => `"${value}"`).join(", ")}`,
 });
-const line = (what: string): Settable => ({ schema: oneLine(256), expected: `${what}, in one line` });
-const whole = (min: number, max: number): Settable => ({
-  schema: z.int().min(min).max(max),
+const words = (values: readonly [string, ...string[]]): Settable => oneOf(z.enum(values));
+const MAX_LINE = 256;
+const line = (what: string): Settable => ({
+  schema: oneLine(MAX_LINE),
+  expected: `${what}, in one line of at most ${MAX_LINE} characters`,
+});
+const whole = (schema: z.ZodType, [min, max]: readonly [number, number]): Settable => ({
+  schema,
   expected: `a whole number from ${min} to ${max}`,
 });
 
@@ -49,10 +60,10 @@ export const SETTABLE = {
   authProfileOverrideSource: words(["auto", "user"]),
   groupActivation: words(["mention", "always"]),
   sendPolicy: words(["allow", "deny"]),
-  queueMode: words(queueModeSchema.options as unknown as [string, ...string[]]),
-  queueDebounceMs: whole(0, 3_600_000),
-  queueCap: whole(1, 10_000),
-  queueDrop: words(queueDropPolicySchema.options as unknown as [string, ...string[]]),
+  queueMode: oneOf(queueModeSchema),
+  queueDebounceMs: whole(queueDebounceSchema, QUEUE_LIMITS.debounceMs),
+  queueCap: whole(queueCapSchema, QUEUE_LIMITS.cap),
+  queueDrop: oneOf(queueDropPolicySchema),
   label: line("a name"),
   displayName: line("a name"),
   responseUsage: words(["on", "off", "tokens", "full"]),
@@ -62,6 +73,11 @@ export const SETTABLE = {
 
 /** `null` clears a field; a field that is left out does not change. */
 export type StatePatch = { readonly [Field in SettableField]?: AgentState[Field] | null };
+
+/** Only its fields, for routes. Their values are checked when the patch is applied. */
+export const statePatchKeys = z.strictObject(
+  Object.fromEntries(Object.keys(SETTABLE).map((field) => [field, z.unknown().optional()])),
+);
 
 /** The same as a schema, for documents. */
 export const statePatchSchema = z.strictObject(

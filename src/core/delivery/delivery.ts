@@ -16,6 +16,8 @@ export const deliveryContextSchema = z
     accountId: z.string().trim().min(1).optional(),
     to: z.string().trim().min(1).optional(),
     threadId: z.union([z.string().trim().min(1), z.number().int()]).optional(),
+    /** Deliveries of a lane have an order of their own: a question never delays an answer (M17). Not sent to a channel. */
+    lane: z.literal("questions").optional(),
   })
   .readonly();
 export type DeliveryContext = z.infer<typeof deliveryContextSchema>;
@@ -48,16 +50,32 @@ export const payloadSchema = z
       .optional(),
     /** Answers that a person can choose. A channel without buttons shows them as a list. */
     buttons: z.array(buttonSchema).max(8).readonly().optional(),
+    /** The approval that it asks for. The first answer settles it, so it may be sent again (M44). Not sent to a channel. */
+    asks: z.string().optional(),
     /** The trigger's slot that gets the result. Not sent to a channel. */
     slot: z.object({ jobId: z.string(), slot: z.string() }).readonly().optional(),
     /** The person of the run. Not sent to a channel. Absent: an earlier version wrote it. */
     person: personIdSchema.optional(),
+    /** How the messages that it reports on ended, by their numbers in the inbox. Not sent to a channel; a mailbox shows it (M45). */
+    unanswered: z
+      .object({ seqs: z.array(z.number().int()).readonly(), state: z.string(), reason: z.string().optional() })
+      .readonly()
+      .optional(),
+    /** It only says that an answer is unconfirmed (M46). Not sent to a channel. */
+    notice: z.literal(true).optional(),
   })
   .readonly();
 export type Payload = z.infer<typeof payloadSchema>;
 
 /** What a channel gets of a payload: not what is for the store. */
-export function contentOf({ slot: _, person: __, ...content }: Payload): Payload {
+export function contentOf({
+  slot: _,
+  person: __,
+  notice: ___,
+  unanswered: ____,
+  asks: _____,
+  ...content
+}: Payload): Payload {
   return content;
 }
 

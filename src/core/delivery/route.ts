@@ -6,6 +6,8 @@ import type { DeliveryContext, NewDelivery, WaitingState } from "./delivery.ts";
 
 /** People who use the API. `to` is the user's name, as in the session key `agent:main:api:dm:ann`. */
 export const API_CHANNEL = "api";
+/** A program of one's own that posts messages, and gets the answers at an address. */
+export const WEBHOOK_CHANNEL = "webhook";
 /** People at a terminal of the home. */
 export const TERMINAL_CHANNEL = "terminal";
 /** A person instead of an address: `to` names the person, and a route is looked up when one may exist. */
@@ -16,7 +18,7 @@ const MAILBOX_CHANNELS: ReadonlySet<string> = new Set([API_CHANNEL, TERMINAL_CHA
 
 /** The owner's own mailbox of the API. The account keeps it apart from an API user who is called `owner`. */
 export const OWNER_MAILBOX = { channel: API_CHANNEL, accountId: "root", to: "owner" } as const;
-/** What is addressed to the owner's terminal. */
+/** The owner's terminal as an address. */
 export const TERMINAL_MAILBOX = { channel: TERMINAL_CHANNEL, to: "owner" } as const;
 /** All mailboxes of the owner: the person at the terminal is the owner. */
 export const OWNER_MAILBOXES: readonly DeliveryContext[] = [OWNER_MAILBOX, TERMINAL_MAILBOX];

@@ -36,8 +36,19 @@ export const usageSchema = z.looseObject({
       total: z.number(),
     })
     .optional(),
+  /** Counts that the provider did not report, if it reported the other one. They are 0 in the sums. */
+  unknown: z
+    .array(z.enum(["input", "output"]))
+    .readonly()
+    .optional(),
 });
 export type Usage = z.infer<typeof usageSchema>;
+
+/** `unknown` of a usage. */
+export function unknownCounts(input: number | undefined, output: number | undefined): Usage["unknown"] {
+  if (input === undefined) return output === undefined ? ["input", "output"] : ["input"];
+  return output === undefined ? ["output"] : undefined;
+}
 
 export const blockSchema = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("text"), text: z.string() }),

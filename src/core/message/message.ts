@@ -10,7 +10,7 @@ import type { AgentId, MessageId, RunId } from "../ids.ts";
 import { behalfSchema } from "../people/behalf.ts";
 import { grantSchema } from "../people/grant.ts";
 import { permissionsSchema } from "./permissions.ts";
-import { queueSettingsSchema } from "./queue.ts";
+import { queueDefaultSchema, queueSettingsSchema } from "./queue.ts";
 import { type RunOverrides, runOverridesSchema } from "./run-overrides.ts";
 import { triggerSchema } from "./trigger.ts";
 
@@ -37,7 +37,7 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     /** For this message only; overrides every other queue setting. */
     queue: queueSettingsSchema.partial().optional(),
     /** Instead of the settings of the channel and the configuration; the agent's own settings come first. */
-    queueDefault: queueSettingsSchema.partial().optional(),
+    queueDefault: queueDefaultSchema.optional(),
     wishes: runOverridesSchema.optional(),
     /** The entry that it continues. If the agent has gone on from there, it comes back first. */
     after: z.string().min(1).optional(),
@@ -57,6 +57,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     /** The agent it comes from, set by the engine and never read from text. Absent: the system itself. */
     origin: z.string().optional(),
     silent: z.boolean().optional(),
+    /** How a silent message reaches the person without a run: `notice`, it is sent as it is; `delivered`, another delivery has the words. */
+    said: z.enum(["notice", "delivered"]).optional(),
     /** The length of the chain of messages between agents that led to this one. It limits agents that answer each other. */
     hops: z.number().int().optional(),
     person,
@@ -125,6 +127,8 @@ export const messageBodySchema = z.discriminatedUnion("kind", [
     callId: z.string(),
     approved: z.boolean(),
     by: z.string().optional(),
+    /** The question. A yes executes its call in a run of its own if no run waits for it. Absent: an earlier version posted it. */
+    approval: z.string().optional(),
     /** What the agent reads if its run no longer waits for the answer. */
     text: z.string().optional(),
   }),
@@ -182,6 +186,16 @@ export const newMessageSchema = z
   .readonly();
 export type NewMessage = z.infer<typeof newMessageSchema>;
 
+/** How often the handling of a waiting message has failed, why the last time, and when it is tried again (M48). */
+export interface FailedTries {
+  readonly times: number;
+  readonly reason: string;
+  readonly nextAt: number;
+}
+
+/** A message as it is stored after a failed try. */
+export type TriedMessage = NewMessage & { readonly tried: FailedTries };
+
 export interface Message extends NewMessage {
   readonly id: MessageId;
   readonly agentId: AgentId;
@@ -192,6 +206,7 @@ export interface Message extends NewMessage {
   /** Why it ended, if the state alone does not say it: the drop policy, an error. */
   readonly reason?: string;
   readonly settledAt?: number;
+  readonly tried?: FailedTries;
 }
 
 /** The text of a message of any kind; empty if the kind has none. */
@@ -212,7 +227,7 @@ export const saysNothing = ({ body, asRun }: Pick<NewMessage, "body" | "asRun">)
 export const isEmptyBody = (body: MessageBody): boolean =>
   body.kind === "user" && body.text.trim() === "" && !body.files?.length;
 
-/** Whether a message brings a yes for which the agent no longer waited: it is told so by a run (M31). */
+/** Whether a message carries a yes after its run stopped waiting: a run of its own executes the call (M31). */
 export const isLateYes = (body: MessageBody): boolean =>
   body.kind === "permission" && body.approved && body.text !== undefined;
 

@@ -8,7 +8,7 @@ import type { SendDecision } from "../agent/send-policy.ts";
 import type { Button, DeliveryContext, Payload, SendingClass } from "../delivery/delivery.ts";
 import type { FileReference } from "../file-reference.ts";
 import type { AgentId, DeliveryId, MessageId, RunId } from "../ids.ts";
-import type { IncomingMessage } from "../message/incoming-message.ts";
+import type { IncomingMessage, TypedText } from "../message/incoming-message.ts";
 import type { QueueSettings } from "../message/queue.ts";
 
 export interface ConnectorCapabilities {
@@ -20,18 +20,16 @@ export interface ConnectorCapabilities {
   readonly edits?: boolean;
   /** Shows buttons under a text. Others get a list of them in the text. */
   readonly buttons?: boolean;
-  /** Strangers can write there: each is let in by the owner first. */
-  readonly strangers?: boolean;
   /** A longer text is split, and each part is a separate delivery. Absent: no limit. */
   readonly maxTextLength?: number;
   /** Instructions to the model on how to write for this channel. */
   readonly formatPrompt?: string;
 }
 
-/** A command that the connector recognised (the engine never reads slash commands from text). */
+/** A command that the channel itself names, such as one of a menu. Commands that people type are read by `accept`. */
 export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
   readonly command:
-    | { readonly name: "reset"; readonly text?: string }
+    | { readonly name: "reset"; readonly text?: TypedText }
     | { readonly name: "stop" }
     | { readonly name: "compact"; readonly instructions?: string }
     /** About the agent's children: `text` is the command. */
@@ -46,22 +44,29 @@ export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
         readonly command: string;
         readonly text: string;
         readonly inTurn?: true;
-        readonly message?: string;
+        readonly message?: TypedText;
       };
 };
 
 /**
  * The result of accepting. `stale`: older than the channel's replay horizon, refused with a trace (M5). `refused`: its sender is not
- * known here; nothing is stored, the channel is told that the message is done with, and its sender is told `say`, if it is there.
+ * known here; nothing is stored, the channel gets its acknowledgement, and the sender gets `say`, if it is there, with
+ * `buttons` below it.
  */
 export type Accepted =
   | { readonly status: "accepted" | "duplicate"; readonly agentId: AgentId; readonly messageId: MessageId }
   | { readonly status: "stale" }
-  | { readonly status: "refused"; readonly say?: string };
+  | Refused;
+
+export interface Refused {
+  readonly status: "refused";
+  readonly say?: string;
+  readonly buttons?: readonly Button[];
+}
 
 /** The file store, as a connector uses it. */
 export interface ConnectorFiles {
-  /** Of one file. A connector need not load a larger one. */
+  /** The limit of one file. A connector need not load a larger one. */
   readonly maxBytes: number;
   /**
    * Stores a file that came with a message of this user; name the result in the message's `files`. Durable when it resolves.
@@ -88,7 +93,7 @@ export interface PressResult {
 }
 
 /**
- * What a channel says about a delivery after the send has ended. `arrived`: it has it. `failed`: it did not bring it to the person; the agent
+ * A later report of a channel about a delivery. `arrived`: it has it. `failed`: it did not reach the person; the agent
  * reads the reason. `again`: the same, and the connector can send it in another way.
  */
 export interface DeliveryReceipt {
@@ -101,17 +106,22 @@ export interface DeliveryReceipt {
   readonly receipt?: string;
 }
 
-/** What a connector may call. Both calls are durable when they resolve. After a rejection the connector must not acknowledge. */
+/** The parts of an arrival that decide whether it may come in. Without a text its sender gets no answer. */
+export type Arriving = Conversation & Partial<Pick<IncomingMessage, "senderName" | "subject" | "text">>;
+
+/**
+ * The calls of a connector. Every call is durable when it resolves; after a rejection the connector must not acknowledge. Every call
+ * of a stranger is refused until the owner lets them in.
+ */
 export interface ConnectorHost {
+  /** Accepts what a person typed. A command in the text is carried out, and a message after it is answered. */
   accept(message: IncomingMessage): Promise<Accepted>;
   command(command: IncomingCommand): Promise<Accepted>;
   /** The refusal of a message from there; undefined if it may come in. For what costs something before the message is made. */
-  entry?(
-    arriving: Conversation & { readonly senderName?: string; readonly subject?: string },
-  ): Promise<Accepted | undefined>;
+  entry?(arriving: Arriving): Promise<Accepted | undefined>;
   /** Ends the run of this conversation that `matches` names. Durable when it resolves; false if it has ended (M28). */
   stopRun?(conversation: Conversation, matches: (runId: RunId) => boolean): Promise<boolean>;
-  /** A person pressed a button. Durable when it resolves with what the person is told. */
+  /** A person pressed a button. Durable when it resolves with the answer to the person. */
   press?(press: PressedButton): Promise<PressResult>;
   /** Records something that needs no answer, such as a reaction. Durable when it resolves. */
   note?(message: IncomingMessage): Promise<Accepted>;
@@ -151,7 +161,7 @@ export type SendResult =
 export interface ConnectorHealth {
   readonly ok: boolean;
   readonly detail: string;
-  /** The last failure, also if it works again. */
+  /** The last failure, kept after it works again. */
   readonly lastError?: { readonly at: number; readonly text: string };
   /** How old the last message was when it was accepted. */
   readonly lagMs?: number;
@@ -169,7 +179,7 @@ export interface AccountStatus extends ConnectorHealth {
   readonly state: "starting" | "running" | "failing" | "elsewhere" | "off";
 }
 
-/** A run whose work is shown while it goes on. */
+/** A run whose work is shown while it continues. */
 export interface ShownRun {
   readonly runId: RunId;
   readonly agentId: AgentId;
@@ -178,13 +188,13 @@ export interface ShownRun {
 }
 
 /**
- * What people see of a run before its answer: typing, or a draft that vanishes by itself. It is no delivery and leaves no row
+ * Shows a run before its answer: typing, or a draft that vanishes by itself. It is not a delivery and leaves no row
  * (M28). No method throws or waits for the channel.
  */
 export interface LiveView {
   /** The text so far. */
   text(text: string): void;
-  /** What the run does now, such as a tool it uses. */
+  /** The current activity of the run, such as a tool it uses. */
   status(line: string): void;
   close(): void;
 }
@@ -201,7 +211,7 @@ export interface ChannelRequest {
   readonly raw: Uint8Array;
 }
 
-/** What the platform is told. 401: the secret or the signature is wrong; it is counted like a wrong token. */
+/** The answer to the platform. 401: the secret or the signature is wrong; it is counted like a wrong token. */
 export interface ChannelAnswer {
   readonly status: number;
   readonly text?: string;
@@ -243,7 +253,7 @@ export interface Connector {
   view?(target: DeliveryContext, run: ShownRun): LiveView | undefined;
   /**
    * Takes a request of the platform to the gateway. Everything in it is durable when it resolves: the platform is answered afterwards. It
-   * may reject; then the platform is told to try again. Any node may get the request, also one that does not run the account, so it may be
+   * may reject; then the platform gets an error and tries again. Any node may get the request, even one that does not run the account, so it may be
    * called before `start`. Undefined: there is no such account, or it is not called.
    */
   receive?(request: ChannelRequest, host: ConnectorHost): Promise<ChannelAnswer | undefined>;

@@ -60,8 +60,13 @@ export interface ToolContext {
   readonly agent: AgentRecord;
   readonly agentId: AgentId;
   readonly runId: RunId;
-  /** The same for all retries of a call and unique within the run: the key for effects outside. */
+  /** As the model named the call: unique within the run only. */
   readonly callId: string;
+  /**
+   * The key for effects outside, such as payments. A uuid: the same for all retries of this call, including those after a crash,
+   * and different from that of every other call of any agent in any store.
+   */
+  readonly effectKey: string;
   /** Where the run's answer goes, if anywhere. */
   readonly delivery?: DeliveryContext;
   /** The person the run works for, as `connector:id`, if known. */

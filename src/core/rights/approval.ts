@@ -1,6 +1,6 @@
 /**
  * An approval: a question to a person about one tool call, and its answer (M31). It is bound to the exact call by a digest. A
- * yes is good for one call of the same digest, by the same agent for the same person, and ends by time. It never turns a
+ * yes executes that call once: in the run that waits for it, or in a run of its own. It ends by time and never turns a
  * denial into a permission: the rights of all people are judged again when the call starts (L13).
  */
 import { z } from "zod";
@@ -20,6 +20,9 @@ export const APPROVAL_STATES = ["pending", "approved", "denied", "expired", "wit
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 /** States that have not ended. */
 export const OPEN_APPROVALS = ["pending", "approved"] as const;
+
+/** How many questions may wait for the calls of one person (M44). */
+export const MAX_OPEN_QUESTIONS = 50;
 
 /** How long a yes may be used. */
 export const GRANT_MS = 24 * 3600_000;
@@ -79,8 +82,10 @@ export const newApprovalSchema = z
     behalf: behalfSchema,
     tool: z.string(),
     arguments: z.record(z.string(), z.unknown()),
-    /** Of tool, arguments, directory, names of the environment, and hashes of the arguments that are existing files. */
+    /** Covers the tool and its definition, arguments, directory, names of the environment, and hashes of the arguments that are existing files. */
     digest: z.string().min(1),
+    /** Absent: an earlier version asked. Its digest has no definition, and its yes may be used by any call of this digest. */
+    version: z.literal(2).optional(),
     /** The files whose contents are part of the digest. */
     files: z.array(z.string()).readonly().optional(),
     /** The question, as it is shown to people. */
@@ -88,6 +93,8 @@ export const newApprovalSchema = z
     effects: z.array(askedEffectSchema).readonly().optional(),
     /** Where the run's answer goes. A yes that comes later is worked on for the same address. */
     delivery: deliveryContextSchema.optional(),
+    /** Where the question was sent. */
+    chat: deliveryContextSchema.optional(),
     askedAt: z.number().int(),
     /** When it expires. After a yes: until when the yes may be used. */
     dueAt: z.number().int(),
@@ -102,6 +109,8 @@ export const approvalSchema = newApprovalSchema.unwrap().extend({
   decidedBy: z.string().optional(),
   surface: z.string().optional(),
   reason: z.string().optional(),
+  /** The call that has used the yes. Only this one resumes after a crash. */
+  used: z.object({ runId: z.string(), callId: z.string() }).readonly().optional(),
 });
 export type ApprovalRecord = Readonly<z.infer<typeof approvalSchema>>;
 
@@ -118,12 +127,9 @@ export interface ApprovalFilter {
   readonly person?: PersonId;
 }
 
-/** A yes that a call may use: of this agent, for this person, with this digest. */
-export interface GrantKey {
-  readonly agentId: AgentId;
-  readonly person: PersonId;
-  readonly digest: string;
-}
+/** Whether a yes can be used now. */
+export const isUsable = (approval: Approval | undefined, now: number): approval is Approval & { state: "approved" } =>
+  approval?.state === "approved" && approval.dueAt > now;
 
 /** Whether a person may say no: everyone on the way of the call. */
 export const isOnTheWay = ({ person, through = [] }: Behalf, one: PersonId): boolean =>

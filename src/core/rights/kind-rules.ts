@@ -37,6 +37,11 @@ export const CHILD_DENY: readonly string[] = [
 
 /** The tools for child agents. Subagents have them only if the configuration allows nesting. */
 export const SPAWN_TOOLS: readonly string[] = ["sessions_spawn", "start_background_agent", "subagents"];
+/** Why they have not. */
+export const NESTED = "subagents may not have subagents";
+/** Clawdbot's text about it. */
+export const nestedSpawnText = (tool: string): string => `${tool} is not allowed from sub-agent sessions`;
+
 /** Also denied to subagents: agents that outlive the task, messages to other people's agents. */
 export const CHILD_DENY_LASTING: readonly string[] = [
   "create_permanent_agent",
@@ -85,7 +90,7 @@ export function denialByKind(
   const { allow = [], deny = [] } = subagents;
   if (named(tool, deny)) return "the profile denies it to subagents";
   if (named(tool, allow)) return undefined;
-  if (SPAWN_TOOLS.includes(tool)) return nesting ? undefined : "subagents may not have subagents";
+  if (SPAWN_TOOLS.includes(tool)) return nesting ? undefined : NESTED;
   return [...CHILD_DENY, ...CHILD_DENY_LASTING].includes(tool) ? "subagents do not have this tool" : undefined;
 }
 

@@ -30,6 +30,8 @@ export const callRecordSchema = z.looseObject({
   state: z.enum(["asked", "intended", "done"]),
   /** The question about it, or the yes that it has used (M31). */
   approval: z.string().optional(),
+  /** A late yes started it: history holds no such call, so its outcome becomes a text. */
+  late: z.literal(true).optional(),
 });
 export type CallRecord = z.infer<typeof callRecordSchema>;
 
@@ -101,6 +103,8 @@ export const runBodySchema = z.looseObject({
   /** What made the message it works on, if it was not a person: the job or hook and its slot (M22). */
   trigger: triggerSchema.optional(),
   calls: z.array(callRecordSchema),
+  /** The approval whose late yes began it: if no model can tell the outcome of its call, the outcome is the answer (M31). */
+  late: z.string().optional(),
   /** What the model said with calls of tools that the caller executes. The run ends when its own calls of this turn are done. */
   callerTurn: z.object({ text: z.string(), calls: z.array(pendingToolCallSchema) }).optional(),
   /** Model calls made so far; bounded by the iteration limit. */

@@ -1,5 +1,6 @@
 /** What waits at an agent, as people see it. */
 import type { AgentId, RunId } from "../ids.ts";
+import type { UnansweredMessage } from "../message/unanswered-message.ts";
 
 /** Of a run in memory. */
 export type RunState = "queued" | "active" | "streaming" | "compacting" | "suspended" | "ended";
@@ -19,4 +20,6 @@ export interface WhatWaits {
   }[];
   /** The newest messages that the queue dropped, each with its policy. */
   readonly dropped: readonly { readonly seq: number; readonly policy: string; readonly text: string }[];
+  /** The newest messages that failed, were stopped or were dropped, each with its reason and its run. */
+  readonly unanswered: readonly UnansweredMessage[];
 }

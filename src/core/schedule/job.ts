@@ -1,5 +1,7 @@
 /** A cron job: creates messages at stated times. The types are clawdbot's, so that its files can be read. */
 import { z } from "zod";
+import { deliveryContextSchema } from "../delivery/delivery.ts";
+import { runOverridesSchema } from "../message/run-overrides.ts";
 import { behalfSchema } from "../people/behalf.ts";
 
 export const cronScheduleSchema = z.discriminatedUnion("kind", [
@@ -9,17 +11,22 @@ export const cronScheduleSchema = z.discriminatedUnion("kind", [
 ]);
 export type CronSchedule = z.infer<typeof cronScheduleSchema>;
 
+/** The fields that a due job copies into its message are parsed as they are there: what is accepted here can be fired. */
+const { model, thinking, timeoutSeconds } = runOverridesSchema.unwrap().shape;
+const { channel, to } = deliveryContextSchema.unwrap().shape;
+
 export const cronPayloadSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("systemEvent"), text: z.string() }),
   z.object({
     kind: z.literal("agentTurn"),
     message: z.string(),
-    model: z.string().optional(),
-    thinking: z.string().optional(),
-    timeoutSeconds: z.number().optional(),
+    model,
+    thinking,
+    timeoutSeconds,
+    /** Whether its person gets the answer. Default: yes. */
     deliver: z.boolean().optional(),
-    channel: z.string().optional(),
-    to: z.string().optional(),
+    channel,
+    to,
     bestEffortDeliver: z.boolean().optional(),
   }),
 ]);
@@ -31,6 +38,13 @@ export const cronSessionTargetSchema = z.enum(["main", "isolated"]);
 export type CronSessionTarget = z.infer<typeof cronSessionTargetSchema>;
 export const cronWakeModeSchema = z.enum(["next-heartbeat", "now"]);
 export type CronWakeMode = z.infer<typeof cronWakeModeSchema>;
+
+/**
+ * The wake mode of a job that names none: a reminder is delivered at its time (M46). A job without a delivery does not wake the main
+ * conversation either.
+ */
+export const defaultWakeMode = (payload?: CronPayload): CronWakeMode =>
+  payload?.kind === "agentTurn" && payload.deliver === false ? "next-heartbeat" : "now";
 
 export const cronIsolationSchema = z.object({
   postToMainPrefix: z.string().optional(),

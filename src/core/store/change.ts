@@ -11,7 +11,7 @@ import type { LimitedRow, Spend } from "../budget/budget.ts";
 import type { BudgetDecision, CallCost } from "../budget/budget-decision.ts";
 import type { DeliveryContext, DeliveryState, NewDelivery, Payload } from "../delivery/delivery.ts";
 import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionKey } from "../ids.ts";
-import type { MessageState, NewMessage } from "../message/message.ts";
+import type { MessageState, NewMessage, TriedMessage } from "../message/message.ts";
 import type { StoredFile } from "../message/stored-file.ts";
 import type { AuditEntry } from "../people/audit.ts";
 import type { PersonRecord } from "../people/person.ts";
@@ -80,6 +80,8 @@ export type Op =
       readonly dedupe?: Dedupe;
       /** The HTTP request that posts it. If it repeats an earlier one, that one's message is the result (M18). */
       readonly request?: RequestEntry;
+      /** Refused as full if as many messages of any kind wait already, unless it was accepted before (M18a). */
+      readonly maxWaiting?: number;
       /** Claims the recipient for this node if no node holds it, in the same commit. */
       readonly claimFor?: number;
     }
@@ -150,6 +152,8 @@ export type Op =
       readonly unlessResetAfter?: number;
     }
   | { readonly op: "message.settle"; readonly settlements: readonly Settlement[] }
+  /** Counts a failed try at handling a message, which waits on. Refused unless it waits (M48). */
+  | { readonly op: "message.tried"; readonly seq: number; readonly message: TriedMessage }
   | {
       readonly op: "entries.append";
       /** The position of the first line; must be the agent's next one. */
@@ -173,8 +177,13 @@ export type Op =
   | { readonly op: "run.suspend"; readonly runId: RunId; readonly suspended: boolean }
   /** A question about a call. Refused if the call has one already, or if the id is taken. */
   | { readonly op: "approval.ask"; readonly approval: NewApproval }
-  /** A call uses a yes. Refused unless it is unused, in time, and for the same digest. */
-  | { readonly op: "approval.use"; readonly id: ApprovalId; readonly digest: string }
+  /** A call uses a yes. Refused unless it is unused, in time, and for the same digest. The row names the call from then on. */
+  | {
+      readonly op: "approval.use";
+      readonly id: ApprovalId;
+      readonly digest: string;
+      readonly by: { readonly runId: RunId; readonly callId: string };
+    }
   | { readonly op: "delivery.add"; readonly delivery: NewDelivery }
   /**
    * Reserves the cost of a model call on every row, or returns which budget refuses it; decided inside the transaction (M21).
@@ -412,6 +421,8 @@ export type Refusal =
   | "missing"
   /** Agents would wait for each other in a cycle (M11). */
   | "cycle"
+  /** As many messages wait as the post allows (M18a). */
+  | "full"
   /** Something else changed in between: a delivery's state, a position. */
   | "conflict";
 

@@ -8,7 +8,7 @@ import type { Change } from "./change.ts";
 // biome-ignore format: one group per line is easier to read.
 export const COMMIT_SITES = [
   // Messages.
-  "accept", "accept.stale", "take", "steer", "record", "settle", "discard", "abort.queued", "inbox.drop", "wait.begin", "wait.end",
+  "accept", "accept.stale", "take", "steer", "record", "settle", "discard", "abort.queued", "inbox.drop", "message.tried", "message.failed", "wait.begin", "wait.end",
   // Sessions and commands.
   "setting", "setting.refused", "setting.wrong", "reset", "reset.stale", "branch", "branch.follow", "branch.gone",
   "command", "subagents", "stop", "describe",
@@ -16,7 +16,7 @@ export const COMMIT_SITES = [
   "agent.claim", "agents.claim", "agent.create", "agent.start", "agent.stop", "agent.remove", "agent.erase", "hand", "release",
   "remove", "start-again", "wind-down", "wind-up", "swarm.put", "swarm.remove",
   // Runs.
-  "think", "reserve", "intend", "result", "waits", "suspend", "pause", "resume", "flush", "compact", "compact.rest", "rest",
+  "think", "reserve", "intend", "result", "waits", "suspend", "pause", "resume", "continue", "flush", "compact", "compact.rest", "rest",
   "rest.caller", "end.aborted", "end.compact", "end.failed", "end.timeout", "abort", "abort.late",
   // Trials of runs after a crash.
   "trial.death", "trial.drained", "trial.pause-over", "trial.survived", "watchdog.note", "watchdog.counted",
@@ -25,7 +25,8 @@ export const COMMIT_SITES = [
   // Nodes.
   "node.join", "node.renew", "node.leave",
   // Deliveries. Moves of a delivery have the label of the state that follows.
-  "outbox.retry", "outbox.edit", "outbox.drop", "outbox.receipt", "mailbox.open", "mailbox.read",
+  "outbox.retry", "outbox.edit", "outbox.drop", "outbox.receipt", "outbox.notice", "outbox.written", "mailbox.open",
+  "mailbox.read",
   // Approvals, budgets and retention.
   "approval.decide", "approval.expire", "budget.lift", "budget.sweep", "prune", "prune.audit",
   // Triggers.

@@ -1,6 +1,6 @@
 /**
  * How a repeated HTTP request is recognised (M18). The ledger holds one row per `Idempotency-Key`, and one per content: the
- * latest request of a token in a conversation with the same body. Keys are digests of the whole, so rows never collide.
+ * latest request of a sender to a recipient that says the same. Keys are digests of the whole, so rows never collide.
  */
 import type { AgentId } from "../ids.ts";
 
@@ -13,7 +13,7 @@ interface Entry {
 /** A request with an `Idempotency-Key`. The same key with another digest is refused as a conflict. */
 export interface KeyedEntry extends Entry {
   readonly by: "key";
-  /** What the request says: its route and body. */
+  /** A digest of the content of a message, otherwise of route and body. */
   readonly digest: string;
 }
 
@@ -36,6 +36,8 @@ export interface RequestRecord {
   readonly finished: boolean;
   /** Whether the same agent has accepted a later message of a person. */
   readonly later: boolean;
+  /** Whether the message waits, or belongs to a run that has not ended. */
+  readonly open: boolean;
   /** The reply, as JSON, if it was recorded. */
   readonly reply?: string;
   readonly keepUntil: number;
@@ -43,13 +45,14 @@ export interface RequestRecord {
 
 /**
  * Whether a request without a key is the earlier one with the same content, sent again. A marked retry is, unless its
- * response was finished and the person went on. An unmarked one is only while neither is known: otherwise a person says the
- * same words once more.
+ * response was finished and a later message was accepted. An unmarked one is only while the response is not known to be
+ * finished, and the message is open or there is no later one: otherwise a person says the same words once more.
  */
 export function joinsEarlier({
   isRetry,
   finished,
   later,
-}: Pick<ContentEntry, "isRetry"> & Pick<RequestRecord, "finished" | "later">): boolean {
-  return isRetry ? !(finished && later) : !finished && !later;
+  open,
+}: Pick<ContentEntry, "isRetry"> & Pick<RequestRecord, "finished" | "later" | "open">): boolean {
+  return isRetry ? !(finished && later) : !finished && (open || !later);
 }

@@ -13,7 +13,7 @@ import type { Message, MessageState, UnansweredState } from "../message/message.
 import type { StoredFile } from "../message/stored-file.ts";
 import type { AuditFilter, AuditRow } from "../people/audit.ts";
 import type { PersonRecord } from "../people/person.ts";
-import type { Approval, ApprovalFilter, ApprovalId, GrantKey } from "../rights/approval.ts";
+import type { Approval, ApprovalFilter, ApprovalId } from "../rights/approval.ts";
 import type { RunRecord } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";
 import type { JobSlot } from "../schedule/job-slot.ts";
@@ -35,7 +35,7 @@ export interface Store extends StoreReader {
   ready(): Promise<void>;
   /** Calls back with agents that another node posted to: a hint, may be late or missing (M24). Returns how to stop. */
   onHint(listener: (agentId: AgentId) => void): () => void;
-  /** What forgetting a person needs besides ops. Absent: this store forgets no one. */
+  /** The reads that forgetting a person needs besides ops. Absent: this store forgets no one. */
   readonly eraser?: StoreEraser;
   close(): Promise<void>;
 }
@@ -105,12 +105,19 @@ export interface StoreReader {
   linesBack(agentId: AgentId, page: Page & { readonly before?: number }): Promise<readonly Line[]>;
 
   run(id: RunId): Promise<RunRecord | undefined>;
+  /**
+   * Open runs that were resumed before without a step since, or have been tried, and that the node which holds them has not resumed:
+   * they wait for a trial (M13). The oldest first. `node`: only those that this node holds.
+   */
+  heldBackRuns(page: Page & { readonly node?: number }): Promise<readonly RunRecord[]>;
   /** Newest first. */
   runs(agentId: AgentId, page: Page & { readonly before?: RunId }): Promise<readonly RunRecord[]>;
 
   delivery(id: DeliveryId): Promise<Delivery | undefined>;
   /** The oldest `pending` or `sending` delivery to this target (a `targetKey`): the next to be sent (M17). */
   deliveryHead(target: string): Promise<Delivery | undefined>;
+  /** The `unconfirmed` deliveries to this target (a `targetKey`), the last in the store's order first. */
+  unconfirmed(target: string, page: Page): Promise<readonly Delivery[]>;
   /** In the store's order. Without `states`: those that have not ended. */
   deliveries(
     page: Page & { readonly afterN?: number; readonly states?: readonly DeliveryState[]; readonly agentId?: AgentId },
@@ -159,7 +166,7 @@ export interface StoreReader {
   person(id: string): Promise<PersonRecord | undefined>;
   /** By id. */
   people(page: Page & { readonly after?: string }): Promise<readonly PersonRecord[]>;
-  /** Whose account it is, as `channel:id`. */
+  /** The owner of an account, as `channel:id`. */
   personByAccount(account: string): Promise<PersonRecord | undefined>;
   /** Counts the changes of people's rights. */
   rightsRevision(): Promise<number>;
@@ -170,8 +177,8 @@ export interface StoreReader {
   approvals(filter: ApprovalFilter): Promise<readonly Approval[]>;
   /** Questions and unused yeses by the time at which they end, earliest first: those due, or the next ones. */
   approvalsDue(page: Page & { readonly by?: number }): Promise<readonly Approval[]>;
-  /** The oldest unused yes for such a call, also one whose time is over. */
-  grantFor(key: GrantKey): Promise<Approval | undefined>;
+  /** The open questions and unused yeses of an agent, oldest first, including expired ones. */
+  openApprovals(agentId: AgentId): Promise<readonly Approval[]>;
   file(id: string): Promise<StoredFile | undefined>;
   /** Some file with this content. */
   fileBySha(sha: string): Promise<StoredFile | undefined>;

@@ -27,8 +27,6 @@ export interface AgentSystemOptions {
   readonly restore?: "resume" | "discard";
   readonly lanes?: LaneSizes;
   readonly runs?: Partial<RunSettings>;
-  /** How long a process lives before it tries a suspect (M13). Default: 10 s. */
-  readonly trialAfterMs?: number;
   readonly watchdog?: RunPorts["watchdog"];
   /** Default: the notes in the store. */
   readonly watchdogNotes?: RunPorts["watchdogNotes"];
@@ -38,7 +36,7 @@ export interface AgentSystemOptions {
   /** Agents kept in memory while they rest. */
   readonly warm?: number;
   readonly resolveModel: RunPorts["resolveModel"];
-  /** What may be spent on models. Absent: no limit. */
+  /** The limits of spending on models. Absent: no limit. */
   readonly budgets?: Budgets;
   readonly limits?: RunPorts["limits"];
   /** How large contexts may be. Absent: the defaults for every model. */
@@ -54,9 +52,9 @@ export interface AgentSystemOptions {
   readonly people?: PeopleSettings;
   /** Limits for deliveries that no connector sends. Read again for every check. */
   readonly waiting?: Partial<WaitingOptions>;
-  /** People have linked accounts: what the configuration says about accounts is to be renewed. */
+  /** People have linked accounts: read the accounts of the configuration again. */
   readonly accountsChanged?: () => Promise<void>;
-  /** What commands in chats show and change outside of the engine. */
+  /** Lets commands in chats show and change things outside of the engine. */
   readonly commands?: CommandParts;
   /** Words that begin a new session. */
   readonly resetTriggers?: readonly string[];
@@ -75,7 +73,7 @@ export interface AgentSystemOptions {
   /** Files of people. Absent: no file can come in, and models are shown none. */
   readonly files?: FileService;
   readonly remoteNodes?: AwaitEnds;
-  /** What triggers add at certain points of a run; see `RunPorts`. */
+  /** Additions of triggers at certain points of a run; see `RunPorts`. */
   readonly hooks?: Pick<RunPorts, "opsOnRunEnd" | "opsOnSettle" | "onToolOps" | "replyOf" | "sessionFor"> &
     Pick<OutboxPorts, "opsOnDelivered">;
 }

@@ -12,7 +12,7 @@ import { AgentSystem } from "./agent-system.ts";
 
 /** A queue without debounce, with these settings. */
 export const queueOf = (settings: Partial<Config["queue"]>): Config["queue"] => ({
-  ...{ mode: "queue", debounceMs: 0, cap: 20, drop: "old", dedupe: "message-id", byChannel: {} },
+  ...{ mode: "queue", debounceMs: 0, cap: 20, drop: "old", maxWaiting: 1_000, dedupe: "message-id", byChannel: {} },
   ...settings,
 });
 

@@ -61,7 +61,8 @@ export class AgentSystem {
   readonly #ingress: MessageIngress;
   readonly #answers: Answers;
   readonly #queue: QueuePolicy;
-  readonly #trials: Trials;
+  /** Resolves when the node holds the agents that it found at its start. */
+  readonly #claimed = Promise.withResolvers<void>();
   readonly #fates: NodeFates;
   readonly #degraded = new Map<AgentId, string>();
   readonly #views: LiveViews;
@@ -87,7 +88,8 @@ export class AgentSystem {
   readonly approvals: Approvals;
   /** Overrides and branches of agents' sessions. */
   readonly sessions: SessionControl;
-  /** Both belong to one membership. A node that joins again gets new ones. */
+  /** These belong to one membership. A node that joins again gets new ones. */
+  #trials: Trials | undefined;
   #outbox: Outbox | undefined;
   #host: ActorHost | undefined;
   #scans = 0;
@@ -103,7 +105,6 @@ export class AgentSystem {
     this.events = new RunEvents(ports.log);
     this.lanes = new Lanes(options.lanes);
     this.#queue = queuePolicyOf(() => options.queue);
-    this.#trials = new Trials(ports.clock, options.trialAfterMs);
     this.#fates = new NodeFates(ports, SILENT_LEASES * (leaseMs ?? 0));
     this.#actors = new ActorRegistry(ports, options.warm);
     this.#membership = new Membership(ports, { name, leaseMs, pollMs }, this.#emit);
@@ -115,7 +116,7 @@ export class AgentSystem {
     this.pairing = new Pairing(ports, this.directory, options.accountsChanged);
     this.people = peopleOf(ports.store, settings, this.directory);
     const { people } = this;
-    const ingress = new MessageIngress(ports, options, { emit, claimFor, people });
+    const ingress = new MessageIngress(ports, options, { emit, claimFor, people, queue: this.#queue });
     this.#ingress = ingress;
     this.#answers = new Answers(ports, ingress, actors, options.remoteNodes);
     this.runs = new RunControl(ports, { emit, events, ingress, actors, membership });
@@ -174,6 +175,7 @@ export class AgentSystem {
     this.#restoring = true;
     await this.#membership.start();
     this.#restoring = false;
+    this.#claimed.resolve();
     this.subagents.init();
     this.approvals.start();
     this.#views.refresh();
@@ -186,7 +188,7 @@ export class AgentSystem {
     this.deliveries.reloaded();
   }
 
-  /** What a connector may call. `post`: instead of posting as this system does. */
+  /** The functions that a connector may call. `post`: instead of posting as this system does. */
   connectorHost(
     connector: Parameters<typeof hostFor>[0],
     post: AgentSystem["post"] = (request) => this.post(request),
@@ -203,8 +205,11 @@ export class AgentSystem {
     abort: (runId) => this.runs.abort(runId),
     press: (button) => {
       const { store, clock } = this.#ports;
-      const [directory, approvals] = [this.directory, this.approvals];
-      return pressButton({ clock, store, directory, approvals, post: (request) => this.post(request) }, button);
+      const { directory, approvals, pairing } = this;
+      return pressButton(
+        { clock, store, directory, approvals, pairing, post: (request) => this.post(request) },
+        button,
+      );
     },
   };
 
@@ -214,7 +219,7 @@ export class AgentSystem {
   }
 
   /**
-   * Posts and waits for the end of the run that takes the message. A second call with the same key, also after a restart,
+   * Posts and waits for the end of the run that takes the message. A second call with the same key, even after a restart,
    * waits for the same message, and returns its answer at once if there is one.
    */
   postAndAwait(request: PostRequest, options?: Waiting): Promise<Answer> {
@@ -241,10 +246,13 @@ export class AgentSystem {
     if (!this.#host) throw new InvariantError("AgentSystem must load before a message is dropped");
     const dropped = await dropMessage(this.#host.ports, this.#host.node, request);
     this.#emit({ type: "settled", messages: [dropped] });
+    // The agent may rest because of this message, or may not have been able to read it.
+    if (this.#degraded.delete(request.agentId)) this.#claim(request.agentId);
+    else this.#actors.interruptWait(request.agentId);
     return dropped;
   }
 
-  /** What a status line shows of a conversation. `agent`: undefined before its first message. */
+  /** The parts of a conversation that a status line shows. `agent`: undefined before its first message. */
   describe(conversation: ConversationName): Promise<DescribedConversation> {
     return describeConversation(this.#ports, this.#options, this.#queue, conversation);
   }
@@ -283,7 +291,7 @@ export class AgentSystem {
     this.#membership.stop();
     this.subagents.close();
     this.approvals.stop();
-    this.#trials.drain();
+    this.#trials?.drain();
     for (const actor of this.#actors.all()) actor.drain();
     this.#answers.suspend();
     await Promise.allSettled(this.#actors.working());
@@ -326,8 +334,16 @@ export class AgentSystem {
       case "deliveries-unknown":
         void this.#scanOutbox();
         break;
+      case "written":
+        void this.#outbox?.written(event.chat).catch((error) => {
+          this.#ports.log.warn("questions of a chat could not be looked up", { error: errorText(error) });
+        });
+        break;
       case "delivery-moved":
         this.#outbox?.nudge(event.target);
+        break;
+      case "reached":
+        void this.#outbox?.reached(event.target);
         break;
       case "joined":
         this.#joined(event.node);
@@ -335,7 +351,6 @@ export class AgentSystem {
       case "lease-lost":
         this.#host = undefined;
         this.#actors.lose();
-        this.#trials.clear();
         void this.#outbox?.stop();
         break;
       case "polled":
@@ -388,17 +403,20 @@ export class AgentSystem {
         { node, alone: !this.#membership.shared },
       ),
     );
+    const fates = this.#fates;
+    const pauseMs = this.#trials?.pauseLeft;
+    const trials = new Trials(ports, { node, fates, claimed: this.#claimed.promise, pauseMs });
     const host: ActorHost = actorHostOf(ports, options, {
       ...{ events: this.events, subagents: this.subagents, lanes: this.lanes, outbox, node },
       ...{ people: this.people, directory: this.directory, approvals: this.approvals },
-      ...{ queue: this.#queue, trials: this.#trials, fates: this.#fates },
+      ...{ queue: this.#queue, trials, fates },
       answerCommand: (agent, message) => answerCommand(ports, options, this.#commandHost(), agent, message),
       restoring: () => this.#restoring,
       // Actors of a lost membership have nothing left to do.
       draining: () => this.#host !== host || this.#phase === "draining" || this.#phase === "stopped",
       emit,
     });
-    [this.#host, this.#outbox] = [host, outbox];
+    [this.#host, this.#outbox, this.#trials] = [host, outbox, trials];
     if (this.#phase !== "new") void this.#scanOutbox();
   }
 

@@ -13,6 +13,7 @@ import type { CommandContext } from "../commands/chat-command.ts";
 import { runChatCommand } from "../commands/run-chat-command.ts";
 import { turnMemory } from "../context/turn-memory.ts";
 import type { QueuePolicy } from "../inbox/queue-settings.ts";
+import { unconfirmedAnswers } from "../outbox/around-reply.ts";
 import type { Directory } from "../people/directory.ts";
 import { situationOf } from "../rights/gate.ts";
 import type { People } from "../runtime/people.ts";
@@ -61,6 +62,7 @@ export async function answerCommand(
     turn: () => turnMemory(ports.store, agent),
     spentSince: async (at) => spentSince(ports, at, (one) => one?.id === agent.id),
     waits: async () => waitsOf(await host.whatWaits(agent.id), message),
+    unconfirmed: async () => (message.delivery ? unconfirmedAnswers(ports.store, message.delivery) : []),
     approvals: {
       pending: async () => {
         const filter = { limit: MAX_QUESTIONS, states: ["pending"] as const };

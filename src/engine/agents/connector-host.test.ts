@@ -6,6 +6,7 @@ import { type Script, stall } from "../../../test/kit/model.ts";
 import { dieAt } from "../../../test/kit/store.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import type { MessageBody } from "../../core/message/message.ts";
+import { OWNER } from "../../core/people/person.ts";
 import type { IncomingCommand } from "../../core/ports/connector.ts";
 import { from, hostOf } from "./agent-system.test-kit.ts";
 import { AgentSystem } from "./agent-system.ts";
@@ -180,35 +181,104 @@ describe("command", () => {
   });
 });
 
-describe("a channel that strangers can reach", () => {
-  const open = (strangers: boolean) => {
-    const test = channel("test");
-    test.capabilities = { strangers };
-    return TestEngine.open({ channels: [test] });
+describe("admission", () => {
+  const OWNER_ID = "olga";
+  const people = { unknown: "stranger", isOwner: ({ userId }: { userId: string }) => userId === OWNER_ID } as const;
+  const open = () => TestEngine.open({ system: { people } });
+  const letIn = async (engine: TestEngine, account: string): Promise<void> => {
+    const code = (await engine.system.pairing.list()).find((one) => one.account === account)?.code ?? "";
+    await engine.system.pairing.approve(code, { person: OWNER, surface: "test" });
+    await engine.advance(11_000);
   };
 
   it("refuses every call of a stranger until the owner lets them in", async () => {
-    const engine = await open(true);
+    const engine = await open();
     const host = hostOf(engine);
     const refused = { status: "refused", say: expect.stringContaining("I do not know you yet") };
     expect(await host.accept({ ...from("a"), text: "hi" })).toEqual(refused);
     expect(await host.command({ ...from("b"), command: { name: "stop" } })).toEqual(refused);
-    expect(await host.note({ ...from("c"), text: "x" })).toEqual(refused);
-    expect(await host.entry(from("d"))).toEqual(refused);
-    expect(await host.press({ ...from("e"), token: "a" })).toEqual({ say: "You are not known here.", done: false });
+    expect(await host.entry({ ...from("d"), text: "" })).toEqual(refused);
     const unknown = { say: "You are not known here.", done: false };
+    expect(await host.press({ ...from("e"), token: "a" })).toEqual(unknown);
     expect(await host.press({ ...from("e"), token: "a:kfmz:y" })).toEqual(unknown);
+    expect(await host.stopRun(from("e"), () => true)).toBe(false);
     expect(await engine.store.agents({ limit: 9 })).toEqual([]);
-    const code = (await engine.system.pairing.list()).find(({ account }) => account === "test:a")?.code ?? "";
-    await engine.system.pairing.approve(code, { person: "owner", surface: "test" });
-    await engine.advance(11_000);
+    await letIn(engine, "test:a");
     expect(await host.accept({ ...from("a"), text: "hi" })).toMatchObject({ status: "accepted" });
   });
 
-  it("accepts every message if it is closed to strangers", async () => {
-    const engine = await open(false);
-    expect(await hostOf(engine).entry(from())).toBeUndefined();
-    expect(await hostOf(engine).accept({ ...from(), text: "hi" })).toMatchObject({ status: "accepted" });
+  it("keeps the code for a message that can be answered", async () => {
+    const engine = await open();
+    const host = hostOf(engine);
+    expect(await host.note({ ...from("a"), text: "reacted" })).toEqual({ status: "refused" });
+    expect(await host.accept({ ...from("a"), text: "hi" })).toMatchObject({ say: expect.stringContaining("code:") });
+  });
+
+  it("does not let a stranger end the run of a group", async () => {
+    const engine = await TestEngine.open({ script: endless, system: { people } });
+    const host = hostOf(engine);
+    const group = { ...from("a"), peerKind: "group", channelId: "g" } as const;
+    await host.accept({ ...group, text: "hi" });
+    await letIn(engine, "test:group:g");
+    expect(await host.accept({ ...group, text: "hi" })).toMatchObject({ status: "accepted" });
+    await engine.settle();
+    await engine.system.pairing.block("test:mallory", { person: OWNER, surface: "test" });
+    await engine.advance(11_000);
+    expect(await host.stopRun({ ...group, userId: "mallory" }, () => true)).toBe(false);
+    expect(await host.stopRun(group, () => true)).toBe(true);
+  });
+
+  it("keeps the order of a conversation while an earlier message is still being admitted", async () => {
+    const engine = await open();
+    const host = hostOf(engine);
+    await host.accept({ ...from("ann"), text: "let me in" });
+    await letIn(engine, "test:ann");
+    const { fact } = engine.store;
+    const slow = Promise.withResolvers<void>();
+    let reads = 0;
+    engine.store.fact = async (key) => {
+      if (++reads === 1) await slow.promise;
+      return fact(key);
+    };
+    const both = ["first", "second"].map((text) => host.accept({ ...from("ann"), text }));
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    slow.resolve();
+    await Promise.all(both);
+    const texts = (await bodies(engine)).map((body) => (body.kind === "user" ? body.text : body.kind));
+    expect(texts).toEqual(["first", "second"]);
+  });
+
+  it("asks the owner in a new group with buttons, and only the owner answers", async () => {
+    const test = channel("test");
+    test.capabilities = { buttons: true };
+    const engine = await TestEngine.open({ channels: [test], system: { people } });
+    const host = hostOf(engine);
+    const group = (userId: string) =>
+      ({ ...from(userId), peerKind: "group", channelId: "g", subject: "Team" }) as const;
+    const asked = await host.accept({ ...group(OWNER_ID), text: "hello" });
+    const [yes, no] = (asked.status === "refused" && asked.buttons) || [];
+    expect(asked).toMatchObject({ status: "refused", say: expect.stringContaining("Shall I answer in this group?") });
+    const press = (userId: string, token = "") => host.press({ ...group(userId), token });
+    expect(await press("ann", yes?.token)).toEqual({ say: "You are not known here.", done: false });
+    expect(await press(OWNER_ID, no?.token)).toMatchObject({ done: true });
+    expect(await press(OWNER_ID, yes?.token)).toEqual({ say: "This question is no longer open.", done: true });
+    // A no is not for good: the owner is asked again, each time.
+    const again = await host.accept({ ...group(OWNER_ID), text: "hello" });
+    expect(await host.accept({ ...group(OWNER_ID), text: "hello?" })).toEqual(again);
+    const [sure] = (again.status === "refused" && again.buttons) || [];
+    const elsewhere = { ...group(OWNER_ID), channelId: "other", token: sure?.token ?? "" };
+    expect(await host.press(elsewhere)).toEqual({ say: "This question is no longer open.", done: true });
+    expect(await press(OWNER_ID, sure?.token)).toMatchObject({ done: true });
+    expect(await host.accept({ ...group("ann"), text: "hello" })).toMatchObject({ status: "accepted" });
+    expect(await press("ann", sure?.token)).toEqual({ say: "Only the owner can answer this.", done: false });
+  });
+
+  it("tells the owner the command where a channel has no buttons", async () => {
+    const engine = await open();
+    const group = { ...from(OWNER_ID), peerKind: "group", channelId: "g" } as const;
+    const asked = await hostOf(engine).accept({ ...group, text: "hello" });
+    const code = (await engine.system.pairing.list())[0]?.code;
+    expect(asked).toEqual({ status: "refused", say: expect.stringContaining(`/pair ${code}`) });
   });
 });
 

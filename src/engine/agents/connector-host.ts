@@ -1,16 +1,21 @@
-/** What connectors call: posts a person's message or command to the agent of that conversation. */
+/**
+ * The calls of connectors: posts a person's message or command to the agent of that conversation. Every call asks for admission here
+ * (L13), and what a person typed is read here, once.
+ */
 
 import { type Addressed, type Conversation, userDescriptor } from "../../core/agent/address.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
 import { cutText } from "../../core/cut-text.ts";
+import { TERMINAL_CHANNEL } from "../../core/delivery/route.ts";
 import { messageId, type RunId } from "../../core/ids.ts";
-import type { IncomingMessage } from "../../core/message/incoming-message.ts";
-import type { Source } from "../../core/message/message.ts";
+import { type IncomingMessage, promptText } from "../../core/message/incoming-message.ts";
+import type { MessageBody, Source } from "../../core/message/message.ts";
 import { referenceTo } from "../../core/message/stored-file.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type {
   Accepted,
+  Arriving,
   Connector,
   ConnectorFiles,
   ConnectorHost,
@@ -21,12 +26,13 @@ import type {
 } from "../../core/ports/connector.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../core/text-limits.ts";
 import type { CommandParts } from "../commands/chat-command.ts";
+import { commandBody, readTyped, type TypedInput } from "../commands/read-chat-command.ts";
 import type { FileService } from "../files/file-service.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
-import type { Arriving, Pairing } from "../people/pairing.ts";
+import type { Entry, Pairing } from "../people/pairing.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
-/** Of what a channel says a message is about. */
+/** The characters of a summary line. */
 const MAX_SUMMARY_LINE = 500;
 
 type Post = (request: PostRequest) => Promise<AcceptResult>;
@@ -44,9 +50,9 @@ export interface HostOptions {
   readonly textLimits?: Pick<TextLimits, "messageCharacters">;
   readonly commands?: CommandParts;
   readonly files?: FileService;
-  /** Whose account it is now. Needed to store files. */
+  /** The current owner of an account. Needed to store files. */
   readonly personOf?: (connector: string, userId: string) => Promise<PersonId>;
-  /** What a conversation's agent is and does now. Absent: nothing is known of it. */
+  /** The current agent and work of a conversation. Absent: unknown. */
   readonly conversations?: Conversations;
   /** Takes what the channel says about a delivery later. Absent: it is not used. */
   readonly receipt?: (channel: string, receipt: DeliveryReceipt) => Promise<void>;
@@ -69,45 +75,71 @@ export function hostFor(
   options: HostOptions = {},
 ): ConnectorHost {
   const { address: addressOf = byDescriptor, isOwner = isOwnerByDefault } = options;
+  const isOn = (): boolean => options.commands?.isOn?.(connector.name) ?? true;
   const common = (incoming: Omit<IncomingMessage, "text">) => ({
     to: addressOf(incoming),
     delivery: incoming.delivery,
     source: sourceOf(incoming),
-    sender: {
-      connector: incoming.connector,
-      userId: incoming.userId,
-      others: incoming.others,
-      untrusted: incoming.untrusted,
-    },
+    sender: { connector: incoming.connector, userId: incoming.userId },
     about: aboutConversation(incoming),
     replayHorizonMs: connector.replayHorizonMs,
   });
-  /**
-   * The text after a command is a message of its own. After a crash in between, the channel repeats the command: the command
-   * is then a duplicate, and the text is not lost.
-   */
-  const following = async (
-    incoming: IncomingCommand,
-    command: Accepted,
-    text: string | undefined,
+  const postMessage = async (
+    incoming: Omit<IncomingMessage, "text">,
+    { text, queue }: NonNullable<TypedInput["message"]>,
   ): Promise<Accepted> => {
-    if (!text) return command;
-    const { userId, queue, queueDefault } = incoming;
+    const { files, decoration, userId, senderName, summaryLine, others, untrusted } = incoming;
+    const isForwarded = decoration?.forwardedFrom !== undefined || undefined;
     const first = common(incoming);
-    const source = { ...first.source, messageId: `${incoming.messageId}#text` };
-    const body = { kind: "user", text, sender: { id: userId }, queue, queueDefault } as const;
-    return acceptedAs(await post({ ...first, source, body }));
+    return acceptedAs(
+      await post({
+        ...first,
+        sender: { ...first.sender, others, untrusted: untrusted ?? isForwarded },
+        longText: "file",
+        body: {
+          kind: "user",
+          text: promptText(text, decoration),
+          sender: { id: userId, name: senderName || undefined },
+          files: files && [...files],
+          replyToId: incoming.replyToId || undefined,
+          queue: queue ?? incoming.queue,
+          queueDefault: incoming.queueDefault,
+          burst: incoming.burst,
+          summaryLine: summaryLine && cutText(summaryLine, MAX_SUMMARY_LINE),
+        },
+      }),
+    );
   };
-  /** Undefined if the message may go on. */
-  const refusal = async (incoming: Arriving, text?: string): Promise<Accepted | undefined> => {
-    if (!connector.capabilities?.strangers || !options.pairing) return undefined;
-    const entry = await options.pairing.entry(incoming, text);
-    return entry.let === "in" ? undefined : { status: "refused", say: entry.say };
+  /**
+   * A message after a command is a message of its own. After a crash in between, the channel repeats both: the command is then
+   * a duplicate, and the message is not lost.
+   */
+  const postTyped = async (
+    incoming: Omit<IncomingMessage, "text">,
+    { command, message }: TypedInput,
+  ): Promise<Accepted> => {
+    const first = command && acceptedAs(await post({ ...common(incoming), body: command }));
+    if (first && !message) return first;
+    const messageId = first ? `${incoming.messageId}#text` : incoming.messageId;
+    return postMessage({ ...incoming, messageId }, message ?? { text: "" });
   };
+  const entryOf = async (arriving: Arriving): Promise<Entry> => {
+    // The socket and the tokens of the terminal admit nobody but the owner.
+    if (connector.name === TERMINAL_CHANNEL || !options.pairing) return { let: "in" };
+    return options.pairing.entry(arriving);
+  };
+  /** Undefined if it may come in. */
+  const refusal = async (arriving: Arriving): Promise<Accepted | undefined> => {
+    const entry = await entryOf(arriving);
+    if (entry.let === "in") return undefined;
+    return { status: "refused", say: entry.say, buttons: connector.capabilities?.buttons ? entry.buttons : undefined };
+  };
+  const isKnown = async (at: Conversation): Promise<boolean> =>
+    (await refusal({ ...at, text: undefined })) === undefined;
   return {
     files: filesFor(connector.name, options),
     get commands() {
-      return options.commands?.isOn?.(connector.name) ?? true;
+      return isOn();
     },
     get resetTriggers() {
       return options.resetTriggers;
@@ -116,14 +148,17 @@ export function hostFor(
     get maxCharacters() {
       return (options.textLimits ?? DEFAULT_TEXT_LIMITS).messageCharacters;
     },
-    entry: (arriving) => refusal(arriving),
+    entry: refusal,
     async stopRun(conversation, matches) {
+      if (!(await isKnown(conversation))) return false;
       const runId = (await options.conversations?.agentAt(addressOf(conversation)))?.runId;
       return runId !== undefined && matches(runId) && (await options.conversations?.abort(runId)) === true;
     },
     async press(button) {
-      const refused = await refusal(button);
-      if (refused || !options.conversations) return { say: "You are not known here.", done: false };
+      const entry = await entryOf(button);
+      // The owner answers in a group that is not let in: whether it is.
+      const isRefused = entry.let === "out" && !entry.isOwner;
+      if (isRefused || !options.conversations) return { say: "You are not known here.", done: false };
       return options.conversations.press(button);
     },
     receipt: async (receipt) => options.receipt?.(connector.name, receipt),
@@ -131,64 +166,52 @@ export function hostFor(
       return (await options.conversations?.agentAt(addressOf(conversation)))?.state.groupActivation;
     },
     async note(incoming) {
-      const refused = await refusal(incoming);
-      if (refused) return refused;
+      if (!(await isKnown(incoming))) return { status: "refused" };
       const body = { kind: "system", text: incoming.text, silent: true } as const;
       return acceptedAs(await post({ ...common(incoming), delivery: undefined, body }));
     },
     async accept(incoming) {
-      const { text, files, replyToId, userId, senderName, queue, queueDefault, burst, summaryLine } = incoming;
-      const refused = await refusal(incoming, text);
-      if (refused) return refused;
-      return acceptedAs(
-        await post({
-          ...common(incoming),
-          longText: "file",
-          body: {
-            kind: "user",
-            text,
-            sender: { id: userId, name: senderName || undefined },
-            files: files && [...files],
-            replyToId: replyToId || undefined,
-            queue,
-            queueDefault,
-            burst,
-            summaryLine: summaryLine && cutText(summaryLine, MAX_SUMMARY_LINE),
-          },
-        }),
-      );
-    },
-    async command(incoming) {
-      const { command } = incoming;
       const refused = await refusal(incoming);
       if (refused) return refused;
-      if (command.name === "stop") return acceptedAs(await post({ ...common(incoming), body: { kind: "stop" } }));
-      if (command.name === "compact") {
-        const body = { kind: "compact", instructions: command.instructions || undefined } as const;
-        return acceptedAs(await post({ ...common(incoming), body }));
-      }
-      if (command.name === "subagents") {
-        return acceptedAs(await post({ ...common(incoming), body: { kind: "subagents", command: command.text } }));
-      }
-      if (command.name === "queue") {
-        return acceptedAs(await post({ ...common(incoming), body: { kind: "setting", queue: command.settings } }));
-      }
-      if (command.name === "send") {
-        const change = isOwner(incoming) ? { patch: { sendPolicy: command.policy } } : { refused: ONLY_THE_OWNER_TEXT };
-        return acceptedAs(await post({ ...common(incoming), body: { kind: "setting", ...change } }));
-      }
-      if (command.name === "chat") {
-        const { command: name, text, inTurn, message } = command;
-        const body = { kind: "command", name, text, inTurn } as const;
-        return following(incoming, acceptedAs(await post({ ...common(incoming), body })), message);
-      }
-      const reset = await post({ ...common(incoming), body: { kind: "reset", by: "person" } });
-      return following(incoming, acceptedAs(reset), command.text);
+      const { text, names, files = [], decoration } = incoming;
+      const on = isOn() && decoration?.forwardedFrom === undefined;
+      const hasFiles = files.length > 0 || (decoration?.notes?.length ?? 0) > 0;
+      return postTyped(incoming, readTyped(text, { resetTriggers: options.resetTriggers, names, on, hasFiles }));
+    },
+    async command(incoming) {
+      const refused = await refusal({ ...incoming, text: "" });
+      if (refused) return refused;
+      const { command } = incoming;
+      const text = command.name === "reset" ? command.text : command.name === "chat" ? command.message : undefined;
+      return postTyped(incoming, {
+        command: bodyOf(command, () => isOwner(incoming)),
+        message: text ? { text } : undefined,
+      });
     },
   };
 }
 
-/** What the channel shows of the conversation itself. */
+function bodyOf(command: IncomingCommand["command"], isOwner: () => boolean): MessageBody {
+  switch (command.name) {
+    case "queue":
+      return { kind: "setting", queue: command.settings };
+    case "send":
+      return {
+        kind: "setting",
+        ...(isOwner() ? { patch: { sendPolicy: command.policy } } : { refused: ONLY_THE_OWNER_TEXT }),
+      };
+    case "chat":
+      return commandBody(command.command, command.text, command.inTurn);
+    case "compact":
+      return commandBody(command.name, command.instructions);
+    case "subagents":
+      return commandBody(command.name, command.text);
+    default:
+      return commandBody(command.name);
+  }
+}
+
+/** The names of the conversation on its channel. */
 function aboutConversation({ subject, groupChannel, space }: Omit<IncomingMessage, "text">): PostRequest["about"] {
   return subject === undefined && groupChannel === undefined && space === undefined
     ? undefined

@@ -121,7 +121,10 @@ export class Deliveries {
   /** A channel says how a delivery ended. Durable when it resolves. */
   receipt(channel: string, receipt: DeliveryReceipt): Promise<void> {
     const { claimFor, posted } = this.#host;
-    const moved = (delivery: Delivery): void => void this.#moved(delivery);
+    const moved = (delivery: Delivery): void => {
+      this.#moved(delivery);
+      if (delivery.state === "sent") this.#emit({ type: "reached", target: delivery.target });
+    };
     return takeReceipt({ ports: this.#ports, channel, claimFor: claimFor(), posted, moved }, receipt);
   }
 

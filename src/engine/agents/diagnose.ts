@@ -4,7 +4,9 @@ import type { BusyAgent, Diagnosis } from "../../core/agent/diagnosis.ts";
 import { labelOf } from "../../core/agent/label-of.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import { isHeldBack } from "../../core/run/held-back.ts";
 import type { WhatWaits } from "../../core/run/what-waits.ts";
+import { failingMessages } from "../../core/store/failing-messages.ts";
 import type { Lanes } from "../runs/lanes.ts";
 
 const LISTED = 50;
@@ -42,6 +44,7 @@ export async function diagnose({ ports, lanes, degraded, whatWaits }: DiagnosisP
     })),
     waitingDeliveries: await store.waitingDeliveries(),
     degraded: [...degraded].slice(0, LISTED).map(([agentId, reason]) => ({ agentId, reason })),
+    failing: await failingMessages(store, agents.slice(0, LISTED)),
     failedJobs: jobs.map(({ id, name, state }) => ({ id, name, error: state.lastError })),
   };
 }
@@ -69,6 +72,7 @@ async function busyAgent(
       iterations: run.body.iterations,
       calls: run.body.calls.map((call) => `${call.name} (${call.state})`),
       abort: run.abort?.reason,
+      waitsForTrial: node !== undefined && isHeldBack(run, node),
     },
     waiting: agent.waiting,
     next: waiting.slice(0, NEXT).map(({ kind, acceptedAt, will }) => ({ kind, forMs: at - acceptedAt, will })),

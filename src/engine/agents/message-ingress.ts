@@ -24,6 +24,7 @@ import type { RequestEntry } from "../../core/store/request.ts";
 import { assertMessageFits, DEFAULT_TEXT_LIMITS, messageSize } from "../../core/text-limits.ts";
 import type { Emit } from "../engine-event.ts";
 import { type AcceptResult, accept, recipientOf } from "../inbox/accept.ts";
+import type { QueuePolicy } from "../inbox/queue-settings.ts";
 import { inherited } from "../people/on-behalf.ts";
 import type { People } from "../runtime/people.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
@@ -47,11 +48,11 @@ export interface PostRequest {
   readonly request?: RequestEntry;
   /** Who wrote it, by the channel's id: the directory says which person that is. */
   readonly sender?: Sender;
-  /** What the channel shows of the conversation: kept in the state of an agent that is made now. */
+  /** The conversation's names on the channel, kept in the state of a new agent. */
   readonly about?: Pick<AgentState, "subject" | "groupChannel" | "space">;
   /** Who it is for, if that is known otherwise. Without both it is for the person its agent belongs to. */
   readonly behalf?: Behalf;
-  /** What becomes of a text that is too long. Default: the message is refused. */
+  /** `file`: a text that is too long becomes a file. Default: the message is refused. */
   readonly longText?: "file";
   readonly first?: readonly Op[];
   readonly also?: readonly Op[];
@@ -66,11 +67,11 @@ export interface Sender {
   readonly untrusted?: true;
 }
 
-/** What a run that waits for the answer commits with its message. */
+/** The ops that a run which waits for the answer commits with its message. */
 export interface Asking {
   begin(to: Recipient): readonly Op[];
   readonly owner: Owner | undefined;
-  /** Of the run. What it posts inherits it. */
+  /** The run's. Its messages inherit it. */
   readonly behalf?: Behalf;
 }
 
@@ -79,6 +80,7 @@ export interface MessageIngressHost {
   /** The node that takes agents without an owner; undefined while it does not work. */
   claimFor(): number | undefined;
   readonly people: Pick<People, "foregroundOf" | "directory" | "personOfNew">;
+  readonly queue: Pick<QueuePolicy, "maxWaiting">;
 }
 
 type MessageIngressOptions = Pick<AgentSystemOptions, "systemTags" | "inheritsParent" | "textLimits" | "files">;
@@ -142,7 +144,10 @@ export class MessageIngress {
         throw error;
       return this.#recipient(request, behalf).then((again) => this.#accept(request, message, again, asking));
     });
-    if (result.status !== "stale") this.#host.emit({ type: "posted", posted: result });
+    if (result.status === "stale") return result;
+    this.#host.emit({ type: "posted", posted: result });
+    if (delivery && source?.connector === delivery.channel) this.#host.emit({ type: "reached", target: delivery });
+    if (delivery && body.kind === "user") this.#host.emit({ type: "written", chat: delivery });
     return result;
   }
 
@@ -179,6 +184,7 @@ export class MessageIngress {
       key: request.key,
       request: request.request,
       first: request.first,
+      maxWaiting: this.#host.queue.maxWaiting(message),
       maxCharacters: this.#options.textLimits?.messageCharacters,
       also: [
         ...withdrawal(message.body, to),
@@ -254,7 +260,7 @@ export class MessageIngress {
 
 /**
  * The agent refers to the files of its message from the commit that accepts it: no sweep removes them. They are its person's. A
- * message that comes again may bring others, which it does not refer to.
+ * repeated message may name others, which it does not refer to.
  */
 function holdsOf({ body, behalf }: NewMessage, by: Recipient): readonly Op[] {
   const stored = body.kind === "user" ? (body.files ?? []).filter(isStored) : [];
@@ -266,7 +272,7 @@ function holdsOf({ body, behalf }: NewMessage, by: Recipient): readonly Op[] {
   return holds;
 }
 
-/** A file that was made of untrusted text brings that text into the context (M32). */
+/** A file that was made of untrusted text adds that text to the context (M32). */
 function withFiles(behalf: Behalf | undefined, body: MessageBody): Behalf | undefined {
   const isMarked = body.kind === "user" && body.files?.some(({ untrusted }) => untrusted);
   return behalf && isMarked ? { ...behalf, untrusted: true } : behalf;

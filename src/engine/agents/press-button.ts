@@ -1,19 +1,20 @@
 /**
- * A person pressed a button of a delivery: the answer to a question about a call (M31), or a choice of `ask_user`. A token names
- * something stored; who pressed it and where decides what it may do, never the token alone (L13).
+ * A person pressed a button: the answer to a question about a call (M31), a choice of `ask_user`, or whether a group is let in. A
+ * token names something stored; who pressed it and where decides what it may do, never the token alone (L13).
  */
 
-import { ConflictError, errorText, RookeryError } from "../../core/errors.ts";
+import { ConflictError, errorText, NotFoundError, RookeryError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
-import type { PersonId } from "../../core/people/person.ts";
+import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { PressedButton, PressResult } from "../../core/ports/connector.ts";
 import { type ApprovalId, parseApprovalId } from "../../core/rights/approval.ts";
 import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
 import type { Approvals } from "../approvals/approvals.ts";
-import { approvalButtons, widthButtons } from "../approvals/question.ts";
+import { approvalButtons, shortDigest, widthButtons } from "../approvals/question.ts";
 import type { Directory } from "../people/directory.ts";
 import { answerText, isAskedAt, isTooOld, openQuestion } from "../people/open-question.ts";
+import type { Pairing } from "../people/pairing.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
 export interface PressDeps {
@@ -21,6 +22,7 @@ export interface PressDeps {
   readonly store: { fact(key: string): Promise<string | undefined> };
   readonly directory: Directory;
   readonly approvals: Pick<Approvals, "decide" | "get" | "widths">;
+  readonly pairing: Pick<Pairing, "answerGroup">;
   post(request: PostRequest): Promise<unknown>;
 }
 
@@ -33,7 +35,8 @@ const OLD: PressResult = {
 export async function pressButton(deps: PressDeps, press: PressedButton): Promise<PressResult> {
   const [kind, id = "", answer = "", asked = ""] = press.token.split(":");
   try {
-    if (kind === "a") return await answerApproval(deps, press, id, answer);
+    if (kind === "a") return await answerApproval(deps, press, { given: id, answer, digest: asked });
+    if (kind === "g") return await answerGroup(deps, press, id, answer === "y");
     if (kind === "q" && isTooOld(asked, deps.clock.now())) return OLD;
     if (kind === "q") return await choose(deps, press, id, Number(answer));
     return GONE;
@@ -44,17 +47,30 @@ export async function pressButton(deps: PressDeps, press: PressedButton): Promis
   }
 }
 
-/** `y` yes once, `n` no, a width: yes for always in this width, `w` shows the widths, `b` goes back. */
+/** Whether the group that the button is shown in is let in. */
+async function answerGroup(deps: PressDeps, press: PressedButton, code: string, isYes: boolean): Promise<PressResult> {
+  const person = (await deps.directory.now()).sender(press.connector, press.userId);
+  if (person !== OWNER) return { say: "Only the owner can answer this.", done: false };
+  try {
+    await deps.pairing.answerGroup(code, press, isYes, { person, surface: press.connector });
+  } catch (error) {
+    if (error instanceof NotFoundError) return GONE;
+    throw error;
+  }
+  return { say: isYes ? "I answer in this group from now on. Write again." : "I stay out of this group.", done: true };
+}
+
+/** `digest`: the beginning of the digest that was shown. Empty: an earlier version made the button. `y` yes once, `n` no, a width: yes for always in this width, `w` shows the widths, `b` goes back. */
 async function answerApproval(
   deps: PressDeps,
   press: PressedButton,
-  given: string,
-  answer: string,
+  { given, answer, digest }: { readonly given: string; readonly answer: string; readonly digest: string },
 ): Promise<PressResult> {
   const id = parseApprovalId(given);
   if (id === undefined) return GONE;
   const now = await deps.directory.now();
   const person: PersonId = now.sender(press.connector, press.userId);
+  if (digest !== "" && shortDigest((await deps.approvals.get(id, person)).digest) !== digest) return GONE;
   if (answer === "w" || answer === "b") return showWidths(deps, id, person, answer === "w");
   const always = RULE_WIDTHS.find((width) => width === answer);
   const approve = answer === "y" || always !== undefined;
@@ -68,7 +84,7 @@ async function showWidths(deps: PressDeps, id: ApprovalId, person: PersonId, ope
   const approval = await deps.approvals.get(id, person);
   if (approval.state !== "pending") return GONE;
   if (!open) return { say: "", done: false, buttons: approvalButtons(approval) };
-  const buttons = widthButtons(id, await deps.approvals.widths(approval));
+  const buttons = widthButtons(approval, await deps.approvals.widths(approval));
   if (buttons.length > 1) return { say: "Choose what to allow from now on.", done: false, buttons };
   return { say: "No rule can be stored for this call. Say yes once.", done: false };
 }

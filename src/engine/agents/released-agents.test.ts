@@ -27,6 +27,7 @@ describe("an agent that waits for the end of the debounce", () => {
     debounceMs: 1_000,
     cap: 20,
     drop: "summarize",
+    maxWaiting: 1_000,
     dedupe: "message-id",
     byChannel: {},
   } as const;

@@ -1,4 +1,4 @@
-/** What people and tools may do with runs on any node: read the state of one, wait for it, steer it, abort it. */
+/** Lets people and tools read the state of a run on any node, wait for it, steer it and abort it. */
 
 import { ConflictError } from "../../core/errors.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
@@ -120,7 +120,8 @@ export class RunControl {
     }
     const at = clock.now();
     const abort: Op = { op: "run.abort", runId, mark: { reason, at }, fresh: also && true };
-    const withdraw = await this.#withdrawal(runId);
+    const run = await this.#ports.store.run(runId);
+    const withdraw = withdrawal(run);
     const result = await submit(this.#ports, "abort", [abort, ...withdraw, ...(also?.(true) ?? [])]);
     if (!result.ok && also) {
       const late = await submit(this.#ports, "abort.late", also(false));
@@ -129,18 +130,13 @@ export class RunControl {
     const [marked] = result.ok ? result.results : [];
     const done = marked?.op === "run.abort" && marked.marked;
     if (done) this.#at(runId)?.run?.end(reason);
+    // A run that waits for its trial reads the mark now (M13).
+    if (done && run) this.#host.actors.interruptWait(run.agentId);
     for (const one of result.ok ? result.results : []) {
       // A suspended run has no actor that could read the mark.
       if (one?.op === "approval.withdraw" && one.woken) this.#host.emit({ type: "work-found", agentId: one.woken });
     }
     return done;
-  }
-
-  /** The open questions of a run's agent are withdrawn with the mark (M31). */
-  async #withdrawal(runId: RunId): Promise<readonly Op[]> {
-    const run = await this.#ports.store.run(runId);
-    if (run?.state !== "open") return [];
-    return [{ op: "approval.withdraw", of: { agentId: run.agentId }, reason: "the run was aborted" }];
   }
 
   /**
@@ -154,7 +150,7 @@ export class RunControl {
     const run = here ?? (await this.#onAnotherNode(runId));
     if (!run) return false;
     const body = { kind: "user", text, queue: { mode: "steer" } } as const;
-    // A person who speaks into a run speaks for its person, with both on the way.
+    // A person who speaks into a run speaks for its person: the run acts for both.
     const of = run.body.behalf;
     const behalf = of && more.behalf ? joined(of.person, [of, more.behalf]) : (of ?? more.behalf);
     await this.#host.ingress.post({ ...more, behalf, to: { agentId: run.agentId }, body, delivery: run.body.delivery });
@@ -186,3 +182,9 @@ export class RunControl {
     return agent?.runId === runId && agent.node !== undefined && agent.node !== membership.node ? run : undefined;
   }
 }
+
+/** The open questions of a run's agent are withdrawn with the mark (M31). */
+const withdrawal = (run: RunRecord | undefined): readonly Op[] =>
+  run?.state === "open"
+    ? [{ op: "approval.withdraw", of: { agentId: run.agentId }, reason: "the run was aborted" }]
+    : [];

@@ -1,7 +1,8 @@
-/** Lists an agent's run, its waiting messages with what each will do, and what was dropped. Changes nothing. */
+/** Lists an agent's run, its waiting messages with what each will do, and messages that got no answer. Changes nothing. */
 import { NotFoundError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
-import { type Message, messageText } from "../../core/message/message.ts";
+import { type FailedTries, type Message, messageText, UNANSWERED_STATES } from "../../core/message/message.ts";
+import { unansweredMessage } from "../../core/message/unanswered-message.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { WhatWaits } from "../../core/run/what-waits.ts";
@@ -12,7 +13,7 @@ import type { LiveRun } from "../runtime/live-run.ts";
 import type { Actor } from "./actor/actor.ts";
 
 const LISTED = 200;
-const DROPPED = 20;
+const ENDED = 20;
 
 export async function whatWaits(
   { store, clock }: Pick<Ports, "store" | "clock">,
@@ -34,7 +35,8 @@ export async function whatWaits(
     busyUntil,
     dedupe: queue.dedupe,
   });
-  const dropped = await store.messages(agentId, { limit: DROPPED, states: ["dropped"] });
+  const dropped = await store.messages(agentId, { limit: ENDED, states: ["dropped"] });
+  const unanswered = await store.messages(agentId, { limit: ENDED, states: UNANSWERED_STATES });
   return {
     agentId,
     run: run && { id: run.id, state: run.state },
@@ -44,15 +46,23 @@ export async function whatWaits(
       text: summaryLine(messageText(one.message.body)),
       acceptedAt: one.message.acceptedAt,
       mode: one.settings.mode,
-      will: run ? duringRun(one, run, agent.person) : atRest(one.message, choice),
+      will: one.message.tried
+        ? failingWill(one.message.tried)
+        : run
+          ? duringRun(one, run, agent.person)
+          : atRest(one.message, choice),
     })),
     dropped: dropped.map(({ seq, reason, body }) => ({
       seq,
       policy: reason ?? "",
       text: summaryLine(messageText(body)),
     })),
+    unanswered: unanswered.flatMap((message) => unansweredMessage(message) ?? []),
   };
 }
+
+const failingWill = ({ times, reason, nextAt }: FailedTries): string =>
+  `failed ${times} ${times === 1 ? "time" : "times"} (${reason}) and is tried again at ${new Date(nextAt).toISOString()}`;
 
 function duringRun(one: Waiting, run: LiveRun, own: PersonId | undefined): string {
   const { state, body } = run;

@@ -12,6 +12,8 @@ import { type AskedUnder, alwaysRecords, alwaysWidths, isMarked, widthLines } fr
 import { ANN, approval, BOB, command, EVE, NOW, people } from "./answers.test-kit.ts";
 import { widthButtons } from "./question.ts";
 
+const PRESSED = { id: "kfmz" as ApprovalId, digest: "d1" };
+
 describe("the rules of a yes for always", () => {
   const none: AskedUnder = { rules: [], untrusted: false };
   /** No rule is about it: the defaults of rules ask. */
@@ -151,17 +153,17 @@ describe("the rules of a yes for always", () => {
       "prefix  allow exec(git push *) for owner",
       "tool    allow exec for owner",
     ]);
-    expect(widthButtons("kfmz" as ApprovalId, widths)).toEqual([
-      { label: "Always, this call: exec(git push)", token: "a:kfmz:call", style: "yes" },
-      { label: "Always, this prefix: exec(git push *)", token: "a:kfmz:prefix", style: "yes" },
-      { label: "Always, this tool: exec", token: "a:kfmz:tool", style: "yes" },
-      { label: "Back", token: "a:kfmz:b" },
+    expect(widthButtons(PRESSED, widths)).toEqual([
+      { label: "Always, this call: exec(git push)", token: "a:kfmz:call:d1", style: "yes" },
+      { label: "Always, this prefix: exec(git push *)", token: "a:kfmz:prefix:d1", style: "yes" },
+      { label: "Always, this tool: exec", token: "a:kfmz:tool:d1", style: "yes" },
+      { label: "Back", token: "a:kfmz:b:d1" },
     ]);
     const unreadable = approval({
       effects: [{ action: "exec", rights: ["exec"], detail: { kind: "unparsed", line: "$x", cwd: "/", why: "w" } }],
     });
     const some = alwaysWidths(people({ ann: [{ ask: "exec" }] }), unreadable, none);
-    expect(widthButtons("kfmz" as ApprovalId, some).map(({ token }) => token)).not.toContain("a:kfmz:call");
+    expect(widthButtons(PRESSED, some).map(({ token }) => token)).not.toContain("a:kfmz:call:d1");
     expect(widthLines(some)?.[0]).toBe(
       "call    No rule was stored: it has no rule of this width, because it cannot be read or has a wildcard.",
     );
@@ -184,9 +186,9 @@ describe("the rules of a yes for always", () => {
       "tool    allow p for ann",
     ]);
     expect(widthLines(widths("p"))).toBeUndefined();
-    const [button, ...more] = widthButtons("kfmz" as ApprovalId, widths("y".repeat(100), "y".repeat(100)));
+    const [button, ...more] = widthButtons(PRESSED, widths("y".repeat(100), "y".repeat(100)));
     expect(button?.label).toBe(`Always, this call: ${"y".repeat(45)}`);
-    expect(widthButtons("kfmz" as ApprovalId, widths("a", "b", "a"))[0]?.label).toBe("Always, this call: a, b");
+    expect(widthButtons(PRESSED, widths("a", "b", "a"))[0]?.label).toBe("Always, this call: a, b");
     expect(more).toHaveLength(3);
   });
   test("know whether text of others is in the context", () => {

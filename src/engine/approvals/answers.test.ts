@@ -142,9 +142,9 @@ describe("an answer", () => {
   });
   test("wakes the agent in the conversation and on behalf of those who wait", () => {
     const delivery = { channel: "c", to: "1" };
-    const about = { runId: "r1", callId: "c1", by: ANN };
+    const about = { runId: "r1", callId: "c1", by: ANN, approval: "kfmz" };
     const post = (approved: boolean) =>
-      wakingPost(approval({ delivery }), { approved, by: ANN, how: "withdrawn", until: 0 }, NOW);
+      wakingPost(approval({ delivery }), { approved, by: ANN, how: "withdrawn" }, NOW);
     const message = (approved: boolean, text: string) => ({
       op: "message.post",
       to: { agentId: "a1" },
@@ -153,10 +153,7 @@ describe("an answer", () => {
         ...{ behalf: { person: ANN }, delivery, acceptedAt: NOW },
       },
     });
-    const until = "1970-01-01T00:00:00.000Z";
-    expect(post(true)).toEqual(
-      message(true, `Approval kfmz was given by ann: the same call of exec may be made once until ${until}.`),
-    );
+    expect(post(true)).toEqual(message(true, "Approval kfmz for exec was given by ann."));
     expect(post(false)).toEqual(message(false, "Approval kfmz for exec was withdrawn."));
   });
   test("changes the question", () => {

@@ -22,6 +22,8 @@ export interface ApprovalPort {
   surroundingsOf(agent: AgentRecord, call: CallRecord, rights: readonly Right[], runId: RunId): Promise<Surroundings>;
   /** Where the person who decides is reached. */
   askAt(behalf: Behalf, delivery: DeliveryContext | undefined): Promise<DeliveryContext>;
+  /** The address for the outcome of a call that a late yes executed, if its run has none. */
+  outcomeAt(behalf: Behalf): Promise<DeliveryContext>;
   /** Called after the commit of a question. */
   asked(dueAt: number): void;
 }
@@ -29,11 +31,14 @@ export interface ApprovalPort {
 export const approvalPortOf = (
   options: { readonly approvals?: ApprovalSettings },
   people: { addressOf(person: string): Promise<DeliveryContext> },
-  asked: ApprovalPort["asked"],
+  { asked, definitionOf }: Pick<ApprovalPort, "asked"> & { definitionOf(agent: AgentRecord, tool: string): unknown },
 ): ApprovalPort => ({
   expiryMs: () => options.approvals?.expiryMs ?? DEFAULT_EXPIRY_MS,
-  surroundingsOf: async (agent, call, rights, runId) =>
-    (await options.approvals?.surroundingsOf?.(agent, call, rights, runId)) ?? {},
+  surroundingsOf: async (agent, call, rights, runId) => ({
+    definition: definitionOf(agent, call.name),
+    ...(await options.approvals?.surroundingsOf?.(agent, call, rights, runId)),
+  }),
+  outcomeAt: ({ person }) => people.addressOf(person),
   // The owner's own conversation is where the owner is now.
   askAt: async ({ person }, delivery) => (person === OWNER && delivery ? delivery : people.addressOf(OWNER)),
   asked,

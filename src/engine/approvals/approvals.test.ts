@@ -313,7 +313,7 @@ describe("an answer", () => {
 });
 
 describe("a suspended run", () => {
-  it("does not block its conversation: a message ends the wait, and a later yes is good for one call", async () => {
+  it("does not block its conversation: a message ends the wait, and a later yes executes the call once", async () => {
     const engine = await open();
     await engine.tell("hello");
     expect(executed(engine)).toEqual([]);
@@ -323,10 +323,6 @@ describe("a suspended run", () => {
     expect(await states(engine)).toEqual(["pending"]);
     await expectQuiet(engine);
     await answer(engine, true);
-    // The agent is told; this model calls again only when it is asked to.
-    expect(said(engine)).toContain(`Approval ${id} was given by owner`);
-    expect(executed(engine)).toEqual([]);
-    await engine.tell("repeat");
     expect(executed(engine)).toEqual(["exec"]);
     expect(await states(engine)).toEqual(["used"]);
     await engine.tell("repeat");
@@ -337,12 +333,16 @@ describe("a suspended run", () => {
   it("and a yes that is not used within a day ends", async () => {
     const engine = await open();
     await engine.tell("hello");
+    const pause = engine.pauseAt("rest");
+    await engine.send({ kind: "user", text: "one" });
+    await pause.reached;
     await answer(engine, true);
     await engine.advance(24 * HOUR);
     expect(await states(engine)).toEqual(["expired"]);
-    await engine.tell("repeat");
+    pause.release();
+    await engine.settle();
     expect(executed(engine)).toEqual([]);
-    expect(await states(engine)).toEqual(["expired", "pending"]);
+    expect(engine.shown().at(-1)).toMatch(/^Not executed: approval \w+ was given too long ago\.$/);
   });
 
   test.each<[string, (engine: TestEngine) => Promise<unknown>]>([
@@ -359,17 +359,6 @@ describe("a suspended run", () => {
     expect((await engine.runs()).map(({ outcome }) => outcome)).toEqual(["aborted"]);
     await expectQuiet(engine);
     await expect(answer(engine, true)).rejects.toThrow("already withdrawn");
-  });
-
-  it("a stop also takes an unused yes back", async () => {
-    const engine = await open();
-    await engine.tell("hello");
-    await answer(engine, true);
-    await engine.send({ kind: "stop" });
-    expect(await states(engine)).toEqual(["withdrawn"]);
-    await engine.settle();
-    await engine.tell("repeat");
-    expect(executed(engine)).toEqual([]);
   });
 
   it("a daily reset ends the wait and leaves the question open", async () => {
@@ -433,7 +422,7 @@ describe("a question of an agent that is gone", () => {
 });
 
 describe("a process that dies", () => {
-  test.each(["think", "suspend", "approval.decide", "resume", "result", "rest"] as const)(
+  test.each(["think", "suspend", "approval.decide", "continue", "result", "rest"] as const)(
     "before or after the commit %s executes the call once after a yes, and never before",
     async (site) => {
       for (const side of ["before", "after"] as const) {

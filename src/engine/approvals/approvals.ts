@@ -13,6 +13,7 @@ import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
 import type { DueSweep } from "../due-sweep.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
+import { questionLane } from "../outbox/question-lane.ts";
 import type { Directory } from "../people/directory.ts";
 import { type AlwaysWidths, type AskedUnder, alwaysWidths, isMarked } from "./always-rules.ts";
 import {
@@ -124,6 +125,8 @@ export class Approvals {
       const done = await submit(this.#ports, "approval.decide", [...ops, ...also(decided)], { at, claimFor });
       if (done.ok) {
         emitPosted(this.#host.emit, done.results);
+        // The next question of the chat may be shown.
+        if (decided.chat) this.#host.emit({ type: "delivery-moved", target: questionLane(decided.chat) });
         this.#sweep?.due(decided.dueAt);
         return decided;
       }

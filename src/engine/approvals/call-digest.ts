@@ -1,12 +1,14 @@
 /**
- * The digest that binds an approval to one exact call: the tool, its arguments, the directory, the names of the environment, and
- * the contents of those arguments that are existing files. If one of them changes, it is another call (M31).
+ * The digest that binds an approval to one exact call: the tool and its definition, its arguments, the directory, the names of the
+ * environment, and the contents of those arguments that are existing files. If one of them changes, it is another call (M31).
  */
 import { createHash } from "node:crypto";
 import type { CallRecord } from "../../core/run/run.ts";
 
 /** What a call depends on besides its arguments. */
 export interface Surroundings {
+  /** The tool as a model is shown it. */
+  readonly definition?: unknown;
   readonly directory?: string;
   /** The names of the environment's variables, never their values. */
   readonly environment?: readonly string[];
@@ -20,9 +22,10 @@ export interface Surroundings {
 
 export function digestOf(
   { name, arguments: given }: CallRecord,
-  { directory, environment, files, preview }: Surroundings,
+  { definition, directory, environment, files, preview }: Surroundings,
 ): string {
-  const whole = { tool: name, arguments: given, directory, environment: environment?.toSorted(), files, preview };
+  const around = { definition, directory, environment: environment?.toSorted(), files, preview };
+  const whole = { tool: name, arguments: given, ...around };
   return createHash("sha256").update(JSON.stringify(whole, sorted)).digest("hex");
 }
 

@@ -86,7 +86,7 @@ describe("an answer that is refused", () => {
       "came after another at the last try",
       { refusals: 9, rows: [...Array.from({ length: 5 }, () => row()), row({ state: "used", decidedBy: "bob" })] },
       {},
-      "is already used by bob",
+      "is already approved by bob",
       3,
     ],
     ["is about a question that is gone", { refusals: 9, rows: [row(), undefined] }, {}, "There is no approval kfmz", 1],

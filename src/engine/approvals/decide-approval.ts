@@ -78,13 +78,14 @@ export function answerOps(
   }
   const until = at + GRANT_MS;
   const to = approve ? "approved" : "denied";
+  const why = reason === undefined ? "" : ` (${reason})`;
   const decided = { by: person, surface, reason, until: approve ? until : undefined };
   return [
     ...(person === OWNER || always ? [] : [unchangedRights(people)]),
     { op: "approval.decide", id, agentId, digest, from: "pending", to, ...decided },
     ...(always ? ruleOps(people, approval, under, { width: always === true ? "call" : always, by: person, at }) : []),
     { op: "audit.add", entry: auditOf(approval, approve ? "allow" : "deny", { person, surface, token }, at, reason) },
-    wakingPost(approval, { approved: approve, by: person, how: "denied", until }, at),
+    wakingPost(approval, { approved: approve, by: person, how: `denied by ${person}${why}` }, at),
   ];
 }
 
@@ -105,9 +106,12 @@ export const unknownApproval = (id: string): NotFoundError =>
   new NotFoundError(`There is no approval ${id}.`, { hint: "Run `rookery approvals` to see the open ones." });
 
 export const alreadyEnded = ({ id, state, decidedBy }: Approval): ConflictError =>
-  new ConflictError(`Approval ${id} is already ${state}${decidedBy === undefined ? "" : ` by ${decidedBy}`}.`, {
-    hint: "Nothing was changed.",
-  });
+  new ConflictError(
+    `Approval ${id} is already ${state === "used" ? "approved" : state}${decidedBy === undefined ? "" : ` by ${decidedBy}`}.`,
+    {
+      hint: "Nothing was changed.",
+    },
+  );
 
 /** The right of the person who answers was read before this commit: it must still hold (L13). */
 const unchangedRights = ({ revision }: PeopleNow): Op => ({
@@ -131,11 +135,11 @@ export function auditOf(
 /** The urgent message that wakes the agent, also if its run no longer waits for the answer. `how`: what a no is called. */
 export function wakingPost(
   { id, agentId, runId, callId, tool, behalf, delivery }: Approval,
-  { approved, by, how, until }: { approved: boolean; by: string; how: string; until: number },
+  { approved, by, how }: { approved: boolean; by: string; how: string },
   at: number,
 ): Op {
-  const text = approved ? lateYesText(id, tool, by, until) : lateEndText(id, tool, how);
-  const body = { kind: "permission", runId, callId, approved, by, text } as const;
+  const text = approved ? lateYesText(id, tool, by) : lateEndText(id, tool, how);
+  const body = { kind: "permission", runId, callId, approved, by, approval: id, text } as const;
   return { op: "message.post", to: { agentId }, message: { body, behalf, delivery, acceptedAt: at } };
 }
 

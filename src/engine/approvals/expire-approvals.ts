@@ -79,6 +79,6 @@ function expiryOps(approval: Approval, at: number): readonly Op[] {
   return [
     end,
     { op: "audit.add", entry: auditOf(approval, "deny", system, at, reason) },
-    wakingPost(approval, { approved: false, by: "system", how: "not answered in time", until: at }, at),
+    wakingPost(approval, { approved: false, by: "system", how: "not answered in time" }, at),
   ];
 }

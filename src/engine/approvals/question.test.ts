@@ -56,10 +56,15 @@ describe("the question", () => {
     expect(questionText({ ...question(), dueAt: 0 })).toContain(
       '"rookery approvals no aaaa" before 1970-01-01T00:00:00.000Z.',
     );
-    expect(approvalButtons({ id: "aaaa" as ApprovalId }).map(({ token, style }) => [token, style])).toEqual([
-      ["a:aaaa:y", "yes"],
-      ["a:aaaa:w", undefined],
-      ["a:aaaa:n", "no"],
+    expect(
+      approvalButtons({ id: "aaaa" as ApprovalId, digest: "0123456789abcdef0" }).map(({ token, style }) => [
+        token,
+        style,
+      ]),
+    ).toEqual([
+      ["a:aaaa:y:0123456789abcdef", "yes"],
+      ["a:aaaa:w:0123456789abcdef", undefined],
+      ["a:aaaa:n:0123456789abcdef", "no"],
     ]);
     const two = waitingText([
       { ...question(), dueAt: 5 },
@@ -74,22 +79,23 @@ describe("the question", () => {
 
 test("a question goes to the owner, where the owner is", async () => {
   const asked: unknown[] = [];
+  const none = { asked() {}, definitionOf: () => undefined };
   const port = approvalPortOf(
     {},
     { addressOf: async (person) => ({ channel: "person", to: person }) },
-    (at) => void asked.push(at),
+    { asked: (at) => void asked.push(at), definitionOf: () => undefined },
   );
   const here = { channel: "c", to: "1" };
   expect(await port.askAt({ person: OWNER }, here)).toBe(here);
   expect(await port.askAt({ person: OWNER }, undefined)).toEqual({ channel: "person", to: OWNER });
   expect(await port.askAt({ person: ANN }, here)).toEqual({ channel: "person", to: OWNER });
   expect(port.expiryMs()).toBe(DAY);
-  expect(approvalPortOf({ approvals: { expiryMs: 5 } }, {} as never, () => {}).expiryMs()).toBe(5);
+  expect(approvalPortOf({ approvals: { expiryMs: 5 } }, {} as never, none).expiryMs()).toBe(5);
   expect(await port.surroundingsOf({} as never, {} as never, [], "r" as RunId)).toEqual({});
   const around = approvalPortOf(
     { approvals: { surroundingsOf: async () => ({ directory: "/x" }) } },
     {} as never,
-    () => {},
+    none,
   );
   expect(await around.surroundingsOf({} as never, {} as never, [], "r" as RunId)).toEqual({ directory: "/x" });
   port.asked(7);

@@ -34,6 +34,7 @@ export function questionOf({ agent, run, at, dueAt, uuid }: Asking, held: HeldCa
     tool: call.name,
     arguments: call.arguments,
     digest,
+    version: 2,
     files: files.length === 0 ? undefined : files,
     prompt: promptOf(held),
     effects: effects.map(({ action, target, of, rights, detail, needsYes }) => ({
@@ -61,22 +62,29 @@ const shown = (text: string): string =>
 export const questionText = ({ id, prompt, dueAt }: NewApproval): string =>
   `Approval ${id} is needed.\n${prompt}\nAnswer with "rookery approvals yes ${id}" or "rookery approvals no ${id}" before ${new Date(dueAt).toISOString()}.`;
 
-/** The token of a button names the question, which is stored, and the answer. */
-export const approvalButtons = ({ id }: Pick<NewApproval, "id">): readonly Button[] => [
-  { label: "Yes, once", token: `a:${id}:y`, style: "yes" },
-  { label: "Yes, always …", token: `a:${id}:w` },
-  { label: "No", token: `a:${id}:n`, style: "no" },
+type Pressed = Pick<NewApproval, "id" | "digest">;
+
+/** The token of a button names the question, the answer, and the call as it was shown. */
+const tokenOf = ({ id, digest }: Pressed, answer: string): string => `a:${id}:${answer}:${shortDigest(digest)}`;
+export const shortDigest = (digest: string): string => digest.slice(0, 16);
+
+export const approvalButtons = (asked: Pressed): readonly Button[] => [
+  { label: "Yes, once", token: tokenOf(asked, "y"), style: "yes" },
+  { label: "Yes, always …", token: tokenOf(asked, "w") },
+  { label: "No", token: tokenOf(asked, "n"), style: "no" },
 ];
 
 /** The three widths of "always", each with the rule that it would store. A width without a rule is left out. */
-export const widthButtons = (id: ApprovalId, widths: AlwaysWidths): readonly Button[] => [
+export const widthButtons = (asked: Pressed, widths: AlwaysWidths): readonly Button[] => [
   ...RULE_WIDTHS.flatMap((width): readonly Button[] => {
     const rules = widths[width];
     if ("not" in rules) return [];
     const texts = [...new Set(rules.map(({ allow }) => allow))].join(", ");
-    return [{ label: cutText(`Always, this ${width}: ${texts}`, MAX_LABEL), token: `a:${id}:${width}`, style: "yes" }];
+    return [
+      { label: cutText(`Always, this ${width}: ${texts}`, MAX_LABEL), token: tokenOf(asked, width), style: "yes" },
+    ];
   }),
-  { label: "Back", token: `a:${id}:b` },
+  { label: "Back", token: tokenOf(asked, "b") },
 ];
 
 /** What the run's person reads if someone else decides: the run waits, and the person may say no. */
@@ -87,9 +95,9 @@ export function waitingText(questions: readonly NewApproval[]): string {
   return `The owner was asked for permission to use ${asked}. Without an answer until ${until} it is not done. You can go on writing here. To withdraw the request, send /deny ${first?.id}.`;
 }
 
-/** What the agent reads about a yes that came when its run no longer waited. */
-export const lateYesText = (id: ApprovalId, tool: string, by: PersonId | string, until: number): string =>
-  `Approval ${id} was given by ${by}: the same call of ${tool} may be made once until ${new Date(until).toISOString()}.`;
+/** The text of the message that executes the call of a yes. */
+export const lateYesText = (id: ApprovalId, tool: string, by: PersonId | string): string =>
+  `Approval ${id} for ${tool} was given by ${by}.`;
 
 /** What the agent reads about any other late end. */
 export const lateEndText = (id: ApprovalId, tool: string, how: string): string =>

@@ -49,11 +49,11 @@ describe("a call that must be asked about", () => {
   const digest = digestOf(call(), {});
   const settle = async (
     known: Partial<Approval> | undefined,
-    more: { asked?: boolean; waitEnds?: boolean; taken?: string[]; surroundings?: object } = {},
+    more: { asked?: boolean; waitEnds?: boolean; taken?: string[]; surroundings?: object; through?: string[] } = {},
   ) => {
     const found = known && approval({ digest, ...known });
     const ports: AskPorts = {
-      store: { approval: async () => found, grantFor: async () => (more.asked ? undefined : found) } as never,
+      store: { approval: async () => found, openApprovals: async () => (found ? [found] : []) } as never,
       clock: { now: () => NOW },
       approvals: { surroundingsOf: async () => more.surroundings ?? {} } as never,
     };
@@ -64,7 +64,7 @@ describe("a call that must be asked about", () => {
       decision: { verdict: "ask", reason: "" },
       acts: true,
     } as JudgedCall;
-    const run = { id: "r1" as RunId, body: { behalf: { person: ANN } } } as never;
+    const run = { id: "r1" as RunId, body: { behalf: { person: ANN, through: more.through } } } as never;
     return settleAsked(ports, { id: "a1" } as never, run, judged, more.waitEnds ?? false, new Set(more.taken));
   };
   const asked = true;
@@ -84,7 +84,12 @@ describe("a call that must be asked about", () => {
       { asked },
       { is: "allowed", approval: "kfmz", use: { op: "approval.use", id: "kfmz", digest } },
     ],
-    ["starts with an unused yes of an earlier run", { state: "approved", dueAt: NOW + 1 }, {}, { is: "allowed" }],
+    [
+      "starts with an unused yes that an earlier version asked for",
+      { state: "approved", dueAt: NOW + 1 },
+      {},
+      { is: "allowed" },
+    ],
     [
       "asks again if that yes is over",
       { state: "approved", dueAt: NOW },
@@ -96,6 +101,36 @@ describe("a call that must be asked about", () => {
       { state: "approved" },
       { taken: ["kfmz"] },
       { is: "held", held: { approval: undefined } },
+    ],
+    [
+      "waits for the open question about the same call",
+      { state: "pending", version: 2 },
+      {},
+      { held: { approval: "kfmz" } },
+    ],
+    [
+      "asks again if someone else is on its way",
+      { state: "pending", version: 2 },
+      { through: ["bob"] },
+      { held: { approval: undefined } },
+    ],
+    [
+      "is not made again if a yes executes the same call",
+      { state: "approved", version: 2 },
+      {},
+      { text: "Not executed again: approval kfmz was given for the same call, which is executed after this run." },
+    ],
+    [
+      "does not use the yes of another call",
+      { state: "used", used: { runId: "r1", callId: "c2" } },
+      { asked },
+      { text: "Not executed: approval kfmz was used by another call." },
+    ],
+    [
+      "goes on with the yes that names it",
+      { state: "used", used: { runId: "r1", callId: "c1" } },
+      { asked },
+      { is: "allowed" },
     ],
     [
       "is refused if its yes is over",
@@ -158,7 +193,9 @@ describe("a call that must be asked about", () => {
     ["with a no", { state: "denied" }, "kfmz", []],
   ])("that needs no yes any more, %s", async (_title, known, id, ops) => {
     const store = { approval: async () => known && approval(known) } as never;
-    expect(await endNeedless({ store, clock: { now: () => NOW } }, call({ approval: id }))).toMatchObject(ops);
+    expect(
+      await endNeedless({ store, clock: { now: () => NOW } }, "r1" as RunId, call({ approval: id })),
+    ).toMatchObject(ops);
   });
 });
 

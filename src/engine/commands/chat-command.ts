@@ -5,6 +5,7 @@
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { StatePatch } from "../../core/agent/patch-state.ts";
 import type { TurnMemory } from "../../core/agent/turn-memory.ts";
+import type { Delivery } from "../../core/delivery/delivery.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { RefusedKey } from "../../core/refused-key.ts";
@@ -112,6 +113,8 @@ export interface CommandContext {
   spentSince(at: number): Promise<{ readonly tokens: number; readonly dollars: number }>;
   /** The run, and what waits besides this command. */
   waits(): Promise<{ readonly run?: string; readonly waiting: readonly WaitingLine[] }>;
+  /** Answers to where the command was typed that may not have arrived, the last first. */
+  unconfirmed(): Promise<readonly Delivery[]>;
   /** Absent: no channel here is open to strangers. */
   readonly pairing?: PairingAccess;
   readonly approvals: {

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import type { ChangeId } from "../../core/ids.ts";
 import type { Op } from "../../core/store/change.ts";
-import { submitText } from "./read-chat-command.ts";
 
 let engine: TestEngine;
 let ids = 0;
@@ -17,14 +16,14 @@ async function type(text: string, user = "ann", id = `typed-${++ids}`): Promise<
   if (!host) throw new TypeError("no host");
   const target = { connector: "test", userId: user, channelId: user, delivery: { channel: "test", to: user } };
   // A process that dies never answers.
-  void submitText(host, { ...target, messageId: id, text });
+  void host.accept({ ...target, messageId: id, text });
   await engine.settle();
 }
 const stateOf = async (name = "ann") => (await engine.store.agent(await engine.agentId(name)))?.state;
 
 describe("a command", () => {
   it.each(["die-before", "die-after"] as const)(
-    "that is %s its commit has one answer after the restart",
+    "has one answer after a restart if it is %s its commit",
     async (fate) => {
       engine.onCommit = ({ site }) => (site === "command" ? fate : "go");
       await type("/think high");
@@ -34,13 +33,13 @@ describe("a command", () => {
     },
   );
 
-  it("that the channel repeats is answered once", async () => {
+  it("is answered once if the channel repeats it", async () => {
     await type("/think low", "ann", "same");
     await type("/think low", "ann", "same");
     expect(engine.shown()).toEqual(["⚙️ Thinking: low."]);
   });
 
-  it("with a message after it sends the message once, also if the process dies in between", async () => {
+  it("with a message after it sends the message once, even if the process dies in between", async () => {
     let posts = 0;
     engine.onCommit = ({ site }) => (site === "accept" && ++posts === 2 ? "die-before" : "go");
     await type("/queue reset hello", "ann", "same");
@@ -50,7 +49,7 @@ describe("a command", () => {
     expect(engine.shown().filter((text) => text.includes("Queue"))).toHaveLength(1);
   });
 
-  it("that only asks is answered during a run; one that changes settings waits its turn", async () => {
+  it("is answered during a run if it only asks, and waits its turn if it changes settings", async () => {
     const held = Promise.withResolvers<void>();
     engine.script = async () => {
       await held.promise;

@@ -1,4 +1,5 @@
-/** The table of all commands in chats, for every connector. The engine never looks for them in text; connectors do. */
+/** The table of all commands in chats, for every connector. */
+import { againCommand } from "./again-command.ts";
 import { approvalCommands } from "./approval-commands.ts";
 import type { ChatCommand } from "./chat-command.ts";
 import { cronCommand } from "./cron-command.ts";
@@ -35,7 +36,17 @@ const WHO: Readonly<Record<ChatCommand["who"], string>> = {
   owner: "Only the owner may change it.",
 };
 
+/** Telegram sends it when a person opens the chat. The code of a used link may follow it. */
+const startCommand: ChatCommand = {
+  name: "start",
+  help: "a short welcome",
+  who: "writers",
+  reads: (rest) => rest === "" || /^[a-z0-9]{10}$/iu.test(rest),
+  run: () => ({ text: "Hello. Write what you need, in your own words. /help lists the commands." }),
+};
+
 export const chatCommands: readonly ChatCommand[] = [
+  startCommand,
   { name: "new", usage: "[message]", help: "begin a new session", who: "writers", reads: anything },
   { name: "reset", usage: "[message]", help: "the same as /new", who: "writers", reads: anything },
   { name: "stop", help: "stop the work on earlier messages", who: "writers", reads: nothing },
@@ -43,6 +54,7 @@ export const chatCommands: readonly ChatCommand[] = [
     ...{ name: "compact", usage: "[instructions]", help: "replace the conversation so far by a summary" },
     ...{ who: "writers", reads: anything },
   },
+  againCommand,
   statusCommand,
   modelCommand,
   ...levelCommands,

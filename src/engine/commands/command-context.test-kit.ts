@@ -26,6 +26,7 @@ export function contextOf({ agent, approvals, denied, ...more }: Changes = {}, a
     ...{ contextWindow: async () => undefined, turn: async () => undefined },
     spentSince: async () => ({ tokens: 0, dollars: 0 }),
     waits: async () => ({ waiting: [] }),
+    unconfirmed: async () => [],
     ...more,
     approvals: {
       pending: async () => [],

@@ -157,7 +157,7 @@ describe("/queue", () => {
   });
   test("names what it does not know, five words at most", async () => {
     const text = await said("queue", "one two three four five six");
-    expect(text).toMatch(/^Nothing was changed: "one", "two", "three", "four", "five" is no queue setting\./);
+    expect(text).toMatch(/^Nothing was changed: "one", "two", "three", "four", "five" are not queue settings\./);
     expect(await said("queue", "w".repeat(65))).toContain(`"${"w".repeat(64)}"`);
     expect((await run("queue", "collect nonsense")).patch).toBeUndefined();
   });

@@ -1,11 +1,19 @@
 /** `/queue`: shows and sets what happens to messages that arrive while the agent works. */
-import { type QueueSettings, queueDropPolicySchema, queueModeSchema } from "../../core/message/queue.ts";
+import {
+  QUEUE_LIMITS,
+  type QueueSettings,
+  queueDropPolicySchema,
+  queueModeSchema,
+  UNCAPPED,
+} from "../../core/message/queue.ts";
 import { parseQueueDirective, type QueueDirective } from "../inbox/user-input.ts";
 import type { ChatCommand } from "./chat-command.ts";
 import { anything, reply } from "./words.ts";
 
 const MODES = queueModeSchema.options.join(", ");
 const WORDS = `Modes: ${MODES}. Options: debounce:2s, cap:5, drop:${queueDropPolicySchema.options.join("|")}. \`/queue reset\` takes them back.`;
+const { debounceMs: DEBOUNCE, cap: CAP } = QUEUE_LIMITS;
+const LIMITS = `A debounce is from ${DEBOUNCE[0]} to ${DEBOUNCE[1] / 60_000} minutes, a cap from ${CAP[0]} to ${CAP[1]}.`;
 const CLEARED = { queueMode: null, queueDebounceMs: null, queueCap: null, queueDrop: null } as const;
 
 export const queueCommand: ChatCommand = {
@@ -22,7 +30,8 @@ export const queueCommand: ChatCommand = {
     const unknown = [...invalid, ...rest.split(/\s+/u).filter(Boolean)];
     if (unknown.length > 0) {
       const named = unknown.slice(0, 5).map((word) => `"${word.slice(0, 64)}"`);
-      return { text: reply(`Nothing was changed: ${named.join(", ")} is no queue setting.\n${WORDS}`) };
+      const what = named.length === 1 ? "is not a queue setting" : "are not queue settings";
+      return { text: reply(`Nothing was changed: ${named.join(", ")} ${what}. ${LIMITS}\n${WORDS}`) };
     }
     const { mode, debounceMs, cap, dropPolicy } = settings;
     const set = { queueMode: mode, queueDebounceMs: debounceMs, queueCap: cap, queueDrop: dropPolicy };
@@ -38,5 +47,5 @@ const NOTHING_READ: Pick<QueueDirective, "settings" | "reset" | "invalid" | "res
 const settingsText = (settings: Partial<QueueSettings>): string =>
   Object.entries(settings)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name} ${value}`)
+    .map(([name, value]) => (value === UNCAPPED ? "no cap" : `${name} ${value}`))
     .join(", ") || "unchanged";

@@ -1,58 +1,41 @@
 import fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
-import type { IncomingMessage } from "../../core/message/incoming-message.ts";
-import type { ConnectorHost, IncomingCommand } from "../../core/ports/connector.ts";
+import { describe, expect, expectTypeOf, it, test } from "vitest";
+import type { PromptText, TypedText } from "../../core/message/incoming-message.ts";
+import type { MessageBody } from "../../core/message/message.ts";
 import { chatCommands } from "./chat-commands.ts";
-import { readChatCommand, readUserInput, submitText } from "./read-chat-command.ts";
+import { type ReadOptions, readChatCommand, readTyped } from "./read-chat-command.ts";
 
-const incoming = (text: string): IncomingMessage => ({
-  ...{ connector: "c", userId: "u", channelId: "u", messageId: "1", text },
-  delivery: { channel: "c", to: "u" },
-});
-
-async function submitted(text: string, host: Partial<ConnectorHost> = {}, names?: readonly string[]): Promise<unknown> {
-  let said: unknown;
-  const accepted = { status: "stale" } as const;
-  await submitText(
-    {
-      accept: async ({ text: words, queue }: IncomingMessage) => {
-        said = queue ? [words, queue] : words;
-        return accepted;
-      },
-      command: async ({ command }: IncomingCommand) => {
-        said = command;
-        return accepted;
-      },
-      ...host,
-    },
-    incoming(text),
-    names,
-  );
-  return said;
+/** The message as its text, or with its queue settings; the command as its body, and the message after it. */
+function read(text: string, options?: ReadOptions): unknown {
+  const { command, message } = readTyped(text, options);
+  const said = message?.queue ? [message.text, message.queue] : message?.text;
+  return command && said !== undefined ? [command, said] : (command ?? said);
 }
 
-const chat = (command: string, text: string, more: object = {}) => ({ name: "chat", command, text, ...more });
+const chat = (name: string, text: string, more: object = {}) => ({ kind: "command", name, text, ...more });
 const changes = { inTurn: true };
+const stop: MessageBody = { kind: "stop" };
+const reset: MessageBody = { kind: "reset", by: "person" };
 
-describe("submitText", () => {
+describe("readTyped", () => {
   it.each<[string, unknown]>([
     ["hello", "hello"],
-    // A word of two letters is no slip of a name of one.
+    // A word of two letters is not a typo of a one-letter name.
     ["/tx hello", "/tx hello"],
     ["/vv", "/vv"],
-    ["/stop", { name: "stop" }],
-    ["Wait", { name: "stop" }],
-    ["/reset", { name: "reset" }],
-    ["/NEW Good Morning", { name: "reset", text: "Good Morning" }],
-    ["/compact", { name: "compact" }],
-    ["/Compact  keep the Names", { name: "compact", instructions: "keep the Names" }],
-    ["/compact: the plan", { name: "compact", instructions: "the plan" }],
-    ["/subagents", { name: "subagents", text: "" }],
-    ["/SUBAGENTS send 1  two  words", { name: "subagents", text: "send 1  two  words" }],
+    ["/stop", stop],
+    ["Wait", stop],
+    ["/reset", reset],
+    ["/NEW Good Morning", [reset, "Good Morning"]],
+    ["/compact", { kind: "compact" }],
+    ["/Compact  keep the Names", { kind: "compact", instructions: "keep the Names" }],
+    ["/compact: the plan", { kind: "compact", instructions: "the plan" }],
+    ["/subagents", { kind: "subagents", command: "" }],
+    ["/SUBAGENTS send 1  two  words", { kind: "subagents", command: "send 1  two  words" }],
     ["/queue", chat("queue", "")],
     ["/queue steer", chat("queue", "steer", changes)],
     ["/queue reset", chat("queue", "reset", changes)],
-    ["/queue reset hello", chat("queue", "reset", { ...changes, message: "hello" })],
+    ["/queue reset hello", [chat("queue", "reset", changes), "hello"]],
     ["/queue nonsense", chat("queue", "nonsense", changes)],
     ["/queue cap:x", chat("queue", "cap:x", changes)],
     ["/queue steer cap:x", chat("queue", "steer cap:x", changes)],
@@ -82,65 +65,61 @@ describe("submitText", () => {
     ["/ help", "/ help"],
     ["//status", "//status"],
     ["see /status", "see /status"],
-  ])("submits %j as %j", async (text, expected) => {
-    expect(await submitted(text)).toEqual(expected);
+  ])("reads %j as %j", (text, expected) => {
+    expect(read(text)).toEqual(expected);
   });
 
-  it.each(["hello", "/stop", "/new hi", "/compact", "/subagents", "/status", "/queue reset hello"])(
-    "passes on where %j came from, whatever it is",
-    async (text) => {
-      const { text: _, ...origin } = { ...incoming(text), senderName: "Ann" };
-      const heard: object[] = [];
-      const host = {
-        accept: async (given: object) => heard.push(given),
-        command: async (given: object) => heard.push(given),
-      } as unknown as ConnectorHost;
-      await submitText(host, { ...origin, text });
-      expect(heard).toMatchObject([origin]);
-      expect("text" in (heard[0] as object)).toBe(text === "hello");
-    },
-  );
-
-  it("keeps the queue settings of the connector, unless the text has its own", async () => {
-    const heard: unknown[] = [];
-    const host = { accept: async ({ queue }: IncomingMessage) => heard.push(queue) } as unknown as ConnectorHost;
-    const queue = { mode: "steer" } as const;
-    await submitText(host, { ...incoming("hello"), queue });
-    await submitText(host, { ...incoming("do it /queue interrupt"), queue });
-    expect(heard).toEqual([queue, { mode: "interrupt" }]);
+  it.each<[string, unknown]>([
+    // The word describes the file; it is not alone.
+    ["stop", "stop"],
+    ["/stop", [stop, ""]],
+    ["/new look at this", [reset, "look at this"]],
+    ["/status", [chat("status", ""), ""]],
+    ["look at this", "look at this"],
+    ["do it /queue interrupt", ["do it", { mode: "interrupt" }]],
+  ])("reads %j above a file as %j", (text, expected) => {
+    expect(read(text, { hasFiles: true })).toEqual(expected);
   });
 
-  it("begins a new session only for the configured words", async () => {
-    const host = { resetTriggers: ["/afresh"] };
-    expect(await submitted("/afresh please", host)).toEqual({ name: "reset", text: "please" });
-    expect(await submitted("/reset", host)).toBe("/reset");
-    expect(await submitted("/new", host)).toBe("/new");
+  it("begins a new session only for the configured words", () => {
+    const options = { resetTriggers: ["/afresh"] };
+    expect(read("/afresh please", options)).toEqual([reset, "please"]);
+    expect(read("/reset", options)).toBe("/reset");
+    expect(read("/new", options)).toBe("/new");
     for (const [on, off] of [
       ["/new", "/reset"],
       ["/reset", "/new"],
     ] as const) {
       const one = { resetTriggers: [on.toUpperCase()] };
-      expect(await submitted(on, one)).toEqual({ name: "reset" });
-      expect(await submitted(off, one)).toBe(off);
-      expect(await submitted(`${off}s`, one)).toBe(`${off}s`);
+      expect(read(on, one)).toEqual(reset);
+      expect(read(off, one)).toBe(off);
+      expect(read(`${off}s`, one)).toBe(`${off}s`);
     }
   });
 
-  it("skips the agent's name in front of a command and joined to it, and no other name", async () => {
+  it("skips the agent's name in front of a command and joined to it, and no other name", () => {
     const names = ["@rook"];
-    expect(await submitted("@rook /reset", {}, names)).toEqual({ name: "reset" });
-    expect(await submitted("/new@rook hi", {}, names)).toEqual({ name: "reset", text: "hi" });
-    expect(await submitted("/status@Rook", {}, names)).toEqual(chat("status", ""));
-    expect(await submitted("/status@bird", {}, ["@rook", " @Bird "])).toEqual(chat("status", ""));
-    expect(await submitted("@other /reset", {}, names)).toBe("@other /reset");
-    expect(await submitted("/status@other", {}, names)).toBe("/status@other");
-    expect(await submitted("/new@rookery")).toEqual({ name: "reset" });
+    expect(read("@rook /reset", { names })).toEqual(reset);
+    expect(read("@Rook stop", { names })).toEqual(stop);
+    expect(read("@other stop", { names })).toBe("@other stop");
+    expect(read("/new@rook hi", { names })).toEqual([reset, "hi"]);
+    expect(read("/status@Rook", { names })).toEqual(chat("status", ""));
+    expect(read("/status@bird", { names: ["@rook", " @Bird "] })).toEqual(chat("status", ""));
+    expect(read("@other /reset", { names })).toBe("@other /reset");
+    expect(read("/status@other", { names })).toBe("/status@other");
+    expect(read("/new@rookery")).toEqual(reset);
   });
 
-  it("reads no command where they are off", async () => {
+  it("reads no command where they are off", () => {
     const texts = ["stop", "/new", "/etc/hosts is broken", ...chatCommands.map(({ name }) => `/${name}`)];
-    for (const text of texts) expect(await submitted(text, { commands: false })).toBe(text);
+    for (const text of texts) expect(read(text, { on: false })).toBe(text);
   });
+});
+
+test("keeps what was typed and what the model reads apart", () => {
+  expectTypeOf<string>().toExtend<TypedText>();
+  expectTypeOf<PromptText>().not.toExtend<TypedText>();
+  expectTypeOf<TypedText>().not.toExtend<PromptText>();
 });
 
 test("every command of the table is read by its name and its aliases, and names are not used twice", () => {
@@ -148,8 +127,7 @@ test("every command of the table is read by its name and its aliases, and names 
   expect(new Set(names).size).toBe(names.length);
   for (const { name, aliases = [] } of chatCommands) {
     for (const alias of [name, ...aliases]) {
-      const read = readChatCommand(`/${alias}`);
-      expect(read).toMatchObject({ kind: "command", name: name === "new" ? "reset" : name });
+      expect(readChatCommand(`/${alias}`)).toMatchObject({ kind: "command", name: name === "new" ? "reset" : name });
     }
   }
 });
@@ -159,10 +137,10 @@ test("no text is lost: what is not a command is the message, whole", () => {
   fc.assert(
     fc.property(fc.array(word, { maxLength: 6 }), (words) => {
       const text = words.join(" ");
-      const read = readUserInput(text, { names: ["@rook"] });
+      const input = readChatCommand(text, { names: ["@rook"] }) ?? { kind: "message", text };
       const said = (one: string): number => one.split(" ").filter((part) => part === "hello").length;
-      const kept = read.kind === "message" ? read.text : `${read.text} ${read.message ?? ""}`;
-      if (read.kind === "message" || read.name === "queue") expect(said(kept)).toBe(said(text));
+      const kept = input.kind === "message" ? input.text : `${input.text} ${input.message ?? ""}`;
+      if (input.kind === "message" || input.name === "queue") expect(said(kept)).toBe(said(text));
     }),
   );
 });

@@ -1,20 +1,20 @@
 /**
- * Reads what a person typed on the connector's side: a message, or a command of the table. The engine itself never looks for
- * commands in text.
+ * Reads what a person typed: a message, a command of the table, or both. Commands are read here and nowhere else, once, before
+ * anything is added to the text. The inbox holds commands as messages of their own kinds.
  */
 
 import { DEFAULT_RESET_TRIGGERS } from "../../core/agent/session-freshness.ts";
 import { closestWord } from "../../core/closest-word.ts";
-import type { IncomingMessage } from "../../core/message/incoming-message.ts";
+import type { TypedText } from "../../core/message/incoming-message.ts";
+import type { MessageBody } from "../../core/message/message.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
-import type { Accepted, ConnectorHost } from "../../core/ports/connector.ts";
 import { isAbortText, parseQueueDirective, parseResetCommand, withoutMention } from "../inbox/user-input.ts";
 import { commandNamed, commandNames } from "./chat-commands.ts";
 import { UNKNOWN_COMMAND } from "./run-chat-command.ts";
 
 export type ChatInput =
   /** `queue` holds for this message only. */
-  | { readonly kind: "message"; readonly text: string; readonly queue?: Partial<QueueSettings> }
+  | { readonly kind: "message"; readonly text: TypedText; readonly queue?: Partial<QueueSettings> }
   | {
       readonly kind: "command";
       /** In the table; `unknown` for a word that is nearly one. */
@@ -22,7 +22,7 @@ export type ChatInput =
       readonly text: string;
       readonly inTurn?: true;
       /** A message that follows the command. */
-      readonly message?: string;
+      readonly message?: TypedText;
     };
 
 export interface ReadOptions {
@@ -32,23 +32,54 @@ export interface ReadOptions {
   readonly names?: readonly string[];
   /** Whether commands are read at all. */
   readonly on?: boolean;
+  /** Whether files came with the text: a stop word is then not alone, and a command is followed by a message with the files. */
+  readonly hasFiles?: boolean;
+}
+
+/** A command, a message, or both: then the command comes first. */
+export interface TypedInput {
+  readonly command?: MessageBody;
+  /** `queue` holds for this message only. */
+  readonly message?: { readonly text: TypedText; readonly queue?: Partial<QueueSettings> };
+}
+
+export function readTyped(text: TypedText, options: ReadOptions = {}): TypedInput {
+  const input = readChatCommand(text, options);
+  if (!input) return { message: { text } };
+  if (input.kind === "message") return { message: input };
+  const { message = options.hasFiles ? "" : undefined } = input;
+  const command = commandBody(input.name, input.text, input.inTurn);
+  return message === undefined ? { command } : { command, message: { text: message } };
+}
+
+export function commandBody(name: string, text = "", inTurn?: true): MessageBody {
+  switch (name) {
+    case "stop":
+      return { kind: "stop" };
+    case "new":
+    case "reset":
+      return { kind: "reset", by: "person" };
+    case "compact":
+      return { kind: "compact", instructions: text || undefined };
+    case "subagents":
+      return { kind: "subagents", command: text };
+    default:
+      return { kind: "command", name, text, inTurn };
+  }
 }
 
 /** Undefined if the text is a message without a directive. */
-export function readChatCommand(text: string, options: ReadOptions = {}): ChatInput | undefined {
-  const { resetTriggers = DEFAULT_RESET_TRIGGERS, names = [], on = true } = options;
+export function readChatCommand(text: TypedText, options: ReadOptions = {}): ChatInput | undefined {
+  const { resetTriggers = DEFAULT_RESET_TRIGGERS, names = [], on = true, hasFiles = false } = options;
   if (!on) return undefined;
-  if (isAbortText(text)) return { kind: "command", name: "stop", text: "" };
+  const typed = withoutMention(text.trim(), names);
+  if (!hasFiles && isAbortText(typed)) return { kind: "command", name: "stop", text: "" };
   const reset = parseResetCommand(text, resetTriggers, names);
   if (reset) return { kind: "command", name: "reset", text: "", message: reset.text };
-  const typed = withoutMention(text.trim(), names);
   const word = commandWord(typed, names);
   if (word && word.name !== "queue") return named(word, resetTriggers);
   return queueInput(typed);
 }
-
-export const readUserInput = (text: string, options?: ReadOptions): ChatInput =>
-  readChatCommand(text, options) ?? { kind: "message", text };
 
 interface Word {
   readonly name: string;
@@ -87,50 +118,17 @@ function named({ name, rest }: Word, resetTriggers: readonly string[]): ChatInpu
 
 const changes = (isChange: boolean | undefined): true | undefined => (isChange ? true : undefined);
 
-/** `/queue` may stand inside a message: then it holds for that message only. */
+/** `/queue` may be inside a message: then it holds for that message only. */
 function queueInput(typed: string): ChatInput | undefined {
   const directive = parseQueueDirective(typed);
   if (!directive) return undefined;
   const { rest, settings, reset, invalid, leads, words } = directive;
   const isEmpty = Object.keys(settings).length === 0;
   if (invalid.length > 0 || (isEmpty && !reset)) {
-    // A word that is no setting gets an answer; inside a message it may be part of what the person says.
+    // A word that is not a setting gets an answer; inside a message it may be part of what the person says.
     return leads ? { kind: "command", name: "queue", text: words, inTurn: changes(words !== "") } : undefined;
   }
   if (reset) return { kind: "command", name: "queue", text: "reset", inTurn: true, message: rest || undefined };
   if (rest === "") return { kind: "command", name: "queue", text: words, inTurn: true };
   return { kind: "message", text: rest, queue: settings };
-}
-
-/**
- * Submits a person's text. Durable when it resolves. A rejection means that the text was not accepted, and the connector must
- * not acknowledge it. `names`: the agent's names in groups.
- */
-export function submitText(
-  host: ConnectorHost,
-  incoming: IncomingMessage,
-  names?: readonly string[],
-): Promise<Accepted> {
-  const { text, files, ...origin } = incoming;
-  const input = readUserInput(text, { resetTriggers: host.resetTriggers, names, on: host.commands });
-  if (input.kind === "message") {
-    return host.accept({ ...incoming, text: input.text, queue: input.queue ?? incoming.queue });
-  }
-  const { name, message } = input;
-  switch (name) {
-    case "stop":
-      return host.command({ ...origin, command: { name } });
-    case "reset":
-    case "new":
-      return host.command({ ...origin, command: { name: "reset", text: message } });
-    case "compact":
-      return host.command({ ...origin, command: { name, instructions: input.text || undefined } });
-    case "subagents":
-      return host.command({ ...origin, command: { name, text: input.text } });
-    default:
-      return host.command({
-        ...origin,
-        command: { name: "chat", command: name, text: input.text, inTurn: input.inTurn, message },
-      });
-  }
 }

@@ -35,6 +35,7 @@ export function afterRefusal(error: unknown): "reload" | "stop" | "yield" | "ret
     case "run":
     case "missing":
     case "cycle":
+    case "full":
     case "conflict":
     case "rights":
     case "unknown":

@@ -3,6 +3,7 @@
  * Only the engine writes a system message's tag: text from outside is escaped, so that it cannot forge one.
  */
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
+import { cutText } from "../../core/cut-text.ts";
 import { unreachable } from "../../core/errors.ts";
 import type { FileReference } from "../../core/file-reference.ts";
 import { type Block, type Entry, entryLine, TRANSCRIPT_VERSION, type Untrusted } from "../../core/history/entry.ts";
@@ -10,12 +11,22 @@ import { fileBlock } from "../../core/history/file-block.ts";
 import { type AgentId, type EntryId, entryId, type Ids, type RunId, type SessionId } from "../../core/ids.ts";
 import { isEmptyBody, type Message, type MessageBody } from "../../core/message/message.ts";
 import type { ModelResult } from "../../core/ports/model.ts";
+import type { ToolOutput } from "../../core/ports/tool.ts";
 import type { Standing } from "../../core/rights/decide.ts";
+import type { CallRecord } from "../../core/run/run.ts";
 import { untrustedSource } from "../people/untrusted.ts";
 import type { Appending } from "../runtime/agent-lease.ts";
 
 /** An entry without its place. */
 export type EntryDraft = Entry extends infer One ? (One extends Entry ? Omit<One, "id" | "parentId"> : never) : never;
+
+/** The text the model reads of an entry. */
+export function entryText(entry: Entry | EntryDraft): string {
+  const { content } = entry as { content?: readonly { type: string; text?: string }[] };
+  return (content ?? [])
+    .flatMap((block) => (block.type === "text" && block.text !== undefined ? [block.text] : []))
+    .join("\n");
+}
 
 /** Gives drafts their ids and parents, from a position and a leaf on. */
 export function chain(ids: Ids, from: { nextPos: number; leaf: EntryId }, bare: readonly EntryDraft[]): Appending {
@@ -141,6 +152,16 @@ export function promptEntry(prompt: string, messages: readonly Message[], at: nu
   return { type: "message", role: "user", content, timestamp: at, runId, seqs, untrusted };
 }
 
+/** The engine's note about a message that was given up (M48). */
+export const failedMessageEntry = (message: Message, reason: string, at: number): EntryDraft => ({
+  type: "message",
+  role: "user",
+  content: text(wrapSystemMessage(`Message ${message.seq} (${message.body.kind}) could not be handled: ${reason}`)),
+  timestamp: at,
+  seqs: [message.seq],
+  untrusted: untrustedSource(message),
+});
+
 export const resetMarker = (sessionId: SessionId, at: number, message?: string): EntryDraft => ({
   type: "reset",
   sessionId,
@@ -192,6 +213,28 @@ export function toolEntry(result: ToolResult, at: number, runId: RunId | undefin
   };
 }
 
+/** The longest arguments in the text of a late call. */
+const MAX_ARGUMENTS = 2_000;
+
+/**
+ * The outcome of a call. A call that a late yes started has no place in an answer of the model: one text of the engine tells the call
+ * and its outcome, with the mark of the outcome (M31).
+ */
+export function callEntry(
+  { callId, name, arguments: given, approval, late }: CallRecord,
+  { content, isError = false, untrusted }: Pick<ToolOutput, "content" | "isError" | "untrusted">,
+  at: number,
+  runId: RunId,
+): EntryDraft {
+  if (!late) return toolEntry({ callId, name, content, isError, untrusted }, at, runId);
+  const said = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  const call = `${name} ${cutText(JSON.stringify(given), MAX_ARGUMENTS)}`;
+  const about = `Approval ${approval} was given after the conversation had moved on. This is the outcome of its call, ${call}:`;
+  const others = content.filter((block) => block.type !== "text");
+  const told = text(`${wrapSystemMessage(about)}\n${escapeTags(said)}`);
+  return { type: "message", role: "user", content: [...told, ...others], timestamp: at, runId, untrusted };
+}
+
 /** Escapes everything in a text that reads like one of the engine's tags, in any case or spacing. */
 export const escapeTags = (text: string): string =>
   text.replace(/<(?=[\s/]*(?:system_message|speaker|file_content))/giu, "&lt;");
@@ -210,6 +253,9 @@ export function wrapSystemMessage(text: string, origin?: string): string {
   const from = origin === undefined ? "" : ` origin="${attribute(origin)}"`;
   return `<system_message${from}>${escapeTags(text)}</system_message>`;
 }
+
+/** The same text for people: without the tag that the engine wrote. */
+export const untagged = (text: string): string => text.replace("<system_message>", "").replace("</system_message>", "");
 
 /** Names and types come from outside too; a line break in one would pass for another line. */
 const onOneLine = (text: string): string => escapeTags(text.replace(/[\r\n\u2028\u2029]+/gu, " "));

@@ -165,7 +165,7 @@ describe("an attacker", () => {
   it("is shown nothing of a file that a tool's result only names", async () => {
     const secret = await stored("the plan", "plan.txt", { person: "test:bob" as PersonId });
     engine = await TestEngine.open({
-      tools: { fetch: { run: () => ({ content: [fileBlock("a file", secret)] }) } as never },
+      tools: { fetch: { execute: () => ({ content: [fileBlock("a file", secret)] }) } },
       script: (call) =>
         call.request.messages.at(-1)?.role === "tool" ? "done" : { call: [{ name: "fetch", with: {} }] },
     });

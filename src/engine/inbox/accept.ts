@@ -5,7 +5,14 @@
 
 import { z } from "zod";
 import type { AgentSeed } from "../../core/agent/agent.ts";
-import { ConflictError, InvalidInputError, InvariantError, NotFoundError, WaitCycleError } from "../../core/errors.ts";
+import {
+  ConflictError,
+  InvalidInputError,
+  InvariantError,
+  NotFoundError,
+  QueueFullError,
+  WaitCycleError,
+} from "../../core/errors.ts";
 import { messageId } from "../../core/ids.ts";
 import { dedupeKey, type Message, type NewMessage, newMessageSchema } from "../../core/message/message.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -27,6 +34,8 @@ export interface Accepting {
   readonly key?: string;
   /** The HTTP request that posts it. It decides alone whether the message was accepted before (M18). */
   readonly request?: RequestEntry;
+  /** Throws `QueueFullError` if as many messages wait already, unless this one was accepted before (M18a). */
+  readonly maxWaiting?: number;
   /** Ops that are committed before the message. */
   readonly first?: readonly Op[];
   /** Ops that are committed with the message, for example a channel's offset. */
@@ -69,12 +78,16 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
     message,
     dedupe: key === undefined ? undefined : { key, keepUntil: now + accepting.replayHorizonMs },
     request,
+    maxWaiting: accepting.maxWaiting,
     claimFor: accepting.claimFor,
   };
   const { owner, also = [], first = [] } = accepting;
   const result = await submit(ports, "accept", [...first, post, ...also], { owner, at: now });
   if (!result.ok && result.refused === "conflict") throw new ConflictError(result.detail);
   if (!result.ok) {
+    if (result.refused === "full") {
+      throw new QueueFullError(result.detail, { hint: "Nothing was stored. Send the message again later." });
+    }
     if (result.refused === "cycle") {
       throw new WaitCycleError(result.detail, { hint: "Send the message without waiting for its answer." });
     }

@@ -131,7 +131,9 @@ test("at rest a late yes is told by a run, and any other answer is only recorded
 describe("while its run waits for a person", () => {
   const decision = (of: string = runId, more: object = {}) =>
     message({ kind: "permission", runId: of, callId: "c", approved: true, ...more });
-  const act = (...waiting: Message[]) => whileSuspended(waiting, runId);
+  const call = { callId: "c", name: "exec", arguments: {}, replay: "never", state: "asked", approval: "kfmz" } as const;
+  const run = { id: runId, body: { lane: "main" as const, seqs: [1], calls: [call], iterations: 1, deliveries: 0 } };
+  const act = (...waiting: Message[]) => whileSuspended(waiting, run, 0);
   test.each<[string, Message, string | undefined]>([
     ["a message without words", message({ kind: "user", text: "" }), "it says nothing"],
     ["an answer about another run", decision("q"), "its run no longer waits for it"],

@@ -13,7 +13,7 @@ import {
   overridesOf,
   saysNothing,
 } from "../../core/message/message.ts";
-import type { QueueDedupeMode, QueueSettings } from "../../core/message/queue.ts";
+import { type QueueDedupeMode, type QueueSettings, UNCAPPED } from "../../core/message/queue.ts";
 import type { PersonId } from "../../core/people/person.ts";
 
 /** A message with the settings that apply to it now. */
@@ -30,8 +30,8 @@ export interface Dropped {
 
 export type Choice =
   | { readonly act: "rest" }
-  /** Nothing yet: the debounce time is not over. */
-  | { readonly act: "wait"; readonly until: number }
+  /** Nothing yet: the debounce time is not over. `retry`: a message rests after a failed try (M48). */
+  | { readonly act: "wait"; readonly until: number; readonly retry?: true }
   /** Goes before all other messages (M10). */
   | { readonly act: "reset"; readonly message: Message }
   /** The run that the stop is about has ended; the person gets an answer. */
@@ -72,14 +72,19 @@ export interface RestingAgent {
   readonly dedupe: QueueDedupeMode;
 }
 
-/** What an agent at rest does next. */
+/** Decides what an agent at rest does next. */
 export function choose({ own, now, waiting, urgent, busyUntil, dedupe }: RestingAgent): Choice {
-  const stop = urgent.find(({ body }) => body.kind === "stop");
+  const overtaking = urgent.filter(({ body }) => body.kind === "stop" || body.kind === "reset");
+  const ready = overtaking.filter((message) => restsUntil(message) <= now);
+  const stop = ready.find(({ body }) => body.kind === "stop");
   if (stop) return { act: "stop", message: stop };
-  const reset = urgent.find(({ body }) => body.kind === "reset");
+  const reset = ready[0];
   if (reset) return { act: "reset", message: reset };
   const first = waiting[0];
   if (!first) return { act: "rest" };
+  // A message that is tried again holds the later ones back, which keep their order (L2).
+  const resting = overtaking[0] ?? first.message;
+  if (restsUntil(resting) > now) return { act: "wait", until: restsUntil(resting), retry: true };
   const command = withoutRun(waiting);
   if (command) return command;
 
@@ -93,10 +98,11 @@ export function choose({ own, now, waiting, urgent, busyUntil, dedupe }: Resting
     collected,
     joined,
     ...droppedBeside(limited, messages[0] as Waiting),
-    cap: (waiting.at(-1) ?? first).settings.cap,
   });
   // A report or a trigger never interrupts.
-  const interrupting = kept.find(({ message, settings }) => settings.mode === "interrupt" && mayInterrupt(message));
+  const interrupting = kept.find(
+    ({ message, settings }) => settings.mode === "interrupt" && mayInterrupt(message) && restsUntil(message) <= now,
+  );
   if (interrupting) return run([interrupting], false);
   const next = kept[0] as Waiting;
   const waited = busyUntil !== undefined && next.message.acceptedAt <= busyUntil;
@@ -123,6 +129,9 @@ export function choose({ own, now, waiting, urgent, busyUntil, dedupe }: Resting
       return run([next], false);
   }
 }
+
+/** When a message is tried again after a failure. */
+export const restsUntil = ({ tried }: Message): number => tried?.nextAt ?? 0;
 
 /** The messages of one route for one person, up to the first one of that route for someone else (L2, M30). */
 function together(kept: readonly Waiting[], next: Waiting, own: PersonId | undefined): readonly Waiting[] {
@@ -186,10 +195,10 @@ function byPerson(waiting: readonly Waiting[], own: PersonId | undefined): reado
   return [...groups.values()];
 }
 
-/** What is dropped with a run: messages of the same person. Those of others are dropped with a run of theirs. */
-function droppedBeside(limited: readonly Limited[], next: Waiting): Pick<Limited, "dropped" | "summarize"> {
-  const { dropped, summarize } = limited.find(({ kept }) => kept.includes(next)) as Limited;
-  return { dropped, summarize };
+/** The messages that are dropped with a run: those of the same person. Those of others are dropped with a run of theirs. */
+function droppedBeside(limited: readonly Limited[], next: Waiting): Omit<Limited, "kept"> {
+  const { kept: _, ...rest } = limited.find(({ kept }) => kept.includes(next)) as Limited;
+  return rest;
 }
 
 /** What to do with the first message if it needs no normal run. */
@@ -201,8 +210,10 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
     case "system":
     case "report": {
       if (!isSilent(message.body)) return undefined;
-      const loud = waiting.findIndex((one) => !isSilent(one.message.body));
-      const silent = loud === -1 ? waiting : waiting.slice(0, loud);
+      const end = waiting.findIndex(
+        ({ message: one }, index) => !isSilent(one.body) || (index > 0 && (message.tried ?? one.tried) !== undefined),
+      );
+      const silent = end === -1 ? waiting : waiting.slice(0, end);
       return { act: "record", messages: silent.map((one) => one.message) };
     }
     case "permission":
@@ -227,8 +238,11 @@ function withoutRun(waiting: readonly Waiting[]): Choice | undefined {
       return { act: "reset", message };
     case "stop":
       return { act: "stop", message };
-    default:
+    case "trigger":
       return undefined;
+    default:
+      // A kind of a later version: this one can only record it.
+      return message && { act: "settle", message, reason: "its kind is not known here" };
   }
 }
 
@@ -246,11 +260,15 @@ const needsRun = ({ body }: Message): boolean =>
     isLateYes(body));
 
 /**
- * A trigger runs alone because its own run closes its slot (M22). So does a message with overrides for its run, and one whose
- * run id was promised.
+ * A trigger runs alone because its own run closes its slot (M22). So does a message with overrides for its run, one whose
+ * run id was promised, and one whose handling has failed (M48).
  */
-const runsAlone = ({ body, asRun }: Message): boolean =>
-  body.kind === "trigger" || body.kind === "permission" || overridesOf(body) !== undefined || asRun !== undefined;
+const runsAlone = ({ body, asRun, tried }: Message): boolean =>
+  body.kind === "trigger" ||
+  body.kind === "permission" ||
+  overridesOf(body) !== undefined ||
+  asRun !== undefined ||
+  tried !== undefined;
 
 const isCollectable = ({ message, settings }: Waiting): boolean => settings.mode === "collect" && !runsAlone(message);
 
@@ -288,6 +306,8 @@ interface Limited {
   readonly kept: readonly Waiting[];
   readonly dropped: readonly Dropped[];
   readonly summarize: readonly Message[];
+  /** The cap of the newest message that counts. */
+  readonly cap: number;
 }
 
 /** Drops repeated messages, then those above the cap. `kept` is never empty if a message waits. */
@@ -303,14 +323,18 @@ function limit(waiting: readonly Waiting[], dedupe: QueueDedupeMode): Limited {
     dropped.push({ message, policy: `duplicate (${dedupe})` });
     return false;
   });
-  const counted = once.filter(({ message }) => countsTowardsCap(message));
+  // Messages of programs have no cap: they push out no one's message, and no one's pushes them out (M18a). A message whose
+  // handling has failed ends by itself.
+  const counted = once.filter(
+    ({ message, settings }) => countsTowardsCap(message) && settings.cap < UNCAPPED && message.tried === undefined,
+  );
   const last = counted.at(-1);
-  if (!last) return { kept: once, dropped, summarize: [] };
+  if (!last) return { kept: once, dropped, summarize: [], cap: UNCAPPED };
   const { cap, dropPolicy } = last.settings;
   const surplus = new Set(dropPolicy === "new" ? counted.slice(cap) : counted.slice(0, -cap));
   for (const { message } of surplus) dropped.push({ message, policy: `cap ${cap} (${dropPolicy})` });
   const summarize = dropPolicy === "summarize" ? [...surplus].map(({ message }) => message) : [];
-  return { kept: once.filter((one) => !surplus.has(one)), dropped, summarize };
+  return { kept: once.filter((one) => !surplus.has(one)), dropped, summarize, cap };
 }
 
 /** The key under which two waiting messages are the same. An edit is another message. */
@@ -332,7 +356,7 @@ export function steerableNow(
   steerable: ReadonlySet<number>,
 ): readonly Message[] {
   const ofRoute = waiting.filter((message) => isRunnable(message) && routeOf(message) === route);
-  const stop = ofRoute.findIndex(({ seq }) => !steerable.has(seq));
+  const stop = ofRoute.findIndex(({ seq, tried }) => tried !== undefined || !steerable.has(seq));
   return stop === -1 ? ofRoute : ofRoute.slice(0, stop);
 }
 

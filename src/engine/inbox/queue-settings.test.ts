@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { parseConfig } from "../../config/parse-config.ts";
 import { freshState } from "../../core/agent/fresh-state.ts";
-import { normalizeQueueDropPolicy, normalizeQueueMode, resolveQueueSettings } from "./queue-settings.ts";
+import type { AgentId, MessageId } from "../../core/ids.ts";
+import type { MessageBody } from "../../core/message/message.ts";
+import { normalizeQueueDropPolicy, normalizeQueueMode, queuePolicyOf, resolveQueueSettings } from "./queue-settings.ts";
 
 const cfg = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;
 
@@ -47,6 +49,60 @@ describe("the settings of a message's queue", () => {
 
   test("are not read from Object.prototype for a channel named like one of its properties", () => {
     expect(resolveQueueSettings({ cfg: cfg(""), channel: "constructor" }).mode).toBe("collect");
+  });
+});
+
+describe("a message of a program", () => {
+  const user: MessageBody = { kind: "user", text: "hi" };
+  const hook: MessageBody = { kind: "trigger", text: "hi", trigger: { type: "webhook", id: "deploy" } };
+  const cron: MessageBody = { kind: "trigger", text: "hi", trigger: { type: "cron", id: "job" } };
+  const policy = (text: string) => queuePolicyOf(() => cfg(text).queue);
+  const message = (connector: string | undefined, body: MessageBody = user) => ({
+    ...{ id: "a-1" as MessageId, agentId: "a" as AgentId, seq: 1, state: "waiting" as const, acceptedAt: 0, body },
+    source: connector === undefined ? undefined : { connector },
+  });
+
+  test.each([
+    ["the API", "api", "", "queue", Number.MAX_SAFE_INTEGER],
+    ["the channel of a program", "webhook", "", "queue", Number.MAX_SAFE_INTEGER],
+    ["a messenger", "telegram", "", "collect", 20],
+    ["the terminal", "terminal", "", "collect", 20],
+    [
+      "the API, with settings of chats",
+      "api",
+      "{ queue: { mode: 'steer', cap: 5 } }",
+      "queue",
+      Number.MAX_SAFE_INTEGER,
+    ],
+    [
+      "the API, with settings of its own",
+      "api",
+      "{ queue: { byChannel: { api: { mode: 'collect', cap: 5 } } } }",
+      "collect",
+      5,
+    ],
+  ] as const)("has the default mode and cap of its channel: %s", (_, connector, text, mode, cap) => {
+    expect(policy(text).settingsFor(message(connector), freshState(1))).toMatchObject({ mode, cap });
+  });
+
+  test("gives way to the settings of its agent and to its own", () => {
+    const { settingsFor } = policy("");
+    const state = { ...freshState(1), queueMode: "steer" as const, queueCap: 3 };
+    expect(settingsFor(message("api"), state)).toMatchObject({ mode: "steer", cap: 3 });
+    const own = { ...user, queue: { mode: "interrupt", cap: 2 } } as const;
+    expect(settingsFor(message("api", own), state)).toMatchObject({ mode: "interrupt", cap: 2 });
+  });
+
+  test.each<[string, string | undefined, MessageBody, number | undefined]>([
+    ["a message over the API", "api", user, 9],
+    ["a message of a program's channel", "webhook", user, 9],
+    ["a call of a hook", undefined, hook, 9],
+    ["a message of a messenger", "telegram", user, undefined],
+    ["a schedule", undefined, cron, undefined],
+    ["a stop over the API", "api", { kind: "stop" }, undefined],
+    ["a reset over the API", "api", { kind: "reset", by: "person" }, undefined],
+  ])("limits how many wait for %s", (_, connector, body, max) => {
+    expect(policy("{ queue: { maxWaiting: 9 } }").maxWaiting(message(connector, body))).toBe(max);
   });
 });
 

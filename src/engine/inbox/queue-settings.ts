@@ -1,17 +1,22 @@
 /**
  * The queue settings of a message: from the message itself, else its agent's overrides, else its channel, else the
- * configuration, else the default. Each setting is resolved separately.
+ * configuration, else the default. Each setting is resolved separately. The configuration is about chats: a message of a program
+ * gets a run of its own and is never dropped, but refused before it is accepted if too many wait (M18a).
  */
 import { type Config, configDefaults } from "../../config/config-schema.ts";
 import type { AgentState } from "../../core/agent/state.ts";
-import type { Message } from "../../core/message/message.ts";
+import { API_CHANNEL, WEBHOOK_CHANNEL } from "../../core/delivery/route.ts";
+import { countsTowardsCap, type Message, type NewMessage } from "../../core/message/message.ts";
 import {
+  ONE_RUN_EACH,
+  QUEUE_LIMITS,
   type QueueDedupeMode,
   type QueueDropPolicy,
   type QueueMode,
   type QueueSettings,
   queueDropPolicySchema,
   queueModeSchema,
+  UNCAPPED,
 } from "../../core/message/queue.ts";
 
 export const DEFAULT_QUEUE_DEBOUNCE_MS = configDefaults.queue.debounceMs;
@@ -50,14 +55,17 @@ export interface QueueQuestion {
   readonly sessionEntry?: Pick<AgentState, "queueMode" | "queueDebounceMs" | "queueCap" | "queueDrop">;
   readonly inlineMode?: QueueMode;
   readonly inlineOptions?: Partial<QueueSettings>;
-  /** Of the message: instead of the settings of the channel and the configuration. */
+  /** The message's own default, instead of the settings of the channel and the configuration. */
   readonly byDefault?: Partial<QueueSettings>;
+  /** A program sent it. */
+  readonly isProgram?: boolean;
 }
 
 export function resolveQueueSettings(params: QueueQuestion): Required<QueueSettings> {
   const { cfg, sessionEntry, inlineOptions, byDefault } = params;
   const channelKey = params.channel?.trim().toLowerCase() ?? "";
   const { queue } = cfg;
+  const usual = params.isProgram ? { ...queue, ...ONE_RUN_EACH } : queue;
   const channel = Object.hasOwn(queue.byChannel, channelKey) ? queue.byChannel[channelKey] : undefined;
   return {
     mode:
@@ -66,10 +74,10 @@ export function resolveQueueSettings(params: QueueQuestion): Required<QueueSetti
       normalizeQueueMode(sessionEntry?.queueMode) ??
       byDefault?.mode ??
       channel?.mode ??
-      queue.mode ??
+      usual.mode ??
       configDefaults.queue.mode,
-    debounceMs: atLeast(
-      0,
+    debounceMs: within(
+      QUEUE_LIMITS.debounceMs,
       inlineOptions?.debounceMs ??
         sessionEntry?.queueDebounceMs ??
         byDefault?.debounceMs ??
@@ -77,9 +85,9 @@ export function resolveQueueSettings(params: QueueQuestion): Required<QueueSetti
         queue.debounceMs,
       DEFAULT_QUEUE_DEBOUNCE_MS,
     ),
-    cap: atLeast(
-      1,
-      inlineOptions?.cap ?? sessionEntry?.queueCap ?? byDefault?.cap ?? channel?.cap ?? queue.cap,
+    cap: within(
+      [QUEUE_LIMITS.cap[0], UNCAPPED],
+      inlineOptions?.cap ?? sessionEntry?.queueCap ?? byDefault?.cap ?? channel?.cap ?? usual.cap,
       DEFAULT_QUEUE_CAP,
     ),
     dropPolicy:
@@ -92,15 +100,17 @@ export function resolveQueueSettings(params: QueueQuestion): Required<QueueSetti
   };
 }
 
-const atLeast = (least: number, value: number | undefined, otherwise: number): number =>
-  value === undefined || !Number.isFinite(value) ? otherwise : Math.max(least, Math.floor(value));
+/** Older programs stored values beyond the limits. */
+const within = ([min, max]: readonly [number, number], value: number | undefined, otherwise: number): number =>
+  value === undefined || !Number.isFinite(value) ? otherwise : Math.min(max, Math.max(min, Math.floor(value)));
 
 /** Without a configuration every message gets a run of its own, at once and in order; nothing is ever dropped. */
 const PLAIN_QUEUE: Config["queue"] = {
   mode: "queue",
   debounceMs: 0,
-  cap: Number.MAX_SAFE_INTEGER,
+  cap: UNCAPPED,
   drop: "old",
+  maxWaiting: configDefaults.queue.maxWaiting,
   dedupe: "message-id",
   byChannel: {},
 };
@@ -109,7 +119,18 @@ const PLAIN_QUEUE: Config["queue"] = {
 export interface QueuePolicy {
   readonly dedupe: QueueDedupeMode;
   settingsFor(message: Message, state: AgentState): Required<QueueSettings>;
+  /** How many messages may wait at its agent when this one is accepted. Undefined: any number. */
+  maxWaiting(message: Pick<NewMessage, "body" | "source" | "asRun">): number | undefined;
 }
+
+/** Channels on which programs write. People write on all others. */
+const PROGRAM_CHANNELS: ReadonlySet<string> = new Set([API_CHANNEL, WEBHOOK_CHANNEL]);
+
+const isProgram = ({ source }: Pick<NewMessage, "source">): boolean =>
+  source !== undefined && PROGRAM_CHANNELS.has(source.connector);
+
+const isHook = ({ body }: Pick<NewMessage, "body">): boolean =>
+  body.kind === "trigger" && body.trigger.type === "webhook";
 
 /** `queue` is called each time: the configuration can change while the node runs. */
 export function queuePolicyOf(queue: () => Config["queue"] | undefined): QueuePolicy {
@@ -117,13 +138,21 @@ export function queuePolicyOf(queue: () => Config["queue"] | undefined): QueuePo
     get dedupe() {
       return (queue() ?? PLAIN_QUEUE).dedupe;
     },
-    settingsFor: ({ body, source, delivery }, state) =>
-      resolveQueueSettings({
+    // Commands are always accepted: a stop helps most where many messages wait.
+    maxWaiting: (message) =>
+      isHook(message) || (isProgram(message) && countsTowardsCap(message))
+        ? (queue() ?? PLAIN_QUEUE).maxWaiting
+        : undefined,
+    settingsFor: (message, state) => {
+      const { body, source, delivery } = message;
+      return resolveQueueSettings({
         cfg: { queue: queue() ?? PLAIN_QUEUE },
         channel: source?.connector ?? delivery?.channel,
         sessionEntry: state,
+        isProgram: isProgram(message),
         inlineOptions: body.kind === "user" ? body.queue : undefined,
         byDefault: body.kind === "user" ? body.queueDefault : undefined,
-      }),
+      });
+    },
   };
 }

@@ -1,6 +1,6 @@
 /** The words of a person's text that mean something to the queue or the session: stop words, reset words, `/queue`. */
 import { DEFAULT_RESET_TRIGGERS } from "../../core/agent/session-freshness.ts";
-import type { QueueSettings } from "../../core/message/queue.ts";
+import { type QueueSettings, queueCapSchema, queueDebounceSchema } from "../../core/message/queue.ts";
 import { normalizeQueueDropPolicy, normalizeQueueMode } from "./queue-settings.ts";
 
 /** Longer than any command and any name that may stand before one. */
@@ -17,7 +17,7 @@ export interface QueueDirective {
   /** Back to the settings of the channel and the configuration. */
   readonly reset: boolean;
   readonly settings: Partial<QueueSettings>;
-  /** Words of the directive with a value that cannot be read. */
+  /** Words of the directive with a value that cannot be read or is beyond its limit. */
   readonly invalid: readonly string[];
   /** Whether the text begins with it. */
   readonly leads: boolean;
@@ -59,12 +59,14 @@ function readWord(word: string): Partial<QueueSettings> | "reset" | { invalid: s
   }
   const [, name, value = ""] = pair;
   if (name === "debounce") {
-    const debounceMs = parseDuration(value);
-    return debounceMs === undefined ? { invalid: word } : { debounceMs };
+    const { success, data: debounceMs } = queueDebounceSchema.safeParse(parseDuration(value));
+    return success ? { debounceMs } : { invalid: word };
   }
   if (name === "cap") {
-    const cap = /^\d+(?:\.\d+)?$/u.test(value) ? Math.floor(Number(value)) : 0;
-    return cap >= 1 ? { cap } : { invalid: word };
+    const { success, data: cap } = queueCapSchema.safeParse(
+      /^\d+(?:\.\d+)?$/u.test(value) ? Math.floor(Number(value)) : undefined,
+    );
+    return success ? { cap } : { invalid: word };
   }
   const dropPolicy = normalizeQueueDropPolicy(value);
   return dropPolicy ? { dropPolicy } : { invalid: word };

@@ -37,6 +37,8 @@ export interface DeliveryDraft {
   readonly ordinal: number;
   readonly at: number;
   readonly target: DeliveryContext;
+  /** The first sentence of the text. */
+  readonly opening?: string;
   /** The person of the run. Every delivery names the person (M30). Undefined only for runs of an earlier version. */
   readonly person: PersonId | undefined;
   readonly connectors: ReadonlyMap<string, Connector>;
@@ -62,13 +64,14 @@ const UNROUTED_TEXT = 2_000;
  * or for a route (M26, M27).
  */
 export function createDeliveries(draft: DeliveryDraft, payload: Payload): readonly NewDelivery[] {
-  const { connectors } = draft;
+  const { connectors, opening } = draft;
   const route = routeOf(draft.target, routesBy(connectors, draft.profile));
   const { target, waits } = routed(route);
   const connector = connectors.get(target.channel ?? "");
   const limit = route.state === "unroutable" ? UNROUTED_TEXT : connector?.capabilities.maxTextLength;
   const { sendFiles, buttons } = connector?.capabilities ?? {};
-  const named = connector && !sendFiles ? withFileLines(payload) : payload.text;
+  const content = opening === undefined ? payload : { ...payload, text: paragraphs(opening, payload.text) };
+  const named = connector && !sendFiles ? withFileLines(content) : content.text;
   const whole = payload.buttons && !buttons ? withChoices(named, payload.buttons) : named;
   const { person } = draft;
   const parts = whole === undefined || limit === undefined ? [whole] : splitText(whole, limit);
@@ -92,6 +95,15 @@ export function createDeliveries(draft: DeliveryDraft, payload: Payload): readon
     ...(apart ? files.map((file): Payload => ({ files: [file] })) : []),
   ].map(draftOf);
 }
+
+/** The draft of what follows these deliveries: only the first text that is sent gets the opening. */
+export const after = (draft: DeliveryDraft, made: readonly NewDelivery[]): DeliveryDraft => ({
+  ...draft,
+  ordinal: draft.ordinal + made.length,
+  opening: made.every(({ ended }) => ended) ? draft.opening : undefined,
+});
+
+const paragraphs = (...texts: readonly (string | undefined)[]): string => texts.filter(Boolean).join("\n\n");
 
 /** The text for a channel that cannot carry files: a line names each. */
 export function withFileLines({ text, files = [] }: Payload): string | undefined {
@@ -138,8 +150,8 @@ export function createReplyDeliveries(
   const reason = whySuppressed(draft.target, payload, sent);
   if (reason) return [suppressed(draft, payload, reason)];
   const first = before === undefined ? [] : createDeliveries(draft, { text: before });
-  const text = [payload.text || [], behind ?? []].flat().join("\n\n");
-  const rest = { ...draft, ordinal: draft.ordinal + first.length };
+  const text = paragraphs(payload.text, behind);
+  const rest = after(draft, first);
   return [...first, ...createDeliveries(rest, text ? { ...payload, text } : payload)];
 }
 

@@ -52,10 +52,12 @@ export function setup(made: readonly Partial<Delivery>[], { send = () => SENT, o
     return true;
   };
   const store = {
+    approvals: async () => [],
     deliveryHead: async (key: string) => {
       reads.push(`head ${(JSON.parse(key) as DeliveryContext).to}`);
       return deliveries.find(({ target, state }) => targetKey(target) === key && isOpen(state));
     },
+    unconfirmed: async () => [],
     deliveries: async ({ afterN = 0, limit = 0 }) => {
       reads.push(`${limit} after ${afterN}`);
       return deliveries.filter(({ n, state }) => n > afterN && isOpen(state)).slice(0, limit);

@@ -8,12 +8,24 @@ import { SENDABLE_STATES } from "../../core/delivery/delivery-states.ts";
 import { routeOf } from "../../core/delivery/route.ts";
 import { targetKey } from "../../core/delivery/target-key.ts";
 import { errorText } from "../../core/errors.ts";
+import type { DeliveryId } from "../../core/ids.ts";
 import type { Connector, SendResult } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op, OpResult, Posted } from "../../core/store/change.ts";
-import { claimedFor, postedIn } from "../commit/submit.ts";
+import { claimedFor, postedIn, submit } from "../commit/submit.ts";
+import { askForNotice, owedNotice } from "./around-reply.ts";
 import { backoffMs } from "./backoff.ts";
 import { mayBeSentByOther } from "./other-sender.ts";
+import {
+  isOpen,
+  MAX_SENDS,
+  putShown,
+  questionLane,
+  questionTurn,
+  readShown,
+  withCount,
+  withoutLane,
+} from "./question-lane.ts";
 import { commitUntilKnown, type DeliveryMove, lookUp, moveChange, send } from "./send-delivery.ts";
 import { type LookupAnswer, NO_CHANNEL_WAIT_MS, settleUnknown } from "./settle-unknown.ts";
 import { notDeliveredOp } from "./take-receipt.ts";
@@ -66,8 +78,13 @@ const ERROR_WAIT_MS = 1_000;
 const REFUSED_WAIT_MS = 50;
 /** How long a delivery stays due for a connector that only another node may have. */
 const OTHER_CONNECTOR_MS = 60_000;
+/** How long a question waits for the answers of its chat, and for the question that is shown there. */
+const QUESTION_WAIT_MS = { answers: 1_000, shown: 60_000 };
+/** How long a question that is sent again waits for the answer to what its person wrote. */
+const AFTER_ANSWER_MS = 10_000;
 /** How often to check whether another node's send has ended. */
 const OTHER_SENDER_WAIT_MS = 2_000;
+const CANNOT_NOTICE = "cannot say now that an answer is unconfirmed; the next message or delivery there tries again";
 /** Why the outcome of a send is unknown that no turn of this process began. */
 const UNKNOWN_SENDER = { reason: "the process stopped while it was sending" };
 
@@ -80,6 +97,8 @@ export class Outbox {
   readonly #held = new Set<string>();
   /** Targets whose connector is not on this node. It may come here before their wait ends. */
   readonly #elsewhere = new Set<string>();
+  /** Chats in which a question was asked. */
+  readonly #asked = new Set<string>();
 
   constructor(ports: OutboxPorts, options: OutboxOptions) {
     this.#ports = ports;
@@ -97,8 +116,11 @@ export class Outbox {
       }
       const isFirst = results.some((one) => one?.op === "delivery.add" && one.next === delivery.id);
       const key = targetKey(delivery.target);
+      const { lane } = delivery.target;
+      if (lane) this.#asked.add(targetKey(withoutLane(delivery.target)));
       // It may be an answer: its person is awake.
-      if (this.#held.delete(key) || this.#elsewhere.delete(key)) this.#queue.interruptWait(key);
+      // A question may wait for another one that its person has left behind.
+      if (this.#held.delete(key) || this.#elsewhere.delete(key) || lane) this.#queue.interruptWait(key);
       else this.#queue.add(key, isFirst ? delivery : undefined);
     }
   }
@@ -108,8 +130,22 @@ export class Outbox {
     this.#queue.interruptWait(targetKey(target));
   }
 
+  /** A target works: a message came from there, or its channel says later that something arrived. It gets the notice it is owed (M46). */
+  async reached(target: DeliveryContext): Promise<void> {
+    const asking = await this.#askForNotice(target);
+    if (asking.length === 0 || this.#stop.signal.aborted) return;
+    try {
+      const result = await submit(this.#ports, "outbox.notice", asking, { claimFor: this.#options.node });
+      if (result.ok) this.#ports.posted?.(postedIn(result));
+    } catch (error) {
+      this.#ports.log.warn(CANNOT_NOTICE, { error: errorText(error) });
+    }
+  }
+
   /** Adds every target with open deliveries in the store: at the start, and regularly for those of other nodes. */
   async scan(): Promise<void> {
+    const open = await this.#ports.store.approvals({ states: ["pending"], limit: PAGE_SIZE });
+    for (const { chat } of open) if (chat) this.#asked.add(targetKey(chat));
     let afterN = 0;
     for (;;) {
       const page = await this.#ports.store.deliveries({ afterN, limit: PAGE_SIZE, states: SENDABLE_STATES });
@@ -178,18 +214,29 @@ export class Outbox {
       this.#elsewhere.add(target.key);
       return { next: "wait", ms: NO_CHANNEL_WAIT_MS, unlessAdded: true };
     }
+    const turn = await questionTurn(this.#ports.store, delivery);
+    if (turn === "settled") {
+      const reason = "the question is settled";
+      if (delivery.attempts === 0) return this.#end(target, delivery, { to: "suppressed", reason });
+      // An earlier attempt may have arrived. Where a repetition is known as one, the send tells.
+      if (connector.sendingClass === "ambiguous") return this.#end(target, delivery, { to: "unconfirmed", reason });
+    } else if (turn !== "send") return { next: "wait", ms: QUESTION_WAIT_MS[turn], unlessAdded: true };
     const held = (await this.#ports.heldMs?.(delivery)) ?? 0;
     if (held > 0) {
       this.#held.add(target.key);
       return { next: "wait", ms: held, unlessAdded: true };
     }
     this.#held.delete(target.key);
-    const turnAfter = connector.admit?.(delivery.target) ?? 0;
+    const turnAfter = connector.admit?.(withoutLane(delivery.target)) ?? 0;
     // The next turn reads the store: others may have been added for this target by then.
     if (turnAfter > 0) return { next: "wait", ms: turnAfter };
     const sending = await this.#move(delivery, { to: "sending", node: this.#options.node });
     if (!sending) return { next: "wait", ms: REFUSED_WAIT_MS };
-    const result = await send(this.#ports.clock, connector, sending, this.#options.sendTimeoutMs);
+    const { maxTextLength } = connector.capabilities;
+    const payload = delivery.payload.asks
+      ? await withCount(this.#ports.store, delivery, maxTextLength)
+      : delivery.payload;
+    const result = await send(this.#ports.clock, connector, { ...sending, payload }, this.#options.sendTimeoutMs);
     return this.#finish(target, sending, connector, result);
   }
 
@@ -266,6 +313,7 @@ export class Outbox {
     const unknown = {
       id: delivery.id,
       tooOld: this.#isTooOld(delivery),
+      repeats: delivery.payload.asks !== undefined && delivery.attempts < MAX_SENDS,
       channel: connector && { sendingClass: connector.sendingClass, canLookUp: connector.lookup !== undefined },
     };
     let decision = settleUnknown(unknown);
@@ -307,10 +355,58 @@ export class Outbox {
     move: Pick<DeliveryMove, "to" | "reason" | "receipt">,
     more: readonly Op[] = [],
   ): Promise<Turn> {
-    const also = [...more, ...(delivery.payload.slot ? await this.#opsOnDelivered(delivery, move) : [])];
+    const also = [
+      ...more,
+      ...(delivery.payload.slot ? await this.#opsOnDelivered(delivery, move) : []),
+      ...(move.to === "sent" ? await this.#askForNotice(delivery.target) : []),
+      ...(await this.#shownBy(delivery, move.to)),
+    ];
     if (!(await this.#move(delivery, move, also))) return { next: "wait", ms: REFUSED_WAIT_MS };
     // Nothing else can wait for this target if all its deliveries came from this process and this was the only one.
     return { next: this.#options.alone && !target.isRead ? "nothing" : "turn" };
+  }
+
+  /** An error does not hold the delivery up. */
+  async #askForNotice(target: DeliveryContext): Promise<readonly Op[]> {
+    try {
+      const owed = await owedNotice(this.#ports, target);
+      return owed ? [askForNotice(owed, this.#ports.clock.now())] : [];
+    } catch (error) {
+      this.#ports.log.warn(CANNOT_NOTICE, { error: errorText(error) });
+      return [];
+    }
+  }
+
+  /** Remembers which message shows a question in its chat. */
+  async #shownBy({ id, target, payload: { asks } }: Delivery, to: DeliveryMove["to"]): Promise<readonly Op[]> {
+    if (asks === undefined || (to !== "sent" && to !== "unconfirmed")) return [];
+    const { shown } = await readShown(this.#ports.store, target);
+    this.#asked.add(targetKey(withoutLane(target)));
+    return [
+      putShown(target, {
+        approval: asks,
+        delivery: id,
+        state: to,
+        again: shown?.delivery === id ? shown.again : undefined,
+      }),
+    ];
+  }
+
+  /** A person wrote in a chat: a question there that may not have arrived is sent once more, and the next one may follow. */
+  async written(chat: DeliveryContext): Promise<void> {
+    const { store } = this.#ports;
+    if (this.#options.alone && !this.#asked.has(targetKey(chat))) return;
+    const { text, shown } = await readShown(store, chat);
+    if (!shown || shown.wrote || !(await isOpen(store, shown.approval))) return;
+    const delivery =
+      shown.state === "unconfirmed" && !shown.again ? await store.delivery(shown.delivery as DeliveryId) : undefined;
+    const put = putShown(chat, { ...shown, ...(delivery ? { again: true } : { wrote: true }) }, text);
+    if (delivery?.state === "unconfirmed") {
+      // The answer to what the person wrote comes first.
+      const nextAt = this.#ports.clock.now() + AFTER_ANSWER_MS;
+      await this.#move(delivery, { to: "pending", reason: "its person wrote", toTail: true, nextAt }, [put]);
+      this.nudge(questionLane(chat));
+    } else await submit(this.#ports, "outbox.written", [put]);
   }
 
   /** An error of the hook does not hold the delivery up. */

@@ -12,6 +12,7 @@ import type { Change, CommitResult, Op } from "../../core/store/change.ts";
 import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { commitKnown } from "../commit/submit.ts";
 import { withFileLines } from "./create-deliveries.ts";
+import { withoutLane } from "./question-lane.ts";
 
 type Move = Extract<Op, { op: "delivery.move" }>;
 export type DeliveryMove = Omit<Move, "op" | "id" | "from" | "attempts">;
@@ -20,16 +21,22 @@ type MovePorts = Pick<Ports, "store" | "ids" | "clock">;
 
 const MAX_WAIT_MS = 10_000;
 
+/** Refused if the delivery is no longer in the state that was read. */
+export const moveOp = ({ id, state: from, attempts }: Delivery, move: DeliveryMove): Move => ({
+  op: "delivery.move",
+  ...{ id, from, attempts },
+  ...move,
+});
+
 /** `also`: further ops of the same commit. */
 export function moveChange(
   { ids, clock }: Pick<MovePorts, "ids" | "clock">,
   site: CommitSite,
-  { id, state: from, attempts }: Delivery,
+  delivery: Delivery,
   move: DeliveryMove,
   also: readonly Op[] = [],
 ): Change {
-  const op: Move = { op: "delivery.move", id, from, attempts, ...move };
-  return { id: ids.change(), site, at: clock.now(), ops: [op, ...also] };
+  return { id: ids.change(), site, at: clock.now(), ops: [moveOp(delivery, move), ...also] };
 }
 
 /**
@@ -83,7 +90,12 @@ export async function lookUp(clock: Clock, connector: Connector, delivery: Deliv
 function outgoing({ capabilities }: Connector, { id, attempts: attempt, target, payload }: Delivery): OutgoingDelivery {
   const content = contentOf(payload);
   const isBare = !capabilities.sendFiles && content.files?.length && !content.text;
-  return { id, attempt, target, payload: isBare ? { ...content, text: withFileLines(content) } : content };
+  return {
+    id,
+    attempt,
+    target: withoutLane(target),
+    payload: isBare ? { ...content, text: withFileLines(content) } : content,
+  };
 }
 
 async function withTimeout<T>(

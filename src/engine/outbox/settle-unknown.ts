@@ -8,6 +8,8 @@ export interface UnknownSend {
   readonly id: string;
   /** The delivery has reached the age at which the outbox gives it up. */
   readonly tooOld: boolean;
+  /** It may be sent again although it may have arrived. */
+  readonly repeats?: boolean;
   /** Undefined: the channel is not connected to this node. */
   readonly channel: { readonly sendingClass: SendingClass; readonly canLookUp: boolean } | undefined;
 }
@@ -31,10 +33,12 @@ export type UnknownDecision =
 export const NO_CHANNEL_WAIT_MS = 30_000;
 
 /** Retry if idempotent, look up if reconcilable, otherwise mark unconfirmed. After "look-up": call again with the answer. */
-export function settleUnknown({ id, tooOld, channel }: UnknownSend, answer?: LookupAnswer): UnknownDecision {
+export function settleUnknown({ id, tooOld, repeats, channel }: UnknownSend, answer?: LookupAnswer): UnknownDecision {
   if (!channel) return tooOld ? { do: "mark-unconfirmed" } : { do: "wait", ms: NO_CHANNEL_WAIT_MS };
   if (channel.sendingClass === "idempotent") return { do: "retry" };
-  if (channel.sendingClass === "ambiguous" || !channel.canLookUp) return { do: "mark-unconfirmed" };
+  if (channel.sendingClass === "ambiguous" || !channel.canLookUp) {
+    return { do: repeats && !tooOld ? "retry" : "mark-unconfirmed" };
+  }
   if (!answer) return { do: "look-up" };
   const { found, times, forMs, absentAfterMs } = answer;
   if (found === "arrived") return { do: "mark-sent" };

@@ -11,6 +11,7 @@ import type { Op, Posted } from "../../core/store/change.ts";
 import { claimedFor, commitKnown, postedIn } from "../commit/submit.ts";
 import { routesBy } from "./create-deliveries.ts";
 import type { OutboxPorts } from "./outbox.ts";
+import { questionLane } from "./question-lane.ts";
 import { type DeliveryMove, moveChange } from "./send-delivery.ts";
 
 export interface WaitingOptions {
@@ -232,7 +233,10 @@ export class WaitingSweep {
     return this.#ports.clock.now() - createdAt;
   }
 
-  async #queue(delivery: Delivery, { state, target }: Route): Promise<boolean> {
+  async #queue(delivery: Delivery, route: Route): Promise<boolean> {
+    const { state } = route;
+    const target =
+      state === "pending" && delivery.payload.asks !== undefined ? questionLane(route.target) : route.target;
     const moved = await this.#move(delivery, { to: state, target, toTail: true });
     if (moved) this.#ports.moved(state, target);
     return moved;

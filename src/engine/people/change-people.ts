@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { ConflictError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
+import { unknownKeys } from "../../core/known-keys.ts";
 import { type Grant, parseSubject, type Verdict, verdictOf } from "../../core/people/grant.ts";
 import { type PersonRecord, personRecordSchema } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -190,7 +191,7 @@ export function grantOf(verdict: Verdict, subject: string, note?: string): Grant
 }
 
 function checked(person: unknown): PersonRecord {
-  const result = personRecordSchema.safeParse(person);
+  const result = personRecordSchema.safeParse(person, { error: unknownKeys });
   if (!result.success) throw new InvalidInputError(z.prettifyError(result.error).slice(0, 500));
   if (result.data.timeZone !== undefined) assertZone(result.data.timeZone);
   return result.data;

@@ -124,8 +124,9 @@ export class PairingBook {
     const text = await this.#ports.store.fact(FACT);
     const read = bookSchema.safeParse(text === undefined ? {} : JSON.parse(text));
     if (!read.success) throw new CorruptDataError("The list of pairing requests cannot be read.");
-    this.#remember(read.data);
-    return { pages: read.data, text };
+    const pages = bounded(read.data, this.#ports.clock.now());
+    this.#remember(pages);
+    return { pages, text };
   }
 
   #remember(pages: PairingPages): void {

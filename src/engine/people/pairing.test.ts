@@ -3,11 +3,12 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import type { PersonId } from "../../core/people/person.ts";
+import type { Arriving } from "../../core/ports/connector.ts";
 import type { Store } from "../../core/store/store.ts";
 import { addPerson, removePerson } from "./change-people.ts";
 import { directoryOf } from "./directory.ts";
 import { ownerAccounts } from "./owner-accounts.ts";
-import { type Arriving, Pairing } from "./pairing.ts";
+import { Pairing } from "./pairing.ts";
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -28,7 +29,14 @@ beforeEach(() => {
 });
 
 const from = (userId: string, rest: Partial<Arriving> = {}): Arriving =>
-  ({ connector: "telegram", userId, channelId: `c${userId}`, senderName: `Name ${userId}`, ...rest }) as Arriving;
+  ({
+    connector: "telegram",
+    userId,
+    channelId: `c${userId}`,
+    senderName: `Name ${userId}`,
+    text: "",
+    ...rest,
+  }) as Arriving;
 const ask = async (userId: string, rest?: Partial<Arriving>): Promise<string> => {
   const entry = await pairing.entry(from(userId, rest));
   return entry.let === "out" ? (/code: (\w+)$/.exec(entry.say ?? "")?.[1] ?? "") : "in";
@@ -192,15 +200,15 @@ describe("a code that links an account", () => {
     const code = await pairing.linkCode("ann" as PersonId);
     expect(code).toHaveLength(10);
     const said = text.replace("CODE", code.toUpperCase());
-    expect(await pairing.entry(from("8"), said)).toEqual(linked);
+    expect(await pairing.entry(from("8", { text: said }))).toEqual(linked);
     expect(await pairing.entry(from("8"))).toEqual({ let: "in" });
-    expect((await pairing.entry(from("9"), said)).let).toBe("out");
+    expect((await pairing.entry(from("9", { text: said }))).let).toBe("out");
     expect((await store.person("ann"))?.accounts).toEqual(["telegram:7", "telegram:8"]);
   });
 
   test.each(["CODE", "/links CODE", "/link CODEx", "x /link CODE", "/link"])("does not work as %j", async (text) => {
     const code = await pairing.linkCode("ann" as PersonId);
-    await pairing.entry(from("8"), text.replace("CODE", code));
+    await pairing.entry(from("8", { text: text.replace("CODE", code) }));
     expect((await store.person("ann"))?.accounts).toEqual(["telegram:7"]);
   });
 
@@ -213,7 +221,9 @@ describe("a code that links an account", () => {
     const code = await pairing.linkCode("ann" as PersonId);
     const said = `/link${" ".repeat(length - "/link".length - code.length)}${code}`;
     // The space around a text does not count.
-    expect(await pairing.entry(from("8"), `\n${said} `)).toEqual(works ? linked : expect.not.objectContaining(linked));
+    expect(await pairing.entry(from("8", { text: `\n${said} ` }))).toEqual(
+      works ? linked : expect.not.objectContaining(linked),
+    );
     expect((await store.person("ann"))?.accounts).toHaveLength(works ? 2 : 1);
   });
 
@@ -221,27 +231,27 @@ describe("a code that links an account", () => {
     const first = await pairing.linkCode("ann" as PersonId);
     const second = await pairing.linkCode("ann" as PersonId);
     const other = await pairing.linkCode("owner" as PersonId);
-    expect(await pairing.entry(from("8"), `/link ${first}`)).not.toEqual(linked);
+    expect(await pairing.entry(from("8", { text: `/link ${first}` }))).not.toEqual(linked);
     await clock.advance(15 * MINUTE - 1);
-    expect(await pairing.entry(from("8"), `/link ${second}`)).toEqual(linked);
+    expect(await pairing.entry(from("8", { text: `/link ${second}` }))).toEqual(linked);
     await clock.advance(1);
-    expect(await pairing.entry(from("9"), `/link ${other}`)).not.toEqual(linked);
+    expect(await pairing.entry(from("9", { text: `/link ${other}` }))).not.toEqual(linked);
     expect(await ownerAccounts({ store })).toEqual([]);
   });
 
   test("of the owner adds an account of the owner, and ends a request of that account", async () => {
     await ask("8");
     const code = await pairing.linkCode("owner" as PersonId);
-    expect(await pairing.entry(from("8"), `/link ${code}`)).toEqual(linked);
+    expect(await pairing.entry(from("8", { text: `/link ${code}` }))).toEqual(linked);
     expect(await ownerAccounts({ store })).toEqual(["telegram:8"]);
     expect(await pairing.list()).toEqual([]);
   });
 
   test("does nothing in a group, or for an account that is blocked", async () => {
     const code = await pairing.linkCode("ann" as PersonId);
-    await pairing.entry(from("8", group), `/link ${code}`);
+    await pairing.entry(from("8", { ...group, text: `/link ${code}` }));
     await pairing.block("telegram:9", BY);
-    expect(await pairing.entry(from("9"), `/link ${code}`)).toEqual({ let: "out" });
+    expect(await pairing.entry(from("9", { text: `/link ${code}` }))).toEqual({ let: "out" });
     expect((await store.person("ann"))?.accounts).toEqual(["telegram:7"]);
   });
 });
@@ -306,18 +316,20 @@ describe("a process that is killed before its nth commit", () => {
 
   test.each(["ann", "owner"])("leaves the link of %s, or uses it up: nobody else gets in with it", async (as) => {
     const said = `/link ${await pairing.linkCode(as as PersonId)}`;
-    await expect(opened(dying(0)).entry(from("8"), said)).rejects.toThrow("killed");
+    await expect(opened(dying(0)).entry(from("8", { text: said }))).rejects.toThrow("killed");
     expect(await isIn("telegram:8")).toBe(false);
-    await opened(dying(1)).entry(from("8"), said);
+    await opened(dying(1)).entry(from("8", { text: said }));
     expect(await isIn("telegram:8")).toBe(true);
-    await opened(store).entry(from("9"), said);
+    await opened(store).entry(from("9", { text: said }));
     expect(await isIn("telegram:9")).toBe(false);
   });
 
   test("makes no person again who is gone, and asks whoever has the code instead", async () => {
     const link = await pairing.linkCode("ann" as PersonId);
     await removePerson({ store, clock, ids: seededIds("remove") }, BY, "ann");
-    expect(await pairing.entry(from("8"), `/link ${link}`)).toMatchObject({ say: expect.stringContaining("code:") });
+    expect(await pairing.entry(from("8", { text: `/link ${link}` }))).toMatchObject({
+      say: expect.stringContaining("code:"),
+    });
     expect(await store.people({ limit: 9 })).toEqual([]);
   });
 });
@@ -400,7 +412,7 @@ test("who is told of a change already finds the new accounts", async () => {
 });
 
 describe("a code for another account", () => {
-  const tell = (userId: string, text: string) => pairing.entry(from(userId), text);
+  const tell = (userId: string, text: string) => pairing.entry(from(userId, { text: text }));
   const LINKED = { let: "out", say: "This account is linked. Write again, and you are known here." };
 
   test("works for one of two accounts that use it at the same time", async () => {

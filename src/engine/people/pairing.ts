@@ -3,9 +3,11 @@
  * owner confirms on any surface. A group is let in as a group: the right to write directly is not the right to use a group (L13).
  */
 import { createHash } from "node:crypto";
-import type { Conversation } from "../../core/agent/address.ts";
+import { userDescriptor } from "../../core/agent/address.ts";
+import type { Button } from "../../core/delivery/delivery.ts";
 import { ConflictError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import { accountOf, groupOf, isRecordId, OWNER, type PersonId } from "../../core/people/person.ts";
+import type { Arriving } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 import { type Actor, auditOp } from "./audit-entry.ts";
@@ -16,14 +18,20 @@ import { linkUntil, PairingBook, type PairingPages, type PairingRequest } from "
 
 export type PairingPorts = Pick<Ports, "store" | "ids" | "clock">;
 
-/** Whether a message may go on. `say`: what its sender is told instead, at most once in a while. */
-export type Entry = { readonly let: "in" } | { readonly let: "out"; readonly say?: string };
-
-export type Arriving = Conversation & { readonly senderName?: string; readonly subject?: string };
+/** Whether something may come in. `say`: the answer to its sender instead, at most once in a while. */
+export type Entry =
+  | { readonly let: "in" }
+  | {
+      readonly let: "out";
+      readonly say?: string;
+      readonly buttons?: readonly Button[];
+      /** The owner, in a group that was not let in. */
+      readonly isOwner?: true;
+    };
 
 const IN: Entry = { let: "in" };
-const OUT: Entry = { let: "out" };
-/** How often someone who keeps writing is told the code again. */
+const OUT = { let: "out" } as const;
+/** The pause before someone who keeps writing gets the code again. */
 const TELL_AGAIN_MS = 6 * 3600_000;
 /** Of all strangers together in one minute: a crowd cannot make the engine write without end. */
 const NEW_PER_MINUTE = 60;
@@ -35,9 +43,11 @@ export class Pairing {
   readonly #directory: Directory;
   readonly #book: PairingBook;
   readonly #changed: () => Promise<void>;
+  /** The latest arrival of each conversation that is being judged. */
+  readonly #judging = new Map<string, Promise<unknown>>();
   #minute = { began: Number.NEGATIVE_INFINITY, count: 0 };
 
-  /** `changed`: called after accounts were linked, before anyone is told. */
+  /** `changed`: called after accounts were linked, before anyone gets an answer. */
   constructor(ports: PairingPorts, directory: Directory, changed: () => Promise<void> = async () => {}) {
     this.#changed = changed;
     this.#ports = ports;
@@ -45,35 +55,71 @@ export class Pairing {
     this.#book = new PairingBook(ports);
   }
 
-  /** Asked for every message of a channel that strangers can reach. Durable before it says a code. */
-  async entry(arriving: Arriving, text = ""): Promise<Entry> {
-    const { connector, userId, channelId, peerKind = "dm" } = arriving;
+  /**
+   * Asked for everything that comes from a channel. Durable before it says a code. Arrivals of one conversation are judged one after
+   * the other, so that none overtakes an earlier one whose read takes longer (L2).
+   */
+  async entry(arriving: Arriving): Promise<Entry> {
+    const { connector, channelId } = arriving;
+    const key = JSON.stringify([connector, channelId]);
+    const judged = (this.#judging.get(key) ?? Promise.resolve()).then(() => this.#judge(arriving));
+    const done = judged.catch(() => undefined);
+    this.#judging.set(key, done);
+    try {
+      return await judged;
+    } finally {
+      if (this.#judging.get(key) === done) this.#judging.delete(key);
+    }
+  }
+
+  async #judge(arriving: Arriving): Promise<Entry> {
+    // Throws if it names no one who could be let in.
+    userDescriptor(arriving);
+    const { connector, userId, channelId, peerKind = "dm", text } = arriving;
     const sender = accountOf(connector, userId);
     const asked = peerKind === "dm" ? sender : groupOf(connector, peerKind, channelId);
     const pages = await this.#book.recent();
     if (pages.blocked.includes(sender) || pages.blocked.includes(asked)) return OUT;
     const now = await this.#directory.recent();
-    const whose = peerKind === "dm" ? now.sender(connector, userId) : asked;
-    if (now.standing(whose).role !== "stranger") return IN;
+    const person = now.sender(connector, userId);
+    if (now.standing(peerKind === "dm" ? person : asked).role !== "stranger") return IN;
+    const isOwner = peerKind !== "dm" && person === OWNER;
+    if (text === undefined) return isOwner ? { ...OUT, isOwner } : OUT;
+    if (isOwner) return this.#askOwner(asked, arriving);
     if (peerKind === "dm" && (await this.#useLink(sender, text, pages))) {
       return { let: "out", say: "This account is linked. Write again, and you are known here." };
     }
     return this.#ask(asked, arriving, pages);
   }
 
-  async #ask(account: PersonId, { connector, senderName, subject }: Arriving, pages: PairingPages): Promise<Entry> {
-    const { clock, ids } = this.#ports;
+  /** The owner speaks in a group that was not let in. Asked each time: nobody else can do this. */
+  async #askOwner(group: PersonId, arriving: Arriving): Promise<Entry> {
+    const code = (await this.#find(group))?.code ?? (await this.#request(group, arriving));
+    return {
+      ...{ let: "out", isOwner: true, buttons: groupButtons(code) },
+      say: `Shall I answer in this group? You can also let it in from our direct chat: /pair ${code}`,
+    };
+  }
+
+  async #ask(account: PersonId, arriving: Arriving, pages: PairingPages): Promise<Entry> {
     const known = pages.requests.find((one) => one.account === account);
-    if (known && clock.now() - known.toldAt < TELL_AGAIN_MS) return OUT;
+    if (known && this.#ports.clock.now() - known.toldAt < TELL_AGAIN_MS) return OUT;
     if (!this.#hasRoom()) return OUT;
-    const code = known?.code ?? codeOf(ids.uuid(), 6);
-    const name = (subject ?? senderName)?.slice(0, MAX_NAME);
-    await this.#book.change((now, at) => {
-      const others = now.requests.filter((one) => one.account !== account);
-      const request: PairingRequest = { code, account, channel: connector, name, at: known?.at ?? at, toldAt: at };
-      return { ...now, requests: [...others, request] };
-    });
+    const code = await this.#request(account, arriving);
     return { let: "out", say: `Hello. I do not know you yet. If you know my owner, send them this code: ${code}` };
+  }
+
+  /** Stores that the account waits and gets its code now. Returns the code. */
+  async #request(account: PersonId, { connector, senderName, subject }: Arriving): Promise<string> {
+    const name = (subject ?? senderName)?.slice(0, MAX_NAME);
+    let code = codeOf(this.#ports.ids.uuid(), 6);
+    await this.#book.change((now, toldAt) => {
+      const known = now.requests.find((one) => one.account === account);
+      code = known?.code ?? code;
+      const request: PairingRequest = { code, account, channel: connector, name, at: known?.at ?? toldAt, toldAt };
+      return { ...now, requests: [...now.requests.filter((one) => one !== known), request] };
+    });
+    return code;
   }
 
   #hasRoom(): boolean {
@@ -128,6 +174,19 @@ export class Pairing {
     await changePerson(this.#ports, by, id, change, also);
   }
 
+  /** The owner's answer to whether this group is let in. Throws if the code is not that of the group. */
+  async answerGroup(
+    code: string,
+    at: Pick<Arriving, "connector" | "channelId">,
+    isYes: boolean,
+    by: Actor,
+  ): Promise<void> {
+    const { account } = await this.#requestOf(code);
+    const groups = (["group", "channel"] as const).map((kind) => groupOf(at.connector, kind, at.channelId));
+    if (!groups.some((group) => group === account)) throw unknownCode(code);
+    await (isYes ? this.approve(code, by) : this.deny(code, by));
+  }
+
   /** The request ends; the person may ask again. */
   async deny(given: string, by: Actor): Promise<PairingRequest> {
     const request = await this.#requestOf(given);
@@ -138,7 +197,7 @@ export class Pairing {
     return request;
   }
 
-  /** Nothing of this account, or in this group, is read any more. `given`: a code or an account. */
+  /** Stops reading messages of this account, or in this group. `given`: a code or an account. */
   async block(given: string, by: Actor): Promise<string> {
     const account = (await this.#find(given))?.account ?? accountIn(given);
     const also = [this.#audit(by, "pairing.block", account)];
@@ -176,7 +235,7 @@ export class Pairing {
       ?.toLowerCase();
     const found = code === undefined ? undefined : (await this.#book.now()).links.find((one) => one.code === code);
     if (!found || found.until <= this.#ports.clock.now() || pages.blocked.includes(account)) return false;
-    // A person who is no longer here is not made again by a code.
+    // A code does not recreate a person who was removed.
     if (found.person !== OWNER && !(await this.#ports.store.person(found.person))) return false;
     const by: Actor = { person: found.person, surface: "chat" };
     // In one commit: of two accounts with the same code one wins, and a kill leaves the code as it was.
@@ -221,6 +280,12 @@ export class Pairing {
     throw unknownCode(given);
   }
 }
+
+/** Under the question to the owner. A press names the code, and counts in the group alone. */
+const groupButtons = (code: string): readonly Button[] => [
+  { label: "Yes, answer here", token: `g:${code}:y` },
+  { label: "No", token: `g:${code}:n` },
+];
 
 const unknownCode = (given: string): NotFoundError =>
   new NotFoundError(`No one waits with the code ${given.slice(0, 32)}.`, {

@@ -16,7 +16,7 @@ import type { Op } from "../../core/store/change.ts";
 import { workedFor } from "../budgets/spender.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
-import { chain, type ToolResult, toolEntry } from "../context/entries.ts";
+import { callEntry, chain } from "../context/entries.ts";
 import { renewTools } from "../context/measure-context.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
 import { onBehalf } from "../people/on-behalf.ts";
@@ -28,7 +28,7 @@ import type { LiveRun } from "../runtime/live-run.ts";
 import { graceAfter } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { applySendPolicy, maySend, tellIfBlocked } from "./apply-send-policy.ts";
-import { callTool, textOutput } from "./call-tool.ts";
+import { callTool, effectKey, textOutput } from "./call-tool.ts";
 import { commitIntent } from "./intend.ts";
 
 /** Of one report of a tool's progress. */
@@ -122,6 +122,7 @@ async function execute(
     agentId: run.agentId,
     runId: run.id,
     callId,
+    effectKey: effectKey({ agentId: run.agentId, runId: run.id, callId }),
     delivery: run.body.delivery,
     ...workedFor(agent, run.body),
     behalf: run.body.behalf,
@@ -145,14 +146,6 @@ async function execute(
   }
 }
 
-export const resultOf = (call: CallRecord, output: ToolOutput): ToolResult => ({
-  callId: call.callId,
-  name: call.name,
-  content: output.content,
-  isError: output.isError ?? false,
-  untrusted: output.untrusted,
-});
-
 async function commitResults(
   ports: RunPorts,
   lease: AgentLease,
@@ -174,9 +167,7 @@ async function commitResults(
     .filter(({ target }) => maySend(sendPolicy, agent, target));
   // Of a run that is about to pause no call is marked as started: it would count as executed (L4).
   const open = run.signal.aborted && calls.some(({ state }) => state !== "done") ? calls : undefined;
-  const entries = done.map(({ call, output }) =>
-    toolEntry(resultOf(call, tellIfBlocked(sendPolicy, agent, output)), at, run.id),
-  );
+  const entries = done.map(({ call, output }) => callEntry(call, tellIfBlocked(sendPolicy, agent, output), at, run.id));
   const asked = outputs.flatMap((output) => output.ops ?? []);
   const heard = outputs.flatMap((output) => output.heard ?? []);
   const behalf = withHeard(run.body.behalf, heard);

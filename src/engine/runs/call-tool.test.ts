@@ -47,6 +47,7 @@ const context = {
   agentId: "a" as AgentId,
   runId: "r1" as RunId,
   callId: "c1",
+  effectKey: "k1",
   signal: new AbortController().signal,
   progress() {},
 };

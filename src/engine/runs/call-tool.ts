@@ -15,6 +15,21 @@ import { DEFAULT_TEXT_LIMITS } from "../../core/text-limits.ts";
 export const UNKNOWN_OUTCOME = "Outcome unknown: the process stopped before it was recorded.";
 export const NOT_STARTED = "Not started: the run ended before this call.";
 
+/** Run ids are random and stored before the first call, so a call has the same key in every process that makes it (L4). */
+export function effectKey({ agentId, runId, callId }: Pick<ToolContext, "agentId" | "runId" | "callId">): string {
+  const hex = createHash("sha256")
+    .update(JSON.stringify([agentId, runId, callId]))
+    .digest("hex");
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return parts.join("-");
+}
+
 export const textOutput = (text: string, isError = false): ToolOutput => ({
   content: [{ type: "text", text }],
   isError,

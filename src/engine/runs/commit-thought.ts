@@ -5,12 +5,11 @@
 import type { ModelResult } from "../../core/ports/model.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
-import { assistantEntry, chain, toolEntry } from "../context/entries.ts";
+import { assistantEntry, callEntry, chain } from "../context/entries.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { addUsage, stateAfterCall } from "../runtime/usage.ts";
-import { resultOf } from "./act.ts";
 import { textOutput } from "./call-tool.ts";
 import { commitIntent } from "./intend.ts";
 import { saidBeforeCalls } from "./reply-texts.ts";
@@ -42,7 +41,7 @@ export async function commitThought(
     const why = cutOff ? CUT_OFF_TEXT : malformed ? MALFORMED_TEXT : undefined;
     if (why === undefined && isCallers(name)) forCaller.push({ id: callId, name, arguments: given });
     else if (why === undefined) calls.push(call);
-    else entries.push(toolEntry(resultOf(call, textOutput(why, true)), at, run.id));
+    else entries.push(callEntry(call, textOutput(why, true), at, run.id));
   }
   const deliveries = saidBeforeCalls(ports, agent, run, content, at);
   const bodyWith = (open: readonly CallRecord[]): RunBody => ({

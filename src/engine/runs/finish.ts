@@ -4,6 +4,7 @@
  */
 
 import type { AgentState } from "../../core/agent/state.ts";
+import { defined } from "../../core/defined.ts";
 import type { DeliveryContext, NewDelivery, Payload } from "../../core/delivery/delivery.ts";
 import type { CompactResult } from "../../core/run/compact-result.ts";
 import type { CallRecord, RunBody, RunError, RunOutcome, RunResult } from "../../core/run/run.ts";
@@ -12,9 +13,10 @@ import type { CommitResult, Op, Settlement } from "../../core/store/change.ts";
 import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
-import { chain, toolEntry } from "../context/entries.ts";
-import { type AroundReply, aroundReply } from "../outbox/around-reply.ts";
+import { callEntry, chain, entryText, untagged } from "../context/entries.ts";
+import { type AroundReply, aroundReply, owedNotice } from "../outbox/around-reply.ts";
 import {
+  after,
   createDeliveries,
   createReplyDeliveries,
   type DeliveryDraft,
@@ -26,7 +28,6 @@ import { onBehalf } from "../people/on-behalf.ts";
 import { type AgentLease, type Committing, givesBack } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { Reply, RunPorts } from "../runtime/run-ports.ts";
-import { resultOf } from "./act.ts";
 import { applySendPolicy, applySendPolicyToOps } from "./apply-send-policy.ts";
 import { NOT_STARTED, textOutput, UNKNOWN_OUTCOME } from "./call-tool.ts";
 import { auditUnknown } from "./intend.ts";
@@ -44,7 +45,7 @@ export interface Ending {
   readonly more?: readonly string[];
   /** The payload is less than the model said: it is kept as the answer. */
   readonly isShortened?: boolean;
-  /** What the model thought before its answer. */
+  /** The thoughts of the model before its answer. */
   readonly reasoning?: string;
   readonly error?: RunError;
   /** Committed with this end only, not with another that replaces it. */
@@ -71,22 +72,30 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   const pending = run.openCalls;
   const orphans = pending.map((call) => orphanOf(call, run, at));
   const { replyToId } = run.body;
-  const payload = ending.payload && (replyToId ? { ...ending.payload, replyToId } : ending.payload);
+  const late = await lateOutcome(lease, run, ending, orphans);
+  const payload = ending.payload && {
+    ...ending.payload,
+    ...defined({ replyToId, unanswered: unansweredOf(run, ending) }),
+  };
   const agent = { ...lease.record, state: ending.state ?? lease.state };
   const reply =
     payload && !payload.isError
       ? await ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" })
       : undefined;
   const { reasoning } = ending;
+  // A trigger answers no one, and a heartbeat compares its text with the last one. The notice follows it.
+  const answersTo = payload && !run.body.trigger ? run.body.delivery : undefined;
+  const notice = answersTo && (await owedNotice(ports, answersTo));
   const around = aroundReply(agent.state, { reasoning, usage: run.body.usage, sessionKey: agent.sessionKey });
   const { owed, words } = repliesOf(
     ports,
     run,
-    { reply, around, profile: agent.profile, more: ending.more },
+    { reply, around, opening: notice?.text, profile: agent.profile, more: ending.more, late },
     payload,
     at,
   );
   const deliveries = forSlot(run.body.trigger, applySendPolicy(ports.sendPolicy, agent, owed));
+  const opened = deliveries.find(({ ended }) => !ended);
   const body: RunBody = {
     ...run.body,
     calls: [],
@@ -95,7 +104,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
     error: ending.error,
     stopReason: ending.stopReason,
     callerTurn: undefined,
-    answer: ending.answer ?? answerToKeep(ending),
+    answer: ending.answer ?? late ?? answerToKeep(ending),
     compaction: ending.compaction,
     pendingToolCalls:
       pending.length === 0
@@ -105,6 +114,8 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   };
   const ops: Op[] = [
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
+    // Never refused: the answer does not depend on it.
+    ...(notice && opened ? [{ ...notice.noticedBy(opened.id), expect: undefined }] : []),
     { op: "message.settle", settlements: settlementsOf(run, ending) },
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
     ...auditUnknown(ports, agent, run, startedOf(pending), at),
@@ -146,12 +157,30 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   return result;
 }
 
+/** Names the messages of a failed run in the report of its error. */
+function unansweredOf({ body: { seqs } }: LiveRun, { payload, outcome, error }: Ending): Payload["unanswered"] {
+  return payload?.isError ? { seqs, state: SETTLED[outcome], reason: error?.message } : undefined;
+}
+
 const startedOf = (calls: readonly CallRecord[]) => calls.filter(({ state }) => state === "intended");
 
 /** The result of a call that has none, because providers refuse a history with such calls (M9). */
 function orphanOf(call: LiveRun["openCalls"][number], { id }: LiveRun, at: number) {
   const text = call.state === "intended" ? UNKNOWN_OUTCOME : NOT_STARTED;
-  return toolEntry(resultOf(call, textOutput(text, true)), at, id);
+  return callEntry(call, textOutput(text, true), at, id);
+}
+
+/** The outcome of a call that a late yes executed, if the run ends without a model that could report it (M31). */
+async function lateOutcome(
+  lease: AgentLease,
+  { id, body }: LiveRun,
+  { outcome }: Ending,
+  orphans: EntryDrafts,
+): Promise<Payload | undefined> {
+  if (body.late === undefined || outcome === "ok" || outcome === "aborted") return undefined;
+  const entries = [...(await lease.path()), ...orphans];
+  const entry = entries.find((one) => one.type === "message" && one.role === "user" && one.runId === id);
+  return entry && { text: untagged(entryText(entry)) };
 }
 
 /** How the run's messages end. */
@@ -162,7 +191,7 @@ function settlementsOf({ id: runId, body: { seqs, merged } }: LiveRun, { outcome
   });
 }
 
-/** Undefined if the error or the last line of history is the answer; null if the error is not told. */
+/** Undefined if the error or the last line of history is the answer; null if the error is not reported. */
 function answerToKeep({ payload, more = [], isShortened, error, compaction }: Ending): Payload | null | undefined {
   if (!payload) return error ? null : undefined;
   if (isShortened && !error) return { text: [payload.text, ...more].join("\n\n") };
@@ -194,8 +223,11 @@ async function commitWithOthers(
 interface RepliedWith {
   readonly reply?: Reply;
   readonly around: AroundReply;
+  readonly opening?: string;
   readonly profile: string;
   readonly more?: readonly string[];
+  /** Comes before the text of an error. */
+  readonly late?: Payload;
 }
 
 /** The deliveries of several payloads, numbered one after the other. */
@@ -205,13 +237,11 @@ function inOrder(
   make: (draft: DeliveryDraft, payload: Payload, index: number) => readonly NewDelivery[],
 ): readonly NewDelivery[] {
   const made: NewDelivery[] = [];
-  for (const [index, payload] of payloads.entries()) {
-    made.push(...make({ ...draft, ordinal: draft.ordinal + made.length }, payload, index));
-  }
+  for (const [index, payload] of payloads.entries()) made.push(...make(after(draft, made), payload, index));
   return made;
 }
 
-/** What stands before an answer comes with its first text, what stands behind it with its last. */
+/** The text before an answer comes with its first part, the text after it with its last. */
 const placed = ({ before, behind }: AroundReply, index: number, count: number): AroundReply => ({
   before: index === 0 ? before : undefined,
   behind: index === count - 1 ? behind : undefined,
@@ -226,16 +256,18 @@ interface Replies {
 function repliesOf(
   ports: RunPorts,
   run: LiveRun,
-  { reply, around, profile, more = [] }: RepliedWith,
+  { reply, around, opening, profile, more = [], late }: RepliedWith,
   payload: Payload | undefined,
   at: number,
 ): Replies {
   const { body, agentId, id: runId } = run;
-  if (!body.delivery || !payload) return { owed: [] };
+  if (!body.delivery || !(payload ?? late)) return { owed: [] };
   const { delivery: target, deliveries: ordinal } = body;
   const person = body.behalf?.person;
-  const draft = { agentId, profile, runId, ordinal, at, target, person, connectors: ports.connectors };
-  if (payload.isError) return { owed: createDeliveries(draft, payload) };
+  const draft = { agentId, profile, runId, ordinal, at, target, opening, person, connectors: ports.connectors };
+  if (late || !payload || payload.isError) {
+    return { owed: inOrder(draft, [late ?? [], payload ?? []].flat(), createDeliveries) };
+  }
   const sent = { texts: body.sentTexts ?? [], targets: body.sentTargets ?? [] };
   if (!reply) {
     const texts = [payload, ...more.map((text): Payload => ({ text }))];
@@ -249,7 +281,7 @@ function repliesOf(
   const owed: NewDelivery[] = [];
   let words: NewDelivery | undefined;
   for (const one of reply.payloads) {
-    const made = createReplyDeliveries({ ...draft, ordinal: draft.ordinal + owed.length }, one, sent);
+    const made = createReplyDeliveries(after(draft, owed), one, sent);
     words = made[0];
     owed.push(...made);
   }

@@ -67,7 +67,10 @@ interface World {
 const NOW = 1_000;
 const of = (...roots: string[]) => ({ person: "ann" as PersonId, roots: roots as RunId[] });
 const approvalFor = (call: CallRecord, more: Partial<Approval> = {}): Approval =>
-  ({ ...{ id: `y${call.name}`, digest: digestOf(call, {}), dueAt: NOW + 1, state: "approved" }, ...more }) as Approval;
+  ({
+    ...{ id: `y${call.name}`, digest: digestOf(call, {}), dueAt: NOW + 1, state: "approved", behalf: of() },
+    ...more,
+  }) as Approval;
 
 function worldOf(all: readonly CallRecord[], { says = {}, grants = [], denials = [], roots }: World) {
   const asked: object[] = [];
@@ -95,10 +98,11 @@ function worldOf(all: readonly CallRecord[], { says = {}, grants = [], denials =
           ...one,
         }));
       },
-      grantFor: async ({ digest }: { digest: string }) => {
-        const call = all.find((one) => grants.includes(one.name) && digestOf(one, {}) === digest);
-        return call && approvalFor(call);
-      },
+      openApprovals: async () =>
+        all
+          .filter((one) => grants.includes(one.name))
+          .slice(0, 1)
+          .map((one) => approvalFor(one)),
     },
   } as unknown as RunPorts;
   const run = { id: "r1", body: { behalf: { person: "ann", roots } }, allowed: new Map() } as unknown as LiveRun;
@@ -188,7 +192,7 @@ describe("the intent to start calls", () => {
     const { texts, held, asked } = await intended("a", { says: { a: "ask" }, denials, roots });
     expect([texts.length, held]).toEqual(counts ? [1, ""] : [0, "a"]);
     if (counts) expect(texts[0]).toContain("olga denied approval no");
-    expect(asked).toEqual([{ person: "ann", states: ["denied"], limit: 200 }]);
+    expect(asked).toContainEqual({ person: "ann", states: ["denied"], limit: 200 });
   });
 
   it("does not look for noes if nothing must be asked about", async () => {

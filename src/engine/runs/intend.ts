@@ -6,20 +6,21 @@
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { JudgedCall, Judgement } from "../../core/ports/gate.ts";
-import type { Approval } from "../../core/rights/approval.ts";
+import { type Approval, MAX_OPEN_QUESTIONS } from "../../core/rights/approval.ts";
 import { ALLOWED } from "../../core/rights/decide.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { CommitResult, Op } from "../../core/store/change.ts";
 import { deniedBefore } from "../approvals/denied-before.ts";
 import { type AskedCall, endNeedless, type HeldCall, settleAsked } from "../approvals/settle-asked.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
-import { type EntryDraft, type ToolResult, toolEntry } from "../context/entries.ts";
+import { callEntry, type EntryDraft } from "../context/entries.ts";
 import { auditOf } from "../rights/audit-entry.ts";
 import { deniedText } from "../rights/denied-text.ts";
 import { NO_ONE } from "../rights/gate.ts";
 import type { AgentLease, Committing } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
+import { textOutput } from "./call-tool.ts";
 
 /** What the commit of an intent writes. */
 export interface Intent {
@@ -112,8 +113,10 @@ async function settleAll(
   waitEnds: boolean,
 ): Promise<ReadonlyMap<string, AskedCall>> {
   const asked = new Map<string, AskedCall>();
-  const given = new Set<string>();
+  // One approval is for one call: a second call with the same digest is asked about.
+  const taken = new Set(calls.flatMap(({ call }) => call.approval ?? []));
   const questions = calls.filter(({ decision }) => decision.verdict === "ask");
+  let open: number | undefined;
   const denials = questions.length === 0 ? [] : await denialsIn(ports, run);
   for (const one of questions) {
     const denied = one.call.approval === undefined ? deniedBefore(one, denials) : undefined;
@@ -121,12 +124,23 @@ async function settleAll(
       asked.set(one.call.callId, { is: "refused", text: denied, ops: [] });
       continue;
     }
-    const settled = await settleAsked(ports, agent, run, one, waitEnds);
-    // One yes is for one call: a second call with the same digest is asked about.
-    const isTaken = settled.is === "allowed" && settled.use && given.size === given.add(settled.approval).size;
-    asked.set(one.call.callId, isTaken ? await settleAsked(ports, agent, run, one, waitEnds, given) : settled);
+    let settled = await settleAsked(ports, agent, run, one, waitEnds, taken);
+    if (settled.is === "held" && settled.held.approval === undefined) {
+      open ??= await openQuestions(ports, run);
+      if (open++ >= MAX_OPEN_QUESTIONS) settled = { is: "refused", text: TOO_MANY, ops: [] };
+    }
+    const approval =
+      settled.is === "held" ? settled.held.approval : settled.is === "allowed" ? settled.approval : undefined;
+    if (approval !== undefined) taken.add(approval);
+    asked.set(one.call.callId, settled);
   }
   return asked;
+}
+
+const TOO_MANY = "Not executed: too many open questions. Wait until people have answered some of them.";
+
+async function openQuestions({ store }: RunPorts, { body: { behalf } }: LiveRun): Promise<number> {
+  return (await store.approvals({ person: behalf?.person, states: ["pending"], limit: MAX_OPEN_QUESTIONS })).length;
 }
 
 /** How many of a person's noes are looked at; a task that got several of them asks nothing more. */
@@ -160,7 +174,7 @@ async function intentOf(
     const answer = asked.get(call.callId);
     if (decision.verdict === "allow") {
       allowed.push(one);
-      ops.push(...(await endNeedless(ports, call)));
+      ops.push(...(await endNeedless(ports, run.id, call)));
     } else if (answer?.is === "allowed") {
       const reason = `approval ${answer.approval}`;
       allowed.push({ ...one, decision: { verdict: "allow", reason } });
@@ -169,11 +183,11 @@ async function intentOf(
     else if (answer) {
       ops.push(...answer.ops);
       settled.set(call.callId, { ...call, state: "done" });
-      denials.push(toolEntry(errorResult(call, answer.text), at, run.id));
+      denials.push(callEntry(call, textOutput(answer.text, true), at, run.id));
     } else {
       denied.push(one);
       settled.set(call.callId, { ...call, state: "done" });
-      denials.push(toolEntry(resultOfDenied(one), at, run.id));
+      denials.push(callEntry(call, textOutput(deniedText(call.name, decision, one.effects), true), at, run.id));
     }
   }
   const isHeld = new Set(held.map(({ judged: { call } }) => call.callId));
@@ -190,13 +204,6 @@ async function intentOf(
 /** A yes is named by the call that uses it, when it starts. */
 const withoutUnusedYes = (call: CallRecord, before: CallRecord | undefined): CallRecord =>
   call.state === "asked" && before ? before : call;
-
-const resultOfDenied = ({ call, decision, effects }: JudgedCall): ToolResult =>
-  errorResult(call, deniedText(call.name, decision, effects));
-
-const errorResult = ({ callId, name }: CallRecord, text: string): ToolResult => ({
-  ...{ callId, name, content: [{ type: "text", text }], isError: true },
-});
 
 const left = (calls: readonly CallRecord[]): readonly CallRecord[] =>
   calls.every(({ state }) => state === "done") ? [] : calls;

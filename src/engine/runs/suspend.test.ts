@@ -4,6 +4,7 @@ import type { Verdict } from "../../core/people/grant.ts";
 import type { JudgedCall } from "../../core/ports/gate.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
+import { questionLane } from "../outbox/question-lane.ts";
 import type { Committing } from "../runtime/agent-lease.ts";
 import { LiveRun } from "../runtime/live-run.ts";
 import { suspend } from "./suspend.ts";
@@ -49,7 +50,7 @@ async function world({ calls = [call("c1")], body, verdicts = ["ask"], released 
     store: {
       approval: async (id: string) => ({ id, state: "pending", digest: "d", dueAt: NOW + 5 }),
       approvals: async () => [],
-      grantFor: async () => undefined,
+      openApprovals: async () => [],
     },
     tools: { find: () => undefined },
     connectors: new Map(Object.entries({ test: connector(), pressing: connector(true) })),
@@ -111,11 +112,13 @@ describe("a run that waits for a person", () => {
     const [{ id } = { id: "" }] = questions;
     expect(ops[1]).toMatchObject({ entry: { decision: "ask", reason: "why", callId: "c1", at: NOW } });
     expect(added.map((one) => [one.id, one.target, one.createdAt, one.payload.person])).toEqual([
-      ["r1.4", THERE, NOW, "ann"],
+      ["r1.4", questionLane(THERE), NOW, "ann"],
       ["r1.5", HERE, NOW, "ann"],
     ]);
     expect(added[0]?.payload).toMatchObject({ text: expect.stringContaining(`Approval ${id} is needed`) });
-    expect(added[0]?.payload.buttons?.map(({ token }) => token)).toEqual([`a:${id}:y`, `a:${id}:w`, `a:${id}:n`]);
+    expect(added[0]?.payload.buttons?.map(({ token }) => token)).toEqual(
+      ["y", "w", "n"].map((answer) => `a:${id}:${answer}:${questions[0]?.digest.slice(0, 16)}`),
+    );
     expect(added[1]?.payload.text).toContain("The owner was asked for permission");
     expect(ops.slice(-3, -1)).toMatchObject([
       {
@@ -150,14 +153,18 @@ describe("a run that waits for a person", () => {
     [
       "its own person, who decides, reads the question alone",
       { body: { behalf: { person: "owner" } as never } },
-      [[THERE, 3]],
+      [[questionLane(THERE), 3]],
     ],
-    ["a run that answers no one tells only the person who decides", { body: { delivery: undefined } }, [[THERE, 3]]],
+    [
+      "a run that answers no one tells only the person who decides",
+      { body: { delivery: undefined } },
+      [[questionLane(THERE), 3]],
+    ],
     [
       "a channel without buttons gets the text",
       { askAt: HERE },
       [
-        [HERE, undefined],
+        [questionLane(HERE), undefined],
         [HERE, undefined],
       ],
     ],

@@ -4,7 +4,7 @@
  */
 import type { Button, DeliveryContext, NewDelivery } from "../../core/delivery/delivery.ts";
 import { OWNER } from "../../core/people/person.ts";
-import type { NewApproval } from "../../core/rights/approval.ts";
+import type { ApprovalId, NewApproval } from "../../core/rights/approval.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { DEFAULT_EXPIRY_MS } from "../approvals/approval-port.ts";
@@ -13,6 +13,7 @@ import type { HeldCall } from "../approvals/settle-asked.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { chain } from "../context/entries.ts";
 import { createDeliveries } from "../outbox/create-deliveries.ts";
+import { questionLane } from "../outbox/question-lane.ts";
 import { auditOf } from "../rights/audit-entry.ts";
 import { type AgentLease, givesBack } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
@@ -59,9 +60,15 @@ async function ask(ports: RunPorts, lease: AgentLease, run: LiveRun, held: reado
   const dueAt = dueAtOf(run, at, approvals?.expiryMs() ?? DEFAULT_EXPIRY_MS);
   const fresh = held.filter(({ approval }) => approval === undefined);
   const asking = { agent, run, at, dueAt, uuid: () => ids.uuid() };
-  const questions = fresh.map((one) => questionOf(asking, one));
+  const questions = await Promise.all(
+    fresh.map(async (one) => {
+      const chat = await approvals?.askAt(one.behalf, run.body.delivery);
+      return { ...questionOf(asking, one), chat };
+    }),
+  );
   const deliveries = await deliveriesOf(ports, lease, run, questions, at);
-  const asked = new Map(questions.map(({ callId, id }) => [callId, id]));
+  const asked = new Map(held.map(({ judged, approval }) => [judged.call.callId, approval]));
+  for (const { callId, id } of questions) asked.set(callId, id);
   const calls = run.body.calls.map(
     (call): CallRecord => ({ ...call, approval: asked.get(call.callId) ?? call.approval }),
   );
@@ -103,16 +110,16 @@ async function deliveriesOf(
   const owed: NewDelivery[] = [];
   const { agentId, id: runId, body } = run;
   const person = body.behalf?.person;
-  const owe = (target: DeliveryContext, text: string, buttons: readonly Button[]): void => {
+  const owe = (target: DeliveryContext, text: string, buttons: readonly Button[], asks?: ApprovalId): void => {
     const ordinal = body.deliveries + owed.length;
     const draft = { agentId, profile: agent.profile, runId, ordinal, at, target, person, connectors: ports.connectors };
     // Without buttons the text says how to answer.
     const shows = ports.connectors.get(target.channel ?? "")?.capabilities.buttons;
-    owed.push(...createDeliveries(draft, shows ? { text, buttons } : { text }));
+    owed.push(...createDeliveries(draft, { text, asks, buttons: shows ? buttons : undefined }));
   };
   for (const question of questions) {
-    const target = await ports.approvals?.askAt(question.behalf, body.delivery);
-    if (target) owe(target, questionText(question), approvalButtons(question));
+    const { id, chat } = question;
+    if (chat) owe(questionLane(chat), questionText(question), approvalButtons(question), id);
   }
   // Someone else decides: the run's person reads why there is no answer yet.
   if (questions.length > 0 && person !== OWNER && body.delivery) owe(body.delivery, waitingText(questions), []);

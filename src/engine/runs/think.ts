@@ -13,6 +13,7 @@ import type { LiveRun } from "../runtime/live-run.ts";
 import { graceAfter } from "../runtime/live-run.ts";
 import { noAnswer, waitBefore } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
+import { cliSessionsIn } from "../runtime/usage.ts";
 
 /** The answer, or the budget that did not allow the call. */
 export interface Thought extends ModelResult {
@@ -35,7 +36,7 @@ export async function think(
     messages: [...shape(messages)],
     tools,
     sessionId: lease.sessionId,
-    cliSessionIds: lease.state.cliSessionIds,
+    cliSessionIds: cliSessionsIn(lease.state),
   };
   let streamed = false;
   for (let tries = 1; ; tries++) {

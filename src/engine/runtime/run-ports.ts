@@ -113,6 +113,8 @@ export interface RunPorts extends Ports {
   aboutChildren?(agent: AgentRecord, command: string): Promise<{ readonly text: string; readonly ops: readonly Op[] }>;
   /** Whether its profile lets an agent write in its workspace. Absent: it may. */
   writesWorkspace?(agent: AgentRecord): boolean;
+  /** Whether commands are read from texts of this channel. Absent: of every one. */
+  readsCommands?(channel: string): boolean;
   /** The answer to a person's command in a chat, and what is committed with it. */
   answerCommand?(agent: AgentRecord, message: Message): Promise<AnsweredCommand>;
   /** Changes a run's answer before its deliveries are created; undefined leaves it unchanged. */

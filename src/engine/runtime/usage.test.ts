@@ -3,7 +3,7 @@ import { TestEngine } from "../../../test/kit/engine.ts";
 import { modelResult } from "../../../test/kit/model.ts";
 import { freshState } from "../../core/agent/fresh-state.ts";
 import type { Usage } from "../../core/history/entry.ts";
-import { addUsage, countSpent, stateAfterCall } from "./usage.ts";
+import { addUsage, cliSessionsIn, countSpent, stateAfterCall } from "./usage.ts";
 
 const report = (chars: number) => ({ chars, parts: [], missing: ["SOUL.md"] });
 
@@ -151,5 +151,17 @@ describe("the state after a call", () => {
     expect(two).toMatchObject({ ...before, cliSessionIds: { claude: "s1", codex: "s2" } });
     expect(stateAfterCall(two, {}, said("codex", "s2")).cliSessionIds).toBe(two.cliSessionIds);
     expect(stateAfterCall(two, {}, said("codex", "s3")).cliSessionIds).toEqual({ claude: "s1", codex: "s3" });
+    expect(two.claudeCliSessionId).toBeUndefined();
+    const claude = stateAfterCall(two, {}, said("claude-cli", "s4"));
+    expect(stateAfterCall(claude, {}, said("codex", "s5")).claudeCliSessionId).toBe("s4");
+  });
+
+  it.each([
+    [{}, undefined],
+    [{ cliSessionIds: { codex: "s1" } }, { codex: "s1" }],
+    [{ claudeCliSessionId: "old" }, { "claude-cli": "old" }],
+    [{ claudeCliSessionId: "old", cliSessionIds: { "claude-cli": "new" } }, { "claude-cli": "new" }],
+  ])("reads the sessions of programs in %j", (fields, sessions) => {
+    expect(cliSessionsIn({ ...before, ...fields })).toEqual(sessions);
   });
 });

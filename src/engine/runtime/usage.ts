@@ -26,6 +26,8 @@ export function addUsage(sum: Usage | undefined, more: Usage | undefined): Usage
     cacheWrite: sum.cacheWrite + more.cacheWrite,
     totalTokens: sum.totalTokens + more.totalTokens,
     cost,
+    unknown:
+      sum.unknown && more.unknown ? [...new Set([...sum.unknown, ...more.unknown])] : (sum.unknown ?? more.unknown),
   };
 }
 
@@ -46,8 +48,17 @@ export function stateAfterCall(
 /** The session of a program is committed with its answer: after a crash in between it gets the whole conversation. */
 function withCliSession(state: AgentState, { cliSession }: ModelResult): AgentState {
   if (!cliSession || state.cliSessionIds?.[cliSession.provider] === cliSession.id) return state;
-  return { ...state, cliSessionIds: { ...state.cliSessionIds, [cliSession.provider]: cliSession.id } };
+  const { provider, id } = cliSession;
+  const cliSessionIds = { ...state.cliSessionIds, [provider]: id };
+  return { ...state, cliSessionIds, claudeCliSessionId: provider === CLAUDE_CLI ? id : state.claudeCliSessionId };
 }
+
+/** clawdbot kept the session of this provider in a field of its own, and older programs still read it there. */
+const CLAUDE_CLI = "claude-cli";
+
+/** The sessions of programs, including one that an older program has written. */
+export const cliSessionsIn = ({ cliSessionIds, claudeCliSessionId }: AgentState): AgentState["cliSessionIds"] =>
+  claudeCliSessionId === undefined ? cliSessionIds : { [CLAUDE_CLI]: claudeCliSessionId, ...cliSessionIds };
 
 /** The numbers of the last call, and the sums. */
 function countUsage(state: AgentState, { provider, model, usage }: ModelResult): AgentState {

@@ -2,8 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { lastText } from "../../../test/kit/model.ts";
-import type { ConnectorHost } from "../../core/ports/connector.ts";
-import { submitText } from "../commands/read-chat-command.ts";
 import { answerSubagentsCommand, SUBAGENTS_USAGE } from "./chat-command.ts";
 import { childrenOf, family, openFamily, records } from "./family.test-kit.ts";
 
@@ -12,7 +10,7 @@ let ids = 0;
 async function type(engine: TestEngine, text: string): Promise<string | undefined> {
   const before = engine.shown().length;
   const conversation = { connector: "test", channelId: "ann", userId: "ann", delivery: { channel: "test", to: "ann" } };
-  await submitText(engine.hosts.get("test") as ConnectorHost, { ...conversation, messageId: `typed-${++ids}`, text });
+  await engine.hosts.get("test")?.accept({ ...conversation, messageId: `typed-${++ids}`, text });
   await engine.settle();
   return engine.shown()[before];
 }

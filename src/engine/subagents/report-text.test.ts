@@ -76,6 +76,14 @@ describe("the stats of a report", () => {
     ],
     [{ usage, sessionKey: "k" }, "Stats: runtime n/a • tokens 1.2k (in 800 / out 400) • sessionKey k"],
     [
+      { usage: { ...usage, totalTokens: 800, cost: cost(0.02), unknown: ["output" as const] }, sessionKey: "k" },
+      "Stats: runtime n/a • tokens n/a (in 800 / out n/a) • est n/a • sessionKey k",
+    ],
+    [
+      { usage: { ...usage, totalTokens: 400, unknown: ["input" as const] }, sessionKey: "k" },
+      "Stats: runtime n/a • tokens n/a (in n/a / out 400) • est n/a • sessionKey k",
+    ],
+    [
       { runtimeMs: 1, sessionKey: "k", sessionId: "s", transcript: "/h.jsonl" },
       "Stats: runtime 0s • tokens n/a • sessionKey k • sessionId s • transcript /h.jsonl",
     ],

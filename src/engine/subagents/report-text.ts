@@ -59,25 +59,36 @@ export function subagentFailureText(child: { name: string; id: string }, reason:
 
 export interface StatsParts {
   readonly runtimeMs?: number;
-  readonly usage?: Pick<Usage, "input" | "output" | "totalTokens" | "cost">;
+  readonly usage?: Pick<Usage, "input" | "output" | "totalTokens" | "cost" | "unknown">;
   readonly sessionKey: string;
   readonly sessionId?: string;
   readonly transcript?: string;
 }
 
 export function buildStatsLine({ runtimeMs, usage, sessionKey, sessionId, transcript }: StatsParts): string {
-  const cost = usage?.cost?.total;
   const parts = [
     `runtime ${formatDuration(runtimeMs)}`,
-    usage
-      ? `tokens ${formatTokens(usage.totalTokens)} (in ${formatTokens(usage.input)} / out ${formatTokens(usage.output)})`
-      : "tokens n/a",
-    ...(cost === undefined ? [] : [`est ${formatUsd(cost)}`]),
+    ...(usage ? usageParts(usage) : ["tokens n/a"]),
     `sessionKey ${sessionKey}`,
     ...(sessionId ? [`sessionId ${sessionId}`] : []),
     ...(transcript ? [`transcript ${transcript}`] : []),
   ];
   return `Stats: ${parts.join(" • ")}`;
+}
+
+/** A total and a price without one of the counts would be too low. */
+function usageParts({
+  input,
+  output,
+  totalTokens,
+  cost,
+  unknown = [],
+}: NonNullable<StatsParts["usage"]>): readonly string[] {
+  const shown = (count: number, isUnknown: boolean): string => (isUnknown ? "n/a" : formatTokens(count));
+  const inside = `in ${shown(input, unknown.includes("input"))} / out ${shown(output, unknown.includes("output"))}`;
+  const tokens = `tokens ${shown(totalTokens, unknown.length > 0)} (${inside})`;
+  if (unknown.length > 0) return [tokens, "est n/a"];
+  return cost === undefined ? [tokens] : [tokens, `est ${formatUsd(cost.total)}`];
 }
 
 /** `1h5m`, `2m30s`, `12s`, or `n/a` if unknown. */

@@ -120,6 +120,7 @@ describe("a child that ends", () => {
       debounceMs: 100,
       cap: 1,
       drop: "old",
+      maxWaiting: 1_000,
       dedupe: "message-id",
       byChannel: {},
     } as const;
@@ -147,6 +148,7 @@ describe("a child that ends", () => {
       debounceMs: 0,
       cap: 9,
       drop: "old",
+      maxWaiting: 1_000,
       dedupe: "message-id",
       byChannel: {},
     } as const;
@@ -190,6 +192,20 @@ describe("a child that does not finish", () => {
     expect(await reportsIn(engine)).toEqual([]);
     await engine.advance(2_000);
     expect(await failing(engine)).toContain('A background task "task dig" just timed out.');
+  });
+
+  it("reports a count that the model left out, and the price, as unknown", async () => {
+    const usage = {
+      input: 800,
+      output: 0,
+      cacheRead: 0,
+      cacheWrite: 0,
+      totalTokens: 800,
+      unknown: ["output" as const],
+    };
+    const engine = await openFamily({ child: () => ({ content: [{ type: "text", text: "found" }], usage }) });
+    await engine.tell("spawn dig");
+    expect((await reportTexts(engine))[0]).toContain("tokens n/a (in 800 / out n/a) • est n/a • sessionKey");
   });
 
   it("because a person aborted its run, reports that", async () => {

@@ -9,6 +9,7 @@ import { closestWord } from "../../core/closest-word.ts";
 import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import { nestedSpawnText } from "../../core/rights/kind-rules.ts";
 import type { Op } from "../../core/store/change.ts";
 import { assertMessageFits } from "../../core/text-limits.ts";
 import { buildSubagentSystemPrompt } from "../context/prompt/subagent-prompt.ts";
@@ -142,7 +143,7 @@ async function nestingRefusal(
   { tool, requester }: SpawnRequest,
 ): Promise<string | undefined> {
   if (isSubagentSessionKey(requester.sessionKey)) {
-    if (maxDepth <= 1) return `${tool} is not allowed from sub-agent sessions`;
+    if (maxDepth <= 1) return nestedSpawnText(tool);
     const depth = await depthOf(store, requester);
     if (depth >= maxDepth) return `${tool} is not allowed at this depth (current depth: ${depth}, max: ${maxDepth})`;
   }

@@ -122,6 +122,7 @@ describe("a gate", () => {
             },
           },
           personOf: async () => "owner",
+          addressOf: async () => ({ to: "owner" }),
         } as never,
       },
     );
@@ -147,11 +148,12 @@ describe("a gate", () => {
   test("of a person who is not known here any more is not asked", async () => {
     const behalf = { person: "bob" as never };
     const { world, asked, reads } = await checked({ pass: true, output: "" }, { behalf }, ["stranger"]);
-    expect([asked, reads, world.outcomes()]).toEqual([0, 1, ["j bob is not known here any more"]]);
+    expect([asked, reads, world.outcomes()]).toEqual([0, 2, ["j bob is not known here any more"]]);
+    expect(world.jobs.get("j")?.enabled).toBe(false);
   });
 
   test.each([
-    ["passes", { pass: true, output: "" }, 2, "bob is not known here any more"],
+    ["passes", { pass: true, output: "" }, 3, "bob is not known here any more"],
     ["does not pass", { pass: false, reason: "no mail" }, 1, "gate: no mail"],
   ])("of a person who is removed while it is asked, and which then %s", async (_what, verdict, looks, reason) => {
     const behalf = { person: "bob" as never };

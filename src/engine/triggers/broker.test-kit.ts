@@ -130,7 +130,8 @@ export class BrokerWorld {
           return detail === undefined ? { ok: true, results: [] } : { ok: false, detail };
         }),
     };
-    const people = { addressOfConversation: async () => ({ to: "owner" }), personOf: async () => "owner" };
+    const address = async () => ({ to: "owner" });
+    const people = { addressOf: address, addressOfConversation: address, personOf: async () => "owner" };
     return {
       clock,
       store,

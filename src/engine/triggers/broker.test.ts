@@ -19,7 +19,8 @@ test("a due time becomes a run of the job's own agent, and the slot records how 
   expect(slot).toMatchObject({
     status: "fired",
     dueAt: START + HOUR,
-    end: { status: "ok", delivery: { status: "none" } },
+    // Nobody has written here yet: the answer waits for its person.
+    end: { status: "ok", delivery: { status: "unroutable" } },
   });
   expect(world.engine.requests).toHaveLength(1);
   expect(await world.job(id)).toMatchObject({

@@ -20,12 +20,12 @@ import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
-import { type Firing, type JobMessage, type JobPorts, jobMessage, profileOf } from "./cron/job-message.ts";
+import { type Firing, type JobMessage, type JobPorts, jobMessage, jobNotice, profileOf } from "./cron/job-message.ts";
 import { jobDenial } from "./cron/job-rights.ts";
 import { DEFAULT_GRACE_MS, type DueDefaults, type DueStep, planDue } from "./cron/plan-due.ts";
 import { replanJobs } from "./cron/replan-jobs.ts";
 
-export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log">, JobPorts {
+export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log">, Omit<JobPorts, "store"> {
   post(request: PostRequest): Promise<AcceptResult>;
   /** Absent: no gate passes. */
   readonly gates?: GateRunner;
@@ -183,13 +183,13 @@ export class TriggerBroker {
 
   /** One step of one job. Throws errors of the store. An error of the job itself turns the job off. */
   async #handle(job: CronJob): Promise<void> {
-    try {
-      await this.#step(job);
-    } catch (error) {
-      if (error instanceof ConflictError) return this.#afterConflict(job);
-      if (!(error instanceof RookeryError) || error.retryable) throw error;
-      await this.#turnOff(job, errorText(error));
-    }
+    await this.#step(job).catch((error) => this.#afterError(job, error));
+  }
+
+  async #afterError(job: CronJob, error: unknown): Promise<void> {
+    if (error instanceof ConflictError) return this.#afterConflict(job);
+    if (!(error instanceof RookeryError) || error.retryable) throw error;
+    await this.#turnOff(job, errorText(error));
   }
 
   async #step(job: CronJob): Promise<void> {
@@ -200,7 +200,7 @@ export class TriggerBroker {
     if (await this.#overlaps(job, step)) return this.#skipOne(job, step, "overlap");
     // Before its gate: that is an effect too.
     const denial = await jobDenial(this.#ports, job);
-    if (denial !== undefined) return this.#skipOne(job, step, denial);
+    if (denial !== undefined) return this.#turnOff(job, denial);
     // Gates and ticks (which have gates) may take long. They run beside the loop and do not delay other jobs.
     if (!job.gate && !job.system) return this.#fire(job, step);
     const checking = this.#check(job, step).finally(() => {
@@ -223,28 +223,30 @@ export class TriggerBroker {
     return agent !== undefined && (agent.waiting > 0 || agent.runId !== undefined);
   }
 
+  /** Does not throw. After an error of the store the job stays due. */
   async #check(job: CronJob, step: FireStep): Promise<void> {
-    const { gates, log } = this.#ports;
     try {
-      if (!job.gate) return await this.#fire(job, step);
-      const verdict = await gates?.check(job.gate, this.#stop.signal);
-      if (this.#stop.signal.aborted) return;
-      // A gate may take long: a right may have been taken away.
-      const denial = verdict?.pass ? await jobDenial(this.#ports, job) : undefined;
-      if (denial !== undefined) await this.#skipOne(job, step, denial);
-      else if (verdict?.pass) await this.#fire(job, step, verdict.output);
-      else await this.#skipOne(job, step, `gate: ${verdict?.reason ?? "gates are not allowed here"}`);
+      await this.#fireIfPassed(job, step).catch((error) => this.#afterError(job, error));
     } catch (error) {
-      if (error instanceof ConflictError) return this.#afterConflict(job);
       this.#checkFailed = true;
-      log.warn("cannot handle a job now, trying again", { job: job.id, error: errorText(error) });
+      this.#ports.log.warn("cannot handle a job now, trying again", { job: job.id, error: errorText(error) });
       await sleep(this.#ports.clock, RETRY_MS);
     }
   }
 
+  async #fireIfPassed(job: CronJob, step: FireStep): Promise<void> {
+    if (!job.gate) return this.#fire(job, step);
+    const verdict = await this.#ports.gates?.check(job.gate, this.#stop.signal);
+    if (this.#stop.signal.aborted) return;
+    if (!verdict?.pass) return this.#skipOne(job, step, `gate: ${verdict?.reason ?? "gates are not allowed here"}`);
+    // A gate may take long: a right may have been taken away.
+    const denial = await jobDenial(this.#ports, job);
+    return denial === undefined ? this.#fire(job, step, verdict.output) : this.#turnOff(job, denial);
+  }
+
   /**
    * Another broker was first, or the job was edited: the next read finds the new version. If the job has not changed, its
-   * slot already has a record (a job that was reset by hand). Then the due time is passed over; otherwise it would be tried
+   * slot already has a record (a job that was reset by hand). Then the due time is skipped; otherwise it would be tried
    * without end.
    */
   async #afterConflict(job: CronJob): Promise<void> {
@@ -271,8 +273,9 @@ export class TriggerBroker {
     try {
       await this.#ports.post({ ...message, key: slotKey(job, slot), also: firedOps(job, firing, nextAt, message) });
     } catch (error) {
-      if (error instanceof NotFoundError) return this.#skipOne(job, step, errorText(error));
-      throw error;
+      if (!(error instanceof NotFoundError)) throw error;
+      const reason = errorText(error);
+      return isOver(job, nextAt) ? this.#turnOff(job, reason) : this.#skipOne(job, step, reason);
     }
   }
 
@@ -290,17 +293,26 @@ export class TriggerBroker {
     ]);
   }
 
-  /** A job whose due times cannot be computed would otherwise be retried without end. */
+  /** A job that cannot be fired, or may not be any more, would be tried without end. The same commit has a notice to its person (M46). */
   async #turnOff(job: CronJob, reason: string): Promise<void> {
     const now = this.#ports.clock.now();
     const dueAt = job.state.nextRunAtMs ?? now;
     const { nextRunAtMs: _, ...state } = job.state;
     const off = { ...job, enabled: false, state: { ...state, lastError: reason, disabledReason: reason } };
     this.#ports.log.error("turning off a job that cannot be fired", { job: job.id, reason });
-    await this.#commit("trigger.off", [
+    const ops: readonly Op[] = [
       { op: "job.slot", slot: skippedSlot(job, { dueAt, untilAt: dueAt, count: 1, reason }, now) },
       { op: "job.put", job: off, expect: versionOf(job) },
-    ]);
+    ];
+    const what = job.system ? "The heartbeat" : `The cron job "${job.name}"`;
+    const text = `⚠️ ${what} was turned off: ${reason}`;
+    try {
+      await this.#ports.post({ ...(await jobNotice(this.#ports, job, text, this.#options.mainKey)), also: ops });
+    } catch (error) {
+      if (!(error instanceof RookeryError) || error.retryable || error instanceof ConflictError) throw error;
+      // There is no conversation to tell it in.
+      await this.#commit("trigger.off", ops);
+    }
   }
 
   async #commit(site: CommitSite, ops: readonly Op[]): Promise<void> {

@@ -31,6 +31,7 @@ async function open() {
       agentId: agent.id,
       runId: "r" as RunId,
       callId: "c",
+      effectKey: "k",
       signal: new AbortController().signal,
       progress() {},
     };
@@ -167,7 +168,7 @@ test("wrappers, plain expressions and old names are understood", async () => {
   expect(await world.job(id)).toMatchObject({
     enabled: true,
     payload: { kind: "agentTurn", channel: "telegram", to: "1" },
-    wakeMode: "next-heartbeat",
+    wakeMode: "now",
     sessionTarget: "isolated",
   });
   await expect(world.cron.update(id, { payload: { kind: "systemEvent" } })).rejects.toThrow(

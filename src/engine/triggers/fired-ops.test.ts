@@ -91,10 +91,11 @@ describe("a text for the main conversation", () => {
     return (op as unknown as { message: { body: object; delivery?: object } }).message;
   };
 
-  test("for the next heartbeat is silent and answers nobody; one for now wakes and answers where it came from", async () => {
-    expect(await wake(" hello ")).toMatchObject({ body: { text: "hello", silent: true, origin: "cron:wake" } });
-    expect((await wake("hello")).delivery).toBeUndefined();
-    const now = await wake("hello", "now");
+  test("wakes and answers where it came from by default; for the next heartbeat it is silent", async () => {
+    const later = await wake(" hello ", "next-heartbeat");
+    expect(later).toMatchObject({ body: { text: "hello", silent: true, origin: "cron:wake" } });
+    expect(later.delivery).toBeUndefined();
+    const now = await wake("hello");
     expect(now).toMatchObject({ delivery: { channel: "telegram", to: "1" } });
     expect((now.body as { silent?: boolean }).silent).toBeUndefined();
   });

@@ -24,7 +24,8 @@ async function open(options: Parameters<typeof TriggerTestEngine.open>[0] = {}) 
 
 describe("the recipient of an isolated run's answer", () => {
   test.each([
-    [{}, [], "none"],
+    [{}, ["ann"], "sent"],
+    [{ deliver: false }, [], "none"],
     [{ deliver: true }, ["ann"], "sent"],
     [{ deliver: true, channel: "last" }, ["ann"], "sent"],
     [{ channel: "test", to: "carol" }, ["carol"], "sent"],
@@ -32,6 +33,7 @@ describe("the recipient of an isolated run's answer", () => {
     [{ deliver: false, channel: "test", to: "carol" }, [], "none"],
     [{ deliver: true, to: "half" }, [], "unroutable"],
     [{ deliver: true, channel: "test" }, [], "unroutable"],
+    [{ to: "test:" }, [], "unroutable"],
     [{ deliver: true, to: "half", bestEffortDeliver: true }, [], "unroutable"],
   ] as const)("with the payload %j", async (payload, to, delivery) => {
     const { world, add } = await open();
@@ -152,7 +154,7 @@ describe("the summary for the main conversation", () => {
   });
   test("wakes the main agent at once with wakeMode now", async () => {
     const { world, add } = await open();
-    await add({}, { wakeMode: "now" });
+    await add({ deliver: false }, { wakeMode: "now" });
     await world.leap(MINUTE);
     expect(lastText(world.engine.requests.at(-1) as never)).toContain("Cron: answer to");
     expect(world.engine.shown().at(-1)).toContain("Cron: answer to");
@@ -180,7 +182,7 @@ describe("the summary for a main conversation that does not exist yet", () => {
 
   test("gives it a run with wakeMode now", async () => {
     const world = await TriggerTestEngine.open();
-    await world.cron.add({ ...job, wakeMode: "now" });
+    await world.cron.add({ ...job, payload: { ...job.payload, deliver: false }, wakeMode: "now" });
     await world.leap(MINUTE);
     await world.advance(31_000);
     expect(
@@ -368,7 +370,7 @@ test("a clock that jumps by an hour fires nothing twice and loses nothing", asyn
   expect(await world.slots(id)).toHaveLength(122);
 });
 
-test("a stored job with an invalid schedule is turned off with its reason", async () => {
+test("a stored job with an invalid schedule is turned off, with a notice to its person", async () => {
   const { world, add } = await open();
   const { id } = await add({});
   const job = await world.job(id);
@@ -377,6 +379,12 @@ test("a stored job with an invalid schedule is turned off with its reason", asyn
   await world.leap(MINUTE);
   expect(await world.job(id)).toMatchObject({ enabled: false });
   expect((await world.job(id)).state.disabledReason).toContain("Invalid cron schedule: nonsense");
+  const told = world.engine.channel().calls.map(({ target, payload }) => `${target.to}: ${payload.text}`);
+  expect(told.filter((text) => text.startsWith('ann: ⚠️ The cron job "job" was turned off: Invalid cron'))).toHaveLength(
+    1,
+  );
+  // The conversation remembers it, and no heartbeat repeats it.
+  expect((await world.engine.transcript()).filter((line) => line.includes("was turned off"))).toHaveLength(1);
 });
 
 test("a message that was dropped with its queue closes its slot", async () => {

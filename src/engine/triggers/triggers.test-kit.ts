@@ -29,17 +29,20 @@ export class TriggerTestEngine {
     this.zone = options.zone ?? "UTC";
   }
 
-  static async open(
-    options: TestEngineOptions & {
-      readonly triggers?: TriggerOptions;
-      readonly gates?: GateRunner;
-      readonly ports?: Partial<TriggerPorts>;
-    } = {},
-  ): Promise<TriggerTestEngine> {
+  static async open({
+    triggers = {},
+    gates,
+    ports,
+    ...options
+  }: TestEngineOptions & {
+    readonly triggers?: TriggerOptions;
+    readonly gates?: GateRunner;
+    readonly ports?: Partial<TriggerPorts>;
+  } = {}): Promise<TriggerTestEngine> {
     const engine = TestEngine.unloaded(options);
     const reveal = (secret: Secret): string => secret.reveal({ env: {}, readFile: () => "" });
-    const more = { reveal, gates: options.gates, ...options.ports };
-    const world = new TriggerTestEngine(engine, options.triggers ?? {}, more);
+    const more = { reveal, gates, ...ports };
+    const world = new TriggerTestEngine(engine, triggers, more);
     await world.boot();
     return world;
   }

@@ -72,7 +72,7 @@ export class Triggers {
           deliveries,
         }),
       opsOnDelivered: (delivery, ended) =>
-        opsOnDelivered({ store, people }, delivery, ended, clock.now(), options.mainKey),
+        opsOnDelivered({ store, ids: ports.ids, people }, delivery, ended, clock.now(), options.mainKey),
       opsOnSettle: async (_, messages, reason) => opsOnSettle(messages, reason, clock.now()),
       replyOf: (agent, run, said) =>
         run.body.trigger || said.payload.text?.includes(HEARTBEAT_TOKEN)
@@ -91,7 +91,7 @@ export class Triggers {
     return shapeReply(last, trigger, said, clock.now(), this.heartbeat.configOf(agent.profile));
   }
 
-  /** From now on a job that is run by hand starts at once, also where due times do not become messages. */
+  /** From now on a job that is run by hand starts at once, even where due times do not become messages. */
   connect(agents: Agents): void {
     this.#agents = agents;
   }

@@ -19,7 +19,7 @@ const textOf = (message: ModelMessage | undefined): string =>
 const about = { api: "scripted", provider: "scripted", model: "scripted" };
 /** With this mutation every kill hits a command, so that its test does not depend on luck. */
 const PAUSE = mutation === "exec-again" ? 2 : 0.05;
-/** What a message asks for: its kind and its token. */
+/** The request of a message: its kind and its token. */
 const COMMANDS: Readonly<Record<string, (token: string) => object>> = {
   wait: (token) => ({ command: `echo ${token} >> done.txt; sleep ${PAUSE}` }),
   back: (token) => ({ command: `echo ${token} >> done.txt; sleep 0.2; echo ${token} >> ended.txt`, background: true }),
@@ -73,8 +73,6 @@ const node = await openNode({
   config,
   connectors: [connector],
   model,
-  // A killed process lives shorter than the default.
-  trialAfterMs: 500,
   onFatal(error) {
     throw error;
   },
@@ -115,9 +113,12 @@ tell({ say: "up" });
 /** The tokens whose commands have a row in the audit log. */
 async function recorded(): Promise<readonly string[]> {
   const tokens: string[] = [];
+  // A call that a late yes makes has an id of its own.
+  const used = await node.ports.store.approvals({ limit: 500, states: ["used"] });
+  const late = new Map(used.map(({ callId, used: by }) => [by?.callId, callId]));
   for (let beforeN: number | undefined; ; ) {
     const page = await node.ports.store.audit({ limit: 500, action: "exec", decision: "allow", beforeN });
-    for (const { callId = "" } of page) tokens.push(/^call-(t\d+)/.exec(callId)?.[1] ?? "");
+    for (const { callId = "" } of page) tokens.push(/^call-(t\d+)/.exec(late.get(callId) ?? callId)?.[1] ?? "");
     beforeN = page.at(-1)?.n;
     if (page.length < 500) return tokens;
   }

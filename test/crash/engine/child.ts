@@ -13,7 +13,7 @@ import type { Model, ModelMessage } from "../../../src/core/ports/model.ts";
 import type { Tool } from "../../../src/core/ports/tool.ts";
 import { CHANNELS, ENOUGH_RUNS, type FromChild, type ToChild } from "./wire.ts";
 
-const [home = "", mutation, sharedStore, leaseSeconds = "3", trialAfterMs] = process.argv.slice(2);
+const [home = "", mutation, sharedStore, leaseSeconds = "3"] = process.argv.slice(2);
 const MODEL_MS = 50;
 const TOOL_MS = 60;
 
@@ -131,7 +131,6 @@ const node = await openNode({
   env: {},
   connectors,
   model,
-  trialAfterMs: trialAfterMs === undefined ? undefined : Number(trialAfterMs),
   tools: { list: () => TOOLS, find: (_agent, name) => TOOLS.find((tool) => tool.name === name) },
   onFatal(error) {
     throw error;

@@ -23,10 +23,8 @@ const KILLS_PER_REPORT = 10;
 export interface EngineCrashOptions extends CrashOptions {
   /** Who writes. Default: people whose messages are answered at once. */
   readonly crowds?: readonly Crowd[];
-  /** Kill after so many milliseconds, whatever is in progress. Default: soon, when enough is. */
+  /** Kill after this many milliseconds, whatever is in progress. Default: soon, when enough is. */
   readonly every?: readonly [number, number];
-  /** How long a process lives before it tries suspects (M13). Default: as the engine does. */
-  readonly trialAfterMs?: number;
   /** A way to break a law that the audit must find. */
   readonly mutation?: "tool-again" | "send-again";
 }
@@ -71,8 +69,8 @@ async function oneHome(
   const { crowds, every, say } = options;
   let victim: Victim | undefined;
   const outside = new Outside((said: ToChild) => victim?.tell(JSON.stringify(said)), crowds);
-  const { mutation = "", trialAfterMs } = options;
-  const args = [path, mutation, "", "3", ...(trialAfterMs === undefined ? [] : [String(trialAfterMs)])];
+  const { mutation = "" } = options;
+  const args = [path, mutation];
   let onNow: (runs: number, tools: number) => void = () => {};
   const start = async (): Promise<Victim> => {
     const up = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** The program that is killed: a whole node on a home, connected to the Bot API server of the parent, with a model that repeats what it was told. */
+/** The program that is killed: a whole node on a home, connected to the Bot API server of the parent, with a model that repeats its prompt. */
 import { flushCompileCache } from "node:module";
 import { openNode } from "../../../src/app/node/open-node.ts";
 import { parseConfig } from "../../../src/config/parse-config.ts";
@@ -21,7 +21,7 @@ const config = parseConfig({
 }).config;
 
 const node = await openNode({
-  ...{ paths: homePaths(home), config, connectors: [], model: echoModel, env: {}, stays: true, trialAfterMs: 1_000 },
+  ...{ paths: homePaths(home), config, connectors: [], model: echoModel, env: {}, stays: true },
   onFatal: (error) => {
     console.error(error);
     process.exit(1);

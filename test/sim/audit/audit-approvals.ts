@@ -1,6 +1,6 @@
 /**
  * L13 for calls that need a person's yes: the risky tool runs only after a yes to the very same call, once per yes, and never after
- * what was approved has changed. Of two answers one counts. What is aborted leaves no question open (M31).
+ * what was approved has changed. A yes executes its call exactly once, unless history says why not. Of two answers one counts. What is aborted leaves no question open (M31).
  */
 import { OWNER_USER } from "../world/approvers.ts";
 import { broken, type View, type Violation } from "./audit-view.ts";
@@ -13,6 +13,7 @@ const SLACK_MS = 2_500;
 export function* approvals(view: View): Iterable<Violation> {
   if (!view.scenario.approvals) return;
   yield* ranAfterYes(view);
+  yield* everyYesCounts(view);
   yield* oneAnswerCounts(view);
   yield* nothingOpen(view);
 }
@@ -42,6 +43,26 @@ function* ranAfterYes({ executions, approvals: rows, answers, workload, watched 
       contentsAround(watched, askedAt - WALL).some((one) => contents.includes(one)),
     );
     if (!same) yield broken("L13", `${RISKY} for ${token} ran although what was approved had changed`);
+  }
+}
+
+/** A call that was begun and has no outcome, or was refused by what has changed since. */
+const NOT_MADE = /Outcome unknown|Not started|Not executed|may not|not allowed/;
+
+function* everyYesCounts({ approvals: rows, answers, executions, listed }: View): Iterable<Violation> {
+  const linesOf = new Map(listed.map(({ agent, lines }) => [String(agent.id), lines]));
+  for (const { id, agentId, state, used } of rows) {
+    const isYes = answers.some((answer) => answer.id === id && answer.approve && answer.confirmed === true);
+    if (state === "approved" || (isYes && state === "expired")) {
+      yield broken("liveness", `approval ${id} is ${state}, but its call was never begun`);
+    }
+    if (state !== "used" || !used) continue;
+    const times = executions.filter(({ runId, callId }) => runId === used.runId && callId === used.callId).length;
+    if (times > 1) yield broken("L13", `the call of approval ${id} was executed ${times} times`);
+    const isTold = (linesOf.get(agentId) ?? []).some(
+      (line) => NOT_MADE.test(line) && (line.includes(used.callId) || line.includes(`Approval ${id} `)),
+    );
+    if (times === 0 && !isTold) yield broken("L13", `approval ${id} was used, but its call was not executed`);
   }
 }
 

@@ -5,7 +5,7 @@
 import type { Person } from "../subjects/subject.ts";
 import { OWNER_USER } from "../world/approvers.ts";
 import { GRANTED_TOOL } from "../world/revocations.ts";
-import { broken, type View, type Violation } from "./audit-view.ts";
+import { broken, isResumption, type View, type Violation } from "./audit-view.ts";
 
 export function* rights(view: View): Iterable<Violation> {
   if (!view.scenario.rights) return;
@@ -29,7 +29,7 @@ export function* rights(view: View): Iterable<Violation> {
       started.set(op.runId, new Set(now.map(({ callId }) => callId)));
       for (const { callId, name, arguments: given } of now) {
         // A resumed run starts its calls again.
-        if (name !== GRANTED_TOOL || (before.has(callId) && change.site !== "resume")) continue;
+        if (name !== GRANTED_TOOL || (before.has(callId) && !isResumption(change))) continue;
         const key = `${op.runId} ${callId}`;
         intents.set(key, (intents.get(key) ?? 0) + 1);
         const { channel = "", user = "" } = people.get(String(given.token)) ?? {};

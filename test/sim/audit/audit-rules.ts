@@ -6,7 +6,7 @@ import type { AgentState } from "../../../src/core/agent/state.ts";
 import type { Grant } from "../../../src/core/people/grant.ts";
 import type { Change, Op } from "../../../src/core/store/change.ts";
 import { GRANTED_TOOL } from "../world/revocations.ts";
-import { broken, type View, type Violation } from "./audit-view.ts";
+import { broken, isResumption, type View, type Violation } from "./audit-view.ts";
 
 interface Family {
   readonly parents: Map<string, string>;
@@ -29,7 +29,7 @@ export function* rules(view: View): Iterable<Violation> {
       const now = op.body.calls.filter(({ state, name }) => state === "intended" && name === GRANTED_TOOL);
       started.set(op.runId, new Set(now.map(({ callId }) => callId)));
       const agent = change.owner?.agentId ?? "";
-      const why = now.some(({ callId }) => !before.has(callId) || change.site === "resume")
+      const why = now.some(({ callId }) => !before.has(callId) || isResumption(change))
         ? whyDenied(family, agent)
         : undefined;
       if (why) yield broken("L13", `${GRANTED_TOOL} was started by ${agent} at ${change.site}, although ${why}`);

@@ -19,6 +19,7 @@ export function* runs(view: View): Iterable<Violation> {
   yield* noToolRepeated(view);
   yield* endsAsAsked(view);
   yield* failuresHaveCauses(view);
+  yield* settledInTime(view);
   yield* nothingWithoutLease(view);
 }
 
@@ -161,6 +162,19 @@ function* nothingWithoutLease({ calls, summaries, executions, leases, leaseMs, p
   }
 }
 
+/** M13: trials delay no message for longer than the scenario allows, and those of agents without an interrupted run least. */
+function* settledInTime({ rows, scenario: { settledWithinMs = {} } }: View): Iterable<Violation> {
+  const { all = Number.POSITIVE_INFINITY, uninterrupted = all } = settledWithinMs;
+  for (const [token, found] of rows) {
+    for (const { of, message } of found) {
+      const isInterrupted = of.runs.some(({ body }) => body.commits?.some(({ site }) => site === "resume"));
+      const took = (message.settledAt ?? Number.POSITIVE_INFINITY) - message.acceptedAt;
+      if (took > (isInterrupted ? all : uninterrupted))
+        yield broken("M13", `${token} took ${took} ms until it was settled`);
+    }
+  }
+}
+
 /** Two crashes make a run a suspect, and three deaths alone on trial fail it (M13). */
 const KILLS_ALONE = 2 + 3;
 
@@ -170,7 +184,8 @@ const KILLS_ALONE = 2 + 3;
  * death for another reason may make one of them void.
  */
 function* failuresHaveCauses({ listed, rows, directives, executions, deaths, scenario }: View): Iterable<Violation> {
-  const fails = (token: string): boolean => FATAL.some((fatal) => directives.get(token)?.includes(fatal));
+  const fails = (token: string): boolean =>
+    [...FATAL, "unhandled" as const].some((fatal) => directives.get(token)?.includes(fatal));
   // Messages that a run took together have one outcome, and a run may also act on a message whose own run was aborted.
   const failing = new Set<string | undefined>(
     executions.flatMap(({ tool, runId }) => (tool === "sim_poison" ? [runId] : [])),

@@ -5,7 +5,7 @@
 
 import type { SubagentRunRecord } from "../../../src/core/agent/subagent-run.ts";
 import type { Change, CommitResult, Op, OpResult } from "../../../src/core/store/change.ts";
-import { broken, type View, type Violation } from "./audit-view.ts";
+import { broken, isResumption, type View, type Violation } from "./audit-view.ts";
 
 /** A change that was applied, with the results of its ops. */
 export interface Applied {
@@ -155,10 +155,10 @@ interface Begins {
   readonly child?: string;
 }
 
-function beginsIn(op: Op, result: OpResult | undefined, { site }: Change): Begins | undefined {
+function beginsIn(op: Op, result: OpResult | undefined, change: Change): Begins | undefined {
   if (op.op === "run.open") return { what: `run ${op.runId}` };
   // Calls that a crash left intended are written again when the run resumes, to be ended.
-  if (op.op === "run.step" && site !== "resume" && op.body.calls.some(({ state }) => state === "intended")) {
+  if (op.op === "run.step" && !isResumption(change) && op.body.calls.some(({ state }) => state === "intended")) {
     return { what: `a tool of run ${op.runId}` };
   }
   const made = op.op === "message.post" && "create" in op.to && result?.op === "message.post" && result.created;

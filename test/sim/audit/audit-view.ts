@@ -1,6 +1,7 @@
 /** The view that all laws use: the evidence, arranged by token and by delivery. Types only; no code of the program. */
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { Message } from "../../../src/core/message/message.ts";
+import type { Change } from "../../../src/core/store/change.ts";
 import type { SendRecord } from "../world/channel.ts";
 import { type Directive, tokensIn } from "../world/tokens.ts";
 import type { Evidence, ListedAgent } from "./evidence.ts";
@@ -30,6 +31,8 @@ export type Law =
   | "M30"
   | "M32"
   | "M35"
+  | "M46"
+  | "M48"
   | "M10"
   | "files"
   | "fork"
@@ -143,3 +146,6 @@ export const overBudget = ({ of, message }: Row): boolean =>
 
 /** The notice that a budget is used up. */
 export const isBudgetNotice = (delivery: Delivery): boolean => textOf(delivery).startsWith("The budget ");
+
+/** Whether a change resumes a run: after a crash, or after a pause or an answer. */
+export const isResumption = ({ site }: Change): boolean => site === "resume" || site === "continue";

@@ -10,8 +10,10 @@ import { budgets } from "./audit-budgets.ts";
 import { callers } from "./audit-callers.ts";
 import { compaction } from "./audit-compaction.ts";
 import { context } from "./audit-context.ts";
+import { failures } from "./audit-failures.ts";
 import { files } from "./audit-files.ts";
 import { keys } from "./audit-keys.ts";
+import { notices } from "./audit-notices.ts";
 import { pairing } from "./audit-pairing.ts";
 import { people } from "./audit-people.ts";
 import { peopleActs } from "./audit-people-acts.ts";
@@ -55,6 +57,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...everyDeliveryEnds(view),
     ...shownAtMostOnce(view),
     ...receipts(view),
+    ...notices(view),
     ...context(view),
     ...talk(view),
     ...people(view),
@@ -69,6 +72,7 @@ export function audit(evidence: Evidence): readonly Violation[] {
     ...rights(view),
     ...rules(view),
     ...peopleActs(view),
+    ...failures(view),
     ...pairing(view),
     ...evidence.listed.flatMap((one) => [...lawfulState(one)]),
   ];
@@ -109,7 +113,9 @@ function* settled({ calls, scenario }: View, token: string, { of, message }: Row
   const { state, runId, reason } = message;
   if (state === "waiting" || state === "taken") return yield broken("liveness", `${token} is still ${state}`);
   const run = of.runs.find(({ id }) => id === runId);
-  const owed = of.deliveries.filter((delivery) => delivery.runId === runId);
+  // A message that no run could take is reported under its own place.
+  const ownRun = runId ?? `command-${of.agent.id}-${message.seq}`;
+  const owed = of.deliveries.filter((delivery) => delivery.runId === ownRun);
   if (state === "answered" || state === "merged") {
     if (!run) return yield broken("L1", `${token} is ${state}, but its run is not listed`);
     const call = calls.findLast(({ answer, fresh }) => answer !== undefined && fresh.includes(token));
@@ -200,11 +206,11 @@ function* answersInOrder({ channels, rows, lost, scenario }: View): Iterable<Vio
   }
 }
 
-/** M17: deliveries to one target are sent in the order they were added, by all agents together. */
+/** M17: deliveries to one target are sent in the order they were added, by all agents together. Questions have an order of their own. */
 function* targetsInOrder({ listed, sends, lost }: View): Iterable<Violation> {
   const byTarget = new Map<string, Delivery[]>();
   for (const delivery of listed.flatMap(({ deliveries }) => deliveries)) {
-    const key = `${delivery.target.channel}/${delivery.target.to}/${delivery.target.threadId ?? ""}`;
+    const key = `${delivery.target.channel}/${delivery.target.to}/${delivery.target.threadId ?? ""}${delivery.target.lane ?? ""}`;
     byTarget.set(key, [...(byTarget.get(key) ?? []), delivery]);
   }
   for (const [target, owed] of byTarget) {

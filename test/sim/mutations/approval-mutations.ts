@@ -52,6 +52,33 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     },
   },
   {
+    name: "late yes executes twice",
+    about: "the message of a yes comes twice, and no run uses the yes up",
+    law: "L13",
+    scenario: "late-approvals",
+    seeds: 10,
+    ports: committing((store, change) => {
+      const posts = change.site === "approval.decide" ? change.ops.filter(({ op }) => op === "message.post") : [];
+      const ops = change.ops.filter(({ op }) => op !== "approval.use");
+      return store.commit({ ...change, ops: [...ops, ...posts] });
+    }),
+  },
+  {
+    name: "late yes only told",
+    about: "the message of a yes does not name its question, so the agent is told and nothing is executed",
+    law: "liveness",
+    scenario: "late-approvals",
+    seeds: 10,
+    ports: committing((store, change) => {
+      const ops = change.ops.map((op): Op => {
+        if (op.op !== "message.post" || op.message.body.kind !== "permission") return op;
+        const { approval: _, ...body } = op.message.body;
+        return { ...op, message: { ...op.message, body } };
+      });
+      return store.commit({ ...change, ops });
+    }),
+  },
+  {
     name: "withdraw forgotten",
     about: "abort, stop and reset leave the questions open",
     law: "L13",

@@ -46,6 +46,8 @@ test("every law of the engine has a mutation that breaks it", () => {
     "M30",
     "M32",
     "M35",
+    "M46",
+    "M48",
     "identity",
     "keys",
     "M10",

@@ -21,6 +21,7 @@ import {
   withProviderIds,
 } from "./broken-ports.ts";
 import { CONTEXT_MUTATIONS } from "./context-mutations.ts";
+import { FAILURE_MUTATIONS } from "./failure-mutations.ts";
 import { FILE_MUTATIONS } from "./file-mutations.ts";
 import { MESSAGE_MUTATIONS } from "./message-mutations.ts";
 import { MODEL_MUTATIONS } from "./model-mutations.ts";
@@ -320,6 +321,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...TOKEN_MUTATIONS,
   ...CONTEXT_MUTATIONS,
   ...RIGHTS_MUTATIONS,
+  ...FAILURE_MUTATIONS,
   ...FILE_MUTATIONS,
   ...SESSION_MUTATIONS,
   ...OWED_MUTATIONS,

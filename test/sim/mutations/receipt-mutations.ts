@@ -1,8 +1,9 @@
-/** Receipts broken around the engine, each as a careless change of `take-receipt.ts` would: each names the law that must find it. */
+/** Receipts and notices broken around the engine, each as a careless change would: each names the law that must find it. */
 import type { Connector, ConnectorHost, DeliveryReceipt } from "../../../src/core/ports/connector.ts";
-import { type BreakPorts, committing, rewriting } from "./break-ports.ts";
+import { type BreakPorts, committing, reading, rewriting } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";
 
+const notices = { law: "M46", scenario: "unconfirmed", seeds: 10 } as const;
 const receipts = { law: "L5", scenario: "receipts", seeds: 10 } as const;
 
 /** Connectors whose receipts reach the engine in another way. */
@@ -83,5 +84,32 @@ export const RECEIPT_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     name: "failure without its reason",
     about: "a delivery that fails later does not say why",
     ports: rewriting((op) => (op.op === "delivery.move" && op.to === "failed" ? { ...op, reason: undefined } : op)),
+  },
+  {
+    ...notices,
+    name: "notice without its record",
+    about: "a chat gets a notice again that it has had",
+    ports: committing((store, change) =>
+      store.commit({
+        ...change,
+        ops: change.ops.filter((op) => !(op.op === "fact.put" && op.key.startsWith("noticed."))),
+      }),
+    ),
+  },
+  {
+    ...notices,
+    name: "notice counted as an answer",
+    about: "an unconfirmed notice is followed by another one",
+    ports: rewriting((op) => {
+      if (op.op !== "delivery.add") return op;
+      const { notice: _, ...payload } = op.delivery.payload;
+      return { ...op, delivery: { ...op.delivery, payload } };
+    }),
+  },
+  {
+    ...notices,
+    name: "no notice",
+    about: "the person who asked never hears that the answer is unconfirmed",
+    ports: reading(() => ({ unconfirmed: async () => [] })),
   },
 ];

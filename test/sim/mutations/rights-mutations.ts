@@ -124,8 +124,8 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
       "a rule that an agent gets does not move the revision of rights: calls that were judged before it start after it",
     law: "L13",
     scenario: "rules",
-    seeds: 10,
-    from: 18,
+    seeds: 12,
+    from: 28,
     ports: committing((store, change) =>
       store.commit({ ...change, ops: change.ops.filter(({ op }) => op !== "rights.move") }),
     ),

@@ -1,4 +1,5 @@
 /** Ways to get the trials of suspects wrong (M13). */
+import { sleep } from "../../../src/core/ports/clock.ts";
 import type { RunBody, RunRecord } from "../../../src/core/run/run.ts";
 import type { RunTrial } from "../../../src/core/run/trial.ts";
 import { type BreakPorts, committing, reading, rewriting } from "./break-ports.ts";
@@ -34,6 +35,18 @@ const noteTrials: BreakPorts = committing((store, change) => {
   return store.commit(change);
 });
 
+/** No run begins on a node for so long after a death that counts. */
+const PAUSE_MS = 2 * MINUTES;
+const delayTakes: BreakPorts = (ports) => {
+  let until = 0;
+  return committing(async (store, change) => {
+    const now = ports.clock.monotonic();
+    if (change.site === "trial.death") until = now + PAUSE_MS;
+    if (change.site === "take" && now < until) await sleep(ports.clock, until - now);
+    return store.commit(change);
+  })(ports);
+};
+
 export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   {
     name: "every death counts",
@@ -43,6 +56,47 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     seeds: 10,
     from: 3,
     ports: blaming(({ attempt, body }) => Array.from({ length: attempt - 1 }, () => body.node ?? 0)),
+  },
+  {
+    name: "held back counts as open",
+    about: "a death counts against a suspect that waits for its trial, as if it had been at work",
+    law: "M13",
+    scenario: "steady-kills",
+    seeds: 5,
+    ports: reading((store) => ({
+      run: async (id) => {
+        const run = await store.run(id);
+        if (run?.state !== "open" || run.attempt === 1) return run;
+        const newest = Math.max(...(await store.nodes()).map(({ node }) => node));
+        const since = (run.body.node ?? newest) + 1;
+        const deaths = Array.from({ length: Math.max(0, newest - since) }, (_, n) => since + n);
+        return deaths.length < 3 ? run : { ...run, body: { ...run.body, trial: { survived: 0, deaths } } };
+      },
+    })),
+  },
+  {
+    name: "trials begin late",
+    about: "nothing is tried before the process has lived for ten seconds",
+    law: "M13",
+    scenario: "steady-kills",
+    seeds: 3,
+    restMs: 5 * MINUTES,
+    ports: (ports) =>
+      reading((store) => ({
+        heldBackRuns: async (page) => {
+          await sleep(ports.clock, 10_000);
+          return store.heldBackRuns(page);
+        },
+      }))(ports),
+  },
+  {
+    name: "pause stops new messages",
+    about: "new messages wait too while nothing is tried",
+    law: "M13",
+    scenario: "poison-resent",
+    seeds: 5,
+    restMs: 20 * MINUTES,
+    ports: delayTakes,
   },
   {
     name: "trial in company counts",

@@ -33,6 +33,15 @@ export const APPROVAL_SCENARIOS: readonly NamedChanges[] = [
     }),
   ],
   [
+    "late-approvals",
+    "answers that come after the conversation has moved on, on nodes that die",
+    asking({
+      approvals: { changes: [0, 0], late: true },
+      crashes: [2, 6],
+      workload: { burst: [1, 2], pause: [300, 3_000] },
+    }),
+  ],
+  [
     "approvals-changed",
     "what was approved changes between the question and the answer",
     asking({ crashes: [0, 2], approvals: { changes: [14, 20] }, workload: { burst: [1, 1], pause: [2_000, 9_000] } }),

@@ -1,7 +1,7 @@
 /** Each queue mode under bursts past its cap, with two routes into each agent, on one node and on two. */
 import type { Config } from "../../../src/config/config-schema.ts";
 import { CALM_CHANNEL } from "../world/faults.ts";
-import type { Changes, NamedChanges, Scenario, WorkloadShape } from "./scenario.ts";
+import { type Changes, type NamedChanges, type Scenario, TRIED_MS, type WorkloadShape } from "./scenario.ts";
 
 const busy: Partial<WorkloadShape> = {
   conversations: [5, 6],
@@ -57,6 +57,21 @@ export const QUEUE_SCENARIOS: readonly NamedChanges[] = [
       workload: busy,
     },
   ],
+  ...(["collect", "queue"] as const).map(
+    (mode): NamedChanges => [
+      `unhandled-${mode}`,
+      "messages and commands whose handling throws, among others, with crashes and a store that fails",
+      {
+        ...busyAgent({ mode, cap: 100 }, "route", ["recorded"]),
+        nodes: [1, 2],
+        crashes: [2, 6],
+        needs: ["queue-modes", "tools", "commands", "unhandled"],
+        store: { lost: 0.04, unanswered: 0.1, late: 0.02, hangs: 0, full: 0.01, batchDeath: 0.002 },
+        restMs: TRIED_MS,
+        workload: { ...busy, exactly: { unhandled: [2, 5] }, badCommands: [2, 5] },
+      },
+    ],
+  ),
   [
     "mode-changes",
     "people who change the mode while messages wait",

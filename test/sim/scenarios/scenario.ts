@@ -29,7 +29,7 @@ export interface Scenario {
   /** The classes of the channels people write on. */
   readonly classes: readonly SendingClass[];
   readonly workload: WorkloadShape;
-  /** What the subject must be able to do. */
+  /** The features that the subject must have. */
   readonly needs: readonly Feature[];
   /** How the subject treats messages that arrive while a run is active. */
   readonly queue?: Partial<Config["queue"]>;
@@ -66,12 +66,20 @@ export interface Scenario {
   readonly subagents?: SubjectNode["subagents"];
   /** Kills from outside, and the milliseconds before each of them, in turn. */
   readonly kills?: { readonly count: Range; readonly gaps: readonly [Range, ...Range[]] };
+  /**
+   * How long a message may take until it is settled, even while nodes are killed (M13). `all`: each message. `uninterrupted`:
+   * messages of agents without an interrupted run.
+   */
+  readonly settledWithinMs?: { readonly all?: number; readonly uninterrupted?: number };
   /** How long all work may take to end after the faults. Default: three minutes. A run that kills needs more: it is tried. */
   readonly restMs?: number;
   /** How many runs a node has active at a time. */
   readonly lanes?: LaneSizes;
-  /** Calls of one tool need a person's yes. `changes`: how often a file changes that every such call names. */
-  readonly approvals?: { readonly changes: Range };
+  /**
+   * Calls of one tool need a person's yes. `changes`: how often a file changes that every such call names. `late`: people answer
+   * only when the conversation has moved on.
+   */
+  readonly approvals?: { readonly changes: Range; readonly late?: true };
   /** One tool needs a grant. `changes`: how often someone gets or loses it. */
   readonly rights?: { readonly changes: Range };
   /** How often an agent, or the owner, gets a rule against one tool, or loses it. Everyone is the owner. */
@@ -128,6 +136,8 @@ export interface WorkloadShape {
   readonly forks?: number;
   /** How often a person changes the queue mode. */
   readonly modeChanges?: Range;
+  /** How often a person gives a command that throws, and one with a value beyond its limit. */
+  readonly badCommands?: Range;
   /** Extra words in each message. */
   readonly padding?: Range;
   /** How often a person asks for a summary. */

@@ -36,6 +36,44 @@ export const TRIAL_SCENARIOS: readonly NamedChanges[] = [
     },
   ],
   [
+    "steady-kills",
+    "a node killed every eight seconds, with sixteen runs open at once that take three to five seconds: all are answered meanwhile",
+    {
+      ...KILLED_ONLY,
+      // Two soon, which make suspects of all open runs.
+      kills: {
+        count: [40, 40],
+        gaps: [[1_500, 2_500], [1_000, 1_500], ...Array<[number, number]>(38).fill([8_000, 8_000])],
+      },
+      settledWithinMs: { all: 250_000 },
+      restMs: TRIED_MS,
+      workload: {
+        messages: [50, 50],
+        conversations: [16, 16],
+        burst: [1, 1],
+        pause: [20, 60],
+        directives: { "tool:steady": 0.7 },
+      },
+    },
+  ],
+  [
+    "poison-resent",
+    "a person sends a message three times that kills the node, while others write on for minutes: none of them waits",
+    {
+      ...KILLED_ONLY,
+      nodes: [1, 2],
+      settledWithinMs: { uninterrupted: 45_000 },
+      restMs: 2 * TRIED_MS,
+      workload: {
+        conversations: [6, 8],
+        burst: [1, 2],
+        pause: [4_000, 9_000],
+        exactly: { "tool:poison": [3, 3] },
+        directives: { "tool:safe": 0.2 },
+      },
+    },
+  ],
+  [
     "killer-among-many",
     "a run that kills its node among many that were open with it, and a few kills from outside",
     {

@@ -10,6 +10,7 @@ import { apiMailbox } from "../../../src/core/delivery/route.ts";
 import { ConflictError, InvariantError } from "../../../src/core/errors.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../src/core/history/compaction-settings.ts";
 import type { AgentId } from "../../../src/core/ids.ts";
+import { messageText } from "../../../src/core/message/message.ts";
 import { OWNER, type PersonId } from "../../../src/core/people/person.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../../src/core/ports/tool.ts";
@@ -21,6 +22,7 @@ import { type TriggerOptions, Triggers } from "../../../src/engine/triggers/trig
 import { WATCHED_FILE } from "../world/approvers.ts";
 import { GRANTED_TOOL } from "../world/revocations.ts";
 import type { SimContext } from "../world/summariser.ts";
+import { directivesIn } from "../world/tokens.ts";
 import { simFileService, sweeping } from "./file-service.ts";
 import { jobTool } from "./job-tool.ts";
 import { PEOPLE } from "./people.ts";
@@ -83,6 +85,8 @@ export const engine: SubjectUnderTest = {
     "people-acts",
     "pairing",
     "receipts",
+    "unhandled",
+    "notices",
   ],
   async start(given, node) {
     const ports = node.tokens ? withTokenLimits(given, node.tokens) : given;
@@ -131,7 +135,8 @@ export const engine: SubjectUnderTest = {
         files,
         runs: { timeoutMs: runMs },
         budgets: (budgets || node.tokens) && { limitsFor: () => budgets ?? {}, dayOf: () => "today" },
-        hooks: triggers?.hooks,
+        hooks: { ...triggers?.hooks, sessionFor: refusing(triggers?.hooks.sessionFor) },
+        commands: { memory: () => Promise.reject(new TypeError("There are no notes in this world.")) },
         resolveModel: () => ({ ...(model ?? { model: "scripted" }), system: "You are simulated." }),
       },
     );
@@ -165,6 +170,17 @@ export const engine: SubjectUnderTest = {
     };
   },
 };
+
+type SessionFor = NonNullable<AgentSystemOptions["hooks"]>["sessionFor"];
+
+/** Some messages cannot be taken into a run (M48). */
+const refusing =
+  (sessionFor: SessionFor): SessionFor =>
+  async (agent, messages) => {
+    const marked = messages.flatMap(({ body }) => [...directivesIn(messageText(body)).values()].flat());
+    if (marked.includes("unhandled")) throw new TypeError("This message cannot be handled.");
+    return sessionFor?.(agent, messages);
+  };
 
 /** A question ends within the time that a world has to become idle. */
 const EXPIRY_MS = 25_000;

@@ -230,7 +230,15 @@ async function execute(
   if (!tool) return failure(`There is no tool ${call.name}.`);
   try {
     const { signal } = mine.ended;
-    const context = { agent, agentId: agent.id, runId, callId: call.callId, signal, progress: () => {} };
+    const context = {
+      agent,
+      agentId: agent.id,
+      runId,
+      callId: call.callId,
+      effectKey: `${runId} ${call.callId}`,
+      signal,
+      progress: () => {},
+    };
     return await tool.execute(tool.input.parse(call.arguments), context);
   } catch (error) {
     return failure(String(error));

@@ -162,7 +162,11 @@ export type Feature =
   /** People who drop messages and edit deliveries. */
   | "people-acts"
   | "pairing"
-  | "receipts";
+  | "receipts"
+  /** Messages and commands whose handling throws. */
+  | "unhandled"
+  /** Notices about unconfirmed answers. */
+  | "notices";
 
 export interface SubjectUnderTest {
   readonly name: string;

@@ -36,6 +36,8 @@ export interface ApproverDeps extends AskDeps {
   readonly scheduler: Scheduler;
   readonly files: Pick<SimFiles, "put">;
   readonly people: readonly Person[];
+  /** They answer only when the run no longer waits. */
+  readonly late?: boolean;
   wall(): number;
 }
 
@@ -65,9 +67,10 @@ export function makeApprovers(deps: ApproverDeps): Approvers {
     if (asked) answers.push(record);
   };
   const look = async (): Promise<void> => {
-    for (const { id } of await backend.reader.approvals({ limit: 100, states: ["pending"] })) {
+    for (const { id, runId } of await backend.reader.approvals({ limit: 100, states: ["pending"] })) {
       // The same ones are never answered.
       if (id.charCodeAt(0) % 5 === 0 || !random.chance(0.35)) continue;
+      if (deps.late && (await backend.reader.run(runId))?.body.suspended) continue;
       const approve = random.chance(0.7);
       answer(id, approve);
       if (random.chance(0.3)) answer(id, !approve);

@@ -102,7 +102,6 @@ export async function buildWorld(options: WorldOptions): Promise<World> {
     (kind) =>
       new Channel({ ...parts, random: random.fork(kind) }, kind.slice(0, 5), kind, {
         receipts: scenario.receipts,
-        strangers: scenario.pairing !== undefined,
       }),
   );
   const channelNames = channels.map(({ name }) => name);

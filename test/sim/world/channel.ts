@@ -82,7 +82,6 @@ export class Channel {
   /** Of a channel that says later what became of a message. */
   readonly receipts: Receipts | undefined;
   readonly #deps: ChannelDeps;
-  readonly #strangers: boolean;
   readonly #shownIds = new Set<string>();
   readonly #refusedIds = new Set<string>();
   #receivers: Receiver[] = [];
@@ -94,12 +93,10 @@ export class Channel {
     {
       connected = () => true,
       receipts = false,
-      strangers = false,
-    }: { readonly connected?: () => boolean; readonly receipts?: boolean; readonly strangers?: boolean } = {},
+    }: { readonly connected?: () => boolean; readonly receipts?: boolean } = {},
   ) {
     this.#deps = deps;
     this.connected = connected;
-    this.#strangers = strangers;
     this.receipts = receipts ? new Receipts(deps, name, () => this.#receivers) : undefined;
     this.name = name;
     this.sendingClass = sendingClass;
@@ -136,7 +133,7 @@ export class Channel {
     const connector: Connector = {
       name,
       sendingClass,
-      capabilities: this.#strangers ? { sendText: true, strangers: true } : { sendText: true },
+      capabilities: { sendText: true },
       start: async (host) => void this.#receivers.push({ process, host }),
       stop: () => this.#stop(process),
       health: () => ({ ok: true, detail: "simulated" }),

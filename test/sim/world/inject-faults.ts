@@ -82,6 +82,7 @@ export function injectFaults(world: World, nodes: Nodes, random: Random): Actors
   if (scenario.callers) callers.start(random.int(...scenario.callers));
   const approvers = makeApprovers({
     ...{ ...ask("approvers"), scheduler, files: world.files, people: workload.conversations, wall: wallOfFirst },
+    late: scenario.approvals?.late,
   });
   if (scenario.approvals) {
     approvers.start();

@@ -144,7 +144,7 @@ export class ScriptedModel {
     const trouble = this.#trouble(call, wanted, textOf(newest));
     if (trouble.result) return { ms: trouble.ms ?? usualMs, result: trouble.result };
     const ms = trouble.ms ?? usualMs;
-    const tools = this.#toolCalls(call, wanted, open, messages);
+    const tools = this.#toolCalls(call, wanted, open);
     const longest = Math.min(SIM_PRICE.maxTokens, maxTokens ?? SIM_PRICE.maxTokens);
     const usage = usageFor(call.prompt, random.int(MIN_ANSWER, Math.max(MIN_ANSWER, longest)));
     call.charged = chargeFor(usage);
@@ -186,12 +186,7 @@ export class ScriptedModel {
   }
 
   /** The tool calls that the directives ask for and that were not requested yet. */
-  #toolCalls(
-    call: ModelCall,
-    wanted: Wanted,
-    open: readonly ModelMessage[],
-    messages: readonly ModelMessage[],
-  ): readonly Block[] {
+  #toolCalls(call: ModelCall, wanted: Wanted, open: readonly ModelMessage[]): readonly Block[] {
     const asked = new Set(open.flatMap(callsOf).map(({ name, arguments: given }) => `${name} ${String(given.token)}`));
     // A summary may replace messages with calls: these are not requested again.
     const compacted = open[0]?.role === "user" && isSummary(open[0]);
@@ -220,9 +215,6 @@ export class ScriptedModel {
         this.#everAsked.add(`${name} ${token}`);
         ask(name, { z: 1, token, a: { y: 2, b: 3 } });
       }
-    }
-    for (const given of lateYeses(messages)) {
-      if (this.#once(String(given.token), "tool:risky", 1)) ask("sim_risky", given);
     }
     for (const [token, directives] of wanted) {
       for (const { name, given } of childCalls(token, directives, asked)) ask(name, given);
@@ -277,18 +269,6 @@ const CHILDREN: Partial<Record<Directive, readonly { readonly words: string; rea
   "spawn:act": [{ words: "slow tool:act" }, { words: "slow tool:act" }],
   "spawn:acts": [{ words: "spawn:act await" }],
 };
-
-/** The arguments of calls that got their yes after the run had given up: they are made once more. */
-function lateYeses(messages: readonly ModelMessage[]): readonly Record<string, unknown>[] {
-  const newest = messages.at(-1);
-  const said = newest?.role === "user" ? textOf(newest) : "";
-  return [...said.matchAll(/Approval (\w{4}) was given/g)].flatMap(([, id]) => {
-    const open = messages.find((one) => one.role === "tool" && textOf(one).includes(`approval ${id} is still open`));
-    const calls = messages.flatMap(callsOf);
-    const made = open?.role === "tool" ? calls.find((one) => one.id === open.toolCallId) : undefined;
-    return made ? [made.arguments] : [];
-  });
-}
 
 /** The calls that start the children a token asks for, and then wait for them; each once. */
 function childCalls(

@@ -70,8 +70,10 @@ const READS = [
   "linesBack",
   "run",
   "runs",
+  "heldBackRuns",
   "delivery",
   "deliveryHead",
+  "unconfirmed",
   "deliveries",
   "mailbox",
   "mailboxesOf",
@@ -110,7 +112,7 @@ const READS = [
   "fileBytes",
   "files",
   "holdsFile",
-  "grantFor",
+  "openApprovals",
 ] as const satisfies readonly (keyof StoreReader)[];
 
 export class SimStore {

@@ -54,6 +54,7 @@ const KINDS: readonly Kind[] = [
   { ...quick, name: "sim_act", output: () => textOutput("done with a right") },
   { ...quick, name: "sim_risky", replay: "never", parallel: false, output: () => textOutput("done after a yes") },
   { ...quick, name: "sim_slow", replay: "never", ms: [1_000, 6_000], output: () => textOutput("done at last") },
+  { ...quick, name: "sim_steady", ms: [3_000, 5_000], output: () => textOutput("done after some seconds") },
   { ...quick, name: "sim_long", ms: [11_000, 15_000], output: () => textOutput("done after a long time") },
   {
     ...quick,

@@ -29,6 +29,8 @@ export const DIRECTIVES = [
   "tool:safe",
   "tool:never",
   "tool:slow",
+  /** Takes some seconds each time, and may be repeated. */
+  "tool:steady",
   /** Takes longer than a trial, and may be repeated. */
   "tool:long",
   "tool:throw",
@@ -76,6 +78,8 @@ export const DIRECTIVES = [
   /** Tools are called one after the other, each in a separate turn. */
   "chain",
   "overflow",
+  /** Whoever takes the message finds that it cannot be handled, each time (M48). */
+  "unhandled",
   "slow",
   "silent",
   /** Starts children: one, one that is slow, fails, stalls, kills its node, is deleted; twenty; a tree three deep. */

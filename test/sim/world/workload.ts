@@ -163,6 +163,15 @@ class Writing {
         this.#addCommand(conversation, { name: "queue", settings: { mode: random.pick(QUEUE_MODES) } });
       });
     }
+    if (shape.badCommands) {
+      this.#times(shape.badCommands, (conversation) => {
+        const given = random.pick([
+          { command: "memory", text: "" },
+          { command: "queue", text: "debounce:2h", inTurn: true },
+        ] as const);
+        this.#addCommand(conversation, { name: "chat", ...given });
+      });
+    }
     if (shape.children) {
       this.#times(shape.children, (conversation) => {
         const at = this.#someTime();

@@ -68,8 +68,6 @@ export function Inbox() {
 const sendTo = (item: Item, text: string) =>
   api.post(pathOf("api", "agents", item.agentId, "messages"), { text, answerTo: "caller" }, { id: newKey() });
 
-const MAY_BE_DROPPED = ["user", "system", "trigger"];
-
 function ItemRow({ item, onChanged }: { item: Item; onChanged: () => void }) {
   const [isEditing, setEditing] = useState(false);
   const { agentId, kind, text, state, will, reason, acceptedAt, settledAt, runId } = item;
@@ -111,8 +109,7 @@ function ItemRow({ item, onChanged }: { item: Item; onChanged: () => void }) {
           </>
         ) : (
           state === "waiting" &&
-          isOwner() &&
-          MAY_BE_DROPPED.includes(kind) && (
+          isOwner() && (
             <Confirm
               text={t.inbox.drop}
               title={t.inbox.dropTitle}

@@ -74,7 +74,14 @@ async function ownDiagnosis(signal: AbortSignal): Promise<Diagnosis> {
       run:
         agent.runId === null
           ? undefined
-          : { id: agent.runId as never, forMs: at - agent.updatedAt, attempt: 1, iterations: 0, calls: [] },
+          : {
+              id: agent.runId as never,
+              forMs: at - agent.updatedAt,
+              attempt: 1,
+              iterations: 0,
+              calls: [],
+              waitsForTrial: false,
+            },
       next: [],
     }));
   return {
@@ -86,6 +93,7 @@ async function ownDiagnosis(signal: AbortSignal): Promise<Diagnosis> {
     deadLetters: [],
     waitingDeliveries: { "waiting-reader": 0, unroutable: 0 },
     degraded: [],
+    failing: [],
     failedJobs: [],
   };
 }
@@ -179,6 +187,7 @@ function Busy({ agent, waitsFor }: { agent: BusyAgent; waitsFor: number }) {
             </a>
           )}
           {run && run.attempt > 1 && <Badge tone="warn">{t.now.attempt(run.attempt)}</Badge>}
+          {run?.waitsForTrial && <Badge tone="warn">{t.now.waitsForTrial}</Badge>}
           {waiting > 0 && <span>{t.now.waits(waiting)}</span>}
           {waitsFor > 0 && (
             <span>

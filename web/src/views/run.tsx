@@ -169,9 +169,9 @@ function Facts({ run }: { run: RunRecord }) {
   );
 }
 
-/** A run that continues after a pause was not interrupted by a crash. */
+/** In older records a run that continued after a pause or an answer has `resume` too. */
 const isCrash = (commits: RunCommits, n: number): boolean =>
-  commits[n]?.site === "resume" && commits[n - 1]?.site !== "pause";
+  commits[n]?.site === "resume" && !["pause", "suspend"].includes(commits[n - 1]?.site ?? "");
 
 type RunCommits = NonNullable<RunRecord["body"]["commits"]>;
 

@@ -1,4 +1,5 @@
 /** A person's message as a connector to a chat has read it, before its files are fetched and its text is composed. All ids are the channel's. */
+import type { TypedText } from "../../../core/message/incoming-message.ts";
 
 /** A file of a message, as the channel names it. It is fetched after the message is read. */
 export interface RemoteFile {
@@ -6,7 +7,7 @@ export interface RemoteFile {
   readonly name: string;
   readonly mimeType?: string;
   readonly size?: number;
-  /** What a person calls it: a photo, a document. */
+  /** Its kind in plain words: a photo, a document. */
   readonly what: string;
 }
 
@@ -29,15 +30,18 @@ export interface ChatMessage {
   readonly userId: string;
   readonly userName: string;
   readonly messageId: string;
-  /** Of an edited message: another number for each edit. */
+  /** A number for each edit; absent if the message was not edited. */
   readonly revision?: number;
   readonly sentAt: number;
-  readonly text: string;
+  /** The words that the person typed, and nothing else. */
+  readonly text: TypedText;
+  /** A line for each part that is neither text nor a file. */
+  readonly notes?: readonly string[];
   readonly files: readonly RemoteFile[];
   /** Several files that were sent as one have the same. */
   readonly album?: string;
   readonly replyTo?: Quoted;
-  /** From whom it was forwarded; empty if the channel does not say. */
+  /** The author of a forwarded message; empty if the channel does not say. */
   readonly forwarded?: string;
   /** Whether it speaks to us: it names us, answers us, or is a command for us. */
   readonly addressed: boolean;
@@ -55,6 +59,10 @@ export interface ChatReaction {
   /** Names the reaction itself, not the message. */
   readonly reactionId: string;
 }
+
+/** The text, and what is not text in a line each. */
+export const shownText = ({ text, notes = [] }: Pick<ChatMessage, "text" | "notes">): string =>
+  [text, ...notes].filter((line) => line !== "").join("\n");
 
 const MAX_NAME = 128;
 

@@ -1,7 +1,7 @@
-/** What a chat says as a message for the engine: its text, whose words are in it, and where the answer goes. */
+/** Messages of a chat as messages for the engine: the text, the people whose words are in it, and the address of the answer. */
 import { describe, expect, it, test } from "vitest";
 import { MemoryHost } from "../../../app/testing/kit/kit-case.ts";
-import type { IncomingMessage } from "../../../core/message/incoming-message.ts";
+import { type IncomingMessage, promptText } from "../../../core/message/incoming-message.ts";
 import type { Accepted } from "../../../core/ports/connector.ts";
 import type { ChatMessage } from "./chat-message.ts";
 import { groupWindow } from "./group-window.ts";
@@ -35,7 +35,11 @@ function world(more: Partial<TakeIn> = {}) {
     ...more,
   };
   const say = (one: Partial<ChatMessage>) => takeMessage(deps, { ...BASE, ...one });
-  return { host, deps, say, last: () => host.messages.at(-1) };
+  const prompt = (): string | undefined => {
+    const { text, decoration } = host.messages.at(-1) ?? {};
+    return text === undefined ? undefined : promptText(text, decoration);
+  };
+  return { host, deps, say, last: () => host.messages.at(-1), prompt };
 }
 
 describe("a message", () => {
@@ -76,10 +80,9 @@ describe("a message", () => {
     ],
     ["of a topic without a name", { ...GROUP, threadId: 8 }, { groupChannel: "topic 8" }],
     ["of an album", { album: "a1" }, { burst: "album" }],
-    ["that was changed", { revision: 2 }, { revision: 2, text: "[This replaces message 3, which was edited]\nhi" }],
-    ["that was forwarded", { forwarded: "Eve" }, { untrusted: true, text: "[Forwarded from Eve]\nhi" }],
-    ["that was forwarded from no one", { forwarded: "" }, { untrusted: true, text: "[Forwarded from someone]\nhi" }],
-    ["of its own words", {}, { untrusted: undefined, others: undefined, replyToId: undefined, files: undefined }],
+    ["that was changed", { revision: 2 }, { revision: 2, text: "hi", decoration: { replaces: "3" } }],
+    ["that was forwarded", { forwarded: "Eve" }, { text: "hi", decoration: { forwardedFrom: "Eve" } }],
+    ["of its own words", {}, { others: undefined, replyToId: undefined, files: undefined, names: ["rook"] }],
   ])("%s", async (_, one, expected) => {
     const { say, last } = world();
     expect(await say(one)).toMatchObject({ status: "accepted" });
@@ -112,19 +115,24 @@ describe("a message", () => {
       "[In reply to someone: a]\nhi",
       undefined,
     ],
-  ])("that answers %s", async (_, replyTo, text, others) => {
-    const { say, last } = world();
+  ])("quotes %s", async (_, replyTo, text, others) => {
+    const { say, last, prompt } = world();
     await say({ replyTo });
-    expect(last()).toMatchObject({ replyToId: "2", text });
+    expect(last()).toMatchObject({ replyToId: "2", text: "hi" });
+    expect(prompt()).toBe(text);
     expect(last()?.others).toEqual(others);
   });
 
-  it("that opens the chat is a message; another one with a slash is a command", async () => {
-    const { say, last, host } = world({ opening: /^\/start/u });
-    await say({ text: "/start code" });
-    expect(last()?.text).toBe("/start code");
-    await say({ text: "/stop", messageId: "4" });
-    expect([host.messages.length, host.typed.map(({ command }) => command.name)]).toEqual([1, ["stop"]]);
+  test.each([
+    [{ forwarded: "Eve" }, "[Forwarded from Eve]\nhi"],
+    [{ forwarded: "" }, "[Forwarded from someone]\nhi"],
+    [{ revision: 2 }, "[This replaces message 3, which was edited]\nhi"],
+    [{ notes: ["[sticker]"] }, "hi\n[sticker]"],
+    [{ notes: ["[sticker]"], text: "" }, "[sticker]"],
+  ])("with %j is shown to the model as %j", async (one, expected) => {
+    const { say, prompt } = world();
+    await say(one);
+    expect(prompt()).toBe(expected);
   });
 });
 
@@ -133,27 +141,25 @@ describe("in a group", () => {
     ...{ ...GROUP, messageId, userId, userName: `P${userId}`, text, addressed: false, ...more },
   });
 
-  it("what is said to no one is heard, and comes with the next message, once", async () => {
-    const { say, host, last } = world();
+  it("keeps unaddressed messages for the next addressed one, once", async () => {
+    const { say, host, last, prompt } = world();
     for (const one of [heard("1", "6", "tea?"), heard("2", "7", "no\ncoffee"), heard("3", "5", "well")])
       expect(await say(one)).toBeUndefined();
     expect(host.messages).toEqual([]);
     await say({ ...GROUP, messageId: "4", text: "which?" });
-    expect(last()?.text).toBe(
-      "[Said in the group before this message]\nP6: tea?\nP7: no coffee\nP5: well\n[End]\nwhich?",
-    );
+    expect(prompt()).toBe("[Said in the group before this message]\nP6: tea?\nP7: no coffee\nP5: well\n[End]\nwhich?");
     // The sender is not one of the others.
     expect(last()?.others).toEqual(["6", "7"]);
     await say({ ...GROUP, messageId: "5", text: "and?" });
-    expect(last()?.text).toBe("and?");
+    expect(prompt()).toBe("and?");
   });
 
-  it("what is said in another topic, or is only changed, is not part of it", async () => {
-    const { say, last } = world();
+  it("leaves other topics and edits out of it", async () => {
+    const { say, last, prompt } = world();
     await say(heard("1", "6", "elsewhere", { threadId: 8 }));
     await say(heard("2", "6", "again", { revision: 1 }));
     await say({ ...GROUP, text: "which?" });
-    expect(last()).toMatchObject({ text: "which?", others: undefined });
+    expect([prompt(), last()?.others]).toEqual(["which?", undefined]);
   });
 
   test.each([
@@ -170,7 +176,7 @@ describe("in a group", () => {
 });
 
 describe("a file", () => {
-  it("of a stranger is not fetched", async () => {
+  it("is not fetched for a stranger", async () => {
     const files = { maxBytes: 10, put: async () => ({}) as never, read: async () => undefined };
     const asked: string[] = [];
     const download = async () => ({ refused: asked.push("a file").toString() });
@@ -180,12 +186,12 @@ describe("a file", () => {
     expect(asked).toEqual([]);
   });
 
-  it("that is not there is named behind the text", async () => {
-    const { say, last } = world();
+  it("is named after the text if it is missing", async () => {
+    const { say, prompt } = world();
     await say({ files: [FILE] });
-    expect(last()?.text).toBe('hi\n[document "a.txt" was not fetched: files are not stored here]');
+    expect(prompt()).toBe('hi\n[document "a.txt" was not fetched: files are not stored here]');
     await say({ files: [FILE], text: "", messageId: "4" });
-    expect(last()?.text).toBe('[document "a.txt" was not fetched: files are not stored here]');
+    expect(prompt()).toBe('[document "a.txt" was not fetched: files are not stored here]');
   });
 });
 

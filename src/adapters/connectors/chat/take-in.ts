@@ -1,10 +1,9 @@
 /** Turns what was read of a chat into a message for the engine, and submits it. Durable when it resolves. */
 import type { Conversation } from "../../../core/agent/address.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
-import type { IncomingMessage } from "../../../core/message/incoming-message.ts";
+import type { Decoration, IncomingMessage } from "../../../core/message/incoming-message.ts";
 import type { Accepted, ConnectorHost } from "../../../core/ports/connector.ts";
-import { submitText } from "../../../engine/commands/read-chat-command.ts";
-import type { ChatMessage, ChatReaction } from "./chat-message.ts";
+import { type ChatMessage, type ChatReaction, shownText } from "./chat-message.ts";
 import { type FetchDeps, fetchFiles } from "./fetch-files.ts";
 import type { GroupWindow, Heard } from "./group-window.ts";
 
@@ -17,8 +16,6 @@ export interface TakeIn {
   readonly activation: "mention" | "always";
   readonly window: GroupWindow;
   readonly fetching: FetchDeps;
-  /** What a client sends by itself when a person opens the chat. It is a message, not a command of ours. */
-  readonly opening?: RegExp;
 }
 
 type Place = Pick<ChatMessage, "chatId" | "isGroup" | "userId"> & Partial<Pick<ChatMessage, "threadId" | "isChannel">>;
@@ -44,75 +41,59 @@ export async function takeMessage(deps: TakeIn, message: ChatMessage): Promise<A
     const activation = (await host.groupActivation?.(conversation)) ?? deps.activation;
     if (activation === "mention") {
       // An edit of something that was not said to the bot is not worth remembering twice.
-      if (message.revision === undefined) window.hear(chat, message);
+      if (message.revision === undefined) window.hear(chat, { ...message, text: shownText(message) });
       return undefined;
     }
   }
-  const named = { ...conversation, senderName: message.userName, subject: message.chatTitle };
+  const { userName: senderName, chatTitle: subject, text } = message;
   // Nothing is fetched for someone who is not known.
-  const refused = message.files.length > 0 ? await host.entry?.(named) : undefined;
+  const refused =
+    message.files.length > 0 ? await host.entry?.({ ...conversation, senderName, subject, text }) : undefined;
   if (refused) return refused;
   const fetched = await fetchFiles(deps.fetching, message.userId, message.files);
   const before = message.isGroup ? window.take(chat) : [];
-  const isCommand = message.text.startsWith("/");
-  const text = built(() => (isCommand ? message.text : textOf(message, before, fetched.missing)));
-  const incoming: IncomingMessage = {
+  return host.accept({
     ...conversation,
     messageId: message.messageId,
     revision: message.revision,
     sentAt: message.sentAt,
     text,
+    decoration: decorationOf(message, before, fetched.missing),
+    names: self.names,
     files: fetched.files.length === 0 ? undefined : fetched.files,
     replyToId: message.replyTo?.messageId,
-    senderName: message.userName,
-    others: isCommand ? undefined : othersIn(message, before, self.userId),
-    untrusted: message.forwarded === undefined ? undefined : true,
+    senderName,
+    others: othersIn(message, before, self.userId),
     ...placeNames(message),
     burst: message.album === undefined ? "text" : "album",
     delivery: deliveryOf(deps, message),
-  };
-  if (deps.opening?.test(text)) return host.accept(incoming);
-  return submitText(host, incoming, self.names);
+  });
 }
 
-/** What the platform calls the place: the group, and the topic in it. */
+/** The names of the group and of the topic in it. */
 function placeNames({ isGroup, chatTitle, topic, threadId }: ChatMessage) {
   if (!isGroup) return { groupChannel: topic };
   if (threadId === undefined) return { subject: chatTitle };
   return { subject: chatTitle, groupChannel: topic ?? `topic ${threadId}`, space: chatTitle };
 }
 
-/** The parts of an update are not checked one by one: a text that cannot be made of them is malformed, now and the next time. */
-function built<T>(build: () => T): T {
+/** The parts of an update are not checked one by one: one that cannot be shown is malformed, now and the next time. */
+function decorationOf(message: ChatMessage, before: readonly Heard[], missing: readonly string[]): Decoration {
+  const { replyTo, forwarded, revision, messageId, notes = [] } = message;
   try {
-    return build();
+    return {
+      before: before.map(({ userName, text }) => ({ by: userName, text: quote(text) })),
+      quote:
+        replyTo && replyTo.text !== ""
+          ? { by: replyTo.isOurs ? undefined : replyTo.userName, text: quote(replyTo.text) }
+          : undefined,
+      forwardedFrom: forwarded,
+      replaces: revision === undefined ? undefined : messageId,
+      notes: [...notes, ...missing],
+    };
   } catch (cause) {
     throw new InvalidInputError("The message is malformed.", { cause });
   }
-}
-
-function textOf(message: ChatMessage, before: readonly Heard[], missing: readonly string[]): string {
-  const { replyTo, forwarded, revision, text } = message;
-  const quoted =
-    replyTo && replyTo.text !== ""
-      ? [`[In reply to ${replyTo.isOurs ? "you" : replyTo.userName}: ${quote(replyTo.text)}]`]
-      : [];
-  const window =
-    before.length === 0
-      ? []
-      : [
-          "[Said in the group before this message]",
-          ...before.map(({ userName, text: said }) => `${userName}: ${quote(said)}`),
-          "[End]",
-        ];
-  return [
-    ...window,
-    ...quoted,
-    ...(forwarded === undefined ? [] : [`[Forwarded from ${forwarded || "someone"}]`]),
-    ...(revision === undefined ? [] : [`[This replaces message ${message.messageId}, which was edited]`]),
-    ...(text === "" ? [] : [text]),
-    ...missing,
-  ].join("\n");
 }
 
 const quote = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { DeliveryId } from "../../../core/ids.ts";
 import type { IncomingMessage } from "../../../core/message/incoming-message.ts";
-import type { ConnectorHost, IncomingCommand } from "../../../core/ports/connector.ts";
+import type { ConnectorHost } from "../../../core/ports/connector.ts";
 import type { LineEnd } from "./line-end.ts";
 import { type LineEnds, stdinConnector } from "./stdin-connector.ts";
 
@@ -15,7 +15,6 @@ interface Options {
 function terminal(input: AsyncIterable<string | Uint8Array>, options: Options = {}) {
   let messages = 0;
   const accepted: IncomingMessage[] = [];
-  const commands: IncomingCommand[] = [];
   const out: string[] = [];
   const errors: string[] = [];
   const host: ConnectorHost = {
@@ -24,10 +23,7 @@ function terminal(input: AsyncIterable<string | Uint8Array>, options: Options = 
       accepted.push(message);
       return { status: "accepted", agentId: "a" as never, messageId: `a/${++messages}` as never };
     },
-    async command(command) {
-      commands.push(command);
-      return { status: "accepted", agentId: "a" as never, messageId: `a/${++messages}` as never };
-    },
+    command: async () => ({ status: "stale" }),
   };
   const connector = stdinConnector({
     input,
@@ -37,7 +33,7 @@ function terminal(input: AsyncIterable<string | Uint8Array>, options: Options = 
     lines: options.lines ?? false,
     ends: options.ends,
   });
-  return { connector, host, accepted, commands, out, errors };
+  return { connector, host, accepted, out, errors };
 }
 
 const chunks = async function* (...parts: (string | Uint8Array)[]) {
@@ -81,14 +77,6 @@ describe("piped input", () => {
     expect(await connector.finished).toBe(0);
   });
 
-  it("can be a command", async () => {
-    const { connector, host, commands, accepted } = terminal(chunks("/reset be brief"));
-    await connector.start(host);
-    await connector.finished;
-    expect(accepted).toEqual([]);
-    expect(commands[0]?.command).toEqual({ name: "reset", text: "be brief" });
-  });
-
   it("rejects `finished` if a message is not accepted", async () => {
     const { connector, host } = terminal(chunks("hi"), { fail: true });
     await connector.start(host);
@@ -124,25 +112,24 @@ describe("lines around a command", () => {
     "%s is submitted only after the lines before it have ended",
     async (command) => {
       const { ends, waits } = lineEnds();
-      const { connector, host, accepted, commands } = terminal(chunks(`A\nB\n${command}\nD\n`), { lines: true, ends });
+      const { connector, host, accepted } = terminal(chunks(`A\nB\n${command}\nD\n`), { lines: true, ends });
       await connector.start(host);
       for (const id of ["a/1", "a/2"]) {
         await soon();
-        expect([accepted.map(({ text }) => text), commands]).toEqual([["A", "B"], []]);
+        expect(accepted.map(({ text }) => text)).toEqual(["A", "B"]);
         waits.get(id)?.();
       }
       expect(await connector.finished).toBe(4);
-      expect(commands).toHaveLength(1);
-      expect(accepted.at(-1)?.text).toBe("D");
+      expect(accepted.map(({ text }) => text)).toEqual(["A", "B", command, "D"]);
     },
   );
 
   it("stop is submitted at once", async () => {
     const { ends, waits } = lineEnds();
-    const { connector, host, commands } = terminal(chunks("A\nstop\n"), { lines: true, ends });
+    const { connector, host, accepted } = terminal(chunks("A\nstop\n"), { lines: true, ends });
     await connector.start(host);
     expect(await connector.finished).toBe(2);
-    expect([commands.length, waits.size]).toEqual([1, 0]);
+    expect([accepted.length, waits.size]).toEqual([2, 0]);
   });
 
   it("lines without an answer are reported with their number, and those that failed are counted", async () => {
@@ -161,13 +148,13 @@ describe("lines around a command", () => {
 
   it("a process that stops while a command waits does not submit it", async () => {
     const { ends, waits } = lineEnds();
-    const { connector, host, commands } = terminal(chunks("A\n/reset\n"), { lines: true, ends });
+    const { connector, host, accepted } = terminal(chunks("A\n/reset\n"), { lines: true, ends });
     await connector.start(host);
     await soon();
     await connector.stop();
     waits.get("a/1")?.();
     await connector.finished;
-    expect(commands).toEqual([]);
+    expect(accepted.map(({ text }) => text)).toEqual(["A"]);
   });
 });
 

@@ -4,13 +4,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { TooLargeError } from "../../../core/errors.ts";
+import { ONE_RUN_EACH } from "../../../core/message/queue.ts";
 import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
 import { LONGEST_TEXT } from "../../../core/text-limits.ts";
-import { submitText } from "../../../engine/commands/read-chat-command.ts";
 import { type AcceptedLine, type LineEnd, unansweredText, waitsForEarlierLines } from "./line-end.ts";
 
 export const STDIN_CHANNEL = "terminal";
-const LINE_BY_LINE = { mode: "queue" } as const;
 
 export interface StdinOptions {
   readonly input: AsyncIterable<string | Uint8Array>;
@@ -79,8 +78,8 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
       };
       const messageId = randomUUID();
       // Each line gets its own answer, unless the conversation or the line says otherwise.
-      const queueDefault = options.lines ? LINE_BY_LINE : undefined;
-      const line = await submitText(host, { ...target, messageId, text, queueDefault });
+      const queueDefault = options.lines ? ONE_RUN_EACH : undefined;
+      const line = await host.accept({ ...target, messageId, text, queueDefault });
       if ("agentId" in line) open.push({ n: count, line });
       accepted += 1;
     }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { shownText } from "../chat/chat-message.ts";
 import { contentOf } from "./describe-content.ts";
 
 const file = (more: object = {}) => ({ file_id: "f1", file_unique_id: "u", ...more });
@@ -45,7 +46,7 @@ describe("a message of Telegram says", () => {
     ],
     ["nothing", { message_id: 1, date: 2, chat: {} }, "[a message that cannot be shown here]"],
   ])("%s", (_, message, text) => {
-    expect(contentOf(message as never).text).toBe(text);
+    expect(shownText(contentOf(message as never))).toBe(text);
   });
 
   test.each<[string, object, readonly object[]]>([

@@ -1,11 +1,8 @@
-/** What a message of Telegram says, as text: its own text or caption, and a line for all that is not text. Nothing is left out silently. */
+/** What a message of Telegram says: its own text or caption, and a line for all that is not text. Nothing is left out silently. */
 import type { Message } from "grammy/types";
-import type { RemoteFile } from "../chat/chat-message.ts";
+import type { ChatMessage, RemoteFile } from "../chat/chat-message.ts";
 
-export interface Content {
-  readonly text: string;
-  readonly files: readonly RemoteFile[];
-}
+export type Content = Required<Pick<ChatMessage, "text" | "notes" | "files">>;
 
 const MAX_NAME = 200;
 const cut = (text: string | undefined, limit = MAX_NAME): string => (text ?? "").slice(0, limit);
@@ -17,7 +14,7 @@ export function contentOf(message: Message): Content {
   if (typeof said !== "string") throw new TypeError("a text that is none");
   const notes = notesOf(message);
   const unknown = said === "" && files.length === 0 && notes.length === 0 ? [unknownNote(message)] : [];
-  return { text: [said, ...notes, ...unknown].filter((part) => part !== "").join("\n"), files };
+  return { text: said, notes: [...notes, ...unknown], files };
 }
 
 function filesOf(message: Message): readonly RemoteFile[] {

@@ -24,7 +24,16 @@ describe("a message", () => {
   it("of a person is read with its place, its time and its name", () => {
     expect(message()).toEqual({
       ...{ kind: "message", updateId: 9, chatId: "5", isGroup: false, isChannel: false, chatTitle: undefined },
-      ...{ userId: "5", userName: "Person 5", messageId: "3", sentAt: 10_000, text: "hi", files: [], addressed: true },
+      ...{
+        userId: "5",
+        userName: "Person 5",
+        messageId: "3",
+        sentAt: 10_000,
+        text: "hi",
+        notes: [],
+        files: [],
+        addressed: true,
+      },
       ...{ revision: undefined, threadId: undefined, topic: undefined, album: undefined, replyTo: undefined },
       forwarded: undefined,
     });

@@ -3,7 +3,7 @@
  * form is `ignored` with a reason, never an error: one update must not stop the others (L14).
  */
 import type { Chat, Message, MessageEntity, Update, User } from "grammy/types";
-import { type ChatMessage, type ChatReaction, oneLine } from "../chat/chat-message.ts";
+import { type ChatMessage, type ChatReaction, oneLine, shownText } from "../chat/chat-message.ts";
 import { contentOf } from "./describe-content.ts";
 
 export interface Bot {
@@ -98,7 +98,7 @@ function readMessage(message: Message, updateId: number, bot: Bot): ReadUpdate {
   if (!isId(sender.id)) throw new TypeError("a message without a sender");
   if (from?.is_bot && from.id === bot.id) return { kind: "ignored", updateId, reason: "of this bot" };
   if (isService(message)) return { kind: "ignored", updateId, reason: "a notice of the chat" };
-  const { text, files } = contentOf(message);
+  const content = contentOf(message);
   const replyTo = replyOf(message, bot);
   return {
     kind: "message",
@@ -113,8 +113,7 @@ function readMessage(message: Message, updateId: number, bot: Bot): ReadUpdate {
     messageId: String(messageId),
     revision: editedAt === undefined ? undefined : updateId,
     sentAt: (editedAt ?? date) * 1_000,
-    text,
-    files,
+    ...content,
     album: typeof message.media_group_id === "string" ? message.media_group_id.slice(0, 64) : undefined,
     replyTo,
     forwarded: message.forward_origin ? forwardedFrom(message.forward_origin) : undefined,
@@ -185,7 +184,7 @@ function replyOf(message: Message, bot: Bot): ReadMessage["replyTo"] {
   const { reply_to_message: to, quote } = message;
   // The first message of a topic is no answer to anything.
   if (!to || !isId(to.message_id) || to.forum_topic_created) return undefined;
-  const said = quote?.text ?? contentOf(to as Message).text;
+  const said = quote?.text ?? shownText(contentOf(to as Message));
   return {
     messageId: String(to.message_id),
     userId: to.from ? String(to.from.id) : undefined,

@@ -1,10 +1,10 @@
 /**
- * One bot of Telegram. It asks for updates itself: an update is confirmed to the server only after its commit, so a crash in between
- * brings it again, and the engine knows it by (bot, chat, message). A send whose outcome is unknown is never repeated.
+ * One Telegram bot. It asks for updates itself: an update is confirmed to the server only after its commit, so after a crash in between
+ * the server sends it again, and the engine knows it by (bot, chat, message). A send whose outcome is unknown is never repeated.
  */
 import { targetKey } from "../../../core/delivery/target-key.ts";
 import { ChannelUnavailableError, ConfigError } from "../../../core/errors.ts";
-import type { Connector, ConnectorHost } from "../../../core/ports/connector.ts";
+import type { Connector, ConnectorHost, Refused } from "../../../core/ports/connector.ts";
 import { chatCommands } from "../../../engine/commands/chat-commands.ts";
 import type { AccountToOpen } from "../accounts/connector-kind.ts";
 import { downloadUrl } from "../chat/fetch-files.ts";
@@ -15,9 +15,9 @@ import { type TakeIn, takeMessage, takeReaction } from "../chat/take-in.ts";
 import { type BotApi, DEFAULT_API_ROOT, openBotApi } from "./bot-api.ts";
 import { type ChatView, draftIdOf, openView } from "./draft-view.ts";
 import { pollUpdates } from "./poll-updates.ts";
-import { type Bot, readUpdate } from "./read-update.ts";
+import { type Bot, type ReadMessage, readUpdate } from "./read-update.ts";
 import { receiveUpdates } from "./receive-updates.ts";
-import { type Sender, sendText } from "./send-text.ts";
+import { keyboardOf, type Sender, sendText } from "./send-text.ts";
 import { statusMessages } from "./status-messages.ts";
 import { takePress, takeStop } from "./take-press.ts";
 import { TELEGRAM, TELEGRAM_CHANNEL } from "./telegram-kind.ts";
@@ -25,7 +25,7 @@ import { setWebhook, type Webhook, watchWebhook } from "./watch-webhook.ts";
 
 export interface TelegramOptions extends Omit<AccountToOpen, "load"> {
   readonly token: string;
-  /** Present: the server brings updates there. Absent: they are asked for. */
+  /** Present: the server posts updates there. Absent: they are asked for. */
   readonly webhook?: Webhook;
 }
 
@@ -33,8 +33,6 @@ const RATES: RateLimits = {
   ...{ perChatMs: 1_050, groupPerMinute: 19, perSecond: 22 },
   isGroup: (chat) => chat.startsWith("-"),
 };
-/** What a client sends when a person opens the chat of the bot. A code may follow it. */
-const OPENING = /^\/start(?:@\w{1,64})?(?:\s|$)/iu;
 /** Longer than the longest poll. */
 const CALL_SECONDS = 75;
 const ACCEPTED_REACTION = "👀";
@@ -65,8 +63,7 @@ export function telegramConnector(options: TelegramOptions): Connector {
     switch (read.kind) {
       case "message": {
         const accepted = await takeMessage(takeIn, read);
-        if (accepted?.status === "refused" && accepted.say !== undefined)
-          void tell(read.chatId, read.threadId, accepted.say);
+        if (accepted?.status === "refused") void tell(read, accepted);
         if (accepted?.status !== "accepted") return;
         lagMs = Math.max(0, clock.now() - read.sentAt);
         if (settings.reactions) void react(api, read.chatId, read.messageId);
@@ -84,9 +81,12 @@ export function telegramConnector(options: TelegramOptions): Connector {
         return;
     }
   };
-  /** One line to someone who is not known. Best effort: it is no delivery, and is never repeated. */
-  const tell = async (chatId: string, threadId: number | undefined, text: string): Promise<void> => {
-    const args = { chat_id: chatId, message_thread_id: threadId, text };
+  /** One line to someone who is not known. Best effort: this is not a delivery and is never repeated. */
+  const tell = async (to: Pick<ReadMessage, "chatId" | "threadId">, { say, buttons }: Refused): Promise<void> => {
+    if (say === undefined) return;
+    const { chatId, threadId } = to;
+    const reply_markup = buttons && keyboardOf(buttons);
+    const args = { chat_id: chatId, message_thread_id: threadId, text: say, reply_markup };
     const call = await rates.paced(chatId, stop.signal, () => api.call("sendMessage", args, stop.signal));
     if (call.status !== "ok") warn("a stranger could not be told how to be let in", { reason: call.reason });
   };
@@ -111,7 +111,6 @@ export function telegramConnector(options: TelegramOptions): Connector {
         return downloadUrl(api.fileUrl(path), limit);
       },
     },
-    opening: OPENING,
   });
   const work = { log, account: name, onProblem: failed };
   let known: Promise<Bot> | undefined;
@@ -212,7 +211,7 @@ async function react(api: BotApi, chatId: string, messageId: string): Promise<vo
   });
 }
 
-/** True so many times in one second. */
+/** Allows this many calls per second. */
 function perSecond(now: () => number, limit: number): () => boolean {
   let since = Number.NEGATIVE_INFINITY;
   let used = 0;

@@ -22,7 +22,6 @@ export const TELEGRAM: ConnectorKindDefinition = {
       reactions: true,
       typing: true,
       edits: true,
-      strangers: true,
       buttons: true,
       maxTextLength: MAX_TEXT,
       formatPrompt:

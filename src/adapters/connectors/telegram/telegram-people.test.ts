@@ -1,6 +1,6 @@
 /** Who may write over Telegram: strangers, people who are let in, groups, and one person with several accounts. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FakeTelegram } from "../../../../test/telegram/fake-telegram.ts";
+import { FakeTelegram, type Json } from "../../../../test/telegram/fake-telegram.ts";
 import { createRookery, type Rookery } from "../../../app/library/create-rookery.ts";
 import { virtualClock } from "../../../app/testing/clock.ts";
 import { lastText, type ModelCall } from "../../../app/testing/model.ts";
@@ -99,13 +99,24 @@ describe("someone who is not known", () => {
 });
 
 describe("a group", () => {
-  it("is let in as a group: the owner's own right does not open it", async () => {
+  const GROUP: Json = { id: -900, type: "supergroup", title: "Group 900" };
+
+  it("is let in as a group: the owner is asked there, and nobody else can answer", async () => {
     const before = prompts.length;
     fake.sayIn(-900, OWNER, "@rook_bot hello");
     await fake.until(() => fake.textsTo(-900).length === 1);
     expect(prompts.length).toBe(before);
-    fake.say(OWNER, `/pair ${codeFrom(fake.textsTo(-900)[0])} as friends`);
-    await fake.until(() => fake.textsTo(OWNER).at(-1)?.includes("as friends") === true);
+    const [asked] = fake.sent.filter(({ chat }) => chat === "-900");
+    expect(asked?.text).toContain("Shall I answer in this group?");
+    const [yes = ""] = JSON.stringify(asked?.args.reply_markup).match(/g:\w+:y/u) ?? [];
+    const press = async (user: number): Promise<unknown> => {
+      const answered = fake.answered.length;
+      fake.press(user, Number(asked?.id), yes, GROUP);
+      await fake.until(() => fake.answered.length > answered);
+      return fake.answered.at(-1)?.text;
+    };
+    expect(await press(60)).toBe("You are not known here.");
+    expect(await press(OWNER)).toContain("I answer in this group from now on");
     const members = [60, 61, 62, 63];
     for (const user of members) fake.sayIn(-900, user, `I am ${user}`);
     fake.sayIn(-900, 64, "@rook_bot who is here?");
@@ -119,6 +130,20 @@ describe("a group", () => {
     fake.say(64, "psst");
     await fake.until(() => fake.textsTo(64).length === 1);
     expect(fake.textsTo(64)[0]).toContain("I do not know you yet");
+  });
+});
+
+describe("/start", () => {
+  it("welcomes the owner and guests without a model call, and gives a stranger the code", async () => {
+    const before = prompts.length;
+    for (const user of [OWNER, 50, 80]) {
+      const shown = fake.textsTo(user).length;
+      fake.say(user, "/start");
+      await fake.until(() => fake.textsTo(user).length > shown);
+    }
+    for (const user of [OWNER, 50]) expect(fake.textsTo(user).at(-1)).toMatch(/^Hello\. Write what you need/u);
+    expect(fake.textsTo(80)).toEqual([expect.stringContaining("I do not know you yet")]);
+    expect(prompts.length).toBe(before);
   });
 });
 

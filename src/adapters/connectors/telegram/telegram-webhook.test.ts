@@ -105,7 +105,7 @@ const ask = async (method: string, path: string, body?: object): Promise<unknown
   });
   return response.json();
 };
-const codeIn = (chat: number): string => /code: (\w+)/u.exec(fake.textsTo(chat).at(-1) ?? "")?.[1] ?? "";
+const codeIn = (chat: number): string => /(?:code:|\/pair) (\w+)/u.exec(fake.textsTo(chat).at(-1) ?? "")?.[1] ?? "";
 
 describe("people of a bot with a webhook", () => {
   it("the owner has one conversation in Telegram and at the terminal; a guest's is another", async () => {

@@ -1,8 +1,9 @@
 /**
- * One program as a channel. It is answered after the commit; a request that it brings again has the same id and is the same message. What
- * it gets has the id of the delivery at every attempt.
+ * One program as a channel. It is answered after the commit; a request that it repeats has the same id and is the same message. A delivery
+ * has the id of the delivery at every attempt.
  */
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
+import { WEBHOOK_CHANNEL } from "../../../core/delivery/route.ts";
 import type { FileReference } from "../../../core/file-reference.ts";
 import type {
   ChannelAnswer,
@@ -20,7 +21,6 @@ import { parsedJson } from "../chat/parsed-json.ts";
 import { type TakeIn, takeMessage } from "../chat/take-in.ts";
 import { type Posted, readPosted } from "./read-posted.ts";
 import { postSigned, signatureOf } from "./signed-post.ts";
-import { WEBHOOK_CHANNEL } from "./webhook-connector.ts";
 import { WEBHOOK } from "./webhook-kind.ts";
 
 export interface WebhookAccountOptions extends Omit<AccountToOpen, "load"> {
@@ -29,7 +29,7 @@ export interface WebhookAccountOptions extends Omit<AccountToOpen, "load"> {
   secret(): string;
 }
 
-/** How far the time of a signature may be from now. Someone who has seen a request cannot bring it again later. */
+/** How far the time of a signature may be from now. Someone who has seen a request cannot repeat it later. */
 export const REPLAY_WINDOW_MS = 5 * 60_000;
 const TELL_MS = 10_000;
 
@@ -68,7 +68,7 @@ export function webhookAccount(options: WebhookAccountOptions): Connector {
       },
     },
   });
-  /** One line to someone who is not known. Best effort: it is no delivery, and is never repeated. */
+  /** One line to someone who is not known. Best effort: it is not a delivery, and is never repeated. */
   const tell = async (to: string, messageId: string, text: string): Promise<void> => {
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(TELL_MS)]);
     const result = await send(`say-${messageId}`, { to, text }, signal);

@@ -3,7 +3,7 @@
  * and idempotent: every attempt has the delivery's id, so that a receiver which keeps ids handles each once (M27).
  */
 import { contentOf, type DeliveryContext } from "../../../core/delivery/delivery.ts";
-import { API_CHANNEL, OWNER_MAILBOX, PERSON_CHANNEL } from "../../../core/delivery/route.ts";
+import { API_CHANNEL, OWNER_MAILBOX, PERSON_CHANNEL, WEBHOOK_CHANNEL } from "../../../core/delivery/route.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { Connector, OutgoingDelivery } from "../../../core/ports/connector.ts";
 import type { HttpPost } from "../../../core/ports/http-post.ts";
@@ -19,7 +19,6 @@ export interface WebhookTarget {
   readonly profiles: readonly string[];
 }
 
-export const WEBHOOK_CHANNEL = "webhook";
 export interface WebhookDeps {
   readonly clock: Pick<Clock, "now">;
   readonly post: HttpPost;
@@ -65,7 +64,7 @@ function takenOver(
   return undefined;
 }
 
-/** Whose mailbox an address is; undefined if it is none. */
+/** Finds the reader of a mailbox; undefined for any other address. */
 function readerOf({ channel, accountId, to }: DeliveryContext): { name: string; owner: boolean } | undefined {
   if (channel === API_CHANNEL && to !== undefined) {
     const owner = accountId === OWNER_MAILBOX.accountId && to === OWNER_MAILBOX.to;

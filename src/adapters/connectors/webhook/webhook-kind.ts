@@ -14,7 +14,6 @@ export const WEBHOOK: ConnectorKindDefinition = {
       sendText: true,
       // With their content in the request.
       sendFiles: { modes: ["document"] },
-      strangers: true,
     },
     // Every attempt has the id of the delivery, which the program keeps.
     sendingClass: "idempotent",

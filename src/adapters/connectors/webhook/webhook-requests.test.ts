@@ -108,7 +108,7 @@ describe("a request", () => {
     const files = [{ name: "a.bin", data: Buffer.alloc(length).toString("base64") }];
     await bring({ id: "m1", from: "ann", files });
     expect(stored).toEqual(kept === undefined ? [] : [kept]);
-    expect(host.messages[0]?.text).toContain(note);
+    expect(host.prompts[0]).toContain(note);
   });
 
   it("of a stranger is answered, and the stranger is told once, under the id of the message", async () => {

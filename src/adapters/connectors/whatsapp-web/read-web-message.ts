@@ -157,7 +157,7 @@ function contentOf(message: Fields, isGroup: boolean, self: Self) {
   const isNamed = named.some((one) => one !== "" && (one === self.phone || one === self.lid));
   const isWritten = self.phone !== "" && said.includes(`@${self.phone}`);
   return {
-    ...{ text: [said, ...notes, ...unknown].filter((line) => line !== "").join("\n"), files, replyTo },
+    ...{ text: said, notes: [...notes, ...unknown], files, replyTo },
     forwarded: context.isForwarded === true ? "" : undefined,
     addressed: !isGroup || isNamed || isWritten || replyTo?.isOurs === true,
   };

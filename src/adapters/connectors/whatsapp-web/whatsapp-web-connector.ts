@@ -1,6 +1,6 @@
 /**
  * One phone over WhatsApp Web. A message is committed as soon as it is handed over, and a commit that fails is tried again here: WhatsApp
- * counts the message as delivered before this program has it, so it does not come again. A kill in that moment loses it; history that is
+ * counts the message as delivered before this program has it, so it is not delivered again. A kill in that moment loses it; history that is
  * asked for after each connection brings back what the phone still has.
  */
 
@@ -138,12 +138,12 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
     for (const message of listOf(messages))
       follow(inOrder(String(message?.key?.remoteJid), () => stored(message, from)));
   };
-  /** Until it is stored: no one brings it again. */
+  /** Tries until it is stored: WhatsApp does not deliver it again. */
   const stored = async (message: WebMessage, from: WebSocketPort | undefined): Promise<void> => {
     const id = String(message?.key?.id);
     const work = { log, account: name, onProblem: failed };
     const known = `${message?.key?.remoteJid} ${id}`;
-    // History is mostly what we have. What is not remembered here is recognised by the store.
+    // History is mostly what we have. The store recognises the rest.
     if (!from && taken.get(known)) return;
     while (!stop.signal.aborted) {
       if (await handledOrSkipped(work, id, () => handle(message, from), tries)) return taken.set(known, true);
@@ -158,7 +158,7 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
         warn("an update is malformed and is skipped", { update: String(message?.key?.id), reason: read.reason });
       return;
     }
-    // What is older than the link, or than we know ids, was not said to us.
+    // Messages older than the link, or than our known ids, are not for us.
     if (read.sentAt < Math.max(seen.since(), clock.now() - MAX_AGE_MS)) return;
     const takeIn = takeInFor(host, message);
     if (read.kind === "reaction") return takeReaction(takeIn, read);
@@ -198,7 +198,8 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
   };
   const takeInFor = (to: ConnectorHost, message: WebMessage): TakeIn => ({
     ...{ channel: WHATSAPP_WEB_CHANNEL, host: to, accountId, activation: settings.groups.activation, window },
-    self: { userId: self().phone, names: [self().phone].filter((one) => one !== "") },
+    // A mention in a text is the number or the LID.
+    self: { userId: self().phone, names: [self().phone, self().lid ?? ""].filter((one) => one !== "") },
     fetching: {
       ...{ files: to.files, maxBytes: settings.maxFileMb * 1_000_000 },
       download: (_, limit) => fetchMedia(socket, message, limit, { clock, signal: stop.signal }),

@@ -24,7 +24,6 @@ export const WHATSAPP_WEB: ConnectorKindDefinition = {
       reactions: true,
       typing: true,
       edits: true,
-      strangers: true,
       maxTextLength: MAX_TEXT,
       formatPrompt:
         "Write Markdown for a chat on a phone: short paragraphs, lists, **bold**, `code`. Tables and headings are hard to read; avoid them.",

@@ -46,7 +46,7 @@ async function opened(settings: object = {}) {
   };
   const text = async (count = 1): Promise<string> => {
     await world.until(() => host.messages.length === count);
-    return host.messages.at(-1)?.text ?? "";
+    return host.prompts.at(-1) ?? "";
   };
   return { ...world, one, host, stored, notes, say, text };
 }

@@ -206,7 +206,7 @@ describe("messages", () => {
       peerKind: "group",
       subject: "The group",
     });
-    expect(host.messages[0]?.text).toContain("not for you");
+    expect(host.prompts[0]).toContain("not for you");
     const target = { channel: "whatsapp-web", to: "120@g.us" };
     const react = { action: { do: "react", messageId: "G2", emoji: "👍" } } as const;
     const { signal } = new AbortController();

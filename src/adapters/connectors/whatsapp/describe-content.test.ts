@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { shownText } from "../chat/chat-message.ts";
 import { contentOf } from "./describe-content.ts";
 
 const file = (what: string, name: string, more: object = {}) => [{ fileId: "f1", what, name, ...more }];
@@ -78,14 +79,14 @@ describe("a message of WhatsApp says", () => {
     ["nothing about an advertisement of none", { type: "text", text: { body: "hi" }, referral: null }, "hi", []],
   ])("%s", (_, message, text, files) => {
     const content = contentOf(message as never);
-    expect(content.text).toBe(text);
+    expect(shownText(content)).toBe(text);
     expect(content.files).toMatchObject(files);
     expect(content.files).toHaveLength(files.length);
   });
 
   it("no more than twenty contacts", () => {
     const contacts = Array.from({ length: 21 }, () => ({ name: { formatted_name: "Eve" } }));
-    expect(contentOf({ type: "contacts", contacts }).text.split("\n")).toHaveLength(20);
+    expect(contentOf({ type: "contacts", contacts }).notes).toHaveLength(20);
   });
 
   it.each([

@@ -1,10 +1,7 @@
-/** What a message of WhatsApp says, as text: its own text or caption, and a line for all that is not text. Nothing is left out silently. */
-import { oneLine, type RemoteFile } from "../chat/chat-message.ts";
+/** What a message of WhatsApp says: its own text or caption, and a line for all that is not text. Nothing is left out silently. */
+import { type ChatMessage, oneLine, type RemoteFile } from "../chat/chat-message.ts";
 
-export interface Content {
-  readonly text: string;
-  readonly files: readonly RemoteFile[];
-}
+export type Content = Required<Pick<ChatMessage, "text" | "notes" | "files">>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -21,9 +18,9 @@ export function contentOf(message: Fields): Content {
   const type = String(message.type);
   const part = (message[type] ?? {}) as Fields;
   const file = type in FILE_KINDS ? fileOf(type as keyof typeof FILE_KINDS, part) : undefined;
-  const said = type === "text" ? textIn(part.body) : textIn(part.caption);
-  const lines = [said, ...notesOf(type, part, message), ...referralOf(message)];
-  return { text: lines.filter((line) => line !== "").join("\n"), files: file ? [file] : [] };
+  const text = type === "text" ? textIn(part.body) : textIn(part.caption);
+  const notes = [...notesOf(type, part, message), ...referralOf(message)];
+  return { text, notes, files: file ? [file] : [] };
 }
 
 function textIn(value: unknown): string {

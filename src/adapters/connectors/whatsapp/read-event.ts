@@ -156,14 +156,14 @@ function readMessage(message: Fields, contacts: readonly Fields[], ourNumber: st
       return { kind: "ignored", reason: "a notice of the channel" };
   }
   const edit = type === "edit" ? fieldsOf(message.edit) : undefined;
-  const { text, files } = contentOf(edit ? fieldsOf(edit.message) : message);
+  const content = contentOf(edit ? fieldsOf(edit.message) : message);
   const replyTo = quotedIn(fieldsOf(context), ourNumber);
   return {
-    ...{ kind: "message", ...place, sentAt, text, files, replyTo },
+    ...{ kind: "message", ...place, sentAt, ...content, replyTo },
     messageId: edit ? idIn(edit.original_message_id, "what it changes") : messageId,
     revision: edit ? revisionOf(sentAt, messageId) : undefined,
     forwarded: fieldsOf(context).forwarded === true || fieldsOf(context).frequently_forwarded === true ? "" : undefined,
-    addressed: !isGroup || replyTo?.isOurs === true || (ourNumber !== "" && text.includes(`@${ourNumber}`)),
+    addressed: !isGroup || replyTo?.isOurs === true || (ourNumber !== "" && content.text.includes(`@${ourNumber}`)),
   };
 }
 

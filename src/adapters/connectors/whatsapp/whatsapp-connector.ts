@@ -4,12 +4,12 @@
  */
 import { targetKey } from "../../../core/delivery/target-key.ts";
 import { ChannelUnavailableError, ConfigError } from "../../../core/errors.ts";
-import type { Connector, ConnectorHost, LiveView } from "../../../core/ports/connector.ts";
+import type { Connector, ConnectorHost, LiveView, Refused } from "../../../core/ports/connector.ts";
 import type { AccountToOpen } from "../accounts/connector-kind.ts";
 import { type RateLimits, sendRates } from "../chat/send-rates.ts";
 import { takeMessage, takeNote, takeReaction } from "../chat/take-in.ts";
 import { closedWindows } from "./closed-windows.ts";
-import { isGroupChat } from "./message-body.ts";
+import { choicesBody, isGroupChat, recipientOf, textBody } from "./message-body.ts";
 import { type NumberOf, numbersOf } from "./numbers.ts";
 import type { Event, ReadStatus, Value } from "./read-event.ts";
 import { receiveEvents } from "./receive-events.ts";
@@ -63,7 +63,7 @@ export function whatsappConnector(options: WhatsappOptions): Connector {
       case "message": {
         windows.open(value.phoneNumberId, read.chatId);
         const accepted = await takeMessage(takeIn, read);
-        if (accepted?.status === "refused" && accepted.say !== undefined) void tell(number, read.chatId, accepted.say);
+        if (accepted?.status === "refused") void tell(number, read.chatId, accepted);
         if (accepted?.status !== "accepted") return;
         lagMs = Math.max(0, clock.now() - read.sentAt);
         if (number.settings.readMarks) void markRead(number.api, read.messageId, false);
@@ -100,8 +100,10 @@ export function whatsappConnector(options: WhatsappOptions): Connector {
     });
   };
   /** One line to someone who is not known. Best effort: it is no delivery, and is never repeated. */
-  const tell = async ({ api }: NumberOf, chat: string, text: string): Promise<void> => {
-    const call = await api.message({ to: chat, type: "text", text: { body: text } }, stop.signal);
+  const tell = async ({ api }: NumberOf, chat: string, { say, buttons }: Refused): Promise<void> => {
+    if (say === undefined) return;
+    const body = buttons ? choicesBody(say, buttons) : textBody(say, say);
+    const call = await api.message({ ...recipientOf(chat), ...body }, stop.signal);
     if (call.status !== "ok") warn("a stranger could not be told how to be let in", { reason: call.reason });
   };
 

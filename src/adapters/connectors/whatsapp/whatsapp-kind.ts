@@ -20,7 +20,6 @@ export const WHATSAPP: ConnectorKindDefinition = {
       sendFiles: { modes: ["document", "photo", "video", "voice"] },
       reactions: true,
       typing: true,
-      strangers: true,
       buttons: true,
       maxTextLength: MAX_TEXT,
       formatPrompt:

@@ -38,7 +38,16 @@ test.each<[string, SdkUsage, readonly number[]]>([
   ["of no tokens in no cache", { inputTokens: { total: 8, noCache: 0, cacheRead: 4 } }, [0, 0, 4, 0, 4]],
   ["of nothing", {}, [0, 0, 0, 0, 0]],
 ])("the counts %s", (_, counted, [input, output, cacheRead, cacheWrite, totalTokens]) => {
-  expect(collected(finish("stop", counted)).usage).toEqual({ input, output, cacheRead, cacheWrite, totalTokens });
+  expect(collected(finish("stop", counted)).usage).toMatchObject({ input, output, cacheRead, cacheWrite, totalTokens });
+});
+
+test.each([
+  [{ inputTokens: 5, outputTokens: 0 }, undefined],
+  [{ inputTokens: 5 }, ["output"]],
+  [{ outputTokens: { total: 5 } }, ["input"]],
+  [{}, ["input", "output"]],
+])("marks what %j does not count as unknown", (counted, unknown) => {
+  expect(collected(finish("stop", counted)).usage?.unknown).toEqual(unknown);
 });
 
 describe("the end of an answer", () => {

@@ -1,6 +1,6 @@
 /** Builds an answer from the parts of an AI SDK stream, in their order. */
 import { RookeryError } from "../../../core/errors.ts";
-import type { Block, StopReason, Usage } from "../../../core/history/entry.ts";
+import { type Block, type StopReason, type Usage, unknownCounts } from "../../../core/history/entry.ts";
 import type { ModelEvent } from "../../../core/ports/model.ts";
 import { parse } from "../provider-error.ts";
 import type { Answer, ReportedFailure } from "../run-provider-call.ts";
@@ -160,9 +160,11 @@ function argumentsIn(text: string): Record<string, unknown> | undefined {
 function usageOf({ inputTokens, outputTokens, cachedInputTokens = 0 }: SdkUsage): Usage {
   const read = typeof inputTokens === "object" ? (inputTokens.cacheRead ?? 0) : cachedInputTokens;
   const cacheWrite = typeof inputTokens === "object" ? (inputTokens.cacheWrite ?? 0) : 0;
-  const total = (typeof inputTokens === "object" ? inputTokens.total : inputTokens) ?? 0;
+  const total = typeof inputTokens === "object" ? inputTokens.total : inputTokens;
   const noCache = typeof inputTokens === "object" ? inputTokens.noCache : undefined;
-  const input = noCache ?? Math.max(0, total - read - cacheWrite);
-  const output = (typeof outputTokens === "object" ? outputTokens.total : outputTokens) ?? 0;
-  return { input, output, cacheRead: read, cacheWrite, totalTokens: input + output + read + cacheWrite };
+  const input = noCache ?? Math.max(0, (total ?? 0) - read - cacheWrite);
+  const written = typeof outputTokens === "object" ? outputTokens.total : outputTokens;
+  const output = written ?? 0;
+  const unknown = unknownCounts(noCache ?? total, written);
+  return { input, output, cacheRead: read, cacheWrite, totalTokens: input + output + read + cacheWrite, unknown };
 }

@@ -1,6 +1,6 @@
 /** The answer in what a program printed: plain text, one JSON object, or one object per line with the answer in the last. */
 import { z } from "zod";
-import type { Usage } from "../../../core/history/entry.ts";
+import { type Usage, unknownCounts } from "../../../core/history/entry.ts";
 
 export interface CliAnswer {
   readonly text: string;
@@ -73,5 +73,6 @@ function usageOf(usage: Printed["usage"]): Usage | undefined {
   if (!usage) return undefined;
   const [input, output] = [usage.input_tokens ?? 0, usage.output_tokens ?? 0];
   const [cacheRead, cacheWrite] = [usage.cache_read_input_tokens ?? 0, usage.cache_creation_input_tokens ?? 0];
-  return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite };
+  const unknown = unknownCounts(usage.input_tokens, usage.output_tokens);
+  return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite, unknown };
 }

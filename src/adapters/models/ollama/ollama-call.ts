@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { defined } from "../../../core/defined.ts";
 import { TooLargeError } from "../../../core/errors.ts";
-import type { Block, Usage } from "../../../core/history/entry.ts";
+import { type Block, type Usage, unknownCounts } from "../../../core/history/entry.ts";
 import type { ModelEvent } from "../../../core/ports/model.ts";
 import { argumentsIn } from "../call-arguments.ts";
 import { BrokenAnswer } from "../openai-completions/collect-answer.ts";
@@ -151,6 +151,7 @@ class OllamaAnswer {
     if (input === undefined && output === undefined) return undefined;
     const [read, written] = [input ?? 0, output ?? 0];
     const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
-    return { input: read, output: written, cacheRead: 0, cacheWrite: 0, totalTokens: read + written, cost };
+    const unknown = unknownCounts(input, output);
+    return { input: read, output: written, cacheRead: 0, cacheWrite: 0, totalTokens: read + written, cost, unknown };
   }
 }

@@ -1,7 +1,7 @@
 /** Builds an answer from the chunks of a chat completions stream. Throws `BrokenAnswer` at a malformed chunk. */
 import { randomUUID } from "node:crypto";
 import { RookeryError, TooLargeError } from "../../../core/errors.ts";
-import type { Block, StopReason, Usage } from "../../../core/history/entry.ts";
+import { type Block, type StopReason, type Usage, unknownCounts } from "../../../core/history/entry.ts";
 import type { ModelEvent } from "../../../core/ports/model.ts";
 import { argumentsIn } from "../call-arguments.ts";
 import { errorInJson, type ProviderError, parse } from "../provider-error.ts";
@@ -212,5 +212,6 @@ function usageOf(counted: Counted, price: Cost): Usage | undefined {
     cacheWrite: 0,
     totalTokens: input + output + cacheRead,
     cost: { ...cost, total: cost.input + cost.output + cost.cacheRead },
+    unknown: unknownCounts(counted.prompt_tokens, counted.completion_tokens),
   };
 }

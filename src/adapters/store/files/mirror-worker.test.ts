@@ -130,6 +130,16 @@ describe("the mirror's worker", () => {
     expect(port.count("lag")).toBe(2);
   });
 
+  test("does nothing more after a stop between two portions", () => {
+    for (let n = 0; n < 201; n++) work.agent(`n${n}x`);
+    const port = started();
+    port.ask({ type: "stop", id: 9 });
+    const said = port.said.length;
+    vi.runOnlyPendingTimers();
+    expect(port.said).toHaveLength(said);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test.each([
     [40, 40],
     [0.2, 1],

@@ -33,19 +33,48 @@ export type MirrorNote =
   | { readonly type: "trouble"; readonly error: string };
 export type FromWorker = MirrorNote | ThreadAnswer;
 
-/** What is used of a `MessagePort`. */
+/** The used part of a `MessagePort`. */
 export type Port = Pick<MessagePort, "on" | "postMessage" | "close">;
 
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
+/**
+ * Completes the files in the caller's thread, which has loaded most of the code already. Returns false if that takes longer than
+ * `withinMs`. Throws if the home is lost or the disk fails. Then a thread of its own continues.
+ */
+export function completeWithin(data: WorkerData, withinMs: number, report: (notice: string) => void): boolean {
+  const lost = data.identity && homeFiles(data.home, data.identity).lost();
+  if (lost) throw lost;
+  const { sql, mirror } = openFiles(data, report);
+  try {
+    const end = performance.now() + withinMs;
+    while (mirror.step().more) if (performance.now() > end) return false;
+    mirror.close();
+    return true;
+  } finally {
+    sql.close();
+  }
+}
+
+function openFiles({ home, databasePath }: WorkerData, report: (notice: string) => void) {
+  const sql = new DatabaseSync(databasePath, { readOnly: true, timeout: 5_000 });
+  const mirror = openMirror({
+    source: sqliteSource(sql),
+    files: diskFiles(home),
+    now: Date.now,
+    report: (notice) => report(noticeText(notice)),
+  });
+  return { sql, mirror };
+}
+
 export class MirrorWorker {
   readonly #port: Port;
   readonly #data: WorkerData;
   readonly #home: HomeFiles | undefined;
-  #sql: DatabaseSync | undefined;
-  #mirror: Mirror | undefined;
+  #files: ReturnType<typeof openFiles> | undefined;
   #working = false;
+  #stopped = false;
   #syncTimer: NodeJS.Timeout | undefined;
   #retryTimer: NodeJS.Timeout | undefined;
   #retryMs = FIRST_RETRY_MS;
@@ -62,7 +91,7 @@ export class MirrorWorker {
 
   /** Steps until the files are up to date, and handles messages in between. */
   work(): void {
-    if (this.#working) return;
+    if (this.#working || this.#stopped) return;
     this.#attempt(() => {
       const { more, pauseMs } = this.#step();
       if (!more) return;
@@ -96,26 +125,22 @@ export class MirrorWorker {
           while (this.#step().more);
           this.#opened().close();
         });
+        // A portion may still be scheduled.
+        this.#stopped = true;
         clearTimeout(this.#syncTimer);
         clearTimeout(this.#retryTimer);
-        this.#sql?.close();
+        this.#files?.sql.close();
         this.#leave();
         this.#port.close();
     }
   }
 
-  /** Throws if the home is no longer the one that was opened: its files must not be made again or mixed with others. */
+  /** Throws if the home is no longer the one that was opened: its files must not be recreated or mixed with others. */
   #opened(): Mirror {
     const lost = this.#home?.lost();
     if (lost) throw lost;
-    this.#sql ??= new DatabaseSync(this.#data.databasePath, { readOnly: true, timeout: 5_000 });
-    this.#mirror ??= openMirror({
-      source: sqliteSource(this.#sql),
-      files: diskFiles(this.#data.home),
-      now: Date.now,
-      report: (notice) => this.#send({ type: "notice", text: noticeText(notice) }),
-    });
-    return this.#mirror;
+    this.#files ??= openFiles(this.#data, (text) => this.#send({ type: "notice", text }));
+    return this.#files.mirror;
   }
 
   /** Whether there is more to do, and after which pause: a pass over all agents leaves half of the time to the engine. */

@@ -1,6 +1,6 @@
 /** What a restored backup leaves of people and of what they allowed: nothing that may have been taken back or used since (M6). */
 import { expect, test } from "vitest";
-import type { AgentId, ChangeId } from "../../../core/ids.ts";
+import type { AgentId, ChangeId, RunId } from "../../../core/ids.ts";
 import type { PersonId, PersonRecord } from "../../../core/people/person.ts";
 import type { ApprovalId } from "../../../core/rights/approval.ts";
 import type { Op } from "../../../core/store/change.ts";
@@ -42,7 +42,10 @@ function backup(people: readonly PersonRecord[] = [ANN]) {
   });
   work.commit(ids.map(ask), work.owner(agentId));
   work.commit(ids.slice(1).map(decide));
-  work.commit([{ op: "approval.use", id: "used" as ApprovalId, digest: "used" }], work.owner(agentId));
+  work.commit(
+    [{ op: "approval.use", id: "used" as ApprovalId, digest: "used", by: { runId: "r9" as RunId, callId: "c9" } }],
+    work.owner(agentId),
+  );
   const states = async () =>
     Object.fromEntries((await readerOf(db).approvals({ limit: 9 })).map((one) => [one.id, [one.state, one.reason]]));
   return { db, files: new MemoryFiles(), states };

@@ -215,7 +215,10 @@ describe("rebuilding from the plain files", () => {
       owner,
     );
     work.commit([yes("efgh"), yes("mnpq")]);
-    work.commit([{ op: "approval.use", id: "mnpq" as ApprovalId, digest: "mnpq" }], owner);
+    work.commit(
+      [{ op: "approval.use", id: "mnpq" as ApprovalId, digest: "mnpq", by: { runId: "r9" as RunId, callId: "c9" } }],
+      owner,
+    );
     work.commit([{ op: "run.suspend", runId, suspended: true }], owner);
   }
 

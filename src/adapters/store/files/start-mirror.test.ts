@@ -49,6 +49,21 @@ describe("the mirror's thread", () => {
     await mirror.stop();
   });
 
+  test("completes the files without a thread if none has started yet", async () => {
+    let threads = 0;
+    const options = { home, databasePath: join(home, "rookery.db"), log: silentLog, beginAfterMs: 3_600_000 };
+    const mirror = startMirror(options, () => {
+      threads += 1;
+      throw new Error("no thread is needed");
+    });
+    for (const act of lifeOf(new Workload(db))) act();
+    mirror.nudge();
+    await mirror.stop();
+    expectFilesMatch(db, diskFiles(home));
+    expect(JSON.parse(readFileSync(join(home, "mirror.json"), "utf8"))).toMatchObject({ clean: true });
+    expect(threads).toBe(0);
+  });
+
   test("writes files and directories only their owner can read", async () => {
     const mirror = start();
     for (const act of lifeOf(new Workload(db))) act();

@@ -5,7 +5,7 @@
 import { InvariantError, type RookeryError, StoreFullError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
 import { backgroundTimeout } from "../../system/background-timers.ts";
-import { startWorker, Thread, type ThreadFailure, type WorkerLike } from "../../system/thread.ts";
+import { SharedThread, startWorker, Thread, type ThreadFailure, type WorkerLike } from "../../system/thread.ts";
 import type { HomeIdentity } from "../sqlite/home-files.ts";
 import type { MirrorLag } from "./mirror.ts";
 import type { MirrorNote, MirrorQuestion, ToWorker, WorkerData } from "./mirror-worker.ts";
@@ -19,6 +19,8 @@ const SYNC_AFTER_MS = 5_000;
 /** The thread allocates little at a time, so that a small young generation saves memory. */
 const YOUNG_MB = 4;
 const RESTART_AFTER_MS = 1_000;
+/** How long the end of a process may block its thread to save the start of another. */
+const COMPLETE_HERE_MS = 200;
 
 export interface MirrorOptions {
   readonly home: string;
@@ -36,7 +38,7 @@ export interface MirrorHandle {
   nudge(): void;
   /** Rejects with `StoreFullError` if the disk refuses the files; they are written later without another call. */
   flush(): Promise<void>;
-  /** As `flush`, then ends the thread, also when it rejects. */
+  /** Flushes, then leaves the thread, even if the flush rejects. */
   stop(): Promise<void>;
   lag(): MirrorLag;
 }
@@ -54,18 +56,21 @@ export function startMirror(options: MirrorOptions, launch = launchWorker): Mirr
   };
 }
 
-function launchWorker(workerData: WorkerData): WorkerLike {
-  return startWorker(
+/** Engines that follow each other in one process, as in tests, share what the thread has loaded. */
+const shared = new SharedThread<WorkerData>(() =>
+  startWorker(
     { module: "./run-mirror-worker", from: import.meta.url },
-    { workerData, name: "plain-files", resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } },
-  );
-}
+    { name: "plain-files", resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } },
+  ),
+);
+const launchWorker = (data: WorkerData): WorkerLike => shared.connect(data);
 
 class MirrorThread {
   readonly #launchWorker: typeof launchWorker;
   readonly #data: WorkerData;
   readonly #log: Log;
   #thread: Thread<MirrorQuestion, MirrorNote> | undefined;
+  #hasStarted = false;
   #begin: NodeJS.Timeout | undefined;
   #nudge: NodeJS.Timeout | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -109,7 +114,19 @@ class MirrorThread {
     if (this.#stopping) return;
     this.#stopping = true;
     clearTimeout(this.#nudge);
+    if (!this.#hasStarted && (await this.#completeHere())) return;
     await this.#started().askLast({ type: "stop" });
+  }
+
+  /** A process that ends early needs no thread. Any failure is left to the thread, which reports it. */
+  async #completeHere(): Promise<boolean> {
+    clearTimeout(this.#begin);
+    try {
+      const { completeWithin } = await import("./mirror-worker.ts");
+      return completeWithin(this.#data, COMPLETE_HERE_MS, (notice) => this.#log.warn(notice));
+    } catch {
+      return false;
+    }
   }
 
   lag(): MirrorLag {
@@ -121,6 +138,7 @@ class MirrorThread {
   #started(): Thread<MirrorQuestion, MirrorNote> {
     clearTimeout(this.#begin);
     clearTimeout(this.#restart);
+    this.#hasStarted = true;
     this.#thread ??= new Thread(this.#launchWorker(this.#data), {
       onNotice: (note) => this.#receive(note),
       onError: (error) => this.#log.error("The plain files' thread failed.", { error: error.message }),

@@ -20,17 +20,12 @@ const SELECT_DUE: Statement = {
   name: "select-approvals-due",
   text: `SELECT ${APPROVAL_COLUMNS} FROM approvals WHERE ${OPEN} AND due_at <= $1 ORDER BY due_at, n LIMIT $2`,
 };
-const SELECT_GRANT: Statement = {
-  name: "select-approval-grant",
-  text: `SELECT ${APPROVAL_COLUMNS} FROM approvals
-WHERE agent = $1 AND ${OPEN} AND state = 'approved' AND person = $2 AND digest = $3 ORDER BY n LIMIT 1`,
-};
 export const SELECT_OPEN_OF_AGENT: Statement = {
   name: "select-open-approvals",
   text: `SELECT ${APPROVAL_COLUMNS} FROM approvals WHERE agent = $1 AND ${OPEN} ORDER BY n`,
 };
 
-type ApprovalReads = "approval" | "approvals" | "approvalsDue" | "grantFor";
+type ApprovalReads = "approval" | "approvals" | "approvalsDue" | "openApprovals";
 
 export const approvalReads = (connections: Connections): Pick<StoreReader, ApprovalReads> => ({
   approval: async (id) => {
@@ -43,10 +38,8 @@ export const approvalReads = (connections: Connections): Pick<StoreReader, Appro
   },
   approvalsDue: ({ by = Number.MAX_SAFE_INTEGER, limit }) =>
     readablePage(limit, approvalOf, (asked) => connections.all<ApprovalRow>(SELECT_DUE, by, asked)),
-  grantFor: async ({ agentId, person, digest }) => {
-    const row = await connections.one<ApprovalRow>(SELECT_GRANT, agentId, clean(person), clean(digest));
-    return row && approvalOf(row);
-  },
+  openApprovals: async (agentId) =>
+    (await connections.all<ApprovalRow>(SELECT_OPEN_OF_AGENT, clean(agentId))).map(approvalOf),
 });
 
 const approvalLock = (id: string): Lock => ["names", `approval ${clean(id)}`];
@@ -67,7 +60,7 @@ export const approvalOps: OpForms<"approval.ask" | "approval.use" | "approval.de
   },
   "approval.use": {
     byOwner: true,
-    wire: ({ id, digest }) => ({ id: clean(id), digest: clean(digest) }),
+    wire: ({ id, digest, by }) => ({ id: clean(id), digest: clean(digest), by: clean(JSON.stringify(by)) }),
     locks: ({ id }) => [approvalLock(id)],
   },
   "approval.decide": {

@@ -17,6 +17,11 @@ const SELECT_HEAD: Statement = {
   types: ["text"],
   text: `${SELECT_FROM} WHERE target = $1 AND state IN ('pending', 'sending') ORDER BY n LIMIT 1`,
 };
+const SELECT_UNCONFIRMED: Statement = {
+  name: "select-unconfirmed-deliveries",
+  types: ["text", "bigint"],
+  text: `${SELECT_FROM} WHERE target = $1 AND state = 'unconfirmed' ORDER BY n DESC LIMIT $2`,
+};
 const SELECT_OPEN: Statement = {
   name: "select-open-deliveries",
   text: `${SELECT_FROM} WHERE state IN ('pending', 'sending') AND n > $1 ORDER BY n LIMIT $2`,
@@ -60,9 +65,17 @@ const SENDABLE = SENDABLE_STATES.join();
 const WAITING: readonly DeliveryState[] = WAITING_STATES;
 const FAILED = ["failed", "unconfirmed"];
 
-type DeliveryReads = "deliveries" | "delivery" | "deliveryHead" | "fullMailboxes" | "mailbox" | "mailboxesOf";
+type DeliveryReads =
+  | "deliveries"
+  | "delivery"
+  | "deliveryHead"
+  | "fullMailboxes"
+  | "mailbox"
+  | "mailboxesOf"
+  | "unconfirmed"
+  | "waitingDeliveries";
 
-export function deliveryReads(connections: Connections): Pick<StoreReader, DeliveryReads | "waitingDeliveries"> {
+export function deliveryReads(connections: Connections): Pick<StoreReader, DeliveryReads> {
   const one = async (statement: Statement, value: string) => {
     const row = await connections.one<DeliveryRow>(statement, value);
     return row && deliveryOf(row);
@@ -72,6 +85,7 @@ export function deliveryReads(connections: Connections): Pick<StoreReader, Deliv
   return {
     delivery: (id) => one(SELECT, id),
     deliveryHead: (target) => one(SELECT_HEAD, target),
+    unconfirmed: (target, { limit }) => page(SELECT_UNCONFIRMED, limit, target),
     deliveries: async ({ afterN = 0, limit, states, agentId }) => {
       if (agentId) return page(SELECT_OF_AGENT, limit, agentId, afterN, states ?? OPEN_STATES);
       if (!states) {

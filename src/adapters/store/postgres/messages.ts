@@ -84,7 +84,7 @@ const wireRequest = (entry: RequestEntry): Wire => ({
   retry: (entry.by === "content" && entry.isRetry) || undefined,
 });
 
-function wirePost({ to, message, dedupe, request, claimFor }: OpOf<"message.post">): Wire {
+function wirePost({ to, message, dedupe, request, maxWaiting, claimFor }: OpOf<"message.post">): Wire {
   const { body, acceptedAt } = message;
   const recipient =
     "agentId" in to ? { to: clean(to.agentId) } : { key: clean(to.sessionKey), seed: to.create && wireSeed(to.create) };
@@ -100,6 +100,7 @@ function wirePost({ to, message, dedupe, request, claimFor }: OpOf<"message.post
     keep: dedupe && whole(dedupe.keepUntil),
     ...(request && wireRequest(request)),
     requestKeep: request && whole(request.keepUntil),
+    maxWaiting,
     claim: claimFor,
   };
 }
@@ -116,11 +117,13 @@ function postLocks({ to, dedupe, request }: OpOf<"message.post">): readonly Lock
   ];
 }
 
-export const messageOps: OpForms<"message.post" | "message.take" | "message.settle" | "message.drop"> = {
+export const messageOps: OpForms<
+  "message.post" | "message.take" | "message.settle" | "message.tried" | "message.drop"
+> = {
   "message.post": {
     wire: wirePost,
     locks: postLocks,
-    batch: ({ to, message, dedupe, request, claimFor }, batched, o) => {
+    batch: ({ to, message, dedupe, request, maxWaiting, claimFor }, batched, o) => {
       const { body, acceptedAt } = message;
       const isById = "agentId" in to;
       if (isById) batched.touched.add(to.agentId);
@@ -139,6 +142,7 @@ export const messageOps: OpForms<"message.post" | "message.take" | "message.sett
         message: JSON.stringify(message),
         dedupe: dedupe && clean(dedupe.key),
         keep: dedupe && Math.trunc(dedupe.keepUntil),
+        max_waiting: maxWaiting,
         claim: claimFor,
         ...(request && wireRequest(request)),
         request_keep: request && Math.trunc(request.keepUntil),
@@ -167,6 +171,7 @@ export const messageOps: OpForms<"message.post" | "message.take" | "message.sett
       }
     },
   },
+  "message.tried": { byOwner: true, wire: ({ seq, message }) => ({ seq, message: JSON.stringify(message) }) },
   "message.drop": {
     wire: ({ agentId, seq, reason }) => ({ agentId: clean(agentId), seq, reason: clean(reason) }),
     locks: ({ agentId }) => [["agents", clean(agentId)]],

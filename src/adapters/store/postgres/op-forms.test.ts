@@ -158,6 +158,12 @@ test.each<[string, object, object, readonly string[]]>([
     ["names request r", "keys k"],
   ],
   [
+    "a failed try",
+    { op: "message.tried", seq: 3, message: { body: { kind: "stop" }, acceptedAt: 9 } },
+    { byOwner: true, seq: 3, message: '{"body":{"kind":"stop"},"acceptedAt":9}' },
+    [],
+  ],
+  [
     "a dropped message",
     { op: "message.drop", agentId: "a\0", seq: 3, reason: "r\0" },
     { agentId: "a\uFFFD", seq: 3, reason: "r\uFFFD" },

@@ -54,6 +54,8 @@ test.each<[Asks, readonly unknown[]]>([
   [(r) => r.linesBack(as("a"), { limit: 5, before: 9 }), ["select-lines-back", "a", 9, 5]],
   [(r) => r.runs(as("a"), { limit: 5 }), ["select-runs", "a", 5, null]],
   [(r) => r.runs(as("a"), { limit: 5, before: as("r") }), ["select-runs", "a", 5, "r"]],
+  [(r) => r.heldBackRuns({ limit: 5 }), ["select-held-back-runs", null]],
+  [(r) => r.heldBackRuns({ limit: 5, node: 2 }), ["select-held-back-runs", 2]],
   [(r) => r.usageSince(3), ["select-usage-since", 3, MAX]],
   [(r) => r.usageSince(3, 9), ["select-usage-since", 3, 9]],
   [
@@ -139,7 +141,7 @@ test.each<[Asks, unknown]>([
   [(r) => r.personByAccount("p"), undefined],
   [(r) => r.rightsRevision(), 0],
   [(r) => r.approval(as("p")), undefined],
-  [(r) => r.grantFor({ agentId: as("a"), person: as("p"), digest: "d" }), undefined],
+  [(r) => r.openApprovals(as("a")), []],
   [(r) => r.file("f"), undefined],
   [(r) => r.fileBySha("f"), undefined],
   [(r) => r.holdsFile(as("a"), "f"), false],

@@ -9,8 +9,9 @@ import { type Lock, type OpForms, whole } from "./op-form.ts";
 const SELECT: Statement = {
   name: "select-request",
   types: ["text"],
-  text: `SELECT r.key, r.digest, r.agent AS agent_id, r.seq, r.finished, a.last_user_seq > r.seq AS later, r.reply, r.keep_until
-FROM requests r LEFT JOIN agents a ON a.id = r.agent WHERE r.key = $1`,
+  text: `SELECT r.key, r.digest, r.agent AS agent_id, r.seq, r.finished, a.last_user_seq > r.seq AS later, r.reply, r.keep_until,
+  m.state IN ('waiting', 'taken') OR m.state = 'merged' AND EXISTS (SELECT FROM runs WHERE id = m.run_id AND agent = r.agent AND state = 'open') AS open
+FROM requests r LEFT JOIN agents a ON a.id = r.agent LEFT JOIN messages m ON m.agent = r.agent AND m.seq = r.seq WHERE r.key = $1`,
 };
 
 export const requestReads = (connections: Connections): Pick<StoreReader, "request"> => ({

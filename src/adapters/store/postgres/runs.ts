@@ -1,7 +1,7 @@
 /** The table `runs`: reads, and how ops on it are sent. */
 import type { RunBody } from "../../../core/run/run.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
-import { type RunRow, runOf, type UsageRow, usageOf } from "../rows.ts";
+import { type HeldRunRow, heldRunOf, type RunRow, readable, runOf, type UsageRow, usageOf } from "../rows.ts";
 import type { Statement } from "./batched-reads.ts";
 import { clean } from "./clean-text.ts";
 import type { Connections } from "./connections.ts";
@@ -18,19 +18,35 @@ const SELECT_OF_AGENT: Statement = {
   text: `SELECT ${COLUMNS} FROM runs WHERE agent = $1
   AND ($3::text IS NULL OR n < (SELECT n FROM runs WHERE id = $3)) ORDER BY n DESC LIMIT $2`,
 };
+const SELECT_HELD_BACK: Statement = {
+  name: "select-held-back-runs",
+  text: `SELECT ${COLUMNS.split(", ")
+    .map((column) => `runs.${column}`)
+    .join(", ")}, agents.node AS holder
+FROM agents JOIN runs ON runs.id = agents.run_id AND runs.agent = agents.id
+WHERE agents.busy AND NOT agents.suspended AND agents.node IS NOT NULL AND ($1::bigint IS NULL OR agents.node = $1)
+  AND (runs.attempt > 1 OR runs.body LIKE '%"trial":{%')
+ORDER BY runs.n`,
+};
 const SELECT_USAGE: Statement = {
   name: "select-usage-since",
   text: `SELECT agent AS agent_id, person, count(*) AS runs, sum(tokens)::bigint AS tokens, sum(cost) AS cost
 FROM runs WHERE started_at >= $1 AND started_at < $2 GROUP BY agent, person ORDER BY agent, person`,
 };
 
-export const runReads = (connections: Connections): Pick<StoreReader, "run" | "runs" | "usageSince"> => ({
+export const runReads = (
+  connections: Connections,
+): Pick<StoreReader, "run" | "runs" | "heldBackRuns" | "usageSince"> => ({
   run: async (id) => {
     const row = await connections.one<RunRow>(SELECT, id);
     return row && runOf(row);
   },
   runs: async (agentId, { limit, before }) =>
     (await connections.all<RunRow>(SELECT_OF_AGENT, agentId, limit, before ?? null)).map(runOf),
+  heldBackRuns: async ({ limit, node }) =>
+    readable(await connections.all<HeldRunRow>(SELECT_HELD_BACK, node ?? null), heldRunOf)
+      .filter((run) => run !== undefined)
+      .slice(0, limit),
   usageSince: async (at, until = Number.MAX_SAFE_INTEGER) =>
     (await connections.all<UsageRow>(SELECT_USAGE, at, until)).map(usageOf),
 });

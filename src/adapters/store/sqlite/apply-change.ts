@@ -34,7 +34,7 @@ import { appendEntries, moveLeaf, putState } from "./entries.ts";
 import { eraseAgent, erasePerson } from "./erase.ts";
 import { putFact } from "./facts.ts";
 import { addSlot, jobDelivered, jobRan, putJob, removeJob } from "./jobs.ts";
-import { dropMessage, postMessage, settleMessages, takeMessages } from "./messages.ts";
+import { countTry, dropMessage, postMessage, settleMessages, takeMessages } from "./messages.ts";
 import { joinNode, leaveNode, renewNode } from "./nodes.ts";
 import { moveRights, putPerson, removePerson, rightsRevision } from "./people.ts";
 import { prune } from "./prune.ts";
@@ -68,6 +68,7 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "message.post": postMessage,
   "message.take": takeMessages,
   "message.settle": settleMessages,
+  "message.tried": countTry,
   "message.drop": dropMessage,
   "entries.append": appendEntries,
   "leaf.move": moveLeaf,

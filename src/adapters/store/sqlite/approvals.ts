@@ -15,14 +15,13 @@ const OPEN = "state IN ('pending', 'approved')";
 const SELECT = `SELECT ${APPROVAL_COLUMNS} FROM approvals WHERE id = ?`;
 const SELECT_DUE = `SELECT ${APPROVAL_COLUMNS} FROM approvals WHERE ${OPEN} AND due_at <= ? ORDER BY due_at, n LIMIT ?`;
 const SELECT_OPEN_OF_AGENT = `SELECT ${APPROVAL_COLUMNS} FROM approvals INDEXED BY approvals_open WHERE agent = ? AND ${OPEN} ORDER BY n`;
-const SELECT_GRANT = `SELECT ${APPROVAL_COLUMNS} FROM approvals INDEXED BY approvals_open
-WHERE agent = ? AND ${OPEN} AND state = 'approved' AND person = ? AND digest = ? ORDER BY n LIMIT 1`;
 const INSERT = `INSERT INTO approvals (id, agent, run_id, call_id, person, digest, state, due_at, record)
 VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?)`;
 const DECIDE = `UPDATE approvals
 SET state = ?, due_at = coalesce(?, due_at), ended_at = ?, decided_at = ?, decided_by = ?, surface = ?, reason = ?
 WHERE id = ? AND agent = ? AND state = ? AND digest = ?`;
-const USE = `UPDATE approvals SET state = 'used', ended_at = ?
+// Appended to the JSON as text: the record may hold characters that JSON functions refuse.
+const USE = `UPDATE approvals SET state = 'used', ended_at = ?, record = substr(record, 1, length(record) - 1) || ',"used":' || ? || '}'
 WHERE id = ? AND agent = ? AND state = 'approved' AND digest = ? AND due_at > ?`;
 const WITHDRAW = `UPDATE approvals INDEXED BY approvals_open
 SET state = 'withdrawn', ended_at = ?, decided_at = ?, decided_by = 'system', reason = ? WHERE agent = ? AND ${OPEN}`;
@@ -32,7 +31,7 @@ const RESTORE = `INSERT INTO approvals (id, agent, run_id, call_id, person, dige
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
-type ApprovalReads = "approval" | "approvals" | "approvalsDue" | "grantFor";
+type ApprovalReads = "approval" | "approvals" | "approvalsDue" | "openApprovals";
 
 export const approvalReads = (db: Database): Pick<StoreReader, ApprovalReads> => ({
   approval: async (id) => {
@@ -46,10 +45,7 @@ export const approvalReads = (db: Database): Pick<StoreReader, ApprovalReads> =>
   },
   approvalsDue: ({ by = Number.MAX_SAFE_INTEGER, limit }) =>
     readablePage(limit, approvalOf, (asked) => db.all<ApprovalRow>(SELECT_DUE, by, asked)),
-  grantFor: async ({ agentId, person, digest }) => {
-    const row = db.get<ApprovalRow>(SELECT_GRANT, agentId, person, digest);
-    return row && approvalOf(row);
-  },
+  openApprovals: async (agentId) => openApprovalRows(db, agentId).map(approvalOf),
 });
 
 function conditionsOf({ beforeN, states, agentId, person }: ApprovalFilter) {
@@ -85,10 +81,10 @@ export function decideApproval(applying: Applying, op: OpOf<"approval.decide">):
   touched.add(agents.get(agentId).no);
 }
 
-export function useApproval(applying: Applying, { id, digest }: OpOf<"approval.use">): undefined {
+export function useApproval(applying: Applying, { id, digest, by }: OpOf<"approval.use">): undefined {
   const owner = ownerOf(applying);
   const { at } = applying.change;
-  const { changes } = applying.db.run(USE, at, id, owner.id, digest, at);
+  const { changes } = applying.db.run(USE, at, JSON.stringify(by), id, owner.id, digest, at);
   if (changes !== 1) throw new RefusedChange("conflict", `Approval ${id} cannot be used for this call.`);
   applying.touched.add(owner.no);
 }

@@ -15,6 +15,8 @@ FROM deliveries JOIN agents ON agents.no = deliveries.agent`;
 const SELECT = `${SELECT_FROM} WHERE deliveries.id = ?`;
 const SELECT_HEAD = `${SELECT_FROM}
 WHERE deliveries.target = ? AND deliveries.state IN ('pending', 'sending') ORDER BY deliveries.n LIMIT 1`;
+const SELECT_UNCONFIRMED = `${SELECT_FROM}
+WHERE deliveries.target = ? AND deliveries.state = 'unconfirmed' ORDER BY deliveries.n DESC LIMIT ?`;
 const SELECT_OPEN = `${SELECT_FROM}
 WHERE deliveries.state IN ('pending', 'sending') AND deliveries.n > ? ORDER BY deliveries.n LIMIT ?`;
 const SELECT_WAITING = `${SELECT_FROM}
@@ -45,13 +47,21 @@ const REQUEUE =
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 
-type DeliveryReads = "deliveries" | "delivery" | "deliveryHead" | "fullMailboxes" | "mailbox" | "mailboxesOf";
+type DeliveryReads =
+  | "deliveries"
+  | "delivery"
+  | "deliveryHead"
+  | "fullMailboxes"
+  | "mailbox"
+  | "mailboxesOf"
+  | "unconfirmed"
+  | "waitingDeliveries";
 
 const ENDED: readonly DeliveryState[] = ENDED_STATES;
 const SENDABLE = SENDABLE_STATES.join();
 const WAITING: readonly DeliveryState[] = WAITING_STATES;
 
-export function deliveryReads(db: Database): Pick<StoreReader, DeliveryReads | "waitingDeliveries"> {
+export function deliveryReads(db: Database): Pick<StoreReader, DeliveryReads> {
   const one = (text: string, value: string) => {
     const row = db.get<DeliveryRow>(text, value);
     return row && deliveryOf(row);
@@ -61,6 +71,7 @@ export function deliveryReads(db: Database): Pick<StoreReader, DeliveryReads | "
   return {
     delivery: async (id) => one(SELECT, id),
     deliveryHead: async (target) => one(SELECT_HEAD, target),
+    unconfirmed: async (target, { limit }) => page(SELECT_UNCONFIRMED, limit, target),
     deliveries: async ({ afterN = 0, limit, states, agentId }) => {
       const filter = JSON.stringify(states ?? OPEN_STATES);
       if (agentId) return page(SELECT_OF_AGENT, limit, agentId, afterN, filter);

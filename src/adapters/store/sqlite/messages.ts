@@ -49,6 +49,7 @@ const INSERT =
 const TAKE = "UPDATE messages SET state = 'taken', run_id = ? WHERE agent = ? AND seq = ? AND state = 'waiting'";
 const SETTLE = `UPDATE messages SET state = ?, run_id = coalesce(?, run_id), reason = ?, settled_at = ?
 WHERE agent = ? AND seq = ? AND state = ?`;
+const REPLACE = "UPDATE messages SET message = ? WHERE agent = ? AND seq = ? AND state = 'waiting'";
 const SELECT_DEDUPE =
   "SELECT agents.id AS agent_id, dedupe.seq FROM dedupe JOIN agents ON agents.no = dedupe.agent WHERE dedupe.key = ?";
 const SELECT_FORGOTTEN = "SELECT 1 AS found FROM dedupe WHERE key >= ? AND key < ? LIMIT 1";
@@ -118,6 +119,7 @@ export function postMessage(applying: Applying, op: OpOf<"message.post">): OpRes
   }
   const repeated = op.request && enterRequest(applying, op.request, agent, seq);
   if (repeated) return repeated;
+  if (agent.waiting >= (op.maxWaiting ?? agent.waiting + 1)) throw queueFull(agent);
   db.run(INSERT, agent.no, seq, isUrgent(body) ? 1 : 0, acceptedAt, JSON.stringify(op.message));
   agent.next_seq += 1;
   agent.waiting += 1;
@@ -132,6 +134,9 @@ export function postMessage(applying: Applying, op: OpOf<"message.post">): OpRes
   const alone = agent.waiting === 1 || undefined;
   return { op: "message.post", agentId: agent.id, seq, duplicate: false, created: !found, holder, alone };
 }
+
+const queueFull = ({ id, waiting }: CachedAgent): RefusedChange =>
+  new RefusedChange("full", `${waiting} messages wait at agent ${id}, as many as may wait.`);
 
 function acceptedBefore(db: Database, key: string): OpResult | undefined {
   const row = db.get<{ agent_id: AgentId; seq: number }>(SELECT_DEDUPE, key);
@@ -176,6 +181,13 @@ export function settleMessages(applying: Applying, op: OpOf<"message.settle">): 
     waited = true;
   }
   if (waited) advanceCursor(db, owner);
+  touch(applying, owner, "inbox");
+}
+
+export function countTry(applying: Applying, { seq, message }: OpOf<"message.tried">): undefined {
+  const owner = ownerOf(applying);
+  const { changes } = applying.db.run(REPLACE, JSON.stringify(message), owner.no, seq);
+  if (changes !== 1) throw new RefusedChange("conflict", `Message ${seq} of ${owner.id} is not waiting.`);
   touch(applying, owner, "inbox");
 }
 

@@ -8,9 +8,15 @@ import { type Applying, type CachedAgent, isRemoved } from "./agent-cache.ts";
 import type { Database } from "./database.ts";
 import { RefusedChange } from "./refused.ts";
 
+/** Whether a message waits, or belongs to a run that has not ended. */
+const OPEN = "(messages.state IN ('waiting', 'taken') OR messages.state = 'merged' AND runs.state = 'open')";
 const SELECT = `SELECT requests.key, requests.digest, agents.id AS agent_id, requests.seq, requests.finished,
-  agents.last_user_seq > requests.seq AS later, requests.reply, requests.keep_until
-FROM requests LEFT JOIN agents ON agents.no = requests.agent WHERE requests.key = ?`;
+  agents.last_user_seq > requests.seq AS later, requests.reply, requests.keep_until, ${OPEN} AS open
+FROM requests LEFT JOIN agents ON agents.no = requests.agent
+LEFT JOIN messages ON messages.agent = requests.agent AND messages.seq = requests.seq LEFT JOIN runs ON runs.id = messages.run_id
+WHERE requests.key = ?`;
+const SELECT_OPEN = `SELECT ${OPEN} AS open FROM messages LEFT JOIN runs ON runs.id = messages.run_id
+WHERE messages.agent = ? AND messages.seq = ?`;
 const SELECT_HELD = "SELECT digest, agent, seq, finished, reply, keep_until FROM requests WHERE key = ?";
 const INSERT = `INSERT INTO requests (key, digest, agent, seq, reply, keep_until) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING`;
@@ -48,7 +54,8 @@ export function repeatedRequest({ db, agents, change }: Applying, entry: Request
   const earlier = agents.byNumber(row.agent);
   if (entry.by === "content") {
     const later = earlier.last_user_seq > row.seq;
-    if (isRemoved(earlier) || !joinsEarlier({ isRetry: entry.isRetry, finished: row.finished === 1, later })) {
+    const open = db.get<{ open: number }>(SELECT_OPEN, row.agent, row.seq)?.open === 1;
+    if (isRemoved(earlier) || !joinsEarlier({ isRetry: entry.isRetry, finished: row.finished === 1, later, open })) {
       return undefined;
     }
   }

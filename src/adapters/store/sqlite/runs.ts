@@ -2,7 +2,7 @@
 import type { RunId } from "../../../core/ids.ts";
 import type { Op, OpResult } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
-import { type RunRow, runOf, type UsageRow, usageOf } from "../rows.ts";
+import { type HeldRunRow, heldRunOf, type RunRow, readable, runOf, type UsageRow, usageOf } from "../rows.ts";
 import { type Applying, ownerOf, stoppedBy, touch } from "./agent-cache.ts";
 import type { Database } from "./database.ts";
 import { RefusedChange } from "./refused.ts";
@@ -16,6 +16,13 @@ const SELECT_OF_AGENT = `SELECT ${COLUMNS}
 FROM runs JOIN agents ON agents.no = runs.agent WHERE runs.agent = (SELECT no FROM agents WHERE id = ?)
   AND runs.n < coalesce((SELECT n FROM runs WHERE id = ?), 9223372036854775807)
 ORDER BY runs.n DESC LIMIT ?`;
+/** From the index of busy agents, as `busyAgents`. */
+const SELECT_HELD_BACK = `SELECT ${COLUMNS}, agents.node AS holder
+FROM agents JOIN runs ON runs.id = agents.run_id
+WHERE (agents.waiting > 0 OR (agents.run_id IS NOT NULL AND agents.suspended = 0))
+  AND agents.suspended = 0 AND agents.node IS NOT NULL AND (?1 IS NULL OR agents.node = ?1)
+  AND (runs.attempt > 1 OR runs.body LIKE '%"trial":{%')
+ORDER BY runs.n`;
 const SELECT_GUARD = "SELECT state, step, abort FROM runs WHERE id = ?";
 const SELECT_AGENT = "SELECT agent FROM runs WHERE id = ?";
 const INSERT =
@@ -40,19 +47,23 @@ ORDER BY agents.id, json_extract(runs.body, '$.person')`;
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 
-export const runReads = (db: Database): Pick<StoreReader, "run" | "runs" | "usageSince"> => ({
+export const runReads = (db: Database): Pick<StoreReader, "run" | "runs" | "heldBackRuns" | "usageSince"> => ({
   run: async (id) => {
     const row = runRow(db, id);
     return row && runOf(row);
   },
   runs: async (agentId, { limit, before }) =>
     db.all<RunRow>(SELECT_OF_AGENT, agentId, before ?? null, limit).map(runOf),
+  heldBackRuns: async ({ limit, node }) =>
+    readable(db.all<HeldRunRow>(SELECT_HELD_BACK, node ?? null), heldRunOf)
+      .filter((run) => run !== undefined)
+      .slice(0, limit),
   usageSince: async (at, until = Number.MAX_SAFE_INTEGER) => db.all<UsageRow>(SELECT_USAGE, at, until).map(usageOf),
 });
 
 export const runRow = (db: Database, id: RunId): RunRow | undefined => db.get(SELECT, id);
 
-/** What an owner's claims about its run are checked against. */
+/** The columns that an owner's claims about its run are checked against. */
 export const runGuard = (db: Database, id: RunId): Pick<RunRow, "state" | "step" | "abort"> | undefined =>
   db.get(SELECT_GUARD, id);
 

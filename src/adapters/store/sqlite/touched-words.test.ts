@@ -65,6 +65,7 @@ const reserve = (id: string, rest: object = {}): Op => ({
 const settle = (seq: number, from: "waiting" | "taken"): Op => ({
   ...{ op: "message.settle", settlements: [{ seq, from, state: "answered" }] },
 });
+const TRIED = { body: userBody("3"), acceptedAt: START, tried: { times: 1, reason: "x", nextAt: START } };
 const withdraw = (name: string): Op => ({ op: "approval.withdraw", of: { agentId: idOf(name) }, reason: "x" });
 const swarmed = { op: "swarm.contact", nametag: "desk", contact: B } as const;
 
@@ -76,6 +77,9 @@ const STEPS: readonly (readonly [ops: readonly Op[], touched: string, by?: "owne
   [[{ op: "message.take", runId: R, seqs: [1] }], "1", "owner"],
   [[settle(1, "taken")], "1", "owner"],
   [[settle(2, "waiting")], "1", "owner"],
+  [[postOp({ agentId: A }, userBody("3"), START)], "1"],
+  [[{ op: "message.tried", seq: 3, message: TRIED }], "1", "owner"],
+  [[settle(3, "waiting")], "1", "owner"],
   [[{ op: "message.drop", agentId: B, seq: 1, reason: "x" }], "2"],
   [[{ op: "entries.append", position: 2, lines: ["{}"], leaf: "l" as EntryId }], "1", "owner"],
   [[{ op: "leaf.move", leaf: "m" as EntryId }], "1", "owner"],
@@ -86,7 +90,11 @@ const STEPS: readonly (readonly [ops: readonly Op[], touched: string, by?: "owne
   [[ask("p1"), ask("p2")], "1", "owner"],
   [[{ op: "run.suspend", runId: R, suspended: true }], "1", "owner"],
   [[decide("p1")], "1"],
-  [[{ op: "approval.use", id: "p1" as ApprovalId, digest: "d" }], "1", "owner"],
+  [
+    [{ op: "approval.use", id: "p1" as ApprovalId, digest: "d", by: { runId: "r9" as RunId, callId: "c9" } }],
+    "1",
+    "owner",
+  ],
   [[withdraw("a")], "1"],
   [[withdraw("a")], ""],
   [[ask("p3")], "1", "owner"],

@@ -54,6 +54,18 @@ describe("send_agent_message without a target", () => {
     expect([sent.isError, textOf(sent), sent.ops]).toEqual([true, text, undefined]);
   });
 
+  it("reaches the heartbeat of its own profile by name, else the last one of another", async () => {
+    const kit = await openTestTools({ config: BOB_OWNS });
+    const bob = await kit.make(person("bob"), { lastHumanAt: START });
+    const none = await kit.call(bob, "send_agent_message", { text: "look", agentId: "heartbeat" });
+    expect(textOf(none)).toBe("Agent not found: heartbeat");
+    for (const profile of ["work", "main"]) {
+      const { id } = await kit.make({ type: "heartbeat" }, { profile });
+      const sent = await kit.call(bob, "send_agent_message", { text: "look", agentId: "heartbeat" });
+      expect(posted(sent.ops)).toMatchObject([{ to: { agentId: id } }]);
+    }
+  });
+
   it("works under its old name with the old parameters", async () => {
     const kit = await openTestTools({ config: BOB_OWNS });
     const bob = await kit.make(person("bob"), { lastHumanAt: START });

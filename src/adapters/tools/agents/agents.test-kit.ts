@@ -125,7 +125,15 @@ export async function openTestTools(options: TestToolOptions = {}): Promise<Test
       const tool = kit.tool(name);
       const given = tool.input.parse(input);
       const signal = new AbortController().signal;
-      const base = { agent, agentId: agent.id, runId: "r" as RunId, callId: `c${++calls}`, signal, progress() {} };
+      const base = {
+        agent,
+        agentId: agent.id,
+        runId: "r" as RunId,
+        callId: `c${++calls}`,
+        effectKey: `k${calls}`,
+        signal,
+        progress() {},
+      };
       const call = {
         callId: base.callId,
         name,

@@ -1,6 +1,6 @@
 /**
- * Finds the agent that a tool's argument names: an id, a session key, `main`, a permanent agent's name, a system agent's tag,
- * a child's name. Each is a lookup by key; no list of all agents is read.
+ * Finds the agent that a tool's argument names: an id, a session key, `main`, `heartbeat`, a permanent agent's name, a system
+ * agent's tag, a child's name. Each is a lookup by key; no list of all agents is read.
  */
 import { type AgentRecord, DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
@@ -43,6 +43,9 @@ async function byAddress({ store, config }: AgentToolDeps, from: AgentRecord, na
   const { mainKey } = config.session;
   if (name === "main")
     return store.agentByKey(buildAgentMainSessionKey({ agentId: from.profile, mainKey }) as SessionKey);
+  if (name === "heartbeat") {
+    return (await store.agentByKey(sessionKeyOf({ type: "heartbeat" }, from.profile))) ?? store.agentFor("heartbeat");
+  }
   return name.includes(":") && !name.startsWith("system:") ? store.agentByKey(name as SessionKey) : undefined;
 }
 

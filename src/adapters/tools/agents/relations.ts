@@ -77,7 +77,8 @@ async function holds(
     case "permanent":
       return kind === "permanent";
     case "system":
-      return kind === "system";
+      // The heartbeat is the installation's own too.
+      return kind === "system" || kind === "heartbeat";
     case "parent":
       return from.descriptor.type === "subagent" && from.descriptor.parentAgentId === to.agent?.id;
     case "foreground":

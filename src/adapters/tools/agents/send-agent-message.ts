@@ -31,7 +31,9 @@ const input = z.object({
   agentId: z
     .string()
     .optional()
-    .describe("The recipient: an agent's id, name or session key. Left out: your parent, or the person's agent"),
+    .describe(
+      "The recipient: an agent's id, name or session key, or `heartbeat`. Left out: your parent, or the person's agent",
+    ),
   silent,
 });
 

@@ -101,7 +101,14 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
       calls += 1;
       const tool = tools.find((one) => one.name === name) as Tool;
       const signal = new AbortController().signal;
-      const context = { agent: world.agent, agentId: AGENT, runId: "run" as RunId, callId: `c${calls}`, signal };
+      const context = {
+        agent: world.agent,
+        agentId: AGENT,
+        runId: "run" as RunId,
+        callId: `c${calls}`,
+        effectKey: `k${calls}`,
+        signal,
+      };
       const output = await tool.execute(tool.input.parse(input), { ...context, progress: () => {}, ...more });
       const after = stateWithProcesses(world.agent.state, output.processes ? [output.processes] : []);
       if (after) world.agent = { ...world.agent, state: after };

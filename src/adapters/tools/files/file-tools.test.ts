@@ -49,6 +49,7 @@ const context = {
   agentId: "a" as AgentId,
   runId: "r" as RunId,
   callId: "c",
+  effectKey: "k",
   signal: new AbortController().signal,
   progress() {},
 } satisfies ToolContext;

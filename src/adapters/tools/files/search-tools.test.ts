@@ -42,7 +42,13 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 async function blocks(name: string, input: Record<string, unknown>, disk: Disk = realDisk): Promise<readonly Block[]> {
   const tool = fileTools({ placesOf: () => places }, disk).find((one) => one.name === name);
-  const context = { agent: { id: "a" } as AgentRecord, agentId: "a" as AgentId, runId: "r" as RunId, callId: "c" };
+  const context = {
+    agent: { id: "a" } as AgentRecord,
+    agentId: "a" as AgentId,
+    runId: "r" as RunId,
+    callId: "c",
+    effectKey: "k",
+  };
   const signal = new AbortController().signal;
   return (await tool?.execute(tool.input.parse(input), { ...context, signal, progress() {} }))?.content ?? [];
 }

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { InvalidInputError, UsageError } from "../../../core/errors.ts";
 import { type Block, readEntry } from "../../../core/history/entry.ts";
 import { listOf } from "../../../core/list.ts";
+import { unansweredText } from "../../../core/message/unanswered-message.ts";
 import { printableJson } from "../../../core/printable.ts";
 import { describeCompaction } from "../../../engine/context/compaction/describe-compaction.ts";
 import type { AgentHandle, HistoryPage } from "../../client/agent-handle.ts";
@@ -58,7 +59,7 @@ export const historyCommand = defineAction({
         agent.history({ limit: count, before }),
       );
       const items = newest.toReversed();
-      const shown = items.map((item) => entryText(item, flags.full ?? false));
+      const shown = items.flatMap((item) => [entryText(item, flags.full ?? false), ...unansweredLines(item)]);
       const text = shown.length === 0 ? "This conversation is empty." : shown.join("\n");
       return printResult(context, listOf(items.map(recordOf), next), text);
     });
@@ -114,8 +115,16 @@ async function writeNew(file: string, text: string): Promise<void> {
 type Item = HistoryPage["items"][number];
 
 /** A broken line as it is. */
-const recordOf = ({ position, entry, line }: Item): Record<string, unknown> =>
-  entry ? { position, entry } : { position, broken: line };
+const recordOf = ({ position, entry, line, unanswered }: Item): Record<string, unknown> =>
+  entry ? { position, entry, unanswered } : { position, broken: line };
+
+/** A line for each message that got no answer, below the entry that records it or came before it. */
+const unansweredLines = ({ unanswered = [] }: Item): readonly string[] =>
+  unanswered.map(({ seq, text, settledAt, runId, ...end }) => {
+    const why = oneLine(unansweredText(end), MAX_LINE);
+    const run = runId === undefined ? "" : `  run ${runId}`;
+    return `${" ".repeat(6)}  ${relativeTime(settledAt, Date.now()).padEnd(12)}  no answer  message ${seq} "${oneLine(text, 60)}" ${why}${run}`;
+  });
 
 function entryText({ position, entry: written, line = JSON.stringify(written) }: Item, isFull: boolean): string {
   const show = (text: string): string => (isFull ? printable(text) : oneLine(text, MAX_LINE));

@@ -1,7 +1,7 @@
 /** Commands to an agent: reset, stop, compact, branch, change its state, stop or start its tree, remove it. */
 import { z } from "zod";
 import { OWNERS_FIELDS } from "../../../core/agent/exec-fields.ts";
-import { type StatePatch, statePatchSchema } from "../../../core/agent/patch-state.ts";
+import { type StatePatch, statePatchKeys, statePatchSchema } from "../../../core/agent/patch-state.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { EntryId } from "../../../core/ids.ts";
 import { holds } from "../../../core/rights/scope.ts";
@@ -128,7 +128,7 @@ const patchStateRoute = defineRoute({
   params: agentParams,
   example: { modelOverride: "anthropic/claude-sonnet-5", thinkingLevel: "low", label: null },
   describes: statePatchSchema,
-  body: z.record(z.string().max(64), z.unknown()),
+  body: statePatchKeys,
   answers: { status: 202, holds: `${ACCEPTED}; it waits its turn in the inbox` },
   async handle({ context, principal, params, body }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
@@ -191,7 +191,7 @@ const removeRoute = defineRoute({
   summary: "Stop an agent and all its descendants, and remove it permanently",
   params: agentParams,
   /** `idle`: refuses an agent that has work, instead of stopping it and waiting until it rests. */
-  query: z.object({ idle: z.enum(["true", "false"]).optional() }),
+  query: z.strictObject({ idle: z.enum(["true", "false"]).optional() }),
   answers: { status: 200, holds: "`{ removed: agentId }`; with `idle=true` 403 if the agent has work" },
   async handle({ context, principal, params, query }) {
     const { id } = await requireAgent({ context, principal }, params.agent);

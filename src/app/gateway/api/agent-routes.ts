@@ -15,6 +15,7 @@ import { seesAgent } from "../auth/judge-request.ts";
 import { behalfOf } from "../auth/speaker.ts";
 import { profilesOf } from "../messages/address.ts";
 import { agentSummary, listAgents } from "../reads/agent-list.ts";
+import { unansweredIn } from "../reads/unanswered.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { agentParams, LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
@@ -26,7 +27,7 @@ const listRoute = defineRoute({
   own: true,
   tag: "agents",
   summary: "List agents in the order of their creation",
-  query: z.object({ after: agentIdSchema.optional(), limit: limitQuery(500, 100) }),
+  query: z.strictObject({ after: agentIdSchema.optional(), limit: limitQuery(500, 100) }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, principal, query: { after, limit } }) {
     return { json: await listAgents(context.ports.store, { after, limit }, (agent) => seesAgent(principal, agent)) };
@@ -61,18 +62,29 @@ const historyRoute = defineRoute({
   tag: "agents",
   summary: "A page of an agent's history, newest entries first",
   params: agentParams,
-  query: z.object({ before: numberQuery(), limit: limitQuery(500, 50) }),
-  answers: { status: 200, holds: "`{ items: [{ position, entry }], next }`; send `next` as `before`", list: true },
+  query: z.strictObject({ before: numberQuery(), limit: limitQuery(500, 50) }),
+  answers: {
+    status: 200,
+    holds:
+      "`{ items: [{ position, entry, unanswered }], next }`; `unanswered` are messages of the entry, or after it, that failed or were stopped or dropped; send `next` as `before`",
+    list: true,
+  },
   async handle({ context, principal, params, query: { before, limit } }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
-    const lines = await context.ports.store.linesBack(id, { limit, before });
+    const { store } = context.ports;
+    const lines = await store.linesBack(id, { limit, before });
     const entries = lines.map(({ position, line }) => {
       const read = readEntry(line);
       return read.kind === "broken" ? { position, broken: read.reason, line } : { position, entry: JSON.parse(line) };
     });
+    const unanswered = await unansweredIn(
+      store,
+      id,
+      entries.map(({ entry }) => entry),
+    );
     return {
       json: listOf(
-        entries,
+        entries.map((entry, at) => ({ ...entry, unanswered: unanswered[at] })),
         nextOf(lines, limit, ({ position }) => position),
       ),
     };
@@ -88,7 +100,7 @@ const transcriptRoute = defineRoute({
   tag: "agents",
   summary: "A session of an agent as the text of a session file; the current one by default",
   params: agentParams,
-  query: z.object({
+  query: z.strictObject({
     session: z.string().min(1).max(128).optional(),
     version: z.enum(["2", "3"]).optional(),
     /** The working directory that the header names. */

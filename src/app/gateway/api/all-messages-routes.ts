@@ -4,6 +4,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
 import { type Message, messageText, UNANSWERED_STATES } from "../../../core/message/message.ts";
+import type { InboxMessage } from "../../client/resources.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { agentSummary } from "../reads/agent-list.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
@@ -25,10 +26,10 @@ const listRoute = defineRoute({
   tag: "inbox",
   summary:
     "Messages of all agents: those that wait, those a run works on, or those that got no answer, the latest first",
-  query: z.object({
+  query: z.strictObject({
     state: z.enum(["waiting", "taken", "unanswered", ...UNANSWERED_STATES]).default("waiting"),
     before: z.string().max(64).optional(),
-    limit: limitQuery(200, 50),
+    limit: limitQuery(500, 50),
   }),
   answers: {
     status: 200,
@@ -104,7 +105,8 @@ function cursorOf(text: string | undefined): Cursor | undefined {
 
 const textOf = ({ at, agentId, seq }: Cursor): string => `${at}.${agentId}.${seq}`;
 
-function viewOf({ agentId, seq, body, state, reason, acceptedAt, settledAt, runId }: Message, agent: AgentRecord) {
+function viewOf(message: Message, agent: AgentRecord): InboxMessage {
+  const { agentId, seq, body, state, reason, acceptedAt, settledAt, runId } = message;
   const { label, sessionKey } = agentSummary(agent);
   const text = messageText(body).slice(0, TEXT);
   return { agentId, label, sessionKey, seq, kind: body.kind, text, state, reason, acceptedAt, settledAt, runId };

@@ -32,7 +32,7 @@ const listRoute = defineRoute({
   action: "approvals",
   tag: "approvals",
   summary: "List questions about tool calls, newest first: the open ones, or those in a state",
-  query: z.object({
+  query: z.strictObject({
     state: z.enum([...APPROVAL_STATES, "open", "all"]).default("open"),
     agent: z.string().min(1).max(512).optional(),
     user,
@@ -73,7 +73,7 @@ const showRoute = defineRoute({
   tag: "approvals",
   summary: "One question about a tool call",
   params: approvalParams,
-  query: z.object({ user }),
+  query: z.strictObject({ user }),
   answers: {
     status: 200,
     holds:

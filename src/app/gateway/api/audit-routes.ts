@@ -15,7 +15,7 @@ const auditRoute = defineRoute({
   action: "manage.audit",
   tag: "audit",
   summary: "Who did what, for which person, and what was decided, newest first; only the owner reads it",
-  query: z.object({
+  query: z.strictObject({
     person: name,
     agent: name,
     action: name,

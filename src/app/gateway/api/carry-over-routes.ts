@@ -17,7 +17,7 @@ const planRoute = defineRoute({
   action: "manage.people",
   tag: "people",
   summary: "Conversations that a change of session.dmScope leaves behind",
-  query: z.object({ scope }),
+  query: z.strictObject({ scope }),
   answers: {
     status: 200,
     holds:

@@ -29,7 +29,7 @@ const listRoute = defineRoute({
   action: "manage.changes",
   tag: "changes",
   summary: "List changes of prompt files, notes, skills and the configuration, the newest first",
-  query: z.object({
+  query: z.strictObject({
     limit: limitQuery(500, 50),
     before: numberQuery(),
     file: file.optional(),
@@ -69,7 +69,7 @@ const fileRoute = defineRoute({
   action: "manage.changes",
   tag: "changes",
   summary: "The text of one of these files as it is now; not of the configuration, which may contain secrets",
-  query: z.object({ file }),
+  query: z.strictObject({ file }),
   answers: { status: 200, holds: "`{ file, kind, text, version }`; `text` and `version` are null if there is no file" },
   async handle({ context, principal, query }) {
     assertOwner(principal);

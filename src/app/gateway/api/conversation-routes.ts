@@ -25,7 +25,7 @@ const listRoute = defineRoute({
   own: true,
   tag: "sessions",
   summary: "List conversations with people on all channels, the latest first; `q`: those with this text in their name",
-  query: z.object({
+  query: z.strictObject({
     q: z.string().trim().max(200).optional(),
     before: z.string().regex(CURSOR, "the `next` of a page").optional(),
     limit: limitQuery(200, 50),
@@ -115,7 +115,7 @@ const searchRoute = defineRoute({
   tag: "sessions",
   summary: "Find a text in an agent's history, the latest first",
   params: agentParams,
-  query: z.object({ q: z.string().trim().min(1).max(200), before: numberQuery(), limit: limitQuery(100, 20) }),
+  query: z.strictObject({ q: z.string().trim().min(1).max(200), before: numberQuery(), limit: limitQuery(100, 20) }),
   answers: {
     status: 200,
     holds:

@@ -18,7 +18,7 @@ import { limitQuery, nextOf } from "./params.ts";
 
 const user = z.string().trim().min(1).max(256).optional();
 const fileParams = z.object({ file: z.string().min(1).max(128) });
-const ofUser = z.object({ user });
+const ofUser = z.strictObject({ user });
 /** Boundaries and headers around the file. */
 const MULTIPART_BYTES = 65_536;
 
@@ -43,7 +43,7 @@ const uploadRoute = defineRoute({
   path: "/api/files",
   summary:
     "Store a file: its bytes, or multipart/form-data with a part named `file`. The same content under the same name is the same file. It is removed after a day unless a message refers to it",
-  query: z.object({ user, name: z.string().max(1_000).optional() }),
+  query: z.strictObject({ user, name: z.string().max(1_000).optional() }),
   bodyType: "application/octet-stream",
   maxBody: ({ files }: Config) => files.maxBytes + MULTIPART_BYTES,
   answers: { status: 201, holds: "`{ id, name, mimeType, size, sha256, createdAt, as }`" },
@@ -70,7 +70,7 @@ const listRoute = defineRoute({
   method: "GET",
   path: "/api/files",
   summary: "The files of a person, by id",
-  query: z.object({ user, after: z.string().max(128).optional(), limit: limitQuery(500, 100) }),
+  query: z.strictObject({ user, after: z.string().max(128).optional(), limit: limitQuery(500, 100) }),
   answers: {
     status: 200,
     holds: "`{ items: [...], next }`; send `next` as `after`",
@@ -161,7 +161,7 @@ const deliveredRoute = defineRoute({
   path: "/api/deliveries/:delivery/files/:file",
   summary: "The bytes of a file that came with a delivery, for its reader",
   params: z.object({ delivery: z.string().min(1).max(256), ...fileParams.shape }),
-  query: z.object({ user, terminal: user }),
+  query: z.strictObject({ user, terminal: user }),
   answers: { status: 200, holds: "the bytes", type: "application/octet-stream" },
   async handle(call) {
     const { context, principal, params, query } = call;
@@ -202,7 +202,7 @@ const removeAllRoute = defineRoute({
   method: "DELETE",
   path: "/api/files",
   summary: "Remove all files of a person; the owner names another person with `person`",
-  query: z.object({ user, person: personIdSchema.optional() }),
+  query: z.strictObject({ user, person: personIdSchema.optional() }),
   answers: { status: 200, holds: "`{ removed }`: how many" },
   async handle(call) {
     const { principal, query } = call;

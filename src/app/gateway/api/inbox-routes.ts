@@ -6,24 +6,16 @@ import { NotFoundError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { isSettled, type Message, messageStateSchema } from "../../../core/message/message.ts";
 import { queueSettingsSchema } from "../../../core/message/queue.ts";
-import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
 import { actorOf } from "../auth/actor.ts";
 import { streamMessage } from "../events/message-stream.ts";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { HttpError } from "../http/http-error.ts";
 import { ANSWERED } from "../http/send-reply.ts";
-import {
-  type AcceptedMessage,
-  type AcceptingCall,
-  accepted,
-  acceptOnce,
-  limitedBehalf,
-  postingOf,
-} from "../messages/accept-once.ts";
-import { conversationByKey, mailboxFor } from "../messages/address.ts";
+import { type AcceptedMessage, accepted, acceptOnce, limitedBehalf } from "../messages/accept-once.ts";
+import { conversationByKey, mailboxFor, senderNamed, targetNamed } from "../messages/address.ts";
 import { answerOfResult, readAnswer } from "../messages/answer.ts";
-import { chatBody } from "../messages/chat-body.ts";
-import { MAX_FILES, messageFiles } from "../messages/message-files.ts";
+import { fileDigests, MAX_FILES, messageFiles } from "../messages/message-files.ts";
+import type { MessageIdentity } from "../messages/request-entry.ts";
 import { settledWithin } from "../messages/settled-within.ts";
 import { speakingIn } from "../messages/speaking-in.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
@@ -64,7 +56,7 @@ const messagesRoute = defineRoute({
   tag: "inbox",
   summary: "An agent's messages, newest first, and how each ended",
   params: agentParams,
-  query: z.object({ before: numberQuery(), limit: limitQuery(500, 50), state: statesQuery(messageStateSchema) }),
+  query: z.strictObject({ before: numberQuery(), limit: limitQuery(500, 50), state: statesQuery(messageStateSchema) }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
   async handle({ context, principal, params, query: { before, limit, state } }) {
     const { id } = await requireAgent({ context, principal }, params.agent);
@@ -97,7 +89,7 @@ const messageRoute = defineRoute({
   tag: "inbox",
   summary: "One message, and its answer if there is one; waits up to `waitSeconds` for it",
   params: messageParams,
-  query: z.object({ waitSeconds: numberQuery(MAX_WAIT_SECONDS) }),
+  query: z.strictObject({ waitSeconds: numberQuery(MAX_WAIT_SECONDS) }),
   answers: { status: 200, holds: "`{ message, answer }`; `answer` is null until the message is settled" },
   async handle(call) {
     const { context, params, query } = call;
@@ -160,13 +152,6 @@ const messageEventsRoute = defineRoute({
   },
 });
 
-/** A command with a message after it: the command is posted first. With the caller's key it is posted once. */
-async function postLead(call: AcceptingCall, { behalf, ...lead }: Pick<PostRequest, "to" | "body" | "behalf">) {
-  const { source, behalf: own } = await postingOf(call);
-  const key = call.keyed && `${call.keyed.key}#command`;
-  await call.context.agents.post({ ...lead, source, behalf: behalf ?? own, key });
-}
-
 const sendRoute = defineRoute({
   method: "POST",
   path: "/api/agents/:agent/messages",
@@ -184,14 +169,14 @@ const sendRoute = defineRoute({
     /** The ids of uploaded files. */
     files: z.array(z.string().min(1).max(128)).max(MAX_FILES).optional(),
     sender: z.strictObject({ id: z.string().min(1).max(256), name: z.string().max(256).optional() }).optional(),
-    queue: queueSettingsSchema.partial().optional(),
+    queue: queueSettingsSchema.partial().strict().optional(),
     /** Waits this long for the answer, which then comes with a 200. */
     waitSeconds: z.number().min(0).max(600).optional(),
     /** Where the answer goes: into the mailbox, or only to a caller that reads it. Default: `mailbox`, or `caller` if it waits. */
     answerTo: z.enum(["mailbox", "caller"]).optional(),
   }),
   longText: "file",
-  accepts: true,
+  accepts: "message",
   answers: {
     status: 202,
     holds:
@@ -199,9 +184,16 @@ const sendRoute = defineRoute({
   },
   async handle(call) {
     const { context, params, body } = call;
-    const { text, sender, queue, waitSeconds, answerTo = waitSeconds ? "caller" : "mailbox" } = body;
+    const { waitSeconds, answerTo = waitSeconds ? "caller" : "mailbox", ...said } = body;
+    const { text, sender, queue } = said;
     if (text === "" && !body.files?.length)
       throw new HttpError(400, "invalid_input", "text: is empty", { param: "text" });
+    const identity: MessageIdentity = {
+      sender: senderNamed(call.principal, sender?.id),
+      target: targetNamed(context.config(), call.principal, params.agent),
+      content: async () => ({ text, files: await fileDigests(call, body.files, sender?.id) }),
+      said,
+    };
     const message = async (): Promise<AcceptedMessage> => {
       const agent = await findAgent(call, params.agent);
       const fresh = agent ? undefined : conversationByKey(context.config(), call.principal, params.agent);
@@ -211,19 +203,17 @@ const sendRoute = defineRoute({
       const { sender: named, behalf, speaker } = speakingIn(call.principal, known, sender);
       const whose = { behalf: behalf ?? limitedBehalf(call, speaker), user: sender?.id };
       const files = await messageFiles(call, body.files, whose);
-      const [content, lead] = chatBody(context.config(), { kind: "user", text, files, sender: named, queue });
-      if (lead) await postLead(call, { to, body: lead, behalf });
-      const conversation = agent?.id ?? fresh?.sessionKey;
-      return { to, body: content, delivery, conversation, speaker, ...defined({ behalf }) };
+      const spoken = { kind: "user", text, files, sender: named, queue } as const;
+      return { to, body: spoken, delivery, speaker, ...defined({ behalf }) };
     };
-    const posted = await acceptOnce(call, message);
+    const posted = await acceptOnce(call, message, { identity });
     const reply = accepted(posted);
     if (!waitSeconds) return reply;
     const { agentId, seq } = posted;
     // After a timeout the message stays accepted; its answer comes later.
     const result = await settledWithin(context, agentId, seq, waitSeconds * 1_000);
     const answer = result ? answerOfResult(result, seq) : await readAnswer(context.ports, agentId, seq);
-    return answer ? { json: { ...reply.json, answer } } : { ...reply, json: { ...reply.json, answer: null } };
+    return { ...reply, status: answer ? 200 : reply.status, json: { ...reply.json, answer: answer ?? null } };
   },
 });
 

@@ -12,7 +12,7 @@ const logRoute = defineRoute({
   action: "manage.health",
   tag: "health",
   summary: "The latest lines of the log of this process, oldest first, or those after a number",
-  query: z.object({ after: numberQuery(), limit: limitQuery(1_000, 200) }),
+  query: z.strictObject({ after: numberQuery(), limit: limitQuery(1_000, 200) }),
   answers: { status: 200, holds: `${LIST}: \`{ n, at, level, message, … }\``, list: true },
   handle({ context, principal, query: { after = 0, limit } }) {
     assertOwner(principal);

@@ -81,7 +81,7 @@ const listRoute = defineRoute({
   action: "logins",
   tag: "people",
   summary: "List the logins that invitations opened: all for the owner, otherwise the person's own",
-  query: z.object({ person: z.string().max(64).optional() }),
+  query: z.strictObject({ person: z.string().max(64).optional() }),
   answers: {
     status: 200,
     holds: "`{ items: [{ id, person, createdAt, expiresAt, browser }], next: null }`",

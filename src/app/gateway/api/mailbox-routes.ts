@@ -24,7 +24,7 @@ const deliveriesRoute = defineRoute({
   own: true,
   tag: "mailbox",
   summary: "What waits in a mailbox, oldest first; `wait` waits up to 60 seconds if it is empty",
-  query: z.object({
+  query: z.strictObject({
     ...reader,
     after: numberQuery(),
     limit: limitQuery(MAX_PAGE, 100),
@@ -90,7 +90,7 @@ const deliveryEventsRoute = defineRoute({
   own: true,
   tag: "mailbox",
   summary: "Stream a mailbox: what waits, then what arrives",
-  query: z.object(reader),
+  query: z.strictObject(reader),
   answers: { status: 200, holds: "events: delivery", type: "text/event-stream" },
   handle(call) {
     assertStreamAllowed(call);

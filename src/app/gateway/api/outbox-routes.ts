@@ -18,7 +18,7 @@ const outboxRoute = defineRoute({
   action: "manage.outbox",
   tag: "outbox",
   summary: "List deliveries: the open ones, or those in a state",
-  query: z.object({
+  query: z.strictObject({
     state: statesQuery(deliveryStateSchema),
     agent: z.string().min(1).max(512).optional(),
     after: numberQuery(),

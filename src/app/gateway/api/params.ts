@@ -1,6 +1,7 @@
 /** Path parameters and query fields that several routes share, and the lookup of the agent or run they name. */
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
+import { agentFetchStrategySchema } from "../../../core/agent/descriptor.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
@@ -30,8 +31,8 @@ export const statesQuery = <T extends string>(state: z.ZodType<T, string>) =>
     .transform((text) => text.split(","))
     .pipe(z.array(state).min(1))
     .optional();
-/** Of routes that wait. The longest wait is almost 17 minutes. */
-export const waitQuery = z.object({ timeoutMs: numberQuery(999_999) });
+/** The query of a route that waits. The longest wait is almost 17 minutes. */
+export const waitQuery = z.strictObject({ timeoutMs: numberQuery(999_999) });
 
 /** The `next` of a page: a cursor if the page is full, else null. */
 export const nextOf = <T, C>(page: readonly T[], limit: number, cursorOf: (last: T) => C): C | null => {
@@ -45,12 +46,16 @@ export const LIST = "`{ items: [...], next }`";
 export type Asking = Pick<Call, "context" | "principal">;
 
 /**
- * By id, by session key, by the last part of the key, or by the name of a permanent agent. Undefined also if the token may not see
- * it. Throws if several have the name.
+ * By id, by session key, by a strategy (`heartbeat`, `most-recent-foreground`), by the last part of the key, or by the name of a
+ * permanent agent. Undefined if the token may not see it. Throws if several have the name.
  */
 export async function findAgent({ context, principal }: Asking, name: string): Promise<AgentRecord | undefined> {
   const { store } = context.ports;
   const config = context.config();
+  const strategy = agentFetchStrategySchema.safeParse(name);
+  const fetched = strategy.success ? await context.agents.agentFor(strategy.data) : undefined;
+  const chosen = fetched && (await store.agent(fetched));
+  if (chosen && seesAgent(principal, chosen)) return chosen;
   const [agent, ...others] = (await agentsNamed(store, name, config)).filter((one) => seesAgent(principal, one));
   if (agent && others.length > 0) throw severalNamed(name, [agent, ...others]);
   if (agent) return agent;
@@ -59,7 +64,7 @@ export async function findAgent({ context, principal }: Asking, name: string): P
   return conversation && conversation.sessionKey !== name ? store.agentByKey(conversation.sessionKey) : undefined;
 }
 
-/** The same. Throws a 404 if there is none, also if the token may not see it. */
+/** The same. Throws a 404 if there is none or the token may not see it. */
 export async function requireAgent(call: Asking, name: string): Promise<AgentRecord> {
   const agent = await findAgent(call, name);
   if (agent) return agent;
@@ -73,7 +78,7 @@ export const addressOf = async (call: Asking, name: string): Promise<{ readonly 
   agentId: (await requireAgent(call, name)).id,
 });
 
-/** Throws a 404, also if the token may not see the run's agent. */
+/** Throws a 404 if there is none or the token may not see the run's agent. */
 export async function requireRun({ context, principal }: Asking, id: string): Promise<RunRecord> {
   const { store } = context.ports;
   const run = await store.run(id as RunId);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
-import { VERDICTS, type Verdict } from "../../../core/people/grant.ts";
+import { grantsSchema, VERDICTS, type Verdict } from "../../../core/people/grant.ts";
 import { type PersonRecord, personLimitsSchema } from "../../../core/people/person.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import {
@@ -11,7 +11,6 @@ import {
   granted,
   grantOf,
   linked,
-  type NewPerson,
   type PersonChange,
   patched,
   removePerson,
@@ -37,7 +36,7 @@ const listRoute = defineRoute({
   action: "people",
   tag: "people",
   summary: "List people by id: all for the owner, otherwise the token's own person",
-  query: z.object({ after: z.string().max(64).optional(), limit: limitQuery(500, 100) }),
+  query: z.strictObject({ after: z.string().max(64).optional(), limit: limitQuery(500, 100) }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, principal, query: { after, limit } }) {
     const { store } = context.ports;
@@ -86,7 +85,7 @@ const addRoute = defineRoute({
     name: z.string().max(200).optional(),
     role: role.optional(),
     accounts: z.array(account).max(32).optional(),
-    grants: z.array(z.looseObject({})).max(256).optional(),
+    grants: grantsSchema.optional(),
     limits: personLimitsSchema.optional(),
     timeZone: z.string().max(64).optional(),
     language: z.string().max(35).optional(),
@@ -95,9 +94,7 @@ const addRoute = defineRoute({
   async handle({ context, principal, surface, body, record }) {
     assertOwner(principal);
     const also = (json: PersonRecord) => record({ status: 201, json });
-    // The record's own schema checks the grants.
-    const person = body as unknown as NewPerson;
-    const json = await addPerson(context.ports, actorOf(principal, surface), person, also);
+    const json = await addPerson(context.ports, actorOf(principal, surface), body, also);
     peopleChanged(context);
     return { status: 201, json };
   },
@@ -186,7 +183,7 @@ const unlinkRoute = defineRoute({
   tag: "people",
   summary: "Unlink an account from a person",
   params: personParams,
-  query: z.object({ account }),
+  query: z.strictObject({ account }),
   answers: { status: 200, holds: "the record" },
   handle: (call) => change(call, { action: "person.unlink", args: call.query, change: unlinked(call.query.account) }),
 });
@@ -221,7 +218,7 @@ const revokeRoute = defineRoute({
   tag: "people",
   summary: "Take a grant away, by its subject",
   params: personParams,
-  query: z.object({ subject }),
+  query: z.strictObject({ subject }),
   answers: { status: 200, holds: "the record" },
   handle: (call) => change(call, { action: "person.revoke", args: call.query, change: revoked(call.query.subject) }),
 });

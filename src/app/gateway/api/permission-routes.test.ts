@@ -18,7 +18,8 @@ beforeAll(async () => {
   tokens.operator = await mint("operator", { scopes: ["operate"] });
   const posted = await kit.node.agents.post({
     to: { descriptor: { type: "user", connector: "api", userId: "x", channelId: "x" } },
-    body: { kind: "system", text: "hello", silent: true },
+    // Its run loads the tools, as the run of a real question does.
+    body: { kind: "user", text: "hello" },
   });
   if (posted.status === "stale") throw new TypeError("stale");
   agentId = posted.agentId;

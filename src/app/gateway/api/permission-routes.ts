@@ -32,7 +32,7 @@ const listRoute = defineRoute({
   action: "manage.permissions",
   tag: "permissions",
   summary: "List the rules of the configuration, of profiles, of people and of an agent",
-  query: z.object({ agent, person: z.string().trim().min(1).max(64).optional() }),
+  query: z.strictObject({ agent, person: z.string().trim().min(1).max(64).optional() }),
   answers: {
     status: 200,
     holds: `${LIST}; \`source\` says where a rule stands, \`stored\` whether it can be removed`,
@@ -116,7 +116,7 @@ const removeRoute = defineRoute({
   action: "manage.permissions",
   tag: "permissions",
   summary: "Remove a stored rule by its text, of a person (default: the owner) or of one agent",
-  query: z.object({ rule: ruleText, person, agent }),
+  query: z.strictObject({ rule: ruleText, person, agent }),
   answers: { status: 200, holds: "`{ removed }`" },
   async handle(call) {
     assertOwner(call.principal);

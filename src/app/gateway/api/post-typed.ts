@@ -5,10 +5,11 @@
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
 import { ConflictError } from "../../../core/errors.ts";
+import { ONE_RUN_EACH } from "../../../core/message/queue.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { PostRequest } from "../../../engine/agents/message-ingress.ts";
-import { submitText } from "../../../engine/commands/read-chat-command.ts";
 import type { AcceptResult } from "../../../engine/inbox/accept.ts";
+import { resolveQueueSettings } from "../../../engine/inbox/queue-settings.ts";
 import { keyReused } from "../http/http-error.ts";
 import { type AcceptedOnce, type AcceptingCall, postingOf, staleError } from "../messages/accept-once.ts";
 import { chatBody } from "../messages/chat-body.ts";
@@ -36,7 +37,7 @@ interface Recipient {
 
 type SeatOf<K extends Seat["kind"]> = Extract<Seat, { readonly kind: K }>;
 
-/** What the owner typed, as any channel reads it. */
+/** Posts the text of the owner, read as on any channel. */
 export async function postOwners(
   call: TypedCall,
   { user }: SeatOf<"owner">,
@@ -52,7 +53,7 @@ export async function postOwners(
   const host = context.agents.connectorHost({ name: TERMINAL_CHANNEL }, ({ to: usual, body, sender }) =>
     postPart(call, posts, { to: named ?? usual, body, source, sender, behalf }),
   );
-  await submitText(host, {
+  await host.accept({
     connector: TERMINAL_CHANNEL,
     userId: user,
     channelId: user,
@@ -60,13 +61,13 @@ export async function postOwners(
     files,
     messageId: context.ports.ids.uuid(),
     text,
-    queueDefault: line ? { mode: "queue" } : undefined,
+    queueDefault: line ? ONE_RUN_EACH : undefined,
     delivery: { channel: TERMINAL_CHANNEL, to: user },
   });
   return posts;
 }
 
-/** What a guest typed, with that guest's rights and limits, in a conversation of that guest. */
+/** Posts the text of a guest, with that guest's rights and limits, in a conversation of that guest. */
 export async function postPersons(
   call: TypedCall,
   seat: SeatOf<"person">,
@@ -79,7 +80,9 @@ export async function postPersons(
   const speaker = { person: seat.speaker.person, isNamed: true };
   const { source, behalf } = await postingOf(call, speaker);
   const files = await messageFiles(call, call.body.files, { behalf: behalf ?? speaker, user: call.body.user });
-  const queueDefault = line ? ({ mode: "queue" } as const) : undefined;
+  // Its source is the API, on which programs write. But a person types here, as in any chat.
+  const asChat = { cfg: context.config(), channel: TERMINAL_CHANNEL };
+  const queueDefault = line ? ONE_RUN_EACH : resolveQueueSettings(asChat);
   const said = { kind: "user", text, files, sender: { id: seat.speaker.user }, queueDefault } as const;
   const [content, command] = chatBody(context.config(), said, TERMINAL_CHANNEL);
   const posts: AcceptedOnce[] = [];

@@ -34,7 +34,7 @@ const agentRunsRoute = defineRoute({
   tag: "runs",
   summary: "An agent's latest runs, newest first",
   params: agentParams,
-  query: z.object({ before: runParams.shape.run.optional(), limit: limitQuery(200, 20) }),
+  query: z.strictObject({ before: runParams.shape.run.optional(), limit: limitQuery(200, 20) }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
   async handle({ context, principal, params, query: { before, limit } }) {
     const { id } = await requireAgent({ context, principal }, params.agent);

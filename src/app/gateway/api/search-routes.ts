@@ -23,7 +23,7 @@ const searchRoute = defineRoute({
   tag: "sessions",
   summary:
     "Find words in conversations and notes, the best first. Quotes make a phrase, `word*` finds beginnings, everything else is words; `agent`: in one conversation only; `user`: of an application's user",
-  query: z.object({
+  query: z.strictObject({
     q: z.string().trim().min(1).max(MAX_QUERY),
     agent: agentIdSchema.optional(),
     user: z.string().trim().min(1).max(256).optional(),

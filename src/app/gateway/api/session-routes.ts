@@ -47,7 +47,7 @@ const sessionsRoute = defineRoute({
   own: true,
   tag: "sessions",
   summary: "List sessions, one per agent, in the order the agents were created; `kind` filters by kind of agent",
-  query: z.object({
+  query: z.strictObject({
     kind: z.enum(AGENT_KINDS).optional(),
     after: agentIdSchema.optional(),
     limit: limitQuery(500, 100),

@@ -73,7 +73,7 @@ const installRoute = defineRoute({
   maxBody: (config) => Math.min(2 * MAX_SKILL, largestBody(config)),
   body: z.strictObject({
     files: z.array(fileSchema).min(1).max(MAX_FILES),
-    source: skillSourceSchema.optional(),
+    source: skillSourceSchema.unwrap().strict().optional(),
     /** The hash of the content that was seen; null: there was none. */
     expect: z
       .string()

@@ -27,7 +27,7 @@ const usageRoute = defineRoute({
   own: true,
   tag: "usage",
   summary: "The usage of runs since a time: total, by agent and by person; of a token that sees only its own, that",
-  query: z.object({ since: numberQuery() }),
+  query: z.strictObject({ since: numberQuery() }),
   answers: { status: 200, holds: "`{ since, tokens, dollars, by }`; `since` in milliseconds, a day ago by default" },
   async handle({ context, principal, query }) {
     const { store } = context.ports;
@@ -50,7 +50,7 @@ const daysRoute = defineRoute({
   tag: "usage",
   summary:
     "The usage of runs by day, the latest first, each by agent and person; and the tokens of their agents by model, over all time",
-  query: z.object({ days: limitQuery(MOST_DAYS, 14), timeZone: z.string().max(64).optional() }),
+  query: z.strictObject({ days: limitQuery(MOST_DAYS, 14), timeZone: z.string().max(64).optional() }),
   answers: {
     status: 200,
     holds:

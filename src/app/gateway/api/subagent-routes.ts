@@ -15,7 +15,7 @@ const subagentsRoute = defineRoute({
   action: "subagents",
   tag: "agents",
   summary: "Subagent runs that have not ended, all of one requester, or with `all` every one",
-  query: z.object({
+  query: z.strictObject({
     requester: z.string().min(1).max(512).optional(),
     all: z.enum(["true", "false"]).optional(),
   }),

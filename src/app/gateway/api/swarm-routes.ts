@@ -20,7 +20,7 @@ const swarmsRoute = defineRoute({
   action: "manage.swarms",
   tag: "agents",
   summary: "List swarms by name",
-  query: z.object({ limit: limitQuery(500, 100), after: z.string().max(80).optional() }),
+  query: z.strictObject({ limit: limitQuery(500, 100), after: z.string().max(80).optional() }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`after\``, list: true },
   async handle({ context, query: { limit, after } }) {
     const swarms = await context.ports.store.swarms({ limit, after: after || undefined });
@@ -41,7 +41,7 @@ const swarmRoute = defineRoute({
   tag: "agents",
   summary: "One swarm and its latest contacts",
   params: nametag,
-  query: z.object({ limit: limitQuery(500, 50) }),
+  query: z.strictObject({ limit: limitQuery(500, 50) }),
   answers: { status: 200, holds: "`{ swarm, contacts: [...] }`" },
   async handle({ context, params, query: { limit } }) {
     const { store } = context.ports;

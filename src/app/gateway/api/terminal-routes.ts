@@ -8,7 +8,8 @@ import { commandsOn } from "../../../config/commands-on.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { TERMINAL_CHANNEL } from "../../../core/delivery/route.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import { isSettled, type Message, type MessageState } from "../../../core/message/message.ts";
+import { isSettled, type Message } from "../../../core/message/message.ts";
+import { wasTaken } from "../../../core/message/unanswered-message.ts";
 import { isSilentReply } from "../../../engine/outbox/create-deliveries.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { seesAgent } from "../auth/judge-request.ts";
@@ -42,7 +43,7 @@ const terminalRoute = defineRoute({
   own: true,
   tag: "inbox",
   summary: "Where a person at the terminal speaks: the conversation, its model, context and settings, today's cost",
-  query: z.object({ user, ...conversation }),
+  query: z.strictObject({ user, ...conversation }),
   answers: {
     status: 200,
     holds:
@@ -121,7 +122,7 @@ const repliesRoute = defineRoute({
       .regex(/^\d{1,15}$/)
       .transform(Number),
   }),
-  query: z.object({ waitSeconds: numberQuery(MAX_WAIT_SECONDS) }),
+  query: z.strictObject({ waitSeconds: numberQuery(MAX_WAIT_SECONDS) }),
   answers: {
     status: 200,
     holds:
@@ -145,11 +146,6 @@ const repliesRoute = defineRoute({
 });
 
 const NO_REPLY = { runId: null, replies: [], unanswered: null, historyEnd: null };
-
-/** Ends of messages that no run took. Such a message may name the run that was about to. */
-const NOT_TAKEN: ReadonlySet<MessageState> = new Set(["dropped", "discarded", "removed"]);
-
-const wasTaken = ({ state }: Message): boolean => !NOT_TAKEN.has(state);
 
 /** Commands are in no history. */
 const hasEntry = (message: Message): boolean => wasTaken(message) && message.body.kind === "user";

@@ -13,7 +13,7 @@ const treeRoute = defineRoute({
   action: "manage.agents",
   tag: "agents",
   summary: "The tree of agents with states, waiting messages and usage: below `root`, or all with the newest first",
-  query: z.object({
+  query: z.strictObject({
     root: z.string().min(1).max(512).optional(),
     depth: numberQuery(TREE_LIMITS.maxDepth),
     limit: limitQuery(TREE_LIMITS.maxAgents, TREE_LIMITS.agents),

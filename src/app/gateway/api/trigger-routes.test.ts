@@ -55,10 +55,11 @@ describe("the main conversation", () => {
     kit.ask({ method: "POST", path: "/api/wake", body, headers: { "idempotency-key": key } });
 
   it("gets a text now or with its next heartbeat, once per idempotency key", async () => {
-    const first = await wake({ text: "the build is red" });
-    const again = await wake({ text: "the build is red" });
+    const later = { text: "the build is red", mode: "next-heartbeat" };
+    const first = await wake(later);
+    const again = await wake(later);
     expect([again.status, again.json, again.headers["idempotent-replayed"]]).toEqual([202, first.json, "true"]);
-    expect((await wake({ text: "x", mode: "now" }, "w2")).json.agentId).toBe(first.json.agentId);
+    expect((await wake({ text: "x" }, "w2")).json.agentId).toBe(first.json.agentId);
     await kit.node.agents.settled();
     const { items: messages } = (await kit.ask({ path: "/api/agents/agent:main:main/messages" })).json as {
       items: { body: { origin?: string } }[];

@@ -4,6 +4,8 @@ import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import { unknownName } from "../../../core/known-name.ts";
 import { listOf } from "../../../core/list.ts";
+import { OWNER } from "../../../core/people/person.ts";
+import { cronWakeModeSchema, defaultWakeMode } from "../../../core/schedule/job.ts";
 import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
 import { mainAddress } from "../../../engine/triggers/cron/job-message.ts";
 import { cronJobCreateSchema, cronJobPatchSchema } from "../../../engine/triggers/cron/normalize-job.ts";
@@ -27,7 +29,7 @@ const jobsRoute = defineRoute({
   action: "cron",
   tag: "triggers",
   summary: "List cron jobs with their next times",
-  query: z.object({
+  query: z.strictObject({
     all: z.enum(["true", "false"]).optional(),
     after: z.string().max(256).optional(),
     limit: limitQuery(1_000, 200),
@@ -145,7 +147,7 @@ const jobRunsRoute = defineRoute({
   tag: "triggers",
   summary: "The outcome of a job's due times, newest first",
   params: jobParams,
-  query: z.object({ before: numberQuery(), limit: limitQuery(1_000, 100) }),
+  query: z.strictObject({ before: numberQuery(), limit: limitQuery(1_000, 100) }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
   async handle(call) {
     const { job } = call.params;
@@ -168,7 +170,7 @@ const heartbeatRoute = defineRoute({
   action: "heartbeat_list",
   tag: "triggers",
   summary: "The heartbeat settings and the outcome of the last ticks; `limit`: how many of each profile",
-  query: z.object({ limit: limitQuery(1_000, 10) }),
+  query: z.strictObject({ limit: limitQuery(1_000, 10) }),
   answers: { status: 200, holds: LIST, list: true },
   handle: async ({ context, query }) => ({ json: listOf(await context.triggers.heartbeat.status(query.limit)) }),
 });
@@ -208,7 +210,7 @@ const wakeRoute = defineRoute({
   example: { text: "The build is red.", mode: "now" },
   body: z.strictObject({
     text: z.string().trim().min(1),
-    mode: z.enum(["now", "next-heartbeat"]).default("next-heartbeat"),
+    mode: cronWakeModeSchema.default(defaultWakeMode()),
     profile: z.string().min(1).max(100).optional(),
   }),
   accepts: true,
@@ -223,6 +225,7 @@ const wakeRoute = defineRoute({
     const message = {
       to: mainAddress({ agentId: profile }, config.session.mainKey),
       body: { kind: "system", text: body.text, origin: "cron:wake", silent },
+      delivery: silent ? undefined : await context.agents.people.addressOf(OWNER),
     } as const;
     return accepted(await acceptOnce(call, () => message));
   },

@@ -5,6 +5,7 @@ import {
   DeniedError,
   InvalidInputError,
   NotFoundError,
+  QueueFullError,
   RookeryError,
   StoreClosedError,
   StoreFullError,
@@ -59,6 +60,7 @@ const STATUS: readonly (readonly [new (...args: never[]) => RookeryError, number
   [DeniedError, 403],
   [ConflictError, 409],
   [NotFoundError, 404],
+  [QueueFullError, 429],
   [TimeoutError, 504],
   [StoreFullError, 507],
   [StoreLostError, 503],
@@ -71,6 +73,10 @@ export function statusOf(error: unknown): number {
   if (error instanceof HttpError) return error.status;
   return STATUS.find(([kind]) => error instanceof kind)?.[1] ?? 500;
 }
+
+/** After how long the same request may succeed, if that is known. */
+export const retryAfterMs = (error: unknown): number | undefined =>
+  error instanceof HttpError || error instanceof QueueFullError ? error.retryAfterMs : undefined;
 
 export function errorBody(error: unknown): ErrorBody {
   const status = statusOf(error);

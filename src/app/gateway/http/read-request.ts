@@ -1,5 +1,7 @@
-/** Reads a request: its body within a size limit, its JSON and its query. Everything malformed becomes a 4xx. */
+/** Reads and checks a request: its body within a size limit, its JSON and its query. Everything malformed becomes a 4xx. */
 import type { IncomingMessage } from "node:http";
+import type { z } from "zod";
+import { unknownKeys } from "../../../core/known-keys.ts";
 import { HttpError } from "./http-error.ts";
 
 /** Reads at most `limit` bytes. A larger body is refused before all of it has arrived. */
@@ -95,4 +97,29 @@ export function parseQuery(url: string): Readonly<Record<string, string>> {
     Object.defineProperty(values, name, { value, enumerable: true, configurable: true });
   }
   return values;
+}
+
+/** The input as its schema reads it. Throws a 413 for a text that is too long, else a 400 that names the field. */
+export function checkInput<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
+  const result = schema.safeParse(value, { error: unknownKeys });
+  if (result.success) return result.data;
+  const issue = closestIssue(result.error.issues);
+  const param = issue?.path.map(String).join(".") || where;
+  if (issue?.code === "too_big" && issue.origin === "string") {
+    throw new HttpError(413, "too_large", `${param} has more than ${issue.maximum} characters.`, {
+      param,
+      hint: "Send a shorter text.",
+    });
+  }
+  throw new HttpError(400, "invalid_input", `${param}: ${(issue?.message ?? "is not valid").slice(0, 300)}`, { param });
+}
+
+/** Prefers an unknown key: it may be why a field is missing. In a union, prefers the form that has a similar key. */
+function closestIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
+  const unknown = issues.flatMap((issue) => {
+    if (issue.code !== "invalid_union") return issue.code === "unrecognized_keys" ? [issue] : [];
+    const inner = closestIssue(issue.errors.flat());
+    return inner?.code === "unrecognized_keys" ? [{ ...inner, path: [...issue.path, ...inner.path] }] : [];
+  });
+  return unknown.find(({ message }) => message.includes("Did you mean")) ?? unknown[0] ?? issues[0];
 }

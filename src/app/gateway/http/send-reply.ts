@@ -2,9 +2,9 @@
 import type { ServerResponse } from "node:http";
 import { errorText, RookeryError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
-import { errorBody, HttpError, statusOf } from "./http-error.ts";
+import { errorBody, retryAfterMs, statusOf } from "./http-error.ts";
 
-/** What a handler returns: a JSON document, a text, bytes, or `ANSWERED` if it wrote the response itself. */
+/** The return value of a handler: a JSON document, a text, bytes, or `ANSWERED` if it wrote the response itself. */
 export type Reply =
   | { readonly status?: number; readonly json: unknown; readonly headers?: Headers }
   | { readonly status?: number; readonly text: string; readonly type: string; readonly headers?: Headers }
@@ -14,7 +14,7 @@ export type Reply =
 /** Headers without a value are not sent. */
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** Of a reply that repeats an earlier one. */
+/** Marks a reply that repeats an earlier one. */
 export const REPLAYED: Headers = { "idempotent-replayed": "true" };
 
 export const ANSWERED: Reply = { answered: true };
@@ -51,7 +51,7 @@ export function sendError(log: Log, outgoing: ServerResponse, error: unknown, wh
     outgoing.destroy();
     return;
   }
-  const wait = error instanceof HttpError ? error.retryAfterMs : undefined;
+  const wait = retryAfterMs(error);
   const headers = {
     "retry-after": wait === undefined ? undefined : String(Math.ceil(wait / 1000)),
     "retry-after-ms": wait === undefined ? undefined : String(Math.ceil(wait)),

@@ -1,5 +1,7 @@
 /** Conversations as resources of the MCP server: listed, completed, read, and followed. */
 import type { McpServer, ServerEventBus } from "@modelcontextprotocol/server";
+import { unansweredText } from "../../../core/message/unanswered-message.ts";
+import type { HistoryPage } from "../../client/agent-handle.ts";
 import type { StreamOptions } from "../../client/event-stream.ts";
 import type { RookeryClient } from "../../client/rookery-client.ts";
 
@@ -40,14 +42,15 @@ export function addConversations(server: McpServer, { ResourceTemplate }: Sdk, r
 }
 
 /** Entries come newest first. */
-export function transcript(items: readonly { readonly entry?: Readonly<Record<string, unknown>> | null }[]): string {
-  const lines = items.toReversed().flatMap(({ entry }) => {
+export function transcript(items: readonly Pick<HistoryPage["items"][number], "entry" | "unanswered">[]): string {
+  const lines = items.toReversed().flatMap(({ entry, unanswered = [] }) => {
     const { type, role, content } = (entry ?? {}) as { type?: string; role?: string; content?: unknown };
-    if (type !== "message" || role === "tool" || !Array.isArray(content)) return [];
-    const said = content.flatMap((block: { type?: string; text?: string }) =>
+    const isSaid = type === "message" && role !== "tool" && Array.isArray(content);
+    const said = (isSaid ? content : []).flatMap((block: { type?: string; text?: string }) =>
       block.type === "text" ? [block.text] : [],
     );
-    return said.length === 0 ? [] : [`${role}: ${said.join("\n")}`];
+    const ends = unanswered.map((one) => `(message ${one.seq} "${one.text}" got no answer: ${unansweredText(one)})`);
+    return [...(said.length === 0 ? [] : [`${role}: ${said.join("\n")}`]), ...ends];
   });
   return lines.join("\n\n");
 }

@@ -1,8 +1,9 @@
 /**
- * Accepts a message over HTTP: counts it against the limits of its token and person, and posts it once, also if the
- * request is repeated (M18). Every route that accepts a message goes through here.
+ * Accepts a message over HTTP: counts it against the limits of its token and person, reads commands if they are on for the API, and
+ * posts it once, even if the request is repeated (M18). Every route that accepts a message goes through here.
  */
 import type { ServerResponse } from "node:http";
+import type { Config } from "../../../config/config-schema.ts";
 import { type AgentId, messageId } from "../../../core/ids.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import type { PersonId } from "../../../core/people/person.ts";
@@ -16,7 +17,8 @@ import type { UsageLimiter } from "../auth/usage-limiter.ts";
 import { HttpError } from "../http/http-error.ts";
 import { REPLAYED } from "../http/send-reply.ts";
 import { API_CONNECTOR } from "./address.ts";
-import { contentEntry, type IdentifiedRequest } from "./request-entry.ts";
+import { chatBody } from "./chat-body.ts";
+import { findEarlier, type IdentifiedRequest, type MessageIdentity, messageEntry } from "./request-entry.ts";
 import type { RequestLedger } from "./request-ledger.ts";
 
 export interface AcceptingCall extends IdentifiedRequest {
@@ -25,19 +27,22 @@ export interface AcceptingCall extends IdentifiedRequest {
     readonly ports: Pick<Ports, "store" | "clock">;
     readonly limiter: UsageLimiter;
     readonly ledger: RequestLedger;
+    config(): Pick<Config, "commands" | "session">;
   };
   readonly outgoing: ServerResponse;
   readonly keyed?: KeyedEntry;
   readonly before?: { readonly agentId: AgentId; readonly seq: number };
 }
 
-/** Who speaks. If the request named them, their limits count beside the token's. */
+/** Who speaks. If the request named them, their limits count in addition to the token's. */
 export interface Speaking {
   readonly person: PersonId;
   readonly isNamed: boolean;
 }
 
 export interface AcceptOptions {
+  /** Given by a route that accepts a `message`. Absent: the token and the key identify the request, and one without a key is new. */
+  readonly identity?: MessageIdentity;
   readonly speaker?: Speaking;
   /** Whether what was sent is the response, and not an error on the way to it. */
   readonly isAnswered?: () => boolean;
@@ -53,26 +58,38 @@ export interface AcceptedOnce {
 }
 
 export interface AcceptedMessage extends Pick<PostRequest, "to" | "body" | "delivery" | "behalf"> {
-  /** Requests without a key and with the same body are compared within it. Absent: such a request is always new. */
-  readonly conversation?: string;
   /** Replaces the one of the options. */
   readonly speaker?: Speaking;
 }
 
-/** Durable when it resolves. `message` is not called for a request that repeats one with the same key. */
+/**
+ * Durable when it resolves. `message` is not called for a request that repeats one with the same key. Throws a 422 if that one said
+ * something else.
+ */
 export async function acceptOnce(
   call: AcceptingCall,
   message: () => AcceptedMessage | Promise<AcceptedMessage>,
   options: AcceptOptions = {},
 ): Promise<AcceptedOnce> {
-  const { context, before, outgoing } = call;
+  const { context, outgoing } = call;
+  const { identity } = options;
+  const request = identity ? await messageEntry(call, identity, context.ports.clock.now()) : call.keyed;
+  const earlier = async () =>
+    request?.by === "key" ? (await findEarlier(context.ports, request))?.message : undefined;
+  const before = identity ? await earlier() : call.before;
   if (before) return { ...before, isRepeated: true };
-  const { conversation, speaker = options.speaker, ...made } = await message();
-  const posting = { ...(await postingOf(call, speaker, conversation)), ...made };
-  const posted = await context.agents.post(posting);
+  const { speaker = options.speaker, ...made } = await message();
+  const [body, command] = chatBody(context.config(), made.body, API_CONNECTOR);
+  const posting = { ...(await postingOf(call, speaker, request)), ...made, body };
+  if (command) await postCommand(call, { ...posting, body: command });
+  const posted = await context.agents.post(posting).catch(async (error) => {
+    // Another request may have committed the key in between, or this one if the answer to its commit was lost.
+    const committed = identity && (await earlier());
+    if (!committed) throw error;
+    return { ...committed, status: "duplicate", duplicate: true, acceptedAt: undefined } as const;
+  });
   if (posted.status === "stale") throw staleError();
   const { agentId, seq, duplicate: isRepeated, acceptedAt } = posted;
-  const { request } = posting;
   if (request?.by === "content") {
     const { isAnswered = () => outgoing.statusCode < 500 } = options;
     // A caller that did not get the whole response may repeat the request and joins this one.
@@ -83,15 +100,20 @@ export async function acceptOnce(
   return { agentId, seq, isRepeated, acceptedAt };
 }
 
-/** What a message of this call is posted with. Throws a 429 if a limit is reached, unless the call repeats an earlier one. */
+/** The command before a message. A request that is repeated does not carry it out again. */
+async function postCommand(call: AcceptingCall, { to, body, source, behalf, request }: PostRequest): Promise<void> {
+  if (request?.by === "content" && (await isRepeated(call, request))) return;
+  const key = request?.by === "key" ? `${request.key}#command` : undefined;
+  await call.context.agents.post({ to, body, source, behalf, key });
+}
+
+/** The common fields of a message of this call. Throws a 429 if a limit is reached, unless the call repeats an earlier one. */
 export async function postingOf(
   call: AcceptingCall,
   speaker?: Speaking,
-  conversation?: string,
+  request: RequestEntry | undefined = call.keyed,
 ): Promise<Pick<PostRequest, "source" | "request" | "behalf" | "first" | "longText">> {
-  const { context, principal, keyed } = call;
-  const { clock } = context.ports;
-  const request = keyed ?? (conversation === undefined ? undefined : contentEntry(call, conversation, clock.now()));
+  const { context, principal } = call;
   await context.limiter.admit(principal, named(speaker), () => isRepeated(call, request));
   return {
     source: { connector: API_CONNECTOR, accountId: principal.id },
@@ -130,8 +152,7 @@ async function isRepeated({ context, before }: AcceptingCall, request: RequestEn
   if (!row?.message || row.keepUntil <= clock.now()) return false;
   const { seq } = row.message;
   const ended = context.ledger.unwritten(request.key).some((op) => op.seq === seq);
-  const finished = row.finished || ended;
-  return joinsEarlier({ isRetry: request.isRetry, later: row.later, finished });
+  return joinsEarlier({ ...row, isRetry: request.isRetry, finished: row.finished || ended });
 }
 
 export const staleError = (): HttpError =>

@@ -13,7 +13,7 @@ import { sameForm } from "../../../core/same-id.ts";
 import type { Store } from "../../../core/store/store.ts";
 import type { Address } from "../../../engine/agents/message-ingress.ts";
 import { type Principal, ROOT } from "../auth/principal.ts";
-import { speakerOf } from "../auth/speaker.ts";
+import { behalfOf, speakerOf } from "../auth/speaker.ts";
 
 export const API_CONNECTOR = API_CHANNEL;
 
@@ -52,6 +52,19 @@ function mayName({ kind, person, user }: Principal, id: string): boolean {
   if (kind === "person") return id === person;
   return !isReservedUser(id) && (user === undefined || user === id) && id.isWellFormed() && !/\p{Cc}/u.test(id);
 }
+
+/** Who sends a message, for its identity (M18): the person, or the application and its user. Each name a token may not use is another. */
+export function senderNamed(principal: Principal, user: string | undefined): string {
+  const isUsable = user === undefined || mayName(principal, user);
+  const speaker = isUsable ? speakerOf(principal, user) : undefined;
+  if (speaker) return speaker.person;
+  const { kind, app = "" } = principal;
+  return JSON.stringify([kind === "application" ? `app:${app}` : behalfOf(principal).person, user]);
+}
+
+/** The recipient as a caller names it, for the identity of a message (M18). The agent need not exist. */
+export const targetNamed = (config: Pick<Config, "session" | "profiles">, principal: Principal, name: string): string =>
+  conversationByKey(config, principal, name)?.sessionKey ?? sameForm(name).trim();
 
 /**
  * The person of a message whose sender is the user of the conversation: that user, not the person of the token.

@@ -1,41 +1,20 @@
-/** What a text becomes where commands are on: a message, or a command, perhaps with a message after it. */
+/** Turns a text into a message, or into a command and the message after it, if commands are on. */
 
 import { commandsOn } from "../../../config/commands-on.ts";
 import type { Config } from "../../../config/config-schema.ts";
-import { API_CHANNEL } from "../../../core/delivery/route.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
-import { readChatCommand } from "../../../engine/commands/read-chat-command.ts";
+import { readTyped } from "../../../engine/commands/read-chat-command.ts";
 
-type UserBody = Extract<MessageBody, { kind: "user" }>;
-
-/** The body to post; second, a command that is posted before it. */
+/** The body to post; second, a command that is posted before it. Other messages than a person's stay as they are. */
 export function chatBody(
   { commands, session }: Pick<Config, "commands" | "session">,
-  said: UserBody,
-  channel: string = API_CHANNEL,
+  said: MessageBody,
+  channel: string,
 ): readonly [MessageBody, MessageBody?] {
+  if (said.kind !== "user") return [said];
   const on = commandsOn(commands, channel);
-  const input = readChatCommand(said.text, { on, resetTriggers: session.resetTriggers });
-  if (!input) return [said];
-  if (input.kind === "message") return [{ ...said, text: input.text, queue: input.queue ?? said.queue }];
-  const { name, text, inTurn, message } = input;
-  const command = commandBody(name, text, inTurn);
-  if (message === undefined && !said.files?.length) return [command];
-  return [{ ...said, text: message ?? "" }, command];
-}
-
-function commandBody(name: string, text: string, inTurn: true | undefined): MessageBody {
-  switch (name) {
-    case "stop":
-      return { kind: "stop" };
-    case "new":
-    case "reset":
-      return { kind: "reset", by: "person" };
-    case "compact":
-      return { kind: "compact", instructions: text || undefined };
-    case "subagents":
-      return { kind: "subagents", command: text };
-    default:
-      return { kind: "command", name, text, inTurn };
-  }
+  const hasFiles = (said.files?.length ?? 0) > 0;
+  const { command, message } = readTyped(said.text, { on, resetTriggers: session.resetTriggers, hasFiles });
+  if (!message) return [command ?? said];
+  return [{ ...said, text: message.text, queue: message.queue ?? said.queue }, command];
 }

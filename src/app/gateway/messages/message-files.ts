@@ -1,5 +1,5 @@
 /**
- * Whose files a request uses. A person reaches the own ones; a token that may operate reaches all. A file that may not be reached
+ * Finds the files that a request may use. A person reaches the own ones; a token that may operate reaches all. A file that may not be reached
  * and one that does not exist get the same answer.
  */
 import type { FileReference } from "../../../core/file-reference.ts";
@@ -19,7 +19,7 @@ export interface WithFiles {
 }
 type Asking = WithFiles & { readonly principal: Principal };
 
-/** Of one message. */
+/** The limit of one message. */
 export const MAX_FILES = 20;
 
 /** Throws a 503 if this process only carries out a command and stores no files. */
@@ -33,7 +33,7 @@ export function filesOf({ context }: WithFiles): FileService {
 export const personOfFiles = (principal: Principal, user: string | undefined): PersonId =>
   speakerOf(principal, user)?.person ?? behalfOf(principal).person;
 
-/** Throws a 404, also if the request may not use the file. */
+/** Throws a 404 too if the request may not use the file. */
 export async function requireFile(call: Asking, id: string, user?: string): Promise<StoredFile> {
   const file = await filesOf(call).get(id);
   if (mayUse(call.principal, file.behalf.person, user)) return file;
@@ -44,6 +44,16 @@ export async function requireFile(call: Asking, id: string, user?: string): Prom
 export function mayUse(principal: Principal, person: PersonId, user: string | undefined): boolean {
   if (person === personOfFiles(principal, user)) return true;
   return isConfined(principal) ? seesPerson(principal, person) : holds(principal.scopes, "operate");
+}
+
+/** The digests of the files of a message, as its identity has them (M18). */
+export async function fileDigests(
+  call: Asking,
+  ids: readonly string[] | undefined,
+  user?: string,
+): Promise<readonly string[] | undefined> {
+  if (!ids || ids.length === 0) return undefined;
+  return Promise.all([...new Set(ids)].map(async (id) => (await requireFile(call, id, user)).sha));
 }
 
 /** The files of a message. One of another person becomes one of the message's person too, and counts for both. */

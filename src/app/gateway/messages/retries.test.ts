@@ -1,7 +1,8 @@
 /** Requests without a key that are sent again, over real connections that are cut after the commit (M18). */
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
-import { lastText } from "../../../../test/kit/model.ts";
+import { gate } from "../../../../test/kit/gate.ts";
+import { lastText, type Script } from "../../../../test/kit/model.ts";
 import type { TestRequest } from "../gateway.test-kit.ts";
 import { RestartingGateway } from "../restarting.test-kit.ts";
 
@@ -20,6 +21,46 @@ const isAccept = ({ site }: { site: string }): boolean => site === "accept";
 
 /** Sends a request whose connection is cut after its message was accepted. Its run ends. */
 const cut = (request: TestRequest): Promise<void> => kit.askAndCut(request, isAccept);
+
+describe("fifty requests at once", () => {
+  it("are answered once each after a kill in between", async () => {
+    const hold = gate();
+    const answer: Script = (call) =>
+      hold.promise.then(() => {
+        if (call.n === 20) kit.kill();
+        return `answer to ${lastText(call.request)}`;
+      });
+    kit = await RestartingGateway.open({ script: answer });
+    const said = Array.from({ length: 50 }, (_, n) => `number ${n}.`);
+    const path = "/api/agents/agent:main:api:dm:ann/messages";
+    const all = await Promise.all(said.map((text) => kit.ask({ method: "POST", path, body: { text } })));
+    expect(new Set(all.map(({ status }) => status))).toEqual(new Set([202]));
+    hold.open();
+    await kit.engine.settle();
+    await kit.start();
+    const agentId = await kit.engine.agentId("ann", "api");
+    const messages = await kit.store.messages(agentId, { limit: 100 });
+    expect(messages.filter(({ state }) => state === "answered")).toHaveLength(said.length);
+    const history = (await kit.ask({ path: `/api/agents/${agentId}/history?limit=500` })).text;
+    for (const text of said) expect(history.split(`answer to ${text}`)).toHaveLength(2);
+  });
+});
+
+describe("a request with an id that is cut after the commit", () => {
+  it("is joined through another route and by another token of the same person after a kill", async () => {
+    kit = await RestartingGateway.open();
+    const id = { "idempotency-key": "one" };
+    await cut(chat("ann", "pay", id));
+    kit.kill();
+    await kit.start();
+    const path = "/api/agents/agent:main:api:dm:ann/messages";
+    const body = { text: "pay", sender: { id: "ann" }, waitSeconds: 30 };
+    const again = await kit.ask({ method: "POST", path, headers: id, body, token: await kit.mint("operate", "chat") });
+    expect([again.status, again.headers["idempotent-replayed"]]).toEqual([200, "true"]);
+    expect(again.json).toMatchObject({ answer: { text: "answer to pay" } });
+    expect(prompts("pay")).toBe(1);
+  });
+});
 
 const YES_NO = [false, true] as const;
 const CASES = YES_NO.flatMap((marked) =>
@@ -62,7 +103,7 @@ describe("a request without a key that is sent again", () => {
     expect(answer.headers["idempotent-replayed"]).toBe(joins ? "true" : undefined);
   });
 
-  it("is answered once after many others, also after those that share a hash prefix with it", async () => {
+  it("is answered once after many others, including those that share a hash prefix with it", async () => {
     kit = await RestartingGateway.open();
     const bucket = (content: string): number => {
       const body = JSON.stringify(chat("ann", content).body);
@@ -82,7 +123,7 @@ describe("a request without a key that is sent again", () => {
     expect(prompts("pay")).toBe(1);
   });
 
-  it("is a new message if the person went on after the response was cut", async () => {
+  it("is a new message if the person wrote another one after the response was cut", async () => {
     kit = await RestartingGateway.open();
     await cut(chat("ann", "yes"));
     await kit.ask(chat("ann", "shall I delete it?"));
@@ -109,7 +150,7 @@ describe("a request without a key that is sent again", () => {
   });
 
   it.each([
-    ["another token", async () => ({ token: await kit.mint("chat") })],
+    ["a token of an application", async () => ({ token: await kit.mintFor("shop") })],
     ["another person", async () => chat("bob", "yes", MARK)],
     ["another text", async () => chat("ann", "no", MARK)],
   ])("never joins a request with %s", async (_, more) => {
@@ -118,6 +159,44 @@ describe("a request without a key that is sent again", () => {
     const answer = await kit.ask({ ...chat("ann", "yes", MARK), ...(await more()) });
     expect([answer.status, answer.headers["idempotent-replayed"]]).toEqual([200, undefined]);
     expect(kit.engine.requests).toHaveLength(2);
+  });
+
+  it("stays one message for each of two devices that time out and repeat it in turns", async () => {
+    const hold = gate();
+    const answer: Script = (call) => hold.promise.then(() => `answer to ${lastText(call.request)}`);
+    kit = await RestartingGateway.open({ script: answer });
+    await cut(chat("ann", "busy"));
+    for (let n = 0; n < 5; n++) for (const text of ["phone", "laptop"]) await cut(chat("ann", text));
+    hold.open();
+    await kit.engine.settle();
+    expect([prompts("phone"), prompts("laptop")]).toEqual([1, 1]);
+    expect(await kit.store.messages(await kit.engine.agentId("ann", "api"), { limit: 99 })).toHaveLength(3);
+  });
+
+  it("is a new message each time it gets a finished 202, and one if the retry is marked", async () => {
+    const hold = gate();
+    const answer: Script = (call) => hold.promise.then(() => `answer to ${lastText(call.request)}`);
+    kit = await RestartingGateway.open({ script: answer });
+    const path = "/api/agents/agent:main:api:dm:ann/messages";
+    const next = (headers = {}) => kit.ask({ method: "POST", path, headers, body: { text: "next" } });
+    const sent = [await next(), await next(), await next(), await next(MARK)].map(({ json }) => json.seq);
+    expect(sent).toEqual([1, 2, 3, 3]);
+    hold.open();
+    await kit.engine.settle();
+    expect(prompts("next")).toBe(3);
+  });
+
+  it("joins in whatever way its caller waits this time", async () => {
+    kit = await RestartingGateway.open();
+    const path = "/api/agents/agent:main:api:dm:ann/messages";
+    await cut({ method: "POST", path, body: { text: "go" } });
+    const again = await kit.ask({ method: "POST", path, body: { waitSeconds: 30, answerTo: "caller", text: "go" } });
+    expect([again.status, again.headers["idempotent-replayed"]]).toEqual([200, "true"]);
+    await cut(chat("ann", "stream"));
+    const { path: route, body } = chat("ann", "stream");
+    const streamed = await kit.ask({ method: "POST", path: route, body: { stream: true, ...(body as object) } });
+    expect([streamed.status, streamed.headers["idempotent-replayed"]]).toEqual([200, "true"]);
+    expect([prompts("go"), prompts("stream")]).toEqual([1, 1]);
   });
 
   it("joins at the route of messages too, and after a used-up quota", async () => {

@@ -20,7 +20,9 @@ export function errorOfAnswer(answer: Answer): HttpError | undefined {
     case "lost":
       return new HttpError(502, "run_lost", message ?? "The run was lost.", { hint: "Ask again with a new request." });
     case "dropped":
-      return new HttpError(429, "queue_full", `The queue dropped the message: ${message}.`);
+      return new HttpError(410, "dropped", `The queue dropped the message: ${message}.`, {
+        hint: "Ask again with a new request.",
+      });
     case "discarded":
     case "removed":
       return new HttpError(410, "discarded", `The message was ${outcome}.`);

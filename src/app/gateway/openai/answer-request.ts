@@ -2,14 +2,16 @@
 import { z } from "zod";
 import { assertStreamAllowed } from "../events/open-event-stream.ts";
 import { REPLAYED, type Reply } from "../http/send-reply.ts";
+import { senderNamed } from "../messages/address.ts";
 import type { Answer } from "../messages/answer.ts";
 import type { Call } from "../routing/route.ts";
 import { errorOfAnswer } from "./answer-error.ts";
 import { ask, type PostedQuestion } from "./ask.ts";
 import { continuedConversation, conversationOfResults } from "./continued-conversation.ts";
+import { promptFileDigests } from "./prompt-files.ts";
 import { type PromptMessage, readPrompt, resultsIn } from "./read-prompt.ts";
 import { assertFormat, formatPrompt, type RequestSettings, readSettings } from "./request-settings.ts";
-import { type Conversation, resolveConversation } from "./resolve-conversation.ts";
+import { type Conversation, resolveConversation, targetOf } from "./resolve-conversation.ts";
 import { type AnswerFrames, streamAnswer } from "./stream-answer.ts";
 
 /** The fields that both APIs have. */
@@ -32,10 +34,17 @@ export interface Protocol {
   frames(question: PostedQuestion, createdAt: number): AnswerFrames;
 }
 
-/** `param` is the field of the messages, for errors. */
+interface RequestPrompt {
+  readonly messages: readonly PromptMessage[];
+  /** The field of the messages, for errors. */
+  readonly param: string;
+  /** Everything that the request says, except how its caller waits. */
+  readonly said: object;
+}
+
 export async function answerRequest(
   call: Call<unknown, unknown, CommonRequest>,
-  prompt: { readonly messages: readonly PromptMessage[]; readonly param: string },
+  prompt: RequestPrompt,
   protocol: Protocol,
 ): Promise<Reply> {
   const { context, principal, body } = call;
@@ -52,8 +61,22 @@ export async function answerRequest(
   if (body.stream) assertStreamAllowed(call);
   const told = [system ?? [], formatPrompt(settings) ?? []].flat().join("\n\n");
   const { temperature, tools } = settings;
-  const said = { text, files, results, temperature, tools, system: told === "" ? undefined : told };
-  const asked = await ask(call, { conversation, ...said });
+  const asked = await ask(call, {
+    ...{ conversation, text, files, results, temperature, tools, system: told === "" ? undefined : told },
+    identity: {
+      sender: senderNamed(principal, request.user),
+      target: targetOf(context.config(), principal, request),
+      said: prompt.said,
+      content: async () => ({
+        text: text.trim(),
+        files: await promptFileDigests(call, files),
+        output: settings.json,
+        overrides: isEmpty({ system, temperature, tools }) ? undefined : { system, temperature, tools },
+        toolResults: results,
+        after: typeof previous === "string" ? previous : undefined,
+      }),
+    },
+  });
   const question = withFormat(asked, settings);
   if (body.stream) return await streamAnswer(call, question, protocol.frames(question, question.acceptedAt));
   const answer = await question.answer();
@@ -69,6 +92,8 @@ export async function answerRequest(
     },
   };
 }
+
+const isEmpty = (fields: object): boolean => Object.values(fields).every((value) => value === undefined);
 
 const conversationNamed = (
   { context, principal }: Pick<Call, "context" | "principal">,

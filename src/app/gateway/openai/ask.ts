@@ -9,6 +9,7 @@ import { followMessage } from "../events/follow-message.ts";
 import { HttpError } from "../http/http-error.ts";
 import { acceptOnce } from "../messages/accept-once.ts";
 import { type Answer, answerOfResult, readAnswer } from "../messages/answer.ts";
+import type { MessageIdentity } from "../messages/request-entry.ts";
 import type { Call } from "../routing/route.ts";
 import type { CallerTools, ToolResults } from "./caller-tools.ts";
 import { type PromptFile, storePromptFiles } from "./prompt-files.ts";
@@ -16,12 +17,13 @@ import type { Conversation } from "./resolve-conversation.ts";
 
 export interface Question {
   readonly conversation: Conversation;
+  readonly identity: MessageIdentity;
   readonly text: string;
   readonly files?: readonly PromptFile[];
   readonly temperature?: number;
   /** Tools that the client executes. */
   readonly tools?: CallerTools;
-  /** What calls of such tools have returned. */
+  /** The results of calls of such tools. */
   readonly results?: ToolResults;
   /** Added to the system prompt of this run only. */
   readonly system: string | undefined;
@@ -40,15 +42,14 @@ export interface PostedQuestion {
 
 /** Durable when it resolves. */
 export async function ask(call: Call, question: Question): Promise<PostedQuestion> {
-  const { conversation, text, files = [], system, temperature, tools, results } = question;
+  const { conversation, identity, text, files = [], system, temperature, tools, results } = question;
   const { context } = call;
   const { clock, store } = context.ports;
-  const { to, person, user, name } = conversation;
+  const { to, person, user } = conversation;
   let answered = false;
   // No `delivery`: the answer goes back over this request and never through the outbox.
   const message = async () => ({
     to,
-    conversation: name,
     body: {
       kind: "user" as const,
       text,
@@ -63,7 +64,7 @@ export async function ask(call: Call, question: Question): Promise<PostedQuestio
     },
   });
   const speaker = { person, isNamed: user !== undefined };
-  const options = { speaker, isAnswered: () => answered };
+  const options = { identity, speaker, isAnswered: () => answered };
   const { agentId, seq, isRepeated, acceptedAt } = await acceptOnce(call, message, options);
   context.metrics.count(isRepeated ? "api_joined" : "api_accepted");
   return {

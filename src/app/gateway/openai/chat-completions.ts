@@ -30,9 +30,12 @@ export const chatCompletionsRoute = defineRoute({
   example: { model: "main", user: "ann", messages: [{ role: "user", content: "hello" }] },
   body: chatSchema,
   maxBody: largestBody,
-  accepts: true,
+  accepts: "message",
   answers: { status: 200, holds: "a chat completion, or its chunks as server-sent events if `stream` is true" },
-  handle: (call) => answerRequest(call, { messages: call.body.messages, param: "messages" }, chatProtocol(call.body)),
+  handle(call) {
+    const { stream: _, stream_options: __, ...said } = call.body;
+    return answerRequest(call, { messages: said.messages, param: "messages", said }, chatProtocol(call.body));
+  },
 });
 
 const chatProtocol = (request: ChatRequest): Protocol => ({

@@ -83,14 +83,13 @@ async function continuing(
     to: { agentId: agent.id },
     person,
     user: speaking.sender?.id ?? (sender || undefined),
-    name: agent.id,
     isNew: false,
     profile: agent.profile,
     after: await placeOf(store, agent, message, run),
   };
 }
 
-/** The last entry of the run, or what stands behind it if nothing was said since. Undefined if the run has not ended. */
+/** The last entry of the run, or the entry after it if nothing was said since. Undefined if the run has not ended. */
 async function placeOf(
   store: Reader,
   agent: AgentRecord,

@@ -2,6 +2,7 @@
  * The files of an OpenAI request: images, documents and recordings, as data, as the id of an upload, or as an address. An address
  * is loaded by the one client for addresses that a text names: no private one, bounded in time and size.
  */
+import { createHash } from "node:crypto";
 import { outgoingHttp } from "../../../adapters/system/outgoing-http.ts";
 import { AllowedAddresses } from "../../../adapters/system/public-address.ts";
 import { errorText } from "../../../core/errors.ts";
@@ -9,7 +10,7 @@ import type { FileReference } from "../../../core/file-reference.ts";
 import { referenceTo } from "../../../core/message/stored-file.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import { HttpError } from "../http/http-error.ts";
-import { filesOf, MAX_FILES, messageFiles } from "../messages/message-files.ts";
+import { filesOf, MAX_FILES, messageFiles, requireFile } from "../messages/message-files.ts";
 import type { Call } from "../routing/route.ts";
 
 /** A part of a message that is not text. */
@@ -80,6 +81,21 @@ const textIn = (value: unknown, field: string): unknown =>
 const unreadable = (param: string, why: string): HttpError =>
   new HttpError(400, "invalid_input", `The file cannot be read. ${why}`, { param });
 
+/** The digests of the files, and the addresses of those that are loaded later, as the identity of a message has them (M18). */
+export async function promptFileDigests(
+  call: Pick<Call, "context" | "principal">,
+  files: readonly PromptFile[],
+): Promise<readonly string[] | undefined> {
+  if (files.length === 0) return undefined;
+  return Promise.all(
+    files.map(async (file) => {
+      if (file.from === "url") return file.url;
+      if (file.from === "data") return createHash("sha256").update(file.data).digest("hex");
+      return (await requireFile(call, file.id)).sha;
+    }),
+  );
+}
+
 /** Stores the files for the person who speaks, and returns how a message names them. */
 export async function storePromptFiles(
   call: Pick<Call, "context" | "principal">,
@@ -107,7 +123,7 @@ async function stored(
   }
   const data = await loaded(call, file);
   const name = file.name ?? new URL(file.url).pathname.split("/").at(-1);
-  // What the network sent was not written by the person (M32).
+  // The person did not write what the network sent (M32).
   const untrusted = { ...behalf, untrusted: true as const };
   return [referenceTo(await filesOf(call).put({ data, name, behalf: untrusted }))];
 }

@@ -13,7 +13,7 @@ import type { Address } from "../../../engine/agents/message-ingress.ts";
 import type { Principal } from "../auth/principal.ts";
 import { speakerOf, unnamedSpeaker } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
-import { agentsNamed, conversationOf, findAgent, profilesOf, severalNamed } from "../messages/address.ts";
+import { agentsNamed, conversationOf, findAgent, profilesOf, severalNamed, targetNamed } from "../messages/address.ts";
 import { assertMayMessage, mayMessage } from "../messages/speaking-in.ts";
 
 export interface Conversation {
@@ -21,8 +21,6 @@ export interface Conversation {
   readonly person: PersonId;
   /** Who speaks, on the API's channel; undefined if the request names no one. */
   readonly user: string | undefined;
-  /** Requests without a key are compared within a conversation of this name. */
-  readonly name: string;
   readonly profile: string;
   /** The request creates its own agent, which has no history. */
   readonly isNew: boolean;
@@ -42,12 +40,22 @@ export async function resolveConversation(
   const user = named?.user;
   if (profilesOf(config).includes(model)) {
     const to = conversationOf(config, model, name);
-    const isNew = user === undefined;
-    return { to, person, user, name: isNew ? `new:${model}` : to.sessionKey, isNew, profile: model };
+    return { to, person, user, isNew: user === undefined, profile: model };
   }
   const agent = await agentOf(config, store, principal, model);
   if (!agent) throw modelNotFound(model, profilesOf(config));
-  return { to: { agentId: agent.id }, person, user, name: agent.id, isNew: false, profile: agent.profile };
+  return { to: { agentId: agent.id }, person, user, isNew: false, profile: agent.profile };
+}
+
+/** The recipient as a request names it, for the identity of its message (M18). */
+export function targetOf(
+  config: Config,
+  principal: Principal,
+  { model, user }: { readonly model: string; readonly user: string | undefined },
+): string {
+  if (!profilesOf(config).includes(model)) return targetNamed(config, principal, model);
+  const speaker = speakerOf(principal, user);
+  return speaker ? conversationOf(config, model, speaker.user).sessionKey : `new:${model}`;
 }
 
 /** By its id or session key, or a permanent agent by its name. A name that the token may not use does not exist for it. */

@@ -42,10 +42,11 @@ export const responsesRoute = defineRoute({
   example: { model: "main", user: "ann", input: "hello" },
   body: responseSchema,
   maxBody: largestBody,
-  accepts: true,
+  accepts: "message",
   answers: { status: 200, holds: "a response, or its events as server-sent events if `stream` is true" },
   async handle(call) {
-    return answerRequest(call, { messages: messagesOf(call.body), param: "input" }, responseProtocol(call.body));
+    const { stream: _, stream_options: __, ...said } = call.body;
+    return answerRequest(call, { messages: messagesOf(call.body), param: "input", said }, responseProtocol(call.body));
   },
 });
 

@@ -13,7 +13,7 @@ import { ANSWERED, type Reply } from "../http/send-reply.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { answerRequest, type Protocol } from "./answer-request.ts";
 import { joinQuestion, type PostedQuestion } from "./ask.ts";
-import { resolveConversation } from "./resolve-conversation.ts";
+import { resolveConversation, targetOf } from "./resolve-conversation.ts";
 import { type AnswerFrames, streamAnswer } from "./stream-answer.ts";
 
 const UI_STREAM = { name: "x-vercel-ai-ui-message-stream", value: "v1" } as const;
@@ -39,7 +39,7 @@ const sendRoute = defineRoute({
     trigger: z.string().max(64).optional(),
   }),
   maxBody: largestBody,
-  accepts: true,
+  accepts: "message",
   answers: { status: 200, type: "text/event-stream", holds: "the chunks of a UI message stream" },
   handle(call) {
     const { id, messages, model, trigger } = call.body;
@@ -50,7 +50,8 @@ const sendRoute = defineRoute({
       .map(({ role, parts }) => ({ role, content: parts.filter(isContent).map(promptPart) }));
     const request = { model, user: userOf(call.principal, id), stream: true };
     call.outgoing.setHeader(UI_STREAM.name, UI_STREAM.value);
-    return answerRequest({ ...call, body: request }, { messages: last, param: "messages" }, uiProtocol);
+    const prompt = { messages: last, param: "messages", said: call.body };
+    return answerRequest({ ...call, body: request }, prompt, uiProtocol);
   },
 });
 
@@ -100,9 +101,10 @@ async function runningQuestion(call: Call, chat: string, model: string): Promise
   const { context, principal } = call;
   const { store } = context.ports;
   const request = { model, user: userOf(principal, chat) };
-  const { to, name, isNew } = await resolveConversation(context.config(), store, principal, request);
+  const { to, isNew } = await resolveConversation(context.config(), store, principal, request);
   if (isNew) return undefined;
-  const agent = "agentId" in to ? await store.agent(to.agentId) : await store.agentByKey(name as SessionKey);
+  const key = targetOf(context.config(), principal, request) as SessionKey;
+  const agent = "agentId" in to ? await store.agent(to.agentId) : await store.agentByKey(key);
   const run = agent?.runId === undefined ? undefined : await store.run(agent.runId);
   const seq = run?.body.seqs.at(-1);
   return agent && seq !== undefined ? joinQuestion(call, agent.id, seq) : undefined;

@@ -1,18 +1,28 @@
 /** Parts of the status that features add: each reads one value. A part that cannot be read is null, and the others are shown. */
 import { CONVERSATIONS_FACT } from "../../../core/store/change.ts";
+import { failingMessages } from "../../../core/store/failing-messages.ts";
 import type { WorkCounts } from "../../../core/store/work-counts.ts";
 import { channelStatuses } from "./channel-statuses.ts";
 import type { StatusSources } from "./status.ts";
 
 type PartSources = Pick<StatusSources, "store" | "now" | "config" | "connectors">;
 
+/** How many agents with work are looked at. */
+const LOOKED_AT = 50;
 const SHOWN = 3;
 /** More than are shown: the heartbeat's jobs stand among them. */
 const READ = 20;
+const COUNTED = 1_000;
 
 const PARTS = {
   /** Messages that failed within a day. */
   failed: async (_: PartSources, { failed }: WorkCounts) => failed,
+
+  /** Messages whose handling keeps failing. */
+  failing: async ({ store }: PartSources) => failingMessages(store, await store.busyAgents({ limit: LOOKED_AT })),
+
+  /** How many runs wait for their trial after repeated crashes (M13). */
+  heldBack: async ({ store }: PartSources) => (await store.heldBackRuns({ limit: COUNTED })).length,
 
   /** The next schedules. */
   schedules: async ({ store }: PartSources) =>
@@ -28,7 +38,7 @@ const PARTS = {
       ...{ channel, name, state, detail },
     })),
 
-  /** What a change of `session.dmScope` leaves behind, as a sentence. */
+  /** The conversations that a change of `session.dmScope` leaves behind, as a sentence. */
   async leftBehind({ store, config }: PartSources) {
     const { DEFAULT_DM_SCOPE } = await import("../../../core/agent/session-key.ts");
     const isDefault = (config.session.dmScope ?? DEFAULT_DM_SCOPE) === DEFAULT_DM_SCOPE;

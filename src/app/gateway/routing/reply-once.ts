@@ -1,21 +1,22 @@
 /**
  * Carries out a POST once per `Idempotency-Key` (M18). A handler commits the key with what it changes: `acceptOnce` with the
  * message, `call.record` with any other change. A request with the same key then gets the recorded reply, or the reply that
- * the handler makes of the same message. What a handler changes outside of the store is recorded after it.
+ * the handler makes of the same message. A change outside of the store is recorded after it. A message has an
+ * identity of its own, which its route states to `acceptOnce`.
  */
 import { ConflictError } from "../../../core/errors.ts";
 import type { KeyedEntry, RequestRecord } from "../../../core/store/request.ts";
 import { submit } from "../../../engine/commit/submit.ts";
-import { keyReused } from "../http/http-error.ts";
 import { REPLAYED, type Reply } from "../http/send-reply.ts";
-import { keyedEntry } from "../messages/request-entry.ts";
+import { findEarlier, keyedEntry } from "../messages/request-entry.ts";
 import type { Call, JsonReply, Route } from "./route.ts";
 
 export async function replyOnce(route: Route, call: Call): Promise<Reply> {
+  if (route.accepts === "message") return route.handle(call);
   const { ports } = call.context;
   const keyed = keyedEntry(call, ports.clock.now());
   if (!keyed) return route.handle(call);
-  const earlier = await findEarlier(call, keyed);
+  const earlier = await findEarlier(ports, keyed);
   if (earlier?.reply !== undefined) return replayOf(earlier.reply);
   const recording = new Recording(call, keyed, earlier);
   try {
@@ -24,7 +25,7 @@ export async function replyOnce(route: Route, call: Call): Promise<Reply> {
     return reply;
   } catch (error) {
     // The key may have been committed by another request in between, or by this one if the answer to the commit was lost.
-    const committed = await findEarlier(call, keyed);
+    const committed = await findEarlier(ports, keyed);
     if (committed?.reply !== undefined) return replayOf(committed.reply);
     if (earlier || !committed?.message) throw error;
     return route.handle(new Recording(call, keyed, committed).call);
@@ -56,15 +57,6 @@ class Recording {
   #op({ status, json }: JsonReply) {
     return { op: "request.put", request: this.#keyed, reply: JSON.stringify({ status, json }) } as const;
   }
-}
-
-/** Throws a 422 if the key belongs to a request with another URL or body. */
-async function findEarlier({ context }: Call, { key, digest }: KeyedEntry): Promise<RequestRecord | undefined> {
-  const { store, clock } = context.ports;
-  const row = await store.request(key);
-  if (!row || row.keepUntil <= clock.now()) return undefined;
-  if (row.digest === undefined || row.digest === digest) return row;
-  throw keyReused();
 }
 
 const replayOf = (reply: string): Reply => ({ ...(JSON.parse(reply) as JsonReply), headers: REPLAYED });

@@ -33,7 +33,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   header(name: string): string | undefined;
-  /** Of a POST with an `Idempotency-Key`. */
+  /** Set for a POST with an `Idempotency-Key`, unless the route accepts a `message`. */
   readonly keyed?: KeyedEntry;
   /** The message that an earlier request with the same key posted. */
   readonly before?: { readonly agentId: AgentId; readonly seq: number };
@@ -55,7 +55,7 @@ export interface Route<
   readonly access: Access;
   /** Also for tokens of people and applications: the handler judges what the request names (`judge-request.ts`). */
   readonly own?: true;
-  /** What it does, as grants name it: the tool that does the same; `manage.…` for what belongs to the installation. */
+  /** The action, as grants name it: the tool that does the same; `manage.…` for what belongs to the installation. */
   readonly action: string;
   readonly tag: string;
   readonly summary: string;
@@ -64,7 +64,7 @@ export interface Route<
   readonly body?: B;
   /** A body that the route accepts, for the OpenAPI document and for tests. */
   readonly example?: object;
-  /** What the body is, where `body` itself accepts more forms of it. */
+  /** The schema of the body for the OpenAPI document, where `body` itself accepts more forms of it. */
   readonly describes?: z.ZodType;
   /** The largest body, if that is not `gateway.limits.bodyBytes`. */
   readonly maxBody?: (config: Config) => number;
@@ -76,10 +76,20 @@ export interface Route<
   readonly answers: { readonly status: number; readonly holds: string; readonly type?: string; readonly list?: true };
   /** A person's text that is too long becomes a file. Elsewhere it is refused. */
   readonly longText?: "file";
-  /** The route posts a message, and commits the `Idempotency-Key` with it. */
-  readonly accepts?: boolean;
+  /**
+   * The route posts a message, and commits the `Idempotency-Key` with it. `message`: it is what a person or a program says, and the
+   * handler states its identity to `acceptOnce`.
+   */
+  readonly accepts?: true | "message";
   handle(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<Reply> | Reply;
 }
+
+/**
+ * Whether a route ignores what it does not know: it follows a protocol of others (OpenAI, AI SDK, MCP), or a browser, a probe or
+ * a webhook calls it with parameters of its own. Every other route refuses unknown keys of its query and body.
+ */
+export const isLenient = ({ tag, access }: Pick<Route, "tag" | "access">): boolean =>
+  tag === "openai" || tag === "mcp" || access === "hook" || access === "anonymous";
 
 /** Infers the types of a handler's parameters, query and body from the route's schemas. */
 export const defineRoute = <P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(

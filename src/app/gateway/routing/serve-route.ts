@@ -1,16 +1,16 @@
 /** Serves one request with one route: authorise, read and check the input, call the handler, send its answer or error. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { z } from "zod";
+import { z } from "zod";
 import { assertMessageFits, LONGEST_TEXT } from "../../../core/text-limits.ts";
 import { ambientIdentity } from "../auth/ambient-identity.ts";
 import { authorise, bearerToken, type Caller, countFailure } from "../auth/authorise.ts";
 import { admitted } from "../auth/judge-request.ts";
 import { HttpError } from "../http/http-error.ts";
-import { parseJsonBody, parseQuery, readBody } from "../http/read-request.ts";
+import { checkInput, parseJsonBody, parseQuery, readBody } from "../http/read-request.ts";
 import { sendError, sendReply } from "../http/send-reply.ts";
 import type { GatewayContext } from "./gateway-context.ts";
 import { replyOnce } from "./reply-once.ts";
-import type { Call, Route } from "./route.ts";
+import { type Call, isLenient, type Route } from "./route.ts";
 
 export interface Exchange extends Caller {
   readonly outgoing: ServerResponse;
@@ -42,9 +42,9 @@ export async function serveRoute(
       principal,
       surface,
       caller: exchange,
-      params: checked(route.params, params, "path"),
-      query: checked(route.query, parseQuery(incoming.url ?? ""), "query"),
-      body: route.body && checked(route.body, bodyOf(route, incoming, raw), "body"),
+      params: route.params ? checkInput(route.params, params, "path") : params,
+      query: queryOf(route, incoming),
+      body: bodyOf(route, incoming, raw),
       raw,
       incoming,
       outgoing,
@@ -73,20 +73,19 @@ export async function serveRoute(
   }
 }
 
-const bodyOf = (route: Route, incoming: IncomingMessage, raw: Buffer): unknown =>
-  raw.length === 0 && route.bodyOptional ? {} : parseJsonBody(incoming, raw);
+const NOTHING = z.strictObject({});
 
-function checked(schema: z.ZodType | undefined, value: unknown, where: string): unknown {
-  if (!schema) return value;
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const param = issue?.path.map(String).join(".") || where;
-  if (issue?.code === "too_big" && issue.origin === "string") {
-    throw new HttpError(413, "too_large", `${param} has more than ${issue.maximum} characters.`, {
-      param,
-      hint: "Send a shorter text.",
-    });
-  }
-  throw new HttpError(400, "invalid_input", `${param}: ${(issue?.message ?? "is not valid").slice(0, 300)}`, { param });
+/** A route that names no parameters takes none: a misplaced option must not be ignored. */
+function queryOf(route: Route, incoming: IncomingMessage): unknown {
+  const query = parseQuery(incoming.url ?? "");
+  if (!route.query && isLenient(route)) return query;
+  return checkInput(route.query ?? NOTHING, query, "query");
+}
+
+/** The same for a body. */
+function bodyOf(route: Route, incoming: IncomingMessage, raw: Buffer): unknown {
+  const { body, bodyType, bodyOptional } = route;
+  if (!body && (raw.length === 0 || bodyType !== undefined || isLenient(route))) return undefined;
+  const given = raw.length === 0 && bodyOptional ? {} : parseJsonBody(incoming, raw);
+  return checkInput(body ?? NOTHING, given, "body");
 }

@@ -2,8 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { TestEngine } from "../../../../test/kit/engine.ts";
 import { configSchema } from "../../../config/config-schema.ts";
 import { homePaths } from "../../../config/paths.ts";
+import { statusLines } from "../../cli/status-parts.ts";
+import { readStatusParts } from "../../gateway/reads/status-parts.ts";
 import { CHECKS } from "./all-checks.ts";
 import { type DoctorFacts, defineCheck } from "./check.ts";
 import { connectorsCheck, exposureCheck } from "./checks/outside.ts";
@@ -36,7 +39,7 @@ describe("examine", () => {
     expect(report.items[0]?.text).toContain("no idea");
   });
 
-  it("tells of files that were set aside", async () => {
+  it("reports files that were set aside", async () => {
     const paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-doctor-")));
     const config = configSchema.parse({});
     try {
@@ -95,6 +98,7 @@ describe("the checks of the work", () => {
   const config = configSchema.parse({ budgets: { day: { dollars: 1 } } });
   const none = {
     busyAgents: async () => [],
+    heldBackRuns: async () => [],
     waitingDeliveries: async () => ({ "waiting-reader": 0, unroutable: 0 }),
     deliveries: async () => [],
     jobs: async () => [],
@@ -105,7 +109,7 @@ describe("the checks of the work", () => {
 
   it("name a run that is older than an hour, and not one that waits for a person", async () => {
     const run = (suspended: boolean) => ({ id: "r1", startedAt: now - 3 * HOUR, body: { suspended } });
-    const busy = async () => [{ id: "a", runId: "r1", sessionKey: "agent:main:main" }];
+    const busy = async () => [{ id: "a", runId: "r1", sessionKey: "agent:main:main", waiting: 0 }];
     const stuck = storeWith({ busyAgents: busy, run: async () => run(false) });
     expect(await one(runsCheck, { store: stuck, engine })).toMatchObject([
       { status: "problem", text: expect.stringContaining("3 hours") },
@@ -113,6 +117,31 @@ describe("the checks of the work", () => {
     const waiting = storeWith({ busyAgents: busy, run: async () => run(true) });
     expect(await one(runsCheck, { store: waiting, engine })).toMatchObject([{ status: "ok" }]);
     expect(await one(runsCheck, { store: waiting })).toMatchObject([{ status: "notice" }]);
+  });
+
+  it("name a message that keeps failing, its reason and what to do", async () => {
+    const notes = { memory: () => Promise.reject(new TypeError("no notes")) };
+    const failing = await TestEngine.open({ system: { commands: notes } });
+    await failing.send({ kind: "command", name: "memory", text: "" });
+    await failing.settle();
+    const { sessionKey } = await failing.agent();
+    expect(await one(runsCheck, { store: failing.store, engine })).toMatchObject([
+      {
+        status: "problem",
+        text: `Message 1 (command) of ${sessionKey} failed 1 time: no notes.`,
+        help: `It is tried again by itself; \`rookery inbox ${sessionKey} --drop 1\` drops it.`,
+      },
+    ]);
+    const sources = { store: failing.store, now: 1, config: configSchema.parse({}), connectors: new Map() };
+    const lines = statusLines(await readStatusParts(sources, { busy: 1, undelivered: 0, failed: 0 }), 1);
+    expect(lines.find((line) => line.startsWith("Failing"))).toContain(`Message 1 (command) of ${sessionKey} failed`);
+  });
+
+  it("name the runs that wait for their trial", async () => {
+    const heldBack = storeWith({ heldBackRuns: async () => [{ id: "r1" }, { id: "r2" }] });
+    expect(await one(runsCheck, { store: heldBack, engine })).toMatchObject([
+      { status: "notice", text: expect.stringContaining("2 runs wait for their trial") },
+    ]);
   });
 
   it("name each account that fails, with the reason, and none that works", async () => {

@@ -5,6 +5,7 @@
 import { keyPart } from "../../../core/agent/session-key.ts";
 import { CONVERSATIONS_FACT, type Op } from "../../../core/store/change.ts";
 import type { StoreEraser } from "../../../core/store/store.ts";
+import { NOTICED_FACTS } from "../../../engine/outbox/around-reply.ts";
 import type { ForgetPlan } from "./forget-plan.ts";
 
 /** `null`: the fact is removed. `undefined`: nothing in it is about the person. */
@@ -94,6 +95,7 @@ const RULES: readonly (readonly [prefix: string, rule: Rule])[] = [
   ["mcp-input:", ofAgent],
   ["stale:", refusedMessage],
   ["watchdog", ofAgent],
+  [NOTICED_FACTS, ofAgent],
   ["whatsapp-web.chats.", webChats],
   ["whatsapp-web.lid.", webLids],
 ];

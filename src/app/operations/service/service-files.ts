@@ -12,7 +12,7 @@ export interface ServiceTarget {
   /** The user's home directory. */
   readonly userHome: string;
   readonly platform: string;
-  /** Absolute paths of Node and of the program's entry point. */
+  /** Absolute paths: the Node binary and the program's entry point. */
   readonly node: string;
   readonly program: string;
 }
@@ -94,8 +94,8 @@ const systemdUnit = (
 ): string => `# Written by rookery service install. Undo: rookery service remove
 [Unit]
 Description=Rookery in ${home.replaceAll("%", "%%")}
-StartLimitIntervalSec=300
-StartLimitBurst=20
+# Each start answers more, also after many crashes: systemd never gives up.
+StartLimitIntervalSec=0
 
 [Service]
 ExecStart=${[node, program, "serve", "--home", home].map(systemdWord).join(" ")}

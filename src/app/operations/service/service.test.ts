@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(userHome, { recursive: true, force: true }));
 
-/** A system that does what it is told and remembers it. */
+/** A system that carries out commands and remembers them. */
 function system(fails = false) {
   const asked: string[] = [];
   const run: RunSystemCommand = async (command) => {
@@ -53,6 +53,8 @@ describe("the service", () => {
     expect(readFileSync(environment, "utf8")).toContain("ANTHROPIC_API_KEY='sk-secret'\n");
     expect(readFileSync(environment, "utf8")).not.toContain("EDITOR");
     expect(readFileSync(unit, "utf8")).not.toContain("sk-secret");
+    // However often the engine dies, it is started again.
+    expect(readFileSync(unit, "utf8")).toContain("\nStartLimitIntervalSec=0\n");
     expect(asked).toEqual(["systemctl --user daemon-reload", "systemctl --user enable --now rookery.service"]);
     expect(await serviceStatus({ ...options(), run })).toMatchObject({
       installed: true,
@@ -112,7 +114,7 @@ describe("the service", () => {
     expect(new Set(names).size).toBe(3);
   });
 
-  it("has a unit that systemd accepts, also with odd paths", needs("systemd-analyze"), async () => {
+  it("has a unit that systemd accepts, even with odd paths", needs("systemd-analyze"), async () => {
     for (const name of [".rookery", "work 50% $HOME"]) {
       const { run } = system();
       const home = join(userHome, name);

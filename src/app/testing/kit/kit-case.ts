@@ -1,6 +1,6 @@
-/** What the cases of the contract kit share: a host in memory, waiting, sending. */
+/** Shared by the cases of the contract kit: a host in memory, waiting, sending. */
 import type { SendingClass } from "../../../core/delivery/delivery.ts";
-import type { IncomingMessage } from "../../../core/message/incoming-message.ts";
+import { type IncomingMessage, promptText } from "../../../core/message/incoming-message.ts";
 import type {
   Accepted,
   Connector,
@@ -34,6 +34,11 @@ export class MemoryHost implements ConnectorHost {
   /** Everyone is a stranger. */
   closed = false;
   stops = 0;
+
+  /** Each message as the model would read it. */
+  get prompts(): readonly string[] {
+    return this.messages.map(({ text, decoration }) => promptText(text, decoration));
+  }
 
   async stopRun(): Promise<boolean> {
     this.stops += 1;

@@ -19,6 +19,7 @@ import type { Directory } from "../../people/directory.ts";
 import { gateOf } from "../../rights/gate.ts";
 import type { Lanes } from "../../runs/lanes.ts";
 import { limitedModel } from "../../runtime/limited-model.ts";
+import { modelTool } from "../../runtime/model-call.ts";
 import { type People, personOf } from "../../runtime/people.ts";
 import type { RunEvents } from "../../runtime/run-events.ts";
 import { DEFAULT_RUN_SETTINGS, type RunPorts } from "../../runtime/run-ports.ts";
@@ -116,7 +117,13 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     ...hooks,
     resolveModel: options.resolveModel,
     gate: options.rights && gateFor(ports, options, directory),
-    approvals: approvalPortOf(options, people, (dueAt) => approvals.asked(dueAt)),
+    approvals: approvalPortOf(options, people, {
+      asked: (dueAt) => approvals.asked(dueAt),
+      definitionOf(agent, name) {
+        const tool = ports.tools.find(agent, name);
+        return tool && modelTool(tool);
+      },
+    }),
     sendPolicy: options.sendPolicy,
     setsRoute: people.setsRoute,
     personOf: people.personOf,
@@ -145,6 +152,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     stopChildren: (agent) => subagents.stopChildren(agent),
     aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),
     answerCommand: parts.answerCommand,
+    readsCommands: (channel) => options.commands?.isOn?.(channel) ?? true,
     onDeliveries: (deliveries, results) => outbox.offer(deliveries, results),
     posted: (messages) => {
       for (const posted of messages) emit({ type: "posted", posted });

@@ -8,7 +8,6 @@ import { parseState } from "../../../core/agent/state.ts";
 import { CorruptDataError, errorText, RookeryError } from "../../../core/errors.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
-import { sleep } from "../../../core/ports/clock.ts";
 import type { Owner } from "../../../core/store/change.ts";
 import { afterRefusal, CommitRefused } from "../../commit/commit-refused.ts";
 import { HistoryContextCache } from "../../context/context-cache.ts";
@@ -33,6 +32,9 @@ export class Actor {
   /** Whether something came since the actor last read its inbox. */
   #again = false;
   #failures = 0;
+  #wakes = 0;
+  /** How many wakes the current action has taken into account. */
+  #seenWakes = 0;
   #interruptWait: (() => void) | undefined;
 
   constructor(host: ActorHost, agentId: AgentId, epoch: number) {
@@ -52,7 +54,7 @@ export class Actor {
       faulted: false,
       discards: host.restore === "discard" && host.restoring(),
       pause: (ms) => this.#pause(ms),
-      wake: () => this.#interruptWait?.(),
+      wake: () => this.#endPause(),
     };
   }
 
@@ -88,7 +90,7 @@ export class Actor {
 
   /** A message was posted, or the agent was claimed. `waits`: the only message that waits, if the caller knows it. */
   wake(epoch: number, waits?: Message): void {
-    this.#interruptWait?.();
+    this.#endPause();
     this.#inbox.known(this.#working ? undefined : waits);
     this.#epoch = Math.max(this.#epoch, epoch);
     this.#again = true;
@@ -112,7 +114,7 @@ export class Actor {
   }
 
   #end(reason: "drain" | "lost"): void {
-    this.#interruptWait?.();
+    this.#endPause();
     this.#driver.background?.stop();
     this.run?.end(reason);
   }
@@ -136,6 +138,7 @@ export class Actor {
 
   async #untilRest(): Promise<void> {
     while (!this.#host.draining()) {
+      this.#seenWakes = this.#wakes;
       const next = await nextAction(this.#parts, await this.#hold());
       this.#failures = 0;
       if (next === "rest") return;
@@ -166,8 +169,11 @@ export class Actor {
       if (!(error instanceof RookeryError && error.retryable)) this.#parts.faulted = true;
       ports.log.error("an agent failed and is read again", { agent: agentId, error: errorText(error) });
     }
+    // A message that arrived during the failed action, such as a stop, does not wait for a long pause.
+    if (this.#seenWakes !== this.#wakes) this.#failures = 0;
+    this.#seenWakes = this.#wakes;
     this.#failures += 1;
-    await sleep(ports.clock, Math.min(50 * 2 ** this.#failures, MAX_BACKOFF_MS));
+    await this.#pause(Math.min(50 * 2 ** this.#failures, MAX_BACKOFF_MS));
     this.#again = true;
   }
 
@@ -197,8 +203,14 @@ export class Actor {
     this.#lease = undefined;
   }
 
-  /** Waits as part of the work, so that the agent does not count as idle: for a time, or until `wake`. */
+  /**
+   * Waits as part of the work, so that the agent does not count as idle: for a time, or until `wake`. Does not wait if the
+   * actor was woken since it chose to pause.
+   */
   async #pause(ms: number): Promise<void> {
+    const isWoken = this.#seenWakes !== this.#wakes;
+    this.#seenWakes = this.#wakes;
+    if (isWoken || this.#host.draining()) return;
     await new Promise<void>((resolve) => {
       const cancel = this.#host.ports.clock.after(ms, resolve);
       this.#interruptWait = () => {
@@ -207,6 +219,11 @@ export class Actor {
       };
     });
     this.#interruptWait = undefined;
+  }
+
+  #endPause(): void {
+    this.#wakes += 1;
+    this.#interruptWait?.();
   }
 
   /** Claims the agent if its context needs a turn while it rests. An actor at work finds that turn without this call. */

@@ -28,7 +28,7 @@ export async function drainStoppedInbox(ports: RunPorts, lease: AgentLease): Pro
   if (!stop) return { is: "free" };
   const waiting = await ports.store.waiting(lease.agentId, { limit: PORTION });
   if (stop.mark.removing && stop.agentId === lease.agentId) return settleForRemoval(ports, lease, stop.mark, waiting);
-  const needRun = waiting.filter(({ body }) => NEED_A_RUN.has(body.kind));
+  const needRun = waiting.filter(({ body, tried }) => NEED_A_RUN.has(body.kind) || tried !== undefined);
   const before = needRun.filter(({ seq }) => seq < (stop.mark.seq ?? 0));
   if (startsAgain(record, stop, needRun)) {
     if (before.length > 0) return settleStopped(ports, lease, stop, before);
@@ -66,7 +66,7 @@ export async function removeForGood(lease: AgentLease, stops: readonly Message[]
   lease.released = true;
 }
 
-/** Other kinds are commands to the engine, which a stop does not affect. */
+/** Other kinds are commands to the engine, which a stop affects only if they keep failing (M48). */
 const NEED_A_RUN: ReadonlySet<Message["body"]["kind"]> = new Set([
   "user",
   "system",

@@ -1,5 +1,5 @@
 /**
- * What an actor reads of its inbox: the messages that wait while it rests, and those that arrive while a run is active. It
+ * Reads the inbox of an actor: the messages that wait while it rests, and those that arrive while a run is active. It
  * reads as little as the queue's mode allows, and remembers what it has read.
  */
 
@@ -9,7 +9,16 @@ import type { AgentId } from "../../../core/ids.ts";
 import type { Message } from "../../../core/message/message.ts";
 import { isUrgent } from "../../../core/message/message-order.ts";
 import type { PersonId } from "../../../core/people/person.ts";
-import { type Choice, choose, onArrival, routeKey, steerableNow, type Waiting } from "../../inbox/decide.ts";
+import type { RunBody } from "../../../core/run/run.ts";
+import {
+  type Arrival,
+  type Choice,
+  choose,
+  onArrival,
+  routeKey,
+  steerableNow,
+  type Waiting,
+} from "../../inbox/decide.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { ActorHost } from "./actor-host.ts";
@@ -53,7 +62,7 @@ export class InboxView {
     this.#waits = waits;
   }
 
-  /** What the agent at rest does next. */
+  /** The next action of an agent at rest. */
   async choose(lease: AgentLease, busyUntil: number | undefined): Promise<Look> {
     const { messages, urgent } = await this.#waiting(lease);
     const waiting = messages.map((message) => this.#withSettings(message, lease.state));
@@ -101,12 +110,7 @@ export class InboxView {
   async #look(run: LiveRun, state: AgentState, own: PersonId | undefined): Promise<void> {
     try {
       for (const waiting of await this.#arrivals(state)) {
-        const { state: phase, body } = run;
-        const streaming = phase === "streaming";
-        const compacting = phase === "compacting";
-        const route = routeKey(body.delivery);
-        const busy = { streaming, compacting, route, person: body.behalf?.person, own };
-        switch (onArrival(waiting, { ...busy, lastSeq: Math.max(...body.seqs) })) {
+        switch (arrivalAt(run, waiting, own)) {
           case "end-stop":
             run.end("person");
             break;
@@ -133,6 +137,15 @@ export class InboxView {
         error: errorText(error),
       });
     }
+  }
+
+  /** Whether a message that waits ends a run that is not at work. */
+  async endsRun(body: RunBody, { record, state }: Pick<AgentLease, "record" | "state">): Promise<boolean> {
+    this.#seen = 0;
+    const arrivals = await this.#arrivals(state);
+    // The run reads them again if it is resumed.
+    this.#seen = 0;
+    return arrivals.some((one) => arrivalAt({ state: "active", body }, one, record.person).startsWith("end-"));
   }
 
   /** The messages that enter the run before its next step. */
@@ -182,4 +195,11 @@ export class InboxView {
       if (more.length === 0) return { messages, urgent };
     }
   }
+}
+
+function arrivalAt({ state, body }: Pick<LiveRun, "state" | "body">, waiting: Waiting, own?: PersonId): Arrival {
+  const [streaming, compacting] = [state === "streaming", state === "compacting"];
+  const route = routeKey(body.delivery);
+  const lastSeq = Math.max(...body.seqs);
+  return onArrival(waiting, { streaming, compacting, route, person: body.behalf?.person, own, lastSeq });
 }

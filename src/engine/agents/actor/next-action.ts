@@ -6,6 +6,7 @@
 import type { RunId } from "../../../core/ids.ts";
 import { isSilent, type Message } from "../../../core/message/message.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
+import type { Choice } from "../../inbox/decide.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { discardWaiting, type RecoveryParts, recoverRun } from "../recovery/recover-run.ts";
 import { changeSettings } from "../sessions/change-settings.ts";
@@ -14,7 +15,8 @@ import { replaceStaleSession, resetSession } from "../sessions/reset-session.ts"
 import { updatePermanentAgent } from "../sessions/update-permanent-agent.ts";
 import type { ActorHost } from "./actor-host.ts";
 import { drainStoppedInbox, removeForGood } from "./drain-stopped-inbox.ts";
-import { answerQuestion, recordSilent, settle, settleStop } from "./inbox-steps.ts";
+import { countsAsTry, countTry } from "./failed-tries.ts";
+import { answerQuestion, recordEnd, recordSilent, settle, settleSpentYes, settleStop } from "./inbox-steps.ts";
 import type { Look } from "./inbox-view.ts";
 import type { Next } from "./run-driver.ts";
 import { wakeSuspended } from "./wake-suspended.ts";
@@ -47,7 +49,30 @@ export async function nextAction(parts: ActorParts, lease: AgentLease): Promise<
     if (discarded.length > 0) return settled(parts, discarded);
     parts.discards = false;
   }
-  return act(parts, lease, look);
+  return handling(parts, lease, handledBy(look.choice), () => act(parts, lease, look));
+}
+
+/** Counts a failed try at these messages if the work throws before a run has taken them (M48). */
+async function handling(
+  parts: ActorParts,
+  lease: AgentLease,
+  messages: readonly Message[],
+  work: () => Promise<Next>,
+): Promise<Next> {
+  const { runId } = lease;
+  try {
+    return await work();
+  } catch (error) {
+    if (messages.length === 0 || lease.runId !== runId || !countsAsTry(error)) throw error;
+    settled(parts, await countTry(parts.host.ports, lease, messages, error));
+    return "reload";
+  }
+}
+
+function handledBy(choice: Choice): readonly Message[] {
+  if (choice.act === "run") return [...choice.messages, ...choice.dropped.map(({ message }) => message)];
+  if ("messages" in choice) return choice.messages;
+  return "message" in choice ? [choice.message] : [];
 }
 
 async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: Look): Promise<Next> {
@@ -58,20 +83,23 @@ async function act(parts: ActorParts, lease: AgentLease, { choice, seen, now }: 
       // Only if the context is in memory: reading a whole history only for this check costs too much.
       return lease.context.size && (await driver.flush(lease)) ? afterRun(lease) : release(lease);
     case "wait":
-      await debounce(parts, choice.until);
-      return "again";
+      await debounce(parts, choice);
+      // The agent may have been stopped while its message rested.
+      return choice.retry ? "reload" : "again";
     case "reset":
       driver.background?.stop();
       await resetSession(ports, lease, choice.message);
       return settled(parts, [choice.message]);
     case "record":
-      await recordSilent(ports, lease, choice.messages);
+      if (choice.messages[0]?.body.kind === "permission") await recordEnd(ports, lease, choice.messages[0]);
+      else await recordSilent(ports, lease, choice.messages);
       return settled(parts, choice.messages);
     case "stop":
       return stop(parts, lease, choice.message);
     case "settle":
       return handleCommand(parts, lease, choice.message, choice.reason);
     case "run": {
+      if (await settleSpentYes(ports, lease, choice.messages[0])) return settled(parts, choice.messages);
       const handed = await handOver(parts, lease);
       if (handed) return handed;
       const moved = await followMessage(parts, lease, choice.messages);
@@ -122,7 +150,14 @@ async function followMessage(
 async function whileRunWaits(parts: ActorParts, lease: AgentLease, runId: RunId): Promise<Next> {
   const next = await wakeSuspended(parts, lease, runId);
   if (next === "woken") return afterRun(lease);
-  if (next.act === "settle") return handleCommand(parts, lease, next.message, next.reason);
+  if (next.act === "settle") {
+    const { message, reason } = next;
+    return handling(parts, lease, [message], () => handleCommand(parts, lease, message, reason));
+  }
+  if (next.act === "retry") {
+    await parts.pause(next.until - parts.host.ports.clock.now());
+    return "reload";
+  }
   return (await release(lease)) === "rest" ? "rest" : atRestUnlessWoken(parts, lease);
 }
 
@@ -179,6 +214,9 @@ async function handleCommand(parts: ActorParts, lease: AgentLease, message: Mess
     case "command":
       await answerQuestion(ports, lease, message);
       break;
+    case "permission":
+      await recordEnd(ports, lease, message);
+      break;
     case "branch":
       // The summary in progress may be about entries that the branch leaves.
       parts.driver.background?.stop();
@@ -201,11 +239,15 @@ async function release(lease: AgentLease): Promise<Next> {
 }
 
 /** Later messages do not make the wait longer. Only an urgent one ends it early. */
-async function debounce({ host, inbox, pause }: ActorParts, until: number): Promise<void> {
+async function debounce(
+  { host, inbox, pause }: ActorParts,
+  { until, retry }: Extract<Choice, { act: "wait" }>,
+): Promise<void> {
   const { clock } = host.ports;
   for (let left = until - clock.now(); left > 0; left = until - clock.now()) {
     await pause(left);
-    if (host.draining() || until <= clock.now() || (await inbox.overtaken())) return;
+    // The message that rests may have been dropped.
+    if (retry || host.draining() || until <= clock.now() || (await inbox.overtaken())) return;
   }
 }
 

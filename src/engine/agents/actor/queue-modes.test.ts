@@ -176,6 +176,23 @@ describe("a message during a run", () => {
     ]);
   });
 
+  it("is not dropped if a program sent it, also beside a chat above its cap", async () => {
+    const { script, go } = held();
+    const engine = await TestEngine.open({ script, system: queue("collect", { cap: 2 }) });
+    await engine.tell("one");
+    const [to, { delivery }] = [{ agentId: await engine.agentId() }, engine.person()];
+    const program = (text: string) => engine.tell(text, { to, delivery, source: { connector: "webhook" } });
+    for (const word of ["two", "three", "four"]) await program(`program ${word}`);
+    for (const word of ["two", "three", "four"]) await engine.tell(`chat ${word}`);
+    for (const word of ["five", "six", "seven"]) await program(`program ${word}`);
+    go();
+    await engine.advance(60_000);
+    const answered = engine.shown().filter((text) => /^answer to program \w+$/.test(text));
+    expect(answered).toEqual(["two", "three", "four", "five", "six", "seven"].map((n) => `answer to program ${n}`));
+    const dropped = await engine.store.messages(to.agentId, { limit: 20, states: ["dropped"] });
+    expect(dropped.map(({ body }) => ("text" in body ? body.text : ""))).toEqual(["chat two"]);
+  });
+
   it("is listed with what will happen to it", async () => {
     const { script } = held();
     const engine = await TestEngine.open({ script, system: queue("collect") });

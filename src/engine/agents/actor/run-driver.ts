@@ -20,6 +20,7 @@ import type { LiveRun } from "../../runtime/live-run.ts";
 import type { RunEventBody } from "../../runtime/run-events.ts";
 import { changeSettings } from "../sessions/change-settings.ts";
 import type { ActorHost } from "./actor-host.ts";
+import { countsAsTry, countTry } from "./failed-tries.ts";
 import { answerQuestion, settle } from "./inbox-steps.ts";
 import type { InboxView } from "./inbox-view.ts";
 import { type RunChoice, steerInto, takeRun } from "./take.ts";
@@ -148,12 +149,24 @@ export class RunDriver {
     const { ports } = this.#host;
     await this.background?.append(ports, lease, run);
     for (const question of await this.#inbox.questions()) {
-      if (question.body.kind === "setting") await changeSettings(ports, lease, question);
-      else await answerQuestion(ports, lease, question);
-      this.#settled([question]);
+      await this.#counted(lease, [question], async () => {
+        if (question.body.kind === "setting") await changeSettings(ports, lease, question);
+        else await answerQuestion(ports, lease, question);
+        this.#settled([question]);
+      });
     }
     const messages = await this.#inbox.steerable(run);
-    if (messages.length > 0) await steerInto(ports, lease, run, messages);
+    if (messages.length > 0) await this.#counted(lease, messages, () => steerInto(ports, lease, run, messages));
+  }
+
+  /** A message that cannot be handled does not end the run that it came to: the try counts for the message (M48). */
+  async #counted(lease: AgentLease, messages: readonly Message[], work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!countsAsTry(error)) throw error;
+      this.#settled(await countTry(this.#host.ports, lease, messages, error));
+    }
   }
 
   /** Waits for another agent without holding a place that agent may need (M11). */

@@ -1,15 +1,19 @@
 /**
  * Takes messages from the inbox into a run. One commit opens the run, takes its messages and settles those that the queue
- * dropped (M1, M8). The same commit writes the prompt, with a line for each dropped message.
+ * dropped (M1, M8). The same commit writes the prompt, with a line for each dropped message. A late yes opens a run that executes
+ * its call; the same commit uses the yes up (M31).
  */
 
 import type { RunId, SessionId } from "../../../core/ids.ts";
 import { type Message, overridesOf } from "../../../core/message/message.ts";
+import { type ApprovalId, isUsable } from "../../../core/rights/approval.ts";
 import { type RunBody, saidIn } from "../../../core/run/run.ts";
 import type { Op } from "../../../core/store/change.ts";
+import { CommitRefused } from "../../commit/commit-refused.ts";
 import {
   chain,
   type EntryDraft,
+  entryText,
   messageEntries,
   promptEntry,
   resetMarker,
@@ -51,6 +55,7 @@ export async function takeRun(
   const belonging = await belongingOf(ports, { record: lease.record, state: session ?? lease.state });
   // A dropped message that leaves a line in the prompt is read too.
   const read = [...summarize, ...messages];
+  const late = await lateCall(ports, lease, runId, last);
   const body: RunBody = {
     lane: lease.lane,
     node: lease.node,
@@ -61,12 +66,13 @@ export async function takeRun(
     behalf: rootedBehalf(runId, belonging, read),
     said: saidOf(messages),
     // The run answers where its last message came from.
-    delivery: last.delivery,
+    delivery: last.delivery ?? late?.delivery,
     replyToId: last.source?.messageId,
     wishes: overridesOf(last.body),
     trigger: last.body.kind === "trigger" ? last.body.trigger : undefined,
     compact: last.body.kind === "compact" ? { instructions: last.body.instructions || undefined } : undefined,
-    calls: [],
+    calls: late ? [late.call] : [],
+    late: late?.call.approval,
     iterations: 0,
     deliveries: 0,
   };
@@ -81,15 +87,36 @@ export async function takeRun(
     },
     { op: "message.take", runId, seqs, unlessResetAfter: seen },
     { op: "run.open", runId, body },
+    ...(late ? [late.use] : []),
   ];
   const marker = begins ? [resetMarker(begins, at)] : [];
   const speakers = await speakersOf(ports, belonging.own, read);
-  const append = chain(ports.ids, lease, [...marker, ...entriesOf(choice, at, runId, speakers)]);
+  const append = chain(ports.ids, lease, [...marker, ...(late ? [] : entriesOf(choice, at, runId, speakers))]);
   await lease.commit({ site: "take", at, ops, append, state, begins });
   lease.runId = runId;
   const { agentId, sessionId } = lease;
   const limits = runTimeOf(ports, lease.record, body.wishes);
   return new LiveRun({ id: runId, agentId, sessionId, startedAt: at, step: 1, attempt: 1, body }, limits);
+}
+
+/** The call that a late yes executes, under an id of its own. Undefined for other messages, and for a yes of an earlier version. */
+async function lateCall(
+  ports: RunPorts,
+  { record: agent }: AgentLease,
+  runId: RunId,
+  { body, behalf, delivery }: Message,
+) {
+  if (body.kind !== "permission" || body.approval === undefined) return undefined;
+  const approval = await ports.store.approval(body.approval as ApprovalId);
+  if (!isUsable(approval, ports.clock.now())) {
+    throw new CommitRefused("conflict", `Approval ${body.approval} cannot be used any more.`);
+  }
+  const { id, tool: name, arguments: given, digest } = approval;
+  const replay = ports.tools.find(agent, name)?.replay ?? "safe";
+  const callId = ports.ids.uuid();
+  const call = { callId, name, arguments: given, replay, state: "asked", approval: id, late: true } as const;
+  const use: Op = { op: "approval.use", id, digest, by: { runId, callId } };
+  return { call, use, delivery: delivery ?? (behalf && (await ports.approvals?.outcomeAt(behalf))) };
 }
 
 function entriesOf(
@@ -100,7 +127,7 @@ function entriesOf(
 ): readonly EntryDraft[] {
   const summary = summarize.length > 0 ? buildQueueSummaryPrompt(summarize, cap) : undefined;
   if (collected) {
-    const texts = messageEntries(messages, undefined, speakers).map(textOf);
+    const texts = messageEntries(messages, undefined, speakers).map(entryText);
     const title = messages.every(({ body }) => body.kind === "report") ? COLLECT_REPORTS_TITLE : COLLECT_TITLE;
     return [promptEntry(buildCollectPrompt({ title, texts, summary }), messages, at, runId)];
   }
@@ -111,7 +138,7 @@ function entriesOf(
       undefined,
       speakers && ((one) => (one === messages[0] ? speakers(one) : undefined)),
     );
-    const prompt = [summary ?? [], texts.map(textOf)].flat().join("\n");
+    const prompt = [summary ?? [], texts.map(entryText)].flat().join("\n");
     return [promptEntry(prompt, messages, at, runId)];
   }
   // The summary is an additional entry.
@@ -138,14 +165,6 @@ function lastHumanTime(messages: readonly Message[]): number | undefined {
 function writerOf({ body, source }: Message): string | undefined {
   if (body.kind === "user" && body.sender && source) return `${source.connector}:${body.sender.id}`;
   return "person" in body ? body.person : undefined;
-}
-
-/** The text the model reads of an entry. */
-function textOf(entry: EntryDraft): string {
-  const { content } = entry as { content?: readonly { type: string; text?: string }[] };
-  return (content ?? [])
-    .flatMap((block) => (block.type === "text" && block.text !== undefined ? [block.text] : []))
-    .join("\n");
 }
 
 /** Takes messages into a run between two steps. Committed before the next model call is built (M8). */

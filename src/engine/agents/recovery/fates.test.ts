@@ -139,12 +139,12 @@ describe("judge", () => {
 });
 
 describe("planTrial", () => {
-  const suspect = (name: string, trial: Partial<RunTrial> = {}) => ({
+  const suspect = (name: string, trial: Partial<RunTrial> = {}, hasWaited = true) => ({
     name,
+    hasWaited,
     trial: { deaths: [], survived: 0, ...trial },
   });
-  const names = (suspects: ReturnType<typeof suspect>[], passed?: Parameters<typeof planTrial>[1]) =>
-    planTrial(suspects, passed).map(({ name }) => name);
+  const names = (suspects: ReturnType<typeof suspect>[]) => planTrial(suspects).map(({ name }) => name);
   test.each<[Partial<RunTrial>, number]>([
     [{}, Number.POSITIVE_INFINITY],
     [{ of: 8 }, 4],
@@ -154,9 +154,15 @@ describe("planTrial", () => {
   ])("limits a group with %j to %d", (trial, limit) => {
     expect(groupLimit({ deaths: [], survived: 0, ...trial })).toBe(limit);
   });
-  test("tries all at first, half after a death, and one that died alone by itself", () => {
+  test("tries half of those it finds, then the others", () => {
+    const found = ["a", "b", "c", "d", "e"].map((name) => suspect(name, {}, false));
+    expect(names(found)).toEqual(["a", "b", "c"]);
+    expect(names(found.slice(3).map((one) => ({ ...one, hasWaited: true })))).toEqual(["d", "e"]);
+    expect(names(found.slice(0, 2))).toEqual(["a"]);
+    expect(names([suspect("a"), ...found.slice(1)])).toEqual(["a"]);
+  });
+  test("tries at most half as many after a death, and one that died alone by itself", () => {
     expect(names([])).toEqual([]);
-    expect(names([suspect("a"), suspect("b"), suspect("c")])).toEqual(["a", "b", "c"]);
     const half = ["a", "b", "c", "d"].map((name) => suspect(name, { of: 4 }));
     expect(names(half)).toEqual(["a", "b"]);
     expect(names([suspect("a", { deaths: [1] }), suspect("b", { deaths: [2] })])).toEqual(["a"]);
@@ -168,14 +174,6 @@ describe("planTrial", () => {
   test("tries the largest groups first, and ends a group at a smaller limit", () => {
     expect(names([suspect("a", { of: 2 }), suspect("b", { of: 8 }), suspect("c", { of: 8 })])).toEqual(["b", "c"]);
     expect(names([suspect("a", { of: 2 }), suspect("b")])).toEqual(["b"]);
-  });
-  test("doubles the next trial of the same size after one that the process lived through", () => {
-    const all = Array.from({ length: 9 }, (_, n) => suspect(`s${n}`, { of: 4 }));
-    expect(names(all, { limit: 2, times: 1 })).toHaveLength(4);
-    expect(names(all, { limit: 2, times: 2 })).toHaveLength(8);
-    expect(names(all, { limit: 3, times: 2 })).toHaveLength(2);
-    const alone = [suspect("a", { deaths: [1] }), suspect("b", { deaths: [1] })];
-    expect(names(alone, { limit: 1, times: 3 })).toEqual(["a"]);
   });
 });
 

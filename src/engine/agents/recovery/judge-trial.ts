@@ -1,15 +1,14 @@
 /**
- * What the death of a process says about a run (M13). Pure: derived from the run's record, so that a crash between two
+ * Judges a run by the deaths of processes (M13). Pure: derived from the run's record, so that a crash between two
  * judgements changes nothing. Only a death while the run was alone on trial counts, and it is struck out if the process that
  * tried nothing afterwards died too.
  */
+import type { RunRecord } from "../../../core/run/run.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
 import type { Fate } from "./node-fates.ts";
 
-/** A process must have lived this long before it tries anything, unless an option says otherwise. */
-export const LIVED_MS = 10_000;
 export const TRIAL_MS = 10_000;
-/** Each trial that a run survives without a step makes its next one so many times longer. */
+/** Each trial that a run survives without a step makes its next one this many times longer. */
 const LONGER = 6;
 /** How long nothing is tried after the first and the second death that counts. */
 export const PAUSES_MS = [10_000, 120_000] as const;
@@ -19,6 +18,18 @@ export const MAX_DEATHS = 3;
 export const UNTRIED: RunTrial = { deaths: [], survived: 0 };
 
 export const trialMs = ({ survived }: RunTrial): number => TRIAL_MS * LONGER ** survived;
+
+type FateOf = (node: number) => Fate;
+
+/** Another node stopped working on the run. A suspended run was not at work, so its node's end says nothing about it (M31). */
+export const wasInterrupted = ({ body }: Pick<RunRecord, "body">, node: number): boolean =>
+  body.node !== node && !body.paused && !body.suspended;
+
+/** A node that returned had lost its lease. A silent one may have died: the run becomes a suspect, but does not fail. */
+export function hasCrashed(run: Pick<RunRecord, "body">, node: number, fateOf: FateOf): boolean {
+  const was = run.body.node;
+  return wasInterrupted(run, node) && (was === undefined || isGone(fateOf(was)));
+}
 
 export interface Judgement {
   readonly trial: RunTrial;
@@ -33,11 +44,7 @@ export interface Noted {
 }
 
 /** Undefined if the node on which the run was tried is silent: it may have died or not. */
-export function judge(
-  known: RunTrial | undefined,
-  fateOf: (node: number) => Fate,
-  noted?: Noted,
-): Judgement | undefined {
+export function judge(known: RunTrial | undefined, fateOf: FateOf, noted?: Noted): Judgement | undefined {
   const { on, pause, note, ...rest } = known ?? UNTRIED;
   const fate = on && fateOf(on.node);
   if (on && fate === "silent") return undefined;
@@ -49,15 +56,23 @@ export function judge(
   const counted = killer !== undefined;
   if (counted) deaths = [...deaths, killer];
   const trial: RunTrial = { ...rest, deaths };
-  // What the death seemed to show is void: the run is a suspect as at the beginning.
+  // The death proved nothing: the run is a suspect as at the beginning.
   if (struck && deaths.length === 0) delete trial.of;
   if (fate === "dead") trial.of = on?.of;
   const noteAt = noted?.at ?? note;
   if (noteAt !== undefined) trial.note = noteAt;
-  // The pause of this very process goes on.
+  // The pause of this very process continues.
   if (pause !== undefined && fateOf(pause) === "alive" && !counted) trial.pause = pause;
   return { trial, counted };
 }
+
+/** Whether a run is tried before it continues: it was open at two crashes, or was on trial. */
+export const isSuspect = (
+  { attempt, body }: Pick<RunRecord, "attempt" | "body">,
+  trial: RunTrial,
+  crashed: boolean,
+): boolean =>
+  body.trial?.on !== undefined || trial.of !== undefined || trial.deaths.length > 0 || (crashed && attempt > 1);
 
 const isGone = (fate: Fate): boolean => fate === "dead" || fate === "silent";
 

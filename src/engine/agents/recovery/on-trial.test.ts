@@ -5,7 +5,7 @@ import { gate } from "../../../../test/kit/gate.ts";
 import type { Reply } from "../../../../test/kit/model.ts";
 import { timedEngine } from "./trials.test-kit.ts";
 
-/** Two crashes make the run a suspect; ten seconds later it is on trial, for ten seconds. */
+/** Two crashes make the run a suspect; it is on trial at once, for ten seconds. */
 let engine: TestEngine;
 const trial = async () => (await engine.runs())[0]?.body.trial;
 const survivals = (): number => engine.commits.filter(({ site }) => site === "trial.survived").length;
@@ -14,7 +14,6 @@ beforeEach(async () => {
   await engine.tell("takes 300000");
   await engine.restart();
   await engine.restart();
-  await engine.advance(10_000);
   expect((await trial())?.on).toMatchObject({ alone: true });
 });
 

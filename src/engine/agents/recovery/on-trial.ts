@@ -38,18 +38,18 @@ export function watchTrial(parts: RecoveryParts, lease: AgentLease, run: LiveRun
 
   const liveThrough = (ms: number): void => {
     cancel = ports.clock.after(ms, async () => {
-      if ((await endWith("trial.survived", survived(trial))) === "ended") trials.survived(parts);
+      if ((await endWith("trial.survived", survived(trial))) === "ended") trials.survived(run.id);
       else if (run.trial) liveThrough(AGAIN_MS);
     });
   };
   liveThrough(trialMs(trial));
-  trials.onDrain(parts, () => {
+  trials.onDrain(run.id, () => {
     cancel();
     void endWith("trial.drained", trial);
   });
   run.onStep = () => {
     cancel();
-    trials.leave(parts);
+    trials.leave(run.id);
   };
   return () => {
     run.onStep = undefined;

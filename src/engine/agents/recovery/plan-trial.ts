@@ -1,15 +1,13 @@
 /**
- * Which suspects are tried together (M13). All of them at first; after a death at most half as many, so that the run which
- * kills the process among n is alone after log n deaths. A process that lives through a small trial doubles the next one of
- * that size: runs that kills from outside have split into small groups do not wait for each other. Short trials come first.
+ * Which suspects are tried together (M13): half of those that were found, the other half after them. After a death at most half
+ * as many as before, so that the run which kills the process among n is alone after log n deaths. Short trials come first.
  */
 import type { RunTrial } from "../../../core/run/trial.ts";
 
-/** The trials of one size that this process has lived through, one after the other. */
-export interface Passed {
-  /** How many their members allowed. */
-  readonly limit: number;
-  readonly times: number;
+export interface Candidate {
+  readonly trial: RunTrial;
+  /** Whether it has waited for a trial of others. */
+  readonly hasWaited: boolean;
 }
 
 /** How many may be on trial together with this run. */
@@ -20,23 +18,18 @@ export function groupLimit({ deaths, of }: RunTrial): number {
 }
 
 /** The members of the next trial, out of all suspects in the order in which they came. */
-export function planTrial<T extends { readonly trial: RunTrial }>(
-  suspects: Iterable<T>,
-  passed?: Passed,
-): readonly T[] {
+export function planTrial<T extends Candidate>(suspects: Iterable<T>): readonly T[] {
   const sorted = [...suspects].sort(
     (a, b) => a.trial.survived - b.trial.survived || compareLimits(groupLimit(a.trial), groupLimit(b.trial)),
   );
   const [first] = sorted;
   if (!first) return [];
-  const limit = groupLimit(first.trial);
-  const times = passed?.limit === limit ? passed.times : 0;
+  const same = sorted.filter(({ hasWaited }) => hasWaited === first.hasWaited);
+  const most = first.hasWaited ? same.length : Math.ceil(same.length / 2);
   const members: T[] = [];
-  for (const suspect of sorted) {
+  for (const suspect of same) {
     const { trial } = suspect;
-    const own = groupLimit(trial);
-    const most = own === limit && trial.deaths.length === 0 ? own * 2 ** times : own;
-    if (trial.survived !== first.trial.survived || members.length >= most) break;
+    if (trial.survived !== first.trial.survived || members.length >= Math.min(most, groupLimit(trial))) break;
     members.push(suspect);
   }
   return members;

@@ -71,6 +71,8 @@ describe("a run that ends anyway", () => {
   /** A run that two crashes made a suspect. */
   async function suspect(restore: "resume" | "discard" = "resume"): Promise<TestEngine> {
     const engine = await timedEngine();
+    // The one that is alone on trial, and the one that waits for it.
+    await engine.tell("takes 60000", { name: "first" });
     await engine.tell("takes 60000");
     await engine.restart();
     await engine.restart({ restore });
@@ -79,16 +81,18 @@ describe("a run that ends anyway", () => {
 
   test.each<[string, (engine: TestEngine) => Promise<unknown>, string]>([
     ["by a stop", async (engine) => engine.system.lifecycle.stop(await engine.agentId(), "enough"), "aborted"],
+    ["by a stop of a person", (engine) => engine.tell("", { body: { kind: "stop" } }), "aborted"],
+    ["by a reset", (engine) => engine.tell("", { body: { kind: "reset", by: "person" } }), "aborted"],
     [
       "by an abort",
       async (engine) => engine.system.runs.abort((await engine.runs())[0]?.id ?? ("none" as RunId)),
       "aborted",
     ],
-  ])("is not tried: %s", async (_title, end, outcome) => {
+  ])("ends at once and is not tried: %s", async (_title, end, outcome) => {
     const engine = await suspect();
     const requests = engine.requests.length;
     await end(engine);
-    await engine.advance(10_000);
+    await engine.settle();
     expect((await engine.runs())[0]).toMatchObject({ state: "ended", outcome });
     expect(engine.requests).toHaveLength(requests);
   });
@@ -99,18 +103,22 @@ describe("a run that ends anyway", () => {
   });
 });
 
-it("logs once that a run waits for its trial", async () => {
-  const engine = await timedEngine();
-  await engine.tell("takes 60000");
-  await engine.restart();
-  await engine.restart();
-  for (let n = 0; n < 3; n++) await engine.tell("more");
-  await engine.advance(9_000);
-  expect(engine.logged("warn").filter((line) => line.includes("waits for its trial"))).toHaveLength(1);
-});
-
 describe("a resumed run", () => {
-  it("reads a stop that came while it was suspended before anything of it starts", async () => {
+  it("is not recorded as recovered from a crash after an answer, here or after a restart", async () => {
+    for (const restarts of [0, 1]) {
+      const { engine, approve } = await suspended();
+      for (let n = 0; n < restarts; n++) await engine.restart();
+      await approve();
+      const [run] = await engine.runs();
+      const sites = run?.body.commits?.map(({ site }) => site) ?? [];
+      expect([run?.outcome, run?.attempt, sites.includes("continue"), sites.includes("resume")]).toEqual([
+        ...["ok", 1, true, false],
+      ]);
+      expect(engine.logged("info")).not.toContain("resumed a run after a crash");
+    }
+  });
+
+  it("reads a stop that came while it was suspended before it starts anything", async () => {
     const { engine } = await suspended();
     engine.crash();
     await engine.retire();

@@ -1,5 +1,5 @@
 /**
- * What a restart does with the work it finds. A run without an end resumes from its last step, is tried, or fails visibly
+ * Recovers the work that a restart finds. A run without an end resumes from its last step, is tried, or fails visibly
  * (M13), or is given up with the messages that waited, if the setting is `restore: "discard"`.
  */
 import { CorruptDataError } from "../../../core/errors.ts";
@@ -17,7 +17,7 @@ import { type Decision, decide } from "./decide.ts";
 import { watchTrial } from "./on-trial.ts";
 import { resumeRun, type Waking } from "./resume.ts";
 
-/** What recovery needs of an actor. */
+/** The parts of an actor that recovery needs. */
 export interface RecoveryParts {
   readonly host: ActorHost;
   readonly inbox: InboxView;
@@ -26,7 +26,7 @@ export interface RecoveryParts {
   faulted: boolean;
   /** Whether the work found at the start is given up. */
   readonly discards: boolean;
-  /** Waits for a time, or until the actor is woken. */
+  /** Waits for a time, or until the actor is woken. Does not wait if it was woken since this action began. */
   pause(ms: number): Promise<void>;
   /** Ends a pause. */
   wake(): void;
@@ -53,7 +53,7 @@ export async function recoverRun(
       place?.leave();
     }
   } finally {
-    host.trials.leave(parts);
+    host.trials.leave(runId);
   }
 }
 
@@ -67,10 +67,9 @@ async function resumeAs(
 ): Promise<void> {
   const { host, driver, inbox, discards } = parts;
   const { ports, trials } = host;
-  const { attempt, trial } = decision;
+  const { attempt, crashed, trial } = decision;
   const tried = decision.what === "resume" && decision.tried ? trial : undefined;
-  const on = tried && trials.markOf(lease.node);
-  const run = await resumeRun(ports, lease, record, { attempt, trial, on, waking });
+  const run = await resumeRun(ports, lease, record, { attempt, crashed, trial, on: tried && trials.mark, waking });
   if (discards && interrupted) {
     const message = "The program was restarted; unfinished work is not taken up again (restore: discard).";
     await failRun(ports, lease, run, { kind: "internal", message });
@@ -85,10 +84,9 @@ async function resumeAs(
   }
   // Nothing begins under a stop, not even a run that a crash interrupted (M20).
   if (await stopOf(ports.store, lease.record)) run.end("stop");
-  // A reset or a stop may have been accepted before the crash.
-  const looked = inbox.lookAtArrivals(run, lease);
-  // What woke a suspended run may be meant to end it: then nothing of it starts.
-  if (record.body.suspended) await looked;
+  // A reset or a stop may have been accepted before the crash, or may have woken the run: then it starts nothing.
+  await inbox.lookAtArrivals(run, lease);
+  run.onStep = () => trials.leave(run.id);
   const stopWatching = tried && watchTrial(parts, lease, run, tried);
   try {
     await driver.drive(lease, run);

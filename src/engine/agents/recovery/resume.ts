@@ -6,9 +6,8 @@ import type { Message } from "../../../core/message/message.ts";
 import type { CallRecord, RunBody, RunRecord } from "../../../core/run/run.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
 import type { Op, Settlement } from "../../../core/store/change.ts";
-import { chain, toolEntry } from "../../context/entries.ts";
+import { callEntry, chain } from "../../context/entries.ts";
 import { runBehalf } from "../../people/run-behalf.ts";
-import { resultOf } from "../../runs/act.ts";
 import { textOutput, UNKNOWN_OUTCOME } from "../../runs/call-tool.ts";
 import { auditUnknown, commitIntent, type Intent } from "../../runs/intend.ts";
 import type { AgentLease, Committing } from "../../runtime/agent-lease.ts";
@@ -18,15 +17,17 @@ import type { RunPorts } from "../../runtime/run-ports.ts";
 
 export interface Resumption {
   readonly attempt: number;
-  /** What is known from earlier trials. Stays in the record until the next step. */
+  /** Whether a crash interrupted it. Continuing after an answer or a drain is not recovery (M45). */
+  readonly crashed: boolean;
+  /** The result of earlier trials. Stays in the record until the next step. */
   readonly trial?: RunTrial;
   /** The run is on trial from this commit on. */
   readonly on?: RunTrial["on"];
-  /** What woke a suspended run. */
+  /** The reason why a suspended run was woken. */
   readonly waking?: Waking;
 }
 
-/** The decisions that are settled with the resumption, and whether the run goes on without those that are missing (M31). */
+/** The decisions that are settled with the resumption, and whether the run continues without those that are missing (M31). */
 export interface Waking {
   readonly decisions: readonly Message[];
   readonly waitEnds: boolean;
@@ -36,13 +37,13 @@ export async function resumeRun(
   ports: RunPorts,
   lease: AgentLease,
   record: RunRecord,
-  { attempt, trial, on, waking }: Resumption,
+  { attempt, crashed, trial, on, waking }: Resumption,
 ): Promise<LiveRun> {
   const { paused: _paused, trial: _trial, suspended: wasSuspended, ...rest } = record.body;
   const at = ports.clock.now();
   const unknown = (call: CallRecord): boolean => call.state === "intended" && call.replay === "never";
   const orphans = rest.calls.filter(unknown);
-  // What was about to start is judged again: it starts again (L13).
+  // A call that was about to start is judged again: it starts again (L13).
   const settled = rest.calls.map(
     (call): CallRecord => (call.state === "done" ? call : { ...call, state: unknown(call) ? "done" : "asked" }),
   );
@@ -55,10 +56,10 @@ export async function resumeRun(
   const body = bodyWith(settled);
   const run = new LiveRun({ ...record, attempt, body }, timeLeft(runTimeOf(ports, agent, body.wishes), record, at));
   run.trial = trial;
-  const entries = orphans.map((call) => toolEntry(resultOf(call, textOutput(UNKNOWN_OUTCOME, true)), at, record.id));
+  const entries = orphans.map((call) => callEntry(call, textOutput(UNKNOWN_OUTCOME, true), at, record.id));
   const wake: readonly Op[] = wasSuspended ? wakeOps(record, waking) : [];
   const resuming = (intent: Intent): Committing => ({
-    site: "resume",
+    site: crashed ? "resume" : "continue",
     ops: [
       ...wake,
       ...auditUnknown(ports, agent, run, orphans, at),
@@ -80,7 +81,7 @@ export async function resumeRun(
   lease.suspended = false;
   run.body = bodyWith(calls);
   run.step += 1;
-  if (record.body.node !== lease.node && !record.body.paused && !wasSuspended) {
+  if (crashed) {
     ports.log.info("resumed a run after a crash", { agent: lease.agentId, run: record.id, attempt, step: record.step });
   }
   if (record.abort) run.end(record.abort.reason);

@@ -10,6 +10,17 @@ import { timedEngine, untilDeath, untilPeace } from "./trials.test-kit.ts";
 
 const MINUTES = 60_000;
 
+/** This many people write the same text at once. Returns their names. */
+async function people(engine: TestEngine, count: number, text: string): Promise<readonly string[]> {
+  const names = Array.from({ length: count }, (_, n) => `p${n}`);
+  for (const name of names) await engine.say(text, { name });
+  await engine.settle();
+  return names;
+}
+
+const states = (engine: TestEngine, names: readonly string[]) =>
+  Promise.all(names.map(async (name) => engine.states(await engine.agentId(name))));
+
 describe("kills from outside", () => {
   it("fail no run, and every message gets its answer when they end", async () => {
     const engine = await timedEngine();
@@ -40,20 +51,40 @@ describe("kills from outside", () => {
     expect(sites.filter((site) => site.startsWith("trial"))).toEqual([]);
   });
 
-  it("delay a run that was open at two of them by 10 s, beside other work", async () => {
+  it("do not delay a run that was open at two of them, nor other work", async () => {
     const engine = await timedEngine();
     await engine.tell("takes 5000");
     await engine.restart();
     await engine.restart();
-    expect(engine.requests).toHaveLength(2);
-    await engine.advance(9_000);
-    expect(engine.requests).toHaveLength(2);
+    expect(engine.requests).toHaveLength(3);
     await engine.tell("hello", { name: "bob" });
     expect(engine.shown()).toEqual(["answer to hello"]);
-    await engine.advance(1_000);
-    expect(engine.requests).toHaveLength(4);
     await engine.advance(5_000);
     expect(await engine.states()).toEqual(["answered"]);
+  });
+
+  it("every 8 s still let 16 open runs be answered", async () => {
+    const engine = await timedEngine();
+    const names = await people(engine, 16, "takes 5000");
+    await engine.restart();
+    await engine.restart();
+    for (let kill = 0; kill < 20; kill++) {
+      await engine.advance(8_000);
+      await engine.restart();
+    }
+    expect(await states(engine, names)).toEqual(names.map(() => ["answered"]));
+  });
+
+  it("every 3 s with steps of 60 s fail no run", async () => {
+    const engine = await timedEngine();
+    const names = await people(engine, 5, "takes 60000");
+    for (let kill = 0; kill < 60; kill++) {
+      await engine.advance(3_000);
+      await engine.restart();
+    }
+    // Each of them may have to be tried alone, after a pause.
+    await engine.advance(12 * MINUTES);
+    expect(await states(engine, names)).toEqual(names.map(() => ["answered"]));
   });
 
   it("do not interrupt a long step that outlives its trial", async () => {
@@ -61,7 +92,6 @@ describe("kills from outside", () => {
     await engine.tell("takes 60000");
     await engine.restart();
     await engine.restart();
-    await engine.advance(10_000);
     expect(engine.requests).toHaveLength(3);
     await engine.advance(10_000);
     expect((await engine.runs())[0]?.body.trial).toEqual({ deaths: [], survived: 1 });
@@ -77,7 +107,7 @@ describe("kills from outside", () => {
     await engine.restart();
     for (let times = 0; times < 6; times++) {
       // From outside: once during the trial, once during the pause that follows.
-      await engine.advance(15_000);
+      await engine.advance(5_000);
       expect((await engine.runs())[0]?.body.trial?.on).toMatchObject({ alone: true });
       await engine.restart();
       expect((await engine.runs())[0]?.body.trial?.deaths).toHaveLength(1);
@@ -107,8 +137,8 @@ describe("a run that kills its process", () => {
     const engine = await timedEngine();
     await engine.tell("kills 0");
     const lives = await untilPeace(engine, 5 * MINUTES);
-    // Two crashes make it a suspect. The pauses are 10 s, which the process must live anyway, and two minutes.
-    expect(lives.map((ms) => Math.round(ms / 10_000) * 10)).toEqual([0, 0, 10, 10, 120]);
+    // Two crashes make it a suspect. It is tried at once, and after pauses of 10 s and two minutes.
+    expect(lives.map((ms) => Math.round(ms / 10_000) * 10)).toEqual([0, 0, 0, 10, 120]);
     expect(await engine.runs()).toMatchObject([
       { state: "ended", outcome: "error", body: { error: { kind: "attempts" } } },
     ]);
@@ -133,6 +163,40 @@ describe("a run that kills its process", () => {
     expect(await engine.states(await engine.agentId("poison"))).toEqual(["failed"]);
     const [run] = await engine.runs(await engine.agentId("poison"));
     expect(run?.body.error?.kind).toBe("attempts");
+  });
+
+  it("is found within eight deaths if it kills after 50 ms among 30", async () => {
+    const engine = await timedEngine();
+    const names = await people(engine, 29, "takes 4000");
+    await engine.say("kills 50", { name: "poison" });
+    await engine.settle();
+    const lives = await untilPeace(engine, 5 * MINUTES);
+    // Two crashes, trials of 15, 7 and 3, three deaths alone.
+    expect(lives.length).toBeLessThanOrEqual(2 + 3 + 3);
+    expect(await states(engine, [...names, "poison"])).toEqual([...names.map(() => ["answered"]), ["failed"]]);
+  });
+
+  it("fails each time its message is sent again, and never keeps others from being answered", async () => {
+    const engine = await timedEngine();
+    const names = await people(engine, 4, "takes 4000");
+    for (let times = 1; times <= 3; times++) {
+      await engine.tell("kills 0", { name: "poison" });
+      await untilPeace(engine, 5 * MINUTES);
+      await engine.tell("hello", { name: `after ${times}` });
+      expect(await states(engine, [`after ${times}`])).toEqual([["answered"]]);
+    }
+    expect(await states(engine, ["poison"])).toEqual([["failed", "failed", "failed"]]);
+    expect(await states(engine, names)).toEqual(names.map(() => ["answered"]));
+  });
+
+  it("fails for each of three messages in a row, and for each of three people at once", async () => {
+    const engine = await timedEngine();
+    for (const name of ["one", "two", "two", "two", "three"]) await engine.say("kills 10", { name });
+    const names = await people(engine, 4, "takes 4000");
+    await untilPeace(engine, 10 * MINUTES);
+    const failed = ["failed"];
+    expect(await states(engine, ["one", "two", "three"])).toEqual([failed, ["failed", "failed", "failed"], failed]);
+    expect(await states(engine, names)).toEqual(names.map(() => ["answered"]));
   });
 
   it("is found if it kills later than a trial lasts", async () => {
@@ -182,6 +246,43 @@ describe("a run that kills its process", () => {
   });
 });
 
+describe("a lone trial", () => {
+  /** `slow` is alone on trial for as long as it takes, and `first` was open at one crash. */
+  async function lone(): Promise<TestEngine> {
+    const engine = await timedEngine();
+    await engine.tell("takes 60000", { name: "slow" });
+    await engine.restart();
+    await engine.tell("takes 2000", { name: "first" });
+    await engine.restart();
+    const [run] = await engine.runs(await engine.agentId("slow"));
+    expect(run?.body.trial?.on).toMatchObject({ of: 1, alone: true });
+    return engine;
+  }
+
+  it("delays runs that are resumed for the first time until it ends, and no new message", async () => {
+    const engine = await lone();
+    await engine.tell("hello", { name: "new" });
+    expect(await states(engine, ["new"])).toEqual([["answered"]]);
+    await engine.advance(9_900);
+    expect(await states(engine, ["first"])).toEqual([["taken"]]);
+    await engine.advance(2_200);
+    expect(await states(engine, ["first"])).toEqual([["answered"]]);
+    await engine.advance(48_000);
+    expect(await states(engine, ["slow"])).toEqual([["answered"]]);
+  });
+
+  it("does not make a run a suspect that waits for its end", async () => {
+    const engine = await lone();
+    await engine.restart();
+    // In the pause after the death nothing is tried; the other run is resumed for the first time.
+    const [first] = await engine.runs(await engine.agentId("first"));
+    expect([first?.attempt, first?.body.trial]).toEqual([2, undefined]);
+    await engine.tell("hello", { name: "new" });
+    await engine.advance(2_000);
+    expect(await states(engine, ["first", "new"])).toEqual([["answered"], ["answered"]]);
+  });
+});
+
 describe("a crash around a commit of a trial", () => {
   const sites = ["resume", "trial.survived", "trial.death", "trial.pause-over"] as const;
   const cases = sites.flatMap((site) => (["before", "after"] as const).map((moment) => [moment, site] as const));
@@ -213,6 +314,41 @@ describe("a crash around a commit of a trial", () => {
 });
 
 describe("many suspects", () => {
+  it("are tried in two halves, and the second half waits for the end of the first trial", async () => {
+    const engine = await timedEngine();
+    const names = await people(engine, 6, "takes 4000");
+    await engine.restart();
+    await engine.restart();
+    const tried = async (): Promise<number> => {
+      const runs = await Promise.all(names.map(async (name) => (await engine.runs(await engine.agentId(name)))[0]));
+      return runs.filter((run) => run?.body.trial?.on).length;
+    };
+    expect([engine.requests.length, await tried()]).toEqual([15, 3]);
+    expect((await engine.system.diagnose()).busy.filter(({ run }) => run?.waitsForTrial)).toHaveLength(3);
+    await engine.tell("hello", { name: "new" });
+    expect(await states(engine, ["new"])).toEqual([["answered"]]);
+    await engine.advance(3_900);
+    expect(engine.requests).toHaveLength(16);
+    await engine.advance(100);
+    expect([engine.requests.length, await tried()]).toEqual([19, 3]);
+    await engine.advance(4_000);
+    expect(await states(engine, names)).toEqual(names.map(() => ["answered"]));
+  });
+
+  it("are logged once for each start, with their number", async () => {
+    const engine = await timedEngine();
+    const names = await people(engine, 6, "takes 60000");
+    const waits = () => engine.logged("warn").filter((line) => line.includes("wait for their trial")).length;
+    await engine.restart();
+    expect(waits()).toBe(0);
+    for (let start = 1; start <= 3; start++) {
+      await engine.restart();
+      for (const name of names) await engine.tell("more", { name });
+      await engine.advance(2_000);
+      expect(waits()).toBe(start);
+    }
+  });
+
   it("run together, as many at once as the lanes allow", async () => {
     const engine = await timedEngine({ system: { lanes: { main: 8, subagent: 1, cron: 1, nested: 1 } } });
     const names = Array.from({ length: 60 }, (_, n) => `p${n}`);
@@ -220,8 +356,8 @@ describe("many suspects", () => {
     await engine.settle();
     await engine.restart();
     await engine.restart();
-    // 10 s of life, and eight at a time for two seconds each; no trial after another.
-    await engine.advance(10_000 + (names.length / 8 + 2) * 2_000);
+    // Eight at a time for two seconds each, in two trials.
+    await engine.advance((names.length / 8 + 3) * 2_000);
     for (const name of names) expect(await engine.states(await engine.agentId(name))).toEqual(["answered"]);
   });
 });
@@ -237,7 +373,7 @@ describe("an interruption that is not a death", () => {
     await engine.restart();
     await engine.restart();
     for (let times = 0; times < 5; times++) {
-      await engine.advance(12_000);
+      await engine.advance(2_000);
       expect((await engine.runs())[0]?.body.trial?.on).toBeDefined();
       void engine.system.drain();
       await engine.settle();

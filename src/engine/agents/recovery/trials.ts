@@ -1,22 +1,14 @@
 /**
- * The trials of one process (M13). A suspect waits until the process has lived for a while and nothing else is on trial; then
- * it is tried, beside all ordinary work, with as many others as `planTrial` allows. Holds no durable data: who is on trial
- * is committed with the run before it begins.
+ * The trials of one membership of a node (M13). The suspects that the node holds are read in one query; half of them are tried at
+ * once, while ordinary work continues, the others when that trial has ended. Holds no durable data: that a run is on trial is committed
+ * with the run before it begins.
  */
-import type { Clock } from "../../../core/ports/clock.ts";
+import type { RunId } from "../../../core/ids.ts";
+import type { Ports } from "../../../core/ports/ports.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
-import { LIVED_MS, PAUSES_MS } from "./judge-trial.ts";
-import { groupLimit, type Passed, planTrial } from "./plan-trial.ts";
-
-/** An actor that recovers its run. After a lost lease another actor of the same agent may recover the same run. */
-export type Actor = object;
-
-export interface Suspect {
-  readonly actor: Actor;
-  readonly trial: RunTrial;
-  /** Makes it ask again. */
-  wake(): void;
-}
+import { hasCrashed, isSuspect, judge, MAX_DEATHS, PAUSES_MS } from "./judge-trial.ts";
+import type { NodeFates } from "./node-fates.ts";
+import { type Candidate, planTrial } from "./plan-trial.ts";
 
 interface Member {
   /** When it was admitted. */
@@ -27,122 +19,184 @@ interface Member {
   standDown?: () => void;
 }
 
-/** A suspect that was admitted and does not come in this time is not waited for: its agent may be gone. */
+export interface TrialsOptions {
+  readonly node: number;
+  readonly fates: NodeFates;
+  /** Resolves when the node holds all agents that it found at its start. */
+  readonly claimed: Promise<void>;
+  /** How long nothing may be tried at first, because the node paused when it lost its lease. */
+  readonly pauseMs?: number;
+}
+
+/** A suspect that was admitted and does not come in this time is not waited for: its agent may be unreadable. */
 const COME_MS = 10_000;
+/** How many suspects one query reads. */
+const MAX_READ = 10_000;
 
 export class Trials {
-  readonly #clock: Clock;
-  /** When the process has lived long enough to try something. */
-  readonly #readyAt: number;
-  #pauseUntil = 0;
-  #passed: Passed = { limit: 0, times: 0 };
-  readonly #waiting = new Map<Actor, Suspect>();
-  readonly #members = new Map<Actor, Member>();
-  /** Runs that survived a trial here and have not made a step since. */
-  readonly #unproven = new Set<Actor>();
+  readonly #ports: Pick<Ports, "store" | "clock" | "log">;
+  readonly #options: TrialsOptions;
+  #opened: Promise<void> | undefined;
+  #reading: Promise<void> | undefined;
+  #pauseUntil: number;
+  readonly #waiting = new Map<RunId, Candidate & { readonly runId: RunId }>();
+  readonly #members = new Map<RunId, Member>();
+  /** Interrupted runs that work and have made no step since: first resumptions, and those that survived a trial. */
+  readonly #unproven = new Set<RunId>();
+  /** First resumptions that wait for the end of a lone trial. */
+  readonly #held = new Set<RunId>();
+  /** Makes actors that wait ask again. */
+  readonly #wakes = new Map<RunId, () => void>();
   /** How many were admitted to the current trial, and whether nothing else is suspected. */
   #trial = { of: 0, alone: false };
 
-  constructor(clock: Clock, livedMs = LIVED_MS) {
-    this.#clock = clock;
-    this.#readyAt = clock.monotonic() + livedMs;
+  constructor(ports: Pick<Ports, "store" | "clock" | "log">, options: TrialsOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#pauseUntil = ports.clock.monotonic() + (options.pauseMs ?? 0);
   }
 
-  /** Whether it waits for its trial. */
-  awaits(actor: Actor): boolean {
-    return this.#waiting.has(actor);
-  }
-
-  /** Undefined: the suspect is admitted. Otherwise it asks again after so many milliseconds, or when it is woken. */
-  ask(suspect: Suspect): number | undefined {
-    const { actor } = suspect;
-    const now = this.#clock.monotonic();
-    if (!this.#members.has(actor)) {
-      this.#waiting.set(actor, suspect);
-      const ready = Math.max(this.#readyAt, this.#pauseUntil);
-      if (now < ready) return ready - now;
-      this.#dropAbsent(now);
-      if (this.#members.size > 0) return COME_MS;
-      this.#admit(now);
+  /** Resolves when the suspects that the node found at its start are known, and the first trial is planned. */
+  async opened(): Promise<void> {
+    this.#opened ??= this.#options.claimed.then(() => this.#read());
+    try {
+      await this.#opened;
+    } catch (error) {
+      this.#opened = undefined;
+      throw error;
     }
-    const member = this.#members.get(actor);
-    if (!member) return COME_MS;
+  }
+
+  /** Undefined: the suspect is admitted. Otherwise it asks again after this many milliseconds, or when it is woken. */
+  async ask(runId: RunId, trial: RunTrial, wake: () => void): Promise<number | undefined> {
+    await this.opened();
+    // It came later, with the agents of another node.
+    if (!this.#waiting.has(runId) && !this.#members.has(runId)) await this.#read();
+    if (!this.#members.has(runId)) {
+      this.#waiting.set(runId, { runId, trial, hasWaited: this.#waiting.get(runId)?.hasWaited ?? false });
+      this.#admit();
+    }
+    const member = this.#members.get(runId);
+    if (!member) return this.#wait(runId, wake);
     member.came = true;
     return undefined;
   }
 
-  /** What a run that was admitted is marked with. */
-  markOf(node: number): NonNullable<RunTrial["on"]> {
-    return { node, ...this.#trial };
+  /** A run that is resumed for the first time waits while a suspect is alone on trial. Undefined: it may work. */
+  holdBack(runId: RunId, wake: () => void): number | undefined {
+    this.#dropAbsent();
+    if (this.#trial.alone && this.#members.size > 0 && !this.#unproven.has(runId)) {
+      this.#held.add(runId);
+      return this.#wait(runId, wake);
+    }
+    this.#unproven.add(runId);
+    return undefined;
   }
 
-  onDrain(actor: Actor, standDown: () => void): void {
-    const member = this.#members.get(actor);
+  /** The mark of a run that was admitted. */
+  get mark(): NonNullable<RunTrial["on"]> {
+    return { node: this.#options.node, ...this.#trial };
+  }
+
+  onDrain(runId: RunId, standDown: () => void): void {
+    const member = this.#members.get(runId);
     if (member) member.standDown = standDown;
   }
 
-  /** No one stays on trial: the process ends, and that is no death. */
+  /** No run stays on trial: the process ends, and that is not a death. */
   drain(): void {
     for (const { standDown } of this.#members.values()) standDown?.();
   }
 
-  /** The run lived through its trial without a step, and goes on as an ordinary run. */
-  survived(actor: Actor): void {
-    if (!this.#members.has(actor)) return;
-    this.#unproven.add(actor);
-    this.#leaveTrial(actor);
+  /** The run lived through its trial without a step, and continues as an ordinary run. */
+  survived(runId: RunId): void {
+    if (!this.#members.has(runId)) return;
+    this.#unproven.add(runId);
+    this.#leaveTrial(runId);
   }
 
-  /** The run made a step, ended, waits, or is no suspect. */
-  leave(actor: Actor): void {
-    this.#waiting.delete(actor);
-    this.#unproven.delete(actor);
-    this.#leaveTrial(actor);
-  }
-
-  /** This node holds no agent any more. */
-  clear(): void {
-    this.#waiting.clear();
-    this.#members.clear();
-    this.#unproven.clear();
+  /** The run made a step, ended, waits, or is not a suspect. */
+  leave(runId: RunId): void {
+    this.#waiting.delete(runId);
+    this.#unproven.delete(runId);
+    this.#held.delete(runId);
+    this.#wakes.delete(runId);
+    this.#leaveTrial(runId);
   }
 
   /** Begins the pause after a death that counts. False if something is on trial: then it must wait. */
   pause(deaths: number): boolean {
-    const now = this.#clock.monotonic();
-    this.#dropAbsent(now);
+    this.#dropAbsent();
     if (this.#members.size > 0) return false;
-    this.#pauseUntil = Math.max(this.#pauseUntil, now + (PAUSES_MS[deaths - 1] ?? 0));
+    const until = this.#ports.clock.monotonic() + (PAUSES_MS[deaths - 1] ?? 0);
+    this.#pauseUntil = Math.max(this.#pauseUntil, until);
     return true;
   }
 
   /** How long nothing is tried from now on, in milliseconds. */
   get pauseLeft(): number {
-    return Math.max(0, this.#pauseUntil - this.#clock.monotonic());
+    return Math.max(0, this.#pauseUntil - this.#ports.clock.monotonic());
   }
 
-  #admit(now: number): void {
-    const members = planTrial(this.#waiting.values(), this.#passed);
-    const limit = members[0] ? groupLimit(members[0].trial) : 0;
-    if (this.#passed.limit !== limit) this.#passed = { limit, times: 0 };
+  #wait(runId: RunId, wake: () => void): number {
+    this.#wakes.set(runId, wake);
+    return this.pauseLeft || COME_MS;
+  }
+
+  #read(): Promise<void> {
+    this.#reading ??= this.#readSuspects().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readSuspects(): Promise<void> {
+    const { node, fates } = this.#options;
+    const fateOf = await fates.read(node);
+    let found = 0;
+    for (const run of await this.#ports.store.heldBackRuns({ limit: MAX_READ, node })) {
+      const judged = judge(run.body.trial, fateOf);
+      if (!judged || run.abort || this.#waiting.has(run.id) || this.#members.has(run.id)) continue;
+      const { trial, counted } = judged;
+      const { length: deaths } = trial.deaths;
+      if (deaths >= MAX_DEATHS || !isSuspect(run, trial, hasCrashed(run, node, fateOf))) continue;
+      if (counted) this.pause(deaths);
+      this.#waiting.set(run.id, { runId: run.id, trial, hasWaited: false });
+      found += 1;
+    }
+    this.#admit();
+    if (found === 0) return;
+    const [tried, waiting] = [this.#members.size, this.#waiting.size];
+    const text = "runs wait for their trial: the program stopped twice or more while they were open";
+    this.#ports.log.warn(text, { found, waiting, tried, pauseMs: this.pauseLeft });
+  }
+
+  #admit(): void {
+    this.#dropAbsent();
+    if (this.#members.size > 0 || this.pauseLeft > 0) return;
+    const members = planTrial(this.#waiting.values());
     this.#trial = { of: members.length, alone: members.length === 1 && this.#unproven.size === 0 };
-    for (const { actor, wake } of members) {
-      this.#waiting.delete(actor);
-      this.#members.set(actor, { at: now, came: false });
-      wake();
+    const at = this.#ports.clock.monotonic();
+    for (const { runId } of members) {
+      this.#waiting.delete(runId);
+      this.#members.set(runId, { at, came: false });
+    }
+    for (const [runId, suspect] of this.#waiting) this.#waiting.set(runId, { ...suspect, hasWaited: true });
+    for (const { runId } of members) this.#wakes.get(runId)?.();
+  }
+
+  #dropAbsent(): void {
+    const now = this.#ports.clock.monotonic();
+    for (const [runId, { at, came }] of this.#members) {
+      if (!came && now - at >= COME_MS) this.#members.delete(runId);
     }
   }
 
-  #dropAbsent(now: number): void {
-    for (const [actor, { at, came }] of this.#members) {
-      if (!came && now - at >= COME_MS) this.#members.delete(actor);
-    }
-  }
-
-  #leaveTrial(actor: Actor): void {
-    if (!this.#members.delete(actor) || this.#members.size > 0) return;
-    const { limit, times } = this.#passed;
-    this.#passed = { limit, times: times + 1 };
-    for (const { wake } of [...this.#waiting.values()]) wake();
+  #leaveTrial(runId: RunId): void {
+    if (!this.#members.delete(runId) || this.#members.size > 0) return;
+    // They count as unproven from now on: the next trial is not a lone one, whoever asks first.
+    for (const held of this.#held) this.#unproven.add(held);
+    this.#held.clear();
+    for (const wake of [...this.#wakes.values()]) wake();
   }
 }

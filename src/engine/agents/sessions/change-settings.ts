@@ -4,16 +4,15 @@
  */
 
 import { OWNERS_FIELDS } from "../../../core/agent/exec-fields.ts";
-import { patchState, type StatePatch } from "../../../core/agent/patch-state.ts";
+import type { StatePatch } from "../../../core/agent/patch-state.ts";
 import type { AgentState } from "../../../core/agent/state.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
 import type { Message } from "../../../core/message/message.ts";
 import type { QueueSettings } from "../../../core/message/queue.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { withGrant, withoutRule } from "../../rights/stored-rules.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { settleCommand } from "../actor/inbox-steps.ts";
+import { settleCommand, settlePatch } from "../actor/inbox-steps.ts";
 
 export async function changeSettings(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
   if (message.body.kind !== "setting") return;
@@ -22,16 +21,10 @@ export async function changeSettings(ports: RunPorts, lease: AgentLease, message
   const patch = rules ? { ...given, rules: rulesAfter(lease.state, rules) } : given;
   const all = { ...(queue !== undefined && queuePatch(queue)), ...patch };
   const texts = [...(queue === undefined ? [] : [queueText(queue)]), ...patchTexts(patch)];
-  try {
-    const state = patchState(lease.state, all, ports.clock.now());
-    const text = texts.join("\n") || "⚙️ Nothing to change.";
-    const ops: Op[] = changesRights(message.body) ? [{ op: "rights.move" }] : [];
-    await settleCommand(ports, lease, message, { site: "setting", reason: "settings changed", text }, { state, ops });
-  } catch (error) {
-    if (!(error instanceof InvalidInputError)) throw error;
-    const text = `⚙️ ${error.message}`;
-    await settleCommand(ports, lease, message, { site: "setting.wrong", reason: error.message, text });
-  }
+  const text = texts.join("\n") || "⚙️ Nothing to change.";
+  const ops: Op[] = changesRights(message.body) ? [{ op: "rights.move" }] : [];
+  const answer = { site: "setting", reason: "settings changed", text } as const;
+  await settlePatch(ports, lease, message, answer, { patch: all, ops });
 }
 
 type Rules = NonNullable<Extract<Message["body"], { kind: "setting" }>["rules"]>;

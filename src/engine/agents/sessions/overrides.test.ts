@@ -79,8 +79,10 @@ describe("an agent's overrides", () => {
     await engine.send({ kind: "setting", patch: { label: "fine", nonsense: 1 } });
     await engine.settle();
     expect(await stateOf(engine)).not.toHaveProperty("label");
-    expect(engine.shown().at(-1)).toBe('⚙️ "nonsense" cannot be set.');
-    expect((await engine.store.message(await engine.agentId(), 2))?.reason).toBe('"nonsense" cannot be set.');
+    expect(engine.shown().at(-1)).toBe('⚙️ "nonsense" cannot be set. Nothing was changed.');
+    expect((await engine.store.message(await engine.agentId(), 2))?.reason).toBe(
+      '"nonsense" cannot be set. Nothing was changed.',
+    );
   });
 });
 

@@ -73,6 +73,7 @@ function open({ jobs = [jobOf()], slots = [], deliveries = {}, refused = 0, brok
       },
     },
     people: {
+      addressOf: async () => ({ to: "route" }),
       addressOfConversation: async () => ({ to: "route" }),
       personOf: async () => "ann",
       personOfNew: async (_seed: unknown, behalf?: Behalf) => behalf?.person ?? "no one",
@@ -452,11 +453,11 @@ describe("a run by hand", () => {
 });
 
 describe("a text for the main conversation", () => {
-  test("waits for the heartbeat, silent and without an address, unless it is for now", async () => {
+  test("is for now unless it waits for the heartbeat, silent and without an address", async () => {
     const { cron, commits, seen } = open({ options: { mainKey: "home" } });
     const by = { profile: "work", delivery: { to: "ann" }, behalf: { person: "ann" as never } };
+    await cron.wake("look", "next-heartbeat", by);
     await cron.wake(" look ", undefined, by);
-    await cron.wake("look", "now", by);
     await cron.wake("look", "next-heartbeat", { ...by, sessionKey: "k" });
     expect(commits.map(({ site }) => site)).toEqual(["cron.wake", "cron.wake", "cron.wake"]);
     const [silent, loud, own] = commits.map(({ ops }) => opOf(ops, "message.post"));
@@ -472,8 +473,8 @@ describe("a text for the main conversation", () => {
     await expect(open().cron.wake("  ")).rejects.toThrow("text required");
   });
 
-  test("of no one waits for the heartbeat in the main conversation of the default profile", async () => {
+  test("goes to the main conversation of the default profile if it names none", async () => {
     const [op] = await open().cron.wakeOps("look");
-    expect(op).toMatchObject({ to: { sessionKey: "agent:main:main" }, message: { body: { silent: true } } });
+    expect(op).toMatchObject({ to: { sessionKey: "agent:main:main" }, message: { body: { text: "look" } } });
   });
 });

@@ -10,7 +10,7 @@ import { ConflictError, DeniedError, InvalidInputError, NotFoundError } from "..
 import type { Behalf } from "../../../core/people/behalf.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
-import type { CronJob } from "../../../core/schedule/job.ts";
+import { type CronJob, defaultWakeMode } from "../../../core/schedule/job.ts";
 import { type JobSlot, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
 import { versionOf, zoneOf } from "../../../core/schedule/job-times.ts";
 import type { Op, Recipient } from "../../../core/store/change.ts";
@@ -28,7 +28,7 @@ import { jobDenial } from "./job-rights.ts";
 import { normalizeCronJobCreate, normalizeCronJobPatch } from "./normalize-job.ts";
 import { nextRunTimes } from "./schedule.ts";
 
-export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">, JobPorts {
+export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">, Omit<JobPorts, "store"> {
   /** Called after jobs were changed here. */
   changed?(): void;
   /** Posts and wakes the recipient at once. Without it the next poll finds the message. */
@@ -36,7 +36,7 @@ export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">
 }
 
 export interface CronServiceOptions {
-  /** What is wrong with the names in a job that is added or changed; undefined if nothing is. */
+  /** Describes the wrong names in a job that is added or changed; undefined if all are right. */
   jobProblem?(job: CronJob): string | undefined;
   readonly zone?: string;
   readonly mainKey?: string;
@@ -55,7 +55,7 @@ export interface SlotView extends JobSlot {
 }
 
 export interface RunNowOptions {
-  /** Who starts it: on its way beside the people of the job, and its limits count. */
+  /** Who starts it: it acts for this person too, whose limits count. */
   readonly by?: Behalf;
   readonly also?: (started: { readonly slot: string }) => readonly Op[];
 }
@@ -186,8 +186,12 @@ export class CronService {
     return { job, slot, message, row: { op: "job.slot", slot: firedSlot(job, now, now, slot) } as const };
   }
 
-  /** Posts a text to the main conversation: now, or with the next heartbeat, which is the default. */
-  async wakeOps(text: string, mode?: CronJob["wakeMode"], by: JobMaker = {}): Promise<readonly Op[]> {
+  /** Posts a text to the main conversation: now, or with the next heartbeat. */
+  async wakeOps(
+    text: string,
+    mode: CronJob["wakeMode"] = defaultWakeMode(),
+    by: JobMaker = {},
+  ): Promise<readonly Op[]> {
     const trimmed = text.trim();
     if (trimmed === "") throw new InvalidInputError("text required");
     const now = this.#ports.clock.now();
@@ -212,7 +216,7 @@ export class CronService {
     return added;
   }
 
-  /** `by`: who changes it, and is on its way from then on. Default: the owner. */
+  /** `by`: who changes it. From then on it acts for this person too. Default: the owner. */
   async update(id: string, raw: unknown, by: Behalf = { person: OWNER }): Promise<JobView> {
     await this.#commitWithRetry("cron.update", async () =>
       (await this.updateOps(id, raw)).ops.map((op) =>

@@ -38,7 +38,7 @@ const slotsOf = (ops: readonly { readonly op: string }[]): readonly object[] =>
   });
 
 describe("a new job", () => {
-  test("is enabled, has its next time, waits for the next heartbeat, and is refused if it exists", () => {
+  test("is enabled, has its next time, wakes now, and is refused if it exists", () => {
     const { job, ops } = addedJob(
       "j",
       { name: "n", schedule: { kind: "cron", expr: "0 9 * * *" }, payload: turn } as never,
@@ -47,7 +47,7 @@ describe("a new job", () => {
     );
     expect(job).toMatchObject({
       enabled: true,
-      wakeMode: "next-heartbeat",
+      wakeMode: "now",
       agentId: "p",
       sessionKey: "k",
       behalf: { person: "ann" },

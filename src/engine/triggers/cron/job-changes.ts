@@ -6,7 +6,7 @@
 import { defined } from "../../../core/defined.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
-import type { CronJob, CronSchedule } from "../../../core/schedule/job.ts";
+import { type CronJob, type CronSchedule, defaultWakeMode } from "../../../core/schedule/job.ts";
 import { type JobSlot, slotName } from "../../../core/schedule/job-slot.ts";
 import { revisionOf, versionOf, zoneOf } from "../../../core/schedule/job-times.ts";
 import type { Op } from "../../../core/store/change.ts";
@@ -35,7 +35,7 @@ export interface Moment {
 }
 
 export function addedJob(id: string, create: CronJobCreate, by: JobMaker, { now, zone }: Moment): ChangedJob {
-  const { enabled = true, wakeMode = "next-heartbeat", payload, ...rest } = create;
+  const { enabled = true, payload, wakeMode = defaultWakeMode(payload), ...rest } = create;
   const schedule = anchored(create.schedule, now);
   checkSchedule(schedule, now, zone);
   const nextRunAtMs = enabled ? computeNextRunAtMs(schedule, now, zone) : undefined;

@@ -40,14 +40,16 @@ const jobOf = (rest: Partial<CronJob> = {}): CronJob => ({
 });
 
 const recordOf = (id: string, key: string): AgentRecord =>
-  ({ id: id as AgentId, sessionKey: key as SessionKey }) as AgentRecord;
+  ({ id: id as AgentId, sessionKey: key as SessionKey, descriptor: { type: "user" } }) as AgentRecord;
 
 function portsOf(agents: Record<string, string> = {}, person: string | undefined = "ann") {
   const store: Pick<StoreReader, "agentByKey"> = {
     agentByKey: async (key) => (agents[key] === undefined ? undefined : recordOf(agents[key], key)),
   };
   const people = {
+    addressOf: async (person: string): Promise<DeliveryContext> => ({ to: `route to ${person}` }),
     addressOfConversation: async (key: SessionKey): Promise<DeliveryContext> => ({ to: `route of ${key}` }),
+    directory: { now: async () => ({ standing: () => ({ role: "guest" }) }) },
     personOf: async () => person,
   } as unknown as JobPorts["people"];
   return { store, people };
@@ -65,6 +67,7 @@ describe("the message of an isolated job", () => {
         text: "[cron:j mail] look\nCurrent time: 2026-01-31 09:00:00 (UTC)",
         trigger: TRIGGER,
       },
+      delivery: { to: "route to owner" },
       behalf: { person: "owner" },
     });
   });
@@ -111,14 +114,17 @@ describe("the message of an isolated job", () => {
   });
 
   test.each([
-    [{}, undefined],
+    [{}, { to: "route to owner" }],
+    [{ deliver: false }, undefined],
     [{ deliver: false, to: "tg:1" }, undefined],
     [{ to: "tg:1" }, { channel: "tg", to: "1" }],
     [{ to: "tg:a:b" }, { channel: "tg", to: "a:b" }],
     [{ to: "nobody" }, { to: "nobody" }],
     [{ to: ":1" }, { to: ":1" }],
-    [{ deliver: true }, { to: "route of agent:main:main" }],
-    [{ deliver: true, channel: "last" }, { to: "route of agent:main:main" }],
+    [{ to: "tg:" }, { to: "tg:" }],
+    [{ to: "tg: " }, { to: "tg: " }],
+    [{ deliver: true }, { to: "route to owner" }],
+    [{ deliver: true, channel: "last" }, { to: "route to owner" }],
     [
       { deliver: true, channel: "last", to: "tg:1" },
       { channel: "tg", to: "1" },
@@ -128,7 +134,7 @@ describe("the message of an isolated job", () => {
       { channel: "slack", to: "C1" },
     ],
     [{ deliver: true, channel: "slack" }, { channel: "slack" }],
-    [{ channel: "slack" }, undefined],
+    [{ channel: "slack" }, { channel: "slack", to: undefined }],
   ])("with %j is answered to %j", async (more, expected) => {
     const { delivery } = await made({ payload: { kind: "agentTurn", message: "m", ...more } });
     expect(delivery).toEqual(expected);
@@ -140,7 +146,7 @@ describe("the message of an isolated job", () => {
       agentId: "work",
       payload: { kind: "agentTurn", message: "", deliver: true },
     });
-    expect(await jobMessage(portsOf(), job, FIRING)).toMatchObject({
+    expect(await jobMessage(portsOf({ chat: "c" }), job, FIRING)).toMatchObject({
       to: { profile: "work" },
       delivery: { to: "route of chat" },
     });
@@ -151,7 +157,7 @@ describe("the message of an isolated job", () => {
 
 describe("the message of a main job", () => {
   const payload = { kind: "systemEvent", text: "look" } as const;
-  test("runs in the main conversation and is answered there", async () => {
+  test("runs in the main conversation and is answered where its person wrote last", async () => {
     expect(await made({ payload }, { gateOutput: "x", mainKey: "home" })).toEqual({
       to: {
         descriptor: { type: "user", connector: "terminal", userId: "owner", channelId: "owner" },
@@ -159,7 +165,7 @@ describe("the message of a main job", () => {
         sessionKey: "agent:main:home",
       },
       body: { kind: "trigger", text: "look\n\n[Gate output]\nx", trigger: TRIGGER },
-      delivery: { to: "route of agent:main:home" },
+      delivery: { to: "route to owner" },
       behalf: { person: "owner" },
     });
   });

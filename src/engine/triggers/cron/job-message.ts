@@ -11,7 +11,7 @@ import type { AgentId, Ids, SessionKey } from "../../../core/ids.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import type { RunOverrides } from "../../../core/message/run-overrides.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
-import { accountOf, OWNER } from "../../../core/people/person.ts";
+import { accountOf, OWNER, type PersonId } from "../../../core/people/person.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import type { Address } from "../../agents/message-ingress.ts";
@@ -24,7 +24,7 @@ export interface JobMessage {
   readonly to: Address;
   readonly body: MessageBody;
   readonly delivery?: DeliveryContext;
-  /** Of the job. */
+  /** The people of the job. */
   readonly behalf?: Behalf;
 }
 
@@ -42,16 +42,13 @@ export interface Firing {
 
 /** Finds the person a job is for. */
 export interface JobPorts {
-  readonly people: Pick<People, "addressOfConversation" | "personOf" | "personOfNew" | "directory">;
+  readonly people: Pick<People, "addressOf" | "addressOfConversation" | "personOf" | "personOfNew" | "directory">;
+  readonly store: Pick<StoreReader, "agentByKey">;
 }
 
-export async function jobMessage(
-  ports: JobPorts & { readonly store: Pick<StoreReader, "agentByKey"> },
-  job: CronJob,
-  firing: Firing,
-): Promise<JobMessage> {
+export async function jobMessage(ports: JobPorts, job: CronJob, firing: Firing): Promise<JobMessage> {
   const behalf = await behalfOfJob(ports, job);
-  // What a gate reads from the network is part of the text (M32).
+  // The text contains the output of a gate, which may come from the network (M32).
   const isMarked = firing.gateOutput !== undefined && job.gate?.kind === "http";
   return { ...(await messageOf(ports, job, firing)), behalf: isMarked ? { ...behalf, untrusted: true } : behalf };
 }
@@ -61,7 +58,7 @@ export async function jobMessage(
  * in, and without a conversation for the owner.
  */
 export async function behalfOfJob(
-  { people, store }: JobPorts & { readonly store: Pick<StoreReader, "agentByKey"> },
+  { people, store }: JobPorts,
   job: Pick<CronJob, "behalf" | "sessionKey" | "id">,
 ): Promise<Behalf> {
   if (job.behalf) return job.behalf;
@@ -70,7 +67,7 @@ export async function behalfOfJob(
   return { person: (agent && (await people.personOf(agent))) ?? accountOf("job", job.id) };
 }
 
-async function messageOf({ people }: JobPorts, job: CronJob, firing: Firing): Promise<JobMessage> {
+async function messageOf(ports: JobPorts, job: CronJob, firing: Firing): Promise<JobMessage> {
   const trigger = { type: "cron", id: job.id, slot: firing.slot } as const;
   const { payload } = job;
   if (payload.kind === "systemEvent") {
@@ -79,10 +76,9 @@ async function messageOf({ people }: JobPorts, job: CronJob, firing: Firing): Pr
     if (job.wakeMode === "next-heartbeat") {
       return { to, body: { kind: "system", text, origin: `cron:${job.id}`, silent: true } };
     }
-    const delivery = await people.addressOfConversation(mainKeyOf(job, firing.mainKey));
-    return { to, body: { kind: "trigger", text, trigger }, delivery };
+    return { to, body: { kind: "trigger", text, trigger }, delivery: await makerAddress(ports, job) };
   }
-  const delivery = wantsDelivery(job) ? await deliveryOf(people, job, firing.mainKey) : undefined;
+  const delivery = wantsDelivery(job) ? (ownAddress(payload) ?? (await makerAddress(ports, job))) : undefined;
   return {
     to: isolatedAddress(job),
     body: { kind: "trigger", text: turnText(job, payload.message, firing), trigger, wishes: overridesIn(payload) },
@@ -150,22 +146,52 @@ export const isolatedAddress = (job: CronJob): Address =>
     ? { agentId: job.targetAgentId as AgentId }
     : { descriptor: { type: "cron", id: job.id, name: job.name }, profile: profileOf(job) };
 
-/** `deliver` decides; without it, a named recipient means yes. */
+/** Silence must be asked for (M46). */
 export const wantsDelivery = ({ payload }: CronJob): boolean =>
-  payload.kind === "agentTurn" && (payload.deliver ?? payload.to !== undefined);
+  payload.kind === "agentTurn" && payload.deliver !== false;
 
 const LAST = "last";
 
-/** An address as text, "channel:id". Another text is no recipient: its delivery is unroutable, and listed with it (M26). */
+/** An address as text, "channel:id". Another text is not a recipient: its delivery is unroutable, and listed with it (M26). */
 export function addressFrom(text: string): DeliveryContext {
   const at = text.indexOf(":");
-  return at > 0 ? { channel: text.slice(0, at), to: text.slice(at + 1) } : { to: text };
+  const [channel, to] = [text.slice(0, Math.max(0, at)).trim(), text.slice(at + 1).trim()];
+  return channel === "" || to === "" ? { to: text } : { channel, to };
 }
 
-/** Where a job's answer goes. A partial address is never completed from another one. */
-async function deliveryOf(people: JobPorts["people"], job: CronJob, mainKey?: string): Promise<DeliveryContext> {
-  const { channel, to } = job.payload.kind === "agentTurn" ? job.payload : {};
+/** The address that a job names; undefined if it names none. A partial address is never completed from another one. */
+export function ownAddress(payload: CronJob["payload"]): DeliveryContext | undefined {
+  const { channel, to } = payload.kind === "agentTurn" ? payload : {};
   if (channel !== undefined && channel !== LAST) return { channel, to };
-  // A job of a conversation goes only there. A job without one goes to the owner.
-  return to === undefined ? people.addressOfConversation(mainKeyOf(job, mainKey)) : addressFrom(to);
+  return to ? addressFrom(to) : undefined;
+}
+
+/** The address of the person who made a job: the conversation it was made in, or the place where that person wrote last. */
+export async function makerAddress(ports: JobPorts, job: CronJob): Promise<DeliveryContext> {
+  const { people, store } = ports;
+  const key = job.sessionKey as SessionKey | undefined;
+  const made = key === undefined ? undefined : await store.agentByKey(key);
+  if (key !== undefined && made?.descriptor.type === "user") return people.addressOfConversation(key);
+  return people.addressOf(made ? (await behalfOfJob(ports, job)).person : (job.behalf?.person ?? OWNER));
+}
+
+const isStranger = async ({ people }: JobPorts, person: PersonId): Promise<boolean> =>
+  (await people.directory.now()).standing(person).role === "stranger";
+
+/**
+ * Tells a job's person that something is wrong with it. The words are recorded in the job's conversation and sent as they are: no
+ * model is called, and none can be silent about them (M46).
+ */
+export async function jobNotice(ports: JobPorts, job: CronJob, text: string, mainKey?: string): Promise<JobMessage> {
+  const behalf = await behalfOfJob(ports, job);
+  // A notice about the job of a person who is gone is for the owner.
+  const isGone = behalf.person !== OWNER && (await isStranger(ports, behalf.person));
+  const scope = isGone ? { agentId: job.agentId } : job;
+  const main = await mainOf(ports.store, scope, mainKey);
+  return {
+    to: main ? { agentId: main.id } : mainAddress({ agentId: job.agentId }, mainKey),
+    body: { kind: "system", text, origin: `cron:${job.id}`, silent: true, said: "notice" },
+    delivery: isGone ? await ports.people.addressOf(OWNER) : await makerAddress(ports, job),
+    behalf: isGone ? { person: OWNER } : behalf,
+  };
 }

@@ -1,21 +1,18 @@
 /**
- * Whether a job may do what it does, now: everyone on its way must still be known here, and be allowed its gate and its address
+ * Whether a job may do what it does, now: everyone it acts for must still be known here, and be allowed its gate and its address
  * (L13, M30). A right that was taken away ends what a job was made with.
  */
 import { everyone } from "../../../core/people/behalf.ts";
 import { accountOf, OWNER } from "../../../core/people/person.ts";
 import { decide, type Effect } from "../../../core/rights/decide.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
-import type { StoreReader } from "../../../core/store/store.ts";
-import { addressFrom, behalfOfJob, type JobPorts } from "./job-message.ts";
+import { behalfOfJob, type JobPorts, ownAddress } from "./job-message.ts";
 
-/** What a job does besides running an agent for its person. `action`: the tool that makes it. */
+/** The effects of a job besides running an agent for its person. `action`: the tool that makes it. */
 export function effectsOfJob(action: string, { gate, payload }: Pick<CronJob, "gate" | "payload">): readonly Effect[] {
   const effects: Effect[] = [];
   if (gate) effects.push({ action: "gate", rights: [gate.kind === "command" ? "exec" : "network"] });
-  if (payload.kind !== "agentTurn") return effects;
-  const { channel, to } = payload;
-  const address = channel === undefined || channel === "last" ? to && addressFrom(to) : { channel, to };
+  const address = ownAddress(payload);
   if (address) effects.push({ action, rights: ["send"], ...reached(address) });
   return effects;
 }
@@ -29,10 +26,7 @@ function reached({ channel, to = "" }: Address): Pick<Effect, "target" | "of"> {
 }
 
 /** Why a job does not run now; undefined if it may. A job of the owner alone costs no read. */
-export async function jobDenial(
-  ports: JobPorts & { readonly store: Pick<StoreReader, "agentByKey"> },
-  job: CronJob,
-): Promise<string | undefined> {
+export async function jobDenial(ports: JobPorts, job: CronJob): Promise<string | undefined> {
   if (job.system) return undefined;
   const people = everyone(await behalfOfJob(ports, job));
   if (people.every((one) => one === OWNER)) return undefined;

@@ -36,7 +36,7 @@ interface World {
 }
 
 const agentOf = (id: string, key: string, state: object = {}): AgentRecord =>
-  ({ id: id as AgentId, sessionKey: key as SessionKey, state }) as unknown as AgentRecord;
+  ({ id: id as AgentId, sessionKey: key as SessionKey, descriptor: { type: "user" }, state }) as unknown as AgentRecord;
 
 function portsOf({ job, agents = { "agent:main:main": "main" }, deliveries = {}, slotStatus }: World) {
   const store: Partial<StoreReader> = {
@@ -49,7 +49,9 @@ function portsOf({ job, agents = { "agent:main:main": "main" }, deliveries = {},
     jobSlot: async () => ({ end: { delivery: { status: slotStatus } } }) as never,
   };
   const people = {
+    addressOf: async (person: string): Promise<DeliveryContext> => ({ to: `route to ${person}` }),
     addressOfConversation: async (key: SessionKey): Promise<DeliveryContext> => ({ to: `route of ${key}` }),
+    directory: { now: async () => ({ standing: () => ({ role: "guest" }) }) },
     personOf: async () => "ann",
   };
   let made = 0;
@@ -235,13 +237,21 @@ describe("what an isolated run leaves in the main conversation", () => {
   });
 
   test.each([
-    ["now", undefined, { to: "route of agent:main:main" }],
+    ["now", undefined, { to: "route to owner" }],
     ["next-heartbeat", true, undefined],
   ] as const)("wakes it or not: %s", async (wakeMode, silent, delivery) => {
     const message = posted(await endOf({ job: jobOf({ wakeMode }) }, { text: "ten" }));
     expect(message).toEqual({
       body: { kind: "system", text: "Cron: ten", origin: "cron:j", silent },
       delivery,
+      acceptedAt: AT,
+    });
+  });
+
+  test("wakes no one if the person gets the answer", async () => {
+    const deliveries = [{ id: "d" as DeliveryId }];
+    expect(posted(await endOf({ job: jobOf({ wakeMode: "now" }) }, { text: "ten", deliveries }))).toEqual({
+      body: { kind: "system", text: "Cron: ten", origin: "cron:j", silent: true, said: "delivered" },
       acceptedAt: AT,
     });
   });
@@ -262,7 +272,7 @@ describe("what an isolated run leaves in the main conversation", () => {
   test("of a job without a conversation goes to its profile's main one", async () => {
     const ops = await endOf({ job: jobOf({ agentId: "work" }), agents: {} }, { text: "x" });
     expect(opOf(ops, "message.post")?.to).toMatchObject({ create: { sessionKey: "agent:work:main" } });
-    expect(posted(ops)).toMatchObject({ delivery: { to: "route of agent:work:main" } });
+    expect(posted(ops)).toMatchObject({ delivery: { to: "route to owner" } });
   });
 });
 
@@ -284,14 +294,14 @@ describe("the alert to the person", () => {
     expect(alerted(await errorOf(errors, rest))).toBe(text);
   });
 
-  test("is owed to the address of the main conversation", async () => {
+  test("is owed to the person who made the job", async () => {
     expect(opOf(await errorOf(1), "delivery.add")).toEqual({
       op: "delivery.add",
       delivery: {
         id: "r1.alert",
         agentId: "worker",
         runId: "r1",
-        target: { to: "route of agent:main:main" },
+        target: { to: "route to owner" },
         payload: { text: '⚠️ The cron job "digest" failed 2 times in a row: broke', isError: true },
         createdAt: AT,
       },
@@ -395,20 +405,22 @@ describe("the end of a delivery of a job", () => {
     expect(posted(ops) !== undefined).toBe(alerts);
   });
 
-  test("tells the main conversation, for the person of the job", async () => {
+  test("sends a notice to the person of the job", async () => {
     const ops = await told("failed", { reason: "blocked" });
     expect(ops[1]).toEqual({
       op: "message.post",
       to: { agentId: "main" },
       message: {
-        body: { kind: "system", text: '⚠️ The cron job "digest" failed 2 times in a row: blocked', origin: "cron:j" },
+        body: {
+          ...{ kind: "system", text: '⚠️ The cron job "digest" failed 2 times in a row: blocked', origin: "cron:j" },
+          ...{ silent: true, said: "notice" },
+        },
         behalf: { person: "owner" },
-        delivery: { to: "route of agent:main:main" },
+        delivery: { to: "route to owner" },
         acceptedAt: AT,
       },
     });
     expect(posted(await told("failed"))).toMatchObject({ body: { text: expect.stringMatching(/row: failed$/) } });
-    expect(await told("failed", { agents: {} })).toHaveLength(1);
     expect(await told("sent")).toHaveLength(1);
     expect(await told("failed", { job: jobOf() })).toHaveLength(1);
   });

@@ -19,9 +19,9 @@ import { recipientOf } from "../../inbox/accept.ts";
 import { NEVER_READ, NO_ROUTE } from "../../outbox/waiting-sweep.ts";
 import { supersedeOps } from "../heartbeat/last-heartbeat.ts";
 import { stripHeartbeatToken } from "../heartbeat/strip-heartbeat-token.ts";
-import { behalfOfJob, type JobPorts, mainKeyOf, mainOf, seedMain } from "./job-message.ts";
+import { type JobPorts, jobNotice, mainOf, makerAddress, seedMain } from "./job-message.ts";
 
-interface RunEndPorts extends JobPorts {
+interface RunEndPorts extends JobPorts, Pick<Ports, "ids"> {
   readonly store: StoreReader;
 }
 
@@ -37,12 +37,13 @@ const FAILED: readonly RunOutcome[] = ["error", "timeout", "lost"];
 
 /** Ops of one run's end. They are computed again if one of them is outdated at the commit. */
 export async function opsOnRunEnd(
-  { store, people, ids }: RunEndPorts & Pick<Ports, "ids">,
+  ports: RunEndPorts,
   agent: AgentRecord,
   run: EndedRun,
   result: RunResult,
   { at, mainKey, deliveries = [] }: { at: number; mainKey?: string; deliveries?: readonly NewDelivery[] },
 ): Promise<readonly Op[]> {
+  const { store, ids } = ports;
   const { trigger } = run.body;
   if (trigger?.slot === undefined || trigger.type === "webhook") return [];
   const job = await store.job(trigger.id);
@@ -56,11 +57,12 @@ export async function opsOnRunEnd(
   const summary = main?.id === agent.id ? undefined : summaryText(job, end, result);
   if (text === undefined && summary === undefined) return [ran, ...superseded];
   const to = main ? { agentId: main.id } : recipientOf(seedMain(ids, job, at, mainKey));
-  const target = await addressOfMain(people, main, job, mainKey);
+  const target = await makerAddress(ports, job);
+  const isDelivered = deliveries.some(({ ended }) => !ended);
   return [
     ran,
     ...superseded,
-    ...(summary === undefined ? [] : [summaryFor(to, job, summary, target, at)]),
+    ...(summary === undefined ? [] : [summaryFor(to, job, summary, isDelivered ? undefined : target, at)]),
     ...(text === undefined ? [] : [alert(text, target, agent, run.id, at)]),
   ];
 }
@@ -118,7 +120,7 @@ const textOf = (result: RunResult): string => result.payloads.at(-1)?.text?.trim
 
 const cutOff = (text: string, chars: number): string => (text.length <= chars ? text : `${cutText(text, chars)}…`);
 
-/** What an isolated run leaves in the main conversation; undefined if there is nothing to say. */
+/** The summary of an isolated run for the main conversation; undefined if there is nothing to say. */
 function summaryText(job: CronJob, end: JobRunEnd, result: RunResult): string | undefined {
   if (job.system || job.sessionTarget !== "isolated") return undefined;
   const { postToMainPrefix, postToMainMode = "summary", postToMainMaxChars = FULL_CHARS } = job.isolation ?? {};
@@ -129,22 +131,18 @@ function summaryText(job: CronJob, end: JobRunEnd, result: RunResult): string | 
   return `${postToMainPrefix?.trim() || "Cron"}${status}: ${cutOff(body, postToMainMode === "full" ? postToMainMaxChars : SUMMARY_CHARS)}`;
 }
 
-/** Silent, or a message that wakes the main conversation. A conversation that does not exist is created with it (M3). */
-function summaryFor(to: Recipient, job: CronJob, text: string, target: DeliveryContext, at: number): Op {
-  const silent = job.wakeMode !== "now";
-  const body = { kind: "system", text, origin: `cron:${job.id}`, silent: silent || undefined } as const;
+/**
+ * Silent, or a message that wakes the main conversation. One whose words the person gets anyway (`target` is undefined) wakes no one,
+ * so that they are sent once. A conversation that does not exist is created with it (M3).
+ */
+function summaryFor(to: Recipient, job: CronJob, text: string, target: DeliveryContext | undefined, at: number): Op {
+  const silent = target === undefined || job.wakeMode !== "now" || undefined;
+  const said = target === undefined ? "delivered" : undefined;
+  const body = { kind: "system", text, origin: `cron:${job.id}`, silent, said } as const;
   return { op: "message.post", to, message: { body, delivery: silent ? undefined : target, acceptedAt: at } };
 }
 
-/** Where the main conversation of a job speaks; also before it exists. */
-const addressOfMain = (
-  people: RunEndPorts["people"],
-  main: AgentRecord | undefined,
-  { agentId }: CronJob,
-  mainKey: string | undefined,
-): Promise<DeliveryContext> => people.addressOfConversation(main?.sessionKey ?? mainKeyOf({ agentId }, mainKey));
-
-/** The person is owed the alert, also if there is no route to the person yet (M26). */
+/** The person is owed the alert, even without a route to the person (M26). */
 function alert(text: string, target: DeliveryContext, agent: AgentRecord, runId: EndedRun["id"], at: number): Op {
   const id = `${runId}.alert` as DeliveryId;
   const payload = { text, isError: true };
@@ -163,17 +161,15 @@ function alertText(job: CronJob, why: string): string | undefined {
   return job.schedule.kind === "at" ? `⚠️ ${what} failed: ${why}` : undefined;
 }
 
-/**
- * The ops for the end of a delivery that belongs to a job's slot. The outbox holds no agent's lease, so an alert is a message
- * to the main conversation, which passes it to the person.
- */
+/** The ops for the end of a delivery that belongs to a job's slot. The outbox holds no agent's lease, so an alert is a notice. */
 export async function opsOnDelivered(
-  { store, people }: RunEndPorts,
+  ports: RunEndPorts,
   delivery: Delivery,
   { to, reason }: { readonly to: Delivery["state"]; readonly reason?: string },
   at: number,
   mainKey?: string,
 ): Promise<readonly Op[]> {
+  const { store } = ports;
   const { slot: of } = delivery.payload;
   if (!of || (to !== "sent" && to !== "failed" && to !== "unconfirmed" && to !== "unroutable")) return [];
   const job = await store.job(of.jobId);
@@ -185,15 +181,13 @@ export async function opsOnDelivered(
   const status = (await store.jobSlot(of.jobId, of.slot))?.end?.delivery.status;
   if (status !== "owed" && status !== "sent" && status !== "unroutable") return ops;
   const text = alertText(job, reason ?? to);
-  const main = text === undefined ? undefined : await mainOf(store, job, mainKey);
-  if (!main || text === undefined) return ops;
-  const body = { kind: "system", text, origin: `cron:${of.jobId}` } as const;
-  const target = await addressOfMain(people, main, job, mainKey);
-  const behalf = await behalfOfJob({ people, store }, job);
-  return [
-    ...ops,
-    { op: "message.post", to: { agentId: main.id }, message: { body, behalf, delivery: target, acceptedAt: at } },
-  ];
+  return text === undefined ? ops : [...ops, await noticeOp(ports, job, text, at, mainKey)];
+}
+
+async function noticeOp(ports: RunEndPorts, job: CronJob, text: string, at: number, mainKey?: string): Promise<Op> {
+  const { to, ...message } = await jobNotice(ports, job, text, mainKey);
+  const recipient = "agentId" in to ? to : recipientOf(seedMain(ports.ids, job, at, mainKey));
+  return { op: "message.post", to: recipient, message: { ...message, acceptedAt: at } };
 }
 
 /** Closes the slots of triggered messages that were settled without a run (M22). */

@@ -152,7 +152,7 @@ describe("a changed file", () => {
       targetAgentId: "a7",
     } as const;
     const { job } = putOf(await synced([{}], { jobs: [jobOf({ ...set, enabled: false, wakeMode: "now" })] }));
-    expect([job.enabled, job.wakeMode]).toEqual([true, "next-heartbeat"]);
+    expect([job.enabled, job.wakeMode]).toEqual([true, "now"]);
     for (const name of Object.keys(set)) expect(job[name], name).toBeUndefined();
   });
 

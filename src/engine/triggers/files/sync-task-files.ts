@@ -7,7 +7,7 @@ import { errorText, RookeryError } from "../../../core/errors.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
-import type { CronJob } from "../../../core/schedule/job.ts";
+import { type CronJob, defaultWakeMode } from "../../../core/schedule/job.ts";
 import { versionOf } from "../../../core/schedule/job-times.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { CommitSite } from "../../../core/store/commit-sites.ts";
@@ -85,7 +85,11 @@ async function syncOne(
     const { job } = addedJob(taskId, normal, { profile, behalf: { person: OWNER } }, momentOf(ports));
     return commit(ports, "task.new", [{ op: "job.put", job: { ...job, ...more }, expect: 0 }]);
   }
-  const { job, ops } = editedJob(before, { ...UNSET, enabled: true, ...normal }, momentOf(ports));
+  const { job, ops } = editedJob(
+    before,
+    { ...UNSET, wakeMode: defaultWakeMode(normal.payload), enabled: true, ...normal },
+    momentOf(ports),
+  );
   const put = { op: "job.put", job: { ...job, ...more }, expect: versionOf(before) } as const;
   await commit(ports, "task.edit", [...ops.filter(({ op }) => op !== "job.put"), put]);
 }
@@ -100,7 +104,6 @@ const UNSET = {
   overlap: undefined,
   staggerMs: undefined,
   gate: undefined,
-  wakeMode: "next-heartbeat",
 } as const;
 
 const momentOf = ({ clock, zone }: SyncPorts) => ({ now: clock.now(), zone });

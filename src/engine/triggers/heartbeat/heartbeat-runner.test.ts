@@ -116,6 +116,7 @@ test("an event for the next heartbeat waits silently, and the tick gives the mai
     name: "note",
     schedule: { kind: "at", atMs: START + 10 * MINUTE },
     payload: { kind: "systemEvent", text: "The parcel has come." },
+    wakeMode: "next-heartbeat",
   });
   await world.leap(10 * MINUTE);
   expect(world.engine.requests).toHaveLength(calls);

@@ -17,7 +17,7 @@ export async function unseenEvents(store: StoreReader, main: AgentRecord): Promi
   const runs = await store.runs(main.id, { limit: RUNS_BACK });
   const seen = Math.max(0, ...runs.flatMap(({ body }) => body.seqs));
   const messages = await store.messages(main.id, { limit: LOOK_BACK });
-  const fresh = messages.filter(({ seq, body }) => seq > seen && isSilent(body) && isFromTrigger(body)).toReversed();
+  const fresh = messages.filter(({ seq, body }) => seq > seen && isSilent(body) && isUnheard(body)).toReversed();
   return fresh
     .filter((message, index) => messageText(message.body) !== messageText(fresh[index - 1]?.body ?? EMPTY))
     .slice(-MAX_COUNT);
@@ -25,8 +25,9 @@ export async function unseenEvents(store: StoreReader, main: AgentRecord): Promi
 
 const EMPTY: Message["body"] = { kind: "system", text: "" };
 
-const isFromTrigger = (body: Message["body"]): boolean =>
-  body.kind === "system" && /^(?:cron|heartbeat|webhook):/u.test(body.origin ?? "");
+/** Whether it comes from a trigger, and its person has not got the words in another way. */
+const isUnheard = (body: Message["body"]): boolean =>
+  body.kind === "system" && body.said === undefined && /^(?:cron|heartbeat|webhook):/u.test(body.origin ?? "");
 
 /** The message that makes the main agent handle the events, which are already in its history. */
 export const eventsText = (events: readonly Message[], zone: string): string =>

@@ -8,7 +8,7 @@ import type { Secret } from "../../../config/secret.ts";
 import { DEFAULT_PROFILE } from "../../../core/agent/agent.ts";
 import { cutText } from "../../../core/cut-text.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
-import { ConflictError, errorText, RookeryError, TooLargeError } from "../../../core/errors.ts";
+import { ConflictError, errorText, QueueFullError, RookeryError, TooLargeError } from "../../../core/errors.ts";
 import { messageId } from "../../../core/ids.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../../core/ports/connector.ts";
@@ -20,7 +20,7 @@ import { addressFrom, type JobPorts, type JobScope, mainAddress, mainKeyOf, over
 import { fillTemplate } from "./fill-template.ts";
 import { checkCall, earlierCall, type Seen, seenOf, seenOp } from "./seen-calls.ts";
 
-export interface HookPorts extends Pick<Ports, "store" | "log" | "clock">, JobPorts {
+export interface HookPorts extends Pick<Ports, "store" | "log" | "clock">, Omit<JobPorts, "store"> {
   post(request: PostRequest): Promise<AcceptResult>;
   /** Reads a secret at the moment of use. Absent: every call is refused. */
   reveal?(secret: Secret): string;
@@ -48,6 +48,7 @@ type Hook = Config["hooks"][string];
 
 const answer = (status: HookAnswer["status"], error: string): HookAnswer => ({ status, body: { error } });
 
+/** Durable when it resolves with 202. Throws `QueueFullError`. */
 export async function acceptHook(
   ports: HookPorts,
   hooks: Config["hooks"],
@@ -68,6 +69,7 @@ export async function acceptHook(
     return await take(ports, hook, name, { ...request, key, seen }, mainKey);
   } catch (error) {
     if (error instanceof ConflictError) return answer(422, "The same key was used for another body.");
+    if (error instanceof QueueFullError) throw error;
     if (error instanceof TooLargeError) return answer(413, errorText(error));
     ports.log.warn("cannot accept a webhook call", { hook: name, error: errorText(error) });
     return answer(503, error instanceof RookeryError && !error.retryable ? error.message : "Try again later.");
@@ -76,7 +78,7 @@ export async function acceptHook(
 
 interface CheckedRequest extends HookRequest {
   readonly key: string | undefined;
-  /** Of a signed call. */
+  /** Set for a signed call. */
   readonly seen: Seen | undefined;
 }
 
@@ -105,7 +107,7 @@ async function take(
       wishes: overridesIn(hook),
     },
     delivery: await deliveryOf(people, hook, main, mainKey),
-    // The owner set the hook up. What it is sent comes from the network (M32).
+    // The owner set the hook up. Its calls come from the network (M32).
     behalf: { person: OWNER, untrusted: true },
     request: entry,
     first: seen && entry && [seenOp(seen, entry)],

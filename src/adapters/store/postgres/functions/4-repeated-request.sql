@@ -17,7 +17,11 @@ BEGIN
     IF v_removed THEN RETURN NULL; END IF;
     IF p ? 'retry' THEN
       IF r.finished AND v_later THEN RETURN NULL; END IF;
-    ELSIF r.finished OR v_later THEN RETURN NULL;
+    ELSIF r.finished THEN RETURN NULL;
+    ELSIF v_later AND NOT EXISTS (
+      SELECT FROM messages m WHERE m.agent = r.agent AND m.seq = r.seq AND (m.state IN ('waiting', 'taken')
+        OR m.state = 'merged' AND EXISTS (SELECT FROM runs WHERE id = m.run_id AND agent = r.agent AND state = 'open'))
+    ) THEN RETURN NULL;
     END IF;
   END IF;
   RETURN jsonb_build_object('op', 'message.post', 'agentId', r.agent, 'seq', r.seq, 'duplicate', true, 'created', false);

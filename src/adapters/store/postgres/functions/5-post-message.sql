@@ -36,6 +36,9 @@ BEGIN
     IF NOT p ? 'seed' THEN RAISE EXCEPTION 'missing:There is no agent %.', p->>'key' USING ERRCODE = 'RKREF'; END IF;
     v := {{insert_agent}}(p->'seed');
   END IF;
+  IF v.waiting >= (p->>'maxWaiting')::bigint THEN
+    RAISE EXCEPTION 'full:% messages wait at agent %, as many as may wait.', v.waiting, v.id USING ERRCODE = 'RKREF';
+  END IF;
   IF p ? 'dedupe' THEN
     INSERT INTO dedupe (key, agent, seq, keep_until) VALUES (p->>'dedupe', v.id, v.next_seq, (p->>'keep')::bigint);
   END IF;

@@ -131,6 +131,9 @@ BEGIN
               v_dirty := true;
             END IF;
           END LOOP;
+        WHEN 'message.tried' THEN
+          UPDATE messages SET message = p->>'message' WHERE agent = o.id AND seq = (p->>'seq')::bigint AND state = 'waiting';
+          IF NOT FOUND THEN RAISE EXCEPTION 'conflict:Message % of % is not waiting.', p->>'seq', o.id USING ERRCODE = 'RKREF'; END IF;
         WHEN 'run.open' THEN
           IF o.run_id IS NOT NULL THEN
             RAISE EXCEPTION 'conflict:Agent % has the open run %.', o.id, o.run_id USING ERRCODE = 'RKREF';
@@ -185,7 +188,7 @@ BEGIN
           INSERT INTO approvals (id, agent, run_id, call_id, person, digest, state, due_at, record)
           VALUES (p->>'id', o.id, p->>'runId', p->>'callId', p->>'person', p->>'digest', 'pending', (p->>'due')::bigint, p->>'record');
         WHEN 'approval.use' THEN
-          UPDATE approvals SET state = 'used', ended_at = v_at
+          UPDATE approvals SET state = 'used', ended_at = v_at, record = left(record, -1) || ',"used":' || (p->>'by') || '}'
           WHERE id = p->>'id' AND agent = o.id AND state = 'approved' AND digest = p->>'digest' AND due_at > v_at;
           IF NOT FOUND THEN
             RAISE EXCEPTION 'conflict:Approval % cannot be used for this call.', p->>'id' USING ERRCODE = 'RKREF';

@@ -156,7 +156,7 @@ BEGIN
       JOIN requests r ON r.key = w.request AND r.keep_until > w.at
       WHERE w.digest IS NOT NULL OR r.agent IS NULL OR EXISTS (
         SELECT FROM agents a WHERE a.id = r.agent AND NOT a.removed
-          AND CASE WHEN w.retry THEN NOT (r.finished AND a.last_user_seq > r.seq) ELSE NOT r.finished AND a.last_user_seq <= r.seq END)
+          AND CASE WHEN w.retry THEN NOT (r.finished AND a.last_user_seq > r.seq) ELSE NOT r.finished END)
     ) THEN RAISE EXCEPTION 'not batchable: requests' USING ERRCODE = 'RKSLW'; END IF;
   END IF;
 
@@ -171,11 +171,13 @@ BEGIN
     WITH given AS (
       SELECT w.*, coalesce(w.agent, k.agent) AS recipient
       FROM jsonb_to_recordset(p->'posts') AS w (i int, o int, agent text, key text, urgent boolean, reset boolean, human boolean, person boolean, at bigint, message text,
-        dedupe text, keep bigint, claim bigint, request text, digest text, request_keep bigint)
+        dedupe text, keep bigint, max_waiting bigint, claim bigint, request text, digest text, request_keep bigint)
       LEFT JOIN session_keys k ON k.key = w.key
-    ), numbered AS MATERIALIZED (
-      SELECT given.*, a.next_seq + row_number() OVER (PARTITION BY recipient ORDER BY i, o) - 1 AS seq
+    ), placed AS (
+      SELECT given.*, a.next_seq, a.waiting, row_number() OVER (PARTITION BY recipient ORDER BY i, o) AS place
       FROM given JOIN agents a ON a.id = given.recipient AND NOT a.removed
+    ), numbered AS MATERIALIZED (
+      SELECT placed.*, next_seq + place - 1 AS seq FROM placed WHERE max_waiting IS NULL OR waiting + place <= max_waiting
     ), put AS (
       INSERT INTO messages (agent, seq, state, urgent, is_reset, accepted_at, message)
         SELECT recipient, seq, 'waiting', urgent, reset, at, message FROM numbered
@@ -206,7 +208,7 @@ BEGIN
           THEN jsonb_build_object('holder', jsonb_build_object('node', c.node, 'epoch', c.epoch)) ELSE '{}' END
         || CASE WHEN c.waiting = 1 THEN '{"alone": true}'::jsonb ELSE '{}' END))
     INTO v_count, v_released FROM numbered n JOIN counted c ON c.id = n.recipient;
-    -- A recipient does not exist, or a message was accepted before.
+    -- A recipient does not exist or its queue is full, or a message was accepted before.
     IF v_count <> 0 THEN RAISE EXCEPTION 'not batchable: posts' USING ERRCODE = 'RKSLW'; END IF;
     v_said := v_said || v_released;
   END IF;

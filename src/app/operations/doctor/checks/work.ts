@@ -1,5 +1,7 @@
 /** Checks of the work: stuck runs, agents that could not be restored, deliveries, schedules and budgets. */
+
 import { allowedOf, limitsOf } from "../../../../core/budget/budget.ts";
+import { failingHelp, failingMessages, failingText } from "../../../../core/store/failing-messages.ts";
 import { hostZone } from "../../../../core/zoned-time.ts";
 import { dayIn } from "../../../../engine/budgets/budget-settings.ts";
 import { defineCheck, type Finding } from "../check.ts";
@@ -25,6 +27,19 @@ export const runsCheck = defineCheck({
         level: "problem",
         text,
         help: `\`rookery runs show ${run.id}\`; \`rookery runs abort ${run.id}\` ends it.`,
+      });
+    }
+    for (const message of (await failingMessages(store, busy)).slice(0, NAMED)) {
+      findings.push({ level: "problem", text: failingText(message), help: failingHelp(message) });
+    }
+    const heldBack = await store.heldBackRuns({ limit: LOOKED_AT });
+    if (heldBack.length > 0) {
+      const [first] = heldBack;
+      const text = `${counted(heldBack.length, "run waits for its trial", "runs wait for their trial")}: the engine stopped twice or more while they were open. The first is ${first?.id}.`;
+      findings.push({
+        level: "notice",
+        text,
+        help: `They are tried one half after the other. \`rookery runs show ID\` shows one, \`rookery runs abort ID\` ends it.`,
       });
     }
     if (!engine && busy.length > 0) {

@@ -1,0 +1,184 @@
+/**
+ * Every command in a chat with values at and beyond its limits, on every connector: no value blocks its conversation (M48). After
+ * each command the conversation answers a plain message.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stdinConnector } from "../../src/adapters/connectors/stdin/stdin-connector.ts";
+import { whatsappWebConnector } from "../../src/adapters/connectors/whatsapp-web/whatsapp-web-connector.ts";
+import { createRookery, type Rookery } from "../../src/app/library/create-rookery.ts";
+import { virtualClock } from "../../src/app/testing/clock.ts";
+import { seededIds } from "../../src/app/testing/ids.ts";
+import { recordingLog } from "../../src/app/testing/log.ts";
+import { lastText, type ModelCall } from "../../src/app/testing/model.ts";
+import { scripted } from "../../src/app/testing/scripted.ts";
+import { memoryStore } from "../../src/app/testing/store.ts";
+import { configSchema } from "../../src/config/config-schema.ts";
+import type { Connector } from "../../src/core/ports/connector.ts";
+import { chatCommands } from "../../src/engine/commands/chat-commands.ts";
+import { FakeTelegram } from "../telegram/fake-telegram.ts";
+import { FakeWhatsapp } from "../whatsapp/fake-whatsapp.ts";
+import { FakeWeb } from "../whatsapp-web/fake-web.ts";
+
+/** Texts after a command, and what its answer must say. Every command gets those of `ANY` too. */
+const VALUES: Readonly<Record<string, readonly (readonly [string, RegExp?])[]>> = {
+  queue: [
+    ["debounce:0"],
+    ["debounce:1h", /debounceMs 3600000/],
+    ["debounce:3600001ms", /from 0 to 60 minutes/],
+    ["debounce:2h", /from 0 to 60 minutes/],
+    [`debounce:${"9".repeat(300)}d`, /from 0 to 60 minutes/],
+    ["debounce:-1", /from 0 to 60 minutes/],
+    ["debounce:2h and this text", /from 0 to 60 minutes/],
+    ["cap:1", /cap 1\b/],
+    ["cap:10000", /cap 10000/],
+    ["cap:10001", /a cap from 1 to 10000/],
+    ["cap:100000", /a cap from 1 to 10000/],
+    ["cap:0", /a cap from 1 to 10000/],
+    ["cap:1e9", /a cap from 1 to 10000/],
+    ["drop:summarize"],
+    ["drop:never", /not a queue setting/],
+    ["reset", /back to the default/],
+  ],
+  think: [["off"], ["xhigh"], ["xxhigh", /is not one of off, minimal/], ["default"]],
+  model: [["m".repeat(256)], ["m".repeat(257)], ["default", /back to the default/]],
+  verbose: [["full"], ["fuller", /is not one of off, on, full/], ["default"]],
+  reasoning: [["on"], ["reasoning", /is not one of off, on/], ["default"]],
+  elevated: [["full"], ["most", /is not one of/], ["default"]],
+  activation: [["always"], ["sometimes", /is not one of mention, always/], ["default"]],
+  usage: [["tokens"], ["all", /is not one of/], ["default"]],
+  send: [["on"], ["perhaps", /is not one of on, off, inherit/], ["inherit"]],
+  memory: [["undo 999999999999999"], ["undo 9999999999999999"]],
+  cron: [["run 999"], ["off"]],
+  subagents: [["stop 999999999999"], ["log 1 1e999"]],
+};
+const ANY = ["", "x".repeat(300), "a\u0007b 💥"];
+
+const TEXTS = chatCommands.flatMap(({ name }) => [
+  ...ANY.map((value) => [`/${name} ${value}`.trim(), undefined] as const),
+  ...(VALUES[name] ?? []).map(([value, says]) => [`/${name} ${value}`, says] as const),
+]);
+
+const [TELEGRAM, WHATSAPP, WEB] = [7, "4915001", "4915002"] as const;
+const WEB_NAME = "whatsapp-web";
+const WAIT_MS = 20_000;
+const clock = virtualClock();
+const printed: string[] = [];
+const answered: string[] = [];
+const lines: ((line: string) => void)[] = [];
+const web = new FakeWeb();
+let telegram: FakeTelegram;
+let whatsapp: FakeWhatsapp;
+let rookery: Rookery;
+let apiToken = "";
+
+async function* input(): AsyncGenerator<string> {
+  for (;;) yield `${await new Promise<string>((resolve) => lines.push(resolve))}\n`;
+}
+
+function webConnector(): Connector {
+  const settings = configSchema.parse({ connectors: { [WEB_NAME]: {} } }).connectors[WEB_NAME];
+  if (!settings) throw new TypeError("no settings");
+  const ports = { clock, log: recordingLog([]), store: memoryStore(), ids: seededIds("web") };
+  return whatsappWebConnector({ name: WEB_NAME, settings, reveal: () => "", ports, openWeb: web.open });
+}
+
+beforeAll(async () => {
+  telegram = await new FakeTelegram({ clock }).start();
+  whatsapp = await new FakeWhatsapp({
+    clock,
+    bring: async (request) =>
+      (await rookery.fetch(new Request("http://127.0.0.1/channels/whatsapp", { method: "POST", ...request }))).status,
+  }).start();
+  const terminal = stdinConnector({
+    ...{ input: input(), user: "owner", lines: true, errors: { write: () => true } },
+    output: { write: (text: string) => printed.push(text) },
+  });
+  terminal.finished.catch(() => undefined);
+  const { token, appSecret, number: phoneNumberId, url, verifyToken: secret } = whatsapp;
+  rookery = await createRookery({
+    ...{ home: "memory", clock, connectors: [terminal as Connector, webConnector()] },
+    model: scripted(
+      ...Array.from(
+        { length: 2_000 },
+        () =>
+          ({ request }: ModelCall) =>
+            `answer to ${lastText(request).slice(-40)}`,
+      ),
+    ),
+    config: {
+      session: { dmScope: "per-channel-peer" },
+      commands: { byChannel: { api: true } },
+      connectors: {
+        telegram: { token: "123456:fake-token", apiRoot: telegram.url, pollSeconds: 5, drafts: false },
+        whatsapp: { token, appSecret, phoneNumberId, apiRoot: url, webhook: { secret } },
+      },
+      owner: { accounts: [`telegram:${TELEGRAM}`, `whatsapp:${WHATSAPP}`, `${WEB_NAME}:${WEB}`] },
+    },
+  });
+  await telegram.until(() => web.isConnected);
+  await rookery.fetch(new Request("http://127.0.0.1/health"));
+  apiToken = readFileSync(join(rookery.home, "token"), "utf8").trim();
+});
+
+afterAll(async () => {
+  await telegram.during(rookery.close());
+  await telegram.close();
+  await whatsapp.close();
+});
+
+async function ask(text: string): Promise<void> {
+  const request = new Request("http://127.0.0.1/api/agents/agent:main:api:dm:ann/messages", {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${apiToken}` },
+    body: JSON.stringify({ text, waitSeconds: 60 }),
+  });
+  const response = await telegram.during(rookery.fetch(request));
+  answered.push(JSON.stringify(await response.json()));
+}
+
+/** How a person writes on each connector, and what they have read. */
+const CONNECTORS: readonly {
+  readonly name: string;
+  say(text: string): unknown;
+  texts(): readonly string[];
+}[] = [
+  { name: "telegram", say: (text) => telegram.say(TELEGRAM, text), texts: () => telegram.textsTo(TELEGRAM) },
+  { name: "whatsapp", say: (text) => whatsapp.say(WHATSAPP, text), texts: () => whatsapp.textsTo(WHATSAPP) },
+  { name: "whatsapp-web", say: (text) => web.say(WEB, text, clock.now()), texts: () => web.texts() },
+  {
+    name: "terminal",
+    say: async (text) => {
+      await telegram.until(() => lines.length > 0);
+      lines.shift()?.(text);
+    },
+    texts: () => printed,
+  },
+  { name: "api", say: ask, texts: () => answered },
+];
+
+let cells = 0;
+describe.each(CONNECTORS)("commands on $name", ({ name, say, texts }) => {
+  it.each(chatCommands.map((command) => command.name))("answers a plain message after /%s", async (command) => {
+    for (const [text, says] of TEXTS.filter(([one]) => one === `/${command}` || one.startsWith(`/${command} `))) {
+      cells += 1;
+      const before = texts().length;
+      const plain = `plain ${name} ${cells}.`;
+      await say(text);
+      if (says)
+        await telegram.until(() =>
+          texts()
+            .slice(before)
+            .some((one) => says.test(one)),
+        );
+      await say(plain);
+      await telegram.until(() => texts().some((one) => one.includes(plain)), WAIT_MS);
+    }
+  });
+});
+
+it("covers every command on every connector", () => {
+  process.stderr.write(`command limits: ${TEXTS.length} texts × ${CONNECTORS.length} connectors, ${cells} cells\n`);
+  expect(cells).toBe(TEXTS.length * CONNECTORS.length);
+});
