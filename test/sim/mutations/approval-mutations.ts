@@ -18,7 +18,6 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     about: "an answer does not require that the question is pending",
     law: "L13",
     scenario: "approvals",
-    seeds: 10,
     ports: committing(async (store, change) => {
       const asked = change.ops.find((op) => op.op === "approval.decide");
       const row = change.site === "approval.decide" && asked ? await store.approval(asked.id) : undefined;
@@ -33,7 +32,6 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     about: "the commit that starts a call leaves the yes as it is",
     law: "L13",
     scenario: "approvals",
-    seeds: 10,
     ports: without(({ op }) => op === "approval.use"),
   },
   {
@@ -41,7 +39,6 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     about: "a question counts as answered with yes as soon as it is asked",
     law: "L13",
     scenario: "approvals",
-    seeds: 10,
     ports: (ports) => {
       const { store } = ports;
       const approval: typeof store.approval = async (id) => {
@@ -56,7 +53,6 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     about: "the message of a yes comes twice, and no run uses the yes up",
     law: "L13",
     scenario: "late-approvals",
-    seeds: 10,
     ports: committing((store, change) => {
       const posts = change.site === "approval.decide" ? change.ops.filter(({ op }) => op === "message.post") : [];
       const ops = change.ops.filter(({ op }) => op !== "approval.use");
@@ -68,7 +64,6 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     about: "the message of a yes does not name its question, so the agent is told and nothing is executed",
     law: "liveness",
     scenario: "late-approvals",
-    seeds: 10,
     ports: committing((store, change) => {
       const ops = change.ops.map((op): Op => {
         if (op.op !== "message.post" || op.message.body.kind !== "permission") return op;
@@ -83,7 +78,6 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     about: "abort, stop and reset leave the questions open",
     law: "L13",
     scenario: "approvals-commands",
-    seeds: 20,
     from: 2,
     ports: without(({ op }) => op === "approval.withdraw"),
   },
@@ -92,7 +86,6 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     about: "an answer is stored, but posts no message",
     law: "liveness",
     scenario: "approvals",
-    seeds: 10,
     ports: without(({ op }) => op === "message.post", "approval.decide"),
   },
   {
@@ -100,7 +93,6 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     about: "a question that no one answers stays open",
     law: "liveness",
     scenario: "approvals",
-    seeds: 10,
     ports: without(() => true, "approval.expire"),
   },
   {
@@ -108,7 +100,6 @@ export const APPROVAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPor
     about: "the contents of files are not part of what is approved",
     law: "L13",
     scenario: "approvals-changed",
-    seeds: 30,
     from: 2,
     ports: (ports) => ({
       ...ports,

@@ -18,7 +18,6 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
     about: "a compaction keeps only the last entry, although it reports that it covers less",
     law: "L10",
     scenario: "compaction",
-    seeds: 5,
     ports: writingLines((line) => ({ ...line, firstKeptEntryId: line.parentId })),
   },
   {
@@ -26,7 +25,6 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
     about: "the next compaction begins after the entries that the one before kept",
     law: "L10",
     scenario: "compaction",
-    seeds: 5,
     ports: readingLines((line) => ({ ...line, firstKeptEntryId: line.id })),
   },
   {
@@ -34,7 +32,6 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
     about: "a context is built as if it had never been compacted",
     law: "L10",
     scenario: "compaction",
-    seeds: 5,
     ports: readingLines((line) => ({ ...line, type: "custom", name: "x" })),
   },
   {
@@ -42,7 +39,6 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
     about: "a run does not know which measures it has taken since its last answer",
     law: "L10",
     scenario: "overflows",
-    seeds: 20,
     from: 48,
     ports: readingLines((line) => ({ ...line, details: { ...line.details, runId: "another" } })),
   },
@@ -51,7 +47,6 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
     about: "a compaction leaves every entry in the context, so that no measure makes it smaller",
     law: "L10",
     scenario: "long-runs",
-    seeds: 5,
     ports: readingLines((line) => ({
       ...line,
       firstKeptEntryId: line.details?.covered?.from ?? line.firstKeptEntryId,
@@ -62,7 +57,6 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
     about: "a second summary is requested while the first is being written",
     law: "M15",
     scenario: "background",
-    seeds: 5,
     ports: (ports) => ({
       ...ports,
       model: {
@@ -79,7 +73,6 @@ export const CONTEXT_MUTATIONS: readonly Mutation[] = [
     about: "the memory flush is not recorded",
     law: "L10",
     scenario: "flush",
-    seeds: 30,
     ports: rewriting((op) => {
       if (op.op !== "state.put") return op;
       const { memoryFlushCompactionCount: _, ...state } = op.state;

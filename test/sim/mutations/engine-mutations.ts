@@ -46,7 +46,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "connectors acknowledge before accept has resolved",
     law: "L1",
     scenario: "outages",
-    seeds: 20,
     from: 2,
     ports: acknowledgingFirst,
   },
@@ -55,7 +54,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "messages are posted without their dedupe key",
     law: "L1",
     scenario: "duplicates",
-    seeds: 5,
     ports: rewriting((op) => (op.op === "message.post" ? { ...op, dedupe: undefined } : op)),
   },
   {
@@ -63,7 +61,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "the run ends in one commit, its reply is added in the next",
     law: "L1",
     scenario: "crashes",
-    seeds: 40,
     from: 2,
     ports: owingLater,
   },
@@ -72,7 +69,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "messages above the cap are dropped without the name of the policy",
     law: "L1",
     scenario: "collect",
-    seeds: 10,
     ports: rewriting((op) =>
       op.op === "message.settle"
         ? {
@@ -89,7 +85,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a full queue refuses a message that was acknowledged",
     law: "L1",
     scenario: "queue",
-    seeds: 10,
     ports: droppingAtAccept,
   },
   {
@@ -97,7 +92,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a steered message enters the context, but not the store",
     law: "L1",
     scenario: "steer",
-    seeds: 30,
     ports: forgettingSteers,
   },
   {
@@ -105,7 +99,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "the newest message enters the run first",
     law: "L2",
     scenario: "steer",
-    seeds: 20,
     ports: reading((store) => ({
       waiting: async (agentId, page) => (await store.waiting(agentId, page)).toReversed(),
     })),
@@ -115,7 +108,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "the oldest waiting message is overlooked while others wait",
     law: "L2",
     scenario: "bursts",
-    seeds: 5,
     ports: reading((store) => ({
       waiting: async (agentId, page) => {
         const waiting = await store.waiting(agentId, { ...page, limit: page.limit + 1 });
@@ -128,7 +120,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "the newest delivery to a target is sent first",
     law: "L2",
     scenario: "shared-target",
-    seeds: 10,
     from: 32,
     ports: reading((store) => ({ deliveryHead: (target) => newestTo(store, target) })),
   },
@@ -137,7 +128,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "the store reports each delivery as the only open one to its target",
     law: "L2",
     scenario: "shared-target",
-    seeds: 60,
     from: 32,
     ports: answering((op, said) => (op.op === "delivery.add" ? { op: "delivery.add", next: op.delivery.id } : said)),
   },
@@ -146,7 +136,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "the store reports each message as the only one that waits for its agent",
     law: "L2",
     scenario: "bursts",
-    seeds: 30,
     ports: answering((_, said) => (said?.op === "message.post" ? { ...said, alone: true } : said)),
   },
   {
@@ -154,7 +143,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "tools that must not be repeated are declared repeatable",
     law: "L4",
     scenario: "tools",
-    seeds: 30,
     from: 3,
     ports: (ports) => {
       const list: Ports["tools"]["list"] = (agent) =>
@@ -167,7 +155,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a call starts before its intent is recorded",
     law: "L4",
     scenario: "tools",
-    seeds: 30,
     from: 3,
     ports: rewriting(forgettingIntents),
   },
@@ -176,7 +163,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "if one call of a batch is suspended, the finished ones are marked as not started",
     law: "L4",
     scenario: "suspended-calls",
-    seeds: 20,
     ports: resettingBatch,
   },
   {
@@ -184,7 +170,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "tools are called with the id of the provider, which it may have used before",
     law: "L4",
     scenario: "repeated-ids",
-    seeds: 10,
     ports: withProviderIds,
   },
   {
@@ -192,7 +177,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a send the channel refused is listed as sent",
     law: "L5",
     scenario: "sick-channels",
-    seeds: 10,
     ports: rewriting((op) => (op.op === "delivery.move" && op.to === "failed" ? { ...op, to: "sent" } : op)),
   },
   {
@@ -200,7 +184,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a delivery found sending after a crash is ignored",
     law: "L5",
     scenario: "crashes",
-    seeds: 40,
     from: 5,
     ports: reading((store) => ({
       deliveryHead: async (target) => {
@@ -214,7 +197,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a line of history comes back with other white space than it was written with",
     law: "L11",
     scenario: "crashes",
-    seeds: 10,
     from: 5,
     ports: readingLines((line) => line.replaceAll("answers ", "answers  ")),
   },
@@ -223,7 +205,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a line of history comes back with its keys in another order",
     law: "L11",
     scenario: "tools",
-    seeds: 10,
     from: 3,
     ports: readingLines((line) =>
       line.replace(/"content":\[(.*?)\],"api"/u, (_, blocks: string) => `"content":${sorted(`[${blocks}]`)},"api"`),
@@ -234,7 +215,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "reading history skips a tool's result",
     law: "L11",
     scenario: "tools",
-    seeds: 20,
     from: 3,
     ports: readingLines((line) => (line.includes('"role":"tool"') ? "torn" : line)),
   },
@@ -243,7 +223,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a delivery is sent without being committed as sending first",
     law: "L12",
     scenario: "crashes",
-    seeds: 60,
     from: 5,
     ports: sendingUnmarked,
   },
@@ -252,7 +231,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a delivery in progress on a node that does not answer is treated as abandoned",
     law: "L12",
     scenario: "frozen-senders",
-    seeds: 40,
     ports: reading((store) => ({ nodes: async () => (await store.nodes()).map((node) => ({ ...node, left: true })) })),
   },
   {
@@ -260,7 +238,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "no node continues the work of an earlier life",
     law: "liveness",
     scenario: "crashes",
-    seeds: 10,
     from: 5,
     ports: committing(async (store, change) =>
       change.site === "agents.claim"
@@ -273,7 +250,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a commit that was not answered is treated as applied",
     law: "L12",
     scenario: "unknown-commits",
-    seeds: 20,
     from: 3,
     ports: reading((store) => ({ outcome: async (id) => (await store.outcome(id)) ?? { ok: true, results: [] } })),
   },
@@ -282,7 +258,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a run's steps do not check the abort mark",
     law: "M9",
     scenario: "aborts",
-    seeds: 20,
     ports: committing((store, change) => store.commit(withoutLooking(change))),
   },
   {
@@ -290,7 +265,6 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
     about: "a node treats its lease as renewed without asking the store",
     law: "M23",
     scenario: "two-nodes",
-    seeds: 10,
     ports: committing(async (store, change) =>
       change.site === "node.renew" ? { ok: true, results: [undefined] } : store.commit(change),
     ),
@@ -298,14 +272,12 @@ const byPorts: readonly (Mutation & { readonly ports: BreakPorts })[] = [
 ];
 
 /** The mutations of the store, used with the engine: the law must find them here too. */
-const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "seeds" | "from">>> = {
-  "dedupe forgotten": { seeds: 5 },
-  "no fence": { seeds: 30, from: 1 },
-  "blind release": { seeds: 20, from: 1 },
-  "database-wide serial": { seeds: 10, from: 1 },
-  "answer before commit": { seeds: 10, from: 5 },
-  "torn commit": { seeds: 10, from: 5 },
-  "key not unique": { seeds: 10 },
+const FOR_THE_ENGINE: Partial<Record<string, Pick<Mutation, "from">>> = {
+  "no fence": { from: 1 },
+  "blind release": { from: 1 },
+  "database-wide serial": { from: 1 },
+  "answer before commit": { from: 5 },
+  "torn commit": { from: 5 },
 };
 
 export const ENGINE_MUTATIONS: readonly Mutation[] = [

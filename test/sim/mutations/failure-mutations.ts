@@ -9,7 +9,6 @@ export const FAILURE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "every failed try is stored as the first one: the message is tried for ever",
     law: "liveness",
     scenario: "unhandled-queue",
-    seeds: 3,
     // Long enough for the last try of every message.
     restMs: TRIED_MS,
     ports: rewriting((op) =>
@@ -21,7 +20,6 @@ export const FAILURE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "a message is settled as failed without being tried again, with all that were collected with it",
     law: "M48",
     scenario: "unhandled-collect",
-    seeds: 3,
     ports: rewriting((op) =>
       op.op === "message.tried"
         ? { op: "message.settle", settlements: [{ seq: op.seq, from: "waiting", state: "failed", reason: "x" }] }

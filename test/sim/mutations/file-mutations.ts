@@ -2,7 +2,7 @@
 import { type BreakPorts, committing, reading, rewriting } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";
 
-const files = { law: "files", scenario: "files", seeds: 10 } as const;
+const files = { law: "files", scenario: "files" } as const;
 
 export const FILE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   {
@@ -19,7 +19,6 @@ export const FILE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts }
     about: "a message that was accepted without its file holds it when it is delivered again",
     scenario: "files-nodes",
     from: 80,
-    seeds: 60,
     ports: rewriting((op) => (op.op === "file.hold" ? { ...op, ifPosted: undefined } : op)),
   },
   {

@@ -14,6 +14,8 @@ export interface Catch {
   readonly first: Violation | undefined;
 }
 
+/** A hunt ends at the first seed that finds the mutation, so this only bounds one that no seed finds. */
+export const MAX_SEEDS = 150;
 /** A mutated world gets less time to become idle than a sound one. */
 const HUNT_REST_MS = 60_000;
 
@@ -23,7 +25,7 @@ export async function hunt(mutation: Mutation, subject = minimalActor(mutation.q
   const scenario = scenarioNamed(mutation.scenario);
   const { store: mutateStore, ports: mutatePorts, index: mutateIndex, restMs = HUNT_REST_MS } = mutation;
   const { from = 1 } = mutation;
-  for (let seed = from; seed < from + mutation.seeds; seed++) {
+  for (let seed = from; seed < from + MAX_SEEDS; seed++) {
     const world = { seed, scenario, subject, mutateStore, mutatePorts, mutateIndex, restMs };
     const { violations } = await runWorld(world);
     for (const { law } of violations) laws.add(law);

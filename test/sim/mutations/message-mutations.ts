@@ -54,7 +54,6 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "a message to another agent is committed before the call that sent it has its result",
     law: "L1",
     scenario: "agent-messages",
-    seeds: 40,
     from: 2,
     ports: sendingFirst,
   },
@@ -63,7 +62,6 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "the call reports the message as sent, but it was not",
     law: "M12",
     scenario: "agent-messages",
-    seeds: 5,
     from: 2,
     ports: (ports) => ({
       ...ports,
@@ -81,7 +79,6 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "a wait that continues after a restart asks a second time",
     law: "L1",
     scenario: "agent-asks",
-    seeds: 20,
     from: 2,
     ports: forgetfulAsking,
   },
@@ -90,7 +87,6 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "circles of waiting agents are not checked",
     law: "M11",
     scenario: "agent-asks",
-    seeds: 10,
     from: 2,
     ports: without(({ op }) => op !== "wait.begin"),
   },
@@ -99,7 +95,6 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "a swarm's contacts share an agent",
     law: "identity",
     scenario: "swarm",
-    seeds: 3,
     ports: sharedSwarm,
   },
   {
@@ -107,7 +102,6 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "a new prompt of a permanent agent is reported as stored, but is not",
     law: "L1",
     scenario: "permanent-agents",
-    seeds: 5,
     ports: without(({ op }) => op !== "agent.describe"),
   },
   {
@@ -115,7 +109,6 @@ export const MESSAGE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "an agent that must be removed settles its waiting messages, but stays",
     law: "liveness",
     scenario: "permanent-removed",
-    seeds: 5,
     ports: without(({ op }) => op !== "agent.remove"),
   },
 ];

@@ -16,7 +16,6 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     about: "a call is made without a reservation",
     law: "L8",
     scenario: "tree-budget",
-    seeds: 10,
     ports: reserving(async ({ call }) => go(call.maxTokens, costOf(call, call.maxTokens))),
   },
   {
@@ -24,7 +23,6 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     about: "the budget is checked before the transaction that reserves the call",
     law: "L8",
     scenario: "tree-budget",
-    seeds: 30,
     ports: reserving(async (op, store, change) => {
       const rows = await Promise.all(
         op.rows.map(async ({ key, limit }) => ({ key, limit, row: (await store.budget(key)) ?? FRESH_ROW })),
@@ -42,7 +40,6 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     about: "the cost of a call never replaces its reservation",
     law: "liveness",
     scenario: "day-budget",
-    seeds: 5,
     from: 2,
     ports: without("budget.settle"),
   },
@@ -51,7 +48,6 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     about: "the reservations of a dead process stay",
     law: "liveness",
     scenario: "day-budget",
-    seeds: 20,
     from: 2,
     ports: without("budget.forfeit"),
   },
@@ -60,7 +56,6 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     about: "a call whose result was lost is not charged",
     law: "L8",
     scenario: "day-budget",
-    seeds: 40,
     from: 2,
     ports: committing(async (store, change) => {
       const lost = change.ops.flatMap((op) => (op.op === "budget.forfeit" ? [op.runId] : []));
@@ -75,7 +70,6 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     about: "the notice that a budget is used up is not recorded",
     law: "M21",
     scenario: "tree-budget",
-    seeds: 5,
     ports: without("budget.told"),
   },
   {
@@ -83,7 +77,6 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     about: "the request does not limit the length of the answer",
     law: "L8",
     scenario: "tree-budget",
-    seeds: 40,
     from: 2,
     ports: (ports) => {
       const { model } = ports;
@@ -96,7 +89,6 @@ export const MODEL_MUTATIONS: readonly Mutation[] = [
     about: "a call does not know which keys were refused or limited before",
     law: "keys",
     scenario: "keys",
-    seeds: 5,
     ports: (ports) => ({ ...ports, model: (ports.model as ForgetfulModel).forgetful() }),
   },
 ];

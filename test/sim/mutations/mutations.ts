@@ -15,10 +15,9 @@ import type { Backend } from "../world/sim-store.ts";
 export interface Mutation {
   readonly name: string;
   readonly about: string;
-  /** The law that finds it, the scenario it shows in, and how many seeds that may take. */
+  /** The law that finds it and the scenario it shows in. */
   readonly law: Law;
   readonly scenario: string;
-  readonly seeds: number;
   /**
    * The first seed that is tried. Default: 1. Saves the time of seeds known not to find it. Where one seed finds several
    * mutations of a scenario they all begin with it, because the unchanged program runs once per seed.
@@ -40,7 +39,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "the origin gets its acknowledgement before the message is durable",
     law: "L1",
     scenario: "outages",
-    seeds: 20,
     quirks: { acknowledgeFirst: true },
   },
   {
@@ -48,7 +46,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "messages are settled in one commit, the reply is added in the next",
     law: "L1",
     scenario: "crashes",
-    seeds: 40,
     from: 23,
     quirks: { settleFirst: true },
   },
@@ -57,7 +54,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "only the process that accepted a message works on it",
     law: "liveness",
     scenario: "crashes",
-    seeds: 10,
     from: 23,
     quirks: { memoryQueue: true },
   },
@@ -66,7 +62,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a message that arrives during the release starts no run",
     law: "liveness",
     scenario: "bursts",
-    seeds: 60,
     from: 21,
     quirks: { ignoreRefusedRelease: true },
   },
@@ -75,7 +70,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "after an unanswered commit the step is tried again without reading the outcome",
     law: "liveness",
     scenario: "unknown-commits",
-    seeds: 30,
     from: 3,
     quirks: { retryBlindly: true },
   },
@@ -84,7 +78,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "the newest message is taken first",
     law: "L2",
     scenario: "bursts",
-    seeds: 5,
     from: 21,
     quirks: { newestFirst: true },
   },
@@ -93,7 +86,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "deliveries to one target do not wait for each other",
     law: "L2",
     scenario: "sick-channels",
-    seeds: 10,
     from: 2,
     quirks: { sendAllAtOnce: true },
   },
@@ -102,7 +94,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "after a crash every open call is executed again",
     law: "L4",
     scenario: "tools",
-    seeds: 40,
     from: 3,
     quirks: { repeatTools: true },
   },
@@ -111,7 +102,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a delivery is sent without being committed as sending first",
     law: "L12",
     scenario: "sick-channels",
-    seeds: 40,
     quirks: { noSendingMark: true },
   },
   {
@@ -119,7 +109,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a delivery found sending after a crash is ignored",
     law: "L5",
     scenario: "crashes",
-    seeds: 40,
     from: 23,
     quirks: { forgetSending: true },
   },
@@ -128,7 +117,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a send the channel refused is listed as sent",
     law: "L5",
     scenario: "sick-channels",
-    seeds: 5,
     quirks: { hideRefusal: true },
   },
   {
@@ -136,7 +124,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a node that comes back after its lease acts as if nothing had happened",
     law: "L12",
     scenario: "frozen-senders",
-    seeds: 40,
     from: 16,
     quirks: { ignoreLease: true },
   },
@@ -145,7 +132,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "the store does not recognise a message it has",
     law: "L1",
     scenario: "duplicates",
-    seeds: 3,
     store: (sound) => rewriting(sound, withoutDedupe),
   },
   {
@@ -153,7 +139,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "claims and commits check no owner: any node that claims to own the agent may write, at any step",
     law: "L3",
     scenario: "zombies",
-    seeds: 20,
     from: 2,
     store: (sound, db) => rewriting(sound, (change) => believed(db, change)),
   },
@@ -162,7 +147,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "an agent is released without comparing its counters",
     law: "liveness",
     scenario: "bursts",
-    seeds: 20,
     from: 21,
     store: releasingBlindly,
   },
@@ -171,7 +155,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a sequence is drawn before the commit: 8 is there before 7, and the cursor skips 7",
     law: "liveness",
     scenario: "bursts",
-    seeds: 10,
     from: 21,
     store: drawingEarly,
   },
@@ -180,7 +163,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a commit is confirmed but never stored",
     law: "L1",
     scenario: "crashes",
-    seeds: 10,
     from: 23,
     store: answeringEarly,
   },
@@ -189,7 +171,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a step is applied in part: the run ends, its messages stay taken",
     law: "L11",
     scenario: "crashes",
-    seeds: 10,
     from: 23,
     store: (sound) => rewriting(sound, tearing()),
   },
@@ -198,7 +179,6 @@ export const MUTATIONS: readonly Mutation[] = [
     about: "a conversation's second message creates a second agent if it comes soon",
     law: "identity",
     scenario: "first-contact",
-    seeds: 10,
     store: (sound, db) => rewriting(sound, (change) => withYoungKey(db, change)),
   },
 ];

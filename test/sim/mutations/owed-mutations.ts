@@ -40,7 +40,6 @@ export const OWED_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts }
     about: "words that nobody can be reached for make no delivery",
     law: "L1",
     scenario: "no-route",
-    seeds: 5,
     ports: committing((store, change) =>
       store.commit({ ...change, ops: change.ops.filter((op) => !isUnroutable(op)) }),
     ),
@@ -50,7 +49,6 @@ export const OWED_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts }
     about: "deliveries without a route stay so when their connector exists",
     law: "L5",
     scenario: "no-route",
-    seeds: 5,
     ports: reading((store) => ({
       deliveries: async (page) => (page.states?.includes("unroutable") ? [] : store.deliveries(page)),
     })),
@@ -60,7 +58,6 @@ export const OWED_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts }
     about: "a delivery that got its route is queued again by another node, whatever became of it",
     law: "L12",
     scenario: "no-route-nodes",
-    seeds: 30,
     from: 3,
     ports: queueingBlindly,
   },
@@ -69,7 +66,6 @@ export const OWED_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts }
     about: "a slot still says unroutable after its delivery was sent",
     law: "L9",
     scenario: "no-route",
-    seeds: 10,
     ports: committing((store, change) =>
       store.commit({ ...change, ops: change.ops.filter(({ op }) => op !== "job.delivered") }),
     ),
@@ -79,7 +75,6 @@ export const OWED_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts }
     about: "a delivery leaves its mailbox when it is read, before the reader has it",
     law: "L5",
     scenario: "mailboxes",
-    seeds: 20,
     ports: readingTakes,
   },
 ];

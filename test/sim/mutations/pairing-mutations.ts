@@ -4,7 +4,7 @@ import type { Op } from "../../../src/core/store/change.ts";
 import { type BreakPorts, committing, reading, rewriting } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";
 
-const found = { law: "L13", scenario: "pairing", seeds: 20 } as const;
+const found = { law: "L13", scenario: "pairing" } as const;
 
 const isBook = (op: Op): boolean => op.op === "fact.put" && op.key === "pairing";
 

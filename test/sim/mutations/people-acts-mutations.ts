@@ -15,7 +15,6 @@ export const PEOPLE_ACTS_MUTATIONS: readonly (Mutation & { readonly ports: Break
     about: "a person drops a message, and the audit log does not say so",
     law: "L13",
     scenario: "people-acts",
-    seeds: 10,
     ports: at("inbox.drop", ({ op }) => op !== "audit.add"),
   },
   {
@@ -23,7 +22,6 @@ export const PEOPLE_ACTS_MUTATIONS: readonly (Mutation & { readonly ports: Break
     about: "a drop that the store refused, because a run has taken the message, is confirmed",
     law: "L1",
     scenario: "people-acts",
-    seeds: 20,
     ports: committing(async (store, change) => {
       const result = await store.commit(change);
       return change.site === "inbox.drop" && !result.ok
@@ -36,7 +34,6 @@ export const PEOPLE_ACTS_MUTATIONS: readonly (Mutation & { readonly ports: Break
     about: "the task of a child is dropped, and its requester is not told",
     law: "L6",
     scenario: "children-dropped",
-    seeds: 20,
     ports: at("inbox.drop", ({ op }) => op === "message.drop" || op === "audit.add"),
   },
   {
@@ -44,7 +41,6 @@ export const PEOPLE_ACTS_MUTATIONS: readonly (Mutation & { readonly ports: Break
     about: "an edited delivery is queued first and gets its text afterwards",
     law: "L5",
     scenario: "people-acts",
-    seeds: 20,
     ports: committing(async (store, change) => {
       if (change.site !== "outbox.edit") return store.commit(change);
       const plain = change.ops.map((op) => (op.op === "delivery.move" ? { ...op, payload: undefined } : op));
@@ -61,7 +57,6 @@ export const PEOPLE_ACTS_MUTATIONS: readonly (Mutation & { readonly ports: Break
     about: "an edited delivery is sent as it was",
     law: "L5",
     scenario: "people-acts",
-    seeds: 10,
     ports: committing((store, change) =>
       store.commit({
         ...change,

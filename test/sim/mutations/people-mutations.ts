@@ -22,9 +22,9 @@ const posting = (which: (post: Post) => boolean, behalf: Behalf | undefined): Br
 /** The same without the mark of untrusted text. Who is on the way stays. */
 const unmarked = (behalf: Behalf | undefined): Behalf | undefined => behalf && { ...behalf, untrusted: undefined };
 
-const found = { law: "M30", scenario: "people", seeds: 20 } as const;
+const found = { law: "M30", scenario: "people" } as const;
 
-const marked = { law: "M32", scenario: "untrusted", seeds: 20 } as const;
+const marked = { law: "M32", scenario: "untrusted" } as const;
 
 export const PEOPLE_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts })[] = [
   {

@@ -3,8 +3,8 @@ import type { Connector, ConnectorHost, DeliveryReceipt } from "../../../src/cor
 import { type BreakPorts, committing, reading, rewriting } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";
 
-const notices = { law: "M46", scenario: "unconfirmed", seeds: 10 } as const;
-const receipts = { law: "L5", scenario: "receipts", seeds: 10 } as const;
+const notices = { law: "M46", scenario: "unconfirmed" } as const;
+const receipts = { law: "L5", scenario: "receipts" } as const;
 
 /** Connectors whose receipts reach the engine in another way. */
 const hearing =
@@ -51,7 +51,7 @@ export const RECEIPT_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     ...receipts,
     name: "receipt acknowledged first",
     about: "a receipt is acknowledged before it is stored",
-    from: 3,
+    from: 43,
     ports: hearing(async (host, receipt) => {
       void pass(host, receipt).catch(() => undefined);
     }),

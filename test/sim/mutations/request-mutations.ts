@@ -33,7 +33,6 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
     about: "requests with different contents share a row of the ledger",
     law: "M18",
     scenario: "http-retries",
-    seeds: 5,
     ports: rewriting(colliding),
   },
   {
@@ -41,7 +40,6 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
     about: "a message is accepted without the row of its request",
     law: "M18",
     scenario: "http-retries",
-    seeds: 5,
     ports: rewriting((op) => (op.op === "message.post" ? { ...op, request: undefined } : op)),
   },
   {
@@ -49,7 +47,6 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
     about: "a response that was sent as a whole still counts as cut",
     law: "M18",
     scenario: "http-retries",
-    seeds: 5,
     ports: committing((store, change) =>
       store.commit({ ...change, ops: change.ops.map((op) => (op.op === "request.finish" ? { ...op, seq: 0 } : op)) }),
     ),
@@ -59,7 +56,6 @@ export const REQUEST_MUTATIONS: readonly Mutation[] = [
     about: "a person who went on and says the same words again gets the old answer",
     law: "M18",
     scenario: "http-retries",
-    seeds: 5,
     store: forgettingLater,
   },
 ];

@@ -30,7 +30,6 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
     about: "the commit that starts calls does not name the rights it was judged by",
     law: "L13",
     scenario: "revocations",
-    seeds: 20,
     from: 14,
     ports: committing((store, change) => {
       const { owner } = change;
@@ -42,7 +41,6 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
     about: "a node that starts resumes and begins runs as if everyone had every right, until a right changes",
     law: "L13",
     scenario: "revocations",
-    seeds: 10,
     from: 2,
     ports: (ports) => {
       let reads = 0;
@@ -59,7 +57,6 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
     about: "of the calls of one answer only the first is judged",
     law: "L13",
     scenario: "revocations",
-    seeds: 10,
     ports: firstCallOnly,
   },
   {
@@ -67,7 +64,6 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
     about: "a call seems to do nothing that a rule is about",
     law: "L13",
     scenario: "rules",
-    seeds: 10,
     ports: (ports) => {
       const find: Ports["tools"]["find"] = (agent, name) => {
         const tool = ports.tools.find(agent, name);
@@ -81,7 +77,6 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
     about: "the rules of the owner do not count",
     law: "L13",
     scenario: "rules",
-    seeds: 10,
     ports: reading((store) => ({
       people: async (page) => (await store.people(page)).map((one) => ({ ...one, grants: [] })),
     })),
@@ -91,7 +86,6 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
     about: "a child does not keep the settings that its parent had when it started it",
     law: "L13",
     scenario: "rules",
-    seeds: 20,
     ports: rewriting((op) => {
       if (op.op !== "message.post" || !("create" in op.to) || !op.to.create) return op;
       const { create } = op.to;
@@ -104,7 +98,6 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
     about: "a rule that an agent gets does not reach the children that it has",
     law: "L13",
     scenario: "rules",
-    seeds: 10,
     ports: (ports) => {
       const first = new Map<string, Partial<AgentState>>();
       return reading((store) => ({
@@ -124,7 +117,6 @@ export const RIGHTS_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts
       "a rule that an agent gets does not move the revision of rights: calls that were judged before it start after it",
     law: "L13",
     scenario: "rules",
-    seeds: 12,
     from: 28,
     ports: committing((store, change) =>
       store.commit({ ...change, ops: change.ops.filter(({ op }) => op !== "rights.move") }),

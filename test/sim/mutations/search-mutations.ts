@@ -2,7 +2,7 @@
 import type { IndexParts } from "../world/index-follower.ts";
 import type { Mutation } from "./mutations.ts";
 
-const search = { law: "M35", scenario: "search", seeds: 5, from: 3 } as const;
+const search = { law: "M35", scenario: "search", from: 3 } as const;
 
 export const SEARCH_MUTATIONS: readonly (Mutation & { readonly index: (parts: IndexParts) => IndexParts })[] = [
   {

@@ -9,7 +9,6 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "a reset waits behind everything that came before it",
     law: "M10",
     scenario: "resets-busy",
-    seeds: 10,
     from: 3,
     ports: reading((store) => ({
       waiting: async (agentId, page) => {
@@ -24,7 +23,6 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "the time of the last answer is not stored, so that no session goes stale",
     law: "M10",
     scenario: "stale-idle",
-    seeds: 10,
     ports: rewriting((op) =>
       op.op === "state.put" ? { ...op, state: { ...op.state, lastInteractionAt: undefined } } : op,
     ),
@@ -34,7 +32,6 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "the last answer to a person seems long ago, so every message begins a session",
     law: "M10",
     scenario: "stale-daily",
-    seeds: 10,
     ports: rewriting((op) =>
       op.op === "state.put" && op.state.lastInteractionAt !== undefined
         ? { ...op, state: { ...op.state, lastInteractionAt: op.state.lastInteractionAt - 600_000 } }
@@ -46,7 +43,6 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "a reset writes its marker, but the agent stays in the old session",
     law: "M10",
     scenario: "resets-busy",
-    seeds: 10,
     from: 3,
     ports: committing((store, change) =>
       store.commit({ ...change, ops: change.ops.filter((op) => op.op !== "session.begin") }),
@@ -57,7 +53,6 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "a thread is forked in the middle of its parent's run",
     law: "fork",
     scenario: "thread-forks",
-    seeds: 20,
     from: 3,
     ports: reading((store) => ({
       agentByKey: async (key) => {
@@ -71,7 +66,6 @@ export const SESSION_MUTATIONS: readonly (Mutation & { readonly ports: BreakPort
     about: "going back is recorded, but the leaf does not move",
     law: "branch",
     scenario: "branches",
-    seeds: 10,
     ports: committing((store, change) =>
       store.commit({ ...change, ops: change.ops.filter((op) => op.op !== "leaf.move") }),
     ),

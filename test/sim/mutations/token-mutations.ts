@@ -18,7 +18,7 @@ function limitedBy(post: Post, change: (limits: readonly object[]) => readonly o
   return { ...post, message: { ...post.message, behalf: { ...behalf, limits } } };
 }
 
-const common = { scenario: "token-tree", seeds: 20 } as const;
+const common = { scenario: "token-tree" } as const;
 
 export const TOKEN_MUTATIONS: readonly Mutation[] = [
   {
@@ -66,7 +66,6 @@ export const TOKEN_MUTATIONS: readonly Mutation[] = [
     from: 4,
     about: "a run that a crash interrupted does not know that its messages are counted",
     law: "M21",
-    seeds: 60,
     ports: reserving(({ counted: _, ...op }) => op),
   },
 ];

@@ -53,7 +53,6 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     about: "a death counts against every run that was open, on trial or not",
     law: "M13",
     scenario: "kills-on-trial",
-    seeds: 10,
     from: 3,
     ports: blaming(({ attempt, body }) => Array.from({ length: attempt - 1 }, () => body.node ?? 0)),
   },
@@ -62,7 +61,6 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     about: "a death counts against a suspect that waits for its trial, as if it had been at work",
     law: "M13",
     scenario: "steady-kills",
-    seeds: 5,
     ports: reading((store) => ({
       run: async (id) => {
         const run = await store.run(id);
@@ -79,7 +77,6 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     about: "nothing is tried before the process has lived for ten seconds",
     law: "M13",
     scenario: "steady-kills",
-    seeds: 3,
     restMs: 5 * MINUTES,
     ports: (ports) =>
       reading((store) => ({
@@ -94,7 +91,6 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     about: "new messages wait too while nothing is tried",
     law: "M13",
     scenario: "poison-resent",
-    seeds: 5,
     restMs: 20 * MINUTES,
     ports: delayTakes,
   },
@@ -103,7 +99,6 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     about: "a death counts against every run that was on trial, also if others were too",
     law: "M13",
     scenario: "killer-among-many",
-    seeds: 20,
     from: 2,
     restMs: 5 * MINUTES,
     ports: (ports) =>
@@ -114,7 +109,6 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     about: "a death alone on trial counts even if the process also dies in the pause after it",
     law: "M13",
     scenario: "kills-on-trial",
-    seeds: 40,
     from: 3,
     ports: trialing(({ pause: _pause, ...trial }) => trial),
   },
@@ -123,7 +117,6 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     about: "after a death all suspects are tried together again",
     law: "M13",
     scenario: "killer-among-many",
-    seeds: 10,
     from: 2,
     restMs: 5 * MINUTES,
     ports: trialing((trial) => (trial.on && !trial.on.alone ? { ...trial, on: { ...trial.on, of: 1e9 } } : trial)),
@@ -133,7 +126,6 @@ export const TRIAL_MUTATIONS: readonly (Mutation & { readonly ports: BreakPorts 
     about: "a trial begins without a record of who is on it",
     law: "M13",
     scenario: "poison",
-    seeds: 10,
     restMs: 3 * MINUTES,
     ports: trialing(({ on: _on, ...trial }) => trial),
   },

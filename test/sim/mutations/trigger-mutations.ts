@@ -76,7 +76,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "a job fires although another broker changed it since it was read, under a new slot each time",
     law: "L9",
     scenario: "two-brokers",
-    seeds: 20,
     ports: changing(unguarded),
   },
   {
@@ -84,7 +83,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "the job's next time is committed before the message is",
     law: "L9",
     scenario: "schedules",
-    seeds: 30,
     from: 12,
     ports: splitFiring,
   },
@@ -93,7 +91,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "missed due times are skipped without a record",
     law: "L9",
     scenario: "schedules",
-    seeds: 10,
     from: 12,
     ports: changing(ops((op) => (isSkip(op) ? [] : [op]))),
   },
@@ -102,7 +99,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "an edit begins the new schedule and leaves the old one's due times open",
     law: "L9",
     scenario: "schedule-edits",
-    seeds: 40,
     from: 5,
     ports: changing((change) =>
       change.site === "cron.update" ? ops((op) => (isSkip(op) ? [] : [op]))(change) : change,
@@ -113,7 +109,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "a run ends without a record in its job",
     law: "L9",
     scenario: "schedules",
-    seeds: 5,
     from: 12,
     ports: changing(ops((op) => (op.op === "job.ran" ? [] : [op]))),
   },
@@ -122,7 +117,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "the summary of a job is dropped if its main conversation does not exist",
     law: "L9",
     scenario: "schedules",
-    seeds: 10,
     from: 12,
     ports: changing(ops((op) => (isSummary(op) && op.op === "message.post" && "create" in op.to ? [] : [op]))),
   },
@@ -131,7 +125,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "the summary of a job is committed after the run's end",
     law: "L9",
     scenario: "schedules",
-    seeds: 60,
     from: 42,
     ports: splitSummary,
   },
@@ -140,7 +133,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "stored due times stay in the old time zone",
     law: "L9",
     scenario: "zone-changes",
-    seeds: 10,
     ports: neverReplanning("cron"),
   },
   {
@@ -148,7 +140,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "another time zone leaves the old one's due times open",
     law: "L9",
     scenario: "zone-changes",
-    seeds: 60,
     from: 2,
     ports: changing((change) =>
       change.site === "cron.replan" ? ops((op) => (isSkip(op) ? [] : [op]))(change) : change,
@@ -159,7 +150,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "after the clock was set back an interval waits for its stored time",
     law: "L9",
     scenario: "clocks-back",
-    seeds: 20,
     from: 3,
     ports: neverReplanning("every"),
   },
@@ -168,7 +158,6 @@ export const TRIGGER_MUTATIONS: readonly (Mutation & { readonly ports: (ports: P
     about: "after the clock was set back an interval begins again under the same revision",
     law: "L9",
     scenario: "clocks-back",
-    seeds: 20,
     from: 3,
     ports: changing((change) =>
       change.site === "cron.replan"
