@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { stdinConnector } from "../../src/adapters/connectors/stdin/stdin-connector.ts";
 import { whatsappWebConnector } from "../../src/adapters/connectors/whatsapp-web/whatsapp-web-connector.ts";
 import { createRookery, type Rookery } from "../../src/app/library/create-rookery.ts";
@@ -159,24 +159,37 @@ const CONNECTORS: readonly {
 ];
 
 let cells = 0;
-describe.each(CONNECTORS)("commands on $name", ({ name, say, texts }) => {
-  it.each(chatCommands.map((command) => command.name))("answers a plain message after /%s", async (command) => {
-    for (const [text, says] of TEXTS.filter(([one]) => one === `/${command}` || one.startsWith(`/${command} `))) {
-      cells += 1;
-      const before = texts().length;
-      const plain = `plain ${name} ${cells}.`;
-      await say(text);
-      if (says)
-        await telegram.until(() =>
+async function tryCommand(command: string, { name, say, texts }: (typeof CONNECTORS)[number]): Promise<void> {
+  const until = (holds: () => boolean, what: string): Promise<void> =>
+    telegram.until(holds, WAIT_MS).catch((cause) => {
+      throw new Error(`${name}: ${what}`, { cause });
+    });
+  for (const [text, says] of TEXTS.filter(([one]) => one === `/${command}` || one.startsWith(`/${command} `))) {
+    cells += 1;
+    const before = texts().length;
+    const plain = `plain ${name} ${cells}.`;
+    await say(text);
+    if (says)
+      await until(
+        () =>
           texts()
             .slice(before)
             .some((one) => says.test(one)),
-        );
-      await say(plain);
-      await telegram.until(() => texts().some((one) => one.includes(plain)), WAIT_MS);
-    }
-  });
-});
+        `no answer to ${text}`,
+      );
+    await say(plain);
+    await until(() => texts().some((one) => one.includes(plain)), `no answer to the message after ${text}`);
+  }
+}
+
+it.each(chatCommands.map((command) => command.name))(
+  "answers a plain message after /%s on every connector",
+  async (command) => {
+    // What changes how long messages wait is tried on one connector after the other: all of them share the clock.
+    if (command === "queue") for (const connector of CONNECTORS) await tryCommand(command, connector);
+    else await Promise.all(CONNECTORS.map((connector) => tryCommand(command, connector)));
+  },
+);
 
 it("covers every command on every connector", () => {
   process.stderr.write(`command limits: ${TEXTS.length} texts × ${CONNECTORS.length} connectors, ${cells} cells\n`);

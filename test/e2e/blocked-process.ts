@@ -21,7 +21,12 @@ export function world(
   const home = mkdtempSync(join(tmpdir(), "rookery-watchdog-"));
   writeFileSync(
     join(home, "rookery.json5"),
-    JSON.stringify({ people: { unknown: "guest" }, watchdog: { blockedSeconds: BLOCKED_SECONDS, drainSeconds } }),
+    JSON.stringify({
+      people: { unknown: "guest" },
+      watchdog: { blockedSeconds: BLOCKED_SECONDS, drainSeconds },
+      // Another node waits for the end of the lease.
+      store: { leaseSeconds: 2 * BLOCKED_SECONDS },
+    }),
   );
   const started: ChildProcess[] = [];
   onTestFinished(() => {

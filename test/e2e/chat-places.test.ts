@@ -80,7 +80,7 @@ it("works in tmux, also when the window changes", needs("tmux"), async () => {
   const config = join(root, "tmux.conf");
   writeFileSync(config, "set -g status off\nset -sg escape-time 10\n");
   const command = [process.execPath, ...chatArgs("tmux")].map((part) => `'${part}'`).join(" ");
-  const args = ["-L", socket, "-f", config, "new-session", "-x", "80", "-y", "24", command];
+  const args = ["-u", "-L", socket, "-f", config, "new-session", "-x", "80", "-y", "24", command];
   const terminal = new TestTerminal({ file: "tmux", args, env: { TMUX: undefined, TMUX_TMPDIR: root } });
   try {
     await terminal.until("● idle");

@@ -1,5 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { openPostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
+import { watchdogKey } from "../../src/core/run/watchdog-note.ts";
+import { freshDatabase } from "../postgres/shared.ts";
 import { world } from "./blocked-process.ts";
 
 describe.concurrent("a process whose event loop is blocked", () => {
@@ -23,6 +26,27 @@ describe.concurrent("a process whose event loop is blocked", () => {
     expect(note()).toBeUndefined();
     next.tell("bob", "hello");
     expect(await next.seen({ user: "bob" })).toMatchObject({ outcome: "ok" });
+  });
+
+  it("writes its note to a shared store over its own connection, and the node that takes the run over counts it", async (context) => {
+    const url = await freshDatabase();
+    const here = world(context, { store: url });
+    const first = here.start();
+    await first.seen({ ready: true });
+    first.tell("ann", "block");
+    expect(await first.exit).toEqual([null, "SIGKILL"]);
+    // The store has the note, so the file is not needed.
+    expect(here.note()).toBeUndefined();
+    const run = /the run (\S+) was at "tool block"/.exec(first.errors())?.[1] ?? "";
+    const store = await openPostgresStore({ url });
+    context.onTestFinished(() => store.close());
+    expect(JSON.parse((await store.fact(watchdogKey(run))) ?? "null")).toMatchObject({
+      runId: run,
+      phase: "tool block",
+    });
+    const next = world(context, { store: url }).start("harmless");
+    expect(await next.seen({ log: "a run blocked the program" })).toMatchObject({ run, times: 1, phase: "tool block" });
+    expect(await store.fact(watchdogKey(run))).toBeUndefined();
   });
 });
 

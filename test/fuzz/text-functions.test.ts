@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { ALL } from "../kit/share.ts";
 import { findTextFunctions, load } from "./find-text-functions.ts";
 import { fuzzTexts, textCases } from "./fuzz-texts.ts";
 import { measure } from "./text-cost.ts";
@@ -14,6 +15,9 @@ import {
 import { WORST_TEXTS } from "./worst-texts.ts";
 
 const found = findTextFunctions();
+
+/** `npm test` tries a part of the texts that `npm run mutations` tries. */
+const SHARE = ALL ? 1 : 4;
 
 describe("the table of text functions", () => {
   it("finds every exported function whose first parameter is a text", () => {
@@ -65,7 +69,7 @@ describe("every text function is linear (L14)", () => {
 
   // `npm run fuzz` tries every text, and a megabyte of the most expensive ones.
   it("on a share of the worst texts", () => {
-    const options = { shortLength: 24_000, length: 24_000, longTexts: 0, every: 28 };
+    const options = { shortLength: 24_000, length: 24_000, longTexts: 0, every: 28 * SHARE };
     const problems = cases.map((one) => fuzzTexts(one, options)).filter(({ problem }) => problem !== undefined);
     expect(problems).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ALL, stride } from "../../kit/share.ts";
 import { replayCommand } from "../report.ts";
 import { SCENARIOS, scenarioNamed, scenariosFor } from "../scenarios/scenarios.ts";
 import { minimalActor } from "../subjects/minimal-actor.ts";
@@ -8,19 +9,20 @@ const subject = minimalActor();
 const SEEDS = [1];
 
 describe("the minimal actor keeps the laws", () => {
-  test.each(scenariosFor(subject.features).map((scenario) => [scenario.name, scenario] as const))(
-    "in %s",
-    async (_, scenario) => {
-      for (const seed of SEEDS) {
-        const { violations } = await runWorld({ seed, scenario, subject });
-        const replay = replayCommand({ seed, scenario: scenario.name, subject: subject.name });
-        expect(violations, `Replay: ${replay} --verbose`).toEqual([]);
-      }
-    },
-  );
+  test.each(
+    scenariosFor(subject.features)
+      .filter((_, index) => index % stride(3) === 0)
+      .map((scenario) => [scenario.name, scenario] as const),
+  )("in %s", async (_, scenario) => {
+    for (const seed of SEEDS) {
+      const { violations } = await runWorld({ seed, scenario, subject });
+      const replay = replayCommand({ seed, scenario: scenario.name, subject: subject.name });
+      expect(violations, `Replay: ${replay} --verbose`).toEqual([]);
+    }
+  });
 });
 
-test.each(["crashes", "storm"])("a seed of %s replays byte for byte", async (name) => {
+test.each(ALL ? ["crashes", "storm"] : ["storm"])("a seed of %s replays byte for byte", async (name) => {
   const first = await runWorld({ seed: 7, scenario: scenarioNamed(name), subject });
   const other = await runWorld({ seed: 8, scenario: scenarioNamed(name), subject });
   const again = await runWorld({ seed: 7, scenario: scenarioNamed(name), subject });
