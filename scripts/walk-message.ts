@@ -1,6 +1,6 @@
 /**
  * `npm run walk`: prints the files that one message passes, in order, from the terminal and over HTTP. With `--write` it updates
- * the lists in docs/message-path.md; a test fails if the page lists other files.
+ * the lists in docs/message-path.md, with `--check` it fails if they differ.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -80,12 +80,26 @@ export function openingSentence(source: string): string {
   return sentence.replaceAll("|", "\\|");
 }
 
+/** One line for each file that only the page or only the walk has. The order of files that start together may vary. */
+export const differences = (shown: Lists, walked: Lists): readonly string[] =>
+  (Object.keys(walked) as (keyof Lists)[]).flatMap((name) => [
+    ...walked[name].filter((file) => !shown[name].includes(file)).map((file) => `${name}: ${file} is missing`),
+    ...shown[name].filter((file) => !walked[name].includes(file)).map((file) => `${name}: ${file} is not passed`),
+  ]);
+
 if (import.meta.main) {
   const lists = listsOf(await walkMessages());
   const path = join(ROOT, PAGE);
   if (process.argv.includes("--write")) {
     const aboutOf = (file: string): string => openingSentence(readFileSync(join(ROOT, file), "utf8"));
     writeFileSync(path, writeLists(readFileSync(path, "utf8"), lists, aboutOf));
+  } else if (process.argv.includes("--check")) {
+    const wrong = differences(readLists(readFileSync(path, "utf8")), lists);
+    for (const line of wrong) console.error(line);
+    if (wrong.length > 0) {
+      console.error(`${PAGE} is not up to date: run \`npm run walk -- --write\`.`);
+      process.exitCode = 1;
+    }
   } else {
     for (const [name, files] of Object.entries<Walk>({ ...lists }))
       console.log(`${name}\n${files.map((file) => `  ${file}`).join("\n")}`);

@@ -5,7 +5,7 @@ import { constants } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { MigrationError, StoreClosedError, StoreNewerError } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
-import { openDatabase } from "./database.ts";
+import { type Database, openDatabase } from "./database.ts";
 import { freeBytes, logPagesFor } from "./disk-room.ts";
 import { migrations } from "./migrate.ts";
 import { openSqliteStore } from "./open-store.ts";
@@ -74,6 +74,25 @@ test("compacting leaves nothing of what was deleted in any file, and keeps the r
   await put(3, "goes on");
   expect(await store.fact("k")).toBe("goes on");
   await store.close();
+});
+
+test("opens each database in memory empty, with the schema and settings of the first", () => {
+  const facts = "SELECT count(*) AS n FROM facts";
+  const settings = ["user_version", "cache_size", "temp_store", "synchronous"].map((name) => `PRAGMA ${name}`);
+  const read = (db: Database): unknown => [
+    db.all("SELECT * FROM sqlite_schema ORDER BY name"),
+    settings.map((setting) => db.get(setting)),
+    db.get(facts),
+  ];
+  const first = openDatabase(":memory:");
+  first.run("INSERT INTO facts (key, value) VALUES ('k', 'v')");
+  const [second, third] = [openDatabase(":memory:"), openDatabase(":memory:")];
+  second.run("INSERT INTO facts (key, value) VALUES ('k', 'v')");
+  expect(third.get(facts)).toEqual({ n: 0 });
+  expect(first.get(facts)).toEqual({ n: 1 });
+  third.run("INSERT INTO facts (key, value) VALUES ('k', 'v')");
+  expect(read(third)).toEqual(read(first));
+  for (const db of [first, second, third]) db.close();
 });
 
 test("a statement is compiled once, also if its limit changes", () => {
