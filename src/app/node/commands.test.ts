@@ -104,8 +104,11 @@ it(
     await node.close();
     expect(await processesOf(id)).not.toEqual([]);
     node = await open();
-    const { result } = await say("olga", `process ${JSON.stringify({ action: "read", id })}`);
-    expect(result).toMatch(/^on\n\n\[running; 3 bytes of output\]$/);
+    // The command may not have printed yet.
+    await vi.waitFor(async () => {
+      const { result } = await say("olga", `process ${JSON.stringify({ action: "read", id })}`);
+      expect(result).toMatch(/^on\n\n\[running; 3 bytes of output\]$/);
+    }, 60_000);
     await node.agents.lifecycle.stop(agent.id, "enough");
     await vi.waitFor(async () => expect(await processesOf(id)).toEqual([]), 60_000);
   },
