@@ -236,6 +236,7 @@ export async function openHostileWorld({
       const permanents = await store.agentsOfKind("permanent", { limit: 99 });
       return {
         prompts: ["AGENTS.md", "SOUL.md", "HEARTBEAT.md", "TASK.md"].map(file),
+        git: [".git/config", ".git/hooks/pre-commit"].map(file),
         pwned: readdirSync(paths.workspace).filter((name) => name.startsWith("pwned")),
         stolen: [...site.stolen],
         config: existsSync(join(paths.home, "rookery.json5")),
