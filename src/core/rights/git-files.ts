@@ -2,6 +2,7 @@
  * Files that git obeys: a line in `.git/config` makes `git status` run any program, also when the owner types it on the host. A tool
  * changes them only after a person has seen the change, unless a rule names them.
  */
+import { parseSubject } from "../people/grant.ts";
 import type { EffectDetail } from "./effect-detail.ts";
 import { plainName } from "./prompt-files.ts";
 import { namesOf } from "./rule.ts";
@@ -19,7 +20,7 @@ export function isGitFile({ path, repository = false }: PathDetail): boolean {
 
 /** Whether a rule speaks of git's files: a rule for all files is no yes to these. */
 export function namesGitFile(rule: string, { path }: PathDetail): boolean {
-  const target = /\((.*)\)$/su.exec(rule)?.[1] ?? "";
+  const { target = "" } = parseSubject(rule) ?? {};
   const file = plainName(namesOf(path).at(-1) ?? "");
   return namesOf(target)
     .map(plainName)
