@@ -28,7 +28,7 @@ async function attempt(...calls: readonly (readonly [name: string, given: object
   await world.node.agents.settled();
 }
 
-/** Git as the owner types it on the host. What it prints and whether it fails does not matter. */
+/** Runs git on the host as the owner would. Errors are ignored. */
 function git(cwd: string, ...args: readonly string[]): string {
   const env = { PATH: process.env.PATH, HOME: dirname(world.paths.home), GIT_CONFIG_NOSYSTEM: "1" };
   try {
@@ -67,7 +67,7 @@ interface Plant {
   readonly what: string;
   readonly attributes?: string;
   plant(directory: string): void;
-  /** What the owner or the model types. */
+  /** The lines that the model runs. */
   readonly lines: readonly string[];
   /** Below the repository. */
   readonly cwd?: string;

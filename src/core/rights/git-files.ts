@@ -1,5 +1,5 @@
 /**
- * Files that git obeys: a line in `.git/config` makes `git status` run any program, also when the owner types it on the host. A tool
+ * Files that git obeys: a line in `.git/config` makes `git status` run any program, including on the host when the owner types it. A tool
  * changes them only after a person has seen the change, unless a rule names them.
  */
 import { parseSubject } from "../people/grant.ts";
@@ -18,7 +18,7 @@ export function isGitFile({ path, repository = false }: PathDetail): boolean {
   return repository || names.some(isGitName) || names.at(-1) === "head";
 }
 
-/** Whether a rule speaks of git's files: a rule for all files is no yes to these. */
+/** Whether a rule names git's files. A rule for all files does not. */
 export function namesGitFile(rule: string, { path }: PathDetail): boolean {
   const { target = "" } = parseSubject(rule) ?? {};
   const file = plainName(namesOf(path).at(-1) ?? "");

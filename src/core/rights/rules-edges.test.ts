@@ -130,7 +130,7 @@ test.each([
   expect(decision).toEqual({ verdict: "ask", reason: `no rule allows ${shown}` });
 });
 
-describe("what a workspace lets an agent do", () => {
+describe("limits an agent by its workspace access", () => {
   const verdict = (access: RulesParty["access"], what: Effect) =>
     decideByRules(what, { rules: ruleSet([]), access }, { limits: false, reviews: false }, false).verdict;
   test.each<[RulesParty["access"], Effect, string]>([

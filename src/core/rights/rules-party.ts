@@ -1,5 +1,5 @@
 /**
- * What rules say about an effect: one more party of `decide`, which the strictest of all parties outranks (L13). Where no rule is
+ * Judges an effect by rules: one more party of `decide`, which the strictest of all parties outranks (L13). Where no rule is
  * about it, a default decides: safe commands in a sandbox, files and pages are allowed, other commands and MCP tools ask.
  */
 import type { WorkspaceAccess } from "../agent/exec-fields.ts";
@@ -22,7 +22,7 @@ export interface RulesParty {
   readonly exec?: ExecPolicy;
   /** Default: `rw`. */
   readonly access?: WorkspaceAccess;
-  /** What untrusted text in context changes: `ask`; `rules`: nothing for what a rule names; `off`: nothing. Default: `ask`. */
+  /** With untrusted text in context: `ask`; `rules`: ask, except about what a rule names; `off`: no change. Default: `ask`. */
   readonly untrusted?: "ask" | "rules" | "off";
 }
 
@@ -122,7 +122,7 @@ function byPolicy(effect: Effect, rule: Rule | undefined, limited: boolean, poli
   return ask === "off" ? { ...base, verdict: "deny", reason: `${base.reason}, and execAsk is off` } : base;
 }
 
-/** What the rule says, or what happens without one. */
+/** The verdict of the rule, or the default without one. */
 function baseOf(
   { detail }: Effect,
   rule: Rule | undefined,

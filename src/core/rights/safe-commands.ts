@@ -1,5 +1,5 @@
 /**
- * The table of commands that only read, so that a sandbox may run them without a question. Of a program that can also write a file or
+ * The table of commands that only read, so that a sandbox may run them without a question. If a program can also write a file or
  * run a program, the table lists the options it may be given; every other option asks. Programs that obey files they find are missing
  * on purpose: `git status` runs what a planted `.git/config` names (`core.fsmonitor`, `filter.*.clean`), and no option prevents that.
  */
