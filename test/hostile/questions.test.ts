@@ -182,7 +182,7 @@ let sentOverWeb = 0;
 /** The same delivery as a phone with WhatsApp Web shows it. */
 async function seenOverWeb(id: string): Promise<string> {
   await telegram.during(rookery.settled());
-  const { items } = await rookery.outbox.list({ state: "sent" });
+  const { items } = await rookery.outbox.list({ state: "sent", limit: 500 });
   const { payload, target } = items.find((one) => one.payload.text?.includes(`Approval ${id} `)) ?? {};
   const { one } = await web.opened();
   await one.send(
