@@ -1,5 +1,5 @@
 /**
- * The main states of the chat, brought about in real terminals. `npm run screens` makes the pictures of the docs and the golden
+ * The main states of the chat, brought about in real terminals. `npm run tool -- screens` makes the pictures of the docs and the golden
  * files of them; `test/e2e/screens.test.ts` brings them about again and compares every cell.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
