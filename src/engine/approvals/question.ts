@@ -69,11 +69,14 @@ function promptOf(agent: AgentRecord, held: HeldCall): string {
     visibleLine(call.name),
     ...shown.map((text) => `\n${text}`.replaceAll("\n", "\n  ").slice(1)),
     `${visibleLine(name)} asks for ${visibleLine(behalf.person)}: ${visibleLine(decision.reason)}`,
-    ...(directory === undefined ? [] : [`It works in ${visibleLine(directory)}`]),
+    ...(directory === undefined ? [] : [`It works in ${visibleLine(endOf(directory))}`]),
     ...(rights === "" ? [] : [`It may use: ${rights}`]),
     covered,
   ].join("\n");
 }
+
+/** The end of a long path: a question has little space. */
+const endOf = (path: string): string => (path.length > 31 ? `…${path.slice(-30)}` : path);
 
 /** In the order of the tool's own definition: what runs comes before what is said about it. */
 function argumentLines(input: unknown): readonly string[] {
