@@ -1,13 +1,13 @@
 /**
  * `npm run tool -- walk`: prints the files that one message passes, in order, from the terminal and over HTTP. With `--write` it updates
- * the lists in docs/message-path.md, with `--check` it fails if they differ.
+ * the lists in docs/internals/message-path.md, with `--check` it fails if they differ.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Walk, walkHttp, walkTerminal } from "./walk/walk.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-export const PAGE = "docs/message-path.md";
+export const PAGE = "docs/internals/message-path.md";
 
 export interface Walks {
   readonly terminal: Walk;
