@@ -2,6 +2,7 @@
 import type { LoginDialog, LoginWish } from "../../../adapters/models/logins/log-in.ts";
 import type { Login } from "../../../adapters/models/logins/login-file.ts";
 import type { CommandContext } from "../command.ts";
+import { askYesNo } from "../confirm.ts";
 import { LineReader } from "./line-reader.ts";
 
 export interface LoginHere extends LoginWish {
@@ -30,8 +31,7 @@ export async function logInHere(context: Terminal, wish: LoginHere): Promise<Log
     async confirm(question) {
       if (wish.accept) return true;
       if (!context.stdin().isTTY) return false;
-      stderr.write(`${question} [y/N] `);
-      return /^y(?:es)?$/iu.test((await lines.next()) ?? "");
+      return askYesNo(question);
     },
   };
   try {

@@ -1,0 +1,159 @@
+/** Questions in a real process, as a person sees and answers them: at the terminal, on the page and with `rookery approvals`. */
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
+import type { Approval } from "../../src/core/rights/approval.ts";
+import { HIDDEN, HOSTILE_CALLS, type HostileCall } from "../hostile/hostile-calls.ts";
+import { needs } from "../kit/needs.ts";
+import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
+import { type Opened, openBrowser, signIn, startBrowser } from "../web/browser.ts";
+import { callTool, isAfterTool } from "./chat-kit.ts";
+import { api, type FakeModel, fakeModel, type Served, serve } from "./serving.ts";
+
+let model: FakeModel;
+let served: Served;
+
+/** "run: COMMAND" makes the model run it, and "call N" makes it do the hostile call N. */
+beforeAll(async () => {
+  model = await fakeModel();
+  model.script = (call) => {
+    const [, command, n] = /(?:run: (.*)|call (\d+))/u.exec(call.prompt) ?? [];
+    if (isAfterTool(call) || (command === undefined && n === undefined)) {
+      call.say("That is over.");
+      call.end();
+    } else callTool(call, "exec", command === undefined ? (HOSTILE_CALLS[Number(n)]?.with ?? {}) : { command });
+  };
+  served = await serve(model, {
+    more: { queue: { mode: "collect", debounceMs: 0 }, permissions: { ask: ["exec"] } },
+  });
+});
+afterAll(async () => {
+  await served.stop();
+  await model.close();
+});
+afterEach(async () => {
+  for (const { id } of await pending())
+    await api(served, `/api/approvals/${id}`, { method: "POST", body: { answer: "no" } });
+});
+
+const approvals = async (state: string): Promise<readonly Approval[]> =>
+  ((await api(served, `/api/approvals?state=${state}&limit=500`)) as { items: readonly Approval[] }).items;
+const pending = () => approvals("pending");
+
+let count = 0;
+
+/** A new conversation. */
+async function openChat(...flags: string[]): Promise<TestTerminal> {
+  count += 1;
+  const args = [MAIN, "chat", `talk${count}`, "--home", served.home, ...flags];
+  const chat = new TestTerminal({ args, rows: 40 });
+  await chat.until("● idle");
+  return chat;
+}
+
+/** Another agent is told to do something. */
+async function tellOther(text: string): Promise<void> {
+  count += 1;
+  const name = `agent:main:api:dm:other${count}`;
+  await api(served, "/api/agents", { method: "POST", body: { name: `other${count}` } });
+  await api(served, `/api/agents/${encodeURIComponent(name)}/messages`, { method: "POST", body: { text } });
+}
+
+describe("a letter is no answer", () => {
+  it.each([[], ["--inline"]])("to a question of this agent, in chat %s", async (...flags) => {
+    const chat = await openChat(...flags);
+    try {
+      chat.say("run: git push --force");
+      await chat.until(/command: git push --force[\s\S]*yes, this once/u);
+      for (const letter of "yesterday a n") {
+        chat.type(letter);
+        // The next key comes when this one is on the screen, as a person types.
+        await chat.until("Send or clear what you typed to answer.");
+      }
+      chat.type(`was fine${KEYS.enter}`);
+      await chat.until((now) => now.includes("yesterday a nwas fine") && now.includes("yes, this once"));
+      expect((await pending()).map(({ state }) => state)).toEqual(["pending"]);
+      expect(await approvals("all")).not.toContainEqual(expect.objectContaining({ state: "approved" }));
+    } finally {
+      await chat.close();
+    }
+  });
+
+  it("to a question of another agent, which is only counted", async () => {
+    const chat = await openChat("--inline");
+    try {
+      await tellOther("run: git push --force");
+      await chat.until("1 to /approve");
+      chat.type(`${KEYS.up}${KEYS.enter}y${KEYS.enter}`);
+      await chat.until("That is over.");
+      expect(chat.text).not.toContain("asks for a yes");
+      expect((await pending()).map(({ state }) => state)).toEqual(["pending"]);
+    } finally {
+      await chat.close();
+    }
+  });
+});
+
+const squeezed = (text: string): string => text.replaceAll(/[\s│]/gu, "");
+/** Where there is space, long texts are whole; where Markdown means nothing, so are its signs. */
+function beginOf({ shows, with: given }: HostileCall): string {
+  const shown = (shows ?? String(given.command)).replaceAll("<U+0060>", "`");
+  return `exec\n  command:${shown.startsWith("\n") ? "" : " "}${shown}`;
+}
+
+describe("a hostile call is shown as it is", () => {
+  let browser: Browser | undefined;
+  let opened: Opened;
+  let chat: TestTerminal;
+  beforeAll(async () => {
+    chat = await openChat();
+  });
+  afterAll(async () => {
+    await chat.close();
+    await browser?.close();
+  });
+
+  const asked = async (n: number): Promise<Approval> => {
+    count += 1;
+    chat.say(`/open talk${count}`);
+    await chat.until(new RegExp(` talk${count} ·[^\\n]*● idle`, "u"));
+    chat.say(`call ${n}`);
+    await chat.until("asks for a yes");
+    const [approval] = await pending();
+    if (approval === undefined) throw new Error(chat.text);
+    return approval;
+  };
+  const cases = HOSTILE_CALLS.map((call, n) => ({ ...call, n }));
+
+  it.each(cases)("at the terminal and with rookery approvals: $title", async (call) => {
+    const { id, prompt } = await asked(call.n);
+    const { out } = await runCommand(["approvals", "show", id, "--home", served.home]);
+    expect(out).not.toMatch(HIDDEN);
+    expect(out).toContain(`\n${beginOf(call)}`);
+    const screen = await chat.until((now) => /yes, this once|Too long for this window/u.test(now));
+    expect(screen.replaceAll(/^[^│].*$/gmu, "")).not.toMatch(HIDDEN);
+    if (screen.includes("yes, this once")) expect(squeezed(screen)).toContain(squeezed(prompt));
+  });
+
+  it.each(cases)("on the page: $title", needs("chromium"), async (call) => {
+    browser ??= await startBrowser();
+    if (opened === undefined) {
+      opened = await openBrowser(browser, served, { width: 390, height: 844 });
+      await signIn(opened, served);
+    }
+    const { id } = await asked(call.n);
+    await opened.page.goto(`${served.url}/#/approvals/${id}`);
+    const question = opened.page
+      .locator("li", { has: opened.page.locator(`[href$="approvals/${id}"]`) })
+      .locator(".question");
+    await question.waitFor();
+    const text = (await question.textContent()) ?? "";
+    expect(text).not.toMatch(HIDDEN);
+    expect(text.startsWith(beginOf(call)), text).toBe(true);
+    // Nothing of it is behind an edge.
+    expect(
+      await question.evaluate((one) => [one.scrollWidth > one.clientWidth, one.scrollHeight > one.clientHeight]),
+    ).toEqual([false, false]);
+    expect(opened.problems).toEqual([]);
+  });
+});
