@@ -60,7 +60,10 @@ async function tellOther(text: string): Promise<void> {
 }
 
 describe("a letter is no answer", () => {
-  it.each([[], ["--inline"]])("to a question of this agent, in chat %s", async (...flags) => {
+  it.each([
+    ["chat", []],
+    ["chat --inline", ["--inline"]],
+  ])("to a question of this agent, in %s", async (_, flags) => {
     const chat = await openChat(...flags);
     try {
       chat.say("run: git push --force");
