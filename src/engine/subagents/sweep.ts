@@ -10,6 +10,7 @@ import type { AgentId } from "../../core/ids.ts";
 import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
 import { type DueSweep, startDueSweep } from "../due-sweep.ts";
+import type { Emit } from "../engine-event.ts";
 import type { RegistryPorts } from "./registry.ts";
 import type { ReportSettings } from "./report.ts";
 
@@ -18,12 +19,21 @@ const PORTION = 100;
 const LATER_MS = 60_000;
 
 /** `shared`: whether other nodes end children too. */
-export const startSweep = (ports: RegistryPorts, settings: ReportSettings, shared: boolean): DueSweep =>
+export const startSweep = (
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  { shared, emit }: { readonly shared: boolean; readonly emit: Emit },
+): DueSweep =>
   startDueSweep(ports, {
     shared,
     failed: "children could not be archived; tried again later",
     laterMs: LATER_MS,
-    sweep: () => sweepSubagentRuns(ports, settings),
+    async sweep() {
+      const next = await sweepSubagentRuns(ports, settings);
+      // A child that was removed may have had open questions.
+      emit({ type: "withdrawn" });
+      return next;
+    },
   });
 
 /** Archives what is due now. Returns when the next record is due, if there is one. */
