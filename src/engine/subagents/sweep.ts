@@ -28,22 +28,21 @@ export const startSweep = (
     shared,
     failed: "children could not be archived; tried again later",
     laterMs: LATER_MS,
-    async sweep() {
-      const next = await sweepSubagentRuns(ports, settings);
-      // A child that was removed may have had open questions.
-      emit({ type: "withdrawn" });
-      return next;
-    },
+    sweep: () => sweepSubagentRuns(ports, settings, emit),
   });
 
 /** Archives what is due now. Returns when the next record is due, if there is one. */
-export async function sweepSubagentRuns(ports: RegistryPorts, settings: ReportSettings): Promise<number | undefined> {
+export async function sweepSubagentRuns(
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  emit?: Emit,
+): Promise<number | undefined> {
   const { store, clock } = ports;
   for (;;) {
     const now = clock.now();
     const due = await store.subagentRuns({ dueBy: now, limit: PORTION });
     let isStuck = true;
-    for (const record of due) if (await archive(ports, settings, record, now)) isStuck = false;
+    for (const record of due) if (await archive(ports, settings, record, now, emit)) isStuck = false;
     if (due.length < PORTION || isStuck) break;
   }
   const [next] = await store.subagentRuns({ dueBy: Number.MAX_SAFE_INTEGER, limit: 1 });
@@ -56,11 +55,15 @@ async function archive(
   settings: ReportSettings,
   record: SubagentRunRecord,
   now: number,
+  emit?: Emit,
 ): Promise<boolean> {
   const { store } = ports;
   const child = record.childAgentId === undefined ? undefined : await store.agent(record.childAgentId as AgentId);
   const ops = await opsFor(ports, settings, record, child, now);
-  return (await submit(ports, "subagent.archive", ops)).ok;
+  const { ok } = await submit(ports, "subagent.archive", ops);
+  // A child that was removed may have had open questions.
+  if (ok && ops.some(({ op }) => op === "agent.remove")) emit?.({ type: "withdrawn" });
+  return ok;
 }
 
 async function opsFor(
