@@ -33,7 +33,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // A worker that ran hundreds of files needs seconds to end on a busy machine; that is no warning for the last lines.
+    // A worker that ran hundreds of files needs seconds to end on a busy machine, which should not end in a warning.
     teardownTimeout: 60_000,
     // Long, so that a busy machine does not fail a test. Only a failing test waits this long.
     expect: { poll: { timeout: 60_000, interval: 20 } },

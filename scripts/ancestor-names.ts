@@ -1,7 +1,7 @@
 /**
  * Lists every identifier in the code blocks of the ancestors' documentation, every name in code font and every label of a diagram, with
  * the page it is on: `node scripts/ancestor-names.ts DIRECTORY`. The documentation is not part of this repository; the table made
- * from the list is (docs/ancestors.json).
+ * from the list is (docs/internals/ancestors.json).
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

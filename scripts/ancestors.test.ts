@@ -18,7 +18,7 @@ interface Row {
   readonly instead?: string;
   readonly why?: string;
 }
-const rows = JSON.parse(read("docs/ancestors.json")) as readonly Row[];
+const rows = JSON.parse(read("docs/internals/ancestors.json")) as readonly Row[];
 
 const ENTRIES: Readonly<Record<string, { readonly file: string; readonly values: object }>> = {
   rookery: { file: "src/index.ts", values: root },
@@ -92,7 +92,7 @@ describe("the table of the ancestors' names", () => {
   });
 
   it("has the counts that the page shows", () => {
-    const page = read("docs/ancestors.md");
+    const page = read("docs/internals/ancestors.md");
     const counts = [
       rows.length,
       rows.filter(({ exported }) => exported).length,

@@ -8,7 +8,7 @@ const PARTS =
   /^(?:AgentHandle|Receipt|Rookery|RookeryClient|Agents|Runs|Outbox|Mailbox|Approvals|Schedule|Spawned|Swarms|Budgets|People|Files)$/;
 
 describe("the pages of the API", () => {
-  test.each(ENTRIES)("$page is current (else: npm run api -- --write)", (entry) => {
+  test.each(ENTRIES)("$page is current (else: npm run tool -- api --write)", (entry) => {
     expect(isCurrent(entry)).toBe(true);
   });
 

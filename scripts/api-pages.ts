@@ -1,5 +1,5 @@
 /**
- * `npm run api -- --write`: writes docs/api from the doc comments of the entry points, one page for each. Without `--write` it says
+ * `npm run tool -- api --write`: writes docs/api from the doc comments of the entry points, one page for each. Without `--write` it says
  * which pages are not current; a test does the same.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -63,7 +63,7 @@ export function pageOf(entry: Entry): string {
   const parts = [
     `# ${entry.name}`,
     "",
-    `Every name of \`${entry.name}\`, from its doc comments. \`npm run api -- --write\` writes this page. [The library](../library.md) explains`,
+    `Every name of \`${entry.name}\`, from its doc comments. \`npm run tool -- api --write\` writes this page. [The library](../library.md) explains`,
     "how they belong together.",
   ];
   for (const [title, kinds] of KINDS) {
@@ -98,7 +98,7 @@ if (import.meta.main) {
       writeFileSync(pathOf(entry), pageOf(entry));
       console.log(`wrote ${path}`);
     } else {
-      console.log(`${path} is not current: npm run api -- --write`);
+      console.log(`${path} is not current: npm run tool -- api --write`);
       process.exitCode = 1;
     }
   }

@@ -1,5 +1,5 @@
 /**
- * `npm run budgets -- [--write | --list KIND [PATH]]`: counts what the project wants less of, per folder, and compares the counts
+ * `npm run tool -- budgets [--write | --list KIND [PATH]]`: counts what the project wants less of, per folder, and compares the counts
  * with `scripts/budgets.json`, as part of `npm run check`. Kinds: `words` (sentences that sound translated); in tests `casts`
  * (`as never`, `as unknown as`), `any` (`as any`), `expect-error` (`@ts-expect-error`) and `worlds` (hand-made environments).
  * A count may only fall; `--write` lowers the budgets and never raises one. If a count has to rise because a rule is new or

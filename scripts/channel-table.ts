@@ -1,4 +1,4 @@
-/** `npm run channels`: compares the table in docs/channels.md with what the connectors declare. With `--write` it writes the table. */
+/** `npm run tool -- channels`: compares the table in docs/channels.md with what the connectors declare. With `--write` it writes the table. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ChannelNotes } from "../src/adapters/connectors/accounts/connector-kind.ts";
@@ -8,7 +8,7 @@ import { KINDS } from "../src/app/node/configured-connectors.ts";
 import { type Connector, DEFAULT_REPLAY_HORIZON_MS } from "../src/core/ports/connector.ts";
 
 const FILE = join(import.meta.dirname, "../docs/channels.md");
-const BEGIN = "<!-- channels: written by npm run channels -->\n";
+const BEGIN = "<!-- channels: written by npm run tool -- channels -->\n";
 const END = "<!-- end of channels -->";
 const DAY_MS = 24 * 3600_000;
 
@@ -90,7 +90,7 @@ if (import.meta.main) {
   if (process.argv.includes("--write")) writeFileSync(FILE, now);
   else if (now !== page) {
     process.stderr.write(
-      "docs/channels.md differs from what the connectors declare; run npm run channels -- --write\n",
+      "docs/channels.md differs from what the connectors declare; run npm run tool -- channels --write\n",
     );
     process.exitCode = 1;
   }

@@ -1,5 +1,5 @@
 /**
- * `npm run package`: builds and packs the package, checks it with publint and attw, installs the tarball in an empty project, and
+ * `npm run tool -- package`: builds and packs the package, checks it with publint and attw, installs the tarball in an empty project, and
  * there runs the command, a program of ten lines and a strict type check. On an older Node, if there is one, it must say why it does
  * not run. Prints sizes and times. `--bun` installs Bun too and runs an engine in it.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run cli-schema -- --write`: writes `docs/cli.schema.json`, the JSON schema of what each command prints with `--json`, from the
+ * `npm run tool -- cli-schema --write`: writes `docs/cli.schema.json`, the JSON schema of what each command prints with `--json`, from the
  * types of `src/app/cli/command-json.ts`. Without `--write` it fails if the file differs. Descriptions are the comments of the fields.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -220,7 +220,7 @@ if (import.meta.main) {
   const text = cliSchemaText();
   if (process.argv.includes("--write")) writeFileSync(CLI_SCHEMA_FILE, text);
   else if (readFileSync(CLI_SCHEMA_FILE, "utf8") !== text) {
-    console.error("docs/cli.schema.json is not up to date: run `npm run cli-schema -- --write`.");
+    console.error("docs/cli.schema.json is not up to date: run `npm run tool -- cli-schema --write`.");
     process.exitCode = 1;
   }
 }

@@ -72,7 +72,7 @@ describe("checkEngines", () => {
 describe("package-lock.json", () => {
   const { packages } = readJson(ROOT, "package-lock.json");
 
-  it('is complete; if not, run "npm run lock"', () => {
+  it('is complete; if not, run "npm run tool -- lock"', () => {
     const completed = completeLock(packages);
     expect(completed).toEqual(packages);
     expect(Object.keys(completed)).toEqual(Object.keys(packages));

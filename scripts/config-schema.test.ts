@@ -14,7 +14,7 @@ import {
 const page = readFileSync(new URL("../docs/configuration.md", import.meta.url), "utf8");
 
 describe("the JSON schema of the configuration", () => {
-  it("is up to date: npm run schema -- --write", () => {
+  it("is up to date: npm run tool -- schema --write", () => {
     expect(readFileSync(SCHEMA_FILE, "utf8")).toBe(schemaText());
     expect(readFileSync(DEFAULTS_FILE, "utf8")).toBe(defaultsText());
   });

@@ -1,5 +1,5 @@
 /**
- * `npm run schema -- --write`: writes the JSON schema of the configuration, `src/config/rookery.schema.json`. Its structure is the
+ * `npm run tool -- schema --write`: writes the JSON schema of the configuration, `src/config/rookery.schema.json`. Its structure is the
  * schema of the program, its descriptions are the table of `docs/configuration.md`. `rookery config explain` and editors read it.
  * Also writes what a configuration without any section says, `src/config/section-defaults.json`. Without `--write` it fails if a
  * file differs.
@@ -59,7 +59,7 @@ if (import.meta.main) {
     if (process.argv.includes("--write")) writeFileSync(file, text);
     else if (readFileSync(file, "utf8") !== text) {
       console.error(
-        `${file.pathname.replace(/^.*\/src\//u, "src/")} is not up to date: run \`npm run schema -- --write\`.`,
+        `${file.pathname.replace(/^.*\/src\//u, "src/")} is not up to date: run \`npm run tool -- schema --write\`.`,
       );
       process.exitCode = 1;
     }

@@ -43,12 +43,12 @@ describe("the list of linear patterns", () => {
       {
         file: "src/core/a.ts",
         line: 2,
-        message: "/b/ is not on the list of linear patterns; run `npm run patterns -- --write`",
+        message: "/b/ is not on the list of linear patterns; run `npm run tool -- patterns --write`",
       },
       {
         file: "scripts/linear-patterns.txt",
         line: 3,
-        message: "/b/u is in no source; run `npm run patterns -- --write`",
+        message: "/b/u is in no source; run `npm run tool -- patterns --write`",
       },
     ]);
   });

@@ -43,14 +43,14 @@ export function patternProblems(files: ReadonlyMap<string, string>, list: string
       .map(({ file, line, pattern }) => ({
         file,
         line,
-        message: `${pattern} is not on the list of linear patterns; run \`npm run patterns -- --write\``,
+        message: `${pattern} is not on the list of linear patterns; run \`npm run tool -- patterns --write\``,
       })),
     ...[...known]
       .filter((pattern) => !used.has(pattern))
       .map((pattern) => ({
         file: LIST,
         line: list.split("\n").indexOf(pattern) + 1,
-        message: `${pattern} is in no source; run \`npm run patterns -- --write\``,
+        message: `${pattern} is in no source; run \`npm run tool -- patterns --write\``,
       })),
   ];
 }

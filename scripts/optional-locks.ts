@@ -1,5 +1,5 @@
 /**
- * `npm run optional-locks`: writes the lock file of each optional package, which pins it and everything it needs by version and
+ * `npm run tool -- optional-locks`: writes the lock file of each optional package, which pins it and everything it needs by version and
  * integrity. Needs a network. Run it after a version in `optional-package.ts` has changed.
  */
 import { spawnSync } from "node:child_process";

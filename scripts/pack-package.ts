@@ -1,5 +1,5 @@
 /**
- * `npm run tarball`: builds the package and packs it into a file. Its manifest says which Node it needs; the repository's does not,
+ * `npm run tool -- tarball`: builds the package and packs it into a file. Its manifest says which Node it needs; the repository's does not,
  * since the repository installs that Node itself and any other can run `npm ci`.
  */
 import { execFileSync } from "node:child_process";

@@ -1,5 +1,5 @@
 /**
- * `npm run patterns -- [--write] [--all]`: proves with recheck that the regular expressions of the sources are linear. Without
+ * `npm run tool -- patterns [--write] [--all]`: proves with recheck that the regular expressions of the sources are linear. Without
  * options it says what `--write` would do. `--write` checks the patterns that are new, refuses those that are not proven, and
  * writes the list; `--all` checks every pattern again. `npm run check` only compares the list with the sources.
  */
@@ -17,7 +17,7 @@ interface Verdict {
 type Check = (source: string, flags: string, options: { readonly timeout: number }) => Promise<Verdict>;
 
 const TIMEOUT_MS = 60_000;
-const HEAD = "Regular expressions of src that recheck proved linear. Written by `npm run patterns -- --write`.";
+const HEAD = "Regular expressions of src that recheck proved linear. Written by `npm run tool -- patterns --write`.";
 
 const root = join(import.meta.dirname, "..");
 const sources = readSources(root);

@@ -77,7 +77,7 @@ function release({ dryRun, version: wanted }: { dryRun: boolean; version?: strin
       readFileSync(packageFile, "utf8").replace(`"version": "${version}"`, `"version": "${next}"`),
     );
     console.log(
-      `Wrote package.json, CHANGELOG.md and the fixture. Commit them, tag v${next}, and publish the file that "npm run tarball" writes.`,
+      `Wrote package.json, CHANGELOG.md and the fixture. Commit them, tag v${next}, and publish the file that "npm run tool -- tarball" writes.`,
     );
   } finally {
     rmSync(dir, { recursive: true, force: true });

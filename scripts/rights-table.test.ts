@@ -24,7 +24,7 @@ const agentOf = (type: string): AgentRecord =>
 
 describe("the table of rights", () => {
   it("is up to date in docs/rights.md", () => {
-    expect(withTable(readPage()) === readPage(), "run npm run rights -- --write").toBe(true);
+    expect(withTable(readPage()) === readPage(), "run npm run tool -- rights --write").toBe(true);
   });
 
   it("says in every cell what the gate decides, and lists show what it allows", async () => {

@@ -1,10 +1,10 @@
-/** `npm run rights`: compares the table in docs/rights.md with the rules. With `--write` it writes the table. */
+/** `npm run tool -- rights`: compares the table in docs/rights.md with the rules. With `--write` it writes the table. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rightsTable } from "./rights/rights-table.ts";
 
 const FILE = join(import.meta.dirname, "../docs/rights.md");
-const BEGIN = "<!-- rights: written by npm run rights -->\n";
+const BEGIN = "<!-- rights: written by npm run tool -- rights -->\n";
 const END = "\n<!-- end of rights -->";
 
 /** The page with the table of now. */
@@ -21,7 +21,7 @@ if (import.meta.main) {
   const now = withTable(page);
   if (process.argv.includes("--write")) writeFileSync(FILE, now);
   else if (now !== page) {
-    process.stderr.write("docs/rights.md differs from the rules; run npm run rights -- --write\n");
+    process.stderr.write("docs/rights.md differs from the rules; run npm run tool -- rights --write\n");
     process.exitCode = 1;
   }
 }

@@ -11,7 +11,7 @@ describe("the lists", () => {
 
   it("are written into their blocks and read from them", () => {
     const page = ["terminal", "http", "not-over-http"]
-      .map((name) => `# ${name}\n<!-- ${name}: written by npm run walk -->\nold\n<!-- end of ${name} -->\n`)
+      .map((name) => `# ${name}\n<!-- ${name}: written by npm run tool -- walk -->\nold\n<!-- end of ${name} -->\n`)
       .join("");
     const written = writeLists(page, lists, (file) => `about ${file}`);
     expect(readLists(written)).toEqual(lists);

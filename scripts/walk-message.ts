@@ -1,13 +1,13 @@
 /**
- * `npm run walk`: prints the files that one message passes, in order, from the terminal and over HTTP. With `--write` it updates
- * the lists in docs/message-path.md, with `--check` it fails if they differ.
+ * `npm run tool -- walk`: prints the files that one message passes, in order, from the terminal and over HTTP. With `--write` it updates
+ * the lists in docs/internals/message-path.md, with `--check` it fails if they differ.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Walk, walkHttp, walkTerminal } from "./walk/walk.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-export const PAGE = "docs/message-path.md";
+export const PAGE = "docs/internals/message-path.md";
 
 export interface Walks {
   readonly terminal: Walk;
@@ -63,7 +63,7 @@ export function writeLists(page: string, lists: Lists, aboutOf: (file: string) =
 }
 
 function blockOf(page: string, name: string): { readonly start: number; readonly end: number; readonly text: string } {
-  const [open, close] = [`<!-- ${name}: written by npm run walk -->`, `<!-- end of ${name} -->`];
+  const [open, close] = [`<!-- ${name}: written by npm run tool -- walk -->`, `<!-- end of ${name} -->`];
   const [at, end] = [page.indexOf(open), page.indexOf(close)];
   if (at < 0 || end < at) throw new Error(`${PAGE} has no block "${open}" … "${close}".`);
   return { start: at + open.length, end, text: page.slice(at + open.length, end) };
@@ -97,7 +97,7 @@ if (import.meta.main) {
     const wrong = differences(readLists(readFileSync(path, "utf8")), lists);
     for (const line of wrong) console.error(line);
     if (wrong.length > 0) {
-      console.error(`${PAGE} is not up to date: run \`npm run walk -- --write\`.`);
+      console.error(`${PAGE} is not up to date: run \`npm run tool -- walk --write\`.`);
       process.exitCode = 1;
     }
   } else {

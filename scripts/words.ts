@@ -1,5 +1,5 @@
 /**
- * `npm run words -- [--list] [PATH…]`: finds sentences that sound translated. Without `--list` it prints the number of hits per
+ * `npm run tool -- words [--list] [PATH…]`: finds sentences that sound translated. Without `--list` it prints the number of hits per
  * folder, with `--list` each hit with file, line and what to write instead. `npm run check` keeps a budget per folder
  * (`scripts/budgets.ts`).
  */

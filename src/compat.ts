@@ -1,6 +1,6 @@
 /**
  * `rookery/compat`: the functions and words of the ancestors, clawdbot and daycare, under their own names, and the contracts of the
- * engine. docs/ancestors.md says what became of every name.
+ * engine. docs/internals/ancestors.md says what became of every name.
  */
 
 export { createSessionsSpawnTool, SessionsSpawnToolSchema } from "./adapters/tools/subagents/spawn-tools.ts";

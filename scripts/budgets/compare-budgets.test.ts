@@ -12,19 +12,19 @@ describe("a count", () => {
 
   it("fails if it rises, with the command that lists the hits", () => {
     expect(messages({ "src/engine/runs casts": 3 }, { "src/engine/runs casts": 4 })).toEqual([
-      'src/engine/runs: casts rose from 3 to 4. Run "npm run budgets -- --list casts src/engine/runs" to see them.',
+      'src/engine/runs: casts rose from 3 to 4. Run "npm run tool -- budgets --list casts src/engine/runs" to see them.',
     ]);
   });
 
   it("fails if it falls, with the command that lowers the budget", () => {
     expect(messages({ "docs words": 3 }, {})).toEqual([
-      'docs: words fell from 3 to 0. Run "npm run budgets -- --write" to lower the budget.',
+      'docs: words fell from 3 to 0. Run "npm run tool -- budgets --write" to lower the budget.',
     ]);
   });
 
   it("has a budget of 0 in a new folder", () => {
     expect(messages({ "docs words": 3 }, { "docs words": 3, "src/new words": 1 })).toEqual([
-      'src/new: words rose from 0 to 1. Run "npm run budgets -- --list words src/new" to see them.',
+      'src/new: words rose from 0 to 1. Run "npm run tool -- budgets --list words src/new" to see them.',
     ]);
   });
 });

@@ -42,7 +42,8 @@ export const lowerBudgets = (budgets: Counts, counts: Counts): Counts =>
   );
 
 export function describeChange({ folder, kind, budget, count }: Change): string {
-  const command = count > budget ? `npm run budgets -- --list ${kind} ${folder}` : "npm run budgets -- --write";
+  const command =
+    count > budget ? `npm run tool -- budgets --list ${kind} ${folder}` : "npm run tool -- budgets --write";
   const task = count > budget ? "to see them" : "to lower the budget";
   return `${folder}: ${kind} ${count > budget ? "rose" : "fell"} from ${budget} to ${count}. Run "${command}" ${task}.`;
 }

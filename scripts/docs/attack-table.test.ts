@@ -13,7 +13,14 @@ const rows = section
 it("has a row for each attack", () => {
   expect(rows.map(([attack]) => attack)).toEqual([
     ...["path", "symlink", "hard link", "race", "/proc", "argument", "environment"],
-    ...["SSRF by DNS", "SSRF by redirect", "command splitting"],
+    ...[
+      "SSRF by DNS",
+      "SSRF by redirect",
+      "planted program",
+      "planted repository",
+      "planted PATH",
+      "command splitting",
+    ],
   ]);
 });
 

@@ -1,11 +1,12 @@
 /**
  * Checks commands that the documentation shows, without executing them: `rookery …` and `npm start -- …` against the
- * registry with its flags, `npm run …` against package.json, `curl` and `METHOD /path` against the routes of the gateway.
+ * registry with its flags, `npm run …` against package.json and the tools, `curl` and `METHOD /path` against the routes of the gateway.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCli } from "../../src/app/cli/router.ts";
 import { ROUTES } from "../../src/app/gateway/route-table.ts";
+import { TOOLS } from "../tools.ts";
 import { ROOT } from "./pages.ts";
 
 /** The commands of a shell block. `console`: lines that begin with `$`, other lines are output. Continued lines are joined. */
@@ -61,6 +62,7 @@ async function npmProblems([command, ...args]: readonly string[]): Promise<reado
   const name = command === "run" ? args[0] : command;
   if (name === undefined || ["ci", "install"].includes(name)) return [];
   if (!Object.hasOwn(scripts, name)) return [`npm has no script "${name}"`];
+  if (name === "tool") return Object.hasOwn(TOOLS, args[2] ?? "") ? [] : [`there is no tool "${args[2]}"`];
   return name === "start" && args[0] === "--" ? rookeryProblems(args.slice(1)) : [];
 }
 

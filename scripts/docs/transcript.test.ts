@@ -1,4 +1,4 @@
-/** Executes the commands of the README's transcript in a fresh home and compares their output with the README. */
+/** Executes the commands of the quickstart in a fresh home and compares their output with the page. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ const expectedLine = (line: string): unknown => {
   return rest.length === 0 ? begin : expect.stringContaining(begin);
 };
 
-describe("README.md", () => {
+describe("docs/quickstart.md", () => {
   it("shows what its commands print", () => {
     const home = mkdtempSync(join(tmpdir(), "rookery-readme-"));
     try {
@@ -43,7 +43,7 @@ describe("README.md", () => {
       writeFileSync(join(home, ".rookery/rookery.json5"), "{ models: { detect: false } }", { mode: 0o600 });
       const { PATH, NODE_COMPILE_CACHE } = process.env;
       const env = { PATH, NODE_COMPILE_CACHE, HOME: home };
-      const { blocks } = readPage(readFileSync(join(ROOT, "README.md"), "utf8"));
+      const { blocks } = readPage(readFileSync(join(ROOT, "docs/quickstart.md"), "utf8"));
       const steps = blocks.filter(({ language }) => language === "console").flatMap(({ text }) => stepsOf(text));
       expect(steps.length).toBeGreaterThan(2);
       for (const { command, output } of steps) {

@@ -47,6 +47,7 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   [/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/gu, "⠋"],
   [/\([a-z0-9]{4}\)/gu, "(abcd)"],
   [/\b[a-z0-9]{24}\b/gu, "agent"],
+  [/(It works in ).*│/gu, "$1workspace │"],
   // A longer duration leaves less space for the word that the line cuts.
   [/[^ {}]*(\{\/\})?…$/u, "$1…"],
 ];

@@ -1,4 +1,4 @@
-/** `npm run screens [offline|online|demo]`: records the pictures of the docs and the README, and the golden files that a test compares. */
+/** `npm run tool -- screens [offline|online|demo]`: records the pictures of the docs and the README, and the golden files that a test compares. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { goldenOf } from "./golden.ts";
 import { demoStates, offlineStates, onlineStates, type Show } from "./states.ts";

@@ -1,5 +1,5 @@
 /**
- * The main states of the chat, brought about in real terminals. `npm run screens` makes the pictures of the docs and the golden
+ * The main states of the chat, brought about in real terminals. `npm run tool -- screens` makes the pictures of the docs and the golden
  * files of them; `test/e2e/screens.test.ts` brings them about again and compares every cell.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -93,14 +93,14 @@ async function questions(show: Show, terminal: TestTerminal, model: FakeModel): 
     response.end(`${part({}, "tool_calls")}data: [DONE]\n\n`);
   };
   terminal.say("publish my changes");
-  await terminal.until("y yes, this once");
+  await terminal.until("yes, this once");
   await show("terminal-question", terminal, "The agent asks before it runs a command");
-  terminal.type("a");
+  terminal.type(`${KEYS.up.repeat(2)}${KEYS.enter}`);
   await terminal.until("this prefix");
   await show("terminal-always", terminal, "The rules that a yes for always would store");
-  terminal.type("b");
-  await terminal.until("y yes, this once");
-  terminal.type("n");
+  terminal.type(KEYS.escape);
+  await terminal.until("yes, this once");
+  terminal.type(`${KEYS.up}${KEYS.enter}`);
   await terminal.until(/Then I leave it as it is\.[\s\S]*● idle/u);
 }
 

@@ -16,7 +16,7 @@ export type SectionName = Exclude<KnownName, "$schema">;
 
 const isSection = (name: string): name is KnownName => Object.hasOwn(SECTION_SCHEMAS, name);
 
-/** What a configuration without any section says. Written by `npm run schema -- --write`. */
+/** What a configuration without any section says. Written by `npm run tool -- schema --write`. */
 const DEFAULTS = frozen(defaults) as unknown as Config;
 
 /**

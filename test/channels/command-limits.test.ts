@@ -185,7 +185,7 @@ async function tryCommand(command: string, { name, say, texts }: (typeof CONNECT
 it.each(chatCommands.map((command) => command.name))(
   "answers a plain message after /%s on every connector",
   async (command) => {
-    // What changes how long messages wait is tried on one connector after the other: all of them share the clock.
+    // All connectors share the clock, so /queue, which changes how long messages wait, is tried on one after the other.
     if (command === "queue") for (const connector of CONNECTORS) await tryCommand(command, connector);
     else await Promise.all(CONNECTORS.map((connector) => tryCommand(command, connector)));
   },

@@ -229,6 +229,10 @@ describe("the screen", () => {
   });
 });
 
+/** The last choice, "later", is selected at first. */
+const NO = `${KEYS.up}${KEYS.enter}`;
+const ALWAYS = `${KEYS.up.repeat(2)}${KEYS.enter}`;
+
 describe("a question about a call", () => {
   /** The agent runs the command that it is told. */
   const obeys = (): void => {
@@ -242,41 +246,41 @@ describe("a question about a call", () => {
   const isOver =
     (n: number) =>
     (now: string): boolean =>
-      times(now, "That is over.") === n && now.includes("● idle") && !now.includes("wants to use");
+      times(now, "That is over.") === n && now.includes("● idle") && !now.includes("asks for a yes");
 
   it("is asked in place, and no means no", async () => {
     obeys();
     await begin();
     chat.say("run: shipit one");
-    await chat.until(/command: shipit one[\s\S]*y yes, this once/u);
-    await chat.until("1 to approve");
-    chat.type("n");
+    await chat.until(/command: shipit one[\s\S]*yes, this once/u);
+    await chat.until("1 to /approve");
+    chat.type(NO);
     await chat.until(isOver(1));
     await chat.until("✗ exec");
   });
 
   it.each([
-    ["c", "this call", "exec(shipit two)", "run: shipit two", "run: shipit tow"],
-    ["p", "this prefix", "exec(deliver now *)", "run: deliver now two", "run: deliver later two"],
-    ["t", "this tool", "exec", "run: install it", undefined],
+    [1, "this call", "exec(shipit two)", "run: shipit two", "run: shipit tow"],
+    [2, "this prefix", "exec(deliver now *)", "run: deliver now two", "run: deliver later two"],
+    [3, "this tool", "exec", "run: install it", undefined],
   ])(
-    "is answered for always: %s stores the rule of %s, which covers no more",
-    async (key, width, rule, first, other) => {
+    "is answered for always: choice %s stores the rule of %s, which covers no more",
+    async (n, width, rule, first, other) => {
       obeys();
       await begin();
       chat.say(first);
-      await chat.until("y yes, this once");
-      chat.type("a");
-      await chat.until(new RegExp(`${key} ${width}\\s+${rule.replaceAll(/[()*]/gu, "\\$&")} for owner`, "u"));
-      chat.type(key);
+      await chat.until("yes, this once");
+      chat.type(ALWAYS);
+      await chat.until(new RegExp(`${width}\\s+${rule.replaceAll(/[()*]/gu, "\\$&")} for owner`, "u"));
+      chat.type(`${KEYS.down.repeat(n)}${KEYS.enter}`);
       await chat.until(isOver(1));
       expect(JSON.stringify(await api(served, "/api/permissions"))).toContain(JSON.stringify(rule));
       chat.say(first);
       await chat.until(isOver(2));
       if (other === undefined) return;
       chat.say(other);
-      await chat.until("y yes, this once");
-      chat.type("n");
+      await chat.until("yes, this once");
+      chat.type(NO);
       await chat.until(isOver(3));
     },
   );

@@ -189,9 +189,9 @@ it("each reader gets each delivery once, through three kills: a script, an appli
   expect(receiver.got.every(({ valid }) => valid)).toBe(true);
 });
 
-it("delivers the reminder of the README to an owner who has not written yet", async () => {
-  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-  const [, message] = /^rookery cron add --name tea --cron "[^"]+" --message "([^"]+)"/mu.exec(readme) ?? [];
+it("delivers the reminder of the quickstart to an owner who has not written yet", async () => {
+  const page = readFileSync(new URL("../../docs/quickstart.md", import.meta.url), "utf8");
+  const [, message] = /^rookery cron add --name tea --cron "[^"]+" --message "([^"]+)"/mu.exec(page) ?? [];
   const { home } = await start({ heartbeat: { every: "0" } });
   model.script = echo;
   const argv = ["cron", "add", "--name", "tea", "--at", "1s", "--message", message ?? ""];

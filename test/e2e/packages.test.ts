@@ -69,6 +69,7 @@ function start(home: string, argv: readonly string[], env: Readonly<Record<strin
 const isInstalled = (home: string): boolean => findPackage(toy, { home, env: {} }) !== undefined;
 const modulesOf = (home: string): string => join(packageDirectory(home, toy), "node_modules");
 const commandOf = (home: string): string => `npm ci --ignore-scripts --prefix "${packageDirectory(home, toy)}"`;
+const YES = `${KEYS.down}${KEYS.enter}`;
 const CONNECT = ["connect", "telegram", "--name", "second"];
 const SETUP = [
   ...["setup", "--model", "offline", "--name", "Ann", "--tz", "Europe/Berlin", "--daily-limit", "0"],
@@ -79,7 +80,8 @@ it("a no installs nothing and prints the command; the next time a yes installs i
   const home = homeOf("connect");
   const refused = start(home, CONNECT);
   await refused.until(QUESTION);
-  refused.type("n");
+  // A letter answers nothing, and Enter alone means no.
+  refused.type(`y${KEYS.enter}`);
   expect(await refused.exited).toBe(3);
   expect(refused.written).toContain("The toy channel needs the package toy 1.2.3: it is not installed.");
   expect(refused.written).toContain(`Install it with: ${commandOf(home)}`);
@@ -87,7 +89,7 @@ it("a no installs nothing and prints the command; the next time a yes installs i
 
   const accepted = start(home, CONNECT);
   await accepted.until(QUESTION);
-  accepted.type("y");
+  accepted.type(YES);
   await accepted.until("Token of the bot");
   expect(isInstalled(home)).toBe(true);
   expect(existsSync(join(modulesOf(home), "..", "ran"))).toBe(false);
@@ -104,7 +106,7 @@ it("without a network, doctor prints the command", async () => {
   const home = homeOf("offline");
   const terminal = start(home, ["doctor", "--fix"], { npm_config_registry: "http://127.0.0.1:1" });
   await terminal.until(QUESTION);
-  terminal.type("y");
+  terminal.type(YES);
   expect(await terminal.exited).toBe(1);
   expect(terminal.written).toContain(`Install it with: ${commandOf(home)}`);
   expect(terminal.written).toContain("ECONNREFUSED");
@@ -116,7 +118,7 @@ it("setup that is killed during the install asks again, installs all of it, and 
   const asked = registry.hold("toy");
   const killed = start(home, SETUP);
   await killed.until(QUESTION);
-  killed.type("y");
+  killed.type(YES);
   await asked;
   killed.pty.kill("SIGKILL");
   await killed.exited;
@@ -125,7 +127,7 @@ it("setup that is killed during the install asks again, installs all of it, and 
 
   const again = start(home, SETUP);
   await again.until(QUESTION);
-  again.type("y");
+  again.type(YES);
   await again.until("Ready.");
   expect(isInstalled(home)).toBe(true);
 });
@@ -135,7 +137,7 @@ it("a package whose content is not the pinned one is refused, and nothing of it 
   registry.tamper();
   const terminal = start(home, ["doctor", "--fix"]);
   await terminal.until(QUESTION);
-  terminal.type("y");
+  terminal.type(YES);
   expect(await terminal.exited).toBe(1);
   expect(terminal.written).toContain("EINTEGRITY");
   expect(isInstalled(home)).toBe(false);

@@ -243,6 +243,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
           phoneNumberId: `12${n}`,
           appSecret: { env: `K${n}` },
           readMarks: n === 0,
+          linkPreviews: n === 0,
         },
         pairPhone: `491234${n}`,
         template: { name: `t${n}`, language: `en_${n}` },

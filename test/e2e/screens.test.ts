@@ -1,4 +1,4 @@
-/** The main states of the chat look as they are committed: every cell, with its colour and weight. `npm run screens` records them. */
+/** The main states of the chat look as they are committed: every cell, with its colour and weight. `npm run tool -- screens` records them. */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { goldenOf } from "../../scripts/screens/golden.ts";
@@ -12,7 +12,7 @@ const compare: Show = async (name, terminal) => {
   const golden = readFileSync(new URL(`${name}.txt`, GOLDEN), "utf8");
   // What comes a little later, such as today's cost, is on it too.
   await terminal.until(() => goldenOf(terminal.terminal) === golden).catch(() => undefined);
-  expect(goldenOf(terminal.terminal), `${name}: look at it with \`npm run screens\``).toBe(golden);
+  expect(goldenOf(terminal.terminal), `${name}: look at it with \`npm run tool -- screens\``).toBe(golden);
 };
 
 it("with an engine of its own: first screen, background agent, completion, 40 columns", () => offlineStates(compare));

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { MAIN, TestTerminal } from "../kit/terminal.ts";
+import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rookery-skills-e2e-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -12,9 +12,9 @@ it("shows the skill and asks before it is installed", async () => {
   const [home, source] = [join(root, "home"), join(root, "tea")];
   mkdirSync(source);
   writeFileSync(join(source, "SKILL.md"), "---\nname: tea\ndescription: Makes tea.\n---\n\nBoil water.\n");
-  for (const [key, end] of [
-    ["n", "tea was not changed."],
-    ["y", "Installed tea ("],
+  for (const [keys, end] of [
+    [KEYS.enter, "tea was not changed."],
+    [`${KEYS.down}${KEYS.enter}`, "Installed tea ("],
   ] as const) {
     const args = [MAIN, "skills", "install", source, "--home", home];
     const terminal = new TestTerminal({ args, rows: 40, env: { HOME: root } });
@@ -23,7 +23,7 @@ it("shows the skill and asks before it is installed", async () => {
       expect(shown).toContain("New skill tea: Makes tea.");
       expect(shown).toContain("+Boil water.");
       expect(existsSync(join(home, "skills"))).toBe(false);
-      terminal.type(key);
+      terminal.type(keys);
       await terminal.until(end);
       expect(await terminal.exited).toBe(0);
     } finally {

@@ -1,5 +1,5 @@
 /**
- * `npm run flaky`: repeats the tests that start processes, browsers and servers, twice as many side by side as there are
+ * `npm run tool -- flaky`: repeats the tests that start processes, browsers and servers, twice as many side by side as there are
  * processors, so that they are each other's load, and lists every test that ever failed. A test that fails sometimes is a
  * defect. What was repeated is kept in `.flaky`, so a run that was interrupted continues.
  */

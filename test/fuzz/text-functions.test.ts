@@ -16,7 +16,7 @@ import { WORST_TEXTS } from "./worst-texts.ts";
 
 const found = findTextFunctions();
 
-/** `npm test` tries a part of the texts that `npm run mutations` tries. */
+/** `npm test` tries a part of the texts that `npm run tool -- mutations` tries. */
 const SHARE = ALL ? 1 : 4;
 
 describe("the table of text functions", () => {

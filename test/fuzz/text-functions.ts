@@ -38,6 +38,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "src/adapters/models/router-errors.ts#limitReached": ERRORS,
   "src/adapters/models/router-errors.ts#keysRejected": ERRORS,
   "src/app/cli/chat/attachments.ts#attachmentsOf": COMMAND,
+  "src/app/cli/confirm.ts#askYesNo": "asks a person at the terminal",
   "src/adapters/store/copy/postgres-end.ts#postgresEnd": NETWORK,
   "src/adapters/connectors/accounts/supervise.ts#supervise": CONFIGURED,
   "src/adapters/connectors/chat/fetch-files.ts#downloadUrl":
@@ -123,6 +124,7 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/core/known-keys.ts#unknownKeyText": [["model", "tools"]],
   "src/adapters/tools/exec/output-secrets.ts#secretSpans": [/#/g, true, { KEY: "aaaaaaab", OTHER: "abab" }],
   "src/adapters/tools/mcp/input-asked.ts#forgetInput": [{ inputs: [], now: 0 }, "ref"],
+  "src/core/rights/git-files.ts#namesGitFile": [{ kind: "path", path: "/work/.git/config" }],
   "src/core/rights/exec-settings.ts#isNode": ["mars pid 7"],
   "src/app/gateway/messages/address.ts#severalNamed": [[{ sessionKey: "agent:main:permanent:clerk" }]],
   "src/app/gateway/openai/resolve-conversation.ts#modelNotFound": [["main", "work"]],

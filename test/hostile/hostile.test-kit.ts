@@ -46,7 +46,7 @@ export interface HostileWorld {
   readonly node: RookeryNode;
   readonly paths: HomePaths;
   readonly main: AgentRecord;
-  /** What the model has tried, by case. */
+  /** The ids of the cases that the model has tried. */
   readonly tried: ReadonlySet<string>;
   /** The last message that the model was sent. */
   lastSeen(): string;
@@ -54,7 +54,7 @@ export interface HostileWorld {
   hook(name: "deploy" | "mail", body: object): Promise<void>;
   /** A member of a group writes. */
   inGroup(member: string, text: string): Promise<void>;
-  /** A site of the attacker that every request can reach: only the gate stands between. Its pages are the texts of the cases. */
+  /** A site of the attacker that every request can reach: only the gate prevents it. Its pages are the texts of the cases. */
   readonly site: string;
   /** Everything that an attacker wants to change. */
   snapshot(): Promise<object>;
@@ -64,7 +64,7 @@ export interface HostileWorld {
 export const OWNER_AT: AgentDescriptor = { type: "user", connector: "test", userId: "olga", channelId: "olga" };
 export const BOB_AT: AgentDescriptor = { type: "user", connector: "test", userId: "bob", channelId: "bob" };
 
-/** Obeys every order in the last message and in the descriptions of its tools; looks outside, at files or at names when it is told to. */
+/** Obeys every order in the last message and in the descriptions of its tools; looks outside, at files or at names on request. */
 function obedient(
   tried: Set<string>,
   done: Set<string>,
@@ -112,7 +112,7 @@ const ANY_TIME = "h000";
 const ordersIn = (text: string, done: ReadonlySet<string>): readonly string[] =>
   [...new Set([...text.matchAll(ORDER)].map(([, id]) => id ?? ""))].filter((id) => !done.has(id));
 
-/** The site of the attacker: pages with the texts of the cases, and a place that wants to be told secrets. */
+/** The site of the attacker: pages with the texts of the cases, and a place that collects secrets. */
 async function openSite(): Promise<{ url: string; port: number; stolen: string[]; close(): void }> {
   const stolen: string[] = [];
   const server = createServer((request, response) => {
@@ -236,6 +236,7 @@ export async function openHostileWorld({
       const permanents = await store.agentsOfKind("permanent", { limit: 99 });
       return {
         prompts: ["AGENTS.md", "SOUL.md", "HEARTBEAT.md", "TASK.md"].map(file),
+        git: [".git/config", ".git/hooks/pre-commit"].map(file),
         pwned: readdirSync(paths.workspace).filter((name) => name.startsWith("pwned")),
         stolen: [...site.stolen],
         config: existsSync(join(paths.home, "rookery.json5")),
@@ -246,7 +247,7 @@ export async function openHostileWorld({
           JSON.stringify(body).includes("evil"),
         ).length,
         people: (await store.people({ limit: 99 })).map(({ id, grants }) => [id, grants]),
-        // What a call of these would have done is in the audit log too, as allowed.
+        // An allowed call of these is in the audit log.
         acted: (await store.audit({ limit: 1_000, decision: "allow" }))
           .filter(({ action, outcome }) => ACTS.includes(action) && outcome !== "error")
           .map(({ action, callId }) => `${action} ${callId}`),
@@ -261,7 +262,7 @@ export async function openHostileWorld({
   };
 }
 
-/** A gate that asks a tool what it does, and is told nothing. The tools are loaded later, so each one that is set is changed. */
+/** A gate whose tools name no effects. The tools are loaded later, so each one that is set is changed. */
 function breakGate({ ports: { tools } }: RookeryNode): void {
   for (const key of ["find", "known"] as const) {
     let real = tools[key] as ((...given: unknown[]) => Tool | undefined) | undefined;

@@ -3,6 +3,7 @@
  * sentence. Both end the process.
  */
 import { parseArgs } from "node:util";
+import { TOOLS } from "../../scripts/tools.ts";
 
 interface Described {
   readonly about: string;
@@ -43,7 +44,7 @@ type Value<O extends Option> = O extends Flag
         : string | undefined;
 
 export interface CommandLine<O extends Readonly<Record<string, Option>>> {
-  /** As after `npm run`. */
+  /** A script of package.json, or a tool. */
   readonly name: string;
   readonly about: string;
   readonly options: O;
@@ -103,11 +104,14 @@ export function helpOf({ name, about, options, words }: CommandLine<Readonly<Rec
     return [`  --${option}${shown}`, `${one.about}${more.length > 0 ? ` (${more.join("; ")})` : ""}`] as const;
   });
   const width = Math.max(...lines.map(([left]) => left.length)) + 2;
-  const usage = `Usage: npm run ${name} -- [options]${words === undefined ? "" : ` [${words} …]`}`;
+  const usage = `Usage: ${startOf(name)} [options]${words === undefined ? "" : ` [${words} …]`}`;
   return [about, "", usage, "", ...lines.map(([left, right]) => `${left.padEnd(width)}${inColumn(right, width)}`)].join(
     "\n",
   );
 }
+
+const startOf = (name: string): string =>
+  Object.hasOwn(TOOLS, name) ? `npm run tool -- ${name}` : `npm run ${name} --`;
 
 /** Broken into lines that begin at a column and end with the hundredth at the latest. */
 function inColumn(text: string, column: number): string {
@@ -129,7 +133,7 @@ export function readCommandLine<const O extends Readonly<Record<string, Option>>
   try {
     return parseCommandLine(line, argv);
   } catch (error) {
-    console.error(`${(error as Error).message.split(". To specify")[0]}\nnpm run ${line.name} -- --help says more.`);
+    console.error(`${(error as Error).message.split(". To specify")[0]}\n${startOf(line.name)} --help says more.`);
     process.exit(2);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run malformed`: events of every wrong form, signed as the platform signs them. None stops the engine or the messages
+ * `npm run tool -- malformed`: events of every wrong form, signed as the platform signs them. None stops the engine or the messages
  * behind it, none is brought for ever, and each is logged at most once.
  */
 import { createRookery, type Rookery } from "../../src/app/library/create-rookery.ts";
@@ -127,7 +127,7 @@ if (values.channel === "whatsapp-web") {
 const SUBJECTS: Readonly<Record<string, () => Promise<Subject>>> = { whatsapp, webhook };
 const open = SUBJECTS[values.channel];
 if (!open || !Number.isInteger(events)) {
-  console.error("Usage: npm run malformed -- --channel whatsapp|whatsapp-web|webhook [--events N] [--seed S]");
+  console.error("Usage: npm run tool -- malformed --channel whatsapp|whatsapp-web|webhook [--events N] [--seed S]");
   process.exit(2);
 }
 const subject = await open();

@@ -1,4 +1,4 @@
-/** A share of the conformance suite; `npm run conformance` runs all of it. */
+/** A share of the conformance suite; `npm run tool -- conformance` runs all of it. */
 import { expect, it } from "vitest";
 import { clientConformance, differences, outcomeIn, readBaseline, serverConformance } from "./conformance.ts";
 

@@ -1,5 +1,5 @@
 /**
- * `npm run conformance`: the conformance suite of the protocol's authors, on the client and on the server. What fails is compared with a
+ * `npm run tool -- conformance`: the conformance suite of the protocol's authors, on the client and on the server. What fails is compared with a
  * list that may only become shorter: a failure that is not in it, and an entry that does not fail any more, are both errors.
  */
 import { spawn } from "node:child_process";

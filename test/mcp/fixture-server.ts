@@ -16,10 +16,22 @@ function build(era: "modern" | "legacy"): McpServer {
     { name: "fixture", version: "1.0.0" },
     { capabilities: { tools: {}, resources: {}, prompts: {} } },
   );
-  server.registerTool("append", { description, inputSchema: z.object({ line: z.string() }) }, async ({ line }) => {
-    appendFileSync(log, `${line}\n`);
-    return text(`appended ${line}`);
-  });
+  const append = server.registerTool(
+    "append",
+    { description, inputSchema: z.object({ line: z.string() }) },
+    async ({ line }) => {
+      appendFileSync(log, `${line}\n`);
+      return text(`appended ${line}`);
+    },
+  );
+  server.registerTool(
+    "describe_append",
+    { description: "Describes append differently from now on.", inputSchema: z.object({ as: z.string() }) },
+    async ({ as }) => {
+      append.update({ description: as });
+      return text("described");
+    },
+  );
   server.registerTool(
     "append_then_die",
     { description: "Acts and dies.", inputSchema: z.object({ line: z.string() }) },

@@ -8,7 +8,7 @@ import { z } from "zod";
 
 export interface OAuthServer {
   readonly url: string;
-  /** What was asked of the login server, in order. */
+  /** The requests to the login server, in order. */
   readonly asked: readonly string[];
   /** Who has registered itself. */
   readonly clients: ReadonlyMap<string, Record<string, unknown>>;
@@ -16,6 +16,8 @@ export interface OAuthServer {
   expire(): void;
   /** The person says no, or the server registers no one. */
   refuse: "person" | "registration" | undefined;
+  /** Replaces fields of what it says about itself and its login server. */
+  says: Readonly<Record<string, unknown>>;
   close(): Promise<void>;
 }
 
@@ -25,7 +27,7 @@ export async function openOAuthServer(): Promise<OAuthServer> {
   const codes = new Map<string, URLSearchParams>();
   const refreshTokens = new Set<string>();
   let accessTokens = new Set<string>();
-  const state: { refuse: OAuthServer["refuse"] } = { refuse: undefined };
+  const state: Pick<OAuthServer, "refuse" | "says"> = { refuse: undefined, says: {} };
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: "tickets", version: "1" });
     server.registerTool("list_tickets", { description: "Lists tickets.", inputSchema: z.object({}) }, async () => ({
@@ -66,7 +68,7 @@ export async function openOAuthServer(): Promise<OAuthServer> {
       outgoing.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(json));
     switch (at.pathname) {
       case "/.well-known/oauth-protected-resource/mcp":
-        return answer(200, { resource: `${url}/mcp`, authorization_servers: [url] });
+        return answer(200, { resource: `${url}/mcp`, authorization_servers: [url], ...state.says });
       case "/.well-known/oauth-authorization-server":
         return answer(200, {
           issuer: url,
@@ -76,6 +78,7 @@ export async function openOAuthServer(): Promise<OAuthServer> {
           response_types_supported: ["code"],
           code_challenge_methods_supported: ["S256"],
           authorization_response_iss_parameter_supported: true,
+          ...state.says,
         });
       case "/register": {
         asked.push("register");

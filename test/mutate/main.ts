@@ -1,6 +1,6 @@
 /**
  * `npm run mutate`: puts small mistakes into the source, one at a time, and lists those that the tests do not find.
- * `docs/mutations.md` describes it. `.mutate` keeps the results, so an interrupted run continues.
+ * `docs/internals/mutations.md` describes it. `.mutate` keeps the results, so an interrupted run continues.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** `npm run telegram -- --malformed N` and `npm run telegram -- --chats N`: the larger proofs of the connector to Telegram. */
+/** `npm run tool -- telegram --malformed N` and `npm run tool -- telegram --chats N`: the larger proofs of the connector to Telegram. */
 import { readCommandLine } from "../kit/command-line.ts";
 import { malformedUpdates } from "./malformed.ts";
 import { manyChats } from "./many-chats.ts";
@@ -13,7 +13,7 @@ const { values } = readCommandLine({
   },
 });
 let isGood = values.malformed !== undefined || values.chats !== undefined;
-if (!isGood) console.error("Choose what to prove: npm run telegram -- --help says what there is.");
+if (!isGood) console.error("Choose what to prove: npm run tool -- telegram --help says what there is.");
 
 if (values.malformed !== undefined) {
   const report = await malformedUpdates(values.malformed, values.seed);

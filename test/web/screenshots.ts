@@ -1,5 +1,5 @@
 /**
- * `npm run screenshots -- [DIR] [VIEW…]`: takes pictures of the views of the control room, light and dark, and on a phone, from a real
+ * `npm run tool -- screenshots [DIR] [VIEW…]`: takes pictures of the views of the control room, light and dark, and on a phone, from a real
  * process. Default: all views, into docs/pictures.
  */
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -1,10 +1,14 @@
 /** A package in the place of `baileys` for a process under test: what its sockets say comes from the phone of the test, over HTTP. */
 import { EventEmitter } from "node:events";
 
-const url = process.env.FAKE_PHONE ?? "";
 const ask = async (path, body, signal) => {
   const headers = { connection: "close" };
-  const answer = await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body), signal });
+  const answer = await fetch(`${process.env.FAKE_PHONE}${path}`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+    signal,
+  });
   return answer.json();
 };
 let sockets = 0;
@@ -43,7 +47,7 @@ export function makeWASocket({ auth }) {
       return state.user;
     },
     authState: { creds: auth.creds },
-    sendMessage: (jid, content, { messageId }) => ask("/send", { jid, text: content.text, messageId }),
+    sendMessage: (jid, content, { messageId }) => ask("/send", { jid, text: content.text, content, messageId }),
     readMessages: async () => {},
     sendPresenceUpdate: async () => {},
     requestPairingCode: async (phone) => (await ask("/pair", { phone })).code,

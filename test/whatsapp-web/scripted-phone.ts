@@ -9,7 +9,12 @@ interface Event {
 }
 
 export class ScriptedPhone {
-  readonly sent: { readonly jid: string; readonly text?: string; readonly messageId: string }[] = [];
+  readonly sent: {
+    readonly jid: string;
+    readonly text?: string;
+    readonly content: Readonly<Record<string, unknown>>;
+    readonly messageId: string;
+  }[] = [];
   /** The numbers for which a code was asked. */
   readonly paired: string[] = [];
   /** The sockets that were opened, each an account or a new connection of one. */

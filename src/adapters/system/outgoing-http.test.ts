@@ -292,7 +292,7 @@ describe("a request without an answer says what is wrong and what to do", () => 
   it("where a redirect leads nowhere", async () => {
     await expect(
       here()(`http://127.0.0.1:${port}/to/302/${encodeURIComponent("http://[")}`, { maxRedirects: 1 }),
-    ).rejects.toThrow(/redirects to something that is no address/);
+    ).rejects.toThrow(/redirects to an invalid address/);
   });
 
   it("where it takes too long; an abort by the caller stays an abort", async () => {

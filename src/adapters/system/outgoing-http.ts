@@ -49,18 +49,8 @@ export const outgoingHttp =
     let request = first;
     for (let left = first.maxRedirects ?? 0; ; left--) {
       const url = checkedUrl(request.url);
-      const { allowed, resolve = systemResolve } = options;
-      const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-      const failed = failureOf(host, first.signal);
-      const addresses = isIP(host) ? [host] : await resolve(host).catch(failed);
-      const port = url.port || (url.protocol === "https:" ? "443" : "80");
-      const reachable = addresses.filter((address) => allowed().allows(host, port, address));
-      if (reachable.length === 0) {
-        throw new DeniedError(`${host} is not a public address.`, {
-          hint: `The owner can allow it: add "${host}:${port}" to network.allowPrivate.`,
-        });
-      }
-      const response = await send(url, request, reachable).catch(failed);
+      const failed = failureOf(hostOf(url), first.signal);
+      const response = await send(url, request, await reachableAddresses(options, url, first.signal)).catch(failed);
       const to = response.headers.location;
       if (!REDIRECTS.has(response.statusCode ?? 0) || to === undefined || first.maxRedirects === undefined) {
         return { ...(await read(response, request.maxBytes).catch(failed)), url: url.href };
@@ -68,12 +58,33 @@ export const outgoingHttp =
       response.destroy();
       if (left <= 0) throw new InvalidInputError(`${first.url} redirects more than ${first.maxRedirects} times.`);
       const next = URL.parse(to, url.href);
-      if (!next) throw new InvalidInputError(`${url.href} redirects to something that is no address.`);
+      if (!next) throw new InvalidInputError(`${url.href} redirects to an invalid address.`);
       request = redirected(request, url, next, response.statusCode ?? 0);
     }
   };
 
-/** Throws what a person is told about a request without an answer. An abort by the caller stays what it is. */
+/** The addresses of a URL that a request may go to. Throws `DeniedError` if there are none. */
+export async function reachableAddresses(
+  { allowed, resolve = systemResolve }: OutgoingOptions,
+  to: URL,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { protocol, port: given } = checkedUrl(to.href);
+  const host = hostOf(to);
+  const addresses = isIP(host) ? [host] : await resolve(host).catch(failureOf(host, signal));
+  const port = given || (protocol === "https:" ? "443" : "80");
+  const reachable = addresses.filter((address) => allowed().allows(host, port, address));
+  if (reachable.length === 0) {
+    throw new DeniedError(`${host} is not a public address.`, {
+      hint: `The owner can allow it: add "${host}:${port}" to network.allowPrivate.`,
+    });
+  }
+  return reachable;
+}
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1");
+
+/** Throws the error that a person sees for a request without an answer. An abort by the caller stays what it is. */
 const failureOf =
   (host: string, signal: AbortSignal) =>
   (cause: unknown): never => {

@@ -1,6 +1,6 @@
 /**
  * What each command prints with `--json`: one document of this type. The types are those of the client and of the reports that
- * commands print. `npm run cli-schema -- --write` writes `docs/cli.schema.json` from it, and tests check every document against that.
+ * commands print. `npm run tool -- cli-schema --write` writes `docs/cli.schema.json` from it, and tests check every document against that.
  */
 import type { DescribedModels } from "../../adapters/models/describe-models.ts";
 import type { DescribedLogin } from "../../adapters/models/logins/describe-logins.ts";

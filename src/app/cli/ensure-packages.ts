@@ -5,6 +5,7 @@ import type { OptionalPackage } from "../../adapters/connectors/packages/optiona
 import { ConfigError } from "../../core/errors.ts";
 import { neededPackages } from "../node/configured-connectors.ts";
 import type { CommandContext } from "./command.ts";
+import { askYesNo } from "./confirm.ts";
 
 export interface MissingPackage {
   readonly one: OptionalPackage;
@@ -82,7 +83,6 @@ async function isWanted(
 ): Promise<boolean> {
   if (consent !== "ask") return consent === "yes";
   if (!stdin().isTTY) return false;
-  const { confirm } = await import("@clack/prompts");
   const list = absent.map(({ name, version, use, megabytes }) => `${name} ${version} for ${use} (${megabytes} MB)`);
-  return (await confirm({ message: `Install ${list.join(", ")} into ${paths.home}?` })) === true;
+  return askYesNo(`Install ${list.join(", ")} into ${paths.home}?`);
 }

@@ -107,8 +107,8 @@ describe("a proposal", () => {
     writeFileSync(main, "- Likes coffee.\n");
     await say({ note: "MEMORY.md", text: "- Likes tea." });
     const [question] = await pending();
-    expect(question?.prompt).toContain("--- MEMORY.md\n+++ MEMORY.md\n");
-    expect(question?.prompt).toContain("\n - Likes coffee.\n+- Likes tea.");
+    expect(question?.prompt).toContain("  --- MEMORY.md\n  +++ MEMORY.md\n");
+    expect(question?.prompt).toContain("\n   - Likes coffee.\n  +- Likes tea.");
     expect(read()).toBe("- Likes coffee.\n");
     expect(await decide(true)).toMatch(/Added to MEMORY\.md \(change \d+\)\. It has 28 of 20000 characters\./);
     expect(read()).toBe("- Likes coffee.\n- Likes tea.\n");

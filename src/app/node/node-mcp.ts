@@ -6,6 +6,7 @@ import { hiddenPaths, programPaths } from "../../adapters/sandbox/hidden-paths.t
 import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import { noGuard, type PromptGuard } from "../../adapters/tools/files/prompt-guard.ts";
+import { loginRequests } from "../../adapters/tools/mcp/login-requests.ts";
 import { McpServers } from "../../adapters/tools/mcp/mcp-servers.ts";
 import type { Answers } from "../../adapters/tools/mcp/mcp-tool.ts";
 import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapters/tools/mcp/oauth-provider.ts";
@@ -125,13 +126,15 @@ function openerOf(parts: McpParts, name: string, answers: Answers, sandbox: () =
   };
 }
 
-async function remote({ paths, env }: McpParts, name: string, server: McpServerConfig) {
+async function remote({ config, paths, env }: McpParts, name: string, server: McpServerConfig) {
   const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
-  const { url, headers, oauth } = server;
+  const { url = "", headers, oauth } = server;
   const secrets = secretDeps(paths.home, env);
   const sent = Object.fromEntries(Object.entries(headers).map(([header, secret]) => [header, secret.reveal(secrets)]));
-  return new StreamableHTTPClientTransport(new URL(url ?? ""), {
+  const { allowPrivate } = config.network;
+  return new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: sent },
+    fetch: loginRequests({ url, headers: sent, allowPrivate }).fetch,
     authProvider: oauth
       ? oauthProvider({ server: name, storage: loginStorage(mcpAuthFile(paths)), ...clientOf(server, secrets) })
       : undefined,
@@ -147,10 +150,10 @@ export function clientOf(
   return { client, metadataUrl: clientMetadataUrl };
 }
 
-/** What programs need to run at all. Nothing else of the engine's environment reaches a server. */
+/** The variables that every program needs. Nothing else of the engine's environment reaches a server. */
 const PASSED = ["PATH", "LANG", "LC_ALL", "TZ", "TERM"];
 
-/** What a local server may touch on the disk. Prompt files change only through a reviewed change, whatever else it may write. */
+/** The files that a local server may touch. Prompt files change only through a reviewed change, whatever else it may write. */
 async function policyOf({ config, paths, env, permanents }: McpParts, name: string) {
   const { read = [], write = [], domains = [], sockets } = config.mcp.servers[name] ?? {};
   const resolved = (list: readonly string[]) => list.map((path) => resolvePath(path, paths.home));

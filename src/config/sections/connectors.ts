@@ -11,6 +11,7 @@ export const connectorDefaults = {
   drafts: true,
   reactions: true,
   readMarks: true,
+  linkPreviews: false,
   groups: { activation: "mention", history: 30 },
   maxFileMb: 20,
 } as const;
@@ -42,6 +43,7 @@ const accountSchema = section({
     .optional(),
   template: section({ name: text("the name of a template"), language: text("a language, such as en_US") }).optional(),
   readMarks: flag().default(connectorDefaults.readMarks),
+  linkPreviews: flag().default(connectorDefaults.linkPreviews),
   rich: oneOf(["auto", "off"]).default(connectorDefaults.rich),
   drafts: flag().default(connectorDefaults.drafts),
   reactions: flag().default(connectorDefaults.reactions),

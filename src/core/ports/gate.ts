@@ -19,6 +19,8 @@ export interface JudgedCall {
   readonly person: string;
   /** What it is about to do. The tool does nothing else. */
   readonly effects: readonly Effect[];
+  /** The arguments as the tool gets them. Set for a call that is asked about. */
+  readonly input?: unknown;
   /** Whether it does more than read: then it is written to the audit log. */
   readonly acts: boolean;
 }

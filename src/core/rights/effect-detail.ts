@@ -6,8 +6,16 @@ export const effectDetailSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("command"), argv: z.array(z.string()).readonly(), cwd: z.string() }).readonly(),
   /** A line that could not be split, and why. It asks. */
   z.object({ kind: z.literal("unparsed"), line: z.string(), cwd: z.string(), why: z.string() }).readonly(),
-  /** Absolute and resolved. */
-  z.object({ kind: z.literal("path"), access: z.enum(["read", "write"]), path: z.string() }).readonly(),
+  z
+    .object({
+      kind: z.literal("path"),
+      access: z.enum(["read", "write"]),
+      /** Absolute and resolved. */
+      path: z.string(),
+      /** It is written in a directory that git accepts as a repository. */
+      repository: z.boolean().optional(),
+    })
+    .readonly(),
   z.object({ kind: z.literal("host"), host: z.string(), port: z.number().int().optional() }).readonly(),
 ]);
 export type EffectDetail = z.infer<typeof effectDetailSchema>;

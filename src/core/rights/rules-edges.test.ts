@@ -130,7 +130,7 @@ test.each([
   expect(decision).toEqual({ verdict: "ask", reason: `no rule allows ${shown}` });
 });
 
-describe("what a workspace lets an agent do", () => {
+describe("limits an agent by its workspace access", () => {
   const verdict = (access: RulesParty["access"], what: Effect) =>
     decideByRules(what, { rules: ruleSet([]), access }, { limits: false, reviews: false }, false).verdict;
   test.each<[RulesParty["access"], Effect, string]>([
@@ -253,7 +253,7 @@ test.each<[string[], boolean]>([
   [["printf", "x"], true],
   [["printf"], true],
   [["grep", "-v", "x"], true],
-  [["git", "log"], true],
+  [["git", "log"], false],
   [["git", "push"], false],
   [["git"], false],
   [["sort", "-no", "x"], false],
@@ -276,30 +276,43 @@ test("a line has 32,000 characters and a hundred commands at most", () => {
 
 /** Programs with their arguments, each list for one program. */
 const MORE_THAN_READING = {
-  date: "-s --set=x -us",
-  file: "-C --compile --comp",
-  find: "-delete -exec -execdir -ok -fprintf -fls",
-  rg: "--pre --hostname-bin=x --search-zip -z -iz",
-  sort: "-o -no --output=x --out -T --temporary-directory --temp=x --compress-program",
-  tree: "-o -ao",
-  "git status": "--output=x --out --ext-diff --textconv -O -pO --open-files-in-pager --op --exec",
-  git: "commit push fetch -p",
+  date: "-s --set=x -us --se=x",
+  diff: "-l -ul --paginate --pag",
+  file: "-C --compile --comp -z -p -m -S",
+  find: "-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -files0-from -unknown",
+  rg: "--pre --pre=x --hostname-bin=x --search-zip -z -iz",
+  sort: "-o -no --output=x --out -T --temporary-directory --temp=x --compress-program --compress=x --files0-from=x",
+  "sort -k -- -o": "x",
+  tree: "-o -ao -Po -R --output",
+  "[": "-v -R",
+  test: "-v -R",
+  git: "status diff log show blame rev-parse ls-files describe grep branch -p",
+  awk: "x",
+  sed: "x",
+  xargs: "x",
+  env: "x",
+  less: "x",
+  man: "x",
+  node: "x",
+  npm: "ls",
+  tar: "-tf",
+  tee: "x",
+  uniq: "x",
   rm: "x",
   "/bin/ls": "x",
   LS: "x",
 };
 const ONLY_READING = {
-  date: "-u x-s",
-  file: "x --mime",
-  find: "-name -- delete",
-  rg: "x -i --zero",
-  sort: "x -- - --x",
-  tree: "-a o",
-  git: "status log diff show blame rev-parse ls-files describe",
-  "git log": "-p --oneline output",
+  date: "-u x-s -d -Iseconds +%F --date=x",
+  diff: "-u -ur -U3 --brief --color=never",
+  file: "x -b --mime",
+  find: "-name -type -mtime -7 -size -10k -newer ( ! delete",
+  rg: "x -i -in -A3 -epattern --files --glob=x",
+  sort: "x -- - -rn -k2,3n -t: --key=1",
+  tree: "-a o -L -I",
   ls: "-o -la",
-  printf: "x",
-  "[": "x",
+  printf: "x %s",
+  "[": "x -f -eq -1 ]",
   whoami: "x",
 };
 

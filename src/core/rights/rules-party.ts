@@ -1,11 +1,12 @@
 /**
- * What rules say about an effect: one more party of `decide`, which the strictest of all parties outranks (L13). Where no rule is
+ * Judges an effect by rules: one more party of `decide`, which the strictest of all parties outranks (L13). Where no rule is
  * about it, a default decides: safe commands in a sandbox, files and pages are allowed, other commands and MCP tools ask.
  */
 import type { WorkspaceAccess } from "../agent/exec-fields.ts";
 import { strictest } from "../people/grant.ts";
 import type { Decision, Effect } from "./decide.ts";
 import { DEFAULT_EXEC, type ExecPolicy } from "./exec-settings.ts";
+import { isGitFile, namesGitFile } from "./git-files.ts";
 import type { Place } from "./match-rule.ts";
 import { isPromptFile, namesFile } from "./prompt-files.ts";
 import { READS, type Rule, WRITES } from "./rule.ts";
@@ -21,7 +22,7 @@ export interface RulesParty {
   readonly exec?: ExecPolicy;
   /** Default: `rw`. */
   readonly access?: WorkspaceAccess;
-  /** What untrusted text in context changes: `ask`; `rules`: nothing for what a rule names; `off`: nothing. Default: `ask`. */
+  /** With untrusted text in context: `ask`; `rules`: ask, except about what a rule names; `off`: no change. Default: `ask`. */
   readonly untrusted?: "ask" | "rules" | "off";
 }
 
@@ -42,7 +43,7 @@ export function decideByRules(given: Effect, party: RulesParty, own: OwnRules, u
   const found = party.rules.find(effect, party.place, untrusted);
   const rule = stricterRule(found, own.granted);
   const limited = own.limits || party.rules.limitsCommands;
-  const reviewed = own.reviews ? byPromptFile(effect, rule, party, own) : undefined;
+  const reviewed = byReview(effect, rule, party, own);
   if (reviewed) return reviewed;
   if (isCommand(effect)) return byExec(effect, rule, limited, party.exec ?? DEFAULT_EXEC);
   if (rule) return ofRule(rule);
@@ -59,20 +60,23 @@ function withoutWrappers(effect: Effect): Effect {
   return { ...effect, detail: { kind: "unparsed", line: detail.argv.join(" "), cwd: detail.cwd, why } };
 }
 
-/** A change of a prompt file is reviewed by a person, unless a rule names the file. */
-function byPromptFile(
+/** A change of a file that decides what agents or programs do is reviewed by a person, unless a rule names the file. */
+function byReview(
   effect: Effect,
   rule: Rule | undefined,
   { rules, place }: RulesParty,
-  { allowance }: OwnRules,
+  { allowance, reviews }: OwnRules,
 ): Decision | undefined {
   const { detail } = effect;
-  if (detail?.kind !== "path" || detail.access !== "write" || !isPromptFile(detail.path, place?.workspace))
-    return undefined;
+  if (detail?.kind !== "path" || detail.access !== "write") return undefined;
+  const isGit = isGitFile(detail);
+  if (!isGit && !(reviews && isPromptFile(detail.path, place?.workspace))) return undefined;
   if (rule && rule.verdict !== "allow") return ofRule(rule);
-  const fits = (text: string): boolean => namesFile(text, detail.path);
+  const fits = (text: string): boolean => (isGit ? namesGitFile(text, detail) : namesFile(text, detail.path));
   const named = rules.findAllowance(effect, place, ({ text }) => fits(text)) ?? allowance?.(fits);
-  return named ? ofRule(named) : { verdict: "ask", reason: "it changes what agents are told: a person reviews it" };
+  if (named) return ofRule(named);
+  const why = isGit ? "it can make git run programs" : "it changes what agents are told";
+  return { verdict: "ask", reason: `${why}: a person reviews it` };
 }
 
 const stricterRule = (a: Rule | undefined, b: Rule | undefined): Rule | undefined =>
@@ -118,7 +122,7 @@ function byPolicy(effect: Effect, rule: Rule | undefined, limited: boolean, poli
   return ask === "off" ? { ...base, verdict: "deny", reason: `${base.reason}, and execAsk is off` } : base;
 }
 
-/** What the rule says, or what happens without one. */
+/** The verdict of the rule, or the default without one. */
 function baseOf(
   { detail }: Effect,
   rule: Rule | undefined,

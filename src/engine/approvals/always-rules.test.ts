@@ -176,20 +176,24 @@ describe("the rules of a yes for always", () => {
     const marked = alwaysWidths(people({ ann: [{ allow: "exec" }] }), approval(), { rules: [], untrusted: true });
     expect(widthLines(marked)?.[0]).toBe("call    allow exec(git push) for ann, also with untrusted text in context");
   });
-  test("are shown with at most 300 characters, and each text once", () => {
+  test("are shown whole, with every character visible, and each text once", () => {
     const rule = (allow: string) => ({ person: ANN, allow });
     const widths = (...call: string[]) => ({ call: call.map(rule), prefix: [rule("p")], tool: [rule("p")] });
-    expect(widthLines(widths("x".repeat(300)))?.[0]).toBe(`call    allow ${"x".repeat(294)}`);
+    expect(widthLines(widths(`${"x".repeat(300)}\u202e`))?.[0]).toBe(
+      `call    allow ${"x".repeat(300)}<U+202E> for ann`,
+    );
     expect(widthLines(widths("a", "b", "a"))).toEqual([
       "call    allow a for ann; allow b for ann",
       "prefix  allow p for ann",
       "tool    allow p for ann",
     ]);
     expect(widthLines(widths("p"))).toBeUndefined();
-    const [button, ...more] = widthButtons(PRESSED, widths("y".repeat(100), "y".repeat(100)));
-    expect(button?.label).toBe(`Always, this call: ${"y".repeat(45)}`);
-    expect(widthButtons(PRESSED, widths("a", "b", "a"))[0]?.label).toBe("Always, this call: a, b");
-    expect(more).toHaveLength(3);
+    const labels = (...call: string[]) => widthButtons(PRESSED, widths(...call)).map(({ label }) => label);
+    const others = ["Always, this prefix: p", "Always, this tool: p", "Back"];
+    expect(labels("a", "b", "a")).toEqual(["Always, this call: a, b", ...others]);
+    expect(labels("a\u200b")).toEqual(["Always, this call: a<U+200B>", ...others]);
+    expect(labels("y".repeat(45))).toHaveLength(4);
+    expect(labels("y".repeat(46))).toEqual(others);
   });
   test("know whether text of others is in the context", () => {
     const agent = (state: object) => ({ state }) as unknown as AgentRecord;

@@ -3,7 +3,6 @@
  * was asked in the width that a person chose, and nothing else; what a rule of the configuration asks about stays asked about (M31).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { cutText } from "../../core/cut-text.ts";
 import { InvalidInputError } from "../../core/errors.ts";
 import { everyone, isUntrusted } from "../../core/people/behalf.ts";
 import { type Grant, verdictOf } from "../../core/people/grant.ts";
@@ -12,6 +11,7 @@ import type { Approval } from "../../core/rights/approval.ts";
 import { type Effect, judge } from "../../core/rights/decide.ts";
 import { RULE_WIDTHS, type RuleWidth, ruleTextOf } from "../../core/rights/rule-widths.ts";
 import type { RulesParty } from "../../core/rights/rules-party.ts";
+import { visibleLine } from "../../core/visible-text.ts";
 import type { PeopleNow } from "../people/directory.ts";
 
 /** What the call was judged by, as it is now. */
@@ -52,15 +52,13 @@ export function widthLines(widths: AlwaysWidths): readonly string[] | undefined 
   return new Set(texts).size === 1 ? undefined : RULE_WIDTHS.map((width, at) => `${width.padEnd(6)}  ${texts[at]}`);
 }
 
-const MAX_LINE = 300;
-
 function ruleLine(rules: AlwaysWidths[RuleWidth]): string {
   if ("not" in rules) return rules.not;
   const texts = rules.map(
     ({ allow, person, when }) =>
-      `allow ${allow} for ${person}${when === undefined ? "" : ", also with untrusted text in context"}`,
+      `allow ${visibleLine(allow)} for ${person}${when === undefined ? "" : ", also with untrusted text in context"}`,
   );
-  return cutText([...new Set(texts)].join("; "), MAX_LINE);
+  return [...new Set(texts)].join("; ");
 }
 
 interface Storing {

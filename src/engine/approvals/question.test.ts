@@ -5,7 +5,7 @@ import { OWNER } from "../../core/people/person.ts";
 import type { ApprovalId } from "../../core/rights/approval.ts";
 import { ANN, command, DAY, NOW } from "./answers.test-kit.ts";
 import { approvalPortOf } from "./approval-port.ts";
-import { approvalButtons, questionOf, questionText, waitingText } from "./question.ts";
+import { approvalButtons, questionMessage, questionOf, waitingText } from "./question.ts";
 
 describe("the question", () => {
   const held = (more: object = {}) => ({
@@ -19,7 +19,7 @@ describe("the question", () => {
     ...more,
   });
   const asking = {
-    agent: { id: "a1" },
+    agent: { id: "a1", state: { label: "main" } },
     run: { id: "r1", body: { delivery: { channel: "c" } } },
     at: NOW,
     dueAt: NOW + 5,
@@ -40,20 +40,36 @@ describe("the question", () => {
       effects: [command("ls")],
     });
     expect(question().files).toBeUndefined();
-    expect(question().prompt).toBe(
-      'exec for ann (why):\n{\n  "command": "ls"\n}\nNo file is covered: the contents of files may change before the call.',
-    );
-    expect(question({ files: ["a", "b"], preview: "PRE" })).toMatchObject({
-      files: ["a", "b"],
-      prompt: "exec for ann (why):\nPRE\nThe contents of a, b are covered. Other files are not.",
-    });
+    expect(question().prompt.split("\n")).toEqual([
+      "exec",
+      "  command: ls",
+      "main asks for ann: why",
+      "It may use: exec",
+      "No file is covered: the contents of files may change before the call.",
+    ]);
+    const covering = question({ files: ["a", "b"], preview: "PRE\nVIEW", directory: "/x" });
+    expect(covering.files).toEqual(["a", "b"]);
+    expect(covering.prompt.split("\n")).toEqual([
+      "exec",
+      "  PRE",
+      "  VIEW",
+      "main asks for ann: why",
+      "It works in /x",
+      "It may use: exec",
+      "The contents of a, b are covered. Other files are not.",
+    ]);
   });
-  test("shows at most 2,000 characters, and says how many there are", () => {
-    expect(question({ preview: "x".repeat(2_000) }).prompt).not.toContain("[cut:");
-    expect(question({ preview: "x".repeat(2_001) }).prompt).toContain("[cut: 2001 characters in all]");
+  test("has a yes only if all of it is in the message", () => {
+    const labels = (preview: string, max?: number) =>
+      questionMessage(question({ preview }), max).buttons.map(({ label }) => label);
+    expect(labels("x".repeat(1_000))).toEqual(["Yes, once", "Yes, always …", "No"]);
+    expect(labels("x".repeat(1_000), 1_000)).toEqual(["No"]);
+    expect(labels("x".repeat(2_001), 4_096)).toEqual(["No"]);
+    expect(labels("x\n".repeat(60))).toEqual(["No"]);
+    expect(questionMessage(question({ preview: "x".repeat(2_001) })).text).toContain('"rookery approvals show aaaa"');
   });
   test("says how to answer, and until when", () => {
-    expect(questionText({ ...question(), dueAt: 0 })).toContain(
+    expect(questionMessage({ ...question(), dueAt: 0 }).text).toContain(
       '"rookery approvals no aaaa" before 1970-01-01T00:00:00.000Z.',
     );
     expect(

@@ -1,16 +1,24 @@
-/** The question about a call: its row, and the text that people read. */
+/**
+ * The one question about a call, for every surface (M44): what runs comes first, from validated arguments, and every character of it
+ * can be seen. Terminal, page and command line show `prompt` as it is; a message shows it as code, so no part of it is Markdown, a
+ * link or a command. Where it does not fit as a whole there is no yes.
+ */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { cutText } from "../../core/cut-text.ts";
+import { labelOf } from "../../core/agent/label-of.ts";
 import type { Button } from "../../core/delivery/delivery.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { JudgedRun } from "../../core/ports/gate.ts";
 import { type ApprovalId, approvalIdOf, type NewApproval } from "../../core/rights/approval.ts";
 import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
+import { visibleLine, visibleText } from "../../core/visible-text.ts";
 import type { AlwaysWidths } from "./always-rules.ts";
 import type { HeldCall } from "./settle-asked.ts";
 
-/** Of the arguments in a question. */
-const MAX_SHOWN = 2_000;
+/** Longer ones are not asked: no one reads them. */
+const MAX_PROMPT = 100_000;
+/** The longest question in a message: no channel takes less, and a phone shows it without a cut. */
+const MAX_MESSAGE = 2_000;
+const MAX_MESSAGE_LINES = 60;
 /** Of a button. */
 const MAX_LABEL = 64;
 
@@ -36,7 +44,7 @@ export function questionOf({ agent, run, at, dueAt, uuid }: Asking, held: HeldCa
     digest,
     version: 2,
     files: files.length === 0 ? undefined : files,
-    prompt: promptOf(held),
+    prompt: promptOf(agent, held),
     effects: effects.map(({ action, target, of, rights, detail, needsYes }) => ({
       ...{ action, target, of, rights, detail, needsYes },
     })),
@@ -46,21 +54,84 @@ export function questionOf({ agent, run, at, dueAt, uuid }: Asking, held: HeldCa
   };
 }
 
-function promptOf({ judged: { call, decision }, files, preview, behalf }: HeldCall): string {
-  const args = shown(preview ?? JSON.stringify(call.arguments, undefined, 2));
+/** The text of the question. Only the lines of the call are indented, so nothing in it looks like one of the others. */
+function promptOf(agent: AgentRecord, held: HeldCall): string {
+  const { judged, files, preview, directory, behalf } = held;
+  const { call, decision, effects } = judged;
+  const shown = preview === undefined ? argumentLines(judged.input ?? call.arguments) : [visibleText(preview)];
+  const name = agent.state.label ?? agent.state.displayName ?? labelOf(agent.descriptor);
+  const rights = [...new Set(effects.flatMap((effect) => effect.rights))].join(", ");
   const covered =
     files.length === 0
       ? "No file is covered: the contents of files may change before the call."
-      : `The contents of ${files.join(", ")} are covered. Other files are not.`;
-  return `${call.name} for ${behalf.person} (${decision.reason}):\n${args}\n${covered}`;
+      : `The contents of ${files.map(visibleLine).join(", ")} are covered. Other files are not.`;
+  return [
+    visibleLine(call.name),
+    ...shown.map((text) => `\n${text}`.replaceAll("\n", "\n  ").slice(1)),
+    `${visibleLine(name)} asks for ${visibleLine(behalf.person)}: ${visibleLine(decision.reason)}`,
+    ...(directory === undefined ? [] : [`It works in ${visibleLine(endOf(directory))}`]),
+    ...(rights === "" ? [] : [`It may use: ${rights}`]),
+    covered,
+  ].join("\n");
 }
 
-const shown = (text: string): string =>
-  text.length <= MAX_SHOWN ? text : `${cutText(text, MAX_SHOWN)}\n[cut: ${text.length} characters in all]`;
+/** The end of a long path: a question has little space. */
+const endOf = (path: string): string => (path.length > 31 ? `…${path.slice(-30)}` : path);
 
-/** What the person who decides reads, wherever that is. */
-export const questionText = ({ id, prompt, dueAt }: NewApproval): string =>
-  `Approval ${id} is needed.\n${prompt}\nAnswer with "rookery approvals yes ${id}" or "rookery approvals no ${id}" before ${new Date(dueAt).toISOString()}.`;
+/** In the order of the tool's own definition: what runs comes before what is said about it. */
+function argumentLines(input: unknown): readonly string[] {
+  if (typeof input !== "object" || input === null) return [visibleText(JSON.stringify(input))];
+  return Object.entries(input).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const text = visibleText(typeof value === "string" ? value : JSON.stringify(value));
+    return [`${visibleLine(name)}:${text.includes("\n") ? `\n${text}`.replaceAll("\n", "\n  ") : ` ${text}`}`];
+  });
+}
+
+/** Why a call is not asked about: no one could read its question. */
+export function unreadable(agent: AgentRecord, held: HeldCall): string | undefined {
+  const { length } = promptOf(agent, held);
+  if (length <= MAX_PROMPT) return undefined;
+  return `Not executed: the question about this call would have ${length} characters, and people are shown at most ${MAX_PROMPT}. Make several smaller calls.`;
+}
+
+const fits = (text: string, max: number): boolean =>
+  text.length <= Math.min(max, MAX_MESSAGE) && text.split("\n").length <= MAX_MESSAGE_LINES;
+
+/** The text as code, for everything that reads Markdown. It cannot end the code. */
+export const asCode = (text: string): string =>
+  `\`\`\`\n${text.replace(/`{3,}/gu, (ticks) => "<U+0060>".repeat(ticks.length))}\n\`\`\``;
+
+const whereToRead = (id: ApprovalId): string =>
+  `It is too long for this chat. Read it on the page under Approvals or with "rookery approvals show ${id}", and answer there.`;
+
+/** The question in a chat, and the answers there. `max`: the longest text of the channel. */
+export function questionMessage(
+  asked: NewApproval,
+  max = MAX_MESSAGE,
+): { readonly text: string; readonly buttons: readonly Button[] } {
+  const { id, prompt, dueAt } = asked;
+  const until = new Date(dueAt).toISOString();
+  const head = `Approval ${id} is needed.`;
+  const whole = `${head}\n${asCode(prompt)}\nAnswer with "rookery approvals yes ${id}" or "rookery approvals no ${id}" before ${until}.`;
+  if (fits(whole, max)) return { text: whole, buttons: approvalButtons(asked) };
+  const no = approvalButtons(asked).filter(({ style }) => style === "no");
+  return { text: `${head}\n${whereToRead(id)} Without an answer before ${until} it is not done.`, buttons: no };
+}
+
+/** The open questions in one message: each as a whole, or where to read it. */
+export function questionList(questions: readonly NewApproval[]): string {
+  let left = MAX_MESSAGE;
+  return questions
+    .map(({ id, tool, prompt }) => {
+      const whole = `${id}:\n${asCode(visibleText(prompt))}`;
+      const short = `${id}: ${visibleLine(tool)}. ${whereToRead(id)}`;
+      const text = fits(whole, left) ? whole : short;
+      left -= text.length;
+      return text;
+    })
+    .join("\n");
+}
 
 type Pressed = Pick<NewApproval, "id" | "digest">;
 
@@ -74,15 +145,14 @@ export const approvalButtons = (asked: Pressed): readonly Button[] => [
   { label: "No", token: tokenOf(asked, "n"), style: "no" },
 ];
 
-/** The three widths of "always", each with the rule that it would store. A width without a rule is left out. */
+/** The three widths of "always", each with the rule that it would store. A width is left out if it has no rule, or one that no button shows. */
 export const widthButtons = (asked: Pressed, widths: AlwaysWidths): readonly Button[] => [
   ...RULE_WIDTHS.flatMap((width): readonly Button[] => {
     const rules = widths[width];
     if ("not" in rules) return [];
-    const texts = [...new Set(rules.map(({ allow }) => allow))].join(", ");
-    return [
-      { label: cutText(`Always, this ${width}: ${texts}`, MAX_LABEL), token: tokenOf(asked, width), style: "yes" },
-    ];
+    const texts = [...new Set(rules.map(({ allow }) => visibleLine(allow)))].join(", ");
+    const label = `Always, this ${width}: ${texts}`;
+    return label.length > MAX_LABEL ? [] : [{ label, token: tokenOf(asked, width), style: "yes" }];
   }),
   { label: "Back", token: tokenOf(asked, "b") },
 ];

@@ -28,6 +28,7 @@ export interface HeldCall {
   readonly files: readonly string[];
   /** What people are shown instead of the arguments. */
   readonly preview?: string;
+  readonly directory?: string;
   readonly behalf: Behalf;
   /** Its question, if it was asked already. */
   readonly approval?: ApprovalId;
@@ -63,8 +64,8 @@ export async function settleAsked(
     call.approval === undefined
       ? await sameOpen(ports, agent, behalf, digestFor, taken)
       : await ports.store.approval(call.approval as ApprovalId);
-  const { files = {}, preview, made } = surroundings;
-  const held = { judged, digest, files: Object.keys(files), preview, behalf, approval: known?.id };
+  const { files = {}, preview, directory, made } = surroundings;
+  const held = { judged, digest, files: Object.keys(files), preview, directory, behalf, approval: known?.id };
   const as = { runId: run.id, callId: call.callId };
   const settled = known ? settledBy(known, call, { digest: digestFor(known), made, as }, ports.clock.now()) : undefined;
   if (settled) return settled;

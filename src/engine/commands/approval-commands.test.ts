@@ -5,12 +5,14 @@ import { commandNamed } from "./chat-commands.ts";
 import { ANN, approval, said } from "./command-context.test-kit.ts";
 
 describe("/approve and /deny", () => {
-  const pending = async () => [approval(), approval({ id: "abcd" as ApprovalId, prompt: "y".repeat(400) })];
+  const pending = async () => [approval(), approval({ id: "abcd" as ApprovalId, prompt: "y".repeat(4_000) })];
   test("alone list what waits", async () => {
     expect(await said("approve", "")).toBe("No call waits for an answer.");
     const lines = (await said("no", "", { approvals: { pending } })).split("\n");
-    expect(lines[0]).toBe("kfmz exec: rm x");
-    expect(lines[1]?.length).toBe("abcd exec: ".length + 300);
+    expect(lines.slice(0, 4)).toEqual(["kfmz:", "```", "rm x", "```"]);
+    // One that does not fit is not shown in part.
+    expect(lines[4]).toMatch(/^abcd: exec\. It is too long for this chat\. .*"rookery approvals show abcd"/u);
+    expect(lines).toHaveLength(5);
     expect(await said("approve", "?".repeat(65))).toContain(`"${"?".repeat(64)}" is not the id`);
     expect(await said("approve", "what?", { approvals: { pending } })).toMatch(
       /^"what\?" is not the id of a question\. kfmz/,
@@ -40,7 +42,7 @@ describe("/approve and /deny", () => {
   test("for always ask for a width if there is a choice, and take one that is named", async () => {
     const choice = async () => ["call    a", "prefix  b"];
     expect(await said("approve", "kfmz always", { approvals: { choice } })).toBe(
-      "Choose what to allow from now on:\ncall    a\nprefix  b\nAnswer /approve kfmz always prefix.",
+      "Choose what to allow from now on:\n```\ncall    a\nprefix  b\n```\nAnswer /approve kfmz always prefix.",
     );
     expect(await said("approve", "kfmz always TOOL", { approvals: { choice } })).toContain("is approved");
     expect(await said("approve", "kfmz", { approvals: { choice } })).toContain("is approved");

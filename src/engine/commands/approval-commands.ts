@@ -3,10 +3,9 @@ import { cutText } from "../../core/cut-text.ts";
 import { errorText, RookeryError } from "../../core/errors.ts";
 import { type Approval, parseApprovalId } from "../../core/rights/approval.ts";
 import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
+import { asCode, questionList } from "../approvals/question.ts";
 import type { ChatCommand, CommandContext, CommandReply } from "./chat-command.ts";
 import { anything, reply } from "./words.ts";
-
-const MAX_PROMPT = 300;
 
 export const approvalCommands: readonly ChatCommand[] = [
   {
@@ -45,8 +44,8 @@ async function answered(rest: string, context: CommandContext, approve: boolean)
   if (wantsAlways && !width) {
     const choice = await context.approvals.choice(id).catch(() => undefined);
     if (choice) {
-      const lines = ["Choose what to allow from now on:", ...choice, `Answer /approve ${id} always prefix.`];
-      return { text: lines.join("\n") };
+      const rules = asCode(choice.join("\n"));
+      return { text: `Choose what to allow from now on:\n${rules}\nAnswer /approve ${id} always prefix.` };
     }
   }
   const always = wantsAlways ? (width ?? true) : undefined;
@@ -70,5 +69,5 @@ const decidedText = ({ id, tool, state }: Approval): string =>
 
 function listText(pending: readonly Approval[]): string {
   if (pending.length === 0) return reply("No call waits for an answer.");
-  return pending.map(({ id, tool, prompt }) => `${id} ${tool}: ${cutText(prompt, MAX_PROMPT)}`).join("\n");
+  return questionList(pending);
 }

@@ -46,11 +46,8 @@ export async function callTool(
 ): Promise<ToolOutput> {
   if (!tool) return textOutput(`Unknown tool: ${call.name}`, true);
   try {
-    const input = await tool.input.safeParseAsync(call.arguments);
-    if (!input.success) {
-      const problems = cutText(z.prettifyError(input.error), MAX_ERROR);
-      return textOutput(`Invalid arguments for ${call.name}: ${problems}`, true);
-    }
+    const input = await validate(tool, call);
+    if (!input.success) return textOutput(input.problem, true);
     const output = await tool.execute(input.data, context);
     // Content that could not be read back must not get into history.
     const content = blocksSchema.safeParse(output.content);
@@ -63,6 +60,17 @@ export async function callTool(
     if (error instanceof SuspendedError) throw error;
     return { ...textOutput(cutText(errorText(error), MAX_ERROR), true), untrusted: sourceOf(tool) };
   }
+}
+
+/** The arguments as the tool gets them, or what the model reads about them. */
+export async function validate<Input>(
+  { input }: Pick<Tool<Input>, "input">,
+  { name, arguments: given }: CallRecord,
+): Promise<{ readonly success: true; readonly data: Input } | { readonly success: false; readonly problem: string }> {
+  const parsed = await input.safeParseAsync(given);
+  if (parsed.success) return parsed;
+  const problems = cutText(z.prettifyError(parsed.error), MAX_ERROR);
+  return { success: false, problem: `Invalid arguments for ${name}: ${problems}` };
 }
 
 /** Every result of a tool that reaches the network may contain text from there, an error too (M32). */

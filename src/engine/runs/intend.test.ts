@@ -1,5 +1,7 @@
 /** Which calls of an answer start next: by their order, by what the gate says, by yeses and noes of people. */
+
 import { describe, expect, it, test } from "vitest";
+import { z } from "zod";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
@@ -17,7 +19,8 @@ const ports = {
   tools: {
     list: () => [],
     // Lower case may run in parallel, upper case may not, any other name is an unknown tool.
-    find: (_agent: unknown, name: string) => (/\w/.test(name) ? { parallel: name === name.toLowerCase() } : undefined),
+    find: (_agent: unknown, name: string) =>
+      /\w/.test(name) ? { parallel: name === name.toLowerCase(), input: z.looseObject({}) } : undefined,
   },
 } as unknown as RunPorts;
 
@@ -106,7 +109,7 @@ function worldOf(all: readonly CallRecord[], { says = {}, grants = [], denials =
     },
   } as unknown as RunPorts;
   const run = { id: "r1", body: { behalf: { person: "ann", roots } }, allowed: new Map() } as unknown as LiveRun;
-  const agent = { id: "a1", descriptor: { type: "user" } } as AgentRecord;
+  const agent = { id: "a1", descriptor: { type: "user" }, state: {} } as AgentRecord;
   return { world, run, agent, asked };
 }
 

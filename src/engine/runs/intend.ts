@@ -11,6 +11,7 @@ import { ALLOWED } from "../../core/rights/decide.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { CommitResult, Op } from "../../core/store/change.ts";
 import { deniedBefore } from "../approvals/denied-before.ts";
+import { unreadable } from "../approvals/question.ts";
 import { type AskedCall, endNeedless, type HeldCall, settleAsked } from "../approvals/settle-asked.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
 import { callEntry, type EntryDraft } from "../context/entries.ts";
@@ -20,7 +21,7 @@ import { NO_ONE } from "../rights/gate.ts";
 import type { AgentLease, Committing } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { textOutput } from "./call-tool.ts";
+import { textOutput, validate } from "./call-tool.ts";
 
 /** What the commit of an intent writes. */
 export interface Intent {
@@ -124,10 +125,19 @@ async function settleAll(
       asked.set(one.call.callId, { is: "refused", text: denied, ops: [] });
       continue;
     }
-    let settled = await settleAsked(ports, agent, run, one, waitEnds, taken);
+    const input = await inputOf(ports, agent, one.call);
+    if (!input.success) {
+      asked.set(one.call.callId, { is: "refused", text: input.problem, ops: [] });
+      continue;
+    }
+    let settled = await settleAsked(ports, agent, run, { ...one, input: input.data }, waitEnds, taken);
     if (settled.is === "held" && settled.held.approval === undefined) {
-      open ??= await openQuestions(ports, run);
-      if (open++ >= MAX_OPEN_QUESTIONS) settled = { is: "refused", text: TOO_MANY, ops: [] };
+      const text = unreadable(agent, settled.held);
+      if (text !== undefined) settled = { is: "refused", text, ops: [] };
+      else {
+        open ??= await openQuestions(ports, run);
+        if (open++ >= MAX_OPEN_QUESTIONS) settled = { is: "refused", text: TOO_MANY, ops: [] };
+      }
     }
     const approval =
       settled.is === "held" ? settled.held.approval : settled.is === "allowed" ? settled.approval : undefined;
@@ -135,6 +145,21 @@ async function settleAll(
     asked.set(one.call.callId, settled);
   }
   return asked;
+}
+
+/** Nobody is asked about a call that its tool would refuse, and people are shown what the tool gets. */
+async function inputOf({ tools }: RunPorts, agent: AgentRecord, call: CallRecord) {
+  const tool = tools.find(agent, call.name);
+  const given = { success: true, data: call.arguments } as const;
+  const input = tool ? await validate(tool, call) : given;
+  // Only JSON can be shown as the tool gets it.
+  return input.success && !isJson(input.data) ? given : input;
+}
+
+function isJson(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return !["bigint", "symbol", "function"].includes(typeof value);
+  if (Array.isArray(value)) return value.every(isJson);
+  return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(isJson);
 }
 
 const TOO_MANY = "Not executed: too many open questions. Wait until people have answered some of them.";

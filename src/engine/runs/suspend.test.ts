@@ -66,7 +66,7 @@ async function world({ calls = [call("c1")], body, verdicts = ["ask"], released 
     onDeliveries: (...given: unknown[]) => handed.push(given),
   };
   const lease = {
-    record: { id: "a1", profile: "main", descriptor: { type: "user" } },
+    record: { id: "a1", profile: "main", descriptor: { type: "user" }, state: { label: "main" } },
     suspended: false,
     released: false,
     commit: async (committing: Committing) => {

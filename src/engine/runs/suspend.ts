@@ -8,7 +8,7 @@ import type { ApprovalId, NewApproval } from "../../core/rights/approval.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
 import { DEFAULT_EXPIRY_MS } from "../approvals/approval-port.ts";
-import { approvalButtons, questionOf, questionText, waitingText } from "../approvals/question.ts";
+import { questionMessage, questionOf, waitingText } from "../approvals/question.ts";
 import type { HeldCall } from "../approvals/settle-asked.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { chain } from "../context/entries.ts";
@@ -119,7 +119,10 @@ async function deliveriesOf(
   };
   for (const question of questions) {
     const { id, chat } = question;
-    if (chat) owe(questionLane(chat), questionText(question), approvalButtons(question), id);
+    if (!chat) continue;
+    const { maxTextLength } = ports.connectors.get(chat.channel ?? "")?.capabilities ?? {};
+    const { text, buttons } = questionMessage(question, maxTextLength);
+    owe(questionLane(chat), text, buttons, id);
   }
   // Someone else decides: the run's person reads why there is no answer yet.
   if (questions.length > 0 && person !== OWNER && body.delivery) owe(body.delivery, waitingText(questions), []);

@@ -5,7 +5,7 @@ import { engine } from "../subjects/engine-subject.ts";
 import { ENGINE_MUTATIONS } from "./engine-mutations.ts";
 import { hunt, MAX_SEEDS, withoutMutation } from "./hunt.ts";
 
-/** `npm test` tries a few; `npm run mutations` tries all. */
+/** `npm test` tries a few; `npm run tool -- mutations` tries all. */
 const TRIED = ENGINE_MUTATIONS.filter((_, index) => index % stride(48) === 0);
 
 test.each(TRIED.map((mutation) => [mutation.name, mutation] as const))(

@@ -1,7 +1,7 @@
 /** A question about a tool call, with its answer buttons. The digest binds the answer to the call that is shown. */
 
 import { useState } from "preact/hooks";
-import { ApiError, pathOf } from "../../../src/client-browser.ts";
+import { ApiError, pathOf, visibleLine, visibleText } from "../../../src/client-browser.ts";
 import type { Approval } from "../../../src/core/rights/approval.ts";
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
@@ -9,7 +9,7 @@ import { linkTo } from "../router.ts";
 import { isOwner } from "../session.ts";
 import { t } from "../texts.ts";
 import { Dialog } from "./dialog.tsx";
-import { Badge, Button, Details, Field, inputValue, Loaded, Row, Time, type Tone } from "./parts.tsx";
+import { Badge, Button, Field, inputValue, Loaded, Row, Time, type Tone } from "./parts.tsx";
 import { showDone, showProblem } from "./toast.tsx";
 
 const TONES: Readonly<Record<string, Tone>> = { pending: "warn", approved: "info", used: "ok", denied: "bad" };
@@ -52,11 +52,10 @@ export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDec
         </>
       }
     >
-      <p class="row-text">{prompt}</p>
+      <pre class="question" dir="ltr">
+        {visibleText(prompt)}
+      </pre>
       {reason && <p class="row-note">{reason}</p>}
-      <Details summary={t.chat.arguments}>
-        <pre class="code">{JSON.stringify(approval.arguments, null, 2)}</pre>
-      </Details>
       {state === "pending" && (
         <div class="row-buttons">
           <Button kind="primary" icon="check" onClick={() => answer({ answer: "yes" })}>
@@ -137,7 +136,7 @@ function Always({
 }
 
 const ruleText = ({ allow, person, when }: Rules[number]): string =>
-  t.approvals.rule(allow, person) + (when === undefined ? "" : t.approvals.alsoUntrusted);
+  t.approvals.rule(visibleLine(allow), person) + (when === undefined ? "" : t.approvals.alsoUntrusted);
 
 function Refuse({ onClose, onRefuse }: { onClose: () => void; onRefuse: (reason: string) => Promise<void> }) {
   const [reason, setReason] = useState("");

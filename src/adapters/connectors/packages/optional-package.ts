@@ -30,7 +30,7 @@ export interface LockedPackage {
 
 export type Locked = Readonly<Record<string, LockedPackage>>;
 
-/** Written by `npm run optional-locks`. */
+/** Written by `npm run tool -- optional-locks`. */
 export const lockFileOf = ({ name }: Pick<OptionalPackage, "name">): string =>
   fileURLToPath(new URL(`./${name}.lock.json`, import.meta.url));
 

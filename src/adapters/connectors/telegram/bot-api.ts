@@ -23,6 +23,8 @@ export interface BotApiOptions {
   readonly apiRoot: string;
   /** How long one call may take. */
   readonly timeoutSeconds: number;
+  /** Whether the server may fetch the addresses in a text to show what is there. */
+  readonly linkPreviews?: boolean;
 }
 
 export const DEFAULT_API_ROOT = "https://api.telegram.org";
@@ -30,8 +32,10 @@ export const DEFAULT_API_ROOT = "https://api.telegram.org";
 /** No answer of the API is larger: 100 updates, each far below a hundred kilobytes. */
 const MAX_ANSWER = 16 * 1024 * 1024;
 const MAX_REASON = 300;
+/** The server makes previews only for the text of these. */
+const PREVIEWED: ReadonlySet<Method> = new Set<Method>(["sendMessage", "editMessageText"]);
 
-export function openBotApi({ token, apiRoot, timeoutSeconds }: BotApiOptions): BotApi {
+export function openBotApi({ token, apiRoot, timeoutSeconds, linkPreviews = false }: BotApiOptions): BotApi {
   const root = apiRoot.endsWith("/") ? apiRoot.slice(0, -1) : apiRoot;
   const api = new Api(token, { apiRoot: root, timeoutSeconds, baseFetchConfig: { size: MAX_ANSWER } as object });
   const clean = (text: string): string => text.replaceAll(token, "***").slice(0, MAX_REASON);
@@ -39,7 +43,9 @@ export function openBotApi({ token, apiRoot, timeoutSeconds }: BotApiOptions): B
     async call(method, args, signal) {
       try {
         const call = api.raw[method] as unknown as (args: unknown, signal?: AbortSignal) => Promise<never>;
-        return { status: "ok", result: await call(args, signal) };
+        const link_preview_options = { is_disabled: !linkPreviews };
+        const sent = PREVIEWED.has(method) ? { ...args, link_preview_options } : args;
+        return { status: "ok", result: await call(sent, signal) };
       } catch (error) {
         return failureOf(error, clean);
       }

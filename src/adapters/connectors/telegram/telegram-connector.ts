@@ -42,7 +42,8 @@ const VIEWS_PER_SECOND = 10;
 export function telegramConnector(options: TelegramOptions): Connector {
   const { name, accountId, settings, token, webhook, ports } = options;
   const { clock, log } = ports;
-  const api = openBotApi({ token, apiRoot: settings.apiRoot ?? DEFAULT_API_ROOT, timeoutSeconds: CALL_SECONDS });
+  const { apiRoot = DEFAULT_API_ROOT, linkPreviews } = settings;
+  const api = openBotApi({ token, apiRoot, timeoutSeconds: CALL_SECONDS, linkPreviews });
   const notes = rateNotes(ports, `telegram.rates.${name}`);
   const rates = sendRates(clock, { ...RATES, notes });
   const warn: Sender["warn"] = (message, fields) => log.warn(message, { account: name, ...fields });

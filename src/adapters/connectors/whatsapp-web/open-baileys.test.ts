@@ -178,7 +178,7 @@ describe("a call", () => {
       ["pair", "49"],
       ["group", "1@g.us"],
       ["update", message],
-      ["send", "49@s", { text: "x" }, { messageId: "R" }],
+      ["send", "49@s", { text: "x", linkPreview: null }, { messageId: "R" }],
       ["read", [message.key]],
       ["presence", "composing", "49@s"],
       ["history", 20, message.key, 5],

@@ -92,7 +92,8 @@ function portOf(baileys: Baileys, socket: Socket): WebSocketPort {
     me: () => socket.user,
     isRegistered: () => socket.authState.creds.registered === true || socket.authState.creds.me !== undefined,
     requestPairingCode: (phone) => socket.requestPairingCode(phone),
-    sendMessage: (jid, content, options) => socket.sendMessage(jid, content, options),
+    // The package would fetch an address in the text itself, past our address filter, to make a preview.
+    sendMessage: (jid, content, options) => socket.sendMessage(jid, { ...content, linkPreview: null }, options),
     readMessages: (keys) => socket.readMessages(keys),
     sendPresenceUpdate: (type, jid) => socket.sendPresenceUpdate(type, jid),
     fetchMessageHistory: (count, key, timestamp) => socket.fetchMessageHistory(count, key, timestamp),

@@ -5,6 +5,7 @@
 import { cutText } from "../../../core/cut-text.ts";
 import { type ChannelCall, neverLeft } from "../chat/channel-call.ts";
 import { downloadUrl } from "../chat/fetch-files.ts";
+import type { Body } from "./message-body.ts";
 
 export const DEFAULT_GRAPH_ROOT = "https://graph.facebook.com/v25.0";
 
@@ -12,6 +13,8 @@ export interface GraphOptions {
   readonly token: string;
   readonly phoneNumberId: string;
   readonly apiRoot?: string;
+  /** Whether WhatsApp may fetch the addresses in a text to show what is there. */
+  readonly linkPreviews?: boolean;
 }
 
 export interface PhoneNumber {
@@ -24,7 +27,7 @@ export interface GraphApi {
   /** Who we are: the number as people see it. */
   number(signal?: AbortSignal): Promise<ChannelCall<PhoneNumber>>;
   /** `POST /<number>/messages`: the id of the message, if one was sent. */
-  message(body: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<ChannelCall<string | undefined>>;
+  message(body: Body, signal?: AbortSignal): Promise<ChannelCall<string | undefined>>;
   /** Uploads a file; the result names it. Nobody sees it before a message refers to it. */
   upload(
     file: { readonly data: Uint8Array; readonly name: string; readonly mimeType: string },
@@ -41,7 +44,8 @@ const MAX_REASON = 300;
 /** Where the server keeps files. The token is sent nowhere else. */
 const MEDIA_HOSTS = /(?:^|\.)(?:facebook\.com|fbsbx\.com|fbcdn\.net|whatsapp\.net)$/u;
 
-export function graphApi({ token, phoneNumberId, apiRoot = DEFAULT_GRAPH_ROOT }: GraphOptions): GraphApi {
+export function graphApi(options: GraphOptions): GraphApi {
+  const { token, phoneNumberId, apiRoot = DEFAULT_GRAPH_ROOT, linkPreviews = false } = options;
   const root = apiRoot.replace(/\/$/u, "");
   const authorization = { authorization: `Bearer ${token}` };
   const clean = (text: string): string => cutText(text.replaceAll(token, "***"), MAX_REASON);
@@ -91,7 +95,11 @@ export function graphApi({ token, phoneNumberId, apiRoot = DEFAULT_GRAPH_ROOT }:
     message: (body, signal) =>
       call(
         `${phoneNumberId}/messages`,
-        json({ messaging_product: "whatsapp", ...body }),
+        json({
+          messaging_product: "whatsapp",
+          ...body,
+          text: body.text && { ...body.text, preview_url: linkPreviews },
+        }),
         ({ messages }) => {
           const id = (messages as readonly { id?: unknown }[] | undefined)?.[0]?.id;
           return typeof id === "string" ? id : undefined;

@@ -31,7 +31,7 @@ describe("a text", () => {
     const marked = "x".repeat(length);
     expect(textBody(marked, "plain")).toEqual({
       type: "text",
-      text: { body: how === "plain" ? "plain" : marked, preview_url: true },
+      text: { body: how === "plain" ? "plain" : marked },
     });
   });
 });

@@ -3,7 +3,7 @@ import { cutText } from "../../../core/cut-text.ts";
 import type { Button } from "../../../core/delivery/delivery.ts";
 import { VOICE_TYPE } from "../chat/voice-type.ts";
 
-export type Body = Readonly<Record<string, unknown>>;
+export type Body = Readonly<Record<string, unknown>> & { readonly text?: object };
 
 export interface Template {
   readonly name: string;
@@ -31,7 +31,7 @@ export const isGroupChat = (chat: string): boolean => recipientOf(chat).recipien
 /** A text that is longer with our markup than the server takes is sent without it. */
 export const textBody = (marked: string, plain: string): Body => ({
   type: "text",
-  text: { body: marked.length <= MAX_TEXT ? marked : plain, preview_url: true },
+  text: { body: marked.length <= MAX_TEXT ? marked : plain },
 });
 
 /** Up to three short ones are buttons; others are rows of a list, with the whole label below the title. */

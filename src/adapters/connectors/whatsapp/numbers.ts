@@ -35,8 +35,8 @@ export function numbersOf({
   /** Secrets have no text in JSON, so the token is compared as such. */
   const fingerprintOf = (settings: ConnectorAccount): string => JSON.stringify([settings, tokenOf(settings)]);
   const open = ({ accountId, settings }: Account): NumberOf => {
-    const { phoneNumberId = "", apiRoot, groups, maxFileMb } = settings;
-    const api = graphApi({ token: tokenOf(settings), phoneNumberId, apiRoot });
+    const { phoneNumberId = "", apiRoot, groups, maxFileMb, linkPreviews } = settings;
+    const api = graphApi({ token: tokenOf(settings), phoneNumberId, apiRoot, linkPreviews });
     const window = groupWindow(groups.history);
     return {
       ...{ api, accountId, settings },

@@ -57,7 +57,7 @@ describe("a delivery", () => {
     expect(bodies).toEqual([
       {
         ...{ recipient_type: "individual", to: "49", biz_opaque_callback_data: "d.0#2", type: "text" },
-        text: { body: "*hi*", preview_url: true },
+        text: { body: "*hi*" },
       },
     ]);
   });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { homedir } from "node:os";
@@ -56,6 +56,23 @@ describe.each<[string, () => Sandbox]>([
     expect(readFileSync(join(world.workspace, "made.txt"), "utf8")).toBe("made\n");
     // A short output is told whole, so nothing is kept.
     expect(await world.processes.ofAgent(world.agent.id)).toEqual([]);
+  });
+
+  it("finds no program in a directory that commands can write, also through a link", async () => {
+    const planted = join(world.workspace, "bin");
+    mkdirSync(planted);
+    writeFileSync(join(planted, "whoami"), "#!/bin/sh\necho planted\n", { mode: 0o755 });
+    symlinkSync(planted, join(world.home, "..", "linked"));
+    const { PATH } = process.env;
+    try {
+      for (const directory of [planted, join(world.home, "..", "linked"), "", "."]) {
+        process.env.PATH = `${directory}:${PATH}`;
+        const { text } = await world.call("exec", { command: ["whoami"], cwd: "bin" });
+        expect(text).not.toContain("planted");
+      }
+    } finally {
+      process.env.PATH = PATH;
+    }
   });
 
   // These change nothing of the world that others look at, and run side by side.

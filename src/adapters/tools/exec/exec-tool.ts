@@ -3,13 +3,13 @@
  * group when the run ends, when its time is over, and when nobody waits for it any more.
  */
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { delimiter, isAbsolute, resolve } from "node:path";
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { MAX_PROCESSES } from "../../../core/agent/background-process.ts";
 import { DeniedError, InvalidInputError, TooLargeError } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
-import { allowedPath, type Places } from "../files/allowed-path.ts";
+import { allowedPath, isInside, type Places } from "../files/allowed-path.ts";
 import { writesMarked } from "../files/file-marks.ts";
 import { asideNote } from "../files/set-aside.ts";
 import { commandEffects } from "./command-effects.ts";
@@ -62,7 +62,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
       ...{ agentId, runId, callId, cwd, policy, signal },
       command: textOf(given.command),
       argv: argvOf(given.command),
-      env: { ...deps.environment(), ...secrets },
+      env: { ...(await environmentFor(deps, policy?.writable ?? [])), ...secrets },
       background: given.background ?? false,
     });
     deps.started?.();
@@ -85,6 +85,20 @@ function argvOf(command: ExecInput["command"]): readonly string[] {
   if (argv.some((text) => text.includes("\0")))
     throw new InvalidInputError("A command cannot contain a zero character.");
   return argv;
+}
+
+/** Without directories of `PATH` that commands can write: a program there may have been planted under the name of one that only reads. */
+async function environmentFor({ disk, environment }: ExecDeps, writable: readonly string[]) {
+  const { PATH = "", ...others } = environment();
+  const real = (path: string): Promise<string> => disk.realpath(path).catch(() => resolve(path));
+  const roots = await Promise.all(writable.map(real));
+  const kept: string[] = [];
+  for (const directory of PATH.split(delimiter)) {
+    // An empty or relative one is below the directory of the command.
+    const found = isAbsolute(directory) ? await real(directory) : undefined;
+    if (found !== undefined && !roots.some((root) => isInside(root, found))) kept.push(directory);
+  }
+  return { ...others, PATH: kept.join(delimiter) };
 }
 
 /** The real path of the directory. A command's directory is one that its agent may read. */

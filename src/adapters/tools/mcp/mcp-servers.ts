@@ -142,8 +142,7 @@ export class McpServers {
   async check(name: string): Promise<{ readonly live: readonly PinnedTool[]; readonly changes: PinChanges }> {
     const server = this.#server(name);
     if (!server) return { live: [], changes: { added: [], removed: [], changed: [] } };
-    const live = await server.link.use(liveTools);
-    return { live, changes: comparePins(server.pins?.tools ?? [], live) };
+    return server.link.use((session) => this.#compare(name, server, session));
   }
 
   /** Pins the tools as they are now: a person has looked at them. */
@@ -186,7 +185,10 @@ export class McpServers {
       isOffered: (tool) => isOffered(now(), tool),
       timeoutMs: () => now().timeoutSeconds * 1_000,
       settle: async () => (await this.#options.settle?.(name)) ?? [],
-      changed: () => this.#servers.get(name)?.changed ?? new Set(),
+      changed: async (session) => {
+        await this.#compare(name, server, session);
+        return server.changed;
+      },
     };
     const pins = readPins(directory, name);
     const server: Server = { deps, link, pins, changed: new Set(), tools: [], madeWith: "", asked: false };
@@ -232,26 +234,28 @@ export class McpServers {
       );
   }
 
-  /** Each new session: its tools are compared with the pinned ones before anything is called. */
+  /** Each new session: its tools are compared with the pinned ones, or pinned if it is the first. */
   async #opened(name: string, session: McpSession): Promise<void> {
     const server = this.#servers.get(name);
     if (!server) return;
+    const { live } = await this.#compare(name, server, session);
+    if (server.pins) return;
+    const pinnedAt = this.#options.clock.now();
+    this.#pinned(name, server, { version: 1, reviewed: false, pinnedAt, tools: [...live] });
+  }
+
+  /** Asks for the tools and compares them with the pinned ones: at every list and before every call. */
+  async #compare(name: string, server: Server, session: McpSession) {
     const live = await liveTools(session);
-    if (!server.pins) {
-      this.#pinned(name, server, {
-        version: 1,
-        reviewed: false,
-        pinnedAt: this.#options.clock.now(),
-        tools: [...live],
-      });
-      return;
-    }
-    const { changed, removed } = comparePins(server.pins.tools, live);
-    server.changed = new Set([...changed, ...removed]);
-    if (changed.length > 0)
+    const changes = comparePins(server.pins?.tools ?? [], live);
+    const changed = new Set([...changes.changed, ...changes.removed]);
+    const isNews = changes.changed.some((tool) => !server.changed.has(tool));
+    server.changed = changed;
+    if (isNews)
       this.#options.log.warn(`The MCP server ${name} describes tools differently than when they were pinned.`, {
-        changed: changed.join(", "),
+        changed: changes.changed.join(", "),
       });
+    return { live, changes };
   }
 
   #pinned(name: string, server: Server, pins: Pins): void {
@@ -288,7 +292,7 @@ const liveTools = async (session: McpSession): Promise<readonly PinnedTool[]> =>
 
 /**
  * Without an answer of a person every question is declined, and the call says what was asked. A question that comes while several calls
- * are under way belongs to none of them for sure: it is declined, and no one is told its text.
+ * are under way belongs to none of them for sure: it is declined, and its text is dropped.
  */
 export function answersOf(): Answers {
   let given: Parameters<Answers["begin"]>[0];

@@ -38,7 +38,7 @@ const deps = (): McpToolDeps => ({
   isSafe: (tool) => safe.includes(tool),
   isOffered: () => true,
   timeoutMs: () => 7_000,
-  changed: () => new Set(changed),
+  changed: async () => new Set(changed),
   open: async () => open,
   answers,
   settle: async () => aside,
@@ -61,7 +61,7 @@ const asks = (message: string): void => {
 };
 const broken = () => Object.assign(new TypeError("x"), { code: "ECONNRESET" });
 
-it("asks the gate as a tool of the network, is never parallel, and brings untrusted text", () => {
+it("asks the gate as a tool of the network, is never parallel, and returns untrusted text", () => {
   const tool = mcpTool(deps(), { name: "send", description: "d", parameters: {}, hash: "h" });
   expect(tool).toMatchObject({ name: "mcp__bank__send", rights: ["network"], parallel: false, untrusted: true });
   expect(tool.replay).toBe("never");
@@ -128,7 +128,7 @@ describe("a failed call", () => {
     expect(textOf(output)).toBe("The server refused the call: no such account");
   });
 
-  it("is neither repeated nor told if the run has ended, and a server that cannot be used is no refusal", async () => {
+  it("is neither repeated nor reported after the run has ended, and an unavailable server does not count as a refusal", async () => {
     safe = ["send"];
     const abort = new AbortController();
     answer = () => {
@@ -152,7 +152,7 @@ describe("a failed call", () => {
   });
 });
 
-it("names files that the server has put in the place of prompt files, also if the call fails", async () => {
+it("names files that the server has put in the place of prompt files, even if the call fails", async () => {
   aside = ["/ws/SOUL.md"];
   expect(textOf(await call())).toMatch(/^done\n\[SOUL\.md: only a reviewed change/);
   let looked = 0;
@@ -177,13 +177,13 @@ describe("a question of the server", () => {
     });
   });
 
-  it("of an older server is declined and told, and not asked again by a call with the answer", async () => {
+  it("declines and reports the question of an older server, and does not ask again in a call with the answer", async () => {
     asks("Which PIN?");
     expect(textOf(await call())).toContain("Which PIN?");
     expect(textOf(await call({ given: { answers: { pin: "1" }, ref: "r" } }))).toBe("done");
   });
 
-  it("of a newer server gets its answers with the call, and no answer during it", async () => {
+  it("sends a newer server its answers with the call, and no answer during it", async () => {
     let during: unknown;
     answer = () => {
       during = answers.answer({ message: "And the other PIN?" });
@@ -247,7 +247,7 @@ describe("mcp_answer", () => {
   it.each([
     ["after a week", "a", WEEK],
     ["that no one asked", "b", 0],
-  ])("refuses a question %s, and the gate is told of no call", async (_, ref, now) => {
+  ])("refuses a question %s, and gives the gate no call", async (_, ref, now) => {
     const { tool } = world([stored("a")], now);
     await expect(tool.execute({ ref, answers: {} }, context())).rejects.toThrow("No server waits");
     expect(await tool.effects?.({ ref, answers: {} }, context())).toEqual([]);

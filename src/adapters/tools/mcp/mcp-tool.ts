@@ -21,8 +21,8 @@ export interface McpToolDeps {
   /** Whether the owner lets agents use it. */
   readonly isOffered: (tool: string) => boolean;
   readonly timeoutMs: () => number;
-  /** Tools whose live description differs from the pinned one, as of the current session. */
-  readonly changed: () => ReadonlySet<string>;
+  /** Tools whose description differs from the pinned one. Asks the server. */
+  readonly changed: (session: McpSession) => Promise<ReadonlySet<string>>;
   /** The questions of an agent that no one has answered. */
   readonly open: (agentId: string) => Promise<OpenInputs>;
   /** Answers to questions that an older server asks during the call, by the call. */
@@ -62,11 +62,11 @@ export const mcpTool = (
 export interface ServerCall {
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** What a person answered, and the state that the server wants back. */
+  /** A person's answers, and the state that the server wants back. */
   readonly given?: PendingInput;
 }
 
-/** What it puts in the place of a prompt file is set aside. */
+/** Calls a tool, and sets aside files that the server put in the place of prompt files. */
 export async function callServer(deps: McpToolDeps, call: ServerCall, context: ToolContext): Promise<ToolOutput> {
   let aside: readonly string[] = [];
   const output = await tried(deps, call, context).finally(async () => {
@@ -77,14 +77,18 @@ export async function callServer(deps: McpToolDeps, call: ServerCall, context: T
 }
 
 async function tried(deps: McpToolDeps, call: ServerCall, context: ToolContext): Promise<ToolOutput> {
-  const attempt = () => deps.link.use((session) => called(deps, session, call, context), context.signal);
+  let isSent = false;
+  const onSend = (): void => {
+    isSent = true;
+  };
+  const attempt = () => deps.link.use((session) => called(deps, session, call, context, onSend), context.signal);
   try {
     return await attempt();
   } catch (error) {
     if (context.signal.aborted || error instanceof ServerUnavailableError || error instanceof InvalidInputError)
       throw error;
     if (!isBroken(error)) return failed(deps, error);
-    if (deps.isSafe(call.tool)) return attempt();
+    if (!isSent || deps.isSafe(call.tool)) return attempt();
     throw new ServerUnavailableError(
       `The MCP server ${deps.server} ended during the call. Whether ${call.tool} has taken effect is unknown.`,
       { cause: error, hint: "Look at the outcome before you call it again." },
@@ -94,19 +98,21 @@ async function tried(deps: McpToolDeps, call: ServerCall, context: ToolContext):
 
 async function called(
   deps: McpToolDeps,
-  { client }: McpSession,
+  session: McpSession,
   call: ServerCall,
   context: ToolContext,
+  onSend: () => void,
 ): Promise<ToolOutput> {
   const { tool, args, given } = call;
-  if (deps.changed().has(tool))
+  if ((await deps.changed(session)).has(tool))
     throw new InvalidInputError(`The description of ${tool} has changed since it was pinned, so it is not called.`, {
       hint: `The owner looks at it with \`rookery mcp check ${deps.server}\` and pins it with \`rookery mcp pin ${deps.server}\`.`,
     });
   // Newer servers get the answers with the call, older ones ask for them during it.
   deps.answers.begin(given?.keys ? undefined : given?.answers);
   let asked: ReturnType<Answers["end"]> = [];
-  const result = await request(client, { tool, args, given }, deps.timeoutMs(), context).finally(() => {
+  onSend();
+  const result = await request(session.client, { tool, args, given }, deps.timeoutMs(), context).finally(() => {
     asked = deps.answers.end();
   });
   if ("resultType" in result && result.resultType === "input_required")

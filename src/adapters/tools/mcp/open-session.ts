@@ -5,14 +5,14 @@
 import type { CallToolResult, Client, Tool as ServerTool, Transport } from "@modelcontextprotocol/client";
 import { readVersion } from "../../system/version.ts";
 
-/** What is used of a server. */
+/** The parts of a server that this program uses. */
 export interface McpSession {
   /** The version of the protocol that both speak. */
   readonly version: string;
   readonly instructions?: string;
   readonly client: Client;
   tools(): Promise<readonly ServerTool[]>;
-  /** What a local server wrote last to its standard error. */
+  /** The last lines that a local server wrote to its standard error. */
   errors(): string;
   close(): Promise<void>;
 }
@@ -85,7 +85,8 @@ export async function openSession(options: SessionOptions): Promise<McpSession> 
       client,
       async tools() {
         if (!client.getServerCapabilities()?.tools) return [];
-        const { tools } = await client.listTools(undefined, { timeout: options.timeoutMs });
+        // A server may ask for its list to be cached. The pins are compared with a fresh list.
+        const { tools } = await client.listTools(undefined, { timeout: options.timeoutMs, cacheMode: "refresh" });
         return tools.slice(0, MAX_TOOLS);
       },
       errors: options.errors ?? (() => ""),

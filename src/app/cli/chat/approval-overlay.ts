@@ -1,4 +1,4 @@
-/** Shows the questions that wait, one after another, while the person is not typing. */
+/** Shows the questions of the open conversation, one after another. Those of other agents are only counted: they never take keys. */
 
 import type { OverlayHandle } from "@earendil-works/pi-tui";
 import { backgroundTimeout } from "../../../adapters/system/background-timers.ts";
@@ -13,8 +13,8 @@ export interface ApprovalOverlayOptions {
   readonly api: EngineApi;
   readonly screen: ChatScreen;
   readonly theme: Theme;
-  /** How an agent is called on the screen. */
-  readonly nameOf: (agentId: string) => Promise<string | undefined>;
+  /** Whether it is the agent of the open conversation. */
+  readonly isOpen: (agentId: string) => boolean;
   /** Shows an error instead of throwing it. */
   readonly attempt: (work: () => Promise<void>) => Promise<unknown>;
 }
@@ -22,7 +22,7 @@ export interface ApprovalOverlayOptions {
 export class ApprovalOverlay {
   readonly #options: ApprovalOverlayOptions;
   readonly #queue: ApprovalQueue;
-  #panel: { readonly id: string; readonly handle: OverlayHandle } | undefined;
+  #shown: { readonly id: string; readonly panel: ApprovalPanel; readonly handle: OverlayHandle } | undefined;
   #isReading = false;
 
   constructor(options: ApprovalOverlayOptions) {
@@ -39,34 +39,50 @@ export class ApprovalOverlay {
     return this.#queue.refresh();
   }
 
-  /** Shows the next question, unless the person is typing. A question that was answered elsewhere disappears. */
+  /** Takes the keys that choose an answer, while the input has the focus and nothing in it. */
+  handleKey(data: string): boolean {
+    if (!this.#shown || !this.#options.screen.editor.focused) return false;
+    const isTaken = this.#shown.panel.handleKey(data);
+    if (isTaken) this.#options.screen.draw();
+    return isTaken;
+  }
+
+  /** Shows the next question. One that was answered elsewhere, or belongs to a conversation that was left, disappears. */
   async show(): Promise<void> {
-    const { screen } = this.#options;
+    const { screen, isOpen } = this.#options;
     screen.draw();
-    if (this.#panel && !this.#queue.open.some(({ id }) => id === this.#panel?.id)) this.#hide();
-    const [next] = this.#queue.open;
-    if (!next || this.#panel || this.#isReading || screen.editor.getText() !== "") return;
+    const open = this.#queue.open.filter(({ agentId }) => isOpen(agentId));
+    if (this.#shown && !open.some(({ id }) => id === this.#shown?.id)) this.#hide();
+    const [next] = open;
+    if (!next || this.#shown || this.#isReading) return;
     this.#isReading = true;
-    const [approval, from] = await Promise.all([this.#queue.read(next), this.#options.nameOf(next.agentId)]);
+    const approval = await this.#queue.read(next);
     this.#isReading = false;
-    if (approval && !this.#panel && screen.editor.getText() === "") this.#open({ ...approval, from });
+    if (approval && !this.#shown && isOpen(approval.agentId)) this.#open(approval);
   }
 
   #open(approval: AskedApproval): void {
     const { screen, theme, attempt } = this.#options;
-    const panel = new ApprovalPanel(theme, approval, (answer) => {
-      this.#hide();
-      void attempt(() => this.#queue.answer(approval, answer));
+    const { editor, tui } = screen;
+    const panel = new ApprovalPanel({
+      ...{ theme, approval },
+      answer: (answer) => {
+        this.#hide();
+        void attempt(() => this.#queue.answer(approval, answer));
+      },
+      rows: () => Math.floor(tui.terminal.rows * 0.8) - 1,
+      isTyping: () => editor.getText() !== "",
     });
-    this.#panel = { id: approval.id, handle: screen.tui.showOverlay(panel, PANEL_PLACE) };
+    const handle = tui.showOverlay(panel, { ...PANEL_PLACE, nonCapturing: true });
+    this.#shown = { id: approval.id, panel, handle };
     screen.draw();
     // Then it shows the answers.
     backgroundTimeout(() => screen.draw(), QUIET_MS + 1);
   }
 
   #hide(): void {
-    this.#panel?.handle.hide();
-    this.#panel = undefined;
+    this.#shown?.handle.hide();
+    this.#shown = undefined;
     this.#options.screen.draw();
   }
 }

@@ -7,84 +7,97 @@ const rule = (allow: string) => [{ person: "owner", allow }] as unknown as Alway
 const THREE = { call: rule("exec(git push origin)"), prefix: rule("exec(git push *)"), tool: rule("exec") };
 
 /** A panel that has been there long enough, unless `shownFor` says less. */
-function open(always: AlwaysWidths | undefined = THREE, shownFor = QUIET_MS) {
+function open(always: AlwaysWidths | undefined = THREE, { shownFor = QUIET_MS, command = "git push origin" } = {}) {
   const answers: ApprovalAnswer[] = [];
-  const approval = {
-    id: "abcd",
-    tool: "exec",
-    arguments: { command: "git push origin" },
-    always,
-  } as unknown as AskedApproval;
+  const approval = { id: "abcd", prompt: `exec\n  command: ${command}`, always } as unknown as AskedApproval;
   let now = 0;
-  const panel = new ApprovalPanel(
-    themeOf({ NO_COLOR: "1", FORCE_PLAIN: "1" }),
-    approval,
-    (answer) => answers.push(answer),
-    () => now,
-  );
+  const typed = { text: "" };
+  const panel = new ApprovalPanel({
+    ...{ theme: themeOf({ NO_COLOR: "1", FORCE_PLAIN: "1" }), approval },
+    answer: (answer) => answers.push(answer),
+    rows: () => 20,
+    isTyping: () => typed.text !== "",
+    now: () => now,
+  });
   now = shownFor;
+  panel.render(80);
   return {
     answers,
+    typed,
     text: (width = 80) => panel.render(width).join("\n"),
     press: (...keys: readonly string[]) => {
-      for (const key of keys) panel.handleInput(key);
+      // The input gets the other keys.
+      for (const key of keys) if (!panel.handleKey(key)) typed.text += key;
       return answers;
     },
   };
 }
 
-const [ENTER, ESCAPE, LEFT] = ["\r", "\u001b", "\u001b[D"];
+const [ENTER, ESCAPE, LEFT, TAB] = ["\r", "\u001b", "\u001b[D", "\t"];
+const ALWAYS = [LEFT, LEFT, ENTER];
 
 describe("a question about a call", () => {
   it.each([
-    [["y"], ["yes"]],
-    [["Y"], ["yes"]],
-    [["n"], ["no"]],
-    [["l"], ["later"]],
     [[ESCAPE], ["later"]],
     // Enter alone allows nothing.
     [[ENTER], ["later"]],
     [[LEFT, ENTER], ["no"]],
-    [["a"], []],
-    [["a", "c"], ["call"]],
-    [["a", "p"], ["prefix"]],
-    [["a", "t"], ["tool"]],
-    [["a", ENTER], []],
-    [["a", "b", "y"], ["yes"]],
-    [["a", ESCAPE, ESCAPE], ["later"]],
-    // A key of the first page means nothing on the second.
-    [["a", "y"], []],
-    [["x", "c", "1"], []],
+    [[LEFT, LEFT, LEFT, ENTER], ["yes"]],
+    [[TAB, ENTER], ["yes"]],
+    [ALWAYS, []],
+    [[...ALWAYS, TAB, ENTER], ["call"]],
+    [[...ALWAYS, TAB, TAB, ENTER], ["prefix"]],
+    [[...ALWAYS, LEFT, ENTER], ["tool"]],
+    [[...ALWAYS, ENTER], []],
+    [[...ALWAYS, ENTER, TAB, ENTER], ["yes"]],
+    [[...ALWAYS, ESCAPE, ESCAPE], ["later"]],
   ])("answers %j with %j", (keys, answers) => {
     expect(open().press(...keys)).toEqual(answers);
   });
 
+  it.each(["yesterday I pushed", "a", "n", "y", "Y", "later"])(
+    "leaves %j to the input, Enter and arrows too",
+    (text) => {
+      const panel = open();
+      expect(panel.press(...text, TAB, ENTER)).toEqual([]);
+      expect(panel.typed.text).toBe(`${text}\t\r`);
+      expect(panel.text()).toContain("Send or clear what you typed to answer.");
+    },
+  );
+
   it("takes no key and shows no answers when it has just appeared", () => {
-    const panel = open(THREE, QUIET_MS - 1);
-    expect(panel.press("y", "a", "c", ENTER)).toEqual([]);
+    const panel = open(THREE, { shownFor: QUIET_MS - 1 });
+    expect(panel.press(TAB, ENTER)).toEqual([]);
     expect(panel.text()).not.toContain("yes, this once");
+  });
+
+  it("offers no yes if it does not fit, and says where to read it", () => {
+    const panel = open(THREE, { command: "x\n".repeat(30) });
+    expect(panel.text()).toContain("rookery approvals show abcd");
+    expect(panel.text()).not.toContain("yes,");
+    expect(panel.press(TAB, ENTER)).toEqual(["no"]);
   });
 
   it("shows the rule of each width before it is stored, the same rule once, and why a width has none", () => {
     const three = open();
-    three.press("a");
-    expect(three.text()).toMatch(/c this call\s+exec\(git push origin\) for owner/u);
-    expect(three.text()).toMatch(/p this prefix\s+exec\(git push \*\) for owner/u);
-    expect(three.text()).toMatch(/t this tool\s+exec for owner/u);
+    three.press(...ALWAYS);
+    expect(three.text()).toMatch(/this call\s+exec\(git push origin\) for owner/u);
+    expect(three.text()).toMatch(/this prefix\s+exec\(git push \*\) for owner/u);
+    expect(three.text()).toMatch(/this tool\s+exec for owner/u);
     const one = open({ call: rule("write"), prefix: rule("write"), tool: { not: "No rule was stored: so." } });
-    one.press("a");
-    expect(one.text()).toMatch(/c this call\s+write for owner/u);
-    expect(one.text()).not.toContain("p this prefix");
+    one.press(...ALWAYS);
+    expect(one.text()).toMatch(/this call\s+write for owner/u);
+    expect(one.text()).not.toContain("this prefix");
     expect(one.text()).toContain("this tool: No rule was stored: so.");
-    expect(one.press("p", "t")).toEqual([]);
   });
 
-  it.each([40, 60, 100])("fits %s columns, whatever the arguments are", (width) => {
-    const always = { ...THREE, call: rule(`exec(${"漢字".repeat(200)}\u001b[2J)`) };
+  it.each([40, 60, 100])("shows no control character at %s columns, and no rule that does not fit", (width) => {
+    const always = { ...THREE, call: rule(`exec(${"漢字".repeat(600)}\u001b[2J)`) };
     const panel = open(always);
-    panel.press("a");
+    panel.press(...ALWAYS);
     const lines = panel.text(width).split("\n");
     expect(lines.join("")).not.toContain("\u001b[2J");
+    expect(lines.join("")).not.toContain("漢");
     expect(lines.length).toBeLessThan(20);
   });
 });

@@ -1,14 +1,15 @@
 /**
- * A question about a tool call, above the conversation: what exactly wants to happen, and the answers. "Always" first shows the rule
- * that would be stored, in three widths, and stores the one that the person chooses.
+ * A question about a tool call, above the input: what exactly wants to happen, and a menu of answers. It never has the focus: letters
+ * go to the input, and the arrows and Enter are its own only while the input is empty. A question that does not fit as a whole has no
+ * yes. "Always" first shows the rule that would be stored, in three widths, and stores the one that the person chooses.
  */
-import { type Component, matchesKey } from "@earendil-works/pi-tui";
+import { type Component, isKeyRelease, matchesKey } from "@earendil-works/pi-tui";
 import type { Approval } from "../../../core/rights/approval.ts";
 import { RULE_WIDTHS, type RuleWidth } from "../../../core/rights/rule-widths.ts";
+import { visibleLine, visibleText } from "../../../core/visible-text.ts";
 import type { AlwaysWidths } from "../../../engine/approvals/always-rules.ts";
-import { inputText } from "./blocks.ts";
 import { boxed } from "./boxed.ts";
-import { cleanLine } from "./clean-text.ts";
+import { clean, cleanLine } from "./clean-text.ts";
 import { wrapped } from "./render-block.ts";
 import type { Theme } from "./theme.ts";
 
@@ -16,120 +17,145 @@ import type { Theme } from "./theme.ts";
 export type ApprovalAnswer = "yes" | RuleWidth | "no" | "later";
 
 interface Choice {
-  readonly key: string;
   readonly answer: ApprovalAnswer | "always" | "back";
   readonly text: string;
 }
 
+const REFUSALS: readonly Choice[] = [
+  { answer: "no", text: "no" },
+  { answer: "later", text: "later" },
+];
 const QUESTION: readonly Choice[] = [
-  { key: "y", answer: "yes", text: "yes, this once" },
-  { key: "a", answer: "always", text: "yes, always…" },
-  { key: "n", answer: "no", text: "no" },
-  { key: "l", answer: "later", text: "later" },
+  { answer: "yes", text: "yes, this once" },
+  { answer: "always", text: "yes, always…" },
+  ...REFUSALS,
 ];
 const WIDTHS: Readonly<Record<RuleWidth, string>> = { call: "this call", prefix: "this prefix", tool: "this tool" };
-const BACK: Choice = { key: "b", answer: "back", text: "back" };
+const BACK: Choice = { answer: "back", text: "back" };
 
 /** Keys that were meant for the input do not answer a question that has just appeared: its answers are shown after this time. */
 export const QUIET_MS = 400;
-const MAX_LINES = 8;
 
 export interface AskedApproval extends Approval {
-  readonly from?: string;
   /** The rules that a yes for always would store. */
   readonly always?: AlwaysWidths;
 }
 
-export class ApprovalPanel implements Component {
-  readonly #theme: Theme;
-  readonly #approval: AskedApproval;
-  readonly #answer: (answer: ApprovalAnswer) => void;
-  readonly #now: () => number;
-  readonly #shownAt: number;
-  #choices = QUESTION;
-  /** The last one: Enter alone allows nothing. */
-  #selected = QUESTION.length - 1;
+export interface PanelOptions {
+  readonly theme: Theme;
+  readonly approval: AskedApproval;
+  readonly answer: (answer: ApprovalAnswer) => void;
+  /** How many lines it may have. */
+  readonly rows: () => number;
+  /** The input is not empty. */
+  readonly isTyping: () => boolean;
+  readonly now?: () => number;
+}
 
-  constructor(
-    theme: Theme,
-    approval: AskedApproval,
-    answer: (answer: ApprovalAnswer) => void,
-    now: () => number = () => performance.now(),
-  ) {
-    this.#theme = theme;
-    this.#approval = approval;
-    this.#answer = answer;
-    this.#now = now;
-    this.#shownAt = now();
+export class ApprovalPanel implements Component {
+  readonly #options: PanelOptions;
+  readonly #shownAt: number;
+  #page: "question" | "widths" = "question";
+  #choices: readonly Choice[] = [];
+  #selected = 0;
+
+  constructor(options: PanelOptions) {
+    this.#options = options;
+    this.#shownAt = this.#now();
+    this.#offer(REFUSALS);
   }
 
   render(width: number): string[] {
-    const theme = this.#theme;
-    const { tool, arguments: args, from, id } = this.#approval;
+    const { theme, approval, rows } = this.#options;
     const inner = Math.max(10, width - 4);
-    const who = cleanLine(from ?? "An agent", 40);
-    const input = wrapped(inputText(args), inner, theme.dim, "", "");
-    const rest =
-      input.length > MAX_LINES ? [theme.dim(`… ${input.length - MAX_LINES} more lines: /approve lists it`)] : [];
-    const lines = [
-      `${theme.warn("?")} ${who} wants to use ${theme.bold(cleanLine(String(tool), 60))} ${theme.dim(`(${cleanLine(id, 8)})`)}`,
-      ...input.slice(0, MAX_LINES),
-      ...rest,
-      "",
-      ...(this.#isQuiet() ? [theme.dim("…")] : this.#answerLines(inner)),
+    const head = `${theme.warn("?")} The agent asks for a yes ${theme.dim(`(${cleanLine(approval.id, 8)})`)}`;
+    const text = wrapped(clean(visibleText(approval.prompt)), inner, theme.bold, "", "");
+    const room = rows() - FRAME_LINES - 1;
+    const choices = this.#page === "widths" ? widthChoices(approval.always) : QUESTION;
+    const fits = text.length + this.#answerLines(choices, inner).length <= room;
+    this.#offer(fits ? choices : REFUSALS);
+    const where = `Too long for this window. Read it with: rookery approvals show ${cleanLine(approval.id, 8)}`;
+    const answers = [
+      ...(fits ? [] : wrapped(cleanLine(where), inner, theme.warn, "", "")),
+      ...this.#answerLines(this.#choices, inner),
     ];
-    return boxed(lines, width, theme.warn);
+    const shown = text.slice(0, Math.max(0, room - answers.length));
+    return boxed([head, ...shown, "", ...this.#quietly(answers)], width, theme.warn);
+  }
+
+  /** Answers that keys do not choose now are not shown. */
+  #quietly(answers: readonly string[]): readonly string[] {
+    const { theme, isTyping } = this.#options;
+    if (isTyping()) return [theme.dim("Send or clear what you typed to answer.")];
+    return this.#isQuiet() ? [theme.dim("…")] : answers;
+  }
+
+  #now(): number {
+    return this.#options.now?.() ?? performance.now();
   }
 
   #isQuiet(): boolean {
     return this.#now() - this.#shownAt < QUIET_MS;
   }
 
-  #answerLines(inner: number): readonly string[] {
-    const texts = this.#choices.map((choice, n) => this.#choiceText(choice, n === this.#selected));
-    if (this.#choices === QUESTION) return inner >= 56 ? [texts.join("   ")] : texts;
+  #answerLines(choices: readonly Choice[], inner: number): readonly string[] {
+    const { theme, approval } = this.#options;
+    const texts = choices.map(({ text }, n) => (n === this.#selected ? theme.inverse(` ${text} `) : ` ${text} `));
+    const hint = theme.dim("arrows and Enter");
+    if (choices === QUESTION || choices === REFUSALS)
+      return inner >= 72 ? [`${texts.join("  ")}   ${hint}`] : [...texts, hint];
     const reasons = RULE_WIDTHS.flatMap((width) => {
-      const rules = this.#approval.always?.[width];
-      return rules && "not" in rules
-        ? wrapped(cleanLine(`${WIDTHS[width]}: ${rules.not}`), inner, this.#theme.dim)
-        : [];
+      const rules = approval.always?.[width];
+      return rules && "not" in rules ? wrapped(cleanLine(`${WIDTHS[width]}: ${rules.not}`), inner, theme.dim) : [];
     });
-    return [this.#theme.bold("Allow from now on, without a question:"), ...texts, ...reasons];
+    const lines = choices.flatMap(({ text }, n) =>
+      wrapped(clean(text), inner, n === this.#selected ? theme.inverse : plain, "", ""),
+    );
+    return [theme.bold("Allow from now on, without a question:"), ...lines, ...reasons, hint];
   }
 
-  #choiceText({ key, text }: Choice, isSelected: boolean): string {
-    const theme = this.#theme;
-    return isSelected ? theme.inverse(` ${key} ${text} `) : ` ${theme.bold(key)} ${text} `;
-  }
-
-  handleInput(data: string): void {
-    if (this.#isQuiet()) return;
-    const chosen = this.#choices.find(({ key }) => data === key || data === key.toUpperCase());
-    if (chosen) this.#choose(chosen);
-    else if (matchesKey(data, "escape")) this.#choose(this.#choices === QUESTION ? undefined : BACK);
-    else if (matchesKey(data, "left") || matchesKey(data, "up")) this.#move(-1);
-    else if (matchesKey(data, "right") || matchesKey(data, "down") || matchesKey(data, "tab")) this.#move(1);
-    else if (matchesKey(data, "enter")) this.#choose(this.#choices[this.#selected]);
+  /** Whether it took the key. */
+  handleKey(data: string): boolean {
+    if (isKeyRelease(data) || this.#options.isTyping()) return false;
+    const step = KEYS.find(({ keys }) => keys.some((key) => matchesKey(data, key)))?.step;
+    const [isEnter, isEscape] = [matchesKey(data, "enter"), matchesKey(data, "escape")];
+    if (step === undefined && !isEnter && !isEscape) return false;
+    if (this.#isQuiet()) return true;
+    if (step !== undefined) this.#selected = (this.#selected + step + this.#choices.length) % this.#choices.length;
+    else if (isEnter) this.#choose(this.#choices[this.#selected]);
+    else this.#choose(this.#page === "question" ? undefined : BACK);
+    return true;
   }
 
   #choose(choice: Choice | undefined): void {
     const answer = choice?.answer ?? "later";
-    if (answer === "always") this.#show(widthChoices(this.#approval.always));
-    else if (answer === "back") this.#show(QUESTION);
-    else this.#answer(answer);
+    if (answer === "always") {
+      this.#page = "widths";
+      this.#offer(widthChoices(this.#options.approval.always));
+    } else if (answer === "back") {
+      this.#page = "question";
+      this.#offer(QUESTION);
+    } else this.#options.answer(answer);
   }
 
-  #show(choices: readonly Choice[]): void {
+  /** The last one is selected first: Enter alone allows nothing. */
+  #offer(choices: readonly Choice[]): void {
+    const isSame =
+      choices.length === this.#choices.length && choices.every(({ text }, n) => text === this.#choices[n]?.text);
     this.#choices = choices;
-    this.#selected = choices.length - 1;
-  }
-
-  #move(by: number): void {
-    this.#selected = (this.#selected + by + this.#choices.length) % this.#choices.length;
+    if (!isSame) this.#selected = choices.length - 1;
   }
 
   invalidate(): void {}
 }
+
+/** The frame, the first line and the empty one. */
+const FRAME_LINES = 4;
+const KEYS = [
+  { keys: ["left", "up"], step: -1 },
+  { keys: ["right", "down", "tab"], step: 1 },
+] as const;
+const plain = (text: string): string => text;
 
 /** The widths that have a rule, each with that rule; the same rule once, in its narrowest width. */
 function widthChoices(always: AlwaysWidths | undefined): readonly Choice[] {
@@ -137,10 +163,10 @@ function widthChoices(always: AlwaysWidths | undefined): readonly Choice[] {
   const choices = RULE_WIDTHS.flatMap((width): readonly Choice[] => {
     const rules = always?.[width];
     if (!rules || "not" in rules) return [];
-    const allowed = [...new Set(rules.map(({ allow, person }) => `${allow} for ${person}`))].join("; ");
+    const allowed = [...new Set(rules.map(({ allow, person }) => `${visibleLine(allow)} for ${person}`))].join("; ");
     if (seen.has(allowed)) return [];
     seen.add(allowed);
-    return [{ key: width[0] ?? "", answer: width, text: `${WIDTHS[width].padEnd(11)}  ${cleanLine(allowed, 250)}` }];
+    return [{ answer: width, text: `${WIDTHS[width].padEnd(11)}  ${allowed}` }];
   });
   return [...choices, BACK];
 }

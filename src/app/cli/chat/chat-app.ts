@@ -69,7 +69,7 @@ export class ChatApp {
     });
     const screen = this.#screen;
     this.#approvals = new ApprovalOverlay({
-      ...{ api: this.#api, screen, theme: this.#theme, nameOf: (agentId) => this.#nameOf(agentId) },
+      ...{ api: this.#api, screen, theme: this.#theme, isOpen: (agentId) => agentId === this.#session.agentId },
       attempt: (work) => this.#session.attempt(work),
     });
     this.#others = new OtherAgents({
@@ -79,6 +79,7 @@ export class ChatApp {
     });
     this.#keys = new ChatKeys({
       screen,
+      answers: (data) => this.#approvals.handleKey(data),
       isWorking: () => this.#session.state.live !== undefined,
       hasMessages: () => this.#hasMessages(),
       abort: () => void this.#session.abort(),
@@ -96,8 +97,6 @@ export class ChatApp {
     editor.setAutocompleteProvider(completionOf({ commands, cwd }));
     for (const entry of history.entries) editor.addToHistory(entry);
     editor.onSubmit = (text) => this.#submit(text);
-    // A question that came while the person typed is shown now.
-    editor.onChange = (text) => void (text === "" && this.#approvals.show());
     tui.addInputListener((data) => this.#keys.handle(data));
     log.introduce((width) =>
       firstScreen({ ...this.#options, info: this.#session.info, hasMessages: this.#hasMessages() }, width, this.#theme),
@@ -207,10 +206,11 @@ export class ChatApp {
     void last.leave();
     const session = this.#newSession(conversation);
     this.#session = session;
-    this.#screen.draw();
+    void this.#approvals.show();
     try {
       await session.open();
       if (session.agentId !== undefined) this.#others.opened(session.agentId);
+      void this.#approvals.show();
       this.#screen.scroll.scrollToEnd();
     } catch (error) {
       if (this.#session !== session || this.#closing.signal.aborted) return;
@@ -259,7 +259,6 @@ export class ChatApp {
   }
 
   async #nameOf(agentId: string): Promise<string | undefined> {
-    if (agentId === this.#session.agentId) return "The agent";
     const agent = await this.#api.get<{ label?: string }>(pathOf("api", "agents", agentId)).catch(() => undefined);
     return agent?.label;
   }

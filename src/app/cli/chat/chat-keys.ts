@@ -8,6 +8,8 @@ import { doublePress } from "./double-press.ts";
 
 export interface KeyActions {
   readonly screen: ChatScreen;
+  /** Whether the question that is shown took the key. */
+  answers(data: string): boolean;
   isWorking(): boolean;
   hasMessages(): boolean;
   abort(): void;
@@ -37,9 +39,10 @@ export class ChatKeys {
 
   handle(data: string): Handled {
     const { screen, leave, pickAgent } = this.#actions;
-    const { editor, tui } = screen;
+    const { editor } = screen;
     if (matchesKey(data, "ctrl+c")) return this.#interrupt();
-    if (tui.hasOverlay() || editor.isShowingAutocomplete()) return undefined;
+    if (this.#actions.answers(data)) return CONSUMED;
+    if (!editor.focused || editor.isShowingAutocomplete()) return undefined;
     if (matchesKey(data, "escape")) return this.#escape();
     if (matchesKey(data, "ctrl+d") && editor.getText() === "") leave();
     else if (matchesKey(data, "ctrl+t")) pickAgent();

@@ -179,6 +179,8 @@ export class ChatSession {
   async #follow(agentId: string): Promise<void> {
     this.#stream?.abort();
     this.#agentId = agentId;
+    // Its questions belong to this conversation from now on.
+    this.#options.onEvent?.("open");
     const { entries, older, position, leaf } = await this.#insist(() => readNewest(this.api, agentId));
     this.#older = older;
     this.update(({ pending, live, ended }) => {

@@ -46,7 +46,7 @@ function partsOf(facts: StatusFacts, theme: Theme): readonly Part[] {
   const { context, approvals, waiting, background, unread } = facts;
   const parts: Part[] = [{ text: accent(facts.agent), rank: 0 }];
   if (facts.model) parts.push({ text: facts.isOffline ? warn("offline model") : dim(facts.model), rank: 3 });
-  if (approvals > 0) parts.push({ text: warn(`${approvals} to approve`), rank: 1 });
+  if (approvals > 0) parts.push({ text: warn(`${approvals} to /approve`), rank: 1 });
   if (waiting > 0) parts.push({ text: dim(`${waiting} waiting`), rank: 4 });
   if (background > 0) parts.push({ text: dim(`${background} in background`), rank: 5 });
   if (unread > 0) parts.push({ text: accent(`${unread} unread`), rank: 2 });

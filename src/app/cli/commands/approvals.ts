@@ -2,6 +2,7 @@
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { Approval } from "../../../core/rights/approval.ts";
 import { RULE_WIDTHS } from "../../../core/rights/rule-widths.ts";
+import { visibleText } from "../../../core/visible-text.ts";
 import { type AlwaysWidths, widthLines } from "../../../engine/approvals/always-rules.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
@@ -108,9 +109,9 @@ export const approvalsCommand: Group = {
   fallback: "list",
 };
 
-function line({ id, state, tool, behalf, dueAt, arguments: given }: Approval): string {
-  const short = oneLine(JSON.stringify(given), 60);
-  return `${id}  ${state.padEnd(9)} ${tool} for ${oneLine(behalf.person, 60)}  until ${timeText(dueAt)}  ${short}`;
+function line({ id, state, behalf, dueAt, prompt }: Approval): string {
+  const short = oneLine(visibleText(prompt), 60);
+  return `${id}  ${state.padEnd(9)} for ${oneLine(behalf.person, 60)}  until ${timeText(dueAt)}  ${short}`;
 }
 
 const alwaysText = (always: AlwaysWidths | undefined): readonly string[] => {
@@ -125,10 +126,10 @@ function details({ prompt, always, ...rest }: Shown): string {
   const because = reason === undefined ? [] : [`because ${oneLine(reason, 500)}`];
   return [
     `${id} is ${state}, until ${timeText(dueAt)}.`,
+    visibleText(prompt),
     ...decided,
     ...because,
     `agent ${agentId}, run ${runId}`,
-    ...printable(prompt).split("\n"),
     ...alwaysText(always),
   ].join("\n");
 }

@@ -111,7 +111,9 @@ const loginAction = defineAction({
     const { logIn } = await import("../mcp-login.ts");
     const client = clientOf(server, secretDeps(context.paths.home, context.env));
     const show = (url: URL): void => void context.stderr.write(`Open this address in a browser:\n${url.href}\n`);
-    await logIn({ name, url: server.url, paths: context.paths, port: Number(context.flags.port ?? 0), client, show });
+    const { allowPrivate } = config.network;
+    const port = Number(context.flags.port ?? 0);
+    await logIn({ name, url: server.url, paths: context.paths, port, allowPrivate, client, show });
     return printResult(context, { server: name, loggedIn: true }, `Logged in at ${name}.`);
   },
 });

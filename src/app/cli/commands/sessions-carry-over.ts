@@ -4,6 +4,7 @@ import { DM_SCOPES } from "../../../core/agent/session-key.ts";
 import { UsageError } from "../../../core/errors.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction } from "../command.ts";
+import { askYesNo } from "../confirm.ts";
 import { fitTable, terminalWidth } from "../fit-table.ts";
 import { printResult } from "../print.ts";
 import { relativeTime } from "../relative-time.ts";
@@ -81,6 +82,5 @@ function textOf({ warning, items, total }: Plan, width: number | undefined): str
 
 async function agrees({ stdin, stdout }: CommandContext, offered: number): Promise<boolean> {
   if (!stdin().isTTY || !stdout.isTTY) return false;
-  const { confirm } = await import("@clack/prompts");
-  return (await confirm({ message: `Carry ${offered} over?` })) === true;
+  return askYesNo(`Carry ${offered} over?`);
 }

@@ -47,7 +47,8 @@ class Asker {
   }
 
   async confirm(message: string): Promise<boolean> {
-    return this.#checked(await this.#prompts.confirm({ message, initialValue: false }));
+    const options = [{ value: "no", label: "No" } as const, { value: "yes", label: "Yes" } as const];
+    return (await this.choose(message, options)) === "yes";
   }
 
   #checked<T>(value: T): Exclude<T, symbol> {

@@ -73,7 +73,7 @@ describe("a prompt file", () => {
   it("is changed after a yes to its difference, and the change is undone over the API", async () => {
     const question = await tell({ name: "write", path: "AGENTS.md", content: "Be brief.\nBe bold.\n" });
     expect(question?.prompt).toContain(
-      "--- AGENTS.md\n+++ AGENTS.md\n@@ -1,2 +1,2 @@\n Be brief.\n-Be kind.\n+Be bold.",
+      "--- AGENTS.md\n  +++ AGENTS.md\n  @@ -1,2 +1,2 @@\n   Be brief.\n  -Be kind.\n  +Be bold.",
     );
     expect(read("workspace/AGENTS.md")).toBe("Be brief.\nBe kind.\n");
     await answer(question as Question, "yes");
@@ -92,7 +92,7 @@ describe("a prompt file", () => {
     ["apply_patch", { patch: "*** Begin Patch\n*** Update File: AGENTS.md\n@@\n-Be kind.\n+Be bold.\n*** End Patch" }],
   ])("is shown as a difference by %s too, and stays as it is after a no", async (name, given) => {
     const question = await tell({ name, ...given });
-    expect(question?.prompt).toContain("-Be kind.\n+Be bold.");
+    expect(question?.prompt).toContain("  -Be kind.\n  +Be bold.");
     await answer(question as Question, "no");
     expect(read("workspace/AGENTS.md")).toBe("Be brief.\nBe kind.\n");
   });

@@ -108,7 +108,9 @@ export async function updateProgram(deps: UpdateDeps, wanted: string, isFile = f
   await cp(root, copy, { recursive: true, verbatimSymlinks: true });
   const spec = isFile ? wanted : `${old.name}@${wanted}`;
   onProgress(`Installing ${spec}.`);
-  const args = ["install", "--global", "--prefix", old.prefix, "--no-audit", "--no-fund", "--loglevel", "error", spec];
+  // Scripts would run as the owner before anyone looked at the new version. No dependency needs one to work.
+  const how = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"];
+  const args = ["install", "--global", "--prefix", old.prefix, ...how, spec];
   const installed = await run("npm", args, env);
   const reason =
     installed.code === 0 ? await wrongWith(deps, before) : `npm could not install it: ${lastOf(installed.output)}`;
@@ -132,7 +134,7 @@ async function backedUp({ paths, config, env, now, onProgress = () => {} }: Upda
   return file;
 }
 
-/** What is wrong with the new program; undefined if nothing is. It opens the home for writing, which migrates the database. */
+/** The reason not to keep the new program; undefined if it works. It opens the home for writing, which migrates the database. */
 async function wrongWith(deps: UpdateDeps, before: ReadonlySet<string>): Promise<string | undefined> {
   const { root, paths, env, onProgress = () => {} } = deps;
   onProgress("Checking the new version on this home.");
@@ -163,7 +165,7 @@ async function problemsOf({ paths, env }: UpdateDeps, program: string): Promise<
   }
 }
 
-/** As it was before the new program opened it. No engine ran since, so its open work goes on. */
+/** As it was before the new program opened it. No engine ran since, so its open work continues. */
 async function databaseBack(paths: HomePaths, backup: string, now: number): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "rookery-update-"));
   try {

@@ -28,8 +28,14 @@ else if (command === "prune") { ${open}; console.log("{}"); }
 else console.log(JSON.stringify({ items: ${JSON.stringify(problems.map((check) => ({ check, status: "problem" })))} }));
 `;
 
+const scriptRan = join(directory, "script-ran");
+const scripts = { preinstall: `touch ${scriptRan}`, postinstall: `touch ${scriptRan}` };
+
+/** Publishes a version and a dependency of it. Both have scripts for their installation. */
 const publish = (version: string, text: string): void => {
-  registry.publish({ name: "rookery", version, bin: { rookery: "bin.js" } }, { "bin.js": text });
+  registry.publish({ name: "dependency", version: "1.0.0", scripts }, {});
+  const dependencies = { dependency: "1.0.0" };
+  registry.publish({ name: "rookery", version, bin: { rookery: "bin.js" }, scripts, dependencies }, { "bin.js": text });
 };
 
 /** Puts a version where npm would install it. */
@@ -128,6 +134,19 @@ it("changes nothing if npm finds no such version, and installs one that works", 
     reason: null,
   });
   expect(readFileSync(join(root, "bin.js"), "utf8")).toContain("3.0.0");
+  expect([existsSync(join(root, "node_modules", "dependency")), existsSync(scriptRan)]).toEqual([true, false]);
+});
+
+it("depends on no package that needs a script for its installation", () => {
+  const lock = JSON.parse(readFileSync(new URL("../../../../package-lock.json", import.meta.url), "utf8")) as {
+    packages: Record<string, { hasInstallScript?: boolean; dev?: boolean }>;
+  };
+  const { allowScripts } = JSON.parse(readFileSync(new URL("../../../../package.json", import.meta.url), "utf8")) as {
+    allowScripts: Record<string, boolean>;
+  };
+  const withScripts = Object.entries(lock.packages).filter(([, { hasInstallScript, dev }]) => hasInstallScript && !dev);
+  const names = withScripts.map(([path]) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length));
+  expect(names.filter((name) => allowScripts[name] !== false)).toEqual([]);
 });
 
 it("refuses a checkout and a project, and names the command that updates them", () => {
