@@ -159,7 +159,8 @@ function insertApproval(db: Database, approval: NonNullable<PendingFile["approva
     decided_by: decidedBy ?? null,
     surface: surface ?? null,
     reason: reason ?? null,
-    shown: shown ?? 0,
+    // An approved one is answered: a send that arrives later does not count.
+    shown: shown ?? (state === "approved" ? -1 : 0),
     record: JSON.stringify(asked),
   });
 }
