@@ -99,7 +99,7 @@ describe("a question that may have arrived", () => {
     expect(notices(engine)).toHaveLength(1);
   });
 
-  it("has its notice also if it arrives after it was withdrawn", async () => {
+  it("gets its notice when it arrives after it was withdrawn", async () => {
     const { engine, chat } = await open("ambiguous");
     let arrive: (result: SendResult) => void = () => {};
     chat.sending = ({ payload }) =>
