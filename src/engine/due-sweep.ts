@@ -28,8 +28,13 @@ export function startDueSweep({ clock, log }: Pick<Ports, "clock" | "log">, opti
   const due = (when: number): void => {
     if (stopped || when >= at) return;
     cancel();
+    if (when <= clock.now()) {
+      at = Number.POSITIVE_INFINITY;
+      void sweep();
+      return;
+    }
     at = when;
-    cancel = clock.after(Math.max(0, when - clock.now()), () => {
+    cancel = clock.after(when - clock.now(), () => {
       at = Number.POSITIVE_INFINITY;
       void sweep();
     });

@@ -29,6 +29,8 @@ export type EngineEvent =
   | { readonly type: "deliveries-unknown" }
   /** A person wrote a message whose answer goes here. */
   | { readonly type: "written"; readonly chat: DeliveryContext }
+  /** Questions were withdrawn. People who may have seen them get a notice. */
+  | { readonly type: "withdrawn" }
   /** A person moved a delivery to this target by hand. */
   | { readonly type: "delivery-moved"; readonly target: DeliveryContext }
   /** A message came from this target, or its channel confirmed a delivery there. */
@@ -42,7 +44,10 @@ export type EngineEvent =
 
 export type Emit = (event: EngineEvent) => void;
 
-/** Emits `posted` for every message that a commit has stored. */
+/** Emits `posted` for every message that a commit has stored, and `withdrawn` if it has withdrawn questions. */
 export function emitPosted(emit: Emit, results: readonly (OpResult | undefined)[]): void {
-  for (const result of results) if (result?.op === "message.post") emit({ type: "posted", posted: result });
+  for (const result of results) {
+    if (result?.op === "message.post") emit({ type: "posted", posted: result });
+    if (result?.op === "approval.withdraw" && result.withdrawn > 0) emit({ type: "withdrawn" });
+  }
 }

@@ -1,6 +1,6 @@
 /** Questions about calls and their answers, and runs that wait for them (M31). */
 import { expect } from "vitest";
-import type { RunId } from "../../src/core/ids.ts";
+import type { DeliveryId, RunId } from "../../src/core/ids.ts";
 import type { PersonId } from "../../src/core/people/person.ts";
 import type { ApprovalId, NewApproval } from "../../src/core/rights/approval.ts";
 import type { Op, Owner } from "../../src/core/store/change.ts";
@@ -192,6 +192,70 @@ export function approvalsContract(open: Opener): void {
       expect(await world.done([{ op: "approval.withdraw", of: { sessionKey: keyOf("carl") }, reason: "x" }])).toEqual([
         { op: "approval.withdraw", withdrawn: 0 },
       ]);
+    },
+  );
+
+  storeTest("removing an agent withdraws its open rows", open, async (world) => {
+    const { store } = world;
+    const held = await world.agent("ann");
+    const runId = await world.openRun(held, "run-1");
+    const owner: Owner = { ...held.owner, run: { id: runId, step: 1 } };
+    await world.done([ask(held, "abcd"), ask(held, "efgh")], owner);
+    await world.done([decide(held, "efgh")]);
+    await world.done([{ op: "run.end", runId, body: runBody([]), outcome: "ok" }], held.owner);
+    await world.done([{ op: "agent.remove", agentId: held.id, reason: "gone" }]);
+    expect(await store.openApprovals(held.id)).toEqual([]);
+    expect((await store.approvals({ limit: 10 })).map(({ state, reason }) => [state, reason])).toEqual([
+      ["withdrawn", "gone"],
+      ["withdrawn", "gone"],
+    ]);
+    expect(await world.refused([decide(held, "abcd")])).toBe("conflict");
+  });
+
+  storeTest("one question can be withdrawn alone", open, async (world) => {
+    const { held } = await suspended(world, "ann", "abcd", "efgh");
+    const of = { agentId: held.id };
+    const [result] = await world.done([{ op: "approval.withdraw", of, id: "efgh" as ApprovalId, reason: "x" }]);
+    expect(result).toMatchObject({ withdrawn: 1 });
+    expect((await world.store.openApprovals(held.id)).map(({ id }) => id)).toEqual(["abcd"]);
+  });
+
+  storeTest(
+    "a withdrawn question that may have arrived gets one notice, also without its agent",
+    open,
+    async (world) => {
+      const { store } = world;
+      const { held } = await suspended(world, "ann", "abcd", "efgh", "mnpq");
+      const at = { agentId: held.id };
+      const shown = (id: string): Op => ({ op: "approval.shown", id: id as ApprovalId, ...at });
+      const delivery = {
+        ...{ id: "notice-1" as DeliveryId, ...at, target: { channel: "test", to: "owner" } },
+        ...{ payload: { text: "no longer needed" }, createdAt: START },
+      };
+      const told = (id: string, rest: object = {}): Op => ({
+        op: "approval.told",
+        id: id as ApprovalId,
+        ...at,
+        ...rest,
+      });
+      const untold = async () => (await store.approvals({ untold: true, limit: 10 })).map(({ id }) => id);
+      await world.done([shown("abcd"), shown("abcd"), shown("mnpq")]);
+      expect(await store.approval("abcd" as ApprovalId)).toMatchObject({ shown: 2 });
+      expect(await untold()).toEqual([]);
+      expect(await world.refused([told("abcd")])).toBe("conflict");
+      // An answer is the notice.
+      await world.done([decide(held, "mnpq")]);
+      await world.done([{ op: "approval.withdraw", of: at, reason: "stopped" }]);
+      expect(await untold()).toEqual(["abcd"]);
+      // One that arrives only now.
+      await world.done([shown("efgh"), shown("mnpq")]);
+      expect(await untold()).toEqual(["efgh", "abcd"]);
+      await world.done([told("efgh", { delivery }), told("abcd")]);
+      expect(await untold()).toEqual([]);
+      expect(await store.delivery(delivery.id)).toMatchObject({ state: "pending", ...delivery });
+      expect(await world.refused([told("efgh", { delivery: { ...delivery, id: "notice-2" } })])).toBe("conflict");
+      await world.done([shown("efgh")]);
+      expect(await untold()).toEqual([]);
     },
   );
 

@@ -3,7 +3,7 @@ import type { Approval, ApprovalState, NewApproval } from "../../core/rights/app
 import { storedJson } from "./rows.ts";
 
 export const APPROVAL_COLUMNS =
-  "n, id, agent, run_id, call_id, person, digest, state, due_at, decided_at, decided_by, surface, reason, record";
+  "n, id, agent, run_id, call_id, person, digest, state, due_at, decided_at, decided_by, surface, reason, shown, record";
 
 export interface ApprovalRow {
   readonly n: number;
@@ -19,6 +19,7 @@ export interface ApprovalRow {
   readonly decided_by: string | null;
   readonly surface: string | null;
   readonly reason: string | null;
+  readonly shown: number;
   readonly record: string;
 }
 
@@ -31,4 +32,5 @@ export const approvalOf = (row: ApprovalRow): Approval => ({
   decidedBy: row.decided_by ?? undefined,
   surface: row.surface ?? undefined,
   reason: row.reason ?? undefined,
+  shown: row.shown > 0 ? row.shown : undefined,
 });

@@ -126,6 +126,8 @@ export const OP_TABLE: { readonly [Name in Op["op"]]: OpPlaces } = {
   "approval.ask": { sqlite: "approvals.ts#askApproval", form: "approvals.ts", branch: "owner" },
   "approval.use": { sqlite: "approvals.ts#useApproval", form: "approvals.ts", branch: "owner" },
   "approval.decide": { sqlite: "approvals.ts#decideApproval", form: "approvals.ts", branch: "any" },
+  "approval.shown": { sqlite: "approvals.ts#countShown", form: "approvals.ts", branch: "any" },
+  "approval.told": { sqlite: "approvals.ts#tellWithdrawn", form: "approvals.ts", branch: "any" },
   "approval.withdraw": { sqlite: "approvals.ts#withdrawApprovals", form: "approvals.ts", branch: "any" },
   "file.stage": { sqlite: "stored-files.ts#stageBlobs", form: "stored-files.ts", branch: "any" },
   "file.put": { sqlite: "stored-files.ts#putFile", form: "stored-files.ts", branch: "any", calls: "put_file" },

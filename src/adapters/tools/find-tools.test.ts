@@ -68,7 +68,9 @@ describe("find_tools", () => {
 
   it("names what there is if nothing matches", async () => {
     const { text, found } = await find("zebra");
-    expect(text).toMatch(/^No tool matches\. There are: agents_list, .*start_background_agent, subagents\.$/u);
+    expect(text).toMatch(
+      /^No tool matches\. There are: agents_list, .*start_background_agent, subagents, withdraw_approval\.$/u,
+    );
     expect(found).toBeUndefined();
   });
 

@@ -35,6 +35,7 @@ export const SELDOM: Readonly<Record<string, readonly AgentKind[]>> = {
   sessions_list: [],
   sessions_send: [],
   start_background_agent: [],
+  withdraw_approval: [],
 };
 
 /** Tools that a model with a small window is not sent either. */

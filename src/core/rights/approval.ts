@@ -109,6 +109,8 @@ export const approvalSchema = newApprovalSchema.unwrap().extend({
   decidedBy: z.string().optional(),
   surface: z.string().optional(),
   reason: z.string().optional(),
+  /** How many sends of the question may have arrived. Absent: none, or its person knows how it ended. */
+  shown: z.number().int().optional(),
   /** The call that has used the yes. Only this one resumes after a crash. */
   used: z.object({ runId: z.string(), callId: z.string() }).readonly().optional(),
 });
@@ -125,6 +127,8 @@ export interface ApprovalFilter {
   readonly agentId?: AgentId;
   /** The person the calls act for. */
   readonly person?: PersonId;
+  /** Only those that were withdrawn after they may have arrived, and whose person has no notice of it yet. */
+  readonly untold?: true;
 }
 
 /** Whether a yes can be used now. */

@@ -276,10 +276,25 @@ export type Op =
       readonly reason?: string;
     }
   /**
-   * Withdraws every open question and every unused yes of an agent. A suspended run becomes work again, so that a node
+   * Withdraws every open question and every unused yes of an agent, or only this one. A suspended run becomes work again, so that a node
    * finds it also if this process ends now. No effect if the agent does not exist.
    */
-  | ({ readonly op: "approval.withdraw"; readonly of: Recipient; readonly reason: string } & IfPosted)
+  | ({
+      readonly op: "approval.withdraw";
+      readonly of: Recipient;
+      readonly id?: ApprovalId;
+      readonly reason: string;
+    } & IfPosted)
+  /** Counts a send of a question that may have arrived. No effect once the question was answered. */
+  | { readonly op: "approval.shown"; readonly id: ApprovalId; readonly agentId: AgentId }
+  /** Records that a withdrawn question has its notice, and adds the notice. Refused if it has one already: it comes once. */
+  | {
+      readonly op: "approval.told";
+      readonly id: ApprovalId;
+      readonly agentId: AgentId;
+      /** Absent: the notice of another question names this one too. */
+      readonly delivery?: NewDelivery;
+    }
   /** Names blobs before their bytes are written, so that those of an upload that never ends are found and removed. */
   | { readonly op: "file.stage"; readonly blobs: readonly string[]; readonly until: number }
   /**

@@ -28,7 +28,7 @@ export const COMMIT_SITES = [
   "outbox.retry", "outbox.edit", "outbox.drop", "outbox.receipt", "outbox.notice", "outbox.written", "mailbox.open",
   "mailbox.read",
   // Approvals, budgets and retention.
-  "approval.decide", "approval.expire", "budget.lift", "budget.sweep", "prune", "prune.audit",
+  "approval.decide", "approval.expire", "approval.told", "budget.lift", "budget.sweep", "prune", "prune.audit",
   // Triggers.
   "trigger.off", "trigger.pass", "trigger.skip", "cron.add", "cron.run", "cron.wake", "cron.update", "cron.remove", "cron.replan",
   "task.new", "task.edit", "task.gone", "heartbeat.add", "heartbeat.edit", "heartbeat.skip",

@@ -127,6 +127,7 @@ export class AgentSystem {
       claimFor,
       rules: options.rights?.rules,
       ancestorsOf: (agent) => ancestorsOf(ports.store, agent),
+      offer: (delivery) => this.#outbox?.offer([delivery]),
     });
     this.deliveries = new Deliveries(ports, {
       ...{ emit, people, shared, claimFor },
@@ -339,6 +340,9 @@ export class AgentSystem {
           this.#ports.log.warn("questions of a chat could not be looked up", { error: errorText(error) });
         });
         break;
+      case "withdrawn":
+        this.approvals.withdrawn();
+        break;
       case "delivery-moved":
         this.#outbox?.nudge(event.target);
         break;
@@ -394,6 +398,7 @@ export class AgentSystem {
         opsOnDelivered: options.hooks?.opsOnDelivered,
         heldMs: this.#heldMs(),
         waiting: (state, target) => this.deliveries.waits(state, target),
+        shownLate: () => emit({ type: "withdrawn" }),
         posted: (messages) => {
           for (const posted of messages) emit({ type: "posted", posted });
         },

@@ -67,7 +67,7 @@ export class Lifecycle {
     for (const until = clock.monotonic() + DEFAULT_WAIT_MS; ; ) {
       const done = await submit(this.#ports, "agent.remove", [{ op: "agent.remove", agentId, reason }]);
       this.#host.ingress.forget(record.sessionKey);
-      if (done.ok) return;
+      if (done.ok) return this.#host.emit({ type: "withdrawn" });
       if (clock.monotonic() >= until) {
         throw new TimeoutError(`Agent ${agentId} was stopped, but is still at work.`, { hint: "Try again later." });
       }
@@ -89,6 +89,7 @@ export class Lifecycle {
       });
     }
     this.#host.ingress.forget(record.sessionKey);
+    this.#host.emit({ type: "withdrawn" });
   }
 
   /** Removes an agent of a forgotten person, at work or not, with everything it holds. Only a tombstone is left of its person. */

@@ -146,6 +146,7 @@ export class MessageIngress {
     });
     if (result.status === "stale") return result;
     this.#host.emit({ type: "posted", posted: result });
+    if (withdrawal(body, to).length > 0) this.#host.emit({ type: "withdrawn" });
     if (delivery && source?.connector === delivery.channel) this.#host.emit({ type: "reached", target: delivery });
     if (delivery && body.kind === "user") this.#host.emit({ type: "written", chat: delivery });
     return result;

@@ -10,7 +10,7 @@ import type { RunState } from "../../core/run/what-waits.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { Membership } from "../cluster/membership.ts";
 import { submit } from "../commit/submit.ts";
-import type { Emit } from "../engine-event.ts";
+import { type Emit, emitPosted } from "../engine-event.ts";
 import { readRunResult } from "../runs/run-result.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
@@ -132,7 +132,9 @@ export class RunControl {
     if (done) this.#at(runId)?.run?.end(reason);
     // A run that waits for its trial reads the mark now (M13).
     if (done && run) this.#host.actors.interruptWait(run.agentId);
-    for (const one of result.ok ? result.results : []) {
+    const results = result.ok ? result.results : [];
+    emitPosted(this.#host.emit, results);
+    for (const one of results) {
       // A suspended run has no actor that could read the mark.
       if (one?.op === "approval.withdraw" && one.woken) this.#host.emit({ type: "work-found", agentId: one.woken });
     }

@@ -408,16 +408,14 @@ describe("a suspended run", () => {
 });
 
 describe("a question of an agent that is gone", () => {
-  it("ends in its time, and is not tried again and again", async () => {
+  it("ends with the agent, and is not ended again", async () => {
     const engine = await open();
     await engine.tell("hello");
     const { id: agentId } = await agent(engine);
     await commit(engine, { op: "agent.remove", agentId, reason: "test" });
-    await engine.advance(24 * HOUR);
-    expect(await states(engine)).toEqual(["expired"]);
-    await engine.advance(HOUR);
-    // With the message it was refused, without it was applied.
-    expect(engine.commits.filter(({ site }) => site === "approval.expire")).toHaveLength(2);
+    expect(await states(engine)).toEqual(["withdrawn"]);
+    await engine.advance(25 * HOUR);
+    expect(engine.commits.filter(({ site }) => site === "approval.expire")).toEqual([]);
   });
 });
 

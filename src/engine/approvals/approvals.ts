@@ -3,6 +3,7 @@
  * answers for any agent: a row leaves its state by comparison, so of several answers the first wins.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { NewDelivery } from "../../core/delivery/delivery.ts";
 import { ConflictError } from "../../core/errors.ts";
 import { everyone } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
@@ -26,8 +27,9 @@ import {
   unknownApproval,
 } from "./decide-approval.ts";
 import { startExpirySweep } from "./expire-approvals.ts";
+import { startNoticeSweep } from "./withdrawn-notice.ts";
 
-type ApprovalsPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
+type ApprovalsPorts = Pick<Ports, "store" | "ids" | "clock" | "log" | "connectors">;
 
 export interface ApprovalsHost {
   readonly directory: Directory;
@@ -45,6 +47,8 @@ export interface ApprovalsHost {
   };
   /** The agents that started this one, nearest first. */
   ancestorsOf(agent: AgentRecord): Promise<readonly AgentRecord[]>;
+  /** Called with a delivery that was just committed. */
+  offer(delivery: NewDelivery): void;
 }
 
 /** Rights change seldom; an answer is decided again if they do. */
@@ -54,6 +58,7 @@ export class Approvals {
   readonly #ports: ApprovalsPorts;
   readonly #host: ApprovalsHost;
   #sweep: DueSweep | undefined;
+  #notices: DueSweep | undefined;
 
   constructor(ports: ApprovalsPorts, host: ApprovalsHost) {
     this.#ports = ports;
@@ -62,15 +67,22 @@ export class Approvals {
 
   start(): void {
     this.#sweep = startExpirySweep(this.#ports, this.#host);
+    this.#notices = startNoticeSweep(this.#ports, this.#host);
   }
 
   stop(): void {
     this.#sweep?.stop();
+    this.#notices?.stop();
   }
 
   /** A question was asked that ends at this time. */
   asked(dueAt: number): void {
     this.#sweep?.due(dueAt);
+  }
+
+  /** Questions were withdrawn, or one that was withdrawn may have arrived now. */
+  withdrawn(): void {
+    this.#notices?.due(this.#ports.clock.now());
   }
 
   /** The newest first; those that this person may see. */

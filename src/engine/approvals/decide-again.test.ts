@@ -71,7 +71,13 @@ function world({ rows = [row()], refusals = 0, agent, rules = true }: Given) {
       : undefined,
     ancestorsOf: async (one: object) => [{ above: one }],
   } as unknown as ApprovalsHost;
-  const ports = { store: store as never, ids: seededIds("decide"), clock: virtualClock(), log: recordingLog([]) };
+  const ports = {
+    store: store as never,
+    ids: seededIds("decide"),
+    clock: virtualClock(),
+    log: recordingLog([]),
+    connectors: new Map(),
+  };
   return { approvals: new Approvals(ports, host), seen, commits: () => commits };
 }
 

@@ -8,6 +8,7 @@ import { errorText, InvalidInputError } from "../../core/errors.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { claimedFor, commitKnown, postedIn } from "../commit/submit.ts";
+import { countSend } from "./question-lane.ts";
 import { moveChange } from "./send-delivery.ts";
 import type { SweepPorts } from "./waiting-sweep.ts";
 
@@ -92,7 +93,8 @@ export class Mailboxes {
       const delivery = await store.delivery(id);
       if (!delivery || !keys.has(targetKey(delivery.target))) return false;
       if (delivery.state !== "waiting-reader") return delivery.state === "sent";
-      const more = delivery.payload.slot ? ((await opsOnDelivered?.(delivery, { to: "sent" })) ?? []) : [];
+      const slot = delivery.payload.slot ? ((await opsOnDelivered?.(delivery, { to: "sent" })) ?? []) : [];
+      const more = [...slot, ...countSend(delivery)];
       for (const also of more.length > 0 ? [claimedFor(more, claimFor()), []] : [[]]) {
         const change = moveChange(this.#ports, "mailbox.read", delivery, { to: "sent" }, also);
         const result = await commitKnown(store, change);

@@ -17,12 +17,14 @@ import { askForNotice, owedNotice } from "./around-reply.ts";
 import { backoffMs } from "./backoff.ts";
 import { mayBeSentByOther } from "./other-sender.ts";
 import {
+  countSend,
   isOpen,
   MAX_SENDS,
   putShown,
   questionLane,
   questionTurn,
   readShown,
+  sendsOf,
   withCount,
   withoutLane,
 } from "./question-lane.ts";
@@ -38,6 +40,8 @@ export interface OutboxPorts extends Pick<Ports, "clock" | "ids" | "store" | "lo
   posted?(posted: readonly Posted[]): void;
   /** How long a delivery is held back now. Absent: none is. */
   heldMs?(delivery: Delivery): Promise<number>;
+  /** Called after a question has arrived, or may have. It may be withdrawn by then. */
+  shownLate?(): void;
   /** Called with the target of a delivery that waits now for its reader or for a route. */
   waiting?(state: WaitingState, target: DeliveryContext): void;
 }
@@ -310,18 +314,20 @@ export class Outbox {
   /** Outcome unknown: retry if idempotent, look up if reconcilable, otherwise mark unconfirmed (M16). */
   async #settle(target: Target, delivery: Delivery, connector: Connector | undefined, reason: string): Promise<Turn> {
     target.unknown = { id: delivery.id, reason };
+    const { asks } = delivery.payload;
     const unknown = {
       id: delivery.id,
       tooOld: this.#isTooOld(delivery),
-      repeats: delivery.payload.asks !== undefined && delivery.attempts < MAX_SENDS,
+      repeats: asks !== undefined && (await sendsOf(this.#ports.store, asks)) + 1 < MAX_SENDS,
       channel: connector && { sendingClass: connector.sendingClass, canLookUp: connector.lookup !== undefined },
     };
     let decision = settleUnknown(unknown);
-    if (decision.do === "look-up") decision = settleUnknown(unknown, await this.#lookUp(target, delivery, connector));
+    const isLookedUp = decision.do === "look-up";
+    if (isLookedUp) decision = settleUnknown(unknown, await this.#lookUp(target, delivery, connector));
     switch (decision.do) {
       case "retry":
         target.lookups = undefined;
-        return this.#retry(delivery, reason);
+        return this.#retry(delivery, reason, 0, isLookedUp ? [] : countSend(delivery));
       case "wait":
         return { next: "wait", ms: decision.ms };
       case "mark-sent":
@@ -340,12 +346,13 @@ export class Outbox {
     return { found, times, forMs: now - since, absentAfterMs: this.#options.absentAfterMs };
   }
 
-  async #retry(delivery: Delivery, reason: string, afterMs = 0): Promise<Turn> {
+  async #retry(delivery: Delivery, reason: string, afterMs = 0, also: readonly Op[] = []): Promise<Turn> {
     const now = this.#ports.clock.now();
     // A channel may ask for any delay. Its target is blocked until the delivery is too old, no longer (M17).
     const untilTooOld = Math.max(0, delivery.createdAt + this.#options.maxAgeMs - now) + 1;
     const wait = Math.min(untilTooOld, Math.max(afterMs, backoffMs(delivery.id, delivery.attempts, this.#options)));
-    await this.#move(delivery, { to: "pending", reason, nextAt: now + wait });
+    await this.#move(delivery, { to: "pending", reason, nextAt: now + wait }, also);
+    if (also.length > 0) this.#ports.shownLate?.();
     return { next: "wait", ms: wait };
   }
 
@@ -362,6 +369,7 @@ export class Outbox {
       ...(await this.#shownBy(delivery, move.to)),
     ];
     if (!(await this.#move(delivery, move, also))) return { next: "wait", ms: REFUSED_WAIT_MS };
+    if (delivery.payload.asks !== undefined) this.#ports.shownLate?.();
     // Nothing else can wait for this target if all its deliveries came from this process and this was the only one.
     return { next: this.#options.alone && !target.isRead ? "nothing" : "turn" };
   }
@@ -378,11 +386,14 @@ export class Outbox {
   }
 
   /** Remembers which message shows a question in its chat. */
-  async #shownBy({ id, target, payload: { asks } }: Delivery, to: DeliveryMove["to"]): Promise<readonly Op[]> {
+  async #shownBy(delivery: Delivery, to: DeliveryMove["to"]): Promise<readonly Op[]> {
+    const { id, target, payload } = delivery;
+    const { asks } = payload;
     if (asks === undefined || (to !== "sent" && to !== "unconfirmed")) return [];
     const { shown } = await readShown(this.#ports.store, target);
     this.#asked.add(targetKey(withoutLane(target)));
     return [
+      ...countSend(delivery),
       putShown(target, {
         approval: asks,
         delivery: id,

@@ -52,6 +52,14 @@ export const putShown = (target: DeliveryContext, shown: ShownQuestion, expect?:
 export const isOpen = async (store: Pick<StoreReader, "approval">, approval: string): Promise<boolean> =>
   (await store.approval(approval as ApprovalId))?.state === "pending";
 
+/** How many sends of a question may have arrived. One that its channel refused for now is not among them. */
+export const sendsOf = async (store: Pick<StoreReader, "approval">, approval: string): Promise<number> =>
+  (await store.approval(approval as ApprovalId))?.shown ?? 0;
+
+/** Counts a send of a question that has arrived, or may have. */
+export const countSend = ({ agentId, payload: { asks } }: Delivery): readonly Op[] =>
+  asks === undefined ? [] : [{ op: "approval.shown", id: asks as ApprovalId, agentId }];
+
 /** Decides the turn of a question. `answers`: answers of this chat go first. `shown`: another question is open there. */
 export async function questionTurn(
   store: LaneStore,

@@ -54,7 +54,7 @@ export function initSubagentRegistry(ports: RegistryPorts, settings: ReportSetti
   reportLost(ports, settings, host).catch((error) =>
     ports.log.warn("lost children will be reported at the next start", { error: errorText(error) }),
   );
-  return startSweep(ports, settings, host.shared);
+  return startSweep(ports, settings, host);
 }
 
 async function reportLost(ports: RegistryPorts, settings: ReportSettings, host: RegistryHost): Promise<void> {

@@ -10,6 +10,7 @@ import type { AgentId } from "../../core/ids.ts";
 import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";
 import { type DueSweep, startDueSweep } from "../due-sweep.ts";
+import type { Emit } from "../engine-event.ts";
 import type { RegistryPorts } from "./registry.ts";
 import type { ReportSettings } from "./report.ts";
 
@@ -18,22 +19,30 @@ const PORTION = 100;
 const LATER_MS = 60_000;
 
 /** `shared`: whether other nodes end children too. */
-export const startSweep = (ports: RegistryPorts, settings: ReportSettings, shared: boolean): DueSweep =>
+export const startSweep = (
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  { shared, emit }: { readonly shared: boolean; readonly emit: Emit },
+): DueSweep =>
   startDueSweep(ports, {
     shared,
     failed: "children could not be archived; tried again later",
     laterMs: LATER_MS,
-    sweep: () => sweepSubagentRuns(ports, settings),
+    sweep: () => sweepSubagentRuns(ports, settings, emit),
   });
 
 /** Archives what is due now. Returns when the next record is due, if there is one. */
-export async function sweepSubagentRuns(ports: RegistryPorts, settings: ReportSettings): Promise<number | undefined> {
+export async function sweepSubagentRuns(
+  ports: RegistryPorts,
+  settings: ReportSettings,
+  emit?: Emit,
+): Promise<number | undefined> {
   const { store, clock } = ports;
   for (;;) {
     const now = clock.now();
     const due = await store.subagentRuns({ dueBy: now, limit: PORTION });
     let isStuck = true;
-    for (const record of due) if (await archive(ports, settings, record, now)) isStuck = false;
+    for (const record of due) if (await archive(ports, settings, record, now, emit)) isStuck = false;
     if (due.length < PORTION || isStuck) break;
   }
   const [next] = await store.subagentRuns({ dueBy: Number.MAX_SAFE_INTEGER, limit: 1 });
@@ -46,11 +55,15 @@ async function archive(
   settings: ReportSettings,
   record: SubagentRunRecord,
   now: number,
+  emit?: Emit,
 ): Promise<boolean> {
   const { store } = ports;
   const child = record.childAgentId === undefined ? undefined : await store.agent(record.childAgentId as AgentId);
   const ops = await opsFor(ports, settings, record, child, now);
-  return (await submit(ports, "subagent.archive", ops)).ok;
+  const { ok } = await submit(ports, "subagent.archive", ops);
+  // A child that was removed may have had open questions.
+  if (ok && ops.some(({ op }) => op === "agent.remove")) emit?.({ type: "withdrawn" });
+  return ok;
 }
 
 async function opsFor(

@@ -174,6 +174,7 @@ export const COPIED: readonly CopiedTable[] = [
       decided_by: "text",
       surface: "text",
       reason: "text",
+      shown: "integer",
       record: "text",
     },
   },

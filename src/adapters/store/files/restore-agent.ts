@@ -145,7 +145,7 @@ function insertDelivery(db: Database, no: number, delivery: PendingFile["deliver
 }
 
 function insertApproval(db: Database, approval: NonNullable<PendingFile["approvals"]>[number]): void {
-  const { state, decidedAt, decidedBy, surface, reason, ...asked } = approval;
+  const { state, decidedAt, decidedBy, surface, reason, shown, ...asked } = approval;
   restoreApproval(db, {
     id: asked.id,
     agent: asked.agentId,
@@ -159,6 +159,8 @@ function insertApproval(db: Database, approval: NonNullable<PendingFile["approva
     decided_by: decidedBy ?? null,
     surface: surface ?? null,
     reason: reason ?? null,
+    // An approved one is answered: a send that arrives later does not count.
+    shown: shown ?? (state === "approved" ? -1 : 0),
     record: JSON.stringify(asked),
   });
 }

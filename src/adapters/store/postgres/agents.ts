@@ -165,6 +165,7 @@ export const agentOps: OpForms<AgentOps> = {
     wire: ({ agentId, reason, keep }, at) => ({
       agentId: clean(agentId),
       mark: JSON.stringify({ at: whole(at), reason, removed: true }),
+      reason: clean(reason),
       state: JSON.stringify(freshState(at)),
       keep: keep || undefined,
     }),

@@ -5,6 +5,7 @@ import { readablePage } from "../rows.ts";
 import type { Statement } from "./batched-reads.ts";
 import { clean, cleanIfAny } from "./clean-text.ts";
 import type { Connections } from "./connections.ts";
+import { deliveryWire } from "./deliveries.ts";
 import { type Lock, type OpForms, whole } from "./op-form.ts";
 
 const OPEN = "state IN ('pending', 'approved')";
@@ -15,6 +16,10 @@ const SELECT_PAGE: Statement = {
 WHERE ($1::bigint IS NULL OR n < $1) AND ($2::text[] IS NULL OR state = ANY ($2)) AND ($3::text IS NULL OR agent = $3)
   AND ($4::text IS NULL OR person = $4)
 ORDER BY n DESC LIMIT $5`,
+};
+const SELECT_UNTOLD: Statement = {
+  name: "select-untold-approvals",
+  text: `SELECT ${APPROVAL_COLUMNS} FROM approvals WHERE state = 'withdrawn' AND shown > 0 ORDER BY n DESC LIMIT $1`,
 };
 const SELECT_DUE: Statement = {
   name: "select-approvals-due",
@@ -32,7 +37,10 @@ export const approvalReads = (connections: Connections): Pick<StoreReader, Appro
     const row = await connections.one<ApprovalRow>(SELECT, clean(id));
     return row && approvalOf(row);
   },
-  approvals: ({ limit, beforeN, states, agentId, person }) => {
+  approvals: ({ limit, beforeN, states, agentId, person, untold }) => {
+    if (untold) {
+      return readablePage(limit, approvalOf, (asked) => connections.all<ApprovalRow>(SELECT_UNTOLD, asked));
+    }
     const values = [beforeN ?? null, states ?? null, agentId ?? null, cleanIfAny(person) ?? null];
     return readablePage(limit, approvalOf, (asked) => connections.all<ApprovalRow>(SELECT_PAGE, ...values, asked));
   },
@@ -44,7 +52,9 @@ export const approvalReads = (connections: Connections): Pick<StoreReader, Appro
 
 const approvalLock = (id: string): Lock => ["names", `approval ${clean(id)}`];
 
-export const approvalOps: OpForms<"approval.ask" | "approval.use" | "approval.decide" | "approval.withdraw"> = {
+type ApprovalOp = "ask" | "use" | "decide" | "shown" | "told" | "withdraw";
+
+export const approvalOps: OpForms<`approval.${ApprovalOp}`> = {
   "approval.ask": {
     byOwner: true,
     wire: ({ approval }) => ({
@@ -77,11 +87,23 @@ export const approvalOps: OpForms<"approval.ask" | "approval.use" | "approval.de
     }),
     locks: ({ id, agentId }) => [approvalLock(id), ["agents", clean(agentId)]],
   },
+  "approval.shown": {
+    wire: ({ id, agentId }) => ({ id: clean(id), agentId: clean(agentId) }),
+    locks: ({ id, agentId }) => [approvalLock(id), ["agents", clean(agentId)]],
+  },
+  "approval.told": {
+    wire: ({ id, agentId, delivery }) => ({
+      id: clean(id),
+      agentId: clean(agentId),
+      delivery: delivery && deliveryWire(delivery),
+    }),
+    locks: ({ id, agentId }) => [approvalLock(id), ["agents", clean(agentId)]],
+  },
   "approval.withdraw": {
-    wire: ({ of, reason, ifPosted }) =>
-      "agentId" in of
-        ? { agentId: clean(of.agentId), reason: clean(reason), ifPosted }
-        : { key: clean(of.sessionKey), reason: clean(reason), ifPosted },
+    wire: ({ of, id, reason, ifPosted }) => ({
+      ...("agentId" in of ? { agentId: clean(of.agentId) } : { key: clean(of.sessionKey) }),
+      ...{ id: cleanIfAny(id), reason: clean(reason), ifPosted },
+    }),
     locks: ({ of }) => ["agentId" in of ? ["agents", clean(of.agentId)] : ["keys", clean(of.sessionKey)]],
   },
 };

@@ -1,5 +1,5 @@
 /** The table `deliveries`: the outbox. Reads, and how ops on it are sent. */
-import type { DeliveryState, WaitingState } from "../../../core/delivery/delivery.ts";
+import type { DeliveryState, NewDelivery, WaitingState } from "../../../core/delivery/delivery.ts";
 import { OPEN_STATES, SENDABLE_STATES, WAITING_STATES } from "../../../core/delivery/delivery-states.ts";
 import { targetKey, targetKeysOf } from "../../../core/delivery/target-key.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
@@ -105,19 +105,21 @@ export function deliveryReads(connections: Connections): Pick<StoreReader, Deliv
   };
 }
 
+export const deliveryWire = ({ id, runId, target, payload, createdAt, ended, waits }: NewDelivery) => ({
+  id: clean(id),
+  runId: cleanIfAny(runId),
+  at: whole(createdAt),
+  state: (ended ?? waits)?.state,
+  ended: ended && true,
+  reason: cleanIfAny((ended ?? waits)?.reason),
+  target: clean(targetKey(target)),
+  payload: JSON.stringify(payload),
+});
+
 export const deliveryOps: OpForms<"delivery.add" | "delivery.move"> = {
   "delivery.add": {
     byOwner: true,
-    wire: ({ delivery: { id, runId, target, payload, createdAt, ended, waits } }) => ({
-      id: clean(id),
-      runId: cleanIfAny(runId),
-      at: whole(createdAt),
-      state: (ended ?? waits)?.state,
-      ended: ended && true,
-      reason: cleanIfAny((ended ?? waits)?.reason),
-      target: clean(targetKey(target)),
-      payload: JSON.stringify(payload),
-    }),
+    wire: ({ delivery }) => deliveryWire(delivery),
     batch: ({ delivery: { id, runId, target, payload, createdAt, ended, waits } }, { agent, at, add }) =>
       add("owed", {
         id: clean(id),

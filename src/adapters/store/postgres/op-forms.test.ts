@@ -69,13 +69,19 @@ test.each<[string, object, object, readonly string[]]>([
   [
     "a removal",
     { op: "agent.remove", agentId: "a", reason: "r", keep: true },
-    { agentId: "a", mark: '{"at":5000,"reason":"r","removed":true}', state: json(freshState(AT)), keep: true },
+    {
+      agentId: "a",
+      mark: '{"at":5000,"reason":"r","removed":true}',
+      reason: "r",
+      state: json(freshState(AT)),
+      keep: true,
+    },
     ["agents a", "stops a"],
   ],
   [
     "a removal of everything",
     { op: "agent.remove", agentId: "a", reason: "r", keep: false },
-    { agentId: "a", mark: '{"at":5000,"reason":"r","removed":true}', state: json(freshState(AT)) },
+    { agentId: "a", mark: '{"at":5000,"reason":"r","removed":true}', reason: "r", state: json(freshState(AT)) },
     ["agents a", "stops a"],
   ],
   ["a claim", { op: "agent.claim", agentId: "a\0", node: 3 }, { agentId: "a\uFFFD", node: 3 }, ["agents a\uFFFD"]],

@@ -6,6 +6,7 @@ import type { Op, OpResult } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type AgentRow, agentOf, readablePage } from "../rows.ts";
 import { type Applying, type CachedAgent, isRemoved, ownerOf, stoppedBy, stopSeqOf, touch } from "./agent-cache.ts";
+import { withdrawOpen } from "./approvals.ts";
 import type { Database } from "./database.ts";
 import { insertEntry, removeEntries } from "./entries.ts";
 import { RefusedChange } from "./refused.ts";
@@ -177,6 +178,7 @@ export function removeAgent(applying: Applying, op: OpOf<"agent.remove">): undef
     db.run(REMOVE_MESSAGES, agent.no);
     db.run(REMOVE_RUNS, agent.no);
   }
+  withdrawOpen(db, change.at, op.reason, agent.id);
   agents.unkey(agent);
   touch(applying, agent, "all");
 }

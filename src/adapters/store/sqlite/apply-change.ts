@@ -16,7 +16,7 @@ import {
   stoppedBy,
 } from "./agent-cache.ts";
 import { beginSession, createAgent, describeAgent, removeAgent, stopAgent } from "./agents.ts";
-import { askApproval, decideApproval, useApproval, withdrawApprovals } from "./approvals.ts";
+import { askApproval, countShown, decideApproval, tellWithdrawn, useApproval, withdrawApprovals } from "./approvals.ts";
 import { addAudit } from "./audit.ts";
 import {
   chargeBudget,
@@ -105,6 +105,8 @@ const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "rights.move": moveRights,
   "approval.ask": askApproval,
   "approval.use": useApproval,
+  "approval.shown": countShown,
+  "approval.told": tellWithdrawn,
   "approval.decide": decideApproval,
   "approval.withdraw": withdrawApprovals,
   "file.stage": stageBlobs,

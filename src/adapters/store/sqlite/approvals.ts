@@ -9,6 +9,7 @@ import { APPROVAL_COLUMNS, type ApprovalRow, approvalOf } from "../approval-rows
 import { readablePage } from "../rows.ts";
 import { type Applying, ownerOf, touch } from "./agent-cache.ts";
 import type { Database } from "./database.ts";
+import { insertDelivery } from "./deliveries.ts";
 import { RefusedChange } from "./refused.ts";
 
 const OPEN = "state IN ('pending', 'approved')";
@@ -18,17 +19,22 @@ const SELECT_OPEN_OF_AGENT = `SELECT ${APPROVAL_COLUMNS} FROM approvals INDEXED 
 const INSERT = `INSERT INTO approvals (id, agent, run_id, call_id, person, digest, state, due_at, record)
 VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?)`;
 const DECIDE = `UPDATE approvals
-SET state = ?, due_at = coalesce(?, due_at), ended_at = ?, decided_at = ?, decided_by = ?, surface = ?, reason = ?
-WHERE id = ? AND agent = ? AND state = ? AND digest = ?`;
+SET state = ?1, due_at = coalesce(?2, due_at), ended_at = ?3, decided_at = ?4, decided_by = ?5, surface = ?6, reason = ?7,
+  shown = iif(?1 = 'withdrawn', shown, -1)
+WHERE id = ?8 AND agent = ?9 AND state = ?10 AND digest = ?11`;
 // Appended to the JSON as text: the record may hold characters that JSON functions refuse.
 const USE = `UPDATE approvals SET state = 'used', ended_at = ?, record = substr(record, 1, length(record) - 1) || ',"used":' || ? || '}'
 WHERE id = ? AND agent = ? AND state = 'approved' AND digest = ? AND due_at > ?`;
 const WITHDRAW = `UPDATE approvals INDEXED BY approvals_open
-SET state = 'withdrawn', ended_at = ?, decided_at = ?, decided_by = 'system', reason = ? WHERE agent = ? AND ${OPEN}`;
+SET state = 'withdrawn', ended_at = ?1, decided_at = ?1, decided_by = 'system', reason = ?2 WHERE agent = ?3 AND id = coalesce(?4, id) AND ${OPEN}`;
+const SHOWN =
+  "UPDATE approvals SET shown = shown + 1 WHERE id = ? AND agent = ? AND state IN ('pending', 'withdrawn') AND shown >= 0";
+const UNTOLD = "state = 'withdrawn' AND shown > 0";
+const TOLD = `UPDATE approvals SET shown = -1 WHERE id = ? AND agent = ? AND ${UNTOLD}`;
 const WITHDRAW_ALL = `UPDATE approvals SET state = 'withdrawn', ended_at = ?1, decided_at = ?1, decided_by = 'system', reason = ?2
 WHERE ${OPEN} AND state IN (SELECT value FROM json_each(?3))`;
-const RESTORE = `INSERT INTO approvals (id, agent, run_id, call_id, person, digest, state, due_at, decided_at, decided_by, surface, reason, record)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const RESTORE = `INSERT INTO approvals (id, agent, run_id, call_id, person, digest, state, due_at, decided_at, decided_by, surface, reason, shown, record)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 type OpOf<Name extends Op["op"]> = Extract<Op, { op: Name }>;
 type ApprovalReads = "approval" | "approvals" | "approvalsDue" | "openApprovals";
@@ -48,7 +54,7 @@ export const approvalReads = (db: Database): Pick<StoreReader, ApprovalReads> =>
   openApprovals: async (agentId) => openApprovalRows(db, agentId).map(approvalOf),
 });
 
-function conditionsOf({ beforeN, states, agentId, person }: ApprovalFilter) {
+function conditionsOf({ beforeN, states, agentId, person, untold }: ApprovalFilter) {
   const given: readonly (readonly [string, string | number | undefined])[] = [
     ["n < ?", beforeN],
     ["state IN (SELECT value FROM json_each(?))", states && JSON.stringify(states)],
@@ -56,7 +62,10 @@ function conditionsOf({ beforeN, states, agentId, person }: ApprovalFilter) {
     ["person = ?", person],
   ];
   const used = given.filter((one): one is readonly [string, string | number] => one[1] !== undefined);
-  return { where: ["1", ...used.map(([text]) => text)].join(" AND "), values: used.map(([, value]) => value) };
+  return {
+    where: [untold ? UNTOLD : "1", ...used.map(([text]) => text)].join(" AND "),
+    values: used.map(([, value]) => value),
+  };
 }
 
 /** The open rows of an agent, for its plain files. */
@@ -89,16 +98,34 @@ export function useApproval(applying: Applying, { id, digest, by }: OpOf<"approv
   applying.touched.add(owner.no);
 }
 
-export function withdrawApprovals(applying: Applying, { of, reason }: OpOf<"approval.withdraw">): OpResult {
+export function withdrawApprovals(applying: Applying, { of, id, reason }: OpOf<"approval.withdraw">): OpResult {
   const { db, agents, change } = applying;
   const agent = "agentId" in of ? agents.find(of.agentId) : agents.byKey(of.sessionKey);
   if (!agent) return { op: "approval.withdraw", withdrawn: 0 };
-  const { changes } = db.run(WITHDRAW, change.at, change.at, reason, agent.id);
-  if (changes > 0) applying.touched.add(agent.no);
-  if (agent.suspended === 0) return { op: "approval.withdraw", withdrawn: Number(changes) };
+  const withdrawn = withdrawOpen(db, change.at, reason, agent.id, id);
+  if (withdrawn > 0) applying.touched.add(agent.no);
+  if (agent.suspended === 0) return { op: "approval.withdraw", withdrawn };
   agent.suspended = 0;
   touch(applying, agent, "all");
-  return { op: "approval.withdraw", withdrawn: Number(changes), woken: agent.id };
+  return { op: "approval.withdraw", withdrawn, woken: agent.id };
+}
+
+export const withdrawOpen = (db: Database, at: number, reason: string, agentId: string, id?: string): number =>
+  Number(db.run(WITHDRAW, at, reason, agentId, id ?? null).changes);
+
+export function countShown({ db, agents, touched }: Applying, { id, agentId }: OpOf<"approval.shown">): undefined {
+  const agent = agents.find(agentId);
+  if (agent && db.run(SHOWN, id, agentId).changes > 0) touched.add(agent.no);
+}
+
+export function tellWithdrawn(applying: Applying, { id, agentId, delivery }: OpOf<"approval.told">): undefined {
+  const { db, agents, touched, change } = applying;
+  if (db.run(TOLD, id, agentId).changes !== 1) {
+    throw new RefusedChange("conflict", `Approval ${id} is not withdrawn, or has its notice.`);
+  }
+  const { no } = agents.get(agentId);
+  if (delivery) insertDelivery(db, no, delivery, change.at);
+  touched.add(no);
 }
 
 /** Withdraws the open rows of all agents that are in one of these states. */
@@ -109,7 +136,7 @@ export function withdrawAll(db: Database, at: number, reason: string, states: re
 /** Writes an open row as it was. */
 export function restoreApproval(db: Database, row: Omit<ApprovalRow, "n">): void {
   const { id, agent, run_id, call_id, person, digest, state, due_at } = row;
-  const { decided_at, decided_by, surface, reason, record } = row;
-  const decided = [decided_at, decided_by, surface, reason];
+  const { decided_at, decided_by, surface, reason, shown, record } = row;
+  const decided = [decided_at, decided_by, surface, reason, shown];
   db.run(RESTORE, id, agent, run_id, call_id, person, digest, state, due_at, ...decided, record);
 }

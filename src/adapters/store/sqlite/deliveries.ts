@@ -1,5 +1,5 @@
 /** The table `deliveries`: the outbox. Every move names the state it starts from, so that of two senders one wins (L12). */
-import type { DeliveryState, WaitingState } from "../../../core/delivery/delivery.ts";
+import type { DeliveryState, NewDelivery, WaitingState } from "../../../core/delivery/delivery.ts";
 import { ENDED_STATES, OPEN_STATES, SENDABLE_STATES, WAITING_STATES } from "../../../core/delivery/delivery-states.ts";
 import { targetKey, targetKeysOf } from "../../../core/delivery/target-key.ts";
 import type { Op, OpResult } from "../../../core/store/change.ts";
@@ -93,21 +93,17 @@ export function addDelivery(applying: Applying, { delivery }: OpOf<"delivery.add
   const owner = ownerOf(applying);
   const target = targetKey(delivery.target);
   const isNext = !delivery.ended && !delivery.waits && db.get(SELECT_OPEN_TO, target) === undefined;
-  db.run(
-    INSERT,
-    delivery.id,
-    owner.no,
-    delivery.runId ?? null,
-    delivery.ended?.state ?? delivery.waits?.state ?? "pending",
-    delivery.createdAt,
-    delivery.createdAt,
-    delivery.ended ? applying.change.at : null,
-    delivery.ended?.reason ?? delivery.waits?.reason ?? null,
-    target,
-    JSON.stringify(delivery.payload),
-  );
+  insertDelivery(db, owner.no, delivery, applying.change.at);
   applying.touched.add(owner.no);
   return isNext ? { op: "delivery.add", next: delivery.id } : undefined;
+}
+
+/** `no`: the number of its agent. `at`: the time of the change. */
+export function insertDelivery(db: Database, no: number, delivery: NewDelivery, at: number): void {
+  const { id, runId, ended, waits, createdAt, target, payload } = delivery;
+  const { state = "pending", reason = null } = ended ?? waits ?? {};
+  const times = [createdAt, createdAt, ended ? at : null];
+  db.run(INSERT, id, no, runId ?? null, state, ...times, reason, targetKey(target), JSON.stringify(payload));
 }
 
 export function moveDelivery({ db, change, touched }: Applying, op: OpOf<"delivery.move">): undefined {

@@ -14,6 +14,7 @@ import { sessionStatusTool } from "./session-status.ts";
 import { sessionsHistoryTool } from "./sessions-history.ts";
 import { sessionsListTool } from "./sessions-list.ts";
 import { sessionsSendTool } from "./sessions-send.ts";
+import { withdrawApprovalTool } from "./withdraw-approval.ts";
 
 export const agentTools = (deps: AgentToolDeps): readonly Tool[] => [
   sendAgentMessageTool(deps),
@@ -29,6 +30,7 @@ export const agentTools = (deps: AgentToolDeps): readonly Tool[] => [
   removeSwarmTool(deps),
   sendUserMessageTool(deps),
   diagnoseTool(deps),
+  withdrawApprovalTool(deps),
 ];
 
 export const olderAgentTools = (deps: AgentToolDeps): readonly Tool[] => [sendSessionMessageTool(deps)];

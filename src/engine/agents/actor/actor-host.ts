@@ -148,6 +148,10 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
       ...(isChild(agent) ? await subagents.opsOnSettle(agent, messages, reason) : []),
       ...((await hooks?.opsOnSettle?.(agent, messages, reason)) ?? []),
     ],
+    onToolOps: (ops) => {
+      hooks?.onToolOps?.(ops);
+      if (ops.some(({ op }) => op === "approval.withdraw")) emit({ type: "withdrawn" });
+    },
     onAddedOps: (ops) => subagents.committed(ops),
     stopChildren: (agent) => subagents.stopChildren(agent),
     aboutChildren: (agent, command) => answerSubagentsCommand(ports, subagents, agent, command),

@@ -286,6 +286,8 @@ BEGIN
               epoch = epoch + 1, last_human_at = NULL, next_pos = CASE WHEN p ? 'keep' THEN next_pos ELSE 0 END
             WHERE id = v_run.id;
             DELETE FROM session_keys WHERE key = v_run.session_key AND agent = v_run.id;
+            UPDATE approvals SET state = 'withdrawn', ended_at = v_at, decided_at = v_at, decided_by = 'system', reason = p->>'reason'
+            WHERE agent = v_run.id AND state IN ('pending', 'approved');
             IF NOT p ? 'keep' THEN
               UPDATE states SET state = p->>'state' WHERE agent = v_run.id;
               DELETE FROM entries WHERE agent = v_run.id;
@@ -448,10 +450,26 @@ BEGIN
         WHEN 'approval.decide' THEN
           UPDATE approvals SET state = p->>'to', due_at = coalesce((p->>'until')::bigint, due_at),
             ended_at = CASE WHEN p->>'to' <> 'approved' THEN v_at END, decided_at = v_at, decided_by = p->>'by',
-            surface = p->>'surface', reason = p->>'reason'
+            surface = p->>'surface', reason = p->>'reason', shown = CASE WHEN p->>'to' = 'withdrawn' THEN shown ELSE -1 END
           WHERE id = p->>'id' AND agent = p->>'agentId' AND state = p->>'from' AND digest = p->>'digest';
           IF NOT FOUND THEN
             RAISE EXCEPTION 'conflict:Approval % is not %, or is about another call.', p->>'id', p->>'from' USING ERRCODE = 'RKREF';
+          END IF;
+          v_touched := v_touched || (p->>'agentId');
+        WHEN 'approval.shown' THEN
+          UPDATE approvals SET shown = shown + 1
+          WHERE id = p->>'id' AND agent = p->>'agentId' AND state IN ('pending', 'withdrawn') AND shown >= 0;
+          IF FOUND THEN v_touched := v_touched || (p->>'agentId'); END IF;
+        WHEN 'approval.told' THEN
+          UPDATE approvals SET shown = -1 WHERE id = p->>'id' AND agent = p->>'agentId' AND state = 'withdrawn' AND shown > 0;
+          IF NOT FOUND THEN
+            RAISE EXCEPTION 'conflict:Approval % is not withdrawn, or has its notice.', p->>'id' USING ERRCODE = 'RKREF';
+          END IF;
+          IF p ? 'delivery' THEN
+            INSERT INTO deliveries (id, agent, run_id, state, next_at, created_at, ended_at, reason, target, payload)
+            VALUES (p->'delivery'->>'id', p->>'agentId', p->'delivery'->>'runId', coalesce(p->'delivery'->>'state', 'pending'),
+              (p->'delivery'->>'at')::bigint, (p->'delivery'->>'at')::bigint, CASE WHEN p->'delivery' ? 'ended' THEN v_at END,
+              p->'delivery'->>'reason', p->'delivery'->>'target', p->'delivery'->>'payload');
           END IF;
           v_touched := v_touched || (p->>'agentId');
         WHEN 'approval.withdraw' THEN
@@ -460,7 +478,7 @@ BEGIN
           v_said := jsonb_build_object('op', 'approval.withdraw', 'withdrawn', 0);
           IF FOUND THEN
             UPDATE approvals SET state = 'withdrawn', ended_at = v_at, decided_at = v_at, decided_by = 'system', reason = p->>'reason'
-            WHERE agent = v_run.id AND state IN ('pending', 'approved');
+            WHERE agent = v_run.id AND id = coalesce(p->>'id', id) AND state IN ('pending', 'approved');
             GET DIAGNOSTICS v_count = ROW_COUNT;
             v_said := jsonb_build_object('op', 'approval.withdraw', 'withdrawn', v_count);
             IF v_count > 0 THEN v_touched := v_touched || v_run.id; END IF;
