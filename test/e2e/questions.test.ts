@@ -51,7 +51,7 @@ async function openChat(...flags: string[]): Promise<TestTerminal> {
   return chat;
 }
 
-/** Another agent is told to do something. */
+/** Sends a message to another agent. */
 async function tellOther(text: string): Promise<void> {
   count += 1;
   const name = `agent:main:api:dm:other${count}`;
@@ -59,7 +59,7 @@ async function tellOther(text: string): Promise<void> {
   await api(served, `/api/agents/${encodeURIComponent(name)}/messages`, { method: "POST", body: { text } });
 }
 
-describe("a letter is no answer", () => {
+describe("a letter does not answer", () => {
   it.each([
     ["chat", []],
     ["chat --inline", ["--inline"]],
@@ -153,7 +153,7 @@ describe("a hostile call is shown as it is", () => {
     const text = (await question.textContent()) ?? "";
     expect(text).not.toMatch(HIDDEN);
     expect(text.startsWith(beginOf(call)), text).toBe(true);
-    // Nothing of it is behind an edge.
+    // The whole text is visible.
     expect(
       await question.evaluate((one) => [one.scrollWidth > one.clientWidth, one.scrollHeight > one.clientHeight]),
     ).toEqual([false, false]);

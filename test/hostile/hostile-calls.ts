@@ -40,7 +40,7 @@ export const HOSTILE_CALLS: readonly HostileCall[] = [
   },
   { title: "tag characters", with: { command: `ls\u{e0072}\u{e006d}` }, shows: "ls<U+E0072><U+E006D>" },
   {
-    title: "a space that is none",
+    title: "characters that look like a space",
     with: { command: `rm\u00a0-rf\u3000x\u3164` },
     shows: "rm<U+00A0>-rf<U+3000>x<U+3164>",
   },
