@@ -65,5 +65,5 @@ export const HOSTILE_CALLS: readonly HostileCall[] = [
   { title: "a long command", with: { command: `echo ${"x".repeat(2_000)} && ${RM}` } },
 ];
 
-/** What a reader does not see, or sees in another place. */
+/** Characters that are invisible or change the order of others. */
 export const HIDDEN = /[^\P{C}\n]|[^\P{Z} ]|\p{Default_Ignorable_Code_Point}|[\u0590-\u08ff]/u;
