@@ -165,24 +165,6 @@ describe("a login", () => {
     expect((await as(ann.secret, "/api/people", { headers })).json.items).toMatchObject([{ id: ann.id }]);
   });
 
-  it("ends if its record is from a version that used cookies", async () => {
-    const { id, secret } = await signedIn();
-    const { store } = kit.node.ports;
-    const { by, ...records } = JSON.parse((await store.fact("api.logins")) ?? "") as { by: string };
-    const value = JSON.stringify(records);
-    expect(by).toBe("header");
-    await store.commit({
-      id: kit.node.ports.ids.change(),
-      site: "test",
-      at: kit.node.ports.clock.now(),
-      ops: [{ op: "fact.put", key: "api.logins", value }],
-    });
-    expect((await kit.ask({ path: `/api/logins?person=${id}` })).json.items).toEqual([]);
-    expect((await as(secret, "/api/people")).status).toBe(401);
-    const { id: other } = await signedIn();
-    expect((await kit.ask({ path: "/api/logins" })).json.items).toMatchObject([{ person: other }]);
-  });
-
   it("sees the person's own things and nothing else", async () => {
     const { id, secret } = await signedIn();
     const message = { model: "main", messages: [{ role: "user", content: "hello there" }] };
