@@ -34,7 +34,7 @@ export async function upload(file: File): Promise<StoredFile> {
 /** A plain link has no login, so the page reads the file, of at most `files.maxBytes`, and gives it to the browser to save. */
 export async function download({ id, name }: Pick<StoredFile, "id" | "name">): Promise<void> {
   const link = document.createElement("a");
-  link.href = addressOf(await contentOf(id));
+  link.href = URL.createObjectURL(await contentOf(id));
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_MS);
@@ -46,25 +46,31 @@ const REVOKE_MS = 60_000;
 export const downloadById = async (id: string): Promise<void> =>
   download(await api.get<StoredFile>(pathOf("api", "files", id)));
 
-/** The address of a picture, for an `img`. The latest ones are kept: a text that grows is rendered again and again. */
-export function pictureAddress(id: string): Promise<string> {
-  const made = pictures.get(id) ?? contentOf(id).then(addressOf);
+/** Must not reject: a file that is gone leaves the text that stands for it. */
+export async function showPicture(image: HTMLImageElement, id: string): Promise<void> {
+  const content = await pictureOf(id).catch(() => undefined);
+  if (content === undefined) return;
+  const url = URL.createObjectURL(content);
+  const release = (): void => URL.revokeObjectURL(url);
+  image.onload = release;
+  image.onerror = release;
+  image.src = url;
+}
+
+/** The latest ones are kept: a text that grows is rendered again and again. */
+function pictureOf(id: string): Promise<Blob> {
+  const content = pictures.get(id) ?? contentOf(id);
   pictures.delete(id);
-  pictures.set(id, made);
-  made.catch(() => pictures.delete(id));
+  pictures.set(id, content);
+  content.catch(() => pictures.delete(id));
   const [oldest] = pictures.keys();
-  if (pictures.size > MAX_PICTURES && oldest !== undefined) {
-    void pictures.get(oldest)?.then(URL.revokeObjectURL, () => undefined);
-    pictures.delete(oldest);
-  }
-  return made;
+  if (pictures.size > MAX_PICTURES && oldest !== undefined) pictures.delete(oldest);
+  return content;
 }
 
 const MAX_PICTURES = 30;
-const pictures = new Map<string, Promise<string>>();
-
-const contentOf = (id: string): Promise<Uint8Array<ArrayBuffer>> => api.bytes(pathOf("api", "files", id, "content"));
+const pictures = new Map<string, Promise<Blob>>();
 
 /** Without a type that a browser would show as a page of this origin. */
-const addressOf = (bytes: Uint8Array<ArrayBuffer>): string =>
-  URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+const contentOf = async (id: string): Promise<Blob> =>
+  new Blob([await api.bytes(pathOf("api", "files", id, "content"))], { type: "application/octet-stream" });

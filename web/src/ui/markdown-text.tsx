@@ -1,7 +1,7 @@
 /** A text of an agent or a person. Long ones are shown plain and in part, so that no text makes the page slow. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "../api.ts";
-import { downloadById, pictureAddress } from "../files.ts";
+import { downloadById, showPicture } from "../files.ts";
 import { count, plainText } from "../format.ts";
 import { MAX_MARKDOWN, renderMarkdown } from "../markdown.ts";
 import { t } from "../texts.ts";
@@ -28,17 +28,12 @@ function Rendered({ text }: { text: string }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const rendered = renderMarkdown(text);
-    for (const image of rendered.querySelectorAll<HTMLImageElement>("img[data-file]")) void showPicture(image);
+    for (const image of rendered.querySelectorAll<HTMLImageElement>("img[data-file]"))
+      void showPicture(image, image.dataset.file ?? "");
     for (const link of rendered.querySelectorAll<HTMLAnchorElement>("a[data-file]")) link.onclick = downloadInstead;
     place.current?.replaceChildren(rendered);
   }, [text]);
   return <div class="markdown" ref={place} />;
-}
-
-/** Must not reject: a file that is gone leaves the text that stands for it. */
-async function showPicture(image: HTMLImageElement): Promise<void> {
-  const address = await pictureAddress(image.dataset.file ?? "").catch(() => undefined);
-  if (address !== undefined) image.src = address;
 }
 
 function downloadInstead(this: GlobalEventHandlers, event: Event): void {
