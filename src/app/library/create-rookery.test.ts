@@ -272,7 +272,7 @@ describe("fetch", () => {
   });
 });
 
-/** What the descriptors of this process lead to. */
+/** The open files of this process. */
 function openFiles(): readonly string[] {
   return readdirSync("/proc/self/fd").flatMap((fd) => {
     try {
@@ -311,7 +311,7 @@ describe("a home", () => {
     rmSync(home, { recursive: true, force: true });
   });
 
-  it.skipIf(!existsSync("/proc/self/fd"))("has no open file after it is closed", async () => {
+  it.skipIf(!existsSync("/proc/self/fd"))("closes all its files", async () => {
     const home = mkdtempSync(join(tmpdir(), "rookery-library-"));
     const open = () => openFiles().filter((file) => file.startsWith(home));
     const one = await createRookery({ home, model });
