@@ -214,7 +214,7 @@ describe("bytes and rows", () => {
     });
     await sweeping.sweep();
     const [now] = await store.files({ limit: 5 });
-    expect(now?.behalf).toEqual(bob);
+    expect(now?.behalf).toMatchObject(bob);
     expect(now?.blob).not.toBe(first.blob);
     expect(now && (await files.read(now))).toEqual(bytes("x"));
   });

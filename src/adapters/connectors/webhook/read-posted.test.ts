@@ -8,7 +8,7 @@ const read = (more: object = {}) => readPosted({ ...MINIMAL, ...more }, NOW) as 
 describe("a message that a program posts", () => {
   it("with only what is needed is of a direct chat with its sender, said now", () => {
     expect(read()).toEqual({
-      ...{ chatId: "ann", userId: "ann", userName: "ann", messageId: "m1", text: "hi", sentAt: NOW },
+      ...{ chatId: "ann", userId: "ann", userName: "ann", messageId: "m1", text: "hi", typed: true, sentAt: NOW },
       ...{ isGroup: false, addressed: true, files: [], contents: new Map() },
       ...{ chatTitle: undefined, threadId: undefined, revision: undefined, replyTo: undefined },
     });
