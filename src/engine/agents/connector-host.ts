@@ -9,7 +9,12 @@ import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
 import { cutText } from "../../core/cut-text.ts";
 import { TERMINAL_CHANNEL } from "../../core/delivery/route.ts";
 import { messageId, type RunId } from "../../core/ids.ts";
-import { hasUntrustedPart, type IncomingMessage, isTypedText, promptText } from "../../core/message/incoming-message.ts";
+import {
+  hasUntrustedPart,
+  type IncomingMessage,
+  isTypedText,
+  promptText,
+} from "../../core/message/incoming-message.ts";
 import type { MessageBody, Source } from "../../core/message/message.ts";
 import { referenceTo } from "../../core/message/stored-file.ts";
 import type { PersonId } from "../../core/people/person.ts";

@@ -158,7 +158,12 @@ describe("the people of a message", () => {
   it("leave a long text that the person typed without a mark, although it becomes a file", async () => {
     const textLimits = { messageCharacters: 4_000, toolResultCharacters: 9_000, answerCharacters: 9_000 };
     const engine = await TestEngine.open({ system: { textLimits } });
-    await engine.system.post({ ...engine.person("ann"), longText: "file", sender, body: { kind: "user", text: "x".repeat(5_000) } });
+    await engine.system.post({
+      ...engine.person("ann"),
+      longText: "file",
+      sender,
+      body: { kind: "user", text: "x".repeat(5_000) },
+    });
     await engine.settle();
     const agent = await engine.store.agent(await engine.agentId());
     expect(agent?.state.untrusted).toBeUndefined();

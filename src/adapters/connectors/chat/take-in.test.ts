@@ -108,7 +108,12 @@ describe("a message", () => {
       "[In reply to Ann: a]\nhi",
       undefined,
     ],
-    ["what is not shown", { messageId: "2", typed: true, userId: "6", userName: "Bob", text: "", isOurs: false }, "hi", ["6"]],
+    [
+      "what is not shown",
+      { messageId: "2", typed: true, userId: "6", userName: "Bob", text: "", isOurs: false },
+      "hi",
+      ["6"],
+    ],
     [
       "no one who is known",
       { messageId: "2", typed: true, userName: "someone", text: "a", isOurs: false },

@@ -41,7 +41,8 @@ export async function takeMessage(deps: TakeIn, message: ChatMessage): Promise<A
     const activation = (await host.groupActivation?.(conversation)) ?? deps.activation;
     if (activation === "mention") {
       // An edit of something that was not said to the bot is not worth remembering twice.
-      if (message.revision === undefined) window.hear(chat, { ...message, text: shownText(message), typed: isTyped(message) });
+      if (message.revision === undefined)
+        window.hear(chat, { ...message, text: shownText(message), typed: isTyped(message) });
       return undefined;
     }
   }

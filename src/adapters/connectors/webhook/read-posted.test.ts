@@ -26,7 +26,11 @@ describe("a message that a program posts", () => {
     ["its time", { sentAt: 5 }, { sentAt: 5 }],
     ["the beginning of time", { sentAt: 0 }, { sentAt: 0 }],
     ["an id with spaces around it", { id: " m2 " }, { messageId: "m2" }],
-    ["what it answers", { replyTo: "m0" }, { replyTo: { messageId: "m0", typed: false, userName: "", text: "", isOurs: false } }],
+    [
+      "what it answers",
+      { replyTo: "m0" },
+      { replyTo: { messageId: "m0", typed: false, userName: "", text: "", isOurs: false } },
+    ],
   ])("with %s", (_, more, expected) => {
     expect(read(more)).toMatchObject(expected);
   });
