@@ -75,7 +75,7 @@ export interface HostileWorld {
   hook(name: "deploy" | "mail", body: object): Promise<void>;
   /** The owner sends this on Telegram; `files`: what its server has. Resolves when everything has come to rest after `until`. */
   onTelegram(message: Json, until: () => boolean, files?: Readonly<Record<string, Uint8Array>>): Promise<void>;
-  /** The owner's conversations start afresh. */
+  /** The conversations in which something untrusted was said start afresh. */
   fresh(): Promise<void>;
   /** A member of a group writes. */
   inGroup(member: string, text: string): Promise<void>;
@@ -257,8 +257,9 @@ export async function openHostileWorld({
       await node.agents.settled();
     },
     async fresh() {
-      for (const { id, descriptor } of await store.recentForeground({ limit: 20 })) {
-        if (descriptor.type !== "user" || descriptor.userId === "bob") continue;
+      // That of a hook is the owner's too, before the owner has written there.
+      for (const { id, state } of await store.agentsOfKind("user", { limit: 99 })) {
+        if (id !== main.id && !state.untrusted) continue;
         await node.agents.post({ to: { agentId: id }, body: { kind: "reset", by: "person" } });
       }
       await node.agents.settled();

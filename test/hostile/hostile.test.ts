@@ -182,6 +182,8 @@ it("has at least 200 cases over all entries", () => {
 
 describe.each(Object.entries(ENTRIES))("%s", (entry, { how, prepare, arrive, atOnce = 1, programs = [] }) => {
   it(`has no effect that no one granted, ${how}`, needs(...programs), async () => {
+    // What an earlier entry has left must not hide an effect.
+    world.clean();
     const before = await world.snapshot();
     const wrong: string[] = [];
     const all = cases.filter((each) => each.entry === entry);
