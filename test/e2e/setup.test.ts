@@ -57,7 +57,7 @@ describe("setup with flags", () => {
     expect(user(home)).toContain("- Call me: Bea\n");
     expect(user(home)).toContain("- Likes: tea\n");
     expect(readFileSync(join(home, "workspace", "SOUL.md"), "utf8")).toBe("my own");
-    const { out } = await runCommand(["cron", "list", "--json", "--home", home]);
+    const { out } = await runCommand(["schedules", "list", "--json", "--home", home]);
     const { items } = JSON.parse(out) as { items: { name: string; schedule: { expr: string; tz: string } }[] };
     expect(items).toMatchObject([{ name: "morning briefing", schedule: { expr: "15 8 * * *", tz: "Europe/Berlin" } }]);
     const { out: shown } = await runCommand(["config", "show", "--json", "--home", home]);

@@ -39,12 +39,15 @@ it("pair yes and no print the account, and the person it became", async () => {
   const arrive = (userId: string) =>
     kit.node.agents.pairing.entry({ connector: "telegram", userId, channelId: userId, peerKind: "dm", text: "" });
   for (const id of ["7", "8"]) await arrive(id);
-  const { items } = await json("pair", "list");
+  const { items } = await json("people", "requests", "list");
   const codeOf = (account: string) => items.find((one: { account: string }) => one.account === account).code as string;
-  const person = (await json("pair", "yes", codeOf("telegram:7"))).person;
+  const person = (await json("people", "requests", "yes", codeOf("telegram:7"))).person;
   expect(person).toEqual(expect.any(String));
-  expect(await json("pair", "no", codeOf("telegram:8"))).toEqual({ account: "telegram:8", person: null });
-  expect(await failure("pair", "yes", codeOf("telegram:8"))).toEqual([EXIT.failure, "", "not_found"]);
+  expect(await json("people", "requests", "no", codeOf("telegram:8"))).toEqual({
+    account: "telegram:8",
+    person: null,
+  });
+  expect(await failure("people", "requests", "yes", codeOf("telegram:8"))).toEqual([EXIT.failure, "", "not_found"]);
 });
 
 it("people sign-out prints whose browser was signed out", async () => {
@@ -57,4 +60,10 @@ it("people sign-out prints whose browser was signed out", async () => {
 });
 
 printsDocumentsOf("approvals list", "approvals yes", "approvals no");
-printsDocumentsOf("pair list", "pair yes", "pair no", "people sessions", "people sign-out");
+printsDocumentsOf(
+  "people requests list",
+  "people requests yes",
+  "people requests no",
+  "people sessions",
+  "people sign-out",
+);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { actionsOf } from "./choose-action.ts";
 import { GLOBAL_OPTIONS } from "./command.ts";
 import { REGISTRY } from "./registry.ts";
 
@@ -8,9 +9,8 @@ const page = readFileSync(new URL("../../../docs/cli.md", import.meta.url), "utf
 describe("docs/cli.md", () => {
   it("lists every command and action", async () => {
     for (const [name, { load }] of Object.entries(REGISTRY)) {
-      const command = await load();
-      const calls = "actions" in command ? Object.keys(command.actions).map((action) => `${name} ${action}`) : [name];
-      for (const call of calls) expect(page, call).toMatch(new RegExp(`^\\| \`rookery ${call}[ \`]`, "m"));
+      for (const [call] of actionsOf(name, await load()))
+        expect(page, call).toMatch(new RegExp(`^\\| \`rookery ${call}[ \`]`, "m"));
     }
   });
 

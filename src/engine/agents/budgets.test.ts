@@ -381,7 +381,7 @@ describe("the limits of people", () => {
     const runs = await engine.runs();
     expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["error", "ok", "ok"]);
     expect(runs.find(({ outcome }) => outcome === "error")?.body.error?.message).toBe(
-      `The budget of messages of ann for today is used up: 2 of 2 messages. The owner can lift it: rookery budget lift messages:${day}:person:ann --messages N`,
+      `The budget of messages of ann for today is used up: 2 of 2 messages. The owner can lift it: rookery usage lift messages:${day}:person:ann --messages N`,
     );
     expect(await spent(engine, `person:${day}:ann`)).toEqual({ tokens: 380, micros: 2_000 });
     expect(await spent(engine, `messages:${day}:person:ann`)).toEqual({ tokens: 2, micros: 0 });

@@ -1,10 +1,10 @@
-/** `rookery agents create`, `rookery swarms create`: make an agent that others know by name. */
+/** `rookery agents add`, `rookery agents swarms add`: make an agent that others know by name. */
 import { UsageError } from "../../../core/errors.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
 
-export const createAgentAction = defineAction({
+export const addAgentAction = defineAction({
   summary: "make a permanent agent, or change the one of that name",
   usage: "<name>",
   arguments: { min: 1, max: 1 },
@@ -27,7 +27,7 @@ export const createAgentAction = defineAction({
   },
 });
 
-export const createSwarmAction = defineAction({
+export const addSwarmAction = defineAction({
   summary: "publish a swarm under a name",
   usage: "<name>",
   arguments: { min: 1, max: 1 },

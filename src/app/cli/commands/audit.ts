@@ -1,4 +1,4 @@
-/** `rookery audit`: who did what, for which person, and what was decided. */
+/** `rookery engine audit`: who did what, for which person, and what was decided. */
 import { UsageError } from "../../../core/errors.ts";
 import type { AuditRow } from "../../../core/people/audit.ts";
 import { VERDICTS } from "../../../core/people/grant.ts";
@@ -19,7 +19,7 @@ interface Page {
 const MAX_LIMIT = 1_000_000;
 const PAGE = 1_000;
 
-export const auditCommand = defineAction({
+export const showAudit = defineAction({
   summary: "show the audit log: who did what, for which person, and what was decided",
   description:
     "Newest rows first. `--export` prints all rows that match as JSON lines. retention.auditDays says how long rows stay.",

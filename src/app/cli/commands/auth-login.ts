@@ -1,4 +1,4 @@
-/** `rookery auth login`, `logout` and `status`: subscriptions and accounts in place of keys. No command prints a token. */
+/** `rookery models login`, `logout` and `status`: subscriptions and accounts in place of keys. No command prints a token. */
 import { NotFoundError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { logInHere } from "../login/log-in-here.ts";
@@ -41,21 +41,21 @@ export const logout = defineAction({
     const { systemClock: clock } = await import("../../../adapters/system/system-clock.ts");
     if (!(await logOut({ file: context.paths.logins, clock }, provider, profile))) {
       throw new NotFoundError(`There is no login of ${provider} under the profile ${profile}.`, {
-        hint: "Run `rookery auth status` to see all logins.",
+        hint: "Run `rookery models logins` to see all logins.",
       });
     }
     return printResult(context, { provider, profile, removed: true }, "Removed.");
   },
 });
 
-export const status = defineAction({
+export const logins = defineAction({
   summary: "list the logins and when they expire",
   async run(context) {
     const { loginStateText } = await import("../../../adapters/models/logins/describe-logins.ts");
     return printList(context, {
       items: await loginsOf(context),
       line: (one) => context.here(`${one.provider}  ${one.profile}  ${loginStateText(one)}`),
-      empty: "There are no logins. Run `rookery auth login <provider>` to make one.",
+      empty: "There are no logins. Run `rookery models login <provider>` to make one.",
     });
   },
 });

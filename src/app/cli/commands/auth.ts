@@ -1,4 +1,4 @@
-/** `rookery auth`: manages keys of model providers. A key is read from standard input, never from the command line. */
+/** `rookery models keys`: manages keys of model providers. A key is read from standard input, never from the command line. */
 import type { DescribedLogin } from "../../../adapters/models/logins/describe-logins.ts";
 import { KNOWN_PROVIDERS } from "../../../config/known-providers.ts";
 import { MASK } from "../../../config/secret.ts";
@@ -6,12 +6,12 @@ import { NotFoundError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { printList, printResult } from "../print.ts";
 import { readSecret } from "../read-secret.ts";
-import { login, loginsOf, logout, status } from "./auth-login.ts";
+import { loginsOf } from "./auth-login.ts";
 import { PROFILE, providerAndProfile } from "./auth-names.ts";
 
 const SHOWN_FROM = 20;
 
-const set = defineAction({
+const add = defineAction({
   summary: "store a key that you pipe in or type",
   usage: "<provider>",
   description: "Replaces the key of the same profile. A running node uses the new key with its next call.",
@@ -36,7 +36,7 @@ const list = defineAction({
   async run(context) {
     const { loginStateText } = await import("../../../adapters/models/logins/describe-logins.ts");
     const empty =
-      "There are no keys. Run `rookery auth set <provider>` to store one, or `rookery auth login <provider>` to use an account.";
+      "There are no keys. Run `rookery models keys add <provider>` to store one, or `rookery models login <provider>` to use an account.";
     const line = ({ provider, profile, where, key, login }: FoundKey): string =>
       context.here(`${provider}  ${profile}  ${login ? loginStateText(login) : `${key ?? "(not set)"}  ${where}`}`);
     return printList(context, { items: await foundKeys(context), line, empty });
@@ -54,7 +54,7 @@ const remove = defineAction({
     const { readAuthFile, writeKey } = await import("../../../adapters/models/auth-file.ts");
     if (readAuthFile(paths.auth)[provider]?.[profile] === undefined) {
       throw new NotFoundError(`No key of ${provider} is stored under the profile ${profile}.`, {
-        hint: "Run `rookery auth list` to see all keys. Keys from the configuration or the environment are removed there.",
+        hint: "Run `rookery models keys list` to see all keys. Keys from the configuration or the environment are removed there.",
       });
     }
     writeKey(paths.auth, provider, profile, undefined);
@@ -95,7 +95,7 @@ async function foundKeys(context: CommandContext): Promise<readonly FoundKey[]> 
   );
   const logins = (await loginsOf(context)).map((login) => {
     const { provider, profile } = login;
-    return { provider, profile, where: `the login made with \`rookery auth login ${provider}\``, login };
+    return { provider, profile, where: `the login made with \`rookery models login ${provider}\``, login };
   });
   return [...keys, ...logins];
 }
@@ -103,9 +103,10 @@ async function foundKeys(context: CommandContext): Promise<readonly FoundKey[]> 
 /** Shows the end of a long key, so that you can tell keys apart. */
 const masked = (key: string): string => (key.length >= SHOWN_FROM ? `${MASK}${key.slice(-4)}` : MASK);
 
-export const authCommand: Group = {
-  summary: "store, list and remove keys of model providers; log in with an account",
+export const keysGroup: Group = {
+  summary: "store, list and remove keys of model providers",
   description:
     "Keys are stored in auth.json of the home, tokens of logins in logins.json. Only its owner can read them. No command prints a key.",
-  actions: { set, list, remove, login, logout, status },
+  actions: { list, add, remove },
+  fallback: "list",
 };

@@ -1,10 +1,10 @@
-/** `rookery budget`: shows what each budget has spent, and allows more. */
+/** `rookery usage budgets`: shows what each budget has spent, and allows more. */
 
 import { type Limit, type Limits, limitsOf, type Spend } from "../../../core/budget/budget.ts";
 import { costText } from "../../../core/cost-text.ts";
 import type { ListedBudget } from "../../../core/store/spent.ts";
 import { reading, withApi } from "../client/with-api.ts";
-import { defineAction, type Group } from "../command.ts";
+import { defineAction } from "../command.ts";
 import { numberFlag } from "../number-flag.ts";
 import { printList, printResult } from "../print.ts";
 
@@ -54,12 +54,7 @@ const lift = defineAction({
   },
 });
 
-export const budgetCommand: Group = {
-  summary: "show what each budget has spent, and allow more",
-  description: "When a budget is used up, runs fail until you lift it, raise it in the configuration, or its day ends.",
-  actions: { list, lift },
-  fallback: "list",
-};
+export const budgetActions = { budgets: list, lift };
 
 function limitLines(limits: Limits): readonly string[] {
   const lines = Object.entries(limits).map(([scope, limit]) => `limit per ${scope}: ${amounts(limit)}`);

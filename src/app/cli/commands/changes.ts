@@ -1,4 +1,4 @@
-/** `rookery changes`: what was changed in prompt files, notes, skills and the configuration; shows and undoes it. */
+/** `rookery config changes`: what was changed in prompt files, notes, skills and the configuration; shows and undoes it. */
 import { readFileSync, statSync } from "node:fs";
 import { createHome } from "../../../config/create-home.ts";
 import { errorText, InvalidInputError, NotFoundError, TooLargeError, UsageError } from "../../../core/errors.ts";
@@ -70,7 +70,7 @@ const write = defineAction({
     why: { type: "string", value: "TEXT", description: "the reason, kept with the change" },
     yes: { type: "boolean", description: "do not ask" },
   },
-  examples: ["rookery changes write workspace/SOUL.md --from SOUL.md.proposed"],
+  examples: ["rookery config changes write workspace/SOUL.md --from SOUL.md.proposed"],
   async run(context) {
     const [file = ""] = context.args;
     const { from, why, yes = false } = context.flags;
@@ -87,13 +87,13 @@ const write = defineAction({
         return printResult(context, tried, `${tried.file} was not changed.`);
       const made = await changes.write(file, text, { why, expect });
       const told = made.id === undefined ? `${made.file} is like that already.` : `Changed ${made.file}.`;
-      const undoText = made.id === undefined ? "" : context.here(` Undo: \`rookery changes undo ${made.id}\`.`);
+      const undoText = made.id === undefined ? "" : context.here(` Undo: \`rookery config changes undo ${made.id}\`.`);
       return printResult(context, made, `${told}${undoText}`);
     });
   },
 });
 
-export const changesCommand: Group = {
+export const changesGroup: Group = {
   summary: "list, show, make and undo changes of prompt files, notes and the configuration",
   description: "Every change by an agent, by the API or by a command is kept with both versions.",
   actions: { list, show, write, undo },
@@ -103,7 +103,7 @@ export const changesCommand: Group = {
 function numberOf(text = ""): string {
   if (/^\d{1,15}$/.test(text)) return text;
   throw new InvalidInputError(`"${text.slice(0, 40)}" is not the number of a change.`, {
-    hint: "`rookery changes` lists them.",
+    hint: "`rookery config changes` lists them.",
   });
 }
 

@@ -1,12 +1,12 @@
-/** `rookery connect`: connects a channel. Each kind is an action of its own, and every step of it can be given by a flag. */
+/** `rookery channels add`: connects a channel. Each kind is an action of its own, and every step of it can be given by a flag. */
 import type { Group } from "../command.ts";
 import { connectTelegram } from "../connect/telegram.ts";
 import { connectWebhook } from "../connect/webhook.ts";
 import { connectWhatsapp } from "../connect/whatsapp.ts";
 import { connectWhatsappWeb } from "../connect/whatsapp-web.ts";
 
-export const connectCommand: Group = {
-  summary: "connect a channel: rookery connect telegram",
+export const connectGroup: Group = {
+  summary: "connect a channel",
   actions: {
     telegram: connectTelegram,
     whatsapp: connectWhatsapp,

@@ -1,4 +1,4 @@
-/** `rookery connectors`: shows the accounts on channels, their state, last errors, lag and what waits. Only reads. */
+/** `rookery channels list`: shows the accounts on channels, their state, last errors, lag and what waits. Only reads. */
 import { listOf } from "../../../core/list.ts";
 import type { ConnectorItem } from "../../gateway/api/connector-routes.ts";
 import { withApi } from "../client/with-api.ts";
@@ -7,7 +7,7 @@ import { writeLogin } from "../login-text.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 
-export const connectorsCommand = defineAction({
+export const listChannels = defineAction({
   summary: "show the accounts on channels, their state and what waits for them",
   description:
     "`failing` accounts are tried again by themselves; the last error says why. `lag` is the age of the last message when it was accepted, `waiting` counts deliveries.",

@@ -1,4 +1,4 @@
-/** `rookery cron add`: a flag for every field of a job. */
+/** `rookery schedules add`: a flag for every field of a job. */
 import { UsageError } from "../../../core/errors.ts";
 import { parseDuration } from "../../../engine/inbox/user-input.ts";
 import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
@@ -51,7 +51,7 @@ export const ADD_FLAGS = {
 
 type Given = Flags<typeof ADD_FLAGS>;
 
-const NEEDS = "cron add needs --name, a schedule (--at, --every or --cron) and --message or --system-event.";
+const NEEDS = "schedules add needs --name, a schedule (--at, --every or --cron) and --message or --system-event.";
 
 export const addAction = defineAction({
   summary: "add a job",

@@ -1,7 +1,7 @@
-/** `rookery cron`: manages scheduled jobs and shows the outcomes of their due times. */
+/** `rookery schedules`: manages scheduled jobs and shows the outcomes of their due times. */
 import type { JobOutcome, ScheduledJob } from "../../client/spending-resources.ts";
 import { reading, withApi } from "../client/with-api.ts";
-import { defineAction, type Group } from "../command.ts";
+import { defineAction } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
@@ -72,24 +72,18 @@ const runs = defineAction({
   },
 });
 
-export const cronCommand: Group = {
-  summary: "list, add, run and remove schedules",
-  description:
-    "Every due time becomes a run or a recorded skip; `rookery cron runs` shows which. Schedules need a running engine: `rookery serve`.",
-  actions: {
-    list,
-    show,
-    add: addAction,
-    remove: change("remove a job", "is removed", { method: "DELETE" }),
-    enable: change("enable a job", "is on", { method: "PATCH", body: { enabled: true } }),
-    disable: change("disable a job", "is off", { method: "PATCH", body: { enabled: false } }),
-    run: change("run a job once, outside of its schedule", "is due now: it runs as soon as an engine is up", {
-      method: "POST",
-      below: "/run",
-    }),
-    runs,
-  },
-  fallback: "list",
+export const cronActions = {
+  list,
+  show,
+  add: addAction,
+  remove: change("remove a job", "is removed", { method: "DELETE" }),
+  enable: change("enable a job", "is on", { method: "PATCH", body: { enabled: true } }),
+  disable: change("disable a job", "is off", { method: "PATCH", body: { enabled: false } }),
+  run: change("run a job once, outside of its schedule", "is due now: it runs as soon as an engine is up", {
+    method: "POST",
+    below: "/run",
+  }),
+  runs,
 };
 
 const line = ({ id, name, enabled, when, nextTimes, state }: ScheduledJob): string =>

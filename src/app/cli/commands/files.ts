@@ -1,4 +1,4 @@
-/** `rookery files`: lists the files of people; shows, writes out, stores or removes one. */
+/** `rookery people files`: lists the files of people; shows, writes out, stores or removes one. */
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { FileInfo } from "../../client/files-resource.ts";
 import { changing, reading } from "../client/with-api.ts";
@@ -103,7 +103,7 @@ const remove = defineAction({
   },
 });
 
-export const filesCommand: Group = {
+export const filesGroup: Group = {
   summary: "list, show, get, add and remove files of people",
   description:
     "A file belongs to a person and counts towards that person's quota. What nothing refers to is removed after a day.",

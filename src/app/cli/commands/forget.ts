@@ -1,4 +1,4 @@
-/** `rookery forget`: removes everything of a person, with a receipt. */
+/** `rookery people forget`: removes everything of a person, with a receipt. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { InvalidInputError } from "../../../core/errors.ts";
@@ -12,7 +12,7 @@ import { progressOf } from "../progress.ts";
 
 const SHOWN = 20;
 
-export const forgetCommand = defineAction({
+export const forget = defineAction({
   summary: "remove everything of a person: agents, jobs, files, notes, rows",
   usage: "<person id>",
   description:
@@ -22,7 +22,7 @@ export const forgetCommand = defineAction({
     export: { type: "string", value: "FILE", description: "write everything of the person into this tar.gz first" },
     yes: { type: "boolean", description: "do not ask" },
   },
-  examples: ["rookery forget ann --export ann.tar.gz", "rookery forget telegram:42 --yes"],
+  examples: ["rookery people forget ann --export ann.tar.gz", "rookery people forget telegram:42 --yes"],
   async run(context) {
     const [person = ""] = context.args;
     const { flags } = context;

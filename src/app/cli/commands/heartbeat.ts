@@ -1,4 +1,4 @@
-/** `rookery heartbeat`: shows the heartbeat settings, when it is due next, and its last ticks. */
+/** `rookery schedules heartbeat`: shows the heartbeat settings, when it is due next, and its last ticks. */
 import type { Heartbeat } from "../../client/spending-resources.ts";
 import { reading } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
@@ -6,7 +6,7 @@ import { limitFlag } from "../number-flag.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printList } from "../print.ts";
 
-export const heartbeatCommand = defineAction({
+export const showHeartbeat = defineAction({
   summary: "show the heartbeat settings and its last ticks",
   options: { limit: { type: "string", value: "N", description: "how many ticks to show (default: 10)" } },
   async run(context) {

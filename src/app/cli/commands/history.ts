@@ -1,4 +1,4 @@
-/** `rookery history`: shows the last entries of a conversation, or exports a session as a file. Only reads. */
+/** `rookery sessions show`: shows the last entries of a conversation, or exports a session as a file. Only reads. */
 import { dirname, join } from "node:path";
 import { InvalidInputError, UsageError } from "../../../core/errors.ts";
 import { type Block, readEntry } from "../../../core/history/entry.ts";
@@ -38,7 +38,7 @@ const OPTIONS = {
   },
 } as const satisfies Options;
 
-export const historyCommand = defineAction({
+export const showConversation = defineAction({
   summary: "show the conversation of an agent",
   usage: "<agent id, key or name>",
   description:

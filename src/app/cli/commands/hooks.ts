@@ -1,8 +1,8 @@
-/** `rookery hooks`: the webhooks of the configuration: where each is called, how callers prove themselves, and where it leads. */
+/** `rookery schedules webhooks`: the webhooks of the configuration: where each is called, how callers prove themselves, and where it leads. */
 import { defineAction } from "../command.ts";
 import { printList } from "../print.ts";
 
-export const hooksCommand = defineAction({
+export const listWebhooks = defineAction({
   summary: "list the webhooks of the configuration and how they are called",
   async run(context) {
     const { config } = await context.loadConfig();

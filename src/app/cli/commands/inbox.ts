@@ -1,4 +1,4 @@
-/** `rookery inbox`: lists the messages of an agent, or those of all agents that got no answer, and drops one that waits. */
+/** `rookery agents inbox`: lists the messages of an agent, or those of all agents that got no answer, and drops one that waits. */
 
 import { UsageError } from "../../../core/errors.ts";
 import {
@@ -30,7 +30,7 @@ const OPTIONS = {
   drop: { type: "string", value: "N", description: "drops the message with this number, if it waits" },
 } as const satisfies Options;
 
-export const inboxCommand = defineAction({
+export const inboxAction = defineAction({
   summary: "list the messages of an agent and their outcomes",
   usage: "[agent id, key or name]",
   description:
@@ -66,7 +66,7 @@ async function listFailed(context: CommandContext<typeof OPTIONS>): Promise<unde
   const { failed, state, drop, limit, before } = context.flags;
   if (!failed || state || drop !== undefined)
     throw new UsageError("Name an agent, or use --failed alone.", {
-      hint: "`rookery inbox --failed` lists the messages of all agents that got no answer.",
+      hint: "`rookery agents inbox --failed` lists the messages of all agents that got no answer.",
     });
   const page = await reading(context, (rookery) =>
     upTo(limitFlag(limit, LIMIT), before, (count, from) =>

@@ -1,4 +1,4 @@
-/** `rookery logs`: the log of the engine, filtered, and followed while it grows. */
+/** `rookery engine logs`: the log of the engine, filtered, and followed while it grows. */
 import { join } from "node:path";
 import { UsageError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
@@ -12,7 +12,7 @@ import { type LogLine, readLog } from "../read-log.ts";
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 const LIMIT = 100;
 
-export const logsCommand = defineAction({
+export const showLogs = defineAction({
   summary: "show the log of the engine; follow it, filter it by agent, run or level",
   description:
     "Reads the log files of the home, with or without an engine. Keys and tokens in it are masked when it is written.",
@@ -23,7 +23,7 @@ export const logsCommand = defineAction({
     run: { type: "string", value: "ID", description: "only lines about this run" },
     limit: { type: "string", value: "N", description: `how many of the latest lines (default: ${LIMIT})` },
   },
-  examples: ["rookery logs --level warn", "rookery logs --follow"],
+  examples: ["rookery engine logs --level warn", "rookery engine logs --follow"],
   async run(context) {
     const { flags, paths, json, stdout } = context;
     const least = levelOf(flags.level);

@@ -1,4 +1,4 @@
-/** `rookery nodes`: shows the nodes of a shared store, their agents and their lag. Only reads. */
+/** `rookery engine nodes`: shows the nodes of a shared store, their agents and their lag. Only reads. */
 
 import type { ClusterReport, NodeReport } from "../../../adapters/store/postgres/node-report.ts";
 import { UsageError } from "../../../core/errors.ts";
@@ -7,7 +7,7 @@ import { defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
 import { sharedStoreOf } from "../read-home.ts";
 
-export const nodesCommand = defineAction({
+export const showNodes = defineAction({
   summary: "show the nodes of a shared store, their agents and their lag",
   description:
     "Needs a shared store. A node is `silent` when its lease has ended: other nodes take its agents over. The lag is the age of the oldest message that waits for one of the node's agents.",

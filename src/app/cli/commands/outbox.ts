@@ -1,4 +1,4 @@
-/** `rookery outbox`: lists deliveries, retries one that failed, and drops one that waits. */
+/** `rookery channels outbox`: lists deliveries, retries one that failed, and drops one that waits. */
 import { type Delivery, type DeliveryState, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { UsageError } from "../../../core/errors.ts";
 import { reading, withApi } from "../client/with-api.ts";
@@ -57,7 +57,7 @@ const change = (summary: string, what: "retry" | "drop") =>
     },
   });
 
-export const outboxCommand: Group = {
+export const outboxGroup: Group = {
   summary: "list, show, retry and drop deliveries",
   description: "A delivery is sent, or it stays listed here with the reason. No delivery disappears silently.",
   actions: {

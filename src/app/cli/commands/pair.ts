@@ -1,4 +1,4 @@
-/** `rookery pair`: people and groups who wait to be let in, and your answers to them. */
+/** `rookery people requests`: people and groups who wait to be let in, and your answers to them. */
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
@@ -55,7 +55,7 @@ async function decide(context: CommandContext, answer: string, done: string): Pr
   return printResult(context, result, `${result.account} ${done}${person}.`);
 }
 
-export const pairCommand: Group = {
+export const requestsGroup: Group = {
   summary: "let people and groups in who write to your bots",
   description: "Someone who is not known gets a code. Confirm it here, or with /pair in a chat of yours.",
   fallback: "list",

@@ -1,4 +1,4 @@
-/** `rookery prune`: shows what is old and can be removed, asks, and removes it. */
+/** `rookery engine prune`: shows what is old and can be removed, asks, and removes it. */
 import type { PruneReport } from "../../operations/prune/prune.ts";
 import { sizeText } from "../../operations/size-text.ts";
 import { withApi } from "../client/with-api.ts";
@@ -8,7 +8,7 @@ import { numberFlag } from "../number-flag.ts";
 import { printResult } from "../print.ts";
 import { progressOf } from "../progress.ts";
 
-export const pruneCommand = defineAction({
+export const prune = defineAction({
   summary: "remove ended rows and files that nothing needs, by their age",
   description:
     "Rows: settled messages, ended deliveries, details of ended runs, ended questions, past due times, expired keys. Files: copies from before a migration, databases and homes that were replaced, agents set aside, rotated logs, leftovers. The engine removes old rows every hour by the ages of `retention` in the configuration; --days takes another age. Open work, conversations and backups stay. It shows what it would remove and asks.",
@@ -18,7 +18,11 @@ export const pruneCommand = defineAction({
     compact: { type: "boolean", description: "then give the space back to the disk; the engine stops for that time" },
     yes: { type: "boolean", description: "do not ask" },
   },
-  examples: ["rookery prune --dry-run", "rookery prune --days 30 --compact", "rookery prune --yes"],
+  examples: [
+    "rookery engine prune --dry-run",
+    "rookery engine prune --days 30 --compact",
+    "rookery engine prune --yes",
+  ],
   async run(context) {
     const { flags, json, stdout, stderr } = context;
     const days = numberFlag(flags.days, "--days", { min: 1 });

@@ -1,4 +1,4 @@
-/** `rookery remote`: saves addresses and tokens of engines elsewhere under names. */
+/** `rookery engine remotes`: saves addresses and tokens of engines elsewhere under names. */
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { defineAction, type Group } from "../command.ts";
 import { oneLine } from "../plain-text.ts";
@@ -35,7 +35,7 @@ const list = defineAction({
     return printList(context, {
       items,
       line: ({ name, url }) => `${name.padEnd(16)} ${oneLine(url, 200)}`,
-      empty: "No remotes. Save one with `rookery remote add NAME URL`.",
+      empty: "No remotes. Save one with `rookery engine remotes add NAME URL`.",
     });
   },
 });
@@ -53,7 +53,7 @@ const remove = defineAction({
   },
 });
 
-export const remoteCommand: Group = {
+export const remotesGroup: Group = {
   summary: "save, list and remove engines elsewhere",
   description: "A saved engine is used with `--url NAME` by chat, send and status. The token is stored for you only.",
   actions: { list, add, remove },

@@ -1,4 +1,4 @@
-/** `rookery repair`: rebuilds an unreadable database from the plain files, or takes in the directory of an agent. */
+/** `rookery engine repair`: rebuilds an unreadable database from the plain files, or takes in the directory of an agent. */
 import type { AdoptReport } from "../../../adapters/store/files/adopt.ts";
 import type { RepairReport } from "../../../adapters/store/files/repair.ts";
 import type { RestoreProblem } from "../../../adapters/store/files/restore-context.ts";
@@ -7,7 +7,7 @@ import { type CommandContext, defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
 import { progressOf } from "../progress.ts";
 
-export const repairCommand = defineAction({
+export const repairAction = defineAction({
   summary: "rebuild an unreadable database and keep the broken one, or adopt an agent",
   description:
     "Leaves a readable database alone. Otherwise it saves what it can still read into the plain files, builds a new database from them, and moves the broken files aside. It deletes nothing. With --adopt it takes in the agent of a directory, such as agents/<id> of another home or agents-aside/<id> of this one.",
@@ -44,7 +44,7 @@ async function refuseSharedStore({ paths, env, loadConfig }: CommandContext): Pr
   const { config } = await loadConfig();
   if (sharedStoreUrl(paths, config, env) === undefined) return;
   throw new InvalidInputError("An agent can be adopted only into the store of a home.", {
-    hint: "Adopt it into a new home, then run `rookery store copy` to copy that home into an empty shared store.",
+    hint: "Adopt it into a new home, then run `rookery engine copy` to copy that home into an empty shared store.",
   });
 }
 

@@ -1,11 +1,11 @@
-/** `rookery restore`: puts a backup into a home. */
+/** `rookery backup restore`: puts a backup into a home. */
 import { resolve } from "node:path";
 import { UsageError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
 import { progressOf } from "../progress.ts";
 
-export const restoreCommand = defineAction({
+export const restoreAction = defineAction({
   summary: "put a backup into a home; work that was open in it is ended and told",
   usage: "<file>",
   description:
@@ -15,12 +15,17 @@ export const restoreCommand = defineAction({
     replace: { type: "boolean", description: "replace the home that is there; it is kept under another name" },
     finish: { type: "boolean", description: "complete a restore that was killed" },
   },
-  examples: ["rookery restore rookery.tar.gz --home ~/rookery-copy", "rookery restore rookery.tar.gz --replace"],
+  examples: [
+    "rookery backup restore rookery.tar.gz --home ~/rookery-copy",
+    "rookery backup restore rookery.tar.gz --replace",
+  ],
   async run(context) {
     const [file] = context.args;
     if (context.flags.finish) return finish(context);
     if (file === undefined)
-      throw new UsageError("rookery restore needs the file of a backup.", { hint: "`rookery backup` makes one." });
+      throw new UsageError("rookery backup restore needs the file of a backup.", {
+        hint: "`rookery backup` makes one.",
+      });
     return file.endsWith(".db") ? restoreDatabase(context, resolve(file)) : restore(context, resolve(file));
   },
 });

@@ -1,6 +1,6 @@
-/** `rookery service`: runs the engine in the background, started with your session. */
+/** `rookery engine`: runs the engine in the background, started with your session. */
 import type { ServiceReport } from "../../operations/service/service.ts";
-import { type CommandContext, defineAction, type Group } from "../command.ts";
+import { type CommandContext, defineAction } from "../command.ts";
 import { printResult } from "../print.ts";
 
 const load = () => import("../../operations/service/service.ts");
@@ -14,15 +14,15 @@ const install = defineAction({
     "no-keys": { type: "boolean", description: "copy no variables" },
     "no-start": { type: "boolean", description: "do not start it now" },
   },
-  examples: ["rookery service install", "rookery service install --env ANTHROPIC_API_KEY"],
+  examples: ["rookery engine install", "rookery engine install --env ANTHROPIC_API_KEY"],
   async run(context) {
     const { home, env, flags } = context;
     const variables = flags["no-keys"] ? [] : flags.env;
     const { installService } = await load();
     return show(context, await installService({ home, env, variables, start: !flags["no-start"] }), [
       ...(process.platform === "linux" ? ["It stops when you log out, unless you run: loginctl enable-linger"] : []),
-      "`rookery service status` shows it, `rookery logs` what it does.",
-      "Undo: `rookery service remove`",
+      "`rookery engine status` shows it, `rookery engine logs` what it does.",
+      "Undo: `rookery engine remove`",
     ]);
   },
 });
@@ -43,7 +43,7 @@ const status = defineAction({
     const { installed, name, state, enabled, file } = found;
     const text = installed
       ? `${name}: ${state}, ${enabled ? "starts with your session" : "does not start by itself"} (${file})`
-      : "There is no service for this home. `rookery service install` makes one.";
+      : "There is no service for this home. `rookery engine install` makes one.";
     printResult(context, found, context.here(text));
     return installed && state !== "active" ? 1 : undefined;
   },
@@ -55,8 +55,4 @@ function show(context: CommandContext, report: ServiceReport, after: readonly st
   return problems.length === 0 ? undefined : 1;
 }
 
-export const serviceCommand: Group = {
-  summary: "run the engine in the background: install, show and remove the service",
-  actions: { install, status, remove },
-  fallback: "status",
-};
+export const serviceActions = { install, status, remove };

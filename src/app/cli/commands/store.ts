@@ -1,12 +1,12 @@
-/** `rookery store copy`: copies a store into an empty one and verifies that both are equal. */
+/** `rookery engine copy`: copies a store into an empty one and verifies that both are equal. */
 import { resolve } from "node:path";
 import type { CopyEnd } from "../../../adapters/store/copy/copy-end.ts";
 import { isPostgresUrl, postgresUrl } from "../../../adapters/store/shared-store-url.ts";
 import { UsageError } from "../../../core/errors.ts";
-import { defineAction, type Group } from "../command.ts";
+import { defineAction } from "../command.ts";
 import { progressOf } from "../progress.ts";
 
-const copy = defineAction({
+export const copyStore = defineAction({
   summary: "copy a store into an empty one, verified by counts and digests",
   description:
     "Each store is a home directory or postgres://…. Stop all nodes of both first. Attached files are not copied. The source does not change.",
@@ -17,8 +17,8 @@ const copy = defineAction({
   async run(context) {
     const { flags, json, stdout } = context;
     if (flags.from === undefined || flags.to === undefined) {
-      throw new UsageError("rookery store copy needs --from and --to.", {
-        hint: "For example: `rookery store copy --from ~/.rookery --to postgres://user@host/database`",
+      throw new UsageError("rookery engine copy needs --from and --to.", {
+        hint: "For example: `rookery engine copy --from ~/.rookery --to postgres://user@host/database`",
       });
     }
     const { copyStore } = await import("../../../adapters/store/copy/copy-store.ts");
@@ -71,8 +71,3 @@ async function openEnd(text: string): Promise<CopyEnd> {
   await createHome(homePaths(home));
   return sqliteEnd(home);
 }
-
-export const storeCommand: Group = {
-  summary: "copy everything between a home and a shared database",
-  actions: { copy },
-};

@@ -1,4 +1,4 @@
-/** `rookery subagents`: lists subagents; inspects, messages, stops or releases one. */
+/** `rookery agents subagents`: lists subagents; inspects, messages, stops or releases one. */
 
 import type { SubagentRunRecord } from "../../../core/agent/subagent-run.ts";
 import { NotFoundError } from "../../../core/errors.ts";
@@ -44,7 +44,7 @@ const list = defineAction({
 
 const CHILD = "<number, run id, session key, agent id or label>";
 
-const info = defineAction({
+const show = defineAction({
   summary: "show one subagent in detail",
   usage: CHILD,
   arguments: { min: 1, max: 1 },
@@ -100,11 +100,11 @@ const change = (summary: string, { done, method, below = "" }: Change, takesText
     },
   });
 
-export const subagentsCommand: Group = {
+export const subagentsGroup: Group = {
   summary: "list subagents; inspect, message, stop or release one",
   actions: {
     list,
-    info,
+    show,
     log,
     send: change(
       "send a message to a subagent",

@@ -1,4 +1,4 @@
-/** `rookery swarms`: lists swarms, shows one with its contacts, publishes and removes one. */
+/** `rookery agents swarms`: lists swarms, shows one with its contacts, publishes and removes one. */
 
 import type { SwarmContact, SwarmRecord } from "../../../core/agent/swarm.ts";
 import { reading, withApi } from "../client/with-api.ts";
@@ -6,7 +6,7 @@ import { defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
 import { upTo } from "../up-to.ts";
-import { createSwarmAction } from "./agent-create.ts";
+import { addSwarmAction } from "./agent-create.ts";
 
 const MAX_COUNT = 1_000;
 
@@ -52,8 +52,8 @@ const lineOf = ({ nametag, firstName, lastName, bio, createdAt }: SwarmRecord): 
 const contactLine = ({ contact, messagesReceived, messagesSent, lastContactAt }: SwarmContact): string =>
   `${contact}  ${messagesReceived} received, ${messagesSent} sent, last ${timeText(lastContactAt)}`;
 
-export const swarmsCommand: Group = {
+export const swarmsGroup: Group = {
   summary: "list swarms; show, publish or remove one",
-  actions: { list, show, create: createSwarmAction, remove },
+  actions: { list, show, add: addSwarmAction, remove },
   fallback: "list",
 };

@@ -1,5 +1,5 @@
 /**
- * `rookery tokens`: manages the tokens of the gateway, in the file of a home or in the store that nodes share. Changes go through
+ * `rookery people tokens`: manages the tokens of the gateway, in the file of a home or in the store that nodes share. Changes go through
  * the API, which writes them to the audit log; a running gateway applies them at once.
  */
 import { createHome } from "../../../config/create-home.ts";
@@ -18,12 +18,12 @@ const list = defineAction({
   summary: "list tokens and their scopes, without the secrets",
   async run(context) {
     const tokens = await withTokens(context.paths, (service) => service.list(OWNER));
-    const empty = "The home has only its own token. Run `rookery tokens mint <name>` to make another.";
+    const empty = "The home has only its own token. Run `rookery people tokens add <name>` to make another.";
     return printList(context, { items: tokens, line, empty });
   },
 });
 
-const mint = defineAction({
+const add = defineAction({
   summary: "make a token; it is printed only once",
   usage: "<name>",
   arguments: { min: 1, max: 1 },
@@ -73,7 +73,7 @@ const mint = defineAction({
   },
 });
 
-const revoke = defineAction({
+const remove = defineAction({
   summary: "revoke a token and all tokens it minted; their open streams end",
   usage: "<id>",
   arguments: { min: 1, max: 1 },
@@ -86,11 +86,11 @@ const revoke = defineAction({
   },
 });
 
-export const tokensCommand: Group = {
-  summary: "list, mint and revoke tokens for the gateway",
+export const tokensGroup: Group = {
+  summary: "list, make and revoke tokens for the gateway",
   description:
     "Tokens are stored as hashes, in tokens.json of the home or in the shared store. The scopes of a token set its rights: read sees everything, chat sends messages, operate changes things, admin can do all.",
-  actions: { list, mint, revoke },
+  actions: { list, add, remove },
   fallback: "list",
 };
 

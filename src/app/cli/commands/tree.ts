@@ -1,4 +1,4 @@
-/** `rookery tree`: shows which agent started which, with their state and usage. Only reads, also beside a running node. */
+/** `rookery agents tree`: shows which agent started which, with their state and usage. Only reads, also beside a running node. */
 import { TREE_LIMITS } from "../../../core/agent/agent-tree.ts";
 import { reading } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
@@ -6,7 +6,7 @@ import { drawTree } from "../draw-tree.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
 import { printResult } from "../print.ts";
 
-export const treeCommand = defineAction({
+export const treeAction = defineAction({
   summary: "show which agent started which, with their state and usage",
   usage: "[agent id, key or name]",
   description:

@@ -1,4 +1,4 @@
-/** `rookery update`: installs another version, and goes back if it does not work. */
+/** `rookery engine update`: installs another version, and goes back if it does not work. */
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InvalidInputError, UsageError } from "../../../core/errors.ts";
@@ -10,7 +10,7 @@ import { progressOf } from "../progress.ts";
 /** The package is four folders above this one, in `src` and in `dist`. */
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url)).replace(/\/$/u, "");
 
-export const updateCommand = defineAction({
+export const updateAction = defineAction({
   summary: "install another version: backup, install, check, and back if it fails",
   usage: "[version]",
   description:
@@ -21,12 +21,12 @@ export const updateCommand = defineAction({
     from: { type: "string", value: "FILE", description: "install this tarball instead of asking the registry" },
     yes: { type: "boolean", description: "do not ask" },
   },
-  examples: ["rookery update --check", "rookery update", "rookery update 0.2.0 --yes"],
+  examples: ["rookery engine update --check", "rookery engine update", "rookery engine update 0.2.0 --yes"],
   async run(context) {
     const { args, flags, paths, env, root = ROOT } = context;
     const [version = "latest"] = args;
     if (flags.from !== undefined && args.length > 0)
-      throw new UsageError("Name a version or --from, not both.", { hint: "rookery update --help shows how." });
+      throw new UsageError("Name a version or --from, not both.", { hint: "rookery engine update --help shows how." });
     const { availableVersion, installationAt, updateProgram } = await import(
       "../../operations/update/update-program.ts"
     );
@@ -37,7 +37,7 @@ export const updateCommand = defineAction({
       const text =
         available === current
           ? `${current} is installed, and it is the version that is available.`
-          : `Installed: ${current}. Available: ${available}. Install it with \`rookery update\`.`;
+          : `Installed: ${current}. Available: ${available}. Install it with \`rookery engine update\`.`;
       return printResult(context, { current, available }, context.here(text));
     }
     if (available === current)

@@ -1,20 +1,16 @@
 /**
- * `rookery run`: sends piped text to an agent, prints the answer, and exits when everything is delivered. It uses the engine
+ * `rookery send` without flags: sends piped text, prints the answers, and exits when everything is delivered. It uses the engine
  * that runs on the home; without one it is the engine, and other commands use it.
  */
 import { HomeLockedError, TimeoutError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import type { Transport } from "../../client/transport.ts";
 import { findEngine, hasSocket } from "../../gateway/control/find-engine.ts";
-import { type CommandContext, defineAction, type Flags, type Options } from "../command.ts";
+import type { CommandContext, Flags } from "../command.ts";
 import { printResult } from "../print.ts";
+import type { SEND_OPTIONS } from "./send.ts";
 
-const OPTIONS = {
-  lines: { type: "boolean", description: "send each line as its own message" },
-  user: { type: "string", value: "NAME", description: "the user who sends the message (default: owner)" },
-} as const satisfies Options;
-
-type RunContext = CommandContext<typeof OPTIONS>;
+type RunContext = CommandContext<typeof SEND_OPTIONS>;
 
 /** How long to wait for a process that holds the home and does not answer yet. */
 const STARTING_MS = 5_000;
@@ -23,22 +19,19 @@ const KILLED_MS = 60_000;
 const STOPPED_MS = 10_000;
 const RETRY_MS = 100;
 
-export const runCommand = defineAction({
-  summary: "answer the text you name or pipe in, then exit",
-  usage: "[text]",
-  arguments: { min: 0, max: 1_000 },
-  description:
-    "The text is one message, and the answer goes to standard output. With --lines each line is a message, answered in order; a command such as `/reset` or `/new` waits until the lines before it are answered. A line without an answer is reported on standard error. While `rookery serve` runs, it answers; else this process does, and completes the unfinished work of an earlier one first.",
-  options: OPTIONS,
-  async run(given) {
-    const replies: { readonly text: string }[] = [];
-    const collected = { write: (text: string) => replies.push({ text: text.replace(/\n$/u, "") }) };
-    const context = { ...withText(given), stdout: given.json ? collected : given.stdout };
-    const code = await answered(context);
-    if (given.json) printResult(given, listOf(replies), "");
-    return code;
-  },
-});
+/** A text on the command line takes the place of standard input, which is not read then. */
+export async function sendPiped(given: RunContext, text: string): Promise<number> {
+  const replies: { readonly text: string }[] = [];
+  const collected = { write: (reply: string) => replies.push({ text: reply.replace(/\n$/u, "") }) };
+  const stdin = text.trim() === "" ? given.stdin : () => only(text);
+  const code = await answered({ ...given, stdin, stdout: given.json ? collected : given.stdout });
+  if (given.json) printResult(given, listOf(replies), "");
+  return code;
+}
+
+async function* only(text: string): AsyncGenerator<string> {
+  yield text;
+}
 
 async function answered(context: RunContext): Promise<number> {
   const until = performance.now() + STARTING_MS;
@@ -52,16 +45,6 @@ async function answered(context: RunContext): Promise<number> {
       await pause();
     }
   }
-}
-
-/** Text on the command line takes the place of standard input, which is not read then. */
-function withText(context: RunContext): RunContext {
-  const text = context.args.join(" ");
-  if (text.trim() === "") return context;
-  async function* input(): AsyncGenerator<string> {
-    yield text;
-  }
-  return { ...context, stdin: input };
 }
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -82,7 +65,7 @@ async function runBeside(context: RunContext, transport: Transport): Promise<num
   try {
     const options = { user: userOf(flags), lines: flags.lines ?? false, transport, signal: stop.signal };
     const ended = await runTerminal(context, { ...options, reconnect: () => engineIn(home, stop.signal) });
-    if (ended.unanswered > 0) stderr.write("rookery: the engine still answers; see `rookery history`.\n");
+    if (ended.unanswered > 0) stderr.write("rookery: the engine still answers; see `rookery sessions show`.\n");
     return ended.failures > 0 ? 1 : 0;
   } finally {
     process.off("SIGTERM", onSignal);
@@ -98,8 +81,8 @@ async function engineIn(home: string, signal: AbortSignal): Promise<Transport> {
     await pause();
   }
   throw new TimeoutError("The engine stopped and did not come back.", {
-    hint: "What was accepted is not lost: start `rookery serve`, then see the answer with `rookery history`.",
+    hint: "What was accepted is not lost: start `rookery serve`, then see the answer with `rookery sessions show`.",
   });
 }
 
-const userOf = ({ user }: Flags<typeof OPTIONS>): string => user ?? "owner";
+const userOf = ({ user }: Flags<typeof SEND_OPTIONS>): string => user ?? "owner";

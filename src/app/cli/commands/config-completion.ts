@@ -1,4 +1,4 @@
-/** `rookery completion`: the completion script of a shell, and the words that the scripts ask for. */
+/** `rookery config completion`: the completion script of a shell, and the words that the scripts ask for. */
 import { UsageError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { defineAction } from "../command.ts";
@@ -6,13 +6,13 @@ import { COMPLETION_SCRIPTS, SHELLS } from "../completion-scripts.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 
-export const completionCommand = defineAction({
+export const completionAction = defineAction({
   summary: "print the completion script of your shell",
   usage: "<shell> [word …]",
   description:
-    'It completes commands, flags, agents, jobs, runs, people and models. bash: add eval "$(rookery completion bash)" to ~/.bashrc. zsh: the same with zsh in ~/.zshrc. fish: rookery completion fish > ~/.config/fish/completions/rookery.fish. The scripts call `rookery completion words`.',
+    'It completes commands, flags, agents, jobs, runs, people and models. bash: add eval "$(rookery config completion bash)" to ~/.bashrc. zsh: the same with zsh in ~/.zshrc. fish: rookery config completion fish > ~/.config/fish/completions/rookery.fish. The scripts call `rookery config completion words`.',
   arguments: { min: 1, max: 1_000 },
-  examples: ["rookery completion bash", "rookery completion fish | source"],
+  examples: ["rookery config completion bash", "rookery config completion fish | source"],
   async run(context) {
     const [shell, ...words] = context.args;
     if (shell === "words") {
@@ -23,7 +23,7 @@ export const completionCommand = defineAction({
       return lines.length === 0 && !context.json ? undefined : printResult(context, listOf(found), lines.join("\n"));
     }
     const known = SHELLS.find((one) => one === shell);
-    if (!known || words.length > 0) throw new UsageError(`rookery completion takes ${SHELLS.join(", ")}.`);
+    if (!known || words.length > 0) throw new UsageError(`rookery config completion takes ${SHELLS.join(", ")}.`);
     return printResult(
       context,
       { shell: known, script: COMPLETION_SCRIPTS[known] },

@@ -1,4 +1,4 @@
-/** `rookery run` against a real home. It is called in this process; only the tests of signals start processes. */
+/** `rookery send` against a real home. It is called in this process; only the tests of signals start processes. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -17,12 +17,13 @@ afterEach(() => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-const send = (input: string, ...argv: readonly string[]) => runCommand(["run", ...argv, "--home", home.dir], { input });
+const send = (input: string, ...argv: readonly string[]) =>
+  runCommand(["send", ...argv, "--home", home.dir], { input });
 
 /** Starts `run` in a process of its own. Its input is open. */
 function start(...argv: readonly string[]) {
   const env = { ...process.env, ROOKERY_HOME: home.dir };
-  const child = spawn(process.execPath, ["src/main.ts", "run", ...argv], { env, stdio: "pipe" });
+  const child = spawn(process.execPath, ["src/main.ts", "send", ...argv], { env, stdio: "pipe" });
   children.push(child);
   const out = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk) => {
@@ -49,7 +50,7 @@ async function beside(work: () => Promise<void>): Promise<void> {
   }
   const nowhere = { write: () => undefined };
   const stdin = () => ({ isTTY: false, [Symbol.asyncIterator]: input });
-  const engine = runCli(["run", "--home", home.dir], { env: {}, stdin, stdout: nowhere, stderr: nowhere });
+  const engine = runCli(["send", "--home", home.dir], { env: {}, stdin, stdout: nowhere, stderr: nowhere });
   try {
     await untilServed();
     await work();
@@ -69,7 +70,7 @@ const letTimePass = (): Promise<void> =>
     }
   });
 
-describe("rookery run", () => {
+describe("rookery send", () => {
   it("prints the labelled answer of the offline model and exits with 0", async () => {
     const { out, err, code } = await send("hi\n");
     expect(out.startsWith(`${OFFLINE_LABEL} Hello.`)).toBe(true);
