@@ -40,7 +40,7 @@ function documentOf({ code, out, err }: CommandResult): Record<string, unknown> 
 /** The exit code and the error document of a command that fails. */
 const failureOf = ({ code, out, err }: CommandResult) => [code, out, JSON.parse(err.trim().split("\n").at(-1) ?? "")];
 
-describe("connect telegram by flags", () => {
+describe("channels add telegram by flags", () => {
   it("tests the token, links the owner and adds the bot", async () => {
     const { code, out, err } = await connect("flags", fake.token, "--owner", "77", "--name", "work");
     expect([code, err, out]).toEqual([0, "", expect.stringContaining("The token is valid: @rook_bot")]);
@@ -80,7 +80,7 @@ describe("connect telegram by flags", () => {
   });
 });
 
-describe("connect telegram in a terminal", () => {
+describe("channels add telegram in a terminal", () => {
   it("asks for the token, finds the owner by a code, and the first message is answered", async () => {
     const home = join(root, "wizard");
     const args = [MAIN, "channels", "add", "telegram", "--home", home, "--api-root", fake.url];
@@ -113,7 +113,7 @@ describe("connect telegram in a terminal", () => {
   });
 });
 
-describe("connect whatsapp", () => {
+describe("channels add whatsapp", () => {
   let graph: FakeWhatsapp;
   beforeAll(async () => {
     graph = await new FakeWhatsapp().start();
@@ -123,7 +123,7 @@ describe("connect whatsapp", () => {
   const byFlags = (home: string, token: string, ...flags: readonly string[]) =>
     runCommand(
       [
-        ...["connect", "whatsapp", "--home", join(root, home), "--api-root", graph.url],
+        ...["channels", "add", "whatsapp", "--home", join(root, home), "--api-root", graph.url],
         ...["--phone-number-id", graph.number, "--token-env", "TOKEN", "--app-secret-env", "APP", ...flags],
       ],
       { env: { TOKEN: token, APP: graph.appSecret } },
@@ -183,7 +183,7 @@ describe("connect whatsapp", () => {
   });
 });
 
-describe("connect webhook", () => {
+describe("channels add webhook", () => {
   const byFlags = (home: string, ...flags: readonly string[]) =>
     runCommand(["channels", "add", "webhook", "--home", join(root, home), ...flags], { env: {} });
 
@@ -233,7 +233,7 @@ describe("connect webhook", () => {
   });
 });
 
-describe("connect whatsapp-web by flags", () => {
+describe("channels add whatsapp-web by flags", () => {
   let packages: string;
   beforeAll(() => {
     packages = fakePackages(new URL("../whatsapp-web/scripted-baileys.mjs", import.meta.url));

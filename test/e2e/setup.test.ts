@@ -48,7 +48,7 @@ describe("setup with flags", () => {
       "offline",
     ];
     const first = await setup(home, ...all);
-    expect(first).toMatchObject({ code: 0, out: expect.stringContaining("cron remove") });
+    expect(first).toMatchObject({ code: 0, out: expect.stringContaining("schedules remove") });
     expect(user(home)).toContain("- Call me: Ann\n- Time zone: Europe/Berlin\n");
     expect(existsSync(join(home, "workspace", "SOUL.md"))).toBe(true);
     writeFileSync(join(home, "workspace", "SOUL.md"), "my own");
@@ -205,7 +205,7 @@ it("installs the service with a flag, once, however often it is repeated", async
   onTestFinished(() => void vi.unstubAllEnvs());
   const again = () => runCommand(["setup", "--yes", "--home", home, "--service", "yes"], { env: { HOME: root } });
   for (const { out } of [await again(), await again()]) {
-    expect(out).toContain("service remove");
+    expect(out).toContain("engine remove");
     expect(out).toContain("Ready.");
   }
   expect(readFileSync(calls, "utf8")).toMatch(/--user enable --now rookery/u);

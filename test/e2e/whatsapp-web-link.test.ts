@@ -55,7 +55,7 @@ const rookery = async (...args: readonly string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [MAIN, ...args, "--home", served.home])).stdout;
 const qr = (socket: number, n: number): void => phone.emit(socket, "connection.update", { qr: codeOf(n) });
 
-describe("connect whatsapp-web", needs("chromium"), () => {
+describe("channels add whatsapp-web", needs("chromium"), () => {
   it("asks for the owner, shows each code in the terminal and the browser until the phone is linked, and the first message is answered", async () => {
     const connecting = terminal("channels", "add", "whatsapp-web");
     await connecting.until("Your own phone number");

@@ -35,7 +35,7 @@ it("approvals yes and no print the call as it is decided, once", async () => {
   expect(await failure("approvals", "no", "kmtb")).toEqual([EXIT.failure, "", "conflict"]);
 });
 
-it("pair yes and no print the account, and the person it became", async () => {
+it("people requests yes and no print the account, and the person it became", async () => {
   const arrive = (userId: string) =>
     kit.node.agents.pairing.entry({ connector: "telegram", userId, channelId: userId, peerKind: "dm", text: "" });
   for (const id of ["7", "8"]) await arrive(id);

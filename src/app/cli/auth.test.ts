@@ -153,7 +153,7 @@ describe("rookery models login", () => {
     expect(err).toContain("rookery models keys add anthropic");
   });
 
-  it("shows expiry and the end of a login, in `auth status` and in `status`", async () => {
+  it("shows expiry and the end of a login, in `models logins` and in `status`", async () => {
     const login = (expires: number, more: object = {}) => ({
       ...{ id: "1", seal: "s", loggedInAt: 1, renewals: 0, auth: {}, ...more },
       credential: { access: PLANTED, refresh: PLANTED, expires },

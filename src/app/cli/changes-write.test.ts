@@ -72,7 +72,6 @@ describe("rookery config changes write", () => {
     const from = at("workspace/SOUL.md.proposed");
     const { err } = await runCommand([
       "config",
-      "config",
       "changes",
       "write",
       "auth.json",

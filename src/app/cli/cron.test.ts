@@ -78,7 +78,7 @@ it("rookery schedules heartbeat prints its settings", async () => {
   expect((await cli("schedules", "heartbeat")).out).toBe("main: every 30m, delivers to last\n");
 });
 
-it("cron add says that a schedule needs an engine, if none runs", async () => {
+it("schedules add says that a schedule needs an engine, if none runs", async () => {
   const { code, err } = await cli(...ADD);
   expect([code, err]).toEqual([
     EXIT.ok,

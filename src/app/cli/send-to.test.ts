@@ -14,7 +14,7 @@ afterAll(() => kit.close());
 const beside = (...argv: readonly string[]) => runCommand([...argv, "--home", kit.home]);
 const CREATE = [
   "agents",
-  "create",
+  "add",
   "librarian",
   "--description",
   "looks after books",
