@@ -46,10 +46,10 @@ import type { ServiceReport, ServiceStatus } from "../operations/service/service
 import type { UpdateReport } from "../operations/update/update-program.ts";
 import type { Option } from "./command.ts";
 import type { Summary } from "./commands/agents.ts";
-import type { FoundKey } from "./commands/auth.ts";
+import type { FoundKey } from "./commands/models-keys.ts";
 import type { SignIn } from "./commands/open.ts";
-import type { Waiting } from "./commands/pair.ts";
 import type { Invited, Login } from "./commands/people-logins.ts";
+import type { Waiting } from "./commands/people-requests.ts";
 import type { Timeline } from "./commands/runs-replay.ts";
 import type { Plan } from "./commands/sessions-carry-over.ts";
 import type { Info } from "./commands/status.ts";

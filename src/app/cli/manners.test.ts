@@ -12,7 +12,7 @@ import { printable, printableJson } from "../../core/printable.ts";
 import { actionsOf } from "./choose-action.ts";
 import { type CommandResult, runCommand } from "./cli.test-kit.ts";
 import { type Action, defineAction, type Options } from "./command.ts";
-import { ADD_FLAGS, jobFrom } from "./commands/cron-add.ts";
+import { ADD_FLAGS, jobFrom } from "./commands/schedules-add.ts";
 import { EXIT } from "./exit-code.ts";
 import { here, programOf } from "./here.ts";
 import { REGISTRY } from "./registry.ts";

@@ -11,12 +11,12 @@ import { oneLine, timeText } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { relativeTime } from "../relative-time.ts";
 import { upTo } from "../up-to.ts";
-import { addAgentAction } from "./agent-create.ts";
-import { removeAction, resetAction, startAction, stopAction } from "./agent-stops.ts";
-import { inboxAction } from "./inbox.ts";
-import { subagentsGroup } from "./subagents.ts";
-import { swarmsGroup } from "./swarms.ts";
-import { treeAction } from "./tree.ts";
+import { addAgentAction } from "./agents-add.ts";
+import { inboxAction } from "./agents-inbox.ts";
+import { removeAction, resetAction, startAction, stopAction } from "./agents-stops.ts";
+import { subagentsGroup } from "./agents-subagents.ts";
+import { swarmsGroup } from "./agents-swarms.ts";
+import { treeAction } from "./agents-tree.ts";
 
 const LIMIT = 100;
 const MAX = 10_000;

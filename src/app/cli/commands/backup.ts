@@ -4,7 +4,7 @@ import { backupDirectory } from "../../../config/paths.ts";
 import { defineAction, type Group } from "../command.ts";
 import { printResult } from "../print.ts";
 import { progressOf } from "../progress.ts";
-import { restoreAction } from "./restore.ts";
+import { restoreAction } from "./backup-restore.ts";
 
 const add = defineAction({
   summary: "write everything of this home into one file, also while the engine runs",

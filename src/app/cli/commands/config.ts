@@ -11,7 +11,7 @@ import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { printResult } from "../print.ts";
 import { scopeWarning } from "../scope-warning.ts";
-import { changesGroup } from "./changes.ts";
+import { changesGroup } from "./config-changes.ts";
 import { completionAction } from "./config-completion.ts";
 import { editAction } from "./config-edit.ts";
 import { explainAction, getAction, setAction } from "./config-keys.ts";

@@ -11,8 +11,8 @@ import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { progressOf } from "../progress.ts";
-import { keysGroup } from "./auth.ts";
-import { login, logins, logout } from "./auth-login.ts";
+import { keysGroup } from "./models-keys.ts";
+import { login, logins, logout } from "./models-logins.ts";
 
 const list = defineAction({
   summary: "show the available models, and which one is used and why",

@@ -8,11 +8,11 @@ import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { numberFlag } from "../number-flag.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
-import { filesGroup } from "./files.ts";
-import { forget } from "./forget.ts";
-import { requestsGroup } from "./pair.ts";
+import { filesGroup } from "./people-files.ts";
+import { forget } from "./people-forget.ts";
 import { invite, sessions, signOut } from "./people-logins.ts";
-import { tokensGroup } from "./tokens.ts";
+import { requestsGroup } from "./people-requests.ts";
+import { tokensGroup } from "./people-tokens.ts";
 
 const pathOf = (id: string, below = ""): string => `/api/people/${encodeURIComponent(id)}${below}`;
 

@@ -1,8 +1,8 @@
 /** `rookery schedules`: reminders and cron jobs, the heartbeat and webhooks: all that makes an agent work without a message. */
 import type { Group } from "../command.ts";
-import { cronActions } from "./cron.ts";
-import { showHeartbeat } from "./heartbeat.ts";
-import { listWebhooks } from "./hooks.ts";
+import { showHeartbeat } from "./schedules-heartbeat.ts";
+import { cronActions } from "./schedules-jobs.ts";
+import { listWebhooks } from "./schedules-webhooks.ts";
 
 export const schedulesCommand: Group = {
   summary: "list, add, run and remove schedules; show the heartbeat and webhooks",

@@ -7,8 +7,8 @@ import { limitFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { relativeTime } from "../relative-time.ts";
-import { showConversation } from "./history.ts";
 import { carryOverAction } from "./sessions-carry-over.ts";
+import { showConversation } from "./sessions-show.ts";
 
 export interface Conversation {
   readonly id: string;

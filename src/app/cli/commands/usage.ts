@@ -7,7 +7,7 @@ import { defineAction, type Group } from "../command.ts";
 import { fitTable, terminalWidth } from "../fit-table.ts";
 import { numberFlag } from "../number-flag.ts";
 import { printResult } from "../print.ts";
-import { budgetActions } from "./budget.ts";
+import { budgetActions } from "./usage-budgets.ts";
 
 interface Spent {
   readonly tokens: number;

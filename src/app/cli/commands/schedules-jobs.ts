@@ -7,8 +7,8 @@ import { oneLine } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
 import { relativeTime } from "../relative-time.ts";
 import { upTo } from "../up-to.ts";
-import { addAction } from "./cron-add.ts";
-import { details } from "./cron-details.ts";
+import { addAction } from "./schedules-add.ts";
+import { details } from "./schedules-details.ts";
 
 const MAX_JOBS = 100_000;
 

@@ -6,7 +6,7 @@ import { defineAction, type Group } from "../command.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
 import { upTo } from "../up-to.ts";
-import { addSwarmAction } from "./agent-create.ts";
+import { addSwarmAction } from "./agents-add.ts";
 
 const MAX_COUNT = 1_000;
 

@@ -6,8 +6,8 @@ import { NotFoundError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { printList, printResult } from "../print.ts";
 import { readSecret } from "../read-secret.ts";
-import { loginsOf } from "./auth-login.ts";
-import { PROFILE, providerAndProfile } from "./auth-names.ts";
+import { PROFILE, providerAndProfile } from "./models-key-names.ts";
+import { loginsOf } from "./models-logins.ts";
 
 const SHOWN_FROM = 20;
 

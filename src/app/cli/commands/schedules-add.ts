@@ -6,7 +6,7 @@ import { withApi } from "../client/with-api.ts";
 import { defineAction, type Flags, type Option, type Options } from "../command.ts";
 import { numberFlag } from "../number-flag.ts";
 import { printResult } from "../print.ts";
-import { details } from "./cron-details.ts";
+import { details } from "./schedules-details.ts";
 
 const text = (value: string, description: string) => ({ type: "string", value, description }) as const satisfies Option;
 const on = (description: string) => ({ type: "boolean", description }) as const satisfies Option;

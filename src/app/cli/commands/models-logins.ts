@@ -3,7 +3,7 @@ import { NotFoundError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { logInHere } from "../login/log-in-here.ts";
 import { printList, printResult } from "../print.ts";
-import { PROFILE, providerAndProfile } from "./auth-names.ts";
+import { PROFILE, providerAndProfile } from "./models-key-names.ts";
 
 export const login = defineAction({
   summary: "log in to a provider with your account instead of a key",
