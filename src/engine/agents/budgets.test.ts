@@ -412,7 +412,7 @@ describe("a profile's budget", () => {
 it("can be lifted as its message says if it is too small for the first call", async () => {
   const engine = await TestEngine.open(within({ agent: { tokens: 5 } }));
   await engine.tell("one");
-  const [, key = ""] = /budget lift (\S+) --tokens/u.exec(engine.shown()[0] ?? "") ?? [];
+  const [, key = ""] = /usage lift (\S+) --tokens/u.exec(engine.shown()[0] ?? "") ?? [];
   expect(key).toBe(await keyOf(engine, "agent"));
   const ports = engine.ports({ alive: true, name: "desk" });
   await liftBudget(ports, {}, key, { tokens: 1e6 });
