@@ -52,7 +52,9 @@ it("people requests yes and no print the account, and the person it became", asy
 
 it("people sign-out prints whose browser was signed out", async () => {
   const { link } = await json("people", "invite", "ann");
-  const used = await kit.ask({ method: "POST", path: new URL(link).pathname, token: null, body: {} });
+  const invitation = new URL(link).hash.slice("#invite=".length);
+  const nonce = "n".repeat(32);
+  const used = await kit.ask({ method: "POST", path: "/api/logins", token: null, body: { invitation, nonce } });
   expect(used.status).toBeLessThan(400);
   const [session] = (await json("people", "sessions", "ann")).items;
   expect(await json("people", "sign-out", session.id)).toEqual({ ended: session.id, person: "ann" });
