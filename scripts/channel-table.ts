@@ -28,7 +28,7 @@ const mailbox = webhookConnector({
 const OTHERS: readonly (readonly [ChannelNotes, Declared])[] = [
   [
     {
-      title: "a pipe of `rookery run`",
+      title: "a pipe of `rookery send`",
       drafts: "–",
       crash: { in: "a line that was not read", out: "a line under way is listed as `unconfirmed`" },
     },

@@ -25,12 +25,12 @@ describe("a home of an earlier version", () => {
     const home = join(mkdtempSync(join(tmpdir(), "rookery-fixture-")), "home");
     const run = (...argv: readonly string[]) => runCommand([...argv, "--home", home, "--json"]);
     try {
-      expect((await run("restore", join(FIXTURES, name))).code).toBe(0);
-      const { items } = JSON.parse((await run("history", "main")).out) as { items: unknown[] };
+      expect((await run("backup", "restore", join(FIXTURES, name))).code).toBe(0);
+      const { items } = JSON.parse((await run("sessions", "show", "main")).out) as { items: unknown[] };
       expect(JSON.stringify(items)).toContain("buy milk");
-      expect((await run("cron", "list")).out).toContain("time for tea");
+      expect((await run("schedules", "list")).out).toContain("time for tea");
       expect((await run("people", "show", "ann")).out).toContain("telegram:42");
-      const answered = await run("run", "read notes.txt");
+      const answered = await run("send", "read notes.txt");
       expect(answered).toMatchObject({ code: 0 });
       expect(answered.out).toContain("buy milk");
     } finally {

@@ -39,9 +39,9 @@ export function makeFixture(file: string): void {
         encoding: "utf8",
         stdio: ["ignore", "pipe", "pipe"],
       });
-    run("run", "write buy milk to notes.txt");
-    run("cron", "add", "--name", "tea", "--every", "30m", "--message", "time for tea");
-    run("agents", "create", "librarian", "--description", "knows books", "--prompt", "You know books.");
+    run("send", "write buy milk to notes.txt");
+    run("schedules", "add", "--name", "tea", "--every", "30m", "--message", "time for tea");
+    run("agents", "add", "librarian", "--description", "knows books", "--prompt", "You know books.");
     run("people", "add", "ann", "--name", "Ann", "--account", "telegram:42");
     run("backup", file);
   } finally {

@@ -18,6 +18,7 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     usage: "[--write]",
     about: "docs/cli.schema.json, from the types of the commands",
   },
+  commands: { file: "scripts/command-table.ts", usage: "[--write]", about: "the tables of docs/cli.md" },
   conformance: {
     file: "test/mcp/conformance.ts",
     about: "runs the conformance suite of MCP on the client and the server",

@@ -3,8 +3,10 @@
  * makes N turns to warm up, then 2N that are measured, so that the cost of starting cancels out.
  */
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StatementCounts } from "./statement-counter.ts";
@@ -30,11 +32,14 @@ export interface Workload {
 
 const PEOPLE = 10;
 
+/** Older commits call it `run`. */
+const pipeCommand = (root: string): string => (existsSync(join(root, "src/app/cli/commands/run.ts")) ? "run" : "send");
+
 export const WORKLOADS: Readonly<Record<string, Workload>> = {
   engine: {
-    about: "one conversation through `run --lines`; every fourth line makes the agent use a tool",
+    about: "one conversation through `send --lines`; every fourth line makes the agent use a tool",
     async measure(root, { turns, count }) {
-      const subject = startSubject(root, ["run", "--lines"], { count });
+      const subject = startSubject(root, [pipeCommand(root), "--lines"], { count });
       const answers = createInterface({ input: subject.child.stdout })[Symbol.asyncIterator]();
       let line = 0;
       // The next line follows the answer: an agent's queue has a cap, and drops what exceeds it.

@@ -28,7 +28,7 @@ describe("the check of commands", () => {
       "npm ci",
       "curl x    -d y",
     ]);
-    expect(commandsIn("console", "$ rookery home\nhome /x\n$ ls")).toEqual(["rookery home", "ls"]);
+    expect(commandsIn("console", "$ rookery config paths\nhome /x\n$ ls")).toEqual(["rookery config paths", "ls"]);
   });
 
   it.each([

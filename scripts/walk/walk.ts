@@ -26,7 +26,7 @@ const BY_TIME: readonly string[] = ["src/adapters/system/collect-when-idle.ts", 
 export type Walk = readonly string[];
 
 export function walkTerminal(): Promise<Walk> {
-  return walk(["run", "--lines"], async (child) => {
+  return walk(["send", "--lines"], async (child) => {
     const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     return async (text) => {
       child.stdin.write(`${text}\n`);

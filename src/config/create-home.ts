@@ -18,7 +18,7 @@ export async function createHome(paths: HomePaths): Promise<CreatedHome> {
   const open: string[] = [];
   if (!existsSync(paths.home) && existsSync(restoreMarker(paths.home))) {
     throw new ConfigError(`A backup was being restored into ${paths.home} when the process was killed.`, {
-      hint: "Run `rookery restore --finish`: it completes the restore. Nothing is lost.",
+      hint: "Run `rookery backup restore --finish`: it completes the restore. Nothing is lost.",
     });
   }
   for (const directory of homeDirectories(paths)) {

@@ -7,7 +7,7 @@ export interface KnownProvider {
   readonly env: readonly string[];
   /** The model used if a key is found and no model is configured. */
   readonly model?: string;
-  /** It has no keys: only `rookery auth login`. */
+  /** It has no keys: only `rookery models login`. */
   readonly loginOnly?: true;
   /** Servers on this machine need no key. */
   readonly keyless?: true;

@@ -6,9 +6,9 @@ export interface HomePaths {
   readonly home: string;
   readonly config: string;
   readonly database: string;
-  /** Keys set with `rookery auth`. */
+  /** Keys set with `rookery models keys`. */
   readonly auth: string;
-  /** Tokens of logins made with `rookery auth login`. */
+  /** Tokens of logins made with `rookery models login`. */
   readonly logins: string;
   /** The gateway token of the owner of the home. */
   readonly token: string;

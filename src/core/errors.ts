@@ -84,7 +84,7 @@ export class HomeInUseError extends RookeryError {
   readonly retryable = true;
 }
 
-/** The database cannot be read. Nothing was changed; use `rookery repair`. */
+/** The database cannot be read. Nothing was changed; use `rookery engine repair`. */
 export class StoreUnreadableError extends RookeryError {
   readonly code = "store_unreadable";
   readonly retryable = false;

@@ -153,7 +153,7 @@ async function pruneAll(world: World, what: Prunable, before: number, limit: num
     portions.push(pruned.removed);
     after = pruned.next;
   } while (after !== undefined);
-  // What `rookery prune` shows before it asks is what goes.
+  // What `rookery engine prune` shows before it asks is what goes.
   expect(portions.reduce((sum, count) => sum + count, 0)).toBe(counted);
   return portions;
 }

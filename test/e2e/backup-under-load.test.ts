@@ -51,7 +51,7 @@ it("everything acknowledged before the backup began is restored once, while 100 
     await Promise.all(talking);
     expect(acknowledged.length).toBeGreaterThan(before.length);
     const home = join(dir, "restored");
-    await command("restore", file, "--home", home);
+    await command("backup", "restore", file, "--home", home);
     const db = new DatabaseSync(join(home, "rookery.db"), { readOnly: true });
     const texts = db
       .prepare("SELECT message FROM messages")

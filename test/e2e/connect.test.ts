@@ -1,4 +1,4 @@
-/** `rookery connect`: by flags, with what can be wrong, and as a person does it in a real terminal. */
+/** `rookery channels add`: by flags, with what can be wrong, and as a person does it in a real terminal. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const connect = (home: string, token: string, ...flags: readonly string[]) =>
   runCommand(
-    ["connect", "telegram", "--home", join(root, home), "--api-root", fake.url, "--token-env", "BOT", ...flags],
+    ["channels", "add", "telegram", "--home", join(root, home), "--api-root", fake.url, "--token-env", "BOT", ...flags],
     { env: { BOT: token } },
   );
 
@@ -40,14 +40,14 @@ function documentOf({ code, out, err }: CommandResult): Record<string, unknown> 
 /** The exit code and the error document of a command that fails. */
 const failureOf = ({ code, out, err }: CommandResult) => [code, out, JSON.parse(err.trim().split("\n").at(-1) ?? "")];
 
-describe("connect telegram by flags", () => {
+describe("channels add telegram by flags", () => {
   it("tests the token, links the owner and adds the bot", async () => {
     const { code, out, err } = await connect("flags", fake.token, "--owner", "77", "--name", "work");
     expect([code, err, out]).toEqual([0, "", expect.stringContaining("The token is valid: @rook_bot")]);
     expect(out).toContain("telegram:77 is you");
     const { config } = await loadConfig(homePaths(join(root, "flags")), { BOT: fake.token });
     expect(config.connectors.work).toMatchObject({ kind: "telegram", apiRoot: fake.url, enabled: true });
-    const shown = await runCommand(["connectors", "--home", join(root, "flags")], { env: { BOT: fake.token } });
+    const shown = await runCommand(["channels", "list", "--home", join(root, "flags")], { env: { BOT: fake.token } });
     expect(shown.out).toMatch(/telegram\s+work\s+off/u);
   });
 
@@ -80,10 +80,10 @@ describe("connect telegram by flags", () => {
   });
 });
 
-describe("connect telegram in a terminal", () => {
+describe("channels add telegram in a terminal", () => {
   it("asks for the token, finds the owner by a code, and the first message is answered", async () => {
     const home = join(root, "wizard");
-    const args = [MAIN, "connect", "telegram", "--home", home, "--api-root", fake.url];
+    const args = [MAIN, "channels", "add", "telegram", "--home", home, "--api-root", fake.url];
     const terminal = new TestTerminal({ args, cols: 200 });
     await terminal.until("Token of the bot");
     terminal.type(`${fake.token}${KEYS.enter}`);
@@ -113,7 +113,7 @@ describe("connect telegram in a terminal", () => {
   });
 });
 
-describe("connect whatsapp", () => {
+describe("channels add whatsapp", () => {
   let graph: FakeWhatsapp;
   beforeAll(async () => {
     graph = await new FakeWhatsapp().start();
@@ -123,7 +123,7 @@ describe("connect whatsapp", () => {
   const byFlags = (home: string, token: string, ...flags: readonly string[]) =>
     runCommand(
       [
-        ...["connect", "whatsapp", "--home", join(root, home), "--api-root", graph.url],
+        ...["channels", "add", "whatsapp", "--home", join(root, home), "--api-root", graph.url],
         ...["--phone-number-id", graph.number, "--token-env", "TOKEN", "--app-secret-env", "APP", ...flags],
       ],
       { env: { TOKEN: token, APP: graph.appSecret } },
@@ -165,7 +165,7 @@ describe("connect whatsapp", () => {
 
   it("asks in a terminal, and shows no secret", async () => {
     const home = join(root, "wa wizard");
-    const args = [MAIN, "connect", "whatsapp", "--home", home, "--api-root", graph.url];
+    const args = [MAIN, "channels", "add", "whatsapp", "--home", home, "--api-root", graph.url];
     const terminal = new TestTerminal({ args, cols: 120 });
     await terminal.until("Phone number id");
     terminal.type(`${graph.number}${KEYS.enter}`);
@@ -183,9 +183,9 @@ describe("connect whatsapp", () => {
   });
 });
 
-describe("connect webhook", () => {
+describe("channels add webhook", () => {
   const byFlags = (home: string, ...flags: readonly string[]) =>
-    runCommand(["connect", "webhook", "--home", join(root, home), ...flags], { env: {} });
+    runCommand(["channels", "add", "webhook", "--home", join(root, home), ...flags], { env: {} });
 
   it("makes a secret, adds the entry and says where messages are posted", async () => {
     const flags = ["--send-url", "http://127.0.0.1:9/answers", "--name", "door", "--owner", "ann"];
@@ -215,7 +215,7 @@ describe("connect webhook", () => {
 
   it("asks in a terminal for the address, makes the secret, and takes no wrong one", async () => {
     const home = join(root, "hook wizard");
-    const args = [MAIN, "connect", "webhook", "--home", home, "--owner", "ann"];
+    const args = [MAIN, "channels", "add", "webhook", "--home", home, "--owner", "ann"];
     const terminal = new TestTerminal({ args, cols: 200 });
     await terminal.until("Address that gets the answers");
     terminal.type(`http://127.0.0.1:9/answers${KEYS.enter}`);
@@ -233,21 +233,21 @@ describe("connect webhook", () => {
   });
 });
 
-describe("connect whatsapp-web by flags", () => {
+describe("channels add whatsapp-web by flags", () => {
   let packages: string;
   beforeAll(() => {
     packages = fakePackages(new URL("../whatsapp-web/scripted-baileys.mjs", import.meta.url));
   });
   afterAll(() => rmSync(packages, { recursive: true, force: true }));
   const byFlags = (home: string, env: Record<string, string>, ...flags: readonly string[]) =>
-    runCommand(["connect", "whatsapp-web", "--home", join(root, home), ...flags], { env, input: "" });
+    runCommand(["channels", "add", "whatsapp-web", "--home", join(root, home), ...flags], { env, input: "" });
 
   it("adds the phone, links the owner, and says how the code is shown", async () => {
     const flags = ["--owner", "+49 (170) 12-34.567", "--phone", "+49 170 7654321"];
     const { code, out, err } = await byFlags("web", { ROOKERY_PACKAGES: packages }, ...flags);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("whatsapp-web:491701234567 is you");
-    expect(out).toMatch(/`rookery connectors --home \S+` then shows the code/);
+    expect(out).toMatch(/`rookery channels list --home \S+` then shows the code/);
     const { config } = await loadConfig(homePaths(join(root, "web")), {});
     expect(config.connectors["whatsapp-web"]).toMatchObject({ pairPhone: "491707654321", enabled: true });
     const more = await byFlags("web", { ROOKERY_PACKAGES: packages }, ...flags);
@@ -280,4 +280,9 @@ describe("connect whatsapp-web by flags", () => {
   });
 });
 
-printsDocumentsOf("connect telegram", "connect whatsapp", "connect whatsapp-web", "connect webhook");
+printsDocumentsOf(
+  "channels add telegram",
+  "channels add whatsapp",
+  "channels add whatsapp-web",
+  "channels add webhook",
+);

@@ -36,9 +36,9 @@ const homeIn = (...parts: readonly string[]): string => {
 const rookery = (home: string, argv: readonly string[], input?: string) =>
   runCommand([...argv, "--home", home], { env: { K: "k" }, input } satisfies RunOptions);
 const addJob = (home: string, ...more: readonly string[]) =>
-  rookery(home, ["cron", "add", "--name", "tea", "--every", "1h", "--message", "tea", ...more]);
+  rookery(home, ["schedules", "add", "--name", "tea", "--every", "1h", "--message", "tea", ...more]);
 const jobsIn = async (home: string): Promise<number> =>
-  JSON.parse((await rookery(home, ["cron", "list", "--json"])).out).items.length;
+  JSON.parse((await rookery(home, ["schedules", "list", "--json"])).out).items.length;
 
 describe("a command beside an engine", () => {
   let parent: string;
@@ -61,13 +61,13 @@ describe("a command beside an engine", () => {
     expect(lstatSync(place()).mode & 0o777).toBe(0o700);
     expect(existsSync(join(home, "control.sock"))).toBe(false);
     expect((await addJob(home)).code).toBe(0);
-    expect(await rookery(home, ["run"], "hello")).toEqual({ code: 0, out: "echo: hello\n", err: "" });
+    expect(await rookery(home, ["send"], "hello")).toEqual({ code: 0, out: "echo: hello\n", err: "" });
   });
 
   it("ends at once on a signal, and the engine still answers", async () => {
     const asked = Promise.withResolvers<ModelCall>();
     model.script = asked.resolve;
-    const terminal = spawn(process.execPath, ["src/main.ts", "run", "--home", home], { stdio: "pipe" });
+    const terminal = spawn(process.execPath, ["src/main.ts", "send", "--home", home], { stdio: "pipe" });
     let errors = "";
     terminal.stderr.on("data", (chunk: Buffer) => {
       errors += chunk.toString();
@@ -78,16 +78,18 @@ describe("a command beside an engine", () => {
     const [status] = await once(terminal, "close");
     expect(status).toBe(0);
     // The engine may ask the model before the terminal has its 202.
-    expect(["", "rookery: the engine still answers; see `rookery history`.\n"]).toContain(errors);
+    expect(["", "rookery: the engine still answers; see `rookery sessions show`.\n"]).toContain(errors);
     echo(call);
-    await expect.poll(async () => (await rookery(home, ["history", "main"])).out).toContain("echo: take your time");
+    await expect
+      .poll(async () => (await rookery(home, ["sessions", "show", "main"])).out)
+      .toContain("echo: take your time");
   });
 
   it("prints the answer once if the engine is killed while it waits and comes back", async () => {
     const asked = Promise.withResolvers<ModelCall>();
     model.script = asked.resolve;
     const before = place();
-    const answering = rookery(home, ["run"], "are you there");
+    const answering = rookery(home, ["send"], "are you there");
     await asked.promise;
     model.script = echo;
     served = await served.crash();
@@ -96,7 +98,9 @@ describe("a command beside an engine", () => {
     expect(err).toBe(
       "rookery: the engine stopped. Waiting until it is back; the message is not lost.\nrookery: the engine is back.\n",
     );
-    const inbox = JSON.parse((await rookery(home, ["inbox", "main", "--json"])).out) as { items: { state: string }[] };
+    const inbox = JSON.parse((await rookery(home, ["agents", "inbox", "main", "--json"])).out) as {
+      items: { state: string }[];
+    };
     expect(inbox.items.map(({ state }) => state)).toEqual(["answered", "answered", "answered"]);
     expect(place()).toBe(before);
   });
@@ -108,7 +112,7 @@ describe("a command beside an engine", () => {
     expect(existsSync(socket)).toBe(true);
     expect((await addJob(home)).code).toBe(0);
     expect(await jobsIn(home)).toBe(2);
-    expect(await rookery(home, ["run"], "alone now")).toMatchObject({ code: 0, out: "echo: alone now\n" });
+    expect(await rookery(home, ["send"], "alone now")).toMatchObject({ code: 0, out: "echo: alone now\n" });
     expect(existsSync(socket)).toBe(false);
   });
 });
@@ -147,7 +151,7 @@ describe("a command beside an engine that dies at the worst moment", () => {
     const store = readerOf(openDatabase(join(home, "rookery.db"), { readOnly: true }));
     const [job] = await store.jobs({ limit: 1 });
     await dying(home);
-    const { code, err } = await rookery(home, ["cron", "remove", job?.id ?? ""]);
+    const { code, err } = await rookery(home, ["schedules", "remove", job?.id ?? ""]);
     expect(code).toBe(1);
     expect(err).toContain("It may have carried the command out. Check before you repeat it.");
     expect(await jobsIn(home)).toBe(1);

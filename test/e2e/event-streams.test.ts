@@ -115,7 +115,7 @@ describe("a stream of events", () => {
       return text;
     })();
     const broken = expect(reading).rejects.toThrow();
-    const revoked = await runCommand(["tokens", "revoke", minted.record.id, "--home", served.home]);
+    const revoked = await runCommand(["people", "tokens", "remove", minted.record.id, "--home", served.home]);
     expect(revoked.code).toBe(0);
     await broken;
     call.say("and on");

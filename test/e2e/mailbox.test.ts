@@ -134,7 +134,7 @@ it("each reader gets each delivery once, through three kills: a script, an appli
   const shop = { url: receiver.url, secret: { env: "K" }, users: ["bea"] };
   const outbox = { retryMinMs: 50, retryMaxMs: 100 };
   let server = await start({ mailbox: { webhooks: { shop } }, outbox, cron: {}, queue: { debounceMs: 0 } });
-  const rookery = (input: string) => runCommand(["run", "--home", server.home], { env: { K: "k" }, input });
+  const rookery = (input: string) => runCommand(["send", "--home", server.home], { env: { K: "k" }, input });
   const client = openaiClient(server.port);
   const ask = (user: string, text: string) =>
     client.chat.completions.create({ model: "main", user, messages: userMessage(text) });
@@ -191,10 +191,10 @@ it("each reader gets each delivery once, through three kills: a script, an appli
 
 it("delivers the reminder of the quickstart to an owner who has not written yet", async () => {
   const page = readFileSync(new URL("../../docs/quickstart.md", import.meta.url), "utf8");
-  const [, message] = /^rookery cron add --name tea --cron "[^"]+" --message "([^"]+)"/mu.exec(page) ?? [];
+  const [, message] = /^rookery schedules add --name tea --cron "[^"]+" --message "([^"]+)"/mu.exec(page) ?? [];
   const { home } = await start({ heartbeat: { every: "0" } });
   model.script = echo;
-  const argv = ["cron", "add", "--name", "tea", "--at", "1s", "--message", message ?? ""];
+  const argv = ["schedules", "add", "--name", "tea", "--at", "1s", "--message", message ?? ""];
   expect((await runCommand([...argv, "--home", home])).code).toBe(0);
   expect(await arrived()).toMatchObject([{ text: expect.stringContaining(message ?? "nothing") }]);
 });

@@ -70,7 +70,7 @@ const isInstalled = (home: string): boolean => findPackage(toy, { home, env: {} 
 const modulesOf = (home: string): string => join(packageDirectory(home, toy), "node_modules");
 const commandOf = (home: string): string => `npm ci --ignore-scripts --prefix "${packageDirectory(home, toy)}"`;
 const YES = `${KEYS.down}${KEYS.enter}`;
-const CONNECT = ["connect", "telegram", "--name", "second"];
+const CONNECT = ["channels", "add", "telegram", "--name", "second"];
 const SETUP = [
   ...["setup", "--model", "offline", "--name", "Ann", "--tz", "Europe/Berlin", "--daily-limit", "0"],
   ...["--briefing", "none", "--channel", "none", "--service", "no"],

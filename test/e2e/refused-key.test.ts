@@ -63,7 +63,7 @@ describe("a refused key", () => {
       const reply = await say(text);
       expect(reply).toContain("The key for local was refused (401): the environment variable K.");
       expect(reply).toContain("It is tried again in 1 min.");
-      expect(reply).toContain("Run `rookery auth set local` to replace it");
+      expect(reply).toContain("Run `rookery models keys add local` to replace it");
     }
     expect(requests()).toHaveLength(1);
     expect((await command("status")).out).toContain("The key for local was refused (401)");
@@ -77,23 +77,23 @@ describe("a refused key", () => {
     await say("what fails?");
     const status = await rookery("status");
     expect(status).toMatch(/Failed +\d+ messages in a day: `.*inbox --failed/);
-    const failed = await rookery("inbox", "--failed");
+    const failed = await rookery("agents", "inbox", "--failed");
     expect(failed.split("\n")[0]).toMatch(
       /failed +agent:main:main \d+: what fails\? \(.*was refused \(401\).*\) +run /,
     );
-    const history = await rookery("history", "main", "--limit", "2");
+    const history = await rookery("sessions", "show", "main", "--limit", "2");
     expect(history).toMatch(
       /user +what fails\?\n.*no answer +message \d+ "what fails\?" failed: .*was refused \(401\)/,
     );
-    const json = JSON.parse(await rookery("history", "main", "--limit", "2", "--json")) as {
+    const json = JSON.parse(await rookery("sessions", "show", "main", "--limit", "2", "--json")) as {
       items: readonly { unanswered?: readonly object[] }[];
     };
     const outcome = { text: "what fails?", state: "failed", reason: expect.stringContaining("(401)") };
     expect(json.items.flatMap(({ unanswered = [] }) => unanswered)).toMatchObject([outcome]);
-    expect(JSON.parse(await rookery("inbox", "--failed", "--limit", "1", "--json"))).toMatchObject({
+    expect(JSON.parse(await rookery("agents", "inbox", "--failed", "--limit", "1", "--json"))).toMatchObject({
       items: [outcome],
     });
-    expect((await command("inbox")).err).toContain("Name an agent, or use --failed alone.");
+    expect((await command("agents", "inbox")).err).toContain("Name an agent, or use --failed alone.");
   });
 
   it("is tried again by models test, and then by messages", async () => {
@@ -125,7 +125,9 @@ describe("a refused key", () => {
 
   it("is replaced by the next key of its provider", async () => {
     answers = (key) => (key === "Bearer second" ? READY : REFUSED);
-    expect((await runCommand(["auth", "set", "local", "--home", served.home], { input: "second\n" })).code).toBe(0);
+    expect(
+      (await runCommand(["models", "keys", "add", "local", "--home", served.home], { input: "second\n" })).code,
+    ).toBe(0);
     expect(await say("hello")).toBe("ready");
     expect(await say("hello again")).toBe("ready");
     expect(requests().map(({ headers }) => headers.authorization)).toEqual([

@@ -33,7 +33,7 @@ describe("rookery send", () => {
     const { out } = await beside("send", "for later", "--receipt", "--to", "work", "--json");
     const { agentId, seq } = JSON.parse(out) as { agentId: string; seq: number };
     expect(seq).toBe(1);
-    const { out: inbox } = await beside("inbox", agentId);
+    const { out: inbox } = await beside("agents", "inbox", agentId);
     expect(inbox).toContain("for later");
   });
 
@@ -73,10 +73,12 @@ describe("an engine elsewhere", () => {
 
   it("is saved under a name, with its token for the owner only", async () => {
     const home = served.home;
-    const added = await runCommand(["remote", "add", "server", served.url, "--home", home], { input: `${TOKEN}\n` });
+    const added = await runCommand(["engine", "remotes", "add", "server", served.url, "--home", home], {
+      input: `${TOKEN}\n`,
+    });
     expect(added.out).toContain("rookery chat --url server");
     expect(statSync(join(home, "remotes.json")).mode & 0o777).toBe(0o600);
-    expect((await runCommand(["remote", "--home", home])).out).toContain(served.url);
+    expect((await runCommand(["engine", "remotes", "--home", home])).out).toContain(served.url);
     expect((await runCommand(["send", "by name", "--url", "server", "--home", home])).out).toBe("echo: by name\n");
     const chat = new TestTerminal({ args: [MAIN, "chat", "--url", "server", "--home", home] });
     await chat.until("● idle");
@@ -85,7 +87,7 @@ describe("an engine elsewhere", () => {
     chat.say("from a chat");
     await chat.until(/echo: from a chat[\s\S]*● idle/u);
     await chat.close();
-    await runCommand(["remote", "remove", "server", "--home", home]);
+    await runCommand(["engine", "remotes", "remove", "server", "--home", home]);
     expect(readFileSync(join(home, "remotes.json"), "utf8")).not.toContain(TOKEN);
   });
 

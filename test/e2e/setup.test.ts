@@ -48,7 +48,7 @@ describe("setup with flags", () => {
       "offline",
     ];
     const first = await setup(home, ...all);
-    expect(first).toMatchObject({ code: 0, out: expect.stringContaining("cron remove") });
+    expect(first).toMatchObject({ code: 0, out: expect.stringContaining("schedules remove") });
     expect(user(home)).toContain("- Call me: Ann\n- Time zone: Europe/Berlin\n");
     expect(existsSync(join(home, "workspace", "SOUL.md"))).toBe(true);
     writeFileSync(join(home, "workspace", "SOUL.md"), "my own");
@@ -57,7 +57,7 @@ describe("setup with flags", () => {
     expect(user(home)).toContain("- Call me: Bea\n");
     expect(user(home)).toContain("- Likes: tea\n");
     expect(readFileSync(join(home, "workspace", "SOUL.md"), "utf8")).toBe("my own");
-    const { out } = await runCommand(["cron", "list", "--json", "--home", home]);
+    const { out } = await runCommand(["schedules", "list", "--json", "--home", home]);
     const { items } = JSON.parse(out) as { items: { name: string; schedule: { expr: string; tz: string } }[] };
     expect(items).toMatchObject([{ name: "morning briefing", schedule: { expr: "15 8 * * *", tz: "Europe/Berlin" } }]);
     const { out: shown } = await runCommand(["config", "show", "--json", "--home", home]);
@@ -205,7 +205,7 @@ it("installs the service with a flag, once, however often it is repeated", async
   onTestFinished(() => void vi.unstubAllEnvs());
   const again = () => runCommand(["setup", "--yes", "--home", home, "--service", "yes"], { env: { HOME: root } });
   for (const { out } of [await again(), await again()]) {
-    expect(out).toContain("service remove");
+    expect(out).toContain("engine remove");
     expect(out).toContain("Ready.");
   }
   expect(readFileSync(calls, "utf8")).toMatch(/--user enable --now rookery/u);

@@ -55,9 +55,9 @@ const rookery = async (...args: readonly string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [MAIN, ...args, "--home", served.home])).stdout;
 const qr = (socket: number, n: number): void => phone.emit(socket, "connection.update", { qr: codeOf(n) });
 
-describe("connect whatsapp-web", needs("chromium"), () => {
+describe("channels add whatsapp-web", needs("chromium"), () => {
   it("asks for the owner, shows each code in the terminal and the browser until the phone is linked, and the first message is answered", async () => {
-    const connecting = terminal("connect", "whatsapp-web");
+    const connecting = terminal("channels", "add", "whatsapp-web");
     await connecting.until("Your own phone number");
     connecting.type(`+49 170 1234${KEYS.enter}`);
     await connecting.until("whatsapp-web:491701234 is you");
@@ -95,12 +95,12 @@ describe("connect whatsapp-web", needs("chromium"), () => {
 
   it("with the phone's number shows a code to type, to the owner only, and no other place names it", async () => {
     const flags = ["--name", "second", "--phone", "+49 170 9999", "--owner", "+49 170 9999"];
-    const connecting = terminal("connect", "whatsapp-web", ...flags);
+    const connecting = terminal("channels", "add", "whatsapp-web", ...flags);
     await expect.poll(() => phone.sockets, { timeout: 30_000 }).toBe(2);
     qr(2, 4);
     await connecting.until(`and enter ${PAIRING}`);
     expect(phone.paired).toEqual(["491709999"]);
-    expect(await rookery("connectors")).toContain(`second: On the phone, open Linked devices`);
+    expect(await rookery("channels", "list")).toContain(`second: On the phone, open Linked devices`);
     const places = ["/api/health", "/api/diagnosis", "/api/logs", "/api/config"];
     const seen = JSON.stringify(await Promise.all(places.map((path) => api(served, path))));
     expect(seen).toContain("waits for you to enter a code");
@@ -108,22 +108,22 @@ describe("connect whatsapp-web", needs("chromium"), () => {
     phone.emit(2, "connection.update", { connection: "open", me: { id: "491709999:1@s.whatsapp.net" } });
     await connecting.until("It is linked (+491709999)");
     expect(await connecting.exited).toBe(0);
-    expect(await rookery("connectors")).not.toContain(PAIRING);
+    expect(await rookery("channels", "list")).not.toContain(PAIRING);
   });
 
-  it("shows the code again after the phone has removed the device, in rookery connectors", async () => {
+  it("shows the code again after the phone has removed the device, in rookery channels list", async () => {
     phone.emit(2, "connection.update", {
       connection: "close",
       lastDisconnect: { error: { output: { statusCode: 401 }, message: "logged out" } },
     });
     await expect.poll(() => phone.sockets, { timeout: 30_000 }).toBe(3);
     qr(3, 5);
-    await expect.poll(() => rookery("connectors"), { timeout: 30_000 }).toContain(PAIRING);
+    await expect.poll(() => rookery("channels", "list"), { timeout: 30_000 }).toContain(PAIRING);
   });
 
   it("with --json shows the code beside the document, which says that the phone is linked", async () => {
     const flags = ["--name", "third", "--phone", "+49 170 8888", "--owner", "+49 170 8888", "--json"];
-    const connecting = runCommand(["connect", "whatsapp-web", ...flags, "--home", served.home], {
+    const connecting = runCommand(["channels", "add", "whatsapp-web", ...flags, "--home", served.home], {
       env: { ROOKERY_PACKAGES: packages },
       onError(text) {
         if (text.includes(PAIRING))

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const add = (name: string, at = home) => {
   const job = ["--name", name, "--every", "1h", "--message", "x"];
-  return runCommand(["cron", "add", ...job, "--home", at, "--store", url]);
+  return runCommand(["schedules", "add", ...job, "--home", at, "--store", url]);
 };
 const names = async () => (await store.jobs({ limit: 9 })).map(({ name }) => name).sort();
 
@@ -77,13 +77,13 @@ test("a command reaches the store it names, not the one that the engine of its h
 });
 
 test("nodes lists the nodes of the shared store for programs, and says why there are none", async () => {
-  const nodes = (...more: readonly string[]) => runCommand(["nodes", "--json", "--home", home, ...more]);
+  const nodes = (...more: readonly string[]) => runCommand(["engine", "nodes", "--json", "--home", home, ...more]);
   const listed = async () => JSON.parse((await nodes("--store", url)).out);
   expect(await listed()).toMatchObject({ items: [], next: null });
   const node = await nodeOn(home);
   try {
     expect(await listed()).toMatchObject({ items: [{ state: "up", waiting: 0 }] });
-    const { out } = await runCommand(["nodes", "--home", home, "--store", url]);
+    const { out } = await runCommand(["engine", "nodes", "--home", home, "--store", url]);
     expect(out).toMatch(/^node +name +state/u);
   } finally {
     await node.close();
@@ -95,4 +95,4 @@ test("nodes lists the nodes of the shared store for programs, and says why there
   expect([away.code, JSON.parse(away.err).error.code]).toEqual([EXIT.store, "store_unavailable"]);
 });
 
-printsDocumentsOf("nodes");
+printsDocumentsOf("engine nodes");

@@ -130,12 +130,12 @@ test("the command also copies minted tokens, in both directions", async () => {
       encoding: "utf8",
       env: { ...process.env, ROOKERY_STORE: undefined },
     });
-  run("tokens", "mint", "desk", "--home", a);
-  run("store", "copy", "--from", a, "--to", url);
-  const { items } = JSON.parse(run("tokens", "list", "--home", b, "--store", url, "--json"));
+  run("people", "tokens", "add", "desk", "--home", a);
+  run("engine", "copy", "--from", a, "--to", url);
+  const { items } = JSON.parse(run("people", "tokens", "list", "--home", b, "--store", url, "--json"));
   const [listed] = items;
   expect(listed).toMatchObject({ name: "desk", scopes: ["chat"] });
-  run("store", "copy", "--from", url, "--to", b);
-  expect(JSON.parse(run("tokens", "list", "--home", b, "--json"))).toEqual({ items: [listed], next: null });
+  run("engine", "copy", "--from", url, "--to", b);
+  expect(JSON.parse(run("people", "tokens", "list", "--home", b, "--json"))).toEqual({ items: [listed], next: null });
   for (const one of [a, b]) rmSync(one, { recursive: true });
 });

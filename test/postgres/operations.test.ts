@@ -52,8 +52,8 @@ const tablesWith = (url: string, words: readonly string[]): Promise<readonly str
 
 test("a backup of a shared store, made beside a node that works, becomes a home with everything in it", async () => {
   const { url, home, run } = await sharedHome("node");
-  await run("run", "remember the zebrafinch");
-  await run("cron", "add", "--name", "tea", "--every", "1h", "--message", "x");
+  await run("send", "remember the zebrafinch");
+  await run("schedules", "add", "--name", "tea", "--every", "1h", "--message", "x");
   const node = await openNode({
     paths: { ...homePaths(home), sharedStore: url },
     config: parseConfig({ text: CONFIG, file: "rookery.json5", env: {} }).config,
@@ -74,26 +74,26 @@ test("a backup of a shared store, made beside a node that works, becomes a home 
   } finally {
     await node.close();
   }
-  const before = JSON.parse(await run("history", "main", "--json"));
+  const before = JSON.parse(await run("sessions", "show", "main", "--json"));
   const to = join(dir, "restored");
-  const restored = await runCommand(["restore", file, "--home", to, "--json"]);
+  const restored = await runCommand(["backup", "restore", file, "--home", to, "--json"]);
   expect([restored.code, restored.err]).toEqual([0, ""]);
   const there = async (...argv: readonly string[]) => (await runCommand([...argv, "--home", to])).out;
-  expect(JSON.parse(await there("history", "main", "--json"))).toEqual(before);
+  expect(JSON.parse(await there("sessions", "show", "main", "--json"))).toEqual(before);
   expect(JSON.stringify(before)).toContain("zebrafinch");
-  expect(await there("cron", "list")).toContain("tea");
-  expect(await there("files", "get", id)).toBe("buy milk\n");
-  expect(await there("run", "hello")).not.toBe("");
+  expect(await there("schedules", "list")).toContain("tea");
+  expect(await there("people", "files", "get", id)).toBe("buy milk\n");
+  expect(await there("send", "hello")).not.toBe("");
   expect(readFileSync(join(to, "rookery.json5"), "utf8")).toBe(CONFIG);
 });
 
-test("a person planted in every table of a shared store is nowhere after `rookery forget`, but where the receipt says", async () => {
+test("a person planted in every table of a shared store is nowhere after `rookery people forget`, but where the receipt says", async () => {
   const { url, run } = await sharedHome("forget");
   const store = await openPostgresStore({ url });
   await plantRows(store);
   await store.close();
   expect((await tablesWith(url, WORDS)).length).toBeGreaterThan(10);
-  const receipt = JSON.parse(await run("forget", PERSON, "--yes", "--json"));
+  const receipt = JSON.parse(await run("people", "forget", PERSON, "--yes", "--json"));
   expect(receipt).toMatchObject({
     removed: { agents: 2, jobs: 1 },
     mentions: [{ kind: "conversation", where: OTHERS }],
@@ -102,5 +102,5 @@ test("a person planted in every table of a shared store is nowhere after `rooker
   // Empty rows of agents, digests of what they were sent, and who did something with them.
   const kept = ["agents", "audit", "changes", "dedupe", "requests", "states"];
   expect(await tablesWith(url, AGENTS)).toEqual(kept);
-  expect(await run("audit", "--json")).toContain(receipt.tombstone);
+  expect(await run("engine", "audit", "--json")).toContain(receipt.tombstone);
 });

@@ -4,7 +4,7 @@
  */
 import { BASE } from "./base.ts";
 
-const KEY = `rookery login ${BASE}`;
+const KEY = `rookery-login ${BASE}`;
 
 let login = stored();
 

@@ -531,7 +531,7 @@ export const t = {
     forget: "Forget",
     forgetTitle: "Forget this person?",
     forgetText:
-      "Everything of this person is removed: agents and their conversations, jobs, files, notes, logins and rights. This cannot be undone. Other people's conversations and backups that mention the person stay; `rookery forget` lists them.",
+      "Everything of this person is removed: agents and their conversations, jobs, files, notes, logins and rights. This cannot be undone. Other people's conversations and backups that mention the person stay; `rookery people forget` lists them.",
     forgotten: "Forgotten.",
     pairings: "Want to be let in",
     pair: "Let in",

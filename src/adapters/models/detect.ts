@@ -38,7 +38,8 @@ export async function detectModel(deps: DetectDeps): Promise<Detected> {
     if (model === undefined) continue;
     const variable = env.find((name) => deps.env[name]);
     if (variable) return { model: `${provider}/${model}`, why: `the environment variable ${variable} is set` };
-    if (deps.hasKey?.(provider)) return { model: `${provider}/${model}`, why: `a key was set with \`rookery auth\`` };
+    if (deps.hasKey?.(provider))
+      return { model: `${provider}/${model}`, why: `a key was set with \`rookery models keys\`` };
   }
   const [server] = await detectServers(deps);
   const id = server?.models[0];

@@ -117,9 +117,9 @@ describe("a refused key", () => {
   });
 
   test.each([
-    ["default", undefined, "rookery auth set house"],
-    ["work", undefined, "rookery auth set house --profile work"],
-    ["default", {}, "rookery auth login house"],
+    ["default", undefined, "rookery models keys add house"],
+    ["work", undefined, "rookery models keys add house --profile work"],
+    ["default", {}, "rookery models login house"],
   ])("of the profile %s with the login %j is replaced with `%s`", (profile, login, replaceWith) => {
     const { keys, key } = rotation({ profile, where: "at a", reveal: () => "k", login });
     keys.refused(key, { model: "m", status: 401 });

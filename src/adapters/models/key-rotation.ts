@@ -177,7 +177,7 @@ export class KeyRotation {
       provider: this.#provider,
       profile,
       where,
-      replaceWith: `rookery auth ${login ? "login" : "set"} ${this.#provider}${named}`,
+      replaceWith: `rookery models ${login ? "login" : "keys add"} ${this.#provider}${named}`,
       status: status ?? null,
       model: modelName({ provider: this.#provider, id: model }),
       onlyModel: onlyModel ?? false,

@@ -150,7 +150,7 @@ describe("a node with a configured model", () => {
     };
     writeKey(join(home, "auth.json"), "b", "default", planted.stored);
     const failed = await run(config, "hello\n", { PLANTED: planted.env });
-    expect(failed.out + failed.err).toContain("rookery auth set a");
+    expect(failed.out + failed.err).toContain("rookery models keys add a");
     const worked = await run({ models: { ...config.models, default: "c/m" } }, "again\n", { PLANTED: planted.env });
     expect(worked.out).toContain("Fine.");
     rmSync(join(home, "key.txt"));

@@ -37,7 +37,7 @@ export interface Provider {
   replaceToken?(profile: string, refused: string): Promise<boolean>;
 }
 
-/** Keys set with `rookery auth`: by provider, then by profile. Called each time, so a change takes effect at once. */
+/** Keys set with `rookery models keys`: by provider, then by profile. Called each time, so a change takes effect at once. */
 export type StoredKeys = () => Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface ProvidersDeps {
@@ -117,7 +117,7 @@ export class Providers {
       ...secrets.map(([profile, secret]) => this.#fromSecret(profile, secret)),
       ...Object.entries(own).map(([profile, value]) => ({
         profile,
-        where: `the key set with \`rookery auth set ${name}\``,
+        where: `the key set with \`rookery models keys add ${name}\``,
         reveal: () => value,
       })),
       ...this.#loginSources(name),
@@ -135,7 +135,7 @@ export class Providers {
     const { clock, logins } = this.#deps;
     return Object.entries(logins?.of(name) ?? {}).map(([profile, { credential, auth, ended }]) => ({
       profile,
-      where: `the login made with \`rookery auth login ${name}\``,
+      where: `the login made with \`rookery models login ${name}\``,
       reveal: () => (ended || credential.expires <= clock.now() ? undefined : (auth.apiKey ?? credential.access)),
       login: { headers: auth.headers, baseUrl: auth.baseUrl },
     }));

@@ -64,6 +64,6 @@ export function keysRejected(
 }
 
 const howToSetKey = (provider: string): string =>
-  `Set one with \`rookery auth set ${provider}\`, or in models.providers.${provider}.apiKey.`;
+  `Set one with \`rookery models keys add ${provider}\`, or in models.providers.${provider}.apiKey.`;
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -52,7 +52,7 @@ describe("keys", () => {
     const first = await router.ask();
     expect(first.error).toMatchObject({ class: "auth" });
     expect(first.error?.message).toContain("the environment variable K");
-    expect(first.error?.message).toContain("rookery auth set house");
+    expect(first.error?.message).toContain("rookery models keys add house");
     router.clock.advanceSync(59_999);
     await router.ask();
     expect(router.asked).toEqual(["house/m bad"]);

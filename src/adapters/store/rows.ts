@@ -94,7 +94,7 @@ function storedMessage(agentId: AgentId, { seq, message }: MessageRow): Message 
   }
   throw new CorruptDataError(`Message ${seq} of agent ${agentId} cannot be read.`, {
     cause,
-    hint: `It was left unchanged. \`rookery inbox ${agentId} --drop ${seq}\` drops it.`,
+    hint: `It was left unchanged. \`rookery agents inbox ${agentId} --drop ${seq}\` drops it.`,
   });
 }
 
@@ -333,7 +333,7 @@ export function storedJson<T>(text: string): T {
   } catch (cause) {
     throw new CorruptDataError("A record in the store cannot be read.", {
       cause,
-      hint: "The record was left unchanged. Run `rookery repair` to see what can be recovered.",
+      hint: "The record was left unchanged. Run `rookery engine repair` to see what can be recovered.",
     });
   }
 }

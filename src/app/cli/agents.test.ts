@@ -11,7 +11,7 @@ import { EXIT } from "./exit-code.ts";
 const home = cliHome({ busy: true });
 const { run, commit, make } = home;
 
-describe("rookery tree", () => {
+describe("rookery agents tree", () => {
   it("draws which agent started which, with waiting messages and control characters replaced", async () => {
     const main = await make(TERMINAL);
     const dig = await make({ type: "subagent", id: "1", parentAgentId: main.id, name: "dig" });
@@ -20,7 +20,7 @@ describe("rookery tree", () => {
     await make({ type: "heartbeat" });
     const message = { body: { kind: "user" as const, text: "hi" }, acceptedAt: AT };
     await commit([{ op: "message.post", to: { agentId: dig.id }, message }]);
-    expect((await run("tree")).out).toBe(
+    expect((await run("agents", "tree")).out).toBe(
       [
         "heartbeat [heartbeat] resting  agent:main:heartbeat",
         "user [user] resting  agent:main:main",
@@ -30,9 +30,9 @@ describe("rookery tree", () => {
         "",
       ].join("\n"),
     );
-    const shallow = (await run("tree", "main", "--depth", "1")).out;
-    expect(shallow).toContain(`│  └─ … more: \`rookery tree ${dig.id}\`\n`);
-    expect(JSON.parse((await run("tree", "main", "--json")).out)).toMatchObject({
+    const shallow = (await run("agents", "tree", "main", "--depth", "1")).out;
+    expect(shallow).toContain(`│  └─ … more: \`rookery agents tree ${dig.id}\`\n`);
+    expect(JSON.parse((await run("agents", "tree", "main", "--json")).out)).toMatchObject({
       roots: [
         {
           id: main.id,
@@ -41,9 +41,9 @@ describe("rookery tree", () => {
       ],
       more: false,
     });
-    expect((await run("tree", "--limit", "1")).out).toContain("There are more agents");
-    expect(await run("tree", "unknown")).toMatchObject({ code: EXIT.failure, out: "" });
-    expect((await run("tree", "--depth", "0")).err).toContain("--depth takes a whole number");
+    expect((await run("agents", "tree", "--limit", "1")).out).toContain("There are more agents");
+    expect(await run("agents", "tree", "unknown")).toMatchObject({ code: EXIT.failure, out: "" });
+    expect((await run("agents", "tree", "--depth", "0")).err).toContain("--depth takes a whole number");
   });
 });
 
@@ -116,7 +116,7 @@ describe("rookery agents", () => {
   });
 });
 
-describe("rookery history", () => {
+describe("rookery sessions show", () => {
   const said = (id: string, parentId: string, role: string, more: object): string =>
     JSON.stringify({ type: "message", id, parentId, role, timestamp: AT, ...more });
   const call = { type: "toolCall", id: "t", name: "read", arguments: { path: "x" } };
@@ -146,7 +146,7 @@ describe("rookery history", () => {
 
   it("shows the entries in order, bounded and without control characters", async () => {
     const seed = await talk();
-    const { out, code } = await run("history", "main");
+    const { out, code } = await run("sessions", "show", "main");
     expect(code).toBe(EXIT.ok);
     const lines = out.trimEnd().split("\n");
     expect(lines.map((line) => line.slice(22).trim().split(/\s+/)[0])).toEqual([
@@ -164,13 +164,13 @@ describe("rookery history", () => {
     expect(lines[2]?.endsWith("…")).toBe(true);
     expect(lines[3]).toContain('(thinking) hm → read({"path":"x"})');
     expect(lines[6]).toContain(": afresh");
-    expect((await run("history", "main", "--full")).out).toContain("x".repeat(600));
-    expect((await run("history", "main", "--limit", "2")).out.trimEnd().split("\n")).toEqual(lines.slice(-2));
+    expect((await run("sessions", "show", "main", "--full")).out).toContain("x".repeat(600));
+    expect((await run("sessions", "show", "main", "--limit", "2")).out.trimEnd().split("\n")).toEqual(lines.slice(-2));
   });
 
   it("prints JSON for programs", async () => {
     await talk();
-    const { items: all } = JSON.parse((await run("history", "main", "--json")).out);
+    const { items: all } = JSON.parse((await run("sessions", "show", "main", "--json")).out);
     expect(all[2]).toMatchObject({ position: 2, entry: { type: "message", id: "e2" } });
     expect(all[5]).toEqual({ position: 5, broken: "{torn" });
   });
@@ -179,10 +179,10 @@ describe("rookery history", () => {
     const seed = seedAgent(ids, TERMINAL, AT);
     const hi = said("e2", "x", "user", { content: [{ type: "text", text: "hi" }] });
     await make(TERMINAL, { ...seed, lines: [...seed.lines, hi], leaf: "e2" as EntryId });
-    const { out, code } = await run("history", "main", "--transcript", version);
+    const { out, code } = await run("sessions", "show", "main", "--transcript", version);
     expect(code).toBe(EXIT.ok);
     const read = readTranscript(out);
     expect(read).toMatchObject({ version: Number(version), leaf: "e2", header: { id: seed.sessionId } });
-    expect((await run("history", "main", "--transcript", "4")).err).toContain("--transcript takes 2 or 3.");
+    expect((await run("sessions", "show", "main", "--transcript", "4")).err).toContain("--transcript takes 2 or 3.");
   });
 });

@@ -35,21 +35,26 @@ it("approvals yes and no print the call as it is decided, once", async () => {
   expect(await failure("approvals", "no", "kmtb")).toEqual([EXIT.failure, "", "conflict"]);
 });
 
-it("pair yes and no print the account, and the person it became", async () => {
+it("people requests yes and no print the account, and the person it became", async () => {
   const arrive = (userId: string) =>
     kit.node.agents.pairing.entry({ connector: "telegram", userId, channelId: userId, peerKind: "dm", text: "" });
   for (const id of ["7", "8"]) await arrive(id);
-  const { items } = await json("pair", "list");
+  const { items } = await json("people", "requests", "list");
   const codeOf = (account: string) => items.find((one: { account: string }) => one.account === account).code as string;
-  const person = (await json("pair", "yes", codeOf("telegram:7"))).person;
+  const person = (await json("people", "requests", "yes", codeOf("telegram:7"))).person;
   expect(person).toEqual(expect.any(String));
-  expect(await json("pair", "no", codeOf("telegram:8"))).toEqual({ account: "telegram:8", person: null });
-  expect(await failure("pair", "yes", codeOf("telegram:8"))).toEqual([EXIT.failure, "", "not_found"]);
+  expect(await json("people", "requests", "no", codeOf("telegram:8"))).toEqual({
+    account: "telegram:8",
+    person: null,
+  });
+  expect(await failure("people", "requests", "yes", codeOf("telegram:8"))).toEqual([EXIT.failure, "", "not_found"]);
 });
 
 it("people sign-out prints whose browser was signed out", async () => {
   const { link } = await json("people", "invite", "ann");
-  const used = await kit.ask({ method: "POST", path: new URL(link).pathname, token: null, body: {} });
+  const invitation = new URL(link).hash.slice("#invite=".length);
+  const nonce = "n".repeat(32);
+  const used = await kit.ask({ method: "POST", path: "/api/logins", token: null, body: { invitation, nonce } });
   expect(used.status).toBeLessThan(400);
   const [session] = (await json("people", "sessions", "ann")).items;
   expect(await json("people", "sign-out", session.id)).toEqual({ ended: session.id, person: "ann" });
@@ -57,4 +62,10 @@ it("people sign-out prints whose browser was signed out", async () => {
 });
 
 printsDocumentsOf("approvals list", "approvals yes", "approvals no");
-printsDocumentsOf("pair list", "pair yes", "pair no", "people sessions", "people sign-out");
+printsDocumentsOf(
+  "people requests list",
+  "people requests yes",
+  "people requests no",
+  "people sessions",
+  "people sign-out",
+);

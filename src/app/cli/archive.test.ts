@@ -38,10 +38,10 @@ async function make(isCompacted: boolean): Promise<{ id: string; sessionId: stri
   return home.make(TERMINAL, { ...seed, lines, leaf: last.leaf });
 }
 
-describe("rookery history", () => {
+describe("rookery sessions show", () => {
   it("shows a compaction: tokens before and after, messages covered and kept, and the reason", async () => {
     const { id } = await make(true);
-    const { out } = await run("history", id);
+    const { out } = await run("sessions", "show", id);
     expect(out).toContain(
       "90 → 40 tokens, summarised, 4 messages covered, 2 kept (30 tokens), a turn was split, why: critical limit: s",
     );
@@ -50,7 +50,7 @@ describe("rookery history", () => {
   it("--archive writes the whole session as .bak, and a file with header, compaction and all kept entries", async () => {
     const { id, sessionId } = await make(true);
     const dir = join(home.dir, "out");
-    const { code, out } = await run("history", id, "--archive", dir);
+    const { code, out } = await run("sessions", "show", id, "--archive", dir);
     expect([code, out]).toEqual([EXIT.ok, expect.stringContaining("4 older entries are only in")]);
     expect(readdirSync(dir).sort()).toEqual([`${sessionId}.jsonl`, `${sessionId}.jsonl.bak`]);
     const kept = readFileSync(join(dir, `${sessionId}.jsonl`), "utf8");
@@ -78,11 +78,11 @@ describe("rookery history", () => {
   it("--archive never overwrites a file: a different one becomes another .bak", async () => {
     const { id, sessionId } = await make(true);
     const dir = join(home.dir, "out");
-    await run("history", id, "--archive", dir);
-    await run("history", id, "--archive", dir);
+    await run("sessions", "show", id, "--archive", dir);
+    await run("sessions", "show", id, "--archive", dir);
     expect(readdirSync(dir)).toHaveLength(2);
     writeFileSync(join(dir, `${sessionId}.jsonl`), "mine\n");
-    await run("history", id, "--archive", dir);
+    await run("sessions", "show", id, "--archive", dir);
     expect(readdirSync(dir).sort()).toEqual([
       `${sessionId}.jsonl`,
       `${sessionId}.jsonl.bak`,
@@ -93,7 +93,7 @@ describe("rookery history", () => {
 
   it("--archive writes nothing if no compaction exists, and prints the reason", async () => {
     const { id } = await make(false);
-    const { code, err } = await run("history", id, "--archive", join(home.dir, "out"));
+    const { code, err } = await run("sessions", "show", id, "--archive", join(home.dir, "out"));
     expect(code).not.toBe(EXIT.ok);
     expect(err).toContain("Nothing was compacted in this session yet.");
     expect(readdirSync(home.dir)).not.toContain("out");

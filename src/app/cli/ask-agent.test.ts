@@ -45,17 +45,21 @@ describe("rookery agents back", () => {
   });
 });
 
-describe("rookery history --export", () => {
+describe("rookery sessions show --export", () => {
   it("writes the session into a file with its name, and never overwrites one", async () => {
     const directory = join(home.dir, "out");
-    const { out, code } = await run("history", "main", "--export", directory);
+    const { out, code } = await run("sessions", "show", "main", "--export", directory);
     expect(code).toBe(0);
     expect(readdirSync(directory)).toEqual([`${seed.sessionId}-topic-a%2Fb.jsonl`]);
     const file = out.trim();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readTranscript(readFileSync(file, "utf8"))).toMatchObject({ version: 2, header: { id: seed.sessionId } });
-    expect((await run("history", "main", "--export", directory)).err).toContain("already exists and was not changed");
-    expect((await run("history", "main", "--session", "s", "--transcript", "2")).err).toContain("has no session s");
-    expect((await run("history", "main", "--session", "s")).err).toContain("--session needs");
+    expect((await run("sessions", "show", "main", "--export", directory)).err).toContain(
+      "already exists and was not changed",
+    );
+    expect((await run("sessions", "show", "main", "--session", "s", "--transcript", "2")).err).toContain(
+      "has no session s",
+    );
+    expect((await run("sessions", "show", "main", "--session", "s")).err).toContain("--session needs");
   });
 });

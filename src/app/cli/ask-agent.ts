@@ -25,7 +25,7 @@ export const backAction = defineAction({
   summary: "go back to an earlier entry of the current session",
   usage: "<agent id, key or name> <entry id>",
   description:
-    "The next message continues from that entry. Nothing is deleted. Run `rookery history <agent> --json` to see the entry ids.",
+    "The next message continues from that entry. Nothing is deleted. Run `rookery sessions show <agent> --json` to see the entry ids.",
   arguments: { min: 2, max: 2 },
   options: {
     summary: { type: "string", value: "TEXT", description: "a summary of the abandoned branch, for the model" },

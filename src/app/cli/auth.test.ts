@@ -12,17 +12,20 @@ const home = cliHome();
 const run = (argv: readonly string[], around: RunOptions = {}) =>
   runCommand([...argv, "--home", home.dir], { input: "", ...around });
 
-describe("rookery auth", () => {
+describe("rookery models keys", () => {
   it("stores a key from standard input, lists it masked, and removes it", async () => {
-    expect(await run(["auth", "set", "anthropic"], { input: `${KEY}\n` })).toMatchObject({ code: EXIT.ok, err: "" });
+    expect(await run(["models", "keys", "add", "anthropic"], { input: `${KEY}\n` })).toMatchObject({
+      code: EXIT.ok,
+      err: "",
+    });
     expect(statSync(join(home.dir, "auth.json")).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(home.dir, "auth.json"), "utf8")).toContain(KEY);
-    const list = await run(["auth", "list"]);
+    const list = await run(["models", "keys", "list"]);
     expect(list.out).toMatch(/^anthropic {2}default {2}\*\*\*wxyz {2}/);
     expect(list.out).not.toContain("planted");
-    expect(await run(["auth", "remove", "anthropic"])).toMatchObject({ code: EXIT.ok });
-    expect((await run(["auth", "list"])).out).toContain("There are no keys");
-    expect((await run(["auth", "remove", "anthropic"])).code).toBe(EXIT.failure);
+    expect(await run(["models", "keys", "remove", "anthropic"])).toMatchObject({ code: EXIT.ok });
+    expect((await run(["models", "keys", "list"])).out).toContain("There are no keys");
+    expect((await run(["models", "keys", "remove", "anthropic"])).code).toBe(EXIT.failure);
   });
 
   it("stores keys of several profiles and lists those of configuration and environment", async () => {
@@ -30,8 +33,8 @@ describe("rookery auth", () => {
       join(home.dir, "rookery.json5"),
       '{ models: { providers: { local: { api: "openai-completions", baseUrl: "http://h", apiKey: { env: "K" } } } } }',
     );
-    await run(["auth", "set", "anthropic", "--profile", "work"], { input: KEY });
-    const { out } = await run(["auth", "list", "--json"], { env: { OPENAI_API_KEY: KEY } });
+    await run(["models", "keys", "add", "anthropic", "--profile", "work"], { input: KEY });
+    const { out } = await run(["models", "keys", "list", "--json"], { env: { OPENAI_API_KEY: KEY } });
     const { items: keys } = JSON.parse(out) as { items: { provider: string; profile: string; key?: string }[] };
     expect(keys.map(({ provider, profile, key }) => [provider, profile, key])).toEqual([
       ["local", "default", undefined],
@@ -41,14 +44,14 @@ describe("rookery auth", () => {
   });
 
   it("refuses an empty key and a key in place of a name", async () => {
-    expect((await run(["auth", "set", "anthropic"])).code).toBe(EXIT.usage);
-    const wrong = await run(["auth", "set", `=${KEY}`]);
+    expect((await run(["models", "keys", "add", "anthropic"])).code).toBe(EXIT.usage);
+    const wrong = await run(["models", "keys", "add", `=${KEY}`]);
     expect(wrong.code).toBe(EXIT.usage);
     expect(wrong.err).not.toContain("planted");
   });
 
   it("warns about an unknown provider", async () => {
-    expect((await run(["auth", "set", "antropic"], { input: KEY })).err).toContain(
+    expect((await run(["models", "keys", "add", "antropic"], { input: KEY })).err).toContain(
       'the configuration has no provider "antropic"',
     );
   });
@@ -100,7 +103,7 @@ describe("rookery models", () => {
   });
 });
 
-describe("rookery auth login", () => {
+describe("rookery models login", () => {
   let server: AuthServer;
   beforeEach(async () => {
     server = await startAuthServer();
@@ -113,30 +116,30 @@ describe("rookery auth login", () => {
 
   it("takes a pasted code, shows the login with its expiry, and ends it", async () => {
     const pasted = { input: "http://127.0.0.1:1/?code=c1\n" };
-    const made = await run(["auth", "login", "openrouter", "--json"], pasted);
+    const made = await run(["models", "login", "openrouter", "--json"], pasted);
     expect(made).toMatchObject({ code: EXIT.ok });
     expect(JSON.parse(made.out)).toMatchObject({ provider: "openrouter", profile: "default", expiresAt: null });
     expect(made.err).toContain("OpenRouter permits this login for any program");
     expect(made.err).toContain("https://openrouter.ai/auth?");
     expect(made.out + made.err).not.toContain(PLANTED);
     expect(statSync(join(home.dir, "logins.json")).mode & 0o777).toBe(0o600);
-    expect((await run(["auth", "status"])).out).toBe("openrouter  default  does not expire\n");
-    const { items } = JSON.parse((await run(["auth", "status", "--json"])).out);
+    expect((await run(["models", "logins"])).out).toBe("openrouter  default  does not expire\n");
+    const { items } = JSON.parse((await run(["models", "logins", "--json"])).out);
     expect(items).toMatchObject([{ provider: "openrouter", expiresAt: null }]);
-    const listed = JSON.parse((await run(["auth", "list", "--json"])).out) as { items: object[] };
+    const listed = JSON.parse((await run(["models", "keys", "list", "--json"])).out) as { items: object[] };
     expect(listed.items).toMatchObject([{ provider: "openrouter", login: { state: "valid", expiresAt: null } }]);
     expect((await run(["models"])).out).toContain("because a key was set with");
-    const ended = await run(["auth", "logout", "openrouter", "--json"]);
+    const ended = await run(["models", "logout", "openrouter", "--json"]);
     expect([ended.code, JSON.parse(ended.out)]).toEqual([
       EXIT.ok,
       { provider: "openrouter", profile: "default", removed: true },
     ]);
-    expect((await run(["auth", "status"])).out).toContain("There are no logins.");
-    expect(await run(["auth", "logout", "openrouter", "--json"])).toMatchObject({ code: EXIT.failure, out: "" });
+    expect((await run(["models", "logins"])).out).toContain("There are no logins.");
+    expect(await run(["models", "logout", "openrouter", "--json"])).toMatchObject({ code: EXIT.failure, out: "" });
   });
 
   it("needs a yes where the provider has not said that it permits this", async () => {
-    const refused = await run(["auth", "login", "xai"]);
+    const refused = await run(["models", "login", "xai"]);
     expect(refused).toMatchObject({ code: EXIT.failure, out: "" });
     expect(refused.err).toContain("xAI has not said whether programs other than its own may use this login");
     expect(refused.err).toContain("--accept");
@@ -144,13 +147,13 @@ describe("rookery auth login", () => {
   });
 
   it("says that a provider does not permit it, and what works", async () => {
-    const { code, err } = await run(["auth", "login", "anthropic", "--accept"]);
+    const { code, err } = await run(["models", "login", "anthropic", "--accept"]);
     expect(code).toBe(EXIT.failure);
     expect(err).toContain("Anthropic does not permit other programs to use the login of a Claude subscription.");
-    expect(err).toContain("rookery auth set anthropic");
+    expect(err).toContain("rookery models keys add anthropic");
   });
 
-  it("shows expiry and the end of a login, in `auth status` and in `status`", async () => {
+  it("shows expiry and the end of a login, in `models logins` and in `status`", async () => {
     const login = (expires: number, more: object = {}) => ({
       ...{ id: "1", seal: "s", loggedInAt: 1, renewals: 0, auth: {}, ...more },
       credential: { access: PLANTED, refresh: PLANTED, expires },
@@ -160,10 +163,10 @@ describe("rookery auth login", () => {
       meta: { default: login(Date.parse("2020-01-01T00:00:00Z")) },
     };
     writeFileSync(join(home.dir, "logins.json"), JSON.stringify({ version: 1, logins }));
-    const { out } = await run(["auth", "status"]);
+    const { out } = await run(["models", "logins"]);
     expect(out).toContain("xai  default  expires 2099-01-01T00:00:00.000Z; refreshed before");
     expect(out).toContain(
-      `xai  work  no longer accepted: log in again with \`rookery auth login xai --profile work --home`,
+      `xai  work  no longer accepted: log in again with \`rookery models login xai --profile work --home`,
     );
     expect(out).toContain("meta  default  expired 2020-01-01T00:00:00.000Z; refreshed with the next call");
     writeFileSync(join(home.dir, "rookery.json5"), "{ models: { default: 'offline' } }");
@@ -175,4 +178,4 @@ describe("rookery auth login", () => {
   });
 });
 
-printsDocumentsOf("auth login", "auth logout", "auth status");
+printsDocumentsOf("models login", "models logout", "models logins");

@@ -26,10 +26,10 @@ const { run } = home;
 
 const configure = (text: string) => writeFileSync(homePaths(home.dir).config, text);
 
-describe("rookery budget", () => {
+describe("rookery usage budgets", () => {
   it("lists the limits and what each budget has spent", async () => {
     configure("{ budgets: { agent: { dollars: 0.5 } } }");
-    const { code, out } = await run("budget");
+    const { code, out } = await run("usage", "budgets");
     expect(code).toBe(EXIT.ok);
     expect(out).toContain("limit per agent: $0.5000");
     expect(out).toContain(`agent:${agentId}  $0.0001 of $0.5000`);
@@ -37,22 +37,22 @@ describe("rookery budget", () => {
   });
 
   it("says that nothing is limited, and still lists earlier spending", async () => {
-    const { out } = await run("budget", "list");
+    const { out } = await run("usage", "budgets");
     expect(out).toContain("Nothing is limited");
     expect(out).toContain("120 tokens, $0.0001");
   });
 
   it("allows the same amount again, or the named amount", async () => {
     configure("{ budgets: { agent: { dollars: 0.5 } } }");
-    expect((await run("budget", "lift", `agent:${agentId}`)).out).toContain("of $1.0000, lifted by 0 tokens, $0.5000");
-    const tokensOnly = await run("budget", "lift", `agent:${agentId}`, "--tokens", "5", "--json");
+    expect((await run("usage", "lift", `agent:${agentId}`)).out).toContain("of $1.0000, lifted by 0 tokens, $0.5000");
+    const tokensOnly = await run("usage", "lift", `agent:${agentId}`, "--tokens", "5", "--json");
     expect(JSON.parse(tokensOnly.out)).toMatchObject({ lifted: { tokens: 5, micros: 500_000 } });
-    const more = await run("budget", "lift", `agent:${agentId}`, "--dollars", "0.25", "--tokens", "10", "--json");
+    const more = await run("usage", "lift", `agent:${agentId}`, "--dollars", "0.25", "--tokens", "10", "--json");
     expect(JSON.parse(more.out)).toMatchObject({
       lifted: { tokens: 15, micros: 750_000 },
       allowed: { micros: 1_250_000 },
     });
-    const listed = JSON.parse((await run("budget", "--json")).out);
+    const listed = JSON.parse((await run("usage", "budgets", "--json")).out);
     expect(listed).toMatchObject({
       limits: { agent: { micros: 500_000 } },
       items: [{ lifted: { micros: 750_000 } }],
@@ -68,7 +68,7 @@ describe("rookery budget", () => {
     [["agent:x", "--dollars", ""], "--dollars takes an amount above 0"],
   ])("refuses %j with the reason", async (args, why) => {
     configure("{ budgets: { agent: { dollars: 0.5 } } }");
-    const { code, err } = await run("budget", "lift", ...args);
+    const { code, err } = await run("usage", "lift", ...args);
     expect(code).not.toBe(EXIT.ok);
     expect(err).toContain(why);
   });

@@ -1,5 +1,5 @@
 /**
- * Changes the configuration or a prompt file for a command, as a change that is kept and can be undone (`rookery changes`). The engine
+ * Changes the configuration or a prompt file for a command, as a change that is kept and can be undone (`rookery config changes`). The engine
  * that runs on the home makes it and takes it at once. Without one this process holds the home for the moment (M7).
  */
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** `rookery changes write`: a person's text becomes the file only after its difference was shown and approved, and can be undone. */
+/** `rookery config changes write`: a person's text becomes the file only after its difference was shown and approved, and can be undone. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ let home: string;
 const at = (name: string): string => join(home, name);
 const soul = (): string => readFileSync(at("workspace/SOUL.md"), "utf8");
 const write = (...more: readonly string[]) =>
-  runCommand(["changes", "write", "workspace/SOUL.md", ...more, "--home", home], { input: "" });
+  runCommand(["config", "changes", "write", "workspace/SOUL.md", ...more, "--home", home], { input: "" });
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "rookery-write-"));
@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-describe("rookery changes write", () => {
+describe("rookery config changes write", () => {
   it("makes a text that was set aside count, keeps the reason, and can be undone", async () => {
     const from = at("workspace/SOUL.md.proposed");
     const { code, out } = await write("--from", from, "--yes", "--why", "I wrote it", "--json");
@@ -35,14 +35,14 @@ describe("rookery changes write", () => {
       },
     ]);
     expect(soul()).toBe("calm\n");
-    expect((await runCommand(["changes", "undo", "1", "--home", home])).code).toBe(EXIT.ok);
+    expect((await runCommand(["config", "changes", "undo", "1", "--home", home])).code).toBe(EXIT.ok);
     expect(soul()).toBe("kind\n");
   });
 
   it("says how to undo it, and that nothing changes the second time", async () => {
     const from = at("workspace/SOUL.md.proposed");
     expect((await write("--from", from, "--yes")).out).toMatch(
-      /^Changed workspace\/SOUL\.md\. Undo: `rookery changes undo 1 /u,
+      /^Changed workspace\/SOUL\.md\. Undo: `rookery config changes undo 1 /u,
     );
     expect((await write("--from", from, "--yes")).out).toBe("workspace/SOUL.md is like that already.\n");
   });
@@ -70,7 +70,17 @@ describe("rookery changes write", () => {
 
   it("refuses a file whose changes are not kept", async () => {
     const from = at("workspace/SOUL.md.proposed");
-    const { err } = await runCommand(["changes", "write", "auth.json", "--from", from, "--yes", "--home", home]);
+    const { err } = await runCommand([
+      "config",
+      "changes",
+      "write",
+      "auth.json",
+      "--from",
+      from,
+      "--yes",
+      "--home",
+      home,
+    ]);
     expect(err).toContain("is not a file whose changes are kept");
     expect(existsSync(at("auth.json"))).toBe(false);
   });

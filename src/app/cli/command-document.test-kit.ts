@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { chooseAction } from "./choose-action.ts";
 import type { CommandResult } from "./cli.test-kit.ts";
 import { REGISTRY } from "./registry.ts";
 
@@ -73,12 +74,14 @@ function check(name: string, key: string, schema: object | undefined, text: stri
   );
 }
 
-/** Undefined if the line does not begin with a command. */
-async function commandOf(argv: readonly string[]): Promise<string | undefined> {
-  const [word = "", next = ""] = argv;
-  if (!Object.hasOwn(REGISTRY, word)) return undefined;
-  const command = await REGISTRY[word]?.load();
-  if (!command || !("actions" in command)) return word;
-  const action = Object.hasOwn(command.actions, next) ? next : command.fallback;
-  return action === undefined ? undefined : `${word} ${action}`;
+/** Undefined if the line does not begin with a command, or with an action that does not exist. */
+async function commandOf([word = "", ...rest]: readonly string[]): Promise<string | undefined> {
+  const command = Object.hasOwn(REGISTRY, word) ? await REGISTRY[word]?.load() : undefined;
+  if (!command) return undefined;
+  try {
+    const { name, action } = chooseAction(word, command, rest);
+    return action && name;
+  } catch {
+    return undefined;
+  }
 }

@@ -46,10 +46,10 @@ import type { ServiceReport, ServiceStatus } from "../operations/service/service
 import type { UpdateReport } from "../operations/update/update-program.ts";
 import type { Option } from "./command.ts";
 import type { Summary } from "./commands/agents.ts";
-import type { FoundKey } from "./commands/auth.ts";
+import type { FoundKey } from "./commands/models-keys.ts";
 import type { SignIn } from "./commands/open.ts";
-import type { Waiting } from "./commands/pair.ts";
 import type { Invited, Login } from "./commands/people-logins.ts";
+import type { Waiting } from "./commands/people-requests.ts";
 import type { Timeline } from "./commands/runs-replay.ts";
 import type { Plan } from "./commands/sessions-carry-over.ts";
 import type { Info } from "./commands/status.ts";
@@ -205,12 +205,13 @@ export interface CommandJson {
     | (SentMessage & {
         readonly replies: readonly { readonly text: string; readonly isError: boolean }[];
         readonly unanswered: { readonly reason: string; readonly failed: boolean } | null;
-      });
+      })
+    /** The answers to piped text. */
+    | List<{ readonly text: string }>;
   status: Status;
-  "remote list": List<{ readonly name: string; readonly url: string }>;
-  "remote add": { readonly name: string; readonly url: string };
-  "remote remove": { readonly removed: string };
-  run: List<{ readonly text: string }>;
+  "engine remotes list": List<{ readonly name: string; readonly url: string }>;
+  "engine remotes add": { readonly name: string; readonly url: string };
+  "engine remotes remove": { readonly removed: string };
   serve: {
     readonly url: string;
     readonly port: number;
@@ -220,9 +221,9 @@ export interface CommandJson {
     readonly open: string;
   };
   open: SignIn;
-  "tokens list": List<ShownToken>;
-  "tokens mint": { readonly token: string; readonly record: ShownToken };
-  "tokens revoke": { readonly revoked: readonly string[] };
+  "people tokens list": List<ShownToken>;
+  "people tokens add": { readonly token: string; readonly record: ShownToken };
+  "people tokens remove": { readonly revoked: readonly string[] };
   "people list": List<PersonRecord>;
   "people show": PersonRecord;
   "people add": PersonRecord;
@@ -236,32 +237,31 @@ export interface CommandJson {
   "people invite": Invited;
   "people sessions": List<Login>;
   "people sign-out": { readonly ended: string; readonly person: string };
-  forget: ForgetReceipt & { readonly export: string | null };
+  "people forget": ForgetReceipt & { readonly export: string | null };
   "permissions list": List<ListedRule>;
   "permissions add": Omit<ListedRule, "stored">;
   "permissions remove": { readonly removed: string };
   "permissions test": TriedCall;
   "permissions explain": List<AuditRow>;
-  "changes list": List<FileChange>;
-  "changes show": ShownChange;
-  "changes write": Partial<ShownChange> & Pick<ShownChange, "file" | "kind" | "diff">;
-  "changes undo": ShownChange;
-  "pair list": List<Waiting>;
-  "pair yes": { readonly account: string; readonly person: string | null };
-  "pair no": { readonly account: string; readonly person: string | null };
-  "pair block": { readonly account: string; readonly person: string | null };
-  "pair forget": { readonly account: string; readonly person: string | null };
-  audit: List<AuditRow, number>;
+  "config changes list": List<FileChange>;
+  "config changes show": ShownChange;
+  "config changes write": Partial<ShownChange> & Pick<ShownChange, "file" | "kind" | "diff">;
+  "config changes undo": ShownChange;
+  "people requests list": List<Waiting>;
+  "people requests yes": { readonly account: string; readonly person: string | null };
+  "people requests no": { readonly account: string; readonly person: string | null };
+  "people requests block": { readonly account: string; readonly person: string | null };
+  "people requests forget": { readonly account: string; readonly person: string | null };
+  "engine audit": List<AuditRow, number>;
   "models list": DescribedModels;
   "models test": TriedModel;
   "models set": SetValue & { readonly model: string };
-  "auth set": ProviderProfile & File;
-  "auth list": List<FoundKey>;
-  "auth remove": Removed;
-  "auth login": DescribedLogin & File;
-  "auth logout": Removed;
-  "auth status": List<DescribedLogin>;
-  "config path": File & { readonly exists: boolean };
+  "models keys add": ProviderProfile & File;
+  "models keys list": List<FoundKey>;
+  "models keys remove": Removed;
+  "models login": DescribedLogin & File;
+  "models logout": Removed;
+  "models logins": List<DescribedLogin>;
   "config show": Readonly<Record<string, unknown>>;
   "config get": { readonly key: string; readonly value: unknown };
   "config set": SetValue & { readonly warning?: string };
@@ -275,28 +275,27 @@ export interface CommandJson {
   };
   "config check": Checked & { readonly exists: boolean; readonly ok: boolean };
   "config init": File & { readonly created: true };
-  home: HomePaths;
+  "config paths": HomePaths;
   "agents list": List<Summary, string>;
   "agents show": AgentDetails | PromptParts;
-  "agents create": { readonly agentId: string; readonly sessionKey: string; readonly created: boolean };
+  "agents add": { readonly agentId: string; readonly sessionKey: string; readonly created: boolean };
   "agents set": Accepted;
   "agents back": Accepted;
   "agents stop": { readonly id: string };
   "agents start": { readonly id: string };
   "agents reset": { readonly id: string };
-  "agents tree": AgentTree;
   "agents remove": { readonly id: string };
-  "subagents list": List<SubagentRunRecord>;
-  "subagents info": SubagentRunRecord & { readonly state: string };
-  "subagents log": List<string>;
-  "subagents send": { readonly runId: string };
-  "subagents stop": { readonly runId: string };
-  "subagents release": { readonly runId: string };
-  "swarms list": List<SwarmRecord, string>;
-  "swarms show": { readonly swarm: SwarmRecord; readonly contacts: readonly SwarmContact[] };
-  "swarms create": { readonly swarm: SwarmRecord };
-  "swarms remove": { readonly nametag: string };
-  tree: AgentTree;
+  "agents subagents list": List<SubagentRunRecord>;
+  "agents subagents show": SubagentRunRecord & { readonly state: string };
+  "agents subagents log": List<string>;
+  "agents subagents send": { readonly runId: string };
+  "agents subagents stop": { readonly runId: string };
+  "agents subagents release": { readonly runId: string };
+  "agents swarms list": List<SwarmRecord, string>;
+  "agents swarms show": { readonly swarm: SwarmRecord; readonly contacts: readonly SwarmContact[] };
+  "agents swarms add": { readonly swarm: SwarmRecord };
+  "agents swarms remove": { readonly nametag: string };
+  "agents tree": AgentTree;
   "skills list": List<ListedSkill>;
   "skills show":
     | (ListedSkill & {
@@ -319,73 +318,76 @@ export interface CommandJson {
   "runs wait": RunWait;
   "runs abort": { readonly aborted: boolean };
   "sessions list": List<Conversation, string>;
-  "sessions show": Readonly<Record<string, unknown>>;
+  "sessions status": Readonly<Record<string, unknown>>;
   "sessions search": List<FoundText, number>;
   "sessions carry-over": (CarryPlan & Plan & List<LeftBehind>) | { readonly carried: number };
   "sessions export": File;
   "sessions archive": Archived;
   "sessions branch": Accepted;
-  history: List<HistoryItem, number> | File | Archived;
-  inbox: List<Message, number> | List<InboxMessage, string> | Message;
-  "cron list": List<ScheduledJob, string>;
-  "cron show": ScheduledJob;
-  "cron add": ScheduledJob;
-  "cron remove": { readonly id: string };
-  "cron enable": ScheduledJob;
-  "cron disable": ScheduledJob;
-  "cron run": { readonly slot: string };
-  "cron runs": List<JobOutcome, number>;
-  heartbeat: List<Heartbeat>;
-  "files list": List<FileInfo, string> & {
+  "sessions show": List<HistoryItem, number> | File | Archived;
+  "agents inbox": List<Message, number> | List<InboxMessage, string> | Message;
+  "schedules list": List<ScheduledJob, string>;
+  "schedules show": ScheduledJob;
+  "schedules add": ScheduledJob;
+  "schedules remove": { readonly id: string };
+  "schedules enable": ScheduledJob;
+  "schedules disable": ScheduledJob;
+  "schedules run": { readonly slot: string };
+  "schedules runs": List<JobOutcome, number>;
+  "schedules heartbeat": List<Heartbeat>;
+  "people files list": List<FileInfo, string> & {
     readonly usage: { readonly usedBytes: number; readonly quotaBytes: number };
   };
-  "files show": FileInfo & {
+  "people files show": FileInfo & {
     readonly as: "image" | "reference" | "text";
     readonly characters?: number;
     readonly why?: string;
   };
-  "files get":
+  "people files get":
     | (File & { readonly size: number })
     | { readonly id: string; readonly name: string; readonly base64: string };
-  "files add": FileInfo;
-  "files remove": { readonly id: string };
-  "outbox list": List<Delivery, number>;
-  "outbox show": Delivery;
-  "outbox retry": Delivery;
-  "outbox drop": Delivery;
-  "connect telegram": Connected;
-  "connect whatsapp": Connected;
-  "connect whatsapp-web": Connected;
-  "connect webhook": Connected;
-  connectors: List<ConnectorItem>;
+  "people files add": FileInfo;
+  "people files remove": { readonly id: string };
+  "channels outbox list": List<Delivery, number>;
+  "channels outbox show": Delivery;
+  "channels outbox retry": Delivery;
+  "channels outbox drop": Delivery;
+  "channels add telegram": Connected;
+  "channels add whatsapp": Connected;
+  "channels add whatsapp-web": Connected;
+  "channels add webhook": Connected;
+  "channels list": List<ConnectorItem>;
   "approvals list": List<Approval>;
   "approvals show": Approval & { readonly always?: AlwaysWidths };
   "approvals yes": Approval;
   "approvals no": Approval;
-  usage: Usage;
-  "budget list": List<BudgetView> & { readonly limits: Limits; readonly today: SpentSince };
-  "budget lift": BudgetView;
-  hooks: List<{
+  "usage show": Usage;
+  "usage budgets": List<BudgetView> & { readonly limits: Limits; readonly today: SpentSince };
+  "usage lift": BudgetView;
+  "schedules webhooks": List<{
     readonly name: string;
     readonly url: string;
     readonly proof: string;
     readonly target: "isolated" | "main";
     readonly profile: string | null;
   }>;
-  logs: List<LogLine>;
+  "engine logs": List<LogLine>;
   doctor: List<DoctorItem> & {
     readonly problems: number;
     readonly notices: number;
     readonly fixed: readonly string[];
   };
-  backup: Backup;
-  restore: Restored | { readonly finished: boolean } | (File & { readonly schema: number; readonly kept: string });
-  prune: PruneReport;
-  update: { readonly current: string; readonly available: string; readonly status?: "same" } | UpdateReport;
-  "service install": ServiceReport;
-  "service status": ServiceStatus;
-  "service remove": ServiceReport;
-  repair: RepairReport | AdoptReport;
+  "backup add": Backup;
+  "backup restore":
+    | Restored
+    | { readonly finished: boolean }
+    | (File & { readonly schema: number; readonly kept: string });
+  "engine prune": PruneReport;
+  "engine update": { readonly current: string; readonly available: string; readonly status?: "same" } | UpdateReport;
+  "engine install": ServiceReport;
+  "engine status": ServiceStatus;
+  "engine remove": ServiceReport;
+  "engine repair": RepairReport | AdoptReport;
   "mcp list": List<{
     readonly name: string;
     readonly kind: "local" | "remote";
@@ -402,13 +404,12 @@ export interface CommandJson {
   "mcp pin": { readonly server: string; readonly pinned: number };
   "mcp login": { readonly server: string; readonly loggedIn: true };
   "mcp serve": never;
-  nodes: List<NodeReport> & { readonly unheld: { readonly agents: number; readonly waiting: number } };
-  "store copy": {
+  "engine nodes": List<NodeReport> & { readonly unheld: { readonly agents: number; readonly waiting: number } };
+  "engine copy": {
     readonly tables: readonly { readonly table: string; readonly rows: number; readonly digest: string }[];
     readonly tokens: number;
   };
-  completion: List<Candidate> | { readonly shell: Shell; readonly script: string };
-  version: { readonly version: string; readonly node: string };
+  "config completion": List<Candidate> | { readonly shell: Shell; readonly script: string };
   help: List<{ readonly name: string; readonly summary: string }> | Helped;
 }
 

@@ -81,11 +81,11 @@ export interface Action<Known extends Options = Options> {
   run(context: CommandContext<Known>): Promise<number | undefined> | number | undefined;
 }
 
-/** A command with actions, such as `rookery config check`. */
+/** A command with actions, such as `rookery config check`, or with groups of them, such as `rookery people tokens add`. */
 export interface Group {
   readonly summary: string;
   readonly description?: string;
-  readonly actions: Readonly<Record<string, Action>>;
+  readonly actions: Readonly<Record<string, Action | Group>>;
   /** The action that runs if none is named. Default: show the help. */
   readonly fallback?: string;
   /** A word that is no action is the first argument of the fallback. */

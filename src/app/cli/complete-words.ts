@@ -3,7 +3,7 @@
  * models. Reads the store beside an engine; what cannot be read is left out, and nothing is ever written.
  */
 import { argumentKind } from "./argument-kinds.ts";
-import { type Action, type CommandContext, GLOBAL_OPTIONS, type Options } from "./command.ts";
+import { type Action, type Command, type CommandContext, GLOBAL_OPTIONS, type Options } from "./command.ts";
 import { SHELLS } from "./completion-scripts.ts";
 import { firstArgument } from "./parse-flags.ts";
 import type { Registry } from "./registry.ts";
@@ -40,15 +40,28 @@ async function candidatesFor(
   }
   const command = Object.hasOwn(registry, name) ? await registry[name]?.load() : undefined;
   if (!command) return [];
-  const rest = before.slice(at + 1);
-  if (!("actions" in command)) return ofAction(command, name, rest, last, context);
-  const actionAt = firstArgument(rest, GLOBAL_OPTIONS);
-  const word = actionAt === undefined ? undefined : rest[actionAt];
-  const action = word !== undefined && Object.hasOwn(command.actions, word) ? command.actions[word] : undefined;
-  if (action && actionAt !== undefined) return ofAction(action, name, rest.slice(actionAt + 1), last, context);
-  const fallback = command.fallback === undefined ? undefined : command.actions[command.fallback];
-  if (last.startsWith("-")) return flagsOf(fallback?.options ?? {});
-  return Object.entries(command.actions).map(([one, { summary }]) => ({ word: one, about: summary }));
+  return ofCommand(command, name, before.slice(at + 1), last, context);
+}
+
+/** Goes down through the groups that the words before the last one name. */
+async function ofCommand(
+  command: Command,
+  name: string,
+  before: readonly string[],
+  last: string,
+  context: CommandContext,
+): Promise<readonly Candidate[]> {
+  if (!("actions" in command)) return ofAction(command, name, before, last, context);
+  const { actions, fallback } = command;
+  const at = firstArgument(before, GLOBAL_OPTIONS);
+  const word = at === undefined ? undefined : before[at];
+  const named = word !== undefined && Object.hasOwn(actions, word) ? actions[word] : undefined;
+  if (named && at !== undefined) return ofCommand(named, name, before.slice(at + 1), last, context);
+  if (last.startsWith("-")) {
+    const action = fallback === undefined ? undefined : actions[fallback];
+    return flagsOf(action && "options" in action ? (action.options ?? {}) : {});
+  }
+  return Object.entries(actions).map(([one, { summary }]) => ({ word: one, about: summary }));
 }
 
 async function ofAction(

@@ -11,17 +11,18 @@ const MAIN = join(import.meta.dirname, "..", "..", "main.ts");
 const home = cliHome();
 
 const words = async (...typed: readonly string[]): Promise<readonly string[]> => {
-  const { out } = await runCommand(["completion", "words", "--home", home.dir, "--", ...typed]);
+  const { out } = await runCommand(["config", "completion", "words", "--home", home.dir, "--", ...typed]);
   return out.split("\n").flatMap((line) => (line === "" ? [] : [line.split("\t")[0] ?? ""]));
 };
 
 describe("the words of an unfinished command line", () => {
   it("are commands, actions and flags that begin with the last word", async () => {
-    expect(await words("ru")).toEqual(["run", "runs"]);
-    expect(await words("cron", "r")).toEqual(["remove", "run", "runs"]);
+    expect(await words("ru")).toEqual(["runs"]);
+    expect(await words("people", "tokens", "")).toEqual(["list", "add", "remove"]);
+    expect(await words("schedules", "r")).toEqual(["remove", "run", "runs"]);
     expect(await words("runs", "list", "--li")).toEqual(["--limit"]);
     expect(await words("--home", "/tmp", "dem")).toEqual(["demo"]);
-    expect(await words("completion", "")).toEqual(["bash", "zsh", "fish"]);
+    expect(await words("config", "completion", "")).toEqual(["bash", "zsh", "fish"]);
     expect(await words("no-such", "")).toEqual([]);
   });
 
@@ -37,8 +38,8 @@ describe("the words of an unfinished command line", () => {
     expect(await words("agents", "show", "")).toEqual(expect.arrayContaining(["main", id]));
     expect(await words("agents", "show", id.slice(0, 3))).toEqual([id]);
     expect(await words("people", "show", "")).toEqual(["ann"]);
-    expect(await words("auth", "set", "anth")).toEqual(["anthropic"]);
-    expect(await words("cron", "add", "--model", "off")).toEqual(["offline"]);
+    expect(await words("models", "keys", "add", "anth")).toEqual(["anthropic"]);
+    expect(await words("schedules", "add", "--model", "off")).toEqual(["offline"]);
   });
 
   it("are none if the home has no database", async () => {
@@ -64,17 +65,17 @@ describe("in a shell", () => {
   const shell = (name: string, ...args: readonly string[]) => spawnSync(name, args, { env, encoding: "utf8" });
 
   it("bash offers the words", () => {
-    const script = `eval "$(rookery completion bash)"; COMP_WORDS=(rookery service re); COMP_CWORD=2; _rookery; echo "\${COMPREPLY[@]}"`;
+    const script = `eval "$(rookery config completion bash)"; COMP_WORDS=(rookery people tokens re); COMP_CWORD=3; _rookery; echo "\${COMPREPLY[@]}"`;
     expect(shell("bash", "--norc", "-c", script)).toMatchObject({ stdout: "remove\n", stderr: "" });
   });
 
   it("zsh offers the words", needs("zsh"), () => {
-    const script = `compdef() { :; }; compadd() { print -l -- $names; }; eval "$(rookery completion zsh)"; words=(rookery service re); CURRENT=3; _rookery`;
+    const script = `compdef() { :; }; compadd() { print -l -- $names; }; eval "$(rookery config completion zsh)"; words=(rookery people tokens re); CURRENT=4; _rookery`;
     expect(shell("zsh", "-f", "-c", script)).toMatchObject({ stdout: "remove\n", stderr: "" });
   });
 
   it("fish offers the words", needs("fish"), () => {
-    const script = `rookery completion fish | source; complete -C 'rookery service re'`;
+    const script = `rookery config completion fish | source; complete -C 'rookery people tokens re'`;
     const { stdout, stderr } = shell("fish", "--no-config", "-c", script);
     expect(stdout).toMatch(/^remove\t/);
     expect(stderr).toBe("");

@@ -38,11 +38,11 @@ describe("rookery config edit", () => {
     expect(config()).toBe(BEFORE.replace("info", "debug"));
     expect(statSync(at("rookery.json5")).mode & 0o777).toBe(0o600);
     expect(existsSync(draft())).toBe(false);
-    const listed = JSON.parse((await run({}, "changes", "list", "--json")).out);
+    const listed = JSON.parse((await run({}, "config", "changes", "list", "--json")).out);
     expect(listed.items).toMatchObject([
       { id: 1, kind: "config", by: { person: "owner", surface: "cli" }, why: "edited" },
     ]);
-    expect((await run({}, "changes", "undo", "1")).code).toBe(EXIT.ok);
+    expect((await run({}, "config", "changes", "undo", "1")).code).toBe(EXIT.ok);
     expect(config()).toBe(BEFORE);
   });
 
@@ -55,7 +55,7 @@ describe("rookery config edit", () => {
     expect(readFileSync(draft(), "utf8")).toBe('{ log: { level: "loud" } }\n');
     expect(statSync(draft()).mode & 0o777).toBe(0o600);
     const again = await run(editor('sed -i.bak \'s/loud/warn/\' "$1"; rm -f "$1.bak"'), "config", "edit", "--again");
-    expect([again.code, again.out]).toEqual([EXIT.ok, expect.stringContaining("rookery changes undo 1")]);
+    expect([again.code, again.out]).toEqual([EXIT.ok, expect.stringContaining("rookery config changes undo 1")]);
     expect(config()).toBe('{ log: { level: "warn" } }\n');
     expect((await run(editor("true"), "config", "edit", "--again")).err).toContain("No text was refused.");
   });
@@ -85,11 +85,11 @@ describe("rookery config edit", () => {
 describe("a change by a command", () => {
   it("of one value is kept and undone; a value that is not valid changes nothing", async () => {
     const { out } = await run({}, "config", "set", "log.level", "debug");
-    expect(out).toContain("rookery changes undo 1");
+    expect(out).toContain("rookery config changes undo 1");
     expect(config()).toBe(BEFORE.replace('"info"', '"debug"').replace("info", "debug"));
     expect((await run({}, "config", "set", "log.level", "loud")).code).toBe(EXIT.configuration);
     expect(JSON.parse((await run({}, "config", "set", "log.level", "debug", "--json")).out).change).toBeNull();
-    expect((await run({}, "changes", "undo", "1")).code).toBe(EXIT.ok);
+    expect((await run({}, "config", "changes", "undo", "1")).code).toBe(EXIT.ok);
     expect(config()).toBe(BEFORE);
   });
 

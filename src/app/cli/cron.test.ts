@@ -10,7 +10,7 @@ const { run: cli } = cliHome({
 });
 
 const ADD = [
-  "cron",
+  "schedules",
   "add",
   "--name",
   "mail",
@@ -22,9 +22,9 @@ const ADD = [
   "look at the mail",
 ];
 
-describe("rookery cron", () => {
+describe("rookery schedules", () => {
   it("says in how long a job is due, and exactly when", async () => {
-    const { out } = await cli("cron", "add", "--name", "tea", "--every", "30m", "--message", "m");
+    const { out } = await cli("schedules", "add", "--name", "tea", "--every", "30m", "--message", "m");
     expect(out).toMatch(/\nnext {4}in 30 min {2}\(.*\d\d:\d\d.*\)\n {8}in 1 h {2}\(/);
   });
 
@@ -37,28 +37,28 @@ describe("rookery cron", () => {
 
   it("lists, disables, enables, runs, shows and removes a job", async () => {
     const { id } = JSON.parse((await cli(...ADD, "--json")).out) as { id: string };
-    expect((await cli("cron")).out).toContain(`${id}  on   mail`);
-    await cli("cron", "disable", id);
-    expect((await cli("cron", "list")).out).toBe("No jobs.\n");
-    expect((await cli("cron", "list", "--all")).out).toContain(`${id}  off  mail`);
-    await cli("cron", "enable", id);
-    await cli("cron", "run", id);
-    expect((await cli("cron", "runs", id)).out).toMatch(/ fired {2}running/);
-    expect(JSON.parse((await cli("cron", "runs", id, "--json")).out).items).toHaveLength(1);
-    expect((await cli("cron", "show", id)).out).toContain("look at the mail");
-    await cli("cron", "remove", id);
-    expect((await cli("cron", "list", "--all")).out).toBe("No jobs.\n");
+    expect((await cli("schedules")).out).toContain(`${id}  on   mail`);
+    await cli("schedules", "disable", id);
+    expect((await cli("schedules", "list")).out).toBe("No jobs.\n");
+    expect((await cli("schedules", "list", "--all")).out).toContain(`${id}  off  mail`);
+    await cli("schedules", "enable", id);
+    await cli("schedules", "run", id);
+    expect((await cli("schedules", "runs", id)).out).toMatch(/ fired {2}running/);
+    expect(JSON.parse((await cli("schedules", "runs", id, "--json")).out).items).toHaveLength(1);
+    expect((await cli("schedules", "show", id)).out).toContain("look at the mail");
+    await cli("schedules", "remove", id);
+    expect((await cli("schedules", "list", "--all")).out).toBe("No jobs.\n");
   });
 
   it.each([
     [
-      ["cron", "add", "--name", "x", "--message", "m"],
-      "cron add needs --name, a schedule (--at, --every or --cron) and --message or --system-event.",
+      ["schedules", "add", "--name", "x", "--message", "m"],
+      "schedules add needs --name, a schedule (--at, --every or --cron) and --message or --system-event.",
     ],
-    [["cron", "add", "--name", "x", "--every", "often", "--message", "m"], "--every takes a duration"],
-    [["cron", "add", "--name", "x", "--every", "5m"], "cron add needs --name"],
-    [["cron", "show", "missing"], "unknown cron job id: missing"],
-    [["cron", "remove", "../x"], "Cron task id contains invalid characters."],
+    [["schedules", "add", "--name", "x", "--every", "often", "--message", "m"], "--every takes a duration"],
+    [["schedules", "add", "--name", "x", "--every", "5m"], "schedules add needs --name"],
+    [["schedules", "show", "missing"], "unknown cron job id: missing"],
+    [["schedules", "remove", "../x"], "Cron task id contains invalid characters."],
   ])("refuses %j with a hint", async (argv, message) => {
     const { code, err } = await cli(...argv);
     expect(code).not.toBe(0);
@@ -67,18 +67,18 @@ describe("rookery cron", () => {
 
   it("accepts a duration from now", async () => {
     const before = Date.now();
-    const { out } = await cli("cron", "add", "--name", "tea", "--at", "10m", "--system-event", "Tea.", "--json");
+    const { out } = await cli("schedules", "add", "--name", "tea", "--at", "10m", "--system-event", "Tea.", "--json");
     const job = JSON.parse(out) as { schedule: { atMs: number }; wakeMode: string; sessionTarget: string };
     expect(job.schedule.atMs - before).toBeGreaterThanOrEqual(600_000);
     expect([job.wakeMode, job.sessionTarget]).toEqual(["now", "main"]);
   });
 });
 
-it("rookery heartbeat prints its settings", async () => {
-  expect((await cli("heartbeat")).out).toBe("main: every 30m, delivers to last\n");
+it("rookery schedules heartbeat prints its settings", async () => {
+  expect((await cli("schedules", "heartbeat")).out).toBe("main: every 30m, delivers to last\n");
 });
 
-it("cron add says that a schedule needs an engine, if none runs", async () => {
+it("schedules add says that a schedule needs an engine, if none runs", async () => {
   const { code, err } = await cli(...ADD);
   expect([code, err]).toEqual([
     EXIT.ok,
@@ -87,4 +87,4 @@ it("cron add says that a schedule needs an engine, if none runs", async () => {
   expect((await cli(...ADD, "--json")).err).toBe("");
 });
 
-printsDocumentsOf("cron runs");
+printsDocumentsOf("schedules runs");

@@ -22,7 +22,7 @@ async function start(): Promise<string> {
 /** A machine without a sandbox has a problem of its own. */
 describe("rookery doctor", needs("bwrap"), () => {
   it("lists the tokens that belong to no one, and not the others", async () => {
-    await home.run("tokens", "mint", "shop");
+    await home.run("people", "tokens", "add", "shop");
     expect((await home.run("doctor")).code).toBe(0);
     const file = homePaths(home.dir).tokens;
     const stored = JSON.parse(readFileSync(file, "utf8")) as { tokens: Record<string, unknown>[] };
@@ -31,7 +31,7 @@ describe("rookery doctor", needs("bwrap"), () => {
     const { code, out } = await home.run("doctor");
     expect(code).toBe(1);
     expect(out).toContain(`${old.id} (shop)`);
-    expect((await home.run("tokens")).out).toContain("old: its users share their names with all old tokens");
+    expect((await home.run("people", "tokens")).out).toContain("old: its users share their names with all old tokens");
     rmSync(file);
   });
 
@@ -77,7 +77,7 @@ describe("rookery doctor", needs("bwrap"), () => {
     writeFileSync(paths.database, "this is not a database, and it is long enough to look like one".repeat(20));
     const { code, out } = await home.run("doctor", "--quiet");
     expect(code).toBe(1);
-    expect(out).toContain("rookery repair");
+    expect(out).toContain("rookery engine repair");
     const fixed = await home.run("doctor", "--fix");
     expect(fixed.out).toContain("Rebuilt the database");
     expect(fixed.code).toBe(0);

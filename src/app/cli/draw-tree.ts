@@ -16,7 +16,7 @@ function drawn(node: TreeNode, first: string, rest: string): readonly string[] {
   return [
     `${first}${about(node)}`,
     ...children,
-    ...(node.more ? [`${rest}└─ … more: \`rookery tree ${node.id}\``] : []),
+    ...(node.more ? [`${rest}└─ … more: \`rookery agents tree ${node.id}\``] : []),
   ];
 }
 

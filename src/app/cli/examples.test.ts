@@ -1,6 +1,7 @@
 /** Every command has an example in its help, and each example is a command line that the program accepts. */
 import { expect, it } from "vitest";
 import { problemsOf } from "../../../scripts/docs/commands.ts";
+import { actionsOf } from "./choose-action.ts";
 import type { Action } from "./command.ts";
 import { EXAMPLES } from "./examples.ts";
 import { actionHelp } from "./help-text.ts";
@@ -8,11 +9,7 @@ import { REGISTRY } from "./registry.ts";
 
 async function actions(): Promise<readonly (readonly [string, Action])[]> {
   const all = await Promise.all(
-    Object.entries(REGISTRY).map(async ([name, { load }]) => {
-      const command = await load();
-      if (!("actions" in command)) return [[name, command] as const];
-      return Object.entries(command.actions).map(([action, one]) => [`${name} ${action}`, one] as const);
-    }),
+    Object.entries(REGISTRY).map(async ([name, { load }]) => actionsOf(name, await load())),
   );
   return all.flat();
 }

@@ -11,29 +11,31 @@ const json = async (...argv: string[]) => JSON.parse((await run(...argv, "--json
 it("stores, lists, shows, writes out and removes a file, of the owner and of another person", async () => {
   const path = join(home.dir, "note.md");
   writeFileSync(path, "# Buy milk\u001b[31m\n");
-  const { id } = await json("files", "add", path);
-  const other = await json("files", "add", path, "--user", "ann", "--name", "hers.md");
-  expect((await run("files")).out).toMatch(
+  const { id } = await json("people", "files", "add", path);
+  const other = await json("people", "files", "add", path, "--user", "ann", "--name", "hers.md");
+  expect((await run("people", "files")).out).toMatch(
     new RegExp(`^${id}  .* 16 B  text/plain  note\\.md\\n16 B of .* used\\.\\n$`),
   );
-  expect((await json("files", "list", "--user", "ann")).items).toMatchObject([{ id: other.id, name: "hers.md" }]);
-  expect((await run("files", "show", id)).out).toContain("models   are shown: text, 16 characters");
+  expect((await json("people", "files", "list", "--user", "ann")).items).toMatchObject([
+    { id: other.id, name: "hers.md" },
+  ]);
+  expect((await run("people", "files", "show", id)).out).toContain("models   are shown: text, 16 characters");
   // Safe for a terminal, and exact in a file.
-  expect((await run("files", "get", id)).out).toBe("# Buy milk�[31m\n");
+  expect((await run("people", "files", "get", id)).out).toBe("# Buy milk�[31m\n");
   const out = join(home.dir, "copy.md");
-  expect((await run("files", "get", id, "--out", out)).code).toBe(EXIT.ok);
+  expect((await run("people", "files", "get", id, "--out", out)).code).toBe(EXIT.ok);
   expect([readFileSync(out, "utf8"), statSync(out).mode & 0o777]).toEqual(["# Buy milk\u001b[31m\n", 0o600]);
-  expect(await run("files", "get", id, "--out", out)).toMatchObject({
+  expect(await run("people", "files", "get", id, "--out", out)).toMatchObject({
     code: EXIT.usage,
     err: expect.stringMatching(/already exists/),
   });
-  expect((await run("files", "remove", id)).out).toBe(`${id} is removed.\n`);
-  expect(await run("files", "show", id)).toMatchObject({
+  expect((await run("people", "files", "remove", id)).out).toBe(`${id} is removed.\n`);
+  expect(await run("people", "files", "show", id)).toMatchObject({
     code: EXIT.failure,
     err: expect.stringMatching(/There is no file/),
   });
-  expect((await run("files")).out).toMatch(/^No files\.\n0 B of/);
-  expect(await run("files", "add", join(home.dir, "none"))).toMatchObject({
+  expect((await run("people", "files")).out).toMatch(/^No files\.\n0 B of/);
+  expect(await run("people", "files", "add", join(home.dir, "none"))).toMatchObject({
     code: EXIT.usage,
     err: expect.stringMatching(/cannot be read/),
   });

@@ -1,24 +1,48 @@
 /** The help texts of the program, of a command and of an action. No line is longer than 80 columns. */
+import { actionsOf } from "./choose-action.ts";
 import { type Action, type Command, GLOBAL_OPTIONS, type Options } from "./command.ts";
 import { EXAMPLES } from "./examples.ts";
-import { HELP_GROUPS } from "./help-groups.ts";
-import type { Registry } from "./registry.ts";
+import { HELP_COLUMNS } from "./help-groups.ts";
 
 const WIDTH = 80;
 /** Names up to this width share the line with their description. */
 const NAME_WIDTH = 26;
 /** The names of commands have one width in all groups. */
 const COMMAND_WIDTH = 11;
+const COLUMN_WIDTH = 40;
 
-export function programHelp(registry: Registry): string {
-  const grouped = HELP_GROUPS.flatMap(([, names]) => names);
-  const others = Object.keys(registry).filter((name) => !grouped.includes(name));
+/** One screen of 80 x 24: every command with a few words. */
+export function programHelp(): string {
+  const [left = [], right = []] = HELP_COLUMNS.map((groups) =>
+    groups.flatMap(([title, commands], at) => [
+      ...(at === 0 ? [] : [""]),
+      title,
+      ...Object.entries(commands).map(([name, about]) => `  ${name.padEnd(COMMAND_WIDTH)} ${about}`),
+    ]),
+  );
+  const height = Math.max(left.length, right.length);
   return page([
-    ...wrapped("Rookery runs AI agents that survive crashes: every message is answered once and in order."),
+    "Rookery runs AI agents that survive crashes: every message is answered once.",
     "",
     "usage: rookery <command> [flags]",
-    ...[...HELP_GROUPS, ["more", others] as const].flatMap(([title, names]) => groupLines(title, names, registry)),
     "",
+    ...Array.from({ length: height }, (_, at) =>
+      `${(left[at] ?? "").padEnd(COLUMN_WIDTH)}${right[at] ?? ""}`.trimEnd(),
+    ),
+    "",
+    "Details of one command: rookery help <command>",
+    "All commands and flags: rookery help --all",
+  ]);
+}
+
+/** Every action of every command, in groups, and the flags that all have. */
+export function wholeHelp(commands: Readonly<Record<string, Command>>): string {
+  return page([
+    ...HELP_COLUMNS.flat().flatMap(([title, names]) => [
+      `${title}:`,
+      ...table(Object.keys(names).flatMap((name) => rowsOf(name, commands[name]))),
+      "",
+    ]),
     "flags of every command:",
     ...optionLines(GLOBAL_OPTIONS),
     "",
@@ -26,15 +50,15 @@ export function programHelp(registry: Registry): string {
   ]);
 }
 
-function groupLines(title: string, names: readonly string[], registry: Registry): readonly string[] {
-  const rows = names.flatMap((name) => (registry[name] ? [[name, registry[name].summary] as const] : []));
-  return rows.length === 0 ? [] : ["", `${title}:`, ...table(rows, COMMAND_WIDTH)];
-}
+type Row = readonly [name: string, about: string];
+
+const rowsOf = (name: string, command: Command | undefined): readonly Row[] =>
+  command === undefined ? [] : actionsOf(name, command).map(([path, { summary }]) => [path, summary]);
 
 export function commandHelp(name: string, command: Command): string {
   if (!("actions" in command)) return actionHelp(name, command);
-  const actions = Object.entries(command.actions).map(
-    ([action, { usage, summary }]) => [[action, usage].filter(Boolean).join(" "), summary] as const,
+  const actions = actionsOf(name, command).map(
+    ([path, { usage, summary }]) => [[path.slice(name.length + 1), usage].filter(Boolean).join(" "), summary] as const,
   );
   return page([
     ...wrapped(`rookery ${name}: ${command.summary}`),

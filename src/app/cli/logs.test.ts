@@ -1,4 +1,4 @@
-/** `rookery logs`: filters, and following a file that grows and is rotated. */
+/** `rookery engine logs`: filters, and following a file that grows and is rotated. */
 import { spawn } from "node:child_process";
 import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-describe("rookery logs", () => {
+describe("rookery engine logs", () => {
   it("filters by level, agent and run, and shows the latest of both files", async () => {
     writeFileSync(`${file()}.1`, line("error", "older"));
     writeFileSync(
@@ -35,7 +35,7 @@ describe("rookery logs", () => {
       ].join(""),
     );
     const messages = async (...argv: readonly string[]): Promise<readonly string[]> =>
-      JSON.parse((await runCommand(["logs", "--json", "--home", home, ...argv])).out).items.map(
+      JSON.parse((await runCommand(["engine", "logs", "--json", "--home", home, ...argv])).out).items.map(
         ({ message }: LogLine) => message,
       );
     expect(await messages()).toEqual(["older", "quiet", "of a", "of b"]);
@@ -44,7 +44,7 @@ describe("rookery logs", () => {
     expect(await messages("--agent", "agent-a")).toEqual(["of a"]);
     expect(await messages("--run", "run-2")).toEqual(["of b"]);
     expect(await messages("--limit", "2")).toEqual(["of b", "last"]);
-    expect((await runCommand(["logs", "--level", "loud", "--home", home])).err).toContain("is not a level");
+    expect((await runCommand(["engine", "logs", "--level", "loud", "--home", home])).err).toContain("is not a level");
   });
 
   it("follows: no line is cut, left out or shown twice, also when the file is rotated", async () => {
@@ -79,7 +79,7 @@ describe("rookery logs", () => {
 
   it("--follow with filters prints each new line at once, and ends with success when it is stopped", async () => {
     writeFileSync(file(), line("warn", "first", { agentId: "a" }) + line("info", "no", { agentId: "a" }));
-    const args = [MAIN, "logs", "--follow", "--level", "warn", "--agent", "a", "--json", "--home", home];
+    const args = [MAIN, "engine", "logs", "--follow", "--level", "warn", "--agent", "a", "--json", "--home", home];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
     const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
     try {

@@ -9,9 +9,10 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { anyText } from "../../../test/kit/any-text.ts";
 import { printable, printableJson } from "../../core/printable.ts";
+import { actionsOf } from "./choose-action.ts";
 import { type CommandResult, runCommand } from "./cli.test-kit.ts";
 import { type Action, defineAction, type Options } from "./command.ts";
-import { ADD_FLAGS, jobFrom } from "./commands/cron-add.ts";
+import { ADD_FLAGS, jobFrom } from "./commands/schedules-add.ts";
 import { EXIT } from "./exit-code.ts";
 import { here, programOf } from "./here.ts";
 import { REGISTRY } from "./registry.ts";
@@ -23,11 +24,9 @@ interface Known {
 
 const ACTIONS: readonly Known[] = (
   await Promise.all(
-    Object.entries(REGISTRY).map(async ([name, { load }]) => {
-      const command = await load();
-      if (!("actions" in command)) return [{ call: name, action: command }];
-      return Object.entries(command.actions).map(([word, action]) => ({ call: `${name} ${word}`, action }));
-    }),
+    Object.entries(REGISTRY).map(async ([name, { load }]) =>
+      actionsOf(name, await load()).map(([call, action]) => ({ call, action })),
+    ),
   )
 ).flat();
 
@@ -45,13 +44,13 @@ const json = async (...argv: readonly string[]) => JSON.parse((await run(...argv
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "rookery-manners-"));
   writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline", detect: false } }');
-  const said = await run("run", `remind ${EVIL}`);
+  const said = await run("send", `remind ${EVIL}`);
   expect(said.code, said.err).toBe(0);
-  const job = await json("cron", "add", "--name", EVIL, "--every", "1h", "--message", EVIL, "--description", EVIL);
+  const job = await json("schedules", "add", "--name", EVIL, "--every", "1h", "--message", EVIL, "--description", EVIL);
   await run("people", "add", "ann", "--name", EVIL, "--account", "telegram:42");
-  await run("tokens", "mint", EVIL, "--days", "1");
-  await run("swarms", "create", "helpdesk", "--prompt", EVIL, "--bio", EVIL);
-  await run("agents", "create", "archivist", "--description", EVIL, "--prompt", EVIL);
+  await run("people", "tokens", "add", EVIL, "--days", "1");
+  await run("agents", "swarms", "add", "helpdesk", "--prompt", EVIL, "--bio", EVIL);
+  await run("agents", "add", "archivist", "--description", EVIL, "--prompt", EVIL);
   ids = { job: job.id };
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -64,15 +63,14 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   setup: { argv: () => ["--yes", "--name", "Ann"] },
   send: { argv: () => ["hello"] },
   status: { argv: () => [] },
-  "remote list": { argv: () => [], isList: true },
-  "remote add": { argv: () => ["server", "http://127.0.0.1:1"] },
-  "remote remove": { argv: () => ["server"] },
+  "engine remotes list": { argv: () => [], isList: true },
+  "engine remotes add": { argv: () => ["server", "http://127.0.0.1:1"] },
+  "engine remotes remove": { argv: () => ["server"] },
   open: { argv: () => ["--print"] },
-  run: { argv: () => ["hello"], isList: true },
   serve: { argv: () => ["--port", "x"] },
-  "tokens list": { argv: () => [], isList: true },
-  "tokens mint": { argv: () => ["other"] },
-  "tokens revoke": { argv: () => ["000000000000"] },
+  "people tokens list": { argv: () => [], isList: true },
+  "people tokens add": { argv: () => ["other"] },
+  "people tokens remove": { argv: () => ["000000000000"] },
   "people list": { argv: () => [], isList: true },
   "people show": { argv: () => ["ann"] },
   "people add": { argv: () => ["bob"] },
@@ -86,17 +84,16 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "people invite": { argv: () => ["ann"] },
   "people sessions": { argv: () => [], isList: true },
   "people sign-out": { argv: () => ["unknown"] },
-  audit: { argv: () => [], isList: true },
+  "engine audit": { argv: () => [], isList: true },
   "models list": { argv: () => [] },
   "models test": { argv: () => [] },
   "models set": { argv: () => ["offline"] },
-  "auth set": { argv: () => ["openai"] },
-  "auth list": { argv: () => [], isList: true },
-  "auth remove": { argv: () => ["openai"] },
-  "auth login": { argv: () => ["anthropic"] },
-  "auth logout": { argv: () => ["xai"] },
-  "auth status": { argv: () => [], isList: true },
-  "config path": { argv: () => [] },
+  "models keys add": { argv: () => ["openai"] },
+  "models keys list": { argv: () => [], isList: true },
+  "models keys remove": { argv: () => ["openai"] },
+  "models login": { argv: () => ["anthropic"] },
+  "models logout": { argv: () => ["xai"] },
+  "models logins": { argv: () => [], isList: true },
   "config check": { argv: () => [] },
   "config get": { argv: () => ["gateway.port"] },
   "config set": { argv: () => ["log.level", "debug"] },
@@ -104,69 +101,68 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "config edit": { argv: () => [] },
   "config show": { argv: () => [] },
   "config init": { argv: () => [] },
-  home: { argv: () => [] },
+  "config paths": { argv: () => [] },
   "agents list": { argv: () => [], isList: true },
   "agents show": { argv: () => [MAIN] },
-  "agents create": { argv: () => ["librarian", "--description", "d", "--prompt", "p"] },
+  "agents add": { argv: () => ["librarian", "--description", "d", "--prompt", "p"] },
   "agents reset": { argv: () => [MAIN] },
-  "agents tree": { argv: () => [] },
   "agents set": { argv: () => [MAIN, "queueCap=5"] },
   "agents back": { argv: () => [MAIN, "unknown"] },
   "agents stop": { argv: () => [MAIN] },
   "agents start": { argv: () => [MAIN] },
   "agents remove": { argv: () => ["unknown"] },
-  "subagents list": { argv: () => [], isList: true },
-  "subagents info": { argv: () => ["unknown"] },
-  "subagents log": { argv: () => ["unknown"] },
-  "subagents send": { argv: () => ["unknown", "text"] },
-  "subagents stop": { argv: () => ["unknown"] },
-  "subagents release": { argv: () => ["unknown"] },
-  "files list": { argv: () => [], isList: true },
-  "files show": { argv: () => ["file_unknown"] },
-  "files get": { argv: () => ["file_unknown"] },
-  "files add": { argv: () => [join(import.meta.dirname, "manners.test.ts")] },
-  "files remove": { argv: () => ["file_unknown"] },
-  "swarms list": { argv: () => [], isList: true },
-  "swarms show": { argv: () => ["helpdesk"] },
-  "swarms create": { argv: () => ["other", "--prompt", "p"] },
-  "swarms remove": { argv: () => ["other"] },
-  tree: { argv: () => [] },
+  "agents subagents list": { argv: () => [], isList: true },
+  "agents subagents show": { argv: () => ["unknown"] },
+  "agents subagents log": { argv: () => ["unknown"] },
+  "agents subagents send": { argv: () => ["unknown", "text"] },
+  "agents subagents stop": { argv: () => ["unknown"] },
+  "agents subagents release": { argv: () => ["unknown"] },
+  "people files list": { argv: () => [], isList: true },
+  "people files show": { argv: () => ["file_unknown"] },
+  "people files get": { argv: () => ["file_unknown"] },
+  "people files add": { argv: () => [join(import.meta.dirname, "manners.test.ts")] },
+  "people files remove": { argv: () => ["file_unknown"] },
+  "agents swarms list": { argv: () => [], isList: true },
+  "agents swarms show": { argv: () => ["helpdesk"] },
+  "agents swarms add": { argv: () => ["other", "--prompt", "p"] },
+  "agents swarms remove": { argv: () => ["other"] },
+  "agents tree": { argv: () => [] },
   "runs list": { argv: () => [], isList: true },
   "runs show": { argv: () => ["unknown"] },
   "runs replay": { argv: () => ["unknown"] },
   "runs wait": { argv: () => ["unknown"] },
   "runs abort": { argv: () => ["unknown"] },
   "sessions list": { argv: () => [], isList: true },
-  "sessions show": { argv: () => [MAIN] },
+  "sessions status": { argv: () => [MAIN] },
   "sessions search": { argv: () => [MAIN, "remind"], isList: true },
   "sessions carry-over": { argv: () => [] },
   "sessions export": { argv: () => [MAIN, join(home, "exported")] },
   "sessions archive": { argv: () => [MAIN, join(home, "archived")] },
   "sessions branch": { argv: () => [MAIN, "unknown"] },
-  usage: { argv: () => [], isList: true },
-  logs: { argv: () => [], isList: true },
-  hooks: { argv: () => [], isList: true },
-  completion: { argv: () => ["bash"] },
-  history: { argv: () => [MAIN], isList: true },
-  inbox: { argv: () => [MAIN], isList: true },
-  "cron list": { argv: () => [], isList: true },
-  "cron show": { argv: () => [ids.job ?? ""] },
-  "cron add": { argv: () => ["--name", "n", "--every", "1h", "--message", "m"] },
-  "cron remove": { argv: () => ["unknown"] },
-  "cron enable": { argv: () => [ids.job ?? ""] },
-  "cron disable": { argv: () => [ids.job ?? ""] },
-  "cron run": { argv: () => [ids.job ?? ""] },
-  "cron runs": { argv: () => [ids.job ?? ""], isList: true },
-  heartbeat: { argv: () => [], isList: true },
-  "outbox list": { argv: () => ["--state", "sent"], isList: true },
-  "outbox show": { argv: () => ["unknown"] },
-  "outbox retry": { argv: () => ["unknown"] },
-  "outbox drop": { argv: () => ["unknown"] },
-  "connect telegram": { argv: () => [] },
-  "connect whatsapp": { argv: () => ["--phone-number-id", "x"] },
-  "connect whatsapp-web": { argv: () => ["--phone", "x"] },
-  "connect webhook": { argv: () => ["--send-url", "x"] },
-  connectors: { argv: () => [], isList: true },
+  "usage show": { argv: () => [], isList: true },
+  "engine logs": { argv: () => [], isList: true },
+  "schedules webhooks": { argv: () => [], isList: true },
+  "config completion": { argv: () => ["bash"] },
+  "sessions show": { argv: () => [MAIN], isList: true },
+  "agents inbox": { argv: () => [MAIN], isList: true },
+  "schedules list": { argv: () => [], isList: true },
+  "schedules show": { argv: () => [ids.job ?? ""] },
+  "schedules add": { argv: () => ["--name", "n", "--every", "1h", "--message", "m"] },
+  "schedules remove": { argv: () => ["unknown"] },
+  "schedules enable": { argv: () => [ids.job ?? ""] },
+  "schedules disable": { argv: () => [ids.job ?? ""] },
+  "schedules run": { argv: () => [ids.job ?? ""] },
+  "schedules runs": { argv: () => [ids.job ?? ""], isList: true },
+  "schedules heartbeat": { argv: () => [], isList: true },
+  "channels outbox list": { argv: () => ["--state", "sent"], isList: true },
+  "channels outbox show": { argv: () => ["unknown"] },
+  "channels outbox retry": { argv: () => ["unknown"] },
+  "channels outbox drop": { argv: () => ["unknown"] },
+  "channels add telegram": { argv: () => [] },
+  "channels add whatsapp": { argv: () => ["--phone-number-id", "x"] },
+  "channels add whatsapp-web": { argv: () => ["--phone", "x"] },
+  "channels add webhook": { argv: () => ["--send-url", "x"] },
+  "channels list": { argv: () => [], isList: true },
   "mcp list": { argv: () => [], isList: true },
   "mcp check": { argv: () => ["unknown"] },
   "mcp pin": { argv: () => ["unknown"] },
@@ -183,34 +179,33 @@ const LINES: Readonly<Record<string, { readonly argv: () => readonly string[]; r
   "permissions remove": { argv: () => ["unknown"] },
   "permissions test": { argv: () => ["exec(make)"] },
   "permissions explain": { argv: () => ["unknown"] },
-  "changes list": { argv: () => [], isList: true },
-  "changes show": { argv: () => ["1"] },
-  "changes write": { argv: () => ["workspace/SOUL.md", "--from", "/nowhere", "--yes"] },
-  "changes undo": { argv: () => ["1"] },
-  "pair list": { argv: () => [], isList: true },
-  "pair yes": { argv: () => ["unknown"] },
-  "pair no": { argv: () => ["unknown"] },
-  "pair block": { argv: () => ["unknown"] },
-  "pair forget": { argv: () => ["unknown"] },
+  "config changes list": { argv: () => [], isList: true },
+  "config changes show": { argv: () => ["1"] },
+  "config changes write": { argv: () => ["workspace/SOUL.md", "--from", "/nowhere", "--yes"] },
+  "config changes undo": { argv: () => ["1"] },
+  "people requests list": { argv: () => [], isList: true },
+  "people requests yes": { argv: () => ["unknown"] },
+  "people requests no": { argv: () => ["unknown"] },
+  "people requests block": { argv: () => ["unknown"] },
+  "people requests forget": { argv: () => ["unknown"] },
   "approvals list": { argv: () => [], isList: true },
   "approvals show": { argv: () => ["unknown"] },
   "approvals yes": { argv: () => ["unknown"] },
   "approvals no": { argv: () => ["unknown"] },
-  "budget list": { argv: () => [], isList: true },
-  "budget lift": { argv: () => ["unknown"] },
-  forget: { argv: () => ["unknown", "--yes"] },
-  prune: { argv: () => ["--dry-run"] },
-  update: { argv: () => ["--check"] },
-  backup: { argv: () => [] },
-  restore: { argv: () => ["unknown.tar.gz"] },
-  "service install": { argv: () => ["--no-start", "--no-keys"] },
-  "service status": { argv: () => [] },
-  "service remove": { argv: () => [] },
+  "usage budgets": { argv: () => [], isList: true },
+  "usage lift": { argv: () => ["unknown"] },
+  "people forget": { argv: () => ["unknown", "--yes"] },
+  "engine prune": { argv: () => ["--dry-run"] },
+  "engine update": { argv: () => ["--check"] },
+  "backup add": { argv: () => [] },
+  "backup restore": { argv: () => ["unknown.tar.gz"] },
+  "engine install": { argv: () => ["--no-start", "--no-keys"] },
+  "engine status": { argv: () => [] },
+  "engine remove": { argv: () => [] },
   doctor: { argv: () => [], isList: true },
-  repair: { argv: () => [] },
-  nodes: { argv: () => [] },
-  "store copy": { argv: () => [] },
-  version: { argv: () => [] },
+  "engine repair": { argv: () => [] },
+  "engine nodes": { argv: () => [] },
+  "engine copy": { argv: () => [] },
   help: { argv: () => [], isList: true },
 };
 
@@ -290,7 +285,7 @@ const wrongNumbers = (options: Options): readonly (readonly string[])[] =>
 
 /** Flags without which an action would stop for another reason. */
 const required = (call: string): readonly string[] =>
-  call === "cron add" ? ["--name", "n", "--every", "1h", "--message", "m"] : [];
+  call === "schedules add" ? ["--name", "n", "--every", "1h", "--message", "m"] : [];
 
 /** Read the database, and only that. */
 const READERS = [
@@ -298,23 +293,33 @@ const READERS = [
     "status",
     "agents list",
     "agents show",
-    "subagents list",
-    "subagents info",
-    "subagents log",
-    "swarms list",
-    "swarms show",
+    "agents subagents list",
+    "agents subagents show",
+    "agents subagents log",
+    "agents swarms list",
+    "agents swarms show",
   ],
-  ...["tree", "history", "inbox", "cron list", "cron show", "cron runs", "heartbeat", "outbox list", "budget list"],
-  ...["files list", "files show", "files get"],
+  ...[
+    "agents tree",
+    "sessions show",
+    "agents inbox",
+    "schedules list",
+    "schedules show",
+    "schedules runs",
+    "schedules heartbeat",
+    "channels outbox list",
+    "usage budgets",
+  ],
+  ...["people files list", "people files show", "people files get"],
   ...[
     "people list",
     "people show",
     "people sessions",
-    "connectors",
-    "pair list",
+    "channels list",
+    "people requests list",
     "approvals list",
     "approvals show",
-    "audit",
+    "engine audit",
   ],
 ];
 
@@ -326,22 +331,25 @@ describe("a command that only reads", () => {
       const missing = await runCommand(argv, { env: ENV });
       expect([missing.code, missing.out], missing.err).toEqual([EXIT.store, ""]);
       expect(missing.err).toMatch(
-        /There is no database in .*\n {2}Send a first message with `rookery run hello --home .*`/,
+        /There is no database in .*\n {2}Send a first message with `rookery send hello --home .*`/,
       );
       expect(statSync(join(other, "rookery.db"), { throwIfNoEntry: false })).toBeUndefined();
       writeFileSync(join(other, "rookery.db"), "this is not a database, and longer than a header of one".repeat(50));
       const broken = await runCommand(argv, { env: ENV });
       expect([broken.code, broken.out], broken.err).toEqual([EXIT.store, ""]);
-      expect(broken.err).toMatch(/cannot be read: .*\n.*`rookery repair --home .*`/);
+      expect(broken.err).toMatch(/cannot be read: .*\n.*`rookery engine repair --home .*`/);
     } finally {
       rmSync(other, { recursive: true, force: true });
     }
   });
 
-  it.each(["history", "inbox", "agents show", "tree"])("%s of an unknown agent says so", async (call) => {
-    const { code, err } = await run(...words(call), "nobody");
-    expect([code, err]).toEqual([EXIT.failure, expect.stringContaining('There is no agent "nobody".\n  Run `')]);
-  });
+  it.each(["sessions show", "agents inbox", "agents show", "agents tree"])(
+    "%s of an unknown agent says so",
+    async (call) => {
+      const { code, err } = await run(...words(call), "nobody");
+      expect([code, err]).toEqual([EXIT.failure, expect.stringContaining('There is no agent "nobody".\n  Run `')]);
+    },
+  );
 });
 
 describe("hints", () => {
@@ -390,7 +398,7 @@ describe("what reaches a terminal", () => {
   });
 });
 
-describe("cron add", () => {
+describe("schedules add", () => {
   it("has a flag for every field of a job", () => {
     const flags = {
       ...{ name: "n", every: "30m", anchor: "2026-01-01T09:00", message: "m", session: "isolated", wake: "now" },
@@ -444,12 +452,12 @@ describe("cron add", () => {
   });
 
   it.each([
-    [[], "cron add needs --name, a schedule (--at, --every or --cron) and --message or --system-event."],
+    [[], "schedules add needs --name, a schedule (--at, --every or --cron) and --message or --system-event."],
     [["--name", "n", "--every", "soon", "--message", "m"], "--every takes a duration: 30s, 30m, 2h or 1d."],
     [["--name", "n", "--every", "500ms", "--message", "m"], "everyMs must be at least 1000"],
     [["--name", "n", "--cron", "* * * * *", "--tz", "Europe/Rom", "--message", "m"], 'Did you mean "Europe/Rome"?'],
   ])("says what is wrong with %j", async (flags, message) => {
-    const { code, err } = await run("cron", "add", ...flags);
+    const { code, err } = await run("schedules", "add", ...flags);
     expect([code, err]).toEqual([EXIT.usage, expect.stringContaining(message)]);
   });
 
@@ -459,7 +467,7 @@ describe("cron add", () => {
       '{ models: { default: "offline", detect: false }, session: { timeZone: "America/New_York" } }',
     );
     const at = async (time: string) =>
-      (await json("cron", "add", "--name", "n", "--at", time, "--message", "m")).schedule.atMs as number;
+      (await json("schedules", "add", "--name", "n", "--at", time, "--message", "m")).schedule.atMs as number;
     expect(new Date(await at("2031-01-31T09:00")).toISOString()).toBe("2031-01-31T14:00:00.000Z");
     expect(new Date(await at("2031-07-31 09:00")).toISOString()).toBe("2031-07-31T13:00:00.000Z");
     expect(new Date(await at("2031-01-31T09:00Z")).toISOString()).toBe("2031-01-31T09:00:00.000Z");

@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { actionsOf } from "./choose-action.ts";
 import { type Command, GLOBAL_OPTIONS, type Options } from "./command.ts";
 import { here } from "./here.ts";
 import { REGISTRY } from "./registry.ts";
@@ -47,14 +48,19 @@ function problemOf({ words }: Named): string | undefined {
   if (name === "" || name.startsWith("-") || isPlaceholder(name)) return undefined;
   const command = COMMANDS.get(name);
   if (!command) return NOT_COMMANDS.includes(name) ? undefined : `no command "${name}"`;
-  const word = rest.find((one, at) => !one.startsWith("-") && rest[at - 1] !== "--home");
+  return problemIn(name, command, rest);
+}
+
+function problemIn(name: string, command: Command, rest: readonly string[]): string | undefined {
   if (!("actions" in command)) return flagProblem(rest, command.options ?? {});
-  const action = word === undefined ? undefined : command.actions[word];
-  if (!action && word !== undefined && !isPlaceholder(word) && !command.fallbackTakesWords) {
+  const at = rest.findIndex((one, index) => !one.startsWith("-") && rest[index - 1] !== "--home");
+  const word = rest[at];
+  const named = word === undefined ? undefined : command.actions[word];
+  if (named) return problemIn(`${name} ${word}`, named, rest.toSpliced(at, 1));
+  if (word !== undefined && !isPlaceholder(word) && !command.fallbackTakesWords)
     return `no action "${word}" of ${name}`;
-  }
-  const all = Object.assign({}, ...Object.values(command.actions).map(({ options }) => options ?? {})) as Options;
-  return flagProblem(rest, action?.options ?? all);
+  const all = Object.assign({}, ...actionsOf(name, command).map(([, { options }]) => options ?? {})) as Options;
+  return flagProblem(rest, all);
 }
 
 function flagProblem(words: readonly string[], options: Options): string | undefined {
@@ -97,17 +103,17 @@ describe("a command that is named", () => {
   });
 
   it("is printed with the way the program was called, and with its home", () => {
-    const hint = "Run `rookery auth login xai`.";
+    const hint = "Run `rookery models login xai`.";
     expect(here(hint, { program: "npm start --", home: "/x y" })).toBe(
-      "Run `npm start -- auth login xai --home '/x y'`.",
+      "Run `npm start -- models login xai --home '/x y'`.",
     );
   });
 
   it("is found by these tests if it does not exist", () => {
-    const wrong = ["auth lgin", "atuh list", "auth list --prfile x", "models tset"].map((text) =>
+    const wrong = ["people tokens lst", "poeple list", "models keys list --prfile x", "models tset"].map((text) =>
       problemOf({ file: "f", words: text.split(" ") }),
     );
-    expect(wrong).toEqual(['no action "lgin" of auth', 'no command "atuh"', "no flag --prfile", undefined]);
+    expect(wrong).toEqual(['no action "lst" of people tokens', 'no command "poeple"', "no flag --prfile", undefined]);
   });
 });
 

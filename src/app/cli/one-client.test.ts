@@ -10,10 +10,10 @@ const ROOT = join(import.meta.dirname);
 /** Commands on the files and databases themselves, and why no engine can be asked. */
 const BELOW: Readonly<Record<string, string>> = {
   "commands/doctor.ts": "checks a home whose engine may not start",
-  "commands/nodes.ts": "lists the nodes of a shared store, also when none runs",
-  "commands/repair.ts": "mends a database that no engine can open",
-  "commands/tokens.ts": "lists the file of tokens, which says nothing that a token opens",
-  "commands/store.ts": "copies and moves a store that no engine uses",
+  "commands/engine-nodes.ts": "lists the nodes of a shared store, also when none runs",
+  "commands/engine-repair.ts": "mends a database that no engine can open",
+  "commands/people-tokens.ts": "lists the file of tokens, which says nothing that a token opens",
+  "commands/engine-copy.ts": "copies and moves a store that no engine uses",
 };
 
 it("opens a store in no command but those that work on the files themselves", () => {

@@ -63,7 +63,7 @@ async function requireDatabase({ home, database }: HomePaths): Promise<void> {
   throw new StoreMissingError(`There is no database in ${home}.`, {
     hint: rebuildNeeded(home, database)
       ? "Start `rookery serve`: it rebuilds the database from the plain files."
-      : "Send a first message with `rookery run hello`, or choose another directory with --home.",
+      : "Send a first message with `rookery send hello`, or choose another directory with --home.",
   });
 }
 
@@ -78,7 +78,7 @@ async function explained({ database }: HomePaths, error: unknown): Promise<unkno
   }
   return new StoreUnreadableError(`${database} cannot be read: ${(error as Error).message}.`, {
     cause: error,
-    hint: "If it is from an older version, start `rookery serve` once. Else run `rookery repair`: it keeps the broken file.",
+    hint: "If it is from an older version, start `rookery serve` once. Else run `rookery engine repair`: it keeps the broken file.",
   });
 }
 

@@ -26,7 +26,7 @@ const loseDatabase = () => {
 
 /** A conversation with a broken descriptor, and no database. Returns the agent. */
 async function brokenHome(): Promise<string> {
-  await rookery(["run"], "hello");
+  await rookery(["send"], "hello");
   const [id = ""] = agentIds();
   writeFileSync(fileOf(id, "descriptor.json"), "{}");
   loseDatabase();
@@ -48,7 +48,7 @@ const expectReported = (errors: string, id: string): void => {
 describe("a rebuild with an agent that cannot be used", () => {
   it("is reported by run, with the agent and the reason, there and in the log", async () => {
     const id = await brokenHome();
-    const { err, code } = await rookery(["run"], "again");
+    const { err, code } = await rookery(["send"], "again");
     expect(code).toBe(0);
     expectReported(err, id);
   });
@@ -73,32 +73,32 @@ describe("a rebuild with an agent that cannot be used", () => {
   it("can be mended: the repaired directory is adopted, and its conversation continues", async () => {
     const id = await brokenHome();
     const [header = ""] = readFileSync(fileOf(id, "history.jsonl"), "utf8").split("\n");
-    expect((await rookery(["repair"])).out).toContain(`agents/${id}/descriptor.json: agent skipped`);
+    expect((await rookery(["engine", "repair"])).out).toContain(`agents/${id}/descriptor.json: agent skipped`);
     // The files of an agent that the database does not know may have been moved aside by now.
     const dir = agentIds().includes(id) ? join(home, "agents", id) : join(home, "agents-aside", id);
-    const refused = await rookery(["repair", "--adopt", dir]);
+    const refused = await rookery(["engine", "repair", "--adopt", dir]);
     expect([refused.code, refused.err]).toEqual([expect.any(Number), expect.stringContaining("cannot be adopted")]);
     writeFileSync(
       join(dir, "descriptor.json"),
       JSON.stringify((JSON.parse(header) as { descriptor: object }).descriptor),
     );
-    const adopted = await rookery(["repair", "--adopt", dir]);
+    const adopted = await rookery(["engine", "repair", "--adopt", dir]);
     expect(adopted.out).toContain(`Adopted agent ${id} as `);
     expect(adopted.code).toBe(0);
-    const { out } = await rookery(["history", id]);
+    const { out } = await rookery(["sessions", "show", id]);
     expect(out).toContain("hello");
   });
 });
 
 it("an agent of another home is adopted with its conversation", async () => {
-  await rookery(["run"], "remember the milk");
+  await rookery(["send"], "remember the milk");
   const [id = ""] = agentIds();
   const other = join(root, "other");
   renameSync(home, other);
-  const { out, code } = await rookery(["repair", "--adopt", join(other, "agents", id), "--json"]);
+  const { out, code } = await rookery(["engine", "repair", "--adopt", join(other, "agents", id), "--json"]);
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ id, waiting: 0, problems: [] });
-  expect((await rookery(["run"], "and now?")).code).toBe(0);
+  expect((await rookery(["send"], "and now?")).code).toBe(0);
   expect(agentIds()).toEqual([id]);
   const history = readFileSync(fileOf(id, "history.jsonl"), "utf8");
   expect(history.indexOf("remember the milk")).toBeLessThan(history.indexOf("and now?"));

@@ -51,7 +51,7 @@ export async function remoteOf({
   const saved = readRemotes(home)[named];
   if (!saved && !named.includes("://")) {
     throw new NotFoundError(`There is no remote "${named.slice(0, 60)}".`, {
-      hint: "`rookery remote list` shows the saved ones; `rookery remote add NAME URL` saves one.",
+      hint: "`rookery engine remotes list` shows the saved ones; `rookery engine remotes add NAME URL` saves one.",
     });
   }
   const url = checkedUrl(saved?.url ?? named);
@@ -59,7 +59,7 @@ export async function remoteOf({
     (file === undefined ? undefined : readFileSync(file, "utf8").trim()) ?? saved?.token ?? env.ROOKERY_TOKEN;
   if (!token) {
     throw new InvalidInputError(`A token for ${url} is missing.`, {
-      hint: "Set ROOKERY_TOKEN, use --token-file FILE, or save it with `rookery remote add NAME URL`.",
+      hint: "Set ROOKERY_TOKEN, use --token-file FILE, or save it with `rookery engine remotes add NAME URL`.",
     });
   }
   return { url, transport: httpTransport({ url, token }) };

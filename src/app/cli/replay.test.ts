@@ -51,7 +51,7 @@ beforeAll(async () => {
   writeFileSync(join(home, "auth.json"), JSON.stringify({ openai: { default: SECRETS.stored } }), { mode: 0o600 });
   const login = { openrouter: { default: { access: "a", refresh: SECRETS.login, expires: 1 } } };
   writeFileSync(join(home, "logins.json"), JSON.stringify(login), { mode: 0o600 });
-  await rookery("run", `write ${Object.values(SECRETS).join(" / ")} to notes.txt`);
+  await rookery("send", `write ${Object.values(SECRETS).join(" / ")} to notes.txt`);
   ({
     items: [{ id: run }],
   } = await json("runs", "list", "main"));
@@ -94,13 +94,13 @@ describe("rookery runs replay", () => {
   });
 
   it("lets the conversation go on from a step, and keeps the later ones as a branch", async () => {
-    const before = (await json("history", "main", "--limit", "100")).items.length;
+    const before = (await json("sessions", "show", "main", "--limit", "100")).items.length;
     const { entries } = await json("runs", "replay", run);
     const from = entries[0].entry.id as string;
     const forked = await json("runs", "replay", run, "--at", "1", "--fork");
     expect(forked.entryId).toBe(from);
-    await rookery("run", "what did I say?");
-    const { items } = await json("history", "main", "--limit", "100");
+    await rookery("send", "what did I say?");
+    const { items } = await json("sessions", "show", "main", "--limit", "100");
     const added = items.slice(before).map(({ entry }: { entry: object }) => entry) as {
       parentId?: string;
       type: string;

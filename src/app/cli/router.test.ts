@@ -11,9 +11,11 @@ import {
   StoreUnreadableError,
   UsageError,
 } from "../../core/errors.ts";
+import { actionsOf } from "./choose-action.ts";
 import { type CommandResult, cliHome, type RunOptions, runCommand } from "./cli.test-kit.ts";
 import { type CommandContext, defineAction } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
+import { OTHER_NAMES } from "./other-names.ts";
 import { REGISTRY, type Registration, type Registry } from "./registry.ts";
 
 const run = (argv: readonly string[], { piped = false, ...around }: RunOptions & { piped?: boolean } = {}) =>
@@ -38,7 +40,7 @@ describe("the router", () => {
     for (const name of Object.keys(REGISTRY)) expect(out).toContain(`  ${name} `);
   });
 
-  it.each([[["--version"]], [["-V"]], [["-hV"]], [["version"]], [["config", "--version"]]])(
+  it.each([[["--version"]], [["-V"]], [["-hV"]], [["config", "--version"]]])(
     "shows the version for %j",
     async (argv) => {
       const { version } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -53,12 +55,37 @@ describe("the router", () => {
       expect(byName).toEqual(await run([name, "--help"]));
       expect(byName.code).toBe(EXIT.ok);
       expect(byName.out).toContain(`usage: rookery ${name}`);
-      for (const action of Object.keys("actions" in command ? command.actions : {})) {
-        const help = await run(["help", name, action]);
-        expect(help).toEqual(await run([name, action, "--help"]));
-        expect(help.out).toContain(`usage: rookery ${name} ${action}`);
+      for (const [path] of actionsOf(name, command)) {
+        const help = await run(["help", ...path.split(" ")]);
+        expect(help).toEqual(await run([...path.split(" "), "--help"]));
+        expect(help.out).toContain(`usage: rookery ${path}`);
       }
     }
+  });
+
+  it("describes a group for --help, even with flags of its fallback", async () => {
+    expect((await run(["people", "tokens", "--help"])).out).toContain("usage: rookery people tokens <action>");
+    expect((await run(["usage", "--by", "model", "--help"])).out).toContain("usage: rookery usage <action>");
+  });
+
+  it("has at most 24 commands", () => {
+    expect(Object.keys(REGISTRY).length).toBeLessThanOrEqual(24);
+  });
+
+  it("shows the commands on one screen of 80 x 24, and says where the rest is", async () => {
+    const lines = (await run(["help"])).out.trimEnd().split("\n");
+    // The last line is for the prompt.
+    expect(lines.length).toBeLessThanOrEqual(23);
+    for (const line of lines) expect([...line].length, line).toBeLessThanOrEqual(80);
+    expect(lines.at(-1)).toMatch(/rookery help --all$/);
+  });
+
+  it("lists every action with help --all", async () => {
+    const { out } = await run(["help", "--all"]);
+    for (const [name, { load }] of Object.entries(REGISTRY))
+      for (const [path] of actionsOf(name, await load())) expect(out).toMatch(new RegExp(`^  ${path} `, "m"));
+    expect(out).toContain("--store URL");
+    for (const line of out.split("\n")) expect([...line].length, line).toBeLessThanOrEqual(80);
   });
 
   it("has the same summary of a command in the registry and in its file", async () => {
@@ -71,20 +98,39 @@ describe("the router", () => {
     [["__proto__"], 'Unknown command "__proto__"', "Run `rookery help`"],
     [["config", "chek"], 'Unknown action "chek" of config', 'Did you mean "check"?'],
     [["config", "toString"], 'Unknown action "toString"', "`rookery help config`"],
-    [["home", "--jsno"], "Unknown flag --jsno", "Did you mean --json?"],
-    [["home", "-x"], "Unknown flag -x", "--help"],
-    [["home", "--home"], "--home needs a value", "--home DIR"],
-    [["home", "--home", "--json"], "--home needs a value", "--home DIR"],
-    [["home", "--json=yes"], "--json takes no value", ""],
-    [["home", "extra"], 'does not take the argument "extra"', "Usage: rookery home"],
-    [["help", "confg"], 'There is no command "confg"', 'Did you mean "config"?'],
-    [["help", "config", "chek"], 'There is no command "config chek"', 'Did you mean "config check"?'],
+    [["config", "paths", "--jsno"], "Unknown flag --jsno", "Did you mean --json?"],
+    [["config", "paths", "-x"], "Unknown flag -x", "--help"],
+    [["config", "paths", "--home"], "--home needs a value", "--home DIR"],
+    [["config", "paths", "--home", "--json"], "--home needs a value", "--home DIR"],
+    [["config", "paths", "--json=yes"], "--json takes no value", ""],
+    [["config", "paths", "extra"], 'does not take the argument "extra"', "Usage: rookery config paths"],
+    [["help", "confg"], 'Unknown command "confg"', 'Did you mean "config"?'],
+    [["help", "config", "chek"], 'Unknown action "chek" of config', 'Did you mean "check"?'],
+    [["people", "tokens", "lst"], 'Unknown action "lst" of people tokens', 'Did you mean "list"?'],
   ])("refuses %j and suggests what was meant", async (argv, message, hint) => {
     const { code, out, err } = await run(argv);
     expect(code).toBe(EXIT.usage);
     expect(out).toBe("");
     expect(err).toContain(message);
     expect(err).toContain(hint);
+  });
+
+  it.each(Object.entries(OTHER_NAMES))("suggests for rookery %s what it is called here: %s", async (name, here) => {
+    const { code, err } = await run([name]);
+    expect(code).toBe(EXIT.usage);
+    expect(err).toContain(`Did you mean "${here}"?`);
+    expect((await run([...here.split(" "), "--help"])).code).toBe(EXIT.ok);
+  });
+
+  it.each([
+    [["conect", "telegram"], "channels add"],
+    [["agents", "create"], "add"],
+    [["people", "tokens", "mint"], "add"],
+    [["people", "requests", "approve"], "yes"],
+    [["models", "keys", "set"], "add"],
+    [["schedules", "delete"], "remove"],
+  ])("suggests for %j the word that is used here: %s", async (argv, here) => {
+    expect((await run(argv)).err).toContain(`Did you mean "${here}"?`);
   });
 
   it.each([
@@ -168,10 +214,10 @@ describe("the router", () => {
   });
 
   it.each([
-    [true, "run"],
+    [true, "send"],
     [false, "chat"],
   ])("without arguments (piped: %s) starts %s if it is registered", async (piped, name) => {
-    const { run: _run, chat: _chat, ...others } = REGISTRY;
+    const { send: _send, chat: _chat, ...others } = REGISTRY;
     const registry: Registry = {
       ...others,
       [name]: {
@@ -192,7 +238,7 @@ describe("the router", () => {
 
   it("returns an exit code for any arguments and never throws", async () => {
     const word = fc.oneof(
-      fc.constantFrom("help", "version", "config", "path", "--json", "--help", "--", "-", "--home", "/nowhere", "-hV"),
+      fc.constantFrom("help", "config", "paths", "--json", "--help", "--", "-", "--home", "/nowhere", "-hV"),
       fc.string({ maxLength: 6 }),
     );
     await fc.assert(
@@ -211,12 +257,6 @@ describe("rookery config", () => {
   const home = cliHome();
   const file = (): string => join(home.dir, "rookery.json5");
   const config = (...argv: readonly string[]): Promise<CommandResult> => home.run("config", ...argv);
-
-  it("path prints the path of the file", async () => {
-    expect((await config("path")).out).toBe(`${file()}\n`);
-    expect(JSON.parse((await config("path", "--json")).out)).toEqual({ file: file(), exists: false });
-    expect((await run(["config", "path"], { env: { ROOKERY_HOME: home.dir } })).out).toBe(`${file()}\n`);
-  });
 
   it("init writes a valid file that only its owner can read", async () => {
     expect(await config("init")).toMatchObject({ code: EXIT.ok, out: `Wrote ${file()}\n` });
@@ -280,9 +320,11 @@ describe("rookery config", () => {
   });
 });
 
-describe("rookery home", () => {
+describe("rookery config paths", () => {
   it("lists the paths, as text and as JSON", async () => {
-    expect((await run(["home", "--home", "/h"])).out).toContain("/h/rookery.db  (does not exist yet)");
-    expect(JSON.parse((await run(["home", "--home", "/h", "--json"])).out)).toMatchObject({ agents: "/h/agents" });
+    expect((await run(["config", "paths", "--home", "/h"])).out).toContain("/h/rookery.db  (does not exist yet)");
+    expect(JSON.parse((await run(["config", "paths", "--home", "/h", "--json"])).out)).toMatchObject({
+      agents: "/h/agents",
+    });
   });
 });

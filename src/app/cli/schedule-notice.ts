@@ -29,7 +29,7 @@ export async function scheduleNotice(
   const waits = jobs.length === 1 ? "1 scheduled job waits" : `${count} scheduled jobs wait`;
   const name = shortened(next.name, NAME_CHARS);
   const time = wallTime(next.state.nextRunAtMs, session.timeZone ?? hostZone());
-  return `${waits}; the next, ${JSON.stringify(name)}, is due at ${time}. Keep \`rookery serve\` running to have it on time; otherwise a later \`rookery run\` fires what is due by then.`;
+  return `${waits}; the next, ${JSON.stringify(name)}, is due at ${time}. Keep \`rookery serve\` running to have it on time; otherwise a later \`rookery send\` fires what is due by then.`;
 }
 
 /** Whether an engine fires the jobs of this home. On a shared store another node may. */

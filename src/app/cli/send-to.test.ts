@@ -14,7 +14,7 @@ afterAll(() => kit.close());
 const beside = (...argv: readonly string[]) => runCommand([...argv, "--home", kit.home]);
 const CREATE = [
   "agents",
-  "create",
+  "add",
   "librarian",
   "--description",
   "looks after books",
@@ -39,7 +39,7 @@ describe.each([
     expect(await receiver("librarian")).toBe(agentId);
     expect(await receiver(agentId.slice(0, 8))).toBe(agentId);
     expect(await json("agents", "show", "librarian")).toMatchObject({ id: agentId });
-    expect((await json("inbox", "librarian")).items).toHaveLength(2);
+    expect((await json("agents", "inbox", "librarian")).items).toHaveLength(2);
     // A name that no agent has is a conversation, always the same one.
     const shopping = await receiver("shopping");
     expect(shopping).not.toBe(agentId);
@@ -48,17 +48,17 @@ describe.each([
   });
 
   it("is what the command that makes an agent says to write", async () => {
-    const made = await run("agents", "create", "keeper", "--description", "keeps", "--prompt", "You keep.");
+    const made = await run("agents", "add", "keeper", "--description", "keeps", "--prompt", "You keep.");
     expect(made.out).toMatch(
       /^agent:main:permanent:keeper is made\. Write to it: `rookery send --to keeper "hello" --home \S+`\n$/u,
     );
-    const named = await run("agents", "create", "Night shift", "--description", "d", "--prompt", "p");
+    const named = await run("agents", "add", "Night shift", "--description", "d", "--prompt", "p");
     expect(named.out).toContain("--to agent:main:permanent:night%20shift");
   });
 
   it("says what to write if a conversation has the name too, and that no agent has an id", async () => {
     const mine = await receiver("tea");
-    await json("agents", "create", "tea", "--description", "makes tea", "--prompt", "You make tea.");
+    await json("agents", "add", "tea", "--description", "makes tea", "--prompt", "You make tea.");
     const both = await run("send", "--to", "tea", "hello", "--receipt", "--json");
     expect([both.code, both.out]).toEqual([EXIT.usage, ""]);
     const { error } = JSON.parse(both.err);

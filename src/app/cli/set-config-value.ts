@@ -11,7 +11,7 @@ export interface SetValue {
   readonly key: string;
   readonly file: string;
   readonly needsRestart: boolean;
-  /** For `rookery changes undo`. Null if it had this value already. */
+  /** For `rookery config changes undo`. Null if it had this value already. */
   readonly change: number | null;
 }
 
@@ -36,5 +36,5 @@ export async function setConfigValue(
 export function setText({ key, file, needsRestart, change }: SetValue): string {
   const takes = needsRestart ? "It takes effect at the next start." : "A running engine takes it at once.";
   if (change === null) return `${key} had this value already.`;
-  return `${key} is set in ${file}. ${takes}\nUndo it with \`rookery changes undo ${change}\`.`;
+  return `${key} is set in ${file}. ${takes}\nUndo it with \`rookery config changes undo ${change}\`.`;
 }

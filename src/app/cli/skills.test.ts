@@ -52,7 +52,7 @@ it("asks: without a terminal and --yes nothing happens, and the text is shown", 
   expect(err).toContain("New skill tea: Does tea.\n  from directory ");
   expect(err).toContain("+Do tea.");
   expect(err).not.toContain("\u001b");
-  expect(out).toMatch(/^Installed tea \([0-9a-f]{16}\)\. New sessions use it\. Undo: `rookery changes undo 1/);
+  expect(out).toMatch(/^Installed tea \([0-9a-f]{16}\)\. New sessions use it\. Undo: `rookery config changes undo 1/);
 });
 
 it("shows the difference with an update, and never replaces what was changed by hand without being told", async () => {
@@ -85,7 +85,7 @@ it("shows the difference with an update, and never replaces what was changed by 
   expect(readFileSync(installed("tea/SKILL.md"), "utf8")).toContain("With honey.");
   const replaced = await json("skills", "update", "tea", "--yes", "--replace");
   expect(readFileSync(installed("tea/SKILL.md"), "utf8")).toContain("With lemon.");
-  expect((await run("changes", "undo", String(replaced.items[0].change))).code).toBe(EXIT.ok);
+  expect((await run("config", "changes", "undo", String(replaced.items[0].change))).code).toBe(EXIT.ok);
   expect(readFileSync(installed("tea/SKILL.md"), "utf8")).toContain("With honey.");
 });
 
@@ -142,5 +142,5 @@ it("checks a directory that is not installed, and shows single files", async () 
   await run("skills", "install", source, "--yes");
   expect((await run("skills", "show", "tea", "--file", "references/milk.md")).out).toBe("cold\n");
   expect(await run("skills", "show", "tea", "--file", "../rookery.json5")).toMatchObject({ code: EXIT.failure });
-  expect((await run("completion", "words", "skills", "show", "t")).out).toContain("tea");
+  expect((await run("config", "completion", "words", "skills", "show", "t")).out).toContain("tea");
 });

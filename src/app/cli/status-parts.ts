@@ -16,7 +16,7 @@ const SHOWN = 3;
 
 const LINES: Lines = {
   failed: (count) =>
-    titled("Failed", [count === 0 ? "nothing today" : `${count} messages in a day: \`rookery inbox --failed\``]),
+    titled("Failed", [count === 0 ? "nothing today" : `${count} messages in a day: \`rookery agents inbox --failed\``]),
   failing: (messages) =>
     titled(
       "Failing",

@@ -13,7 +13,7 @@ const config = configSchema.parse({});
 
 describe("rookery status", () => {
   it("shows the next schedules and what failed in a day", async () => {
-    await home.run("cron", "add", "--name", "tea", "--every", "30m", "--message", "tea");
+    await home.run("schedules", "add", "--name", "tea", "--every", "30m", "--message", "tea");
     const { out, code } = await home.run("status");
     expect(code).toBe(0);
     expect(out).toContain("Failed    nothing today");
@@ -40,7 +40,7 @@ describe("rookery status", () => {
   it("shows schedules in the order of their times, also behind many others", async () => {
     for (const minutes of [...Array(25).keys()]) {
       const name = `job ${minutes}`;
-      await home.run("cron", "add", "--name", name, "--every", `${90 - minutes}m`, "--message", "tea");
+      await home.run("schedules", "add", "--name", name, "--every", `${90 - minutes}m`, "--message", "tea");
     }
     const facts = JSON.parse((await home.run("status", "--json")).out);
     expect(facts.schedules.map(({ name }: { name: string }) => name)).toEqual(["job 24", "job 23", "job 22"]);

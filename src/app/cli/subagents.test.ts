@@ -31,33 +31,38 @@ const { run, inStore, commit } = cliHome({
   },
 });
 
-describe("rookery subagents", () => {
+describe("rookery agents subagents", () => {
   it("lists all subagents, and those of one agent", async () => {
-    expect((await run("subagents")).out).toMatch(/^1 at work, 0 ended\.\n1\. digger: waiting \(.*\), run 0190.*\n$/u);
-    expect(JSON.parse((await run("subagents", "list", parent.id, "--json")).out)).toEqual({
+    expect((await run("agents", "subagents")).out).toMatch(
+      /^1 at work, 0 ended\.\n1\. digger: waiting \(.*\), run 0190.*\n$/u,
+    );
+    expect(JSON.parse((await run("agents", "subagents", "list", parent.id, "--json")).out)).toEqual({
       items: [record()],
       next: null,
     });
-    expect((await run("subagents", "list", child.id)).out).toBe("No children.\n");
+    expect((await run("agents", "subagents", "list", child.id)).out).toBe("No children.\n");
   });
 
   it.each(["1", RUN, "digger", "01900000-0000"])("shows the subagent %s", async (who) => {
-    expect(JSON.parse((await run("subagents", "info", who)).out)).toMatchObject({ label: "digger", state: "waiting" });
+    expect(JSON.parse((await run("agents", "subagents", "show", who)).out)).toMatchObject({
+      label: "digger",
+      state: "waiting",
+    });
   });
 
   it("reports an unknown subagent", async () => {
-    expect(await run("subagents", "info", "unknown")).toMatchObject({
+    expect(await run("agents", "subagents", "show", "unknown")).toMatchObject({
       code: EXIT.failure,
       err: expect.stringContaining('There is no child "unknown".'),
     });
   });
 
   it("messages, stops and releases a subagent", async () => {
-    expect((await run("subagents", "send", "digger", "hurry", "up")).out).toBe(
+    expect((await run("agents", "subagents", "send", "digger", "hurry", "up")).out).toBe(
       `Subagent run ${RUN} will get the message.\n`,
     );
-    expect(await run("subagents", "release", "digger")).toMatchObject({ code: EXIT.failure });
-    expect((await run("subagents", "stop", "1")).code).toBe(EXIT.ok);
+    expect(await run("agents", "subagents", "release", "digger")).toMatchObject({ code: EXIT.failure });
+    expect((await run("agents", "subagents", "stop", "1")).code).toBe(EXIT.ok);
     const [waiting, stopped] = await inStore(async (store) => [
       await store.waiting(child.id, { limit: 9 }),
       (await store.agent(child.id))?.stopped,
@@ -68,8 +73,8 @@ describe("rookery subagents", () => {
     ]);
     expect(stopped).toMatchObject({ reason: "stopped by a person", seq: 2 });
     await commit([{ op: "subagent.put", record: record({ endedAt: AT }) }]);
-    expect((await run("subagents", "release", "digger", "--json")).out).toBe(`{"runId":"${RUN}"}\n`);
-    expect((await run("subagents")).out).toBe("No children.\n");
+    expect((await run("agents", "subagents", "release", "digger", "--json")).out).toBe(`{"runId":"${RUN}"}\n`);
+    expect((await run("agents", "subagents")).out).toBe("No children.\n");
   });
 });
 

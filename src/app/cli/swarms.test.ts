@@ -22,25 +22,29 @@ const { run, inStore } = cliHome({
 });
 
 it("lists swarms and shows one with its contacts", async () => {
-  expect((await run("swarms")).out).toMatch(/^@desk {2}Front Desk {2}created 2026-01-22.* {2}helps guests\n$/u);
-  expect((await run("swarms", "show", "@Desk")).out).toContain(`${ann.id}  2 received, 0 sent, last 2026-01-22`);
-  expect(JSON.parse((await run("swarms", "show", "desk", "--json")).out)).toMatchObject({
+  expect((await run("agents", "swarms")).out).toMatch(
+    /^@desk {2}Front Desk {2}created 2026-01-22.* {2}helps guests\n$/u,
+  );
+  expect((await run("agents", "swarms", "show", "@Desk")).out).toContain(
+    `${ann.id}  2 received, 0 sent, last 2026-01-22`,
+  );
+  expect(JSON.parse((await run("agents", "swarms", "show", "desk", "--json")).out)).toMatchObject({
     swarm: DESK,
     contacts: [{ contact: ann.id, messagesReceived: 2 }],
   });
 });
 
 it("removes a swarm and marks its agents for removal", async () => {
-  expect((await run("swarms", "remove", "desk")).out).toBe(
+  expect((await run("agents", "swarms", "remove", "desk")).out).toBe(
     "@desk is removed. Its agents are removed when they rest.\n",
   );
-  expect((await run("swarms")).out).toBe("No swarms.\n");
+  expect((await run("agents", "swarms")).out).toBe("No swarms.\n");
   const stopped = await inStore(async (store) => (await store.agent(servant.id))?.stopped);
   expect(stopped).toMatchObject({ reason: "removed by a person", removing: true });
 });
 
 it("reports an unknown swarm", async () => {
-  expect(await run("swarms", "remove", "unknown")).toMatchObject({
+  expect(await run("agents", "swarms", "remove", "unknown")).toMatchObject({
     code: EXIT.failure,
     err: expect.stringContaining("There is no swarm unknown."),
   });

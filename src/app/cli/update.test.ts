@@ -1,4 +1,4 @@
-/** `rookery update` as a command, with a registry and an npm of its own: what it prints for programs, and its exit codes. */
+/** `rookery engine update` as a command, with a registry and an npm of its own: what it prints for programs, and its exit codes. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ let registry: FakeRegistry;
 const program = (version: string, problems: readonly string[] = []): string => `
 const [command] = process.argv.slice(2);
 if (command === "--version") console.log("rookery ${version}");
-else if (command === "prune") console.log("{}");
+else if (command === "engine") console.log("{}");
 else console.log(JSON.stringify({ items: ${JSON.stringify(problems.map((check) => ({ check, status: "problem" })))} }));
 `;
 
@@ -38,7 +38,11 @@ function quickNpm(version: string, text: string): Readonly<Record<string, string
 }
 
 async function update(env: Readonly<Record<string, string>>, ...argv: readonly string[]) {
-  const { code, out, err } = await runCommand(["update", ...argv, "--json", "--home", home], { env, root, input: "" });
+  const { code, out, err } = await runCommand(["engine", "update", ...argv, "--json", "--home", home], {
+    env,
+    root,
+    input: "",
+  });
   return { code, document: JSON.parse(out || (err.trim().split("\n").at(-1) ?? "")) };
 }
 
@@ -81,8 +85,8 @@ it("exits with 1 and says why if the new program is put back, and with 0 if it w
 it("refuses two sources and a checkout with an error document", async () => {
   const both = await update({}, "2.0.0", "--from", "x.tgz");
   expect([both.code, both.document.error.code]).toEqual([EXIT.usage, "usage"]);
-  const { code, err } = await runCommand(["update", "--check", "--json", "--home", home]);
+  const { code, err } = await runCommand(["engine", "update", "--check", "--json", "--home", home]);
   expect([code, JSON.parse(err).error.hint]).toEqual([EXIT.configuration, expect.stringContaining("git")]);
 });
 
-printsDocumentsOf("update");
+printsDocumentsOf("engine update");

@@ -13,9 +13,9 @@ const usage = async (by: string) => JSON.parse((await rookery("usage", "--by", b
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "rookery-usage-"));
   writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline", detect: false } }');
-  await rookery("run", "hello");
-  await rookery("run", "hello again, with a longer text than before");
-  await rookery("run", "--user", "ann", "hi");
+  await rookery("send", "hello");
+  await rookery("send", "hello again, with a longer text than before");
+  await rookery("send", "--user", "ann", "hi");
   await rookery("send", "hey", "--to", "work");
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));

@@ -34,7 +34,7 @@ export interface Schedule {
   }): Promise<List<ScheduledJob, string>>;
   /** One job. Changes nothing. */
   get(job: string): Promise<ScheduledJob>;
-  /** Durable when it resolves. The fields are those of `rookery cron add`. */
+  /** Durable when it resolves. The fields are those of `rookery schedules add`. */
   add(job: NewJob, options?: { readonly id?: string }): Promise<ScheduledJob>;
   /** Durable when it resolves. */
   update(job: string, change: Partial<NewJob>): Promise<ScheduledJob>;

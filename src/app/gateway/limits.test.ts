@@ -66,7 +66,7 @@ describe("a token with limits", () => {
     const refused = await chat(parent.token);
     expect([refused.status, refused.json.error?.code]).toEqual([429, "insufficient_quota"]);
     expect(refused.json.error?.message).toMatch(
-      /The budget of the token \w+ for today is used up: 2,000 of 2,000 tokens\. The owner can lift it: rookery budget lift token:[\d-]+:\w+ --tokens N/,
+      /The budget of the token \w+ for today is used up: 2,000 of 2,000 tokens\. The owner can lift it: rookery usage lift token:[\d-]+:\w+ --tokens N/,
     );
     const child = await mint({ limits: { tokensPerDay: 1e9, dollarsPerDay: 1e6 } }, parent.token);
     const grandchild = await mint({}, child.token);

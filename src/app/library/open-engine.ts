@@ -1,6 +1,6 @@
 /**
  * An engine in this process: a node, the gateway inside the process, and the control socket of its home, so that commands and
- * other programs reach it. `createRookery`, `rookery serve` and `rookery run` open it here and nowhere else. It keeps the process
+ * other programs reach it. `createRookery`, `rookery serve` and `rookery send` open it here and nowhere else. It keeps the process
  * alive until it is closed, so no pending promise of it ends the process with code 13 (M49).
  */
 import { sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";

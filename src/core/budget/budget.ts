@@ -228,7 +228,7 @@ export const isCrowd = (key: string): boolean => scopeOf(key) === "token" && key
 /** The text that says that a budget is used up, and how to get more. */
 export function reachedText(key: string, { tokens, micros }: Limit, spent: Spend, needed: Spend): string {
   if (isCrowd(key)) {
-    return `This work counts for more limits of tokens and people than can be kept, so it may not start: send it again in smaller parts. For today the owner can let it start: rookery budget lift ${key} --tokens N`;
+    return `This work counts for more limits of tokens and people than can be kept, so it may not start: send it again in smaller parts. For today the owner can let it start: rookery usage lift ${key} --tokens N`;
   }
   const unit = scopeOf(key) === "messages" ? "messages" : "tokens";
   const inMoney = micros !== undefined && spent.micros + needed.micros > micros;
@@ -243,7 +243,7 @@ export function reachedText(key: string, { tokens, micros }: Limit, spent: Spend
   const raise = ["agent", "tree", "profile", "day"].includes(scope)
     ? `, or raise budgets.${scope} in the configuration`
     : "";
-  return `The budget ${whose(key)} ${state}: ${used} of ${limit}. The owner can lift it: rookery budget lift ${key} --${flag} N${raise}`;
+  return `The budget ${whose(key)} ${state}: ${used} of ${limit}. The owner can lift it: rookery usage lift ${key} --${flag} N${raise}`;
 }
 
 /** 100000 as 100,000. */

@@ -30,4 +30,4 @@ export const failingText = ({ sessionKey, seq, kind, times, reason }: FailingMes
   `Message ${seq} (${kind}) of ${sessionKey} failed ${times} ${times === 1 ? "time" : "times"}: ${reason}`;
 
 export const failingHelp = ({ sessionKey, seq }: FailingMessage): string =>
-  `It is tried again by itself; \`rookery inbox ${sessionKey} --drop ${seq}\` drops it.`;
+  `It is tried again by itself; \`rookery agents inbox ${sessionKey} --drop ${seq}\` drops it.`;

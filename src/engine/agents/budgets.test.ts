@@ -381,7 +381,7 @@ describe("the limits of people", () => {
     const runs = await engine.runs();
     expect(runs.map(({ outcome }) => outcome).sort()).toEqual(["error", "ok", "ok"]);
     expect(runs.find(({ outcome }) => outcome === "error")?.body.error?.message).toBe(
-      `The budget of messages of ann for today is used up: 2 of 2 messages. The owner can lift it: rookery budget lift messages:${day}:person:ann --messages N`,
+      `The budget of messages of ann for today is used up: 2 of 2 messages. The owner can lift it: rookery usage lift messages:${day}:person:ann --messages N`,
     );
     expect(await spent(engine, `person:${day}:ann`)).toEqual({ tokens: 380, micros: 2_000 });
     expect(await spent(engine, `messages:${day}:person:ann`)).toEqual({ tokens: 2, micros: 0 });
@@ -412,7 +412,7 @@ describe("a profile's budget", () => {
 it("can be lifted as its message says if it is too small for the first call", async () => {
   const engine = await TestEngine.open(within({ agent: { tokens: 5 } }));
   await engine.tell("one");
-  const [, key = ""] = /budget lift (\S+) --tokens/u.exec(engine.shown()[0] ?? "") ?? [];
+  const [, key = ""] = /usage lift (\S+) --tokens/u.exec(engine.shown()[0] ?? "") ?? [];
   expect(key).toBe(await keyOf(engine, "agent"));
   const ports = engine.ports({ alive: true, name: "desk" });
   await liftBudget(ports, {}, key, { tokens: 1e6 });

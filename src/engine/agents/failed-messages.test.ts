@@ -353,7 +353,7 @@ it("drops a message that cannot be read", async () => {
   await engine.say("three");
   await engine.advance(60_000);
   expect(engine.system.degraded.get(agentId)).toBe(
-    `Message 2 of agent ${agentId} cannot be read. It was left unchanged. \`rookery inbox ${agentId} --drop 2\` drops it.`,
+    `Message 2 of agent ${agentId} cannot be read. It was left unchanged. \`rookery agents inbox ${agentId} --drop 2\` drops it.`,
   );
   await engine.system.dropMessage({ agentId, seq: 2, by: BY });
   await engine.settle();

@@ -69,7 +69,7 @@ export async function liftBudget(
   const scope = scopeOf(key);
   if (!scope) {
     throw new InvalidInputError(`"${key}" is not the key of a budget.`, {
-      hint: `Keys begin with ${BUDGET_SCOPES.map((one) => `${one}:`).join(", ")}. \`rookery budget\` lists them.`,
+      hint: `Keys begin with ${BUDGET_SCOPES.map((one) => `${one}:`).join(", ")}. \`rookery usage budgets\` lists them.`,
     });
   }
   const amount = spendIn(more ?? configuredLimit(key, limits));
@@ -80,7 +80,9 @@ export async function liftBudget(
   }
   const before = await store.budget(key);
   if (!before && !(await mayBeNew(store, key))) {
-    throw new NotFoundError(`Nothing was spent under ${key} yet.`, { hint: "`rookery budget` lists the budgets." });
+    throw new NotFoundError(`Nothing was spent under ${key} yet.`, {
+      hint: "`rookery usage budgets` lists the budgets.",
+    });
   }
   const at = clock.now();
   const listed = listedOf({ ...lift(before ?? FRESH_ROW, amount), key, at }, scope, limits);

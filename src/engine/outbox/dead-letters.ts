@@ -81,7 +81,8 @@ function assertMayRetry({ id, state }: Delivery): void {
 
 async function existingDelivery({ store }: DeadLetterPorts, id: DeliveryId): Promise<Delivery> {
   const delivery = await store.delivery(id);
-  if (!delivery) throw new NotFoundError(`Delivery ${id} does not exist.`, { hint: "`rookery outbox` lists them." });
+  if (!delivery)
+    throw new NotFoundError(`Delivery ${id} does not exist.`, { hint: "`rookery channels outbox` lists them." });
   return delivery;
 }
 

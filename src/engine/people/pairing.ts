@@ -289,7 +289,7 @@ const groupButtons = (code: string): readonly Button[] => [
 
 const unknownCode = (given: string): NotFoundError =>
   new NotFoundError(`No one waits with the code ${given.slice(0, 32)}.`, {
-    hint: "`rookery pair` lists who waits. A code is valid for a week.",
+    hint: "`rookery people requests` lists who waits. A code is valid for a week.",
   });
 
 const without = (pages: PairingPages, account: string): PairingPages => ({

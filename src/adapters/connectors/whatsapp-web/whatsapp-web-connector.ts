@@ -124,12 +124,12 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
   const asked = async (mine: WebSocketPort, qr: string): Promise<void> => {
     if (settings.pairPhone === undefined) {
       login = { qr };
-      failed("waits for you to scan a code: open Linked devices on the phone, and run `rookery connectors`");
+      failed("waits for you to scan a code: open Linked devices on the phone, and run `rookery channels list`");
     } else if (!hasAskedForCode) {
       hasAskedForCode = true;
       login = { pairingCode: await mine.requestPairingCode(settings.pairPhone) };
       // Not the code itself: more people see what is wrong than may see a login.
-      failed("waits for you to enter a code on the phone, under Linked devices: run `rookery connectors`");
+      failed("waits for you to enter a code on the phone, under Linked devices: run `rookery channels list`");
     }
   };
 

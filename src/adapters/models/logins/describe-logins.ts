@@ -35,7 +35,7 @@ export const describeLogins = (logins: LoginsByProvider, now: number): readonly 
 /** A part of a sentence, with the command that helps. */
 export function loginStateText({ provider, profile, state, expiresAt }: Omit<DescribedLogin, "loggedInAt">): string {
   const named = profile === "default" ? "" : ` --profile ${profile}`;
-  if (state === "ended") return `no longer accepted: log in again with \`rookery auth login ${provider}${named}\``;
+  if (state === "ended") return `no longer accepted: log in again with \`rookery models login ${provider}${named}\``;
   if (expiresAt === null) return "does not expire";
   const at = new Date(expiresAt).toISOString();
   return state === "expired" ? `expired ${at}; refreshed with the next call` : `expires ${at}; refreshed before`;

@@ -125,7 +125,7 @@ describe("a login", () => {
       expect(problem?.message).toMatch(text);
       expect(problem?.message).toContain("Nothing was changed.");
       expect(`${problem?.message} ${(problem as { hint?: string }).hint}`).not.toContain(PLANTED);
-      expect((problem as { hint?: string }).hint).toContain(`rookery auth login ${provider}`);
+      expect((problem as { hint?: string }).hint).toContain(`rookery models login ${provider}`);
       expect(readdirSync(home)).toEqual([]);
     },
   );

@@ -41,7 +41,7 @@ export function knownLogin(name: string): LoginProvider {
   if (known) return known;
   const near = closestWord(name, Object.keys(LOGIN_PROVIDERS));
   throw new NotFoundError(`There is no login for "${name}".${near === undefined ? "" : ` Did you mean "${near}"?`}`, {
-    hint: `Logins: ${Object.keys(LOGIN_PROVIDERS).join(", ")}. For a key, run \`rookery auth set ${near ?? "PROVIDER"}\`.`,
+    hint: `Logins: ${Object.keys(LOGIN_PROVIDERS).join(", ")}. For a key, run \`rookery models keys add ${near ?? "PROVIDER"}\`.`,
   });
 }
 
@@ -142,7 +142,7 @@ async function answer(
 /** In our own words: the library's text may quote tokens. */
 function explained(error: unknown, provider: string): Error {
   const { kind, detail } = loginFailure(error);
-  const again = `Run \`rookery auth login ${provider}\` to try again.`;
+  const again = `Run \`rookery models login ${provider}\` to try again.`;
   const what = detail ? ` (${detail})` : "";
   switch (kind) {
     case "cancelled":

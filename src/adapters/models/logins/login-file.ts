@@ -36,7 +36,7 @@ export type LoginsByProvider = ByProfile<Login>;
 const logins = profileFile<Login>({
   field: "logins",
   value: loginSchema,
-  hint: "Correct the file, or move it away and log in again with `rookery auth login`.",
+  hint: "Correct the file, or move it away and log in again with `rookery models login`.",
 });
 
 export const readLogins = logins.read;

@@ -63,7 +63,7 @@ export const LOGIN_PROVIDERS: Readonly<Record<string, LoginProvider>> = {
     account: "Claude Pro or Max",
     permits: "no",
     notice:
-      'Anthropic does not permit other programs to use the login of a Claude subscription. Set an API key with `rookery auth set anthropic`, or use the `claude` program as a model (api: "cli").',
+      'Anthropic does not permit other programs to use the login of a Claude subscription. Set an API key with `rookery models keys add anthropic`, or use the `claude` program as a model (api: "cli").',
   },
   "github-copilot": {
     account: "GitHub Copilot",

@@ -98,7 +98,7 @@ describe("a token that soon expires", () => {
     const logins = open();
     const [problem] = await logins.refresh("xai");
     expect(problem).toMatchObject({ again: true });
-    expect(problem?.message).toBe("xai no longer accepts the login. Log in again with `rookery auth login xai`.");
+    expect(problem?.message).toBe("xai no longer accepts the login. Log in again with `rookery models login xai`.");
     const asked = server.asked.length;
     await logins.refresh("xai");
     expect(server.asked.length).toBe(asked);
@@ -203,7 +203,7 @@ describe("a call with a login", () => {
     await loggedIn(-1);
     server.refreshes = ["refused"];
     const { error } = await call();
-    expect(error).toMatchObject({ class: "auth", message: expect.stringContaining("`rookery auth login xai`") });
+    expect(error).toMatchObject({ class: "auth", message: expect.stringContaining("`rookery models login xai`") });
     expect(JSON.stringify(error)).not.toContain(PLANTED);
     expect(wire.received).toEqual([]);
   });

@@ -214,7 +214,7 @@ export class Logins {
 const ended = (provider: string, profile: string): LoginProblem => ({
   profile,
   again: true,
-  message: `${provider} no longer accepts the login. Log in again with \`rookery auth login ${provider}${
+  message: `${provider} no longer accepts the login. Log in again with \`rookery models login ${provider}${
     profile === "default" ? "" : ` --profile ${profile}`
   }\`.`,
 });

@@ -32,7 +32,7 @@ export async function postgresEnd(
     );
     if (!besideNodes && Number(rows[0]?.living) > 0) {
       throw new StoreUnsuitableError(`${rows[0]?.living} nodes work on that database.`, {
-        hint: "Stop them first; `rookery nodes` lists them. Nothing was copied.",
+        hint: "Stop them first; `rookery engine nodes` lists them. Nothing was copied.",
       });
     }
     // One snapshot for all tables, and one transaction for all writes.

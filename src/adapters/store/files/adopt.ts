@@ -1,5 +1,5 @@
 /**
- * `rookery repair --adopt`: takes the agent of a directory into the database of a home, in one transaction: after a crash it is
+ * `rookery engine repair --adopt`: takes the agent of a directory into the database of a home, in one transaction: after a crash it is
  * there whole or not at all. An id or a key that exists is refused. The directory stays unchanged; the plain files of the
  * home follow the database as always.
  */
@@ -51,7 +51,7 @@ export function adopt(options: AdoptOptions): AdoptReport {
     refuseUnreadable(databasePath);
     if (rebuildNeeded(home, databasePath)) {
       throw new ConflictError(`The database of ${home} is missing.`, {
-        hint: "Run `rookery repair` first: it rebuilds the database from the plain files.",
+        hint: "Run `rookery engine repair` first: it rebuilds the database from the plain files.",
       });
     }
     const db = openDatabase(databasePath, { synchronous: "full" });

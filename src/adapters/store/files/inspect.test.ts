@@ -129,7 +129,7 @@ describe("inspecting a database", () => {
       try {
         refuseUnreadable(path);
       } catch (error) {
-        expect((error as StoreUnreadableError).hint).toContain("rookery repair");
+        expect((error as StoreUnreadableError).hint).toContain("rookery engine repair");
       }
       expect(picture()).toEqual(before);
     });

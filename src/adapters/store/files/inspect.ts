@@ -1,6 +1,6 @@
 /**
  * Inspects a database before it is opened, without writing (L11): does it exist, can it be read, does this program know its
- * version? An unreadable database is never replaced silently; `rookery repair` rebuilds it.
+ * version? An unreadable database is never replaced silently; `rookery engine repair` rebuilds it.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -97,7 +97,7 @@ export function rebuildNeeded(home: string, databasePath: string): boolean {
 }
 
 const REPAIR =
-  "Nothing was touched. Run `rookery repair`: it keeps the broken files and rebuilds from the plain files.";
+  "Nothing was touched. Run `rookery engine repair`: it keeps the broken files and rebuilds from the plain files.";
 
 /** Throws unless the database may be opened or created. A start of the engine calls it first. */
 export function refuseUnreadable(path: string, inspection: Inspection = inspectDatabase(path)): "ok" | "missing" {

@@ -1,5 +1,5 @@
 /**
- * `rookery repair`: rebuilds a database that cannot be read. Rows that can still be read go into the plain files, a new
+ * `rookery engine repair`: rebuilds a database that cannot be read. Rows that can still be read go into the plain files, a new
  * database is built from them, the broken files are moved aside, and only then the new one takes their place. Nothing is
  * deleted. A crash on the way leaves either the broken database or a home that rebuilds by itself.
  */

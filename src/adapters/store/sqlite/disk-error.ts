@@ -43,7 +43,7 @@ export function explainDiskError(error: unknown, isFull = false): { explained: R
   return {
     explained: new StoreUnreadableError(`The database failed: ${text}.`, {
       cause: error,
-      hint: "Stop the program and run `rookery repair`; it keeps the broken file.",
+      hint: "Stop the program and run `rookery engine repair`; it keeps the broken file.",
     }),
     fatal: true,
   };

@@ -109,7 +109,7 @@ describe("migrations", () => {
     expect(readdirSync(copies)).toEqual([basename(copy)]);
     expect(statSync(copy).mode & 0o777).toBe(0o600);
     expect(() => openDatabase(path)).toThrow(
-      expect.objectContaining({ code: "store_newer", hint: expect.stringContaining(`rookery restore ${copy}`) }),
+      expect.objectContaining({ code: "store_newer", hint: expect.stringContaining(`rookery backup restore ${copy}`) }),
     );
     const { kept, schema } = replaceDatabase({ paths: homePaths(home), file: copy, now: 1 });
     expect(schema).toBe(NEXT - 1);
@@ -147,7 +147,7 @@ describe("migrations", () => {
       "before-schema-9-from-8.db",
       "before-schema-7-from-4.db",
     );
-    expect(newerHint(9, home)).toContain(`rookery restore ${join(home, "before-schema-12-from-9.db")}\``);
+    expect(newerHint(9, home)).toContain(`rookery backup restore ${join(home, "before-schema-12-from-9.db")}\``);
     expect(newerHint(8, home)).toContain("before-schema-9-from-8.db");
     expect(newerHint(3, home)).toContain("before-schema-5-from-2.db");
     expect(newerHint(1, home)).toContain(backup);

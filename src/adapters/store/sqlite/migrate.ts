@@ -27,8 +27,8 @@ export function versionOf(sql: DatabaseSync): number {
 export function newerHint(newest: number, directory: string | undefined): string {
   const copy = directory === undefined ? undefined : copyFor(directory, newest);
   return copy === undefined
-    ? "Use the newer program, or restore a backup that was made before it was started (`rookery restore FILE --replace`). Nothing was changed."
-    : `Use the newer program, or go back to the copy from before the update: \`rookery restore ${copy}\`. Nothing was changed.`;
+    ? "Use the newer program, or restore a backup that was made before it was started (`rookery backup restore FILE --replace`). Nothing was changed."
+    : `Use the newer program, or go back to the copy from before the update: \`rookery backup restore ${copy}\`. Nothing was changed.`;
 }
 
 const COPY = /^before-schema-\d+-from-(\d+)\.db$/;

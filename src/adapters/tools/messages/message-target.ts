@@ -34,7 +34,9 @@ export function targetOf({ has }: MessageToolDeps, to: string | undefined, conte
   }
   const target = parseTo(to);
   if (has(target.channel)) return target;
-  throw new InvalidInputError(`There is no channel ${target.channel}.`, { hint: "`rookery connectors` lists them." });
+  throw new InvalidInputError(`There is no channel ${target.channel}.`, {
+    hint: "`rookery channels list` lists them.",
+  });
 }
 
 /** The effect of writing to an address: for its own person it needs no grant. */

@@ -200,7 +200,7 @@ class HomeChanges implements FileChanges {
     await this.#exclusive(() => this.#settle());
     const found = withUndone(this.#journal.rows).find((row) => row.id === id);
     if (found) return found;
-    throw new NotFoundError(`There is no change ${id}.`, { hint: "`rookery changes` lists them." });
+    throw new NotFoundError(`There is no change ${id}.`, { hint: "`rookery config changes` lists them." });
   }
 
   async textsOf({ before, after }: FileChange) {

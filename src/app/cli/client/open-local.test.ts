@@ -49,7 +49,7 @@ describe("reads without the gateway", () => {
     await home.make(TERMINAL);
     for (const user of ["ann", "bob"])
       await home.make({ type: "user", connector: "api", userId: user, channelId: user });
-    await home.run("cron", "add", "--name", "tea", "--every", "30m", "--message", "tea");
+    await home.run("schedules", "add", "--name", "tea", "--every", "30m", "--message", "tea");
     const [lean, whole] = await bothAnswer(path);
     expect(lean).toEqual(whole);
   });

@@ -1,4 +1,4 @@
-/** `rookery run` without a running engine: this process is the engine, and its control socket serves other commands. */
+/** `rookery send` without a running engine: this process is the engine, and its control socket serves other commands. */
 import { type StdinConnector, stdinConnector } from "../../../adapters/connectors/stdin/stdin-connector.ts";
 import type { Config } from "../../../config/config-schema.ts";
 import { errorText } from "../../../core/errors.ts";

@@ -1,5 +1,5 @@
 /**
- * `rookery run` beside a running engine: sends what the person types to it, and prints the replies in the order of the texts. A
+ * `rookery send` beside a running engine: sends what the person types to it, and prints the replies in the order of the texts. A
  * text has a key, so it may be sent again: if the engine is killed, the terminal waits until it is back and gets the answer.
  */
 import { unansweredText, waitsForEarlierLines } from "../../../adapters/connectors/stdin/line-end.ts";

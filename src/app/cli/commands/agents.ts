@@ -4,16 +4,19 @@ import { listOf } from "../../../core/list.ts";
 import type { AgentDetails, AgentSummary } from "../../client/resources.ts";
 import { backAction, setAction } from "../ask-agent.ts";
 import { reading } from "../client/with-api.ts";
-import { type Action, type CommandContext, defineAction, type Group } from "../command.ts";
+import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { fitTable, terminalWidth } from "../fit-table.ts";
 import { limitFlag } from "../number-flag.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { relativeTime } from "../relative-time.ts";
 import { upTo } from "../up-to.ts";
-import { createAgentAction } from "./agent-create.ts";
-import { removeAction, resetAction, startAction, stopAction } from "./agent-stops.ts";
-import { treeCommand } from "./tree.ts";
+import { addAgentAction } from "./agents-add.ts";
+import { inboxAction } from "./agents-inbox.ts";
+import { removeAction, resetAction, startAction, stopAction } from "./agents-stops.ts";
+import { subagentsGroup } from "./agents-subagents.ts";
+import { swarmsGroup } from "./agents-swarms.ts";
+import { treeAction } from "./agents-tree.ts";
 
 const LIMIT = 100;
 const MAX = 10_000;
@@ -132,20 +135,23 @@ function details(agent: AgentDetails): string {
 }
 
 export const agentsCommand: Group = {
-  summary: "list agents; show, create, set, stop, start, reset or remove one; go back in its history",
+  summary: "list agents; show, add, set, stop, reset or remove one; see its tree, inbox and subagents",
   description:
-    "A running engine applies a change at once. Without one the change waits for the next `rookery serve` or `rookery run`.",
+    "A running engine applies a change at once. Without one the change waits for the next `rookery serve` or `rookery send`.",
   actions: {
     list,
     show,
-    create: createAgentAction,
+    add: addAgentAction,
     set: setAction,
     back: backAction,
     stop: stopAction,
     start: startAction,
     reset: resetAction,
-    tree: treeCommand as Action,
     remove: removeAction,
+    tree: treeAction,
+    inbox: inboxAction,
+    subagents: subagentsGroup,
+    swarms: swarmsGroup,
   },
   fallback: "list",
 };

@@ -1,11 +1,12 @@
 /** `rookery backup`: one file with everything of this home, made beside a running engine. */
 import { join, resolve } from "node:path";
 import { backupDirectory } from "../../../config/paths.ts";
-import { defineAction } from "../command.ts";
+import { defineAction, type Group } from "../command.ts";
 import { printResult } from "../print.ts";
 import { progressOf } from "../progress.ts";
+import { restoreAction } from "./backup-restore.ts";
 
-export const backupCommand = defineAction({
+const add = defineAction({
   summary: "write everything of this home into one file, also while the engine runs",
   usage: "[file]",
   description:
@@ -35,8 +36,15 @@ export const backupCommand = defineAction({
       "It was read back, and its database was opened. It contains keys: keep it as safe as the home.",
       ...missing.map((path) => `Missing in the home, so not in the backup: ${path}`),
       ...removed.map((path) => `Removed ${path}`),
-      context.here(`Restore it with \`rookery restore ${file} --home DIR\`.`),
+      context.here(`Restore it with \`rookery backup restore ${file} --home DIR\`.`),
     ];
     return printResult(context, result, lines.join("\n"));
   },
 });
+
+export const backupCommand: Group = {
+  summary: "write the whole home into one file, even while the engine runs; restore it",
+  actions: { add, restore: restoreAction },
+  fallback: "add",
+  fallbackTakesWords: true,
+};

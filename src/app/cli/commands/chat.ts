@@ -22,7 +22,7 @@ export const chatCommand = defineAction({
   async run(context) {
     if (!context.stdin().isTTY || !process.stdout.isTTY) {
       throw new UsageError("`rookery chat` needs a terminal.", {
-        hint: 'Use `rookery send "…"`, or pipe the text into `rookery run`.',
+        hint: 'Use `rookery send "…"`, or pipe the text into `rookery send`.',
       });
     }
     const [

@@ -78,6 +78,6 @@ async function replace(context: CommandContext, before: string | null, text: str
   const done =
     change === undefined
       ? "Nothing was changed."
-      : `${paths.config} is valid and in place. Undo it with \`rookery changes undo ${change}\`.`;
+      : `${paths.config} is valid and in place. Undo it with \`rookery config changes undo ${change}\`.`;
   return printResult(context, { ...report, change: change ?? null, draft: null }, here([...notes, done].join("\n")));
 }

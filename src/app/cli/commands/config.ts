@@ -11,15 +11,20 @@ import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { printResult } from "../print.ts";
 import { scopeWarning } from "../scope-warning.ts";
+import { changesGroup } from "./config-changes.ts";
+import { completionAction } from "./config-completion.ts";
 import { editAction } from "./config-edit.ts";
 import { explainAction, getAction, setAction } from "./config-keys.ts";
 
-const path = defineAction({
-  summary: "print the path of the configuration file",
+const paths = defineAction({
+  summary: "show the paths of the home directory and its files",
+  description: "Prints the path of every file and directory, among them the configuration. Reads and creates nothing.",
   run(context) {
-    const { paths } = context;
-    const file = paths.config;
-    return printResult(context, { file, exists: existsSync(file) }, file);
+    const { paths: all } = context;
+    const lines = Object.entries(all).map(
+      ([name, path]) => `${name.padEnd(9)}  ${path}${existsSync(path) ? "" : "  (does not exist yet)"}`,
+    );
+    return printResult(context, all, lines.join("\n"));
   },
 });
 
@@ -100,6 +105,9 @@ async function writeStarter({ paths }: CommandContext): Promise<void> {
 }
 
 export const configCommand: Group = {
-  summary: "show, explain, set, check, edit and create the configuration",
-  actions: { show, get: getAction, set: setAction, explain: explainAction, edit: editAction, check, path, init },
+  summary: "show, explain, set, check, edit and create the configuration; undo changes",
+  actions: {
+    ...{ show, get: getAction, set: setAction, explain: explainAction, edit: editAction, check, init },
+    ...{ paths, changes: changesGroup, completion: completionAction },
+  },
 };

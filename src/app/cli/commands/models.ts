@@ -11,6 +11,8 @@ import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { progressOf } from "../progress.ts";
+import { keysGroup } from "./models-keys.ts";
+import { login, logins, logout } from "./models-logins.ts";
 
 const list = defineAction({
   summary: "show the available models, and which one is used and why",
@@ -118,7 +120,9 @@ function testText(tried: TriedModel): readonly string[] {
     ok
       ? `${model} answered: ${oneLine(answer || "(nothing)", 80)}`
       : `${model} did not answer: ${oneLine(problem ?? "", 400)}`,
-    ...(model === "offline" ? ["The offline model is not an LLM. Set a key with `rookery auth set anthropic`."] : []),
+    ...(model === "offline"
+      ? ["The offline model is not an LLM. Set a key with `rookery models keys add anthropic`."]
+      : []),
     `Latency   ${firstMs === null ? "n/a" : `${firstMs} ms`} to the first word, ${totalMs} ms in all`,
     `Tokens    ${usage ? `${usage.input} in, ${usage.output} out` : "n/a"}`,
     `Price     ${price ? `$${price.input}/$${price.output} per million` : "n/a"}; this call ${cost === null ? "n/a" : `$${cost.toFixed(6)}`}`,
@@ -128,8 +132,8 @@ function testText(tried: TriedModel): readonly string[] {
 }
 
 export const modelsCommand: Group = {
-  summary: "show the available models, and which one is used and why; test or set one",
-  actions: { list, test, set },
+  summary: "show the models and which one is used; test or set one; keys and logins of providers",
+  actions: { list, test, set, keys: keysGroup, login, logout, logins },
   fallback: "list",
   fallbackTakesWords: true,
 };
@@ -140,7 +144,7 @@ function modelsText({ using, providers }: DescribedModels): readonly string[] {
     ...(using.fallbacks.length > 0 ? [`Fallbacks: ${using.fallbacks.join(", ")}`] : []),
     ...(using.thinking === undefined ? [] : [`Thinking: ${using.thinking}`]),
     ...(using.model === "offline"
-      ? ["The offline model is not an LLM. Set a key with `rookery auth set anthropic`, or start Ollama."]
+      ? ["The offline model is not an LLM. Set a key with `rookery models keys add anthropic`, or start Ollama."]
       : []),
     ...providers.flatMap(({ name, keys, models }) => [
       "",

@@ -8,7 +8,11 @@ import { type CommandContext, defineAction, type Group } from "../command.ts";
 import { numberFlag } from "../number-flag.ts";
 import { oneLine, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
+import { filesGroup } from "./people-files.ts";
+import { forget } from "./people-forget.ts";
 import { invite, sessions, signOut } from "./people-logins.ts";
+import { requestsGroup } from "./people-requests.ts";
+import { tokensGroup } from "./people-tokens.ts";
 
 const pathOf = (id: string, below = ""): string => `/api/people/${encodeURIComponent(id)}${below}`;
 
@@ -174,9 +178,12 @@ const remove = defineAction({
 });
 
 export const peopleCommand: Group = {
-  summary: "list, add, invite and remove people; link accounts, grant rights, set limits",
+  summary: "list, add, invite and remove people; their rights, limits, requests, tokens and files",
   description: "A person without a record has no rights. A guest may talk to agents; grants allow more, or less.",
-  actions: { list, show, add, set, link, unlink, grant, revoke, limits, remove, invite, sessions, "sign-out": signOut },
+  actions: {
+    ...{ list, show, add, set, link, unlink, grant, revoke, limits, remove, invite, sessions, "sign-out": signOut },
+    ...{ forget, requests: requestsGroup, tokens: tokensGroup, files: filesGroup },
+  },
   fallback: "list",
 };
 

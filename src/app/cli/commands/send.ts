@@ -1,18 +1,11 @@
-/** `rookery send`: one message from a script or a shell; waits for the answer, prints it as it comes, or returns a receipt. */
-import { randomUUID } from "node:crypto";
-import { InvalidInputError } from "../../../core/errors.ts";
-import { printable } from "../../../core/printable.ts";
-import { EngineApi } from "../../client/engine-api.ts";
-import { attachmentsOf, storeFiles } from "../chat/attachments.ts";
-import { conversationNamed } from "../chat/conversation-name.ts";
-import { reachEngine } from "../chat/reach-engine.ts";
-import { defineAction, type Options } from "../command.ts";
-import { wholeName } from "../expand-ids.ts";
-import { printResult } from "../print.ts";
+/** `rookery send`: a message from a script or a shell, named or piped in. */
+import { InvalidInputError, UsageError } from "../../../core/errors.ts";
+import { type CommandContext, defineAction, type Options } from "../command.ts";
 import { REMOTE_OPTIONS } from "../remotes.ts";
-import { type SentMessage, waitForReplies } from "../wait-for-replies.ts";
 
-const OPTIONS = {
+const MAX_TEXT = 1_000_000;
+
+export const SEND_OPTIONS = {
   to: {
     type: "string",
     value: "NAME",
@@ -21,56 +14,50 @@ const OPTIONS = {
   stream: { type: "boolean", description: "print the answer while it is written" },
   receipt: { type: "boolean", description: "do not wait: print where the message is and exit" },
   file: { type: "string", value: "PATH", multiple: true, description: "send this file too" },
+  lines: { type: "boolean", description: "send each line of the standard input as its own message" },
+  user: { type: "string", value: "NAME", description: "the user who sends the piped text (default: owner)" },
   ...REMOTE_OPTIONS,
 } as const satisfies Options;
 
 export const sendCommand = defineAction({
-  summary: "send one message and print the answer",
-  usage: "<text>",
-  arguments: { min: 1, max: 1 },
+  summary: "send a text that you name or pipe in, and print the answer",
+  usage: "[text]",
+  arguments: { min: 0, max: 1_000 },
   description:
-    "Waits for the answer and prints it. `--to` names an agent, such as one you made with `rookery agents create`; a name that no agent has is a conversation of yours, and the first message makes it. With --receipt it returns as soon as the message is saved; without a running engine the next one answers it. The exit code is 1 if the agent could not answer.",
-  options: OPTIONS,
+    "Waits for the answer and prints it. `--to` names an agent, such as one you made with `rookery agents add`; a name that no agent has is a conversation of yours, and the first message makes it. With --receipt it returns as soon as the message is saved; without a running engine the next one answers it. The exit code is 1 if the agent could not answer. Without a text it sends what you pipe in, and exits when everything is delivered. With --lines each line is a message, answered in order; a command such as `/reset` or `/new` waits until the lines before it are answered. A line without an answer is reported on standard error. While `rookery serve` runs, it answers; else this process does, and completes the unfinished work of an earlier one first.",
+  options: SEND_OPTIONS,
   async run(context) {
-    const { args, flags, stdout, stderr, json } = context;
-    const text = (args[0] ?? "").trim();
-    if (text === "") throw new InvalidInputError("The message is empty.");
-    const engine = await reachEngine(context, (error) => stderr.write(`${String(error)}\n`), {
-      work: !flags.receipt,
-    });
-    try {
-      const api = new EngineApi(engine.transport);
-      const named = (flags.file ?? []).map((path) => `@"${path}"`).join(" ");
-      const attachments = await attachmentsOf(named, process.cwd());
-      if (attachments.length < (flags.file ?? []).length) {
-        throw new InvalidInputError("A file of --file does not exist.", { hint: "Check the paths." });
-      }
-      const files = await storeFiles(api, attachments);
-      const { agent, to } = conversationNamed(await wholeName(context, flags.to));
-      const body = { agent, to, text, files };
-      const { messages } = await api.post<{ messages: readonly SentMessage[] }>("/api/terminal/messages", body, {
-        id: randomUUID(),
+    const { lines, user, to, receipt, stream, file, url } = context.flags;
+    const isFromTerminal = lines || user !== undefined;
+    const isToNamed = [to, receipt, stream, file, url].some((flag) => flag !== undefined);
+    if (isFromTerminal && isToNamed) {
+      throw new UsageError("--lines and --user cannot be used with --to, --receipt, --stream, --file or --url.", {
+        hint: "Send the lines to your main conversation, or one text to the agent that you name.",
       });
-      const sent = messages.at(-1);
-      if (!sent) return 1;
-      if (flags.receipt) {
-        return printResult(context, sent, `Accepted as message ${sent.seq} of ${sent.agentId}.`);
-      }
-      const onDelta = flags.stream && !json ? (delta: string) => stdout.write(printable(delta)) : undefined;
-      const { replies, streamed, unanswered } = await waitForReplies(api, sent, onDelta);
-      if (json) {
-        printResult(context, { ...sent, replies, unanswered }, "");
-        return replies.some(({ isError }) => isError) ? 1 : undefined;
-      }
-      if (streamed) stdout.write("\n");
-      for (const reply of replies) {
-        if (reply.isError) stderr.write(`${printable(reply.text)}\n`);
-        else if (!streamed) stdout.write(`${printable(reply.text)}\n`);
-      }
-      if (unanswered) stderr.write(`No answer: ${unanswered.reason}.\n`);
-      return replies.some(({ isError }) => isError) || unanswered?.failed ? 1 : undefined;
-    } finally {
-      await engine.close();
     }
+    const text = context.args.join(" ");
+    if (text === "" && context.stdin().isTTY) {
+      throw new UsageError("rookery send needs a text.", { hint: 'Usage: `rookery send "what is due today?"`' });
+    }
+    if (isFromTerminal || (text === "" && !isToNamed)) {
+      const { sendPiped } = await import("./send-piped.ts");
+      return sendPiped(context, text);
+    }
+    const { sendOne } = await import("./send-one.ts");
+    return sendOne(context, text === "" ? await piped(context) : text);
   },
 });
+
+async function piped({ stdin }: CommandContext): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stdin()) {
+    text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+    if (text.length > MAX_TEXT) {
+      throw new InvalidInputError(`The text is longer than ${MAX_TEXT} characters.`, {
+        hint: "Send it as a file: `rookery send --file PATH TEXT`",
+      });
+    }
+  }
+  return text + decoder.decode();
+}

@@ -70,7 +70,7 @@ export const serveCommand = defineAction({
 const inUse = (cause: HomeLockedError): HomeLockedError =>
   new HomeLockedError(cause.message, {
     cause,
-    hint: "If it is `rookery serve`, it runs your agents already, and commands use it. If it is `rookery run` or another command, wait for it. When it has ended, start `rookery serve`.",
+    hint: "If it is `rookery serve`, it runs your agents already, and commands use it. If it is `rookery send` or another command, wait for it. When it has ended, start `rookery serve`.",
   });
 
 function portOf(text: string | undefined): number | undefined {

@@ -7,8 +7,8 @@ import { limitFlag } from "../number-flag.ts";
 import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { relativeTime } from "../relative-time.ts";
-import { historyCommand } from "./history.ts";
 import { carryOverAction } from "./sessions-carry-over.ts";
+import { showConversation } from "./sessions-show.ts";
 
 export interface Conversation {
   readonly id: string;
@@ -50,7 +50,7 @@ const list = defineAction({
   },
 });
 
-const show = defineAction({
+const status = defineAction({
   summary: "show one conversation: its model, tokens and settings",
   usage: "<agent id, key or name>",
   arguments: { min: 1, max: 1 },
@@ -89,7 +89,7 @@ const search = defineAction({
   },
 });
 
-/** The same as `rookery history` with a flag. */
+/** The same as `rookery sessions show` with a flag. */
 const writing = (summary: string, flag: "export" | "archive") =>
   defineAction({
     summary,
@@ -99,7 +99,7 @@ const writing = (summary: string, flag: "export" | "archive") =>
     run(context) {
       const [agent = "", directory = ""] = context.args;
       if (directory === "") throw new InvalidInputError("Name a directory.");
-      const run = historyCommand.run as (given: CommandContext) => Promise<number | undefined>;
+      const run = showConversation.run as (given: CommandContext) => Promise<number | undefined>;
       return run({ ...context, args: [agent], flags: { ...context.flags, [flag]: directory } });
     },
   });
@@ -108,7 +108,8 @@ export const sessionsCommand: Group = {
   summary: "list conversations; show, search, export, archive or branch one",
   actions: {
     list,
-    show,
+    show: showConversation,
+    status,
     search,
     export: writing("write a conversation as a session file into a directory", "export"),
     archive: writing("write a session from its last compaction on, and the whole of it as .bak", "archive"),

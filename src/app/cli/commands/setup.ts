@@ -43,10 +43,10 @@ export const setupCommand = defineAction({
     done.push(...(await packagesOf(context, isAsked ? "ask" : context.flags.yes ? "yes" : "no")));
     const facts = await withEngine(context, answers);
     if (answers.channel === "telegram" && (await isConnected(context))) {
-      done.push("Telegram is connected already: `rookery connectors` shows it.");
+      done.push("Telegram is connected already: `rookery channels list` shows it.");
     } else if (answers.channel === "telegram") await part("channel", connectTelegram(context.flags));
     // Last: from here on the service has the home.
-    if (answers.service) await part("service", ["service", "install"]);
+    if (answers.service) await part("service", ["engine", "install"]);
     const again = failed.map((what) => `The ${what} does not work yet: run \`rookery setup\` again when it can.`);
     const end = "Ready. `rookery` opens the chat; `rookery setup` changes this.";
     const text = context.here([...done, ...facts.lines, ...again, end].join("\n"));
@@ -56,7 +56,7 @@ export const setupCommand = defineAction({
 });
 
 const loginCommand = ({ flags }: SetupContext, provider: string): readonly string[] => [
-  ...["auth", "login", provider],
+  ...["models", "login", provider],
   ...(flags["accept-login"] ? ["--accept"] : []),
 ];
 
@@ -139,7 +139,7 @@ async function writeSettings(context: SetupContext, answers: SetupAnswers): Prom
   const { text, byHand } = withSettings(before ?? "", settings);
   const change =
     text === (before ?? "") ? undefined : await changeFile(context, { file: paths.config, text, before, why: "setup" });
-  const undo = change === undefined ? "" : ` Undo them with \`rookery changes undo ${change}\`.`;
+  const undo = change === undefined ? "" : ` Undo them with \`rookery config changes undo ${change}\`.`;
   const hand = Object.entries(byHand).map(
     ([section, values]) =>
       `Your configuration has a section "${section}". Put this into it yourself: ${JSON.stringify(values)}`,
@@ -169,7 +169,7 @@ async function withEngine(context: SetupContext, answers: SetupAnswers) {
       answers.briefing === undefined || answers.briefing === "none"
         ? await findBriefing(api)
         : await addBriefing(api, answers.briefing, answers.timeZone);
-    if (job) lines.push(`The morning briefing is the job ${job.id}. Remove it: \`rookery cron remove ${job.id}\``);
+    if (job) lines.push(`The morning briefing is the job ${job.id}. Remove it: \`rookery schedules remove ${job.id}\``);
     return { model, tested, briefingJob: job?.id, lines };
   } finally {
     await engine.close();

@@ -122,7 +122,7 @@ async function reviewed(context: Reviewing, { files, source }: FetchedSkill, nam
     if (!context.json) context.stderr.write(`${reviewText(tried, source)}\n`);
     if (tried.changedByHand && !replace)
       throw new ConflictError(`The skill ${tried.name} in the home was changed by hand, or was not installed.`, {
-        hint: "Nothing was changed. Add --replace to replace it; `rookery changes` can bring the old one back.",
+        hint: "Nothing was changed. Add --replace to replace it; `rookery config changes` can bring the old one back.",
       });
     const question = tried.before === null ? `Install ${tried.name}?` : `Replace ${tried.name}?`;
     if (!yes && !(await confirmed(context, question, "--yes"))) return tried;
@@ -134,5 +134,7 @@ function toldOf({ here }: Pick<CommandContext, "here">, { name, hash, before, ch
   if (before === hash) return `${name} is up to date.`;
   if (change === null) return `${name} was not changed.`;
   const done = before === null ? "Installed" : "Replaced";
-  return here(`${done} ${name} (${hash.slice(0, 16)}). New sessions use it. Undo: \`rookery changes undo ${change}\`.`);
+  return here(
+    `${done} ${name} (${hash.slice(0, 16)}). New sessions use it. Undo: \`rookery config changes undo ${change}\`.`,
+  );
 }

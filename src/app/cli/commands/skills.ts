@@ -111,7 +111,7 @@ const remove = defineAction({
     return printResult(
       context,
       removed,
-      context.here(`Removed ${removed.name}. Undo: \`rookery changes undo ${removed.change}\`.`),
+      context.here(`Removed ${removed.name}. Undo: \`rookery config changes undo ${removed.change}\`.`),
     );
   },
 });

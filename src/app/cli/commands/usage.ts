@@ -3,10 +3,11 @@
 import { costText } from "../../../core/cost-text.ts";
 import { UsageError } from "../../../core/errors.ts";
 import { withApi } from "../client/with-api.ts";
-import { defineAction } from "../command.ts";
+import { defineAction, type Group } from "../command.ts";
 import { fitTable, terminalWidth } from "../fit-table.ts";
 import { numberFlag } from "../number-flag.ts";
 import { printResult } from "../print.ts";
+import { budgetActions } from "./usage-budgets.ts";
 
 interface Spent {
   readonly tokens: number;
@@ -33,7 +34,7 @@ interface Usage {
 const WAYS = ["day", "agent", "person", "model"] as const;
 const BAR = 30;
 
-export const usageCommand = defineAction({
+const show = defineAction({
   summary: "show tokens and cost by day, agent, person or model",
   description: "Counts runs by the day they began. By model it counts the tokens of these agents over all time.",
   options: {
@@ -88,3 +89,10 @@ function rowsOf({ items, agents, models }: Usage, by: (typeof WAYS)[number]): re
   }
   return [...sums].map(([name, spent]) => ({ name, ...spent })).sort((a, b) => b.tokens - a.tokens);
 }
+
+export const usageCommand: Group = {
+  summary: "show tokens and cost by day, agent, person or model; see budgets, and allow more",
+  description: "When a budget is used up, runs fail until you lift it, raise it in the configuration, or its day ends.",
+  actions: { show, ...budgetActions },
+  fallback: "show",
+};

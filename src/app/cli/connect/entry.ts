@@ -1,4 +1,4 @@
-/** What the kinds of `rookery connect` share: the name of the entry, its secrets, its place in the configuration, and the owner's account. */
+/** What the kinds of `rookery channels add` share: the name of the entry, its secrets, its place in the configuration, and the owner's account. */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -71,11 +71,11 @@ export const entryText = (fields: Readonly<Record<string, string | undefined>>):
     .flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${value}`]))
     .join(", ")} }`;
 
-/** What `rookery connect` did. */
+/** What `rookery channels add` did. */
 export interface Connected {
   readonly name: string;
   readonly file: string;
-  /** For `rookery changes undo`. */
+  /** For `rookery config changes undo`. */
   readonly change: number | null;
   /** The owner's account there. */
   readonly owner?: string;
@@ -116,7 +116,7 @@ export async function addEntry(
   if (owner !== undefined) await linkOwner(context, owner);
   const change = await changeFile(context, { file: paths.config, text: config, why: `connect ${name}` });
   const you = owner === undefined ? "" : ` ${owner} is you.`;
-  const undo = change === undefined ? "" : ` Undo it with \`rookery changes undo ${change}\`.`;
+  const undo = change === undefined ? "" : ` Undo it with \`rookery config changes undo ${change}\`.`;
   tell(context, context.here(`Added connectors.${name} to ${paths.config}.${you}${undo}`));
   return { name, file: paths.config, change: change ?? null, owner };
 }

@@ -1,5 +1,5 @@
 /**
- * `rookery connect telegram`: tests a token, finds the owner's account, and adds the bot to the configuration. An engine that runs
+ * `rookery channels add telegram`: tests a token, finds the owner's account, and adds the bot to the configuration. An engine that runs
  * connects it at once. Every step can be given by a flag.
  */
 import { randomBytes } from "node:crypto";

@@ -1,4 +1,4 @@
-/** `rookery connect webhook`: makes a program a channel. It adds the entry, and says where messages are posted and how they are signed. */
+/** `rookery channels add webhook`: makes a program a channel. It adds the entry, and says where messages are posted and how they are signed. */
 import { UsageError } from "../../../core/errors.ts";
 import { defineAction } from "../command.ts";
 import {

@@ -1,5 +1,5 @@
 /**
- * `rookery connect whatsapp-web`: installs the package, adds the account, and shows the code that links the phone. Every step can be given by
+ * `rookery channels add whatsapp-web`: installs the package, adds the account, and shows the code that links the phone. Every step can be given by
  * a flag.
  */
 import { UsageError } from "../../../core/errors.ts";
@@ -20,7 +20,7 @@ const digitsOf = (number: string, what: string): string => {
 export const connectWhatsappWeb = defineAction({
   summary: "link a phone over WhatsApp Web",
   description:
-    "Links this program to a phone, as a browser is linked. A message that is being received when the process is killed can be lost; `rookery connect whatsapp` has no such gap.",
+    "Links this program to a phone, as a browser is linked. A message that is being received when the process is killed can be lost; `rookery channels add whatsapp` has no such gap.",
   options: {
     name: { type: "string", value: "NAME", description: "the name of the entry (default: whatsapp-web)" },
     phone: {
@@ -59,6 +59,6 @@ async function linked(context: CommandContext, name: string): Promise<string> {
     shown = text;
   }
   return shown === ""
-    ? "Start the engine with `rookery serve`; `rookery connectors` then shows the code that links the phone."
-    : "The phone is not linked yet. `rookery connectors` shows the code.";
+    ? "Start the engine with `rookery serve`; `rookery channels list` then shows the code that links the phone."
+    : "The phone is not linked yet. `rookery channels list` shows the code.";
 }

@@ -1,5 +1,5 @@
 /**
- * `rookery connect whatsapp`: tests a token of the Cloud API, adds the number to the configuration, and says what to enter at Meta. An engine
+ * `rookery channels add whatsapp`: tests a token of the Cloud API, adds the number to the configuration, and says what to enter at Meta. An engine
  * that runs connects it at once. Every step can be given by a flag.
  */
 import { graphApi } from "../../../adapters/connectors/whatsapp/graph-api.ts";

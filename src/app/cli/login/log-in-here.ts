@@ -1,4 +1,4 @@
-/** A login at this terminal: `rookery auth login` and `rookery setup` use it. It works over ssh: nothing is opened here. */
+/** A login at this terminal: `rookery models login` and `rookery setup` use it. It works over ssh: nothing is opened here. */
 import type { LoginDialog, LoginWish } from "../../../adapters/models/logins/log-in.ts";
 import type { Login } from "../../../adapters/models/logins/login-file.ts";
 import type { CommandContext } from "../command.ts";

@@ -15,7 +15,7 @@ export async function runOther(context: CommandContext, argv: readonly string[])
 
 /** The command that connects Telegram, with what the flags say. What they leave open it asks. */
 export const connectTelegram = (flags: SetupFlags): readonly string[] => [
-  ...["connect", "telegram"],
+  ...["channels", "add", "telegram"],
   ...flagOf("token-env", flags["telegram-token-env"]),
   ...flagOf("token-file", flags["telegram-token-file"]),
   ...flagOf("owner", flags["telegram-owner"]),

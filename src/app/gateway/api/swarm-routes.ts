@@ -53,7 +53,7 @@ const swarmRoute = defineRoute({
 
 const noSwarm = (nametag: string): NotFoundError =>
   new NotFoundError(`There is no swarm ${nametag}.`, {
-    hint: "Run `rookery swarms`, or ask GET /api/swarms, to see all.",
+    hint: "Run `rookery agents swarms`, or ask GET /api/swarms, to see all.",
   });
 
 const text = (max: number) => z.string().trim().min(1).max(max);

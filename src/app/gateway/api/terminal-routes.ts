@@ -1,5 +1,5 @@
 /**
- * The terminal: a person's text as `rookery run` and `rookery chat` send it, with its commands, and the replies to it. A terminal
+ * The terminal: a person's text as `rookery send` and `rookery chat` send it, with its commands, and the replies to it. A terminal
  * waits for its own answers, so its messages have no address for a delivery: the replies are read from the message and its run.
  * The owner sits there, or a guest with a token, who reaches only what belongs to that guest.
  */

@@ -38,7 +38,7 @@ export function seatOf(principal: Principal, user: string | undefined): Seat {
     "insufficient_scope",
     "Only the owner and people with a token of their own use a terminal.",
     {
-      hint: "Mint one: `rookery tokens mint NAME --scope chat --person ID`, or --scope admin for the owner.",
+      hint: "Mint one: `rookery people tokens add NAME --scope chat --person ID`, or --scope admin for the owner.",
     },
   );
 }

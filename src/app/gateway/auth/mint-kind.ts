@@ -37,7 +37,7 @@ export function kindToMint(by: Principal, wanted: WantedKind, known: readonly To
         by.user === undefined
           ? "A token that belongs to no one cannot mint a token for an application or a person."
           : "A token for one person can mint tokens for that person only.",
-        { hint: "Mint it as the owner: `rookery tokens mint NAME`." },
+        { hint: "Mint it as the owner: `rookery people tokens add NAME`." },
       );
     case "owner":
       return ownersChoice(wanted, known, id);

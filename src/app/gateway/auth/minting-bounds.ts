@@ -29,14 +29,14 @@ export function assertMayMint(by: string, tokens: readonly Minted[], now: number
   const lineage = lineageOf(by, find);
   if (lineage.length >= MAX_DEPTH) {
     throw new DeniedError(`Tokens that mint tokens are at most ${MAX_DEPTH} deep.`, {
-      hint: "Mint it with a token further up, or as the owner: `rookery tokens mint NAME`.",
+      hint: "Mint it with a token further up, or as the owner: `rookery people tokens add NAME`.",
     });
   }
   const current = tokens.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
   const full = lineage.find(({ id }) => minted(id, current, find) >= MAX_MINTED);
   if (!full) return;
   throw new DeniedError(`The token ${full.id} has minted ${MAX_MINTED} tokens that are still valid, the most it may.`, {
-    hint: "Revoke one of them, or mint as the owner: `rookery tokens mint NAME`.",
+    hint: "Revoke one of them, or mint as the owner: `rookery people tokens add NAME`.",
   });
 }
 

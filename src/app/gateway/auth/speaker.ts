@@ -53,7 +53,7 @@ function speakerNamed(user: string): Speaker {
   if (!isReservedUser(user)) return speakerFor(user);
   throw new HttpError(400, "invalid_input", "A `user` cannot begin with app: or person: here.", {
     param: "user",
-    hint: "Mint a token for that application or person (`rookery tokens mint --app NAME`, or `--person NAME`).",
+    hint: "Mint a token for that application or person (`rookery people tokens add --app NAME`, or `--person NAME`).",
   });
 }
 

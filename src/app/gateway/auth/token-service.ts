@@ -1,6 +1,6 @@
 /**
  * The tokens that are valid here. A token mints tokens with at most its own scopes, lifetime and limits; revoking it
- * revokes those too and closes their streams. `rookery tokens` and other nodes may change the records while this process
+ * revokes those too and closes their streams. `rookery people tokens` and other nodes may change the records while this process
  * runs, so they are read again.
  */
 import { DeniedError, errorText, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
@@ -149,7 +149,9 @@ export class TokenService {
     await this.reload();
     const known = this.#tokens.get(id);
     if (!known || !this.#maySee(by, known.record)) {
-      throw new NotFoundError(`There is no token ${id}.`, { hint: "Run `rookery tokens list` to see the tokens." });
+      throw new NotFoundError(`There is no token ${id}.`, {
+        hint: "Run `rookery people tokens list` to see the tokens.",
+      });
     }
     let revoked = new Set([id]);
     this.#replace(

@@ -46,7 +46,7 @@ describe("the usage limiter", () => {
     for (let n = 0; n < 8; n++) await spend();
     // The next call would not fit, although the limit itself is not reached.
     expect((await engine.runs()).at(-1)?.body.error?.message).toMatch(
-      /The budget of app:t\/ann for today is nearly used up.* of 400 tokens\. The owner can lift it: rookery budget lift person:[\d-]+:app:t\/ann --tokens N/,
+      /The budget of app:t\/ann for today is nearly used up.* of 400 tokens\. The owner can lift it: rookery usage lift person:[\d-]+:app:t\/ann --tokens N/,
     );
     const day = dayOf(engine.clock.now());
     const ops = [{ op: "budget.charge", key: `person:${day}:${ann}`, spent: { tokens: 400, micros: 0 } }] as const;

@@ -11,7 +11,7 @@ export const tokensCheck = defineCheck({
     if (old.length === 0) return { fine };
     const listed = old.map(({ id, name }) => `${id} (${name})`).join(", ");
     const text = `Minted before tokens belonged to someone: ${listed}. Two of them that name the same user share a conversation.`;
-    const help = "Mint new ones (`rookery tokens mint NAME --app APP`, or `--person ID`) and revoke these.";
+    const help = "Mint new ones (`rookery people tokens add NAME --app APP`, or `--person ID`) and revoke these.";
     return { fine, findings: [{ level: "problem", text, help }] };
   },
 });

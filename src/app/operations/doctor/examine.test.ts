@@ -129,7 +129,7 @@ describe("the checks of the work", () => {
       {
         status: "problem",
         text: `Message 1 (command) of ${sessionKey} failed 1 time: no notes.`,
-        help: `It is tried again by itself; \`rookery inbox ${sessionKey} --drop 1\` drops it.`,
+        help: `It is tried again by itself; \`rookery agents inbox ${sessionKey} --drop 1\` drops it.`,
       },
     ]);
     const sources = { store: failing.store, now: 1, config: configSchema.parse({}), connectors: new Map() };
@@ -207,7 +207,7 @@ describe("the checks of the work", () => {
   it("name a day whose budget is used up, with the command that lifts it", async () => {
     const row = { spent: { tokens: 0, micros: 1_000_000 }, lifted: { tokens: 0, micros: 0 } };
     const [item] = await one(budgetsCheck, { store: storeWith({ budget: async () => row }), config });
-    expect(item).toMatchObject({ status: "problem", help: expect.stringContaining("rookery budget lift day:2026-") });
+    expect(item).toMatchObject({ status: "problem", help: expect.stringContaining("rookery usage lift day:2026-") });
     expect(await one(budgetsCheck, { store: storeWith({}), config })).toMatchObject([{ status: "ok" }]);
     expect(await one(budgetsCheck, { store: storeWith({}), config: configSchema.parse({}) })).toMatchObject([
       { status: "notice" },

@@ -101,7 +101,7 @@ function refuse(person: string, is: PersonId, createdBy: string | undefined): vo
   }
   if (is !== person) {
     throw new InvalidInputError(`${person} is an account of ${is}.`, {
-      hint: `\`rookery forget ${is}\` forgets the whole person.`,
+      hint: `\`rookery people forget ${is}\` forgets the whole person.`,
     });
   }
   if (createdBy === FROM_CONFIG) {

@@ -96,7 +96,7 @@ const home = (name: string): string => {
 };
 
 const forget = async (at: string, ...more: readonly string[]) => {
-  const { code, out, err } = await runCommand(["forget", PERSON, "--home", at, "--yes", "--json", ...more]);
+  const { code, out, err } = await runCommand(["people", "forget", PERSON, "--home", at, "--yes", "--json", ...more]);
   expect(err).toBe("");
   expect(code).toBe(0);
   return JSON.parse(out) as ForgetReceipt;
@@ -118,7 +118,7 @@ describe("a planted person", () => {
     expect(parts.filter((name) => !found.has(name) && !unnamed.includes(name))).toEqual([]);
   });
 
-  it("is nowhere after `rookery forget`, but where the receipt says", async () => {
+  it("is nowhere after `rookery people forget`, but where the receipt says", async () => {
     const at = home("forgotten");
     const receipt = await forget(at);
     expect(receipt.tombstone).toMatch(/^forgotten-[0-9a-f]{16}$/);
@@ -156,7 +156,7 @@ describe("a planted person", () => {
     expect(keys.map(({ key }) => String(key))).toEqual([expect.stringMatching(/^#[0-9a-f]{64}$/)]);
     expect(sql.prepare("SELECT key FROM facts WHERE key LIKE 'forget%'").all()).toEqual([]);
     sql.close();
-    const again = await runCommand(["forget", PERSON, "--home", at, "--yes"]);
+    const again = await runCommand(["people", "forget", PERSON, "--home", at, "--yes"]);
     expect(again.err).toContain("Nothing of quokkaperson is stored here.");
     expect(again.code).not.toBe(0);
   });
@@ -169,14 +169,14 @@ describe("a planted person", () => {
     for (const part of ["person.json", "jobs.json", "history.jsonl", "messages.jsonl", "zebrafinch.txt", "MEMORY.md"])
       expect(text).toContain(part);
     for (const word of WORDS) expect(text).toContain(word);
-    const second = await runCommand(["forget", PERSON, "--home", at, "--yes", "--export", file]);
+    const second = await runCommand(["people", "forget", PERSON, "--home", at, "--yes", "--export", file]);
     expect(second.err).toContain("exists already");
   });
 
   it("is asked about, and refused for the owner, an account, and a person of the configuration", async () => {
     const at = home("refused");
     const refused = async (who: string, ...more: readonly string[]) =>
-      (await runCommand(["forget", who, "--home", at, ...more], { input: "" })).err;
+      (await runCommand(["people", "forget", who, "--home", at, ...more], { input: "" })).err;
     expect(await refused(PERSON)).toContain("--yes");
     expect(await refused("owner", "--yes")).toContain("The owner cannot be forgotten");
     expect(await refused(ACCOUNT, "--yes")).toContain(`is an account of ${PERSON}`);
@@ -233,4 +233,4 @@ const planned = () => ({
   counts: { agents: 2, messages: 2, jobs: 1, files: 1, logins: 1, tokens: 1 },
 });
 
-printsDocumentsOf("forget");
+printsDocumentsOf("people forget");

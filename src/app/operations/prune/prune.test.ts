@@ -1,4 +1,4 @@
-/** `rookery prune`: shows first, removes what has ended and is old, and never open work; with and without an engine. */
+/** `rookery engine prune`: shows first, removes what has ended and is old, and never open work; with and without an engine. */
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -69,15 +69,17 @@ describe.each(["stopped", "running"])("with a %s engine", (state) => {
       state === "running"
         ? await openEngine({ paths: homePaths(home.dir), config, connectors: [], log: silentLog, onFatal() {} })
         : undefined;
-    const shown = JSON.parse((await home.run("prune", "--dry-run", "--json")).out) as PruneReport;
+    const shown = JSON.parse((await home.run("engine", "prune", "--dry-run", "--json")).out) as PruneReport;
     expect(shown.removed).toBe(false);
     expect(whats(shown)).toEqual(EXPECTED);
     expect(existsSync(join(home.dir, "rookery.db.broken-1"))).toBe(true);
-    expect((await home.run("prune", "--json")).err).toContain("--yes");
-    const done = JSON.parse((await home.run("prune", "--yes", "--compact", "--json")).out) as PruneReport;
+    expect((await home.run("engine", "prune", "--json")).err).toContain("--yes");
+    const done = JSON.parse((await home.run("engine", "prune", "--yes", "--compact", "--json")).out) as PruneReport;
     expect(done).toMatchObject({ removed: true, compacted: true });
-    expect(whats(JSON.parse((await home.run("prune", "--dry-run", "--json")).out) as PruneReport)).toEqual([]);
-    expect((await home.run("prune", "--dry-run")).out).toBe("Nothing is old enough.\n");
+    expect(whats(JSON.parse((await home.run("engine", "prune", "--dry-run", "--json")).out) as PruneReport)).toEqual(
+      [],
+    );
+    expect((await home.run("engine", "prune", "--dry-run")).out).toBe("Nothing is old enough.\n");
     await engine?.close();
     const kept = [
       "logs/rookery.log",
@@ -99,4 +101,4 @@ describe.each(["stopped", "running"])("with a %s engine", (state) => {
   });
 });
 
-printsDocumentsOf("prune");
+printsDocumentsOf("engine prune");

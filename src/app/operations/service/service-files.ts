@@ -51,7 +51,7 @@ export function planService(target: ServiceTarget): ServicePlan {
   }
   if (program.includes("/_npx/")) {
     throw new InvalidInputError("npx keeps this program only for a while, so a service cannot use it.", {
-      hint: "Install it first: npm install --global rookery. Then run `rookery service install`.",
+      hint: "Install it first: npm install --global rookery. Then run `rookery engine install`.",
     });
   }
   const environment = join(home, "service.env");
@@ -91,7 +91,7 @@ const systemdWord = (text: string): string => `"${text.replaceAll("%", "%%").rep
 const systemdUnit = (
   { home, node, program }: ServiceTarget,
   environment: string,
-): string => `# Written by rookery service install. Undo: rookery service remove
+): string => `# Written by rookery engine install. Undo: rookery engine remove
 [Unit]
 Description=Rookery in ${home.replaceAll("%", "%%")}
 # Each start answers more, also after many crashes: systemd never gives up.
@@ -149,7 +149,7 @@ export function environmentText(before: string, variables: Readonly<Record<strin
     if (known.has(name)) continue;
     if (/[\p{Cc}'\\]/u.test(value)) {
       throw new InvalidInputError(`The value of ${name} cannot be written into an environment file.`, {
-        hint: "It has a quote, a backslash or a line end. Write it by hand, or store the key with `rookery auth set`.",
+        hint: "It has a quote, a backslash or a line end. Write it by hand, or store the key with `rookery models keys add`.",
       });
     }
     lines.push(`${name}='${value}'`);

@@ -45,7 +45,7 @@ describe("the service", () => {
       kind: "systemd",
       name: "rookery.service",
       problems: [],
-      undo: "rookery service remove",
+      undo: "rookery engine remove",
     });
     expect(report.did.join("\n")).toContain("ANTHROPIC_API_KEY");
     expect(report.did.join("\n")).not.toContain("sk-secret");

@@ -61,7 +61,7 @@ export async function installService(options: InstallOptions): Promise<ServiceRe
   const problems: string[] = [];
   if (start && !existsSync(plan.unit.path) && isHomeLocked(home)) {
     throw new ConflictError("An engine runs on this home already, so the service could not start.", {
-      hint: "Stop it, then run `rookery service install` again.",
+      hint: "Stop it, then run `rookery engine install` again.",
     });
   }
   const names = (options.variables ?? providerKeys()).filter((name) => env[name]);
@@ -82,7 +82,7 @@ export async function installService(options: InstallOptions): Promise<ServiceRe
       break;
     }
   }
-  return { kind: plan.kind, name: plan.name, did, problems, undo: "rookery service remove" };
+  return { kind: plan.kind, name: plan.name, did, problems, undo: "rookery engine remove" };
 }
 
 export async function removeService(options: ServiceOptions): Promise<ServiceReport> {
@@ -103,7 +103,7 @@ export async function removeService(options: ServiceOptions): Promise<ServiceRep
     did.push(`Removed ${plan.environment}.`);
   }
   if (did.length === 0) did.push("There is no service for this home.");
-  return { kind: plan.kind, name: plan.name, did, problems, undo: "rookery service install" };
+  return { kind: plan.kind, name: plan.name, did, problems, undo: "rookery engine install" };
 }
 
 export async function serviceStatus(options: ServiceOptions): Promise<ServiceStatus> {

@@ -143,7 +143,11 @@ async function wrongWith(deps: UpdateDeps, before: ReadonlySet<string>): Promise
   if (started.code !== 0 || !started.output.includes(version))
     return `The new program does not start: ${lastOf(started.output)}`;
   if (existsSync(paths.database)) {
-    const opened = await run(process.execPath, [program, "prune", "--dry-run", "--json", "--home", paths.home], env);
+    const opened = await run(
+      process.execPath,
+      [program, "engine", "prune", "--dry-run", "--json", "--home", paths.home],
+      env,
+    );
     if (opened.code !== 0) return `The new program cannot open the home: ${lastOf(opened.output)}`;
   }
   try {

@@ -24,7 +24,7 @@ const [command] = process.argv.slice(2);
 const { DatabaseSync } = require("node:sqlite");
 const home = process.argv.at(-1);
 if (command === "--version") console.log("rookery ${version}");
-else if (command === "prune") { ${open}; console.log("{}"); }
+else if (command === "engine") { ${open}; console.log("{}"); }
 else console.log(JSON.stringify({ items: ${JSON.stringify(problems.map((check) => ({ check, status: "problem" })))} }));
 `;
 

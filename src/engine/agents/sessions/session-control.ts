@@ -53,7 +53,7 @@ export async function branchMessage(
   const { entries } = await readSession(store, agentId, sessionId);
   if (!entries.some((entry) => entry.type !== "session" && entry.id === entryId)) {
     throw new NotFoundError(`The entry ${entryId} is not part of the current session.`, {
-      hint: "You can go back only to entries since the last start or reset; `rookery history --json` shows their ids.",
+      hint: "You can go back only to entries since the last start or reset; `rookery sessions show --json` shows their ids.",
     });
   }
   return { kind: "branch", entryId, summary: summary || undefined };

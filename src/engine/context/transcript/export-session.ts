@@ -28,7 +28,7 @@ export async function exportSession(
   const { lines, entries, lastLeaf } = await readSession(store, agent.id, sessionId);
   if (lines.length === 0) {
     throw new NotFoundError(`The agent ${agent.id} has no session ${sessionId}.`, {
-      hint: "`rookery history` shows where each session begins, with its id.",
+      hint: "`rookery sessions show` shows where each session begins, with its id.",
     });
   }
   const leaf = lastLeaf ?? (sessionId === agent.sessionId ? agent.leaf : idOf(entries.at(-1)));

@@ -275,7 +275,8 @@ export class CronService {
 
   async #job(id: string): Promise<CronJob> {
     const job = await this.#ports.store.job(checkedJobId(id));
-    if (!job) throw new NotFoundError(`unknown cron job id: ${id}`, { hint: "`rookery cron list` lists the jobs." });
+    if (!job)
+      throw new NotFoundError(`unknown cron job id: ${id}`, { hint: "`rookery schedules list` lists the jobs." });
     return job;
   }
 

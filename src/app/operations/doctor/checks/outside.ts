@@ -43,7 +43,7 @@ export const connectorsCheck = defineCheck({
       findings: failing.map(({ name, channel, detail }) => ({
         level: "problem",
         text: `The account ${name} on ${channel} does not work: ${detail ?? "no reason"}`,
-        help: `Check connectors.${name} in the configuration, then \`rookery connectors\`.`,
+        help: `Check connectors.${name} in the configuration, then \`rookery channels list\`.`,
       })),
     };
   },
@@ -67,7 +67,10 @@ export const modelCheck = defineCheck({
       const text = "No model is configured: the offline model answers, which is not an LLM.";
       return {
         fine: "",
-        findings: [...refused, { level: "notice", text, help: "`rookery setup`, or `rookery auth set PROVIDER`." }],
+        findings: [
+          ...refused,
+          { level: "notice", text, help: "`rookery setup`, or `rookery models keys add PROVIDER`." },
+        ],
       };
     }
     const known = await models.providers.model(using.model);
@@ -132,7 +135,7 @@ function exposureFindings({ config }: Pick<DoctorFacts, "config">): readonly Fin
       ? {
           level: "notice",
           text: `The gateway listens on ${host}: other machines reach it, with a token.`,
-          help: "`rookery tokens list` shows who has one.",
+          help: "`rookery people tokens list` shows who has one.",
         }
       : {
           level: "problem",

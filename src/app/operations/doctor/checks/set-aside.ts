@@ -26,7 +26,7 @@ export const setAsideCheck = defineCheck({
     const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : "";
     const text = `${found.length} files were set aside, because only a reviewed change makes them: ${found.slice(0, NAMED).join(", ")}${more}.`;
     const help =
-      "Read them. Delete what a command made; keep what you want with `rookery changes write FILE --from FILE.proposed`.";
+      "Read them. Delete what a command made; keep what you want with `rookery config changes write FILE --from FILE.proposed`.";
     return { fine, findings: [{ level: "notice", text, help }] };
   },
 });

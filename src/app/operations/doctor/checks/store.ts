@@ -35,7 +35,7 @@ const LARGE_BYTES = 5 * (1 << 30);
 const LARGE_LOG_BYTES = 1 << 30;
 
 const REBUILD = {
-  help: "`rookery repair` keeps the broken files and rebuilds; `doctor --fix` runs it.",
+  help: "`rookery engine repair` keeps the broken files and rebuilds; `doctor --fix` runs it.",
   fixable: true,
 } as const;
 

@@ -43,7 +43,7 @@ export const diskCheck = defineCheck({
     const text = `Only ${sizeText(free)} are free on the disk of ${home}.`;
     return {
       fine,
-      findings: [{ level, text, help: "Make room: `rookery prune` removes what is old and not needed." }],
+      findings: [{ level, text, help: "Make room: `rookery engine prune` removes what is old and not needed." }],
     };
   },
 });

@@ -71,7 +71,7 @@ export const deliveriesCheck = defineCheck({
       findings.push({
         level: "problem",
         text,
-        help: "`rookery outbox list --state unroutable`; connect the channel, or `rookery outbox drop ID`.",
+        help: "`rookery channels outbox list --state unroutable`; connect the channel, or `rookery channels outbox drop ID`.",
       });
     }
     const dead = await store.deliveries({ limit: LOOKED_AT, states: ["failed", "unconfirmed"] });
@@ -83,7 +83,7 @@ export const deliveriesCheck = defineCheck({
       findings.push({
         level: "problem",
         text,
-        help: `\`rookery outbox list --state ${state}\`; \`rookery outbox retry ID\` sends one again.`,
+        help: `\`rookery channels outbox list --state ${state}\`; \`rookery channels outbox retry ID\` sends one again.`,
       });
     }
     return { fine: "Every delivery of the last day arrived or waits for its turn.", findings };
@@ -98,7 +98,7 @@ export const schedulesCheck = defineCheck({
   async check({ store, config, now, engine }) {
     const jobs = await store.jobs({ limit: LOOKED_AT });
     const enabled = jobs.filter((job) => job.enabled);
-    // As `rookery cron list` counts them: the heartbeat is the engine's own.
+    // As `rookery schedules list` counts them: the heartbeat is the engine's own.
     const own = enabled.filter((job) => !job.system).length;
     const heartbeat = own < enabled.length ? " and the heartbeat" : "";
     const findings: Finding[] = [];
@@ -121,21 +121,23 @@ export const schedulesCheck = defineCheck({
       findings.push({
         level: "problem",
         text,
-        help: engine ? "`rookery cron list` and `rookery logs` show why." : "`rookery serve` starts the engine.",
+        help: engine
+          ? "`rookery schedules list` and `rookery engine logs` show why."
+          : "`rookery serve` starts the engine.",
       });
     }
     for (const { id, name, state } of jobs.filter((job) => job.state.lastStatus === "error").slice(0, NAMED)) {
       findings.push({
         level: "problem",
         text: `The schedule ${name} failed: ${state.lastError ?? "no reason"}`,
-        help: `\`rookery cron runs ${id}\`.`,
+        help: `\`rookery schedules runs ${id}\`.`,
       });
     }
     for (const { id, name, state } of jobs.filter((job) => job.state.disabledReason !== undefined).slice(0, NAMED)) {
       findings.push({
         level: "notice",
         text: `The schedule ${name} was turned off: ${state.disabledReason}`,
-        help: `\`rookery cron enable ${id}\`.`,
+        help: `\`rookery schedules enable ${id}\`.`,
       });
     }
     return { fine: `${counted(own, "schedule", "schedules")}${heartbeat}, none overdue.`, findings };
@@ -172,7 +174,7 @@ export const budgetsCheck = defineCheck({
             {
               level: "problem",
               text: "Today's budget is used up.",
-              help: `\`rookery budget lift ${key}\` allows the same amount again.`,
+              help: `\`rookery usage lift ${key}\` allows the same amount again.`,
             },
           ]
         : [],

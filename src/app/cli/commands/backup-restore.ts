@@ -1,0 +1,79 @@
+/** `rookery backup restore`: puts a backup into a home. */
+import { resolve } from "node:path";
+import { UsageError } from "../../../core/errors.ts";
+import { type CommandContext, defineAction } from "../command.ts";
+import { printResult } from "../print.ts";
+import { progressOf } from "../progress.ts";
+
+export const restoreAction = defineAction({
+  summary: "put a backup into a home; work that was open in it is ended and told",
+  usage: "<file>",
+  description:
+    "Unpacks and checks the backup beside the home, then puts it in place. Runs that were open when it was made end as lost and their people are told; deliveries that had not ended become unconfirmed. A home that is not empty is only replaced with --replace, and is kept under another name. A copy of the database from before a migration (backups/before-schema-….db) replaces only the database.",
+  arguments: { min: 0, max: 1 },
+  options: {
+    replace: { type: "boolean", description: "replace the home that is there; it is kept under another name" },
+    finish: { type: "boolean", description: "complete a restore that was killed" },
+  },
+  examples: [
+    "rookery backup restore rookery.tar.gz --home ~/rookery-copy",
+    "rookery backup restore rookery.tar.gz --replace",
+  ],
+  async run(context) {
+    const [file] = context.args;
+    if (context.flags.finish) return finish(context);
+    if (file === undefined)
+      throw new UsageError("rookery backup restore needs the file of a backup.", {
+        hint: "`rookery backup` makes one.",
+      });
+    return file.endsWith(".db") ? restoreDatabase(context, resolve(file)) : restore(context, resolve(file));
+  },
+});
+
+async function finish(context: CommandContext): Promise<undefined> {
+  const { finishRestore } = await import("../../operations/backup/restore-backup.ts");
+  const finished = finishRestore(context.home);
+  return printResult(
+    context,
+    { finished },
+    finished ? `The restore of ${context.home} is complete.` : "There is nothing to complete.",
+  );
+}
+
+async function restore(context: CommandContext, file: string): Promise<undefined> {
+  const { home, flags } = context;
+  const { restoreBackup } = await import("../../operations/backup/restore-backup.ts");
+  const { systemIds } = await import("../../../adapters/system/system-ids.ts");
+  using progress = progressOf(context);
+  const report = await restoreBackup({
+    file,
+    home,
+    replace: flags.replace === true,
+    ids: systemIds(),
+    now: Date.now(),
+    onProgress: progress.step,
+  });
+  const { lost, kept, manifest } = report;
+  const { createdAt, rows } = manifest;
+  const result = { home, kept, lost, createdAt, schema: manifest.schema, version: manifest.version, rows };
+  const lines = [
+    `Restored ${home} as it was on ${new Date(createdAt).toISOString()}: ${rows.agents ?? 0} agents, ${rows.entries ?? 0} lines of history.`,
+    `Ended open work: ${lost.runs} runs lost, ${lost.messages} messages failed with a notice, ${lost.deliveries} deliveries unconfirmed.`,
+    ...(lost.people === undefined
+      ? []
+      : [
+          `${lost.people} people are strangers now, because rights were changed since the backup: \`rookery people list\`.`,
+        ]),
+    ...(kept === null ? [] : [`The home that was there is in ${kept}.`]),
+    "Do not run it beside the installation it was made from: both would use the same channels.",
+    context.here("Start it with `rookery serve`; `rookery doctor` checks it."),
+  ];
+  return printResult(context, result, lines.join("\n"));
+}
+
+async function restoreDatabase(context: CommandContext, file: string): Promise<undefined> {
+  const { replaceDatabase } = await import("../../operations/backup/replace-database.ts");
+  const { schema, kept } = replaceDatabase({ paths: context.paths, file, now: Date.now() });
+  const text = `The database has schema version ${schema} again. The one that was there is in ${kept}.\nThe next start ends the work that was open in it and says so.`;
+  return printResult(context, { file, schema, kept }, text);
+}

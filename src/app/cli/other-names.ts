@@ -1,0 +1,82 @@
+/** Names of commands in similar programs, and the command that does the same here. For suggestions only. */
+import { closestWord } from "../../core/closest-word.ts";
+
+export const OTHER_NAMES: Readonly<Record<string, string>> = {
+  agent: "send",
+  audit: "engine audit",
+  auth: "models keys",
+  budget: "usage budgets",
+  changes: "config changes",
+  completion: "config completion",
+  configure: "setup",
+  connect: "channels add",
+  connectors: "channels",
+  cron: "schedules",
+  daemon: "engine",
+  dashboard: "open",
+  files: "people files",
+  forget: "people forget",
+  gateway: "serve",
+  health: "status",
+  heartbeat: "schedules heartbeat",
+  history: "sessions show",
+  home: "config paths",
+  hooks: "schedules webhooks",
+  inbox: "agents inbox",
+  install: "engine install",
+  invite: "people invite",
+  login: "models login",
+  logout: "models logout",
+  logs: "engine logs",
+  message: "send",
+  nodes: "engine nodes",
+  onboard: "setup",
+  outbox: "channels outbox",
+  pair: "people requests",
+  pairing: "people requests",
+  prune: "engine prune",
+  reminders: "schedules",
+  remote: "engine remotes",
+  repair: "engine repair",
+  restore: "backup restore",
+  run: "send",
+  service: "engine",
+  start: "serve",
+  store: "engine copy",
+  subagents: "agents subagents",
+  swarms: "agents swarms",
+  tokens: "people tokens",
+  tree: "agents tree",
+  tui: "chat",
+  uninstall: "engine remove",
+  update: "engine update",
+  upgrade: "engine update",
+  version: "--version",
+  webhooks: "schedules webhooks",
+};
+
+/** The verbs of other programs: the first that a command has is suggested. */
+export const RENAMED_VERBS: Readonly<Record<string, readonly string[]>> = {
+  allow: ["yes", "add"],
+  approve: ["yes"],
+  create: ["add"],
+  delete: ["remove"],
+  deny: ["no"],
+  edit: ["set", "edit"],
+  get: ["show"],
+  info: ["show"],
+  ls: ["list"],
+  mint: ["add"],
+  new: ["add"],
+  refuse: ["no"],
+  revoke: ["remove"],
+  rm: ["remove"],
+  set: ["add"],
+  update: ["set"],
+};
+
+/** The command that was probably meant: what a name in use elsewhere is called here, or the nearest command. */
+export function meantCommand(name: string, commands: readonly string[]): string | undefined {
+  const meant = closestWord(name, [...commands, ...Object.keys(OTHER_NAMES)]);
+  return meant !== undefined && Object.hasOwn(OTHER_NAMES, meant) ? OTHER_NAMES[meant] : meant;
+}
