@@ -134,6 +134,7 @@ GET /api/permissions/explain/:what: params.what 1..512
 POST /api/pairings/:code: params.code 1..512, body.as 1..64
 POST /api/owner/accounts: body.account 3..512
 POST /api/people/:person/invitations: params.person 1..64
+POST /api/logins: body.code ..100
 GET /api/logins: query.person ..64
 GET /invite/:invitation: params.invitation 1..100
 POST /invite/:invitation: params.invitation 1..100

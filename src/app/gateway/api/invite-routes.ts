@@ -7,7 +7,7 @@ import { z } from "zod";
 import { cookieIn, cookieName, loginCookie } from "../auth/ambient-identity.ts";
 import { countFailure } from "../auth/authorise.ts";
 import { HttpError } from "../http/http-error.ts";
-import { decodeUtf8, parseJsonBody } from "../http/read-request.ts";
+import { checkInput, decodeUtf8, parseJsonBody } from "../http/read-request.ts";
 import type { Reply } from "../http/send-reply.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { invitePage, messagePage } from "./invite-page.ts";
@@ -23,6 +23,7 @@ const showRoute = defineRoute({
   method: "GET",
   path: "/invite/:invitation",
   access: "hook",
+  lenient: true,
   action: "invite",
   tag: "people",
   summary: "The page of an invitation; opening it does not use it up",
@@ -50,6 +51,7 @@ const useRoute = defineRoute({
   tag: "people",
   summary: "Use an invitation: opens a login as its person and sets its cookie; works once",
   params,
+  bodyType: "application/x-www-form-urlencoded",
   answers: {
     status: 303,
     holds: "a cookie and the way to the control room; with a JSON body 200 and `{ person, expiresAt }`",
@@ -74,9 +76,7 @@ const useRoute = defineRoute({
 
 function bodyOf({ raw, incoming }: InviteCall, isJson: boolean): z.infer<typeof bodySchema> {
   const given = isJson ? parseJsonBody(incoming, raw) : Object.fromEntries(new URLSearchParams(decodeUtf8(raw)));
-  const result = bodySchema.safeParse(given);
-  if (result.success) return result.data;
-  throw new HttpError(400, "invalid_input", "The form is not the one of the page. Open the link again.");
+  return checkInput(bodySchema, given, "body");
 }
 
 /** Counts as a failed login: many of them from one address make it wait. */

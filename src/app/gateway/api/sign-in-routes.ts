@@ -7,7 +7,6 @@ import { loginCookie } from "../auth/ambient-identity.ts";
 import { countFailure } from "../auth/authorise.ts";
 import { LOGIN_PREFIX } from "../auth/principal.ts";
 import { errorBody, HttpError } from "../http/http-error.ts";
-import { parseJsonBody } from "../http/read-request.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { signInUrl } from "./sign-in-url.ts";
 
@@ -53,17 +52,17 @@ const exchangeRoute = defineRoute({
   access: "hook",
   action: "logins",
   tag: "people",
+  body: exchangeSchema,
+  example: { code: "k7mzq2k7mz" },
   summary: "Use a sign-in code: opens a login of the owner and sets its cookie; works once, from the control room only",
   answers: { status: 200, holds: "`{ person, expiresAt }` and the cookie; 410 if the code was used or has expired" },
   async handle(call) {
-    const { context, incoming, caller, raw } = call;
+    const { context, incoming, caller, body } = call;
     // Otherwise a foreign page could sign a browser in with a code of its own.
     if (!caller.isSameOrigin()) {
       throw new HttpError(403, "foreign_origin", "Only the control room of this server may use a sign-in code.");
     }
-    const given = exchangeSchema.safeParse(parseJsonBody(incoming, raw));
-    if (!given.success) throw new HttpError(400, "invalid_input", "A sign-in needs `code`, and may have `nonce`.");
-    const { code, nonce = randomBytes(24).toString("base64url") } = given.data;
+    const { code, nonce = randomBytes(24).toString("base64url") } = body;
     const used = await context.logins.exchange(code, nonce, incoming.headers["user-agent"], "code");
     if (!used) return gone(call);
     context.remoteNodes?.notifyChanged("tokens");
