@@ -88,7 +88,7 @@ const WEB_NAME = "whatsapp-web";
 const WAIT_MS = 20_000;
 const clock = virtualClock();
 const printed: string[] = [];
-/** What was answered to each user of a route. */
+/** The answers of the routes, by user. */
 const answered = new Map<string, string[]>();
 const lines: ((line: string) => void)[] = [];
 const web = new FakeWeb();
@@ -181,7 +181,7 @@ async function seat(text: string): Promise<void> {
 }
 
 const textsOf = (user: string) => () => answered.get(user) ?? [];
-/** What a guest reads about a setting that only the owner changes. */
+/** The answer to a guest who changes a setting of the owner. */
 const REFUSED = /You may not use \/\w+/;
 
 /** How a person writes on each connector, and what they have read. */
