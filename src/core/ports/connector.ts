@@ -224,6 +224,7 @@ export const OWNERS_SEAT: unique symbol = Symbol("the owner's seat");
 
 export interface Connector {
   readonly name: string;
+  /** Only the own terminal of the engine has it. */
   readonly [OWNERS_SEAT]?: true;
   readonly capabilities: ConnectorCapabilities;
   readonly sendingClass: SendingClass;
