@@ -15,7 +15,7 @@ const MAX_FOUND = 5;
 /** Of the names that are listed if nothing matches. */
 const MAX_NAMES = 2_000;
 
-const input = z.object({
+const input = z.strictObject({
   query: z.string().max(MAX_QUERY).describe("keywords or names"),
 });
 

@@ -8,6 +8,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
 import { cutText } from "../../core/cut-text.ts";
 import { TERMINAL_CHANNEL } from "../../core/delivery/route.ts";
+import { InvalidInputError } from "../../core/errors.ts";
 import { messageId, type RunId } from "../../core/ids.ts";
 import {
   hasUntrustedPart,
@@ -138,6 +139,15 @@ export function hostFor(
     return postMessage({ ...incoming, messageId }, message ?? { text: "" });
   };
   const entryOf = async (arriving: Arriving): Promise<Entry> => {
+    // Otherwise one connector would speak for the people of another.
+    if (arriving.connector !== connector.name) {
+      const [its, other] = [connector.name, String(arriving.connector)].map((name) =>
+        JSON.stringify(name.slice(0, 80)),
+      );
+      throw new InvalidInputError(`The connector ${its} cannot accept a message of the connector ${other}.`, {
+        hint: `Set \`connector\` to ${its}.`,
+      });
+    }
     // The socket and the tokens of the terminal admit nobody but the owner.
     if (connector.name === TERMINAL_CHANNEL || !options.pairing) return { let: "in" };
     return options.pairing.entry(arriving);

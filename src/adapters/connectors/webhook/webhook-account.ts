@@ -60,6 +60,7 @@ export function webhookAccount(options: WebhookAccountOptions): Connector {
   const takeInFor = (host: ConnectorHost, { contents }: Posted): TakeIn => ({
     ...{ channel: WEBHOOK_CHANNEL, host, accountId, activation: settings.groups.activation, window },
     self: { names: [] },
+    isProgram: true,
     fetching: {
       ...{ files: host.files, maxBytes: settings.maxFileMb * 1_000_000 },
       download: async ({ fileId }, limit) => {

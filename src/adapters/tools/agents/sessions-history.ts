@@ -23,7 +23,7 @@ const MAX_LINES = 4_000;
 
 const EFFECT = { action: "sessions_history", rights: [] } as const;
 
-const input = z.object({
+const input = z.strictObject({
   sessionKey: z.string().describe("Whose: a session key, an agent's id or its name"),
   limit: z.int().min(1).max(MAX_MESSAGES).optional().describe(`How many messages; ${DEFAULT_MESSAGES} if left out`),
   includeTools: z.boolean().optional().describe("Show tool calls and their results too"),

@@ -23,7 +23,7 @@ import { settleFiles } from "./settle-files.ts";
 const MAX_COMMAND = 100_000;
 const MAX_ARGUMENTS = 1_000;
 
-const input = z.object({
+const input = z.strictObject({
   command: z
     .union([z.string().min(1).max(MAX_COMMAND), z.array(z.string().max(MAX_COMMAND)).min(1).max(MAX_ARGUMENTS)])
     .describe("A shell line, or the program and its arguments as a list"),

@@ -14,7 +14,7 @@ import { isAsOnDisk } from "./trusted-note.ts";
 
 const MAX_HITS = 20;
 
-const input = z.object({
+const input = z.strictObject({
   query: z.string().min(1).max(MAX_QUERY).describe('Words; "…" for a phrase, word* for a beginning'),
   limit: z.int().min(1).max(MAX_HITS).optional(),
 });

@@ -10,7 +10,7 @@ import { makerOf, notAFile, ofThisProfile, touchable, withoutCommands } from "./
 import type { CronApi, ShownJob } from "./cron-api.ts";
 import { effectOnJob } from "./job-effects.ts";
 
-const input = z.object({
+const input = z.strictObject({
   action: z.enum(["list", "add", "update", "remove", "run", "runs", "wake"]),
   includeDisabled: z.boolean().optional().describe("list: also jobs that are turned off"),
   job: z

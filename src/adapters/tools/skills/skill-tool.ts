@@ -9,7 +9,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 
-const input = z.object({
+const input = z.strictObject({
   name: z.string().max(64),
   file: z.string().max(200).optional().describe("One of its other files"),
 });
