@@ -19,6 +19,9 @@ it("has a row for each attack", () => {
       "planted program",
       "planted repository",
       "planted PATH",
+      "attachment",
+      "quote or forward",
+      "planted skill",
       "command splitting",
     ],
   ]);

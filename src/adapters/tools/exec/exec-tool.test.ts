@@ -191,7 +191,9 @@ describe.each<[string, () => Sandbox]>([
     await world.call("exec", { command: write("obey") }, { behalf });
     expect(readFileSync(skill, "utf8")).toBe("kind\n");
     const { text } = await world.call("exec", { command: write("obey"), background: true });
-    await world.call("process", { action: "wait", id: /process (\w+)/.exec(text)?.[1] as string });
+    const id = /process (\w+)/.exec(text)?.[1] as string;
+    await world.call("process", { action: "wait", id });
+    await world.call("process", { action: "stop", id });
     expect(readFileSync(skill, "utf8")).toBe("kind\n");
   });
 
