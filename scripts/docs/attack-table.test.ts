@@ -22,6 +22,9 @@ it("has a row for each attack", () => {
       "attachment",
       "quote or forward",
       "planted skill",
+      "cookie to another port",
+      "planted cookie",
+      "planted invitation",
       "command splitting",
     ],
   ]);
