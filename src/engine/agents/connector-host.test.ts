@@ -90,7 +90,7 @@ describe("accept", () => {
     expect(await bodies(engine)).toMatchObject([{ kind: "user", text: "[Sent through a bot]\n/new" }]);
   });
 
-  it("marks a quote of the agent's own words unless they stand in this session, and the session has no mark", async () => {
+  it("marks a quote of the agent's own words unless they are in this session, and it has no mark", async () => {
     const engine = await TestEngine.open();
     const host = hostOf(engine);
     const ask = async (quoted: string) => {

@@ -65,7 +65,7 @@ describe("a message", () => {
       { replyTo: { typed: false } },
     ],
     ["answers a post of a channel", about({ sender_chat: GROUP, text: "a" }), { replyTo: { userId: undefined } }],
-  ])("that %s says whether it was typed", (_, more, expected) => {
+  ])("tells whether a message was typed that %s", (_, more, expected) => {
     expect(message(more)).toMatchObject(expected);
   });
 
