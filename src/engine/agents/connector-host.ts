@@ -68,7 +68,7 @@ export interface HostOptions {
 
 export interface Conversations {
   agentAt(to: ReturnType<AddressOf>): Promise<AgentRecord | undefined>;
-  /** Whether a text stands in its session, and that session has no mark of untrusted text (M32). */
+  /** Whether a text is in its session, and that session has no mark of untrusted text (M32). */
   hasSaid(to: ReturnType<AddressOf>, text: string): Promise<boolean>;
   /** False if it has ended. */
   abort(runId: RunId): Promise<boolean>;
@@ -119,7 +119,7 @@ export function hostFor(
       }),
     );
   };
-  /** Words that stand in the conversation's session, which has no mark, bring nothing new into it (M32). */
+  /** A quote of words that are in the conversation's unmarked session adds nothing new to it (M32). */
   const withKnownQuote = async ({ decoration, ...at }: Omit<IncomingMessage, "text">) => {
     const { quote } = decoration ?? {};
     if (!quote || quote.typed || !(await options.conversations?.hasSaid(addressOf(at), quote.text))) return decoration;

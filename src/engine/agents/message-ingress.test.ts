@@ -140,7 +140,7 @@ describe("the people of a message", () => {
   it.each([
     ["a sender", { sender }],
     ["no sender", {}],
-  ])("mark every file of a message with %s as untrusted, also one that an agent had made", async (_, of) => {
+  ])("mark every file of a message with %s as untrusted, even a file that an agent made", async (_, of) => {
     const engine = await TestEngine.open();
     const behalf = { person: person("test:ann") };
     const made = { data: Buffer.from("text"), name: "n.txt", behalf, from: "behalf" } as const;

@@ -182,6 +182,21 @@ describe.each<[string, () => Sandbox]>([
     await world.call("process", { action: "stop", id });
   });
 
+  it("leaves skills as they are while untrusted text is in context or in the background, and writes them otherwise", async () => {
+    const skill = join(world.workspace, "skills/tea/SKILL.md");
+    const behalf = { person: OWNER, untrusted: true } as const;
+    const write = (text: string) => `mkdir -p skills/tea; echo ${text} > skills/tea/SKILL.md`;
+    await world.call("exec", { command: write("kind") }, { behalf: { person: OWNER } });
+    expect(readFileSync(skill, "utf8")).toBe("kind\n");
+    await world.call("exec", { command: write("obey") }, { behalf });
+    expect(readFileSync(skill, "utf8")).toBe("kind\n");
+    const { text } = await world.call("exec", { command: write("obey"), background: true });
+    const id = /process (\w+)/.exec(text)?.[1] as string;
+    await world.call("process", { action: "wait", id });
+    await world.call("process", { action: "stop", id });
+    expect(readFileSync(skill, "utf8")).toBe("kind\n");
+  });
+
   it("marks what it writes while untrusted text is in context, and nothing else (M32)", async () => {
     const { marks } = world.deps;
     // Files that were changed within a second before its start cannot be told apart.
