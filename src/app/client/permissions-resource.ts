@@ -10,6 +10,8 @@ export interface ListedRule {
   /** `permissions`, `profiles.NAME`, `agent:ID`, or a person. */
   readonly source: string;
   readonly because?: string;
+  /** Of a yes for always to exactly one call: that call. */
+  readonly shows?: string;
   readonly when?: "untrusted";
   /** It can be removed; a rule of the configuration is changed in its file. */
   readonly stored: boolean;
