@@ -110,7 +110,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   connectors: ["rookery connectors"],
   "approvals list": ["rookery approvals list"],
   "approvals show": ["rookery approvals show ID"],
-  "approvals yes": ["rookery approvals yes ID"],
+  "approvals yes": ["rookery approvals yes ID", "rookery approvals yes ID --digest DIGEST --always"],
   "approvals no": ["rookery approvals no ID"],
   "budget list": ["rookery budget list"],
   "budget lift": ["rookery budget lift day:2026-01-31 --dollars 5"],
