@@ -1,6 +1,6 @@
 /**
  * The files that a command names and may run: a yes covers their contents, so a script that has changed since is asked about again
- * (M43). A word counts if it could be a path, whatever stands around it. Files that a program finds in another way are not known.
+ * (M43). Every word that could be a path counts. Files that a program finds in another way are not known.
  */
 import { basename, resolve } from "node:path";
 import type { Effect } from "../../core/rights/decide.ts";
@@ -21,7 +21,7 @@ const OWN_FILES: readonly { readonly program: RegExp; readonly files: readonly s
   { program: /^(?:docker|docker-compose|podman)$/u, files: ["Dockerfile", "docker-compose.yml", "compose.yaml"] },
 ];
 
-/** Longer words are no paths. */
+/** A longer word is not a path. */
 const MAX_WORD = 4_096;
 
 /** `directory`: where names without a directory are understood by people. */

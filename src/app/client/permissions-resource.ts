@@ -10,7 +10,7 @@ export interface ListedRule {
   /** `permissions`, `profiles.NAME`, `agent:ID`, or a person. */
   readonly source: string;
   readonly because?: string;
-  /** Of a yes for always to exactly one call: that call. */
+  /** The call that a yes for always covers, for people. */
   readonly shows?: string;
   readonly when?: "untrusted";
   /** It can be removed; a rule of the configuration is changed in its file. */

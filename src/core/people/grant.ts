@@ -41,7 +41,7 @@ const subjectSchema = z
 
 const about = {
   note: z.string().max(MAX_LENGTH).optional(),
-  /** Of a yes for always: the call that it covers, for people. */
+  /** The call that a yes for always covers, for people. */
   shows: z.string().max(MAX_LENGTH).optional(),
   /** Counts only while text that the person did not write is in context (M32). */
   when: z.literal("untrusted").optional(),
@@ -55,7 +55,7 @@ export const grantSchema = z
   ])
   .readonly();
 export type Grant = z.infer<typeof grantSchema>;
-/** Of one person. */
+/** The largest number for one person. */
 export const MAX_GRANTS = 256;
 export const grantsSchema = z.array(grantSchema).max(MAX_GRANTS).readonly();
 

@@ -113,7 +113,11 @@ export function judge(
   parties: readonly RulesParty[] = [],
   yes?: string,
 ): Decision {
-  const one: Placed = { ...standing, place: parties[0]?.place, yes: yes === undefined ? undefined : yesOf(standing, yes, untrusted) };
+  const one: Placed = {
+    ...standing,
+    place: parties[0]?.place,
+    yes: yes === undefined ? undefined : yesOf(standing, yes, untrusted),
+  };
   const decision = byRights(effect, one, untrusted, parties);
   if (!effect.needsYes || decision.verdict !== "allow" || isNamed(effect, one, parties)) return decision;
   return { verdict: "ask", reason: `${effect.action} asks before each call`, person: one.person };

@@ -14,7 +14,7 @@ export interface Rule {
   readonly source: string;
   /** The justification: shown to the model and to people. */
   readonly because?: string;
-  /** Of a yes for always: the call that it covers, for people. */
+  /** The call that a yes for always covers, for people. */
   readonly shows?: string;
   /** Counts only while text that the person did not write is in context; an allowance counts then too (M32). */
   readonly when?: "untrusted";

@@ -4,7 +4,7 @@
  */
 import type { Grant } from "../people/grant.ts";
 
-/** What a yes for always stores: exactly this call, or the one pattern for it. */
+/** A yes for always stores exactly this call, or the one pattern for it. */
 export const ALWAYS_SCOPES = ["call", "pattern"] as const;
 export type AlwaysScope = (typeof ALWAYS_SCOPES)[number];
 

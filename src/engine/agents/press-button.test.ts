@@ -37,8 +37,12 @@ describe("a question about a call", () => {
     const [question] = await engine.store.approvals({ limit: 1 });
     if (!question) throw new TypeError("nothing was asked");
     const state = async () => (await engine.store.approvals({ limit: 1 }))[0];
-    return { engine, token: (answer: string, digest = question.digest.slice(0, 16)) =>
-        `a:${question.id.toUpperCase()}:${answer}:${digest}`, state };
+    return {
+      engine,
+      token: (answer: string, digest = question.digest.slice(0, 16)) =>
+        `a:${question.id.toUpperCase()}:${answer}:${digest}`,
+      state,
+    };
   }
 
   test.each<[string, string, string, number]>([

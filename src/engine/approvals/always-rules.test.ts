@@ -139,10 +139,7 @@ describe("the rules of a yes for always", () => {
       storing,
     );
     const note = "approval kfmz by owner";
-    expect(records[0]?.grants).toEqual([
-      ...kept,
-      { allow: "call(exec:d1)", note, shows: "p", when: "untrusted" },
-    ]);
+    expect(records[0]?.grants).toEqual([...kept, { allow: "call(exec:d1)", note, shows: "p", when: "untrusted" }]);
   });
   test("name the recipient in a pattern, unless it is the person's own", () => {
     const send: Effect = { action: "message", rights: [], target: "ann", of: ANN };

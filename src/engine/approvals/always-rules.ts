@@ -1,7 +1,7 @@
 /**
  * The rules that a yes for always stores: grants of everyone on the way of a call whose rights or defaults say to ask. Offered are exactly
- * this call, by its digest, and where there is one a pattern that people read in full; never a whole tool. What a rule of the
- * configuration asks about stays asked about (M43).
+ * this call, by its digest, and where there is one a pattern that people read in full; never a whole tool. A rule of the
+ * configuration still asks (M43).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { cutText } from "../../core/cut-text.ts";
@@ -138,7 +138,11 @@ function callLine({ id, prompt }: Approval): string {
   return `${cutText(line, MAX_SHOWN)}… ${line.length - MAX_SHOWN} more characters in approval ${id}`;
 }
 
-function withRule(record: PersonRecord, { allow, when }: AlwaysRule, about: Pick<Grant, "note" | "shows">): PersonRecord {
+function withRule(
+  record: PersonRecord,
+  { allow, when }: AlwaysRule,
+  about: Pick<Grant, "note" | "shows">,
+): PersonRecord {
   const kept = record.grants.filter((grant) => {
     const { verdict, subject } = verdictOf(grant);
     return subject !== allow || (verdict !== "ask" && verdict !== "allow");

@@ -14,7 +14,12 @@ export const DEFAULT_EXPIRY_MS = 24 * 3600_000;
 export interface ApprovalSettings {
   readonly expiryMs?: number;
   /** What a call depends on besides its arguments. Absent: nothing. */
-  surroundingsOf?(agent: AgentRecord, call: CallRecord, effects: readonly Effect[], runId: RunId): Promise<Surroundings>;
+  surroundingsOf?(
+    agent: AgentRecord,
+    call: CallRecord,
+    effects: readonly Effect[],
+    runId: RunId,
+  ): Promise<Surroundings>;
 }
 
 export interface ApprovalPort {

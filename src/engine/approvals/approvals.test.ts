@@ -276,7 +276,12 @@ describe("an answer", () => {
   });
 
   describe("for always", () => {
-    const SCRIPT = { directory: "/work", environment: ["PATH"], files: { "x.sh": "one" }, definition: { name: "exec" } };
+    const SCRIPT = {
+      directory: "/work",
+      environment: ["PATH"],
+      files: { "x.sh": "one" },
+      definition: { name: "exec" },
+    };
 
     it.each<[string, readonly Grant[]]>([
       ["the tool", [{ ask: "exec" }]],

@@ -113,8 +113,12 @@ describe("the rules that a yes for always is judged by", () => {
     const { approvals, seen } = world({ agent });
     await approvals.offers(row({ behalf: { person: OWNER, through: ["test:ann" as PersonId] } }));
     expect(seen).toEqual(["agent a1", [agent, [OWNER, "ann"], { ancestors: [{ above: agent }] }]]);
-    expect((await world({ agent }).approvals.offers(row())).call).toMatchObject([{ person: OWNER, allow: "call(exec:d1)" }]);
-    expect(await world({ agent }).approvals.decide(ID, { approve: true, always: "call" }, by)).toMatchObject({ id: ID });
+    expect((await world({ agent }).approvals.offers(row())).call).toMatchObject([
+      { person: OWNER, allow: "call(exec:d1)" },
+    ]);
+    expect(await world({ agent }).approvals.decide(ID, { approve: true, always: "call" }, by)).toMatchObject({
+      id: ID,
+    });
   });
 
   test.each<[string, Given]>([

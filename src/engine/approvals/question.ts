@@ -62,7 +62,9 @@ function promptOf(agent: AgentRecord, held: HeldCall): string {
   const rights = [...new Set(effects.flatMap((effect) => effect.rights))].join(", ");
   const details = preview === undefined ? effects : [];
   const changed = [
-    ...new Set(details.flatMap(({ detail }) => (detail?.kind === "path" && detail.access === "write" ? detail.path : []))),
+    ...new Set(
+      details.flatMap(({ detail }) => (detail?.kind === "path" && detail.access === "write" ? detail.path : [])),
+    ),
   ];
   const covered =
     files.length === 0
@@ -121,7 +123,8 @@ export function questionMessage(
 }
 
 /** Whether a chat can show the question whole, and so take a yes to it. */
-export const fitsChat = ({ prompt }: Pick<NewApproval, "prompt">): boolean => fits(asCode(visibleText(prompt)), MAX_MESSAGE);
+export const fitsChat = ({ prompt }: Pick<NewApproval, "prompt">): boolean =>
+  fits(asCode(visibleText(prompt)), MAX_MESSAGE);
 
 /** Why a chat takes no yes to this question. */
 export const tooLong = (id: ApprovalId): string => `Approval ${id} was not given. ${whereToRead(id)}`;

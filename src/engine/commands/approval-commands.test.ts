@@ -50,19 +50,22 @@ describe("/approve and /deny", () => {
     const failing = { choice: async () => Promise.reject(new Error("no")) };
     expect(await said("approve", "kfmz always", { approvals: failing })).toContain("is approved");
   });
-  test.each(["x".repeat(2_001), "x\n".repeat(60)])("take no yes to a question that no chat shows whole", async (prompt) => {
-    const answers: unknown[] = [];
-    const decide = async (id: ApprovalId, answer: { approve: boolean }) => {
-      answers.push(answer.approve);
-      return approval({ id, state: "denied" });
-    };
-    const approvals = { decide, get: async () => approval({ prompt }) };
-    for (const rest of ["kfmz", "kfmz always", "kfmz always call"]) {
-      expect(await said("approve", rest, { approvals })).toContain("rookery approvals show kfmz");
-    }
-    expect(await said("deny", "kfmz", { approvals })).toContain("is denied");
-    expect(answers).toEqual([false]);
-  });
+  test.each(["x".repeat(2_001), "x\n".repeat(60)])(
+    "take no yes to a question that no chat shows whole",
+    async (prompt) => {
+      const answers: unknown[] = [];
+      const decide = async (id: ApprovalId, answer: { approve: boolean }) => {
+        answers.push(answer.approve);
+        return approval({ id, state: "denied" });
+      };
+      const approvals = { decide, get: async () => approval({ prompt }) };
+      for (const rest of ["kfmz", "kfmz always", "kfmz always call"]) {
+        expect(await said("approve", rest, { approvals })).toContain("rookery approvals show kfmz");
+      }
+      expect(await said("deny", "kfmz", { approvals })).toContain("is denied");
+      expect(answers).toEqual([false]);
+    },
+  );
   test.each<[string, string, Partial<Approval> | undefined, Error, string | undefined]>([
     [
       "the same person said the same before",

@@ -42,19 +42,23 @@ async function answered(rest: string, context: CommandContext, approve: boolean)
   const wantsAlways = approve && more[0]?.toLowerCase() === "always";
   const scope = ALWAYS_SCOPES.find((one) => one === more[1]?.toLowerCase());
   const asked = approve ? await context.approvals.get(id).catch(() => undefined) : undefined;
-  // What no one could read here cannot be allowed here.
+  // The question does not fit in a chat, so nobody has read it there.
   if (asked?.state === "pending" && !fitsChat(asked)) return { text: reply(tooLong(id)) };
   if (wantsAlways && !scope) {
     const choice = await context.approvals.choice(id).catch(() => []);
     if (choice.length > 1) {
       const rules = asCode(choice.join("\n"));
-      return { text: `Choose what to allow from now on:\n${rules}\nAnswer /approve ${id} always call or /approve ${id} always pattern.` };
+      return {
+        text: `Choose what to allow from now on:\n${rules}\nAnswer /approve ${id} always call or /approve ${id} always pattern.`,
+      };
     }
   }
   const always = wantsAlways ? (scope ?? "call") : undefined;
   const reason = approve ? undefined : more.join(" ").trim() || undefined;
   try {
-    return { text: decidedText(await context.approvals.decide(id, { approve, always, reason, digest: asked?.digest })) };
+    return {
+      text: decidedText(await context.approvals.decide(id, { approve, always, reason, digest: asked?.digest })),
+    };
   } catch (error) {
     // A process that died after the answer and before this reply answers the same again.
     const now = await context.approvals.get(id).catch(() => undefined);

@@ -125,7 +125,7 @@ export interface CommandContext {
       id: ApprovalId,
       answer: { approve: boolean; always?: AlwaysScope; reason?: string; digest?: string },
     ): Promise<Approval>;
-    /** What a yes for always would store, in lines. */
+    /** Lists the rules that a yes for always would store. */
     choice(id: ApprovalId): Promise<readonly string[]>;
     get(id: ApprovalId): Promise<Approval>;
   };

@@ -43,8 +43,8 @@ export interface GateParts extends RightsSettings {
 
 export const gateOf = (parts: GateParts): Gate => ({
   async judge(agent, run, asked): Promise<Judgement> {
-    // What takes time comes first: the rights are read last. A digest is read after them, for the few calls that need one; rights
-    // that change meanwhile refuse the commit of these calls.
+    // Everything that takes time comes first: the rights are read last. Only digests are computed after them, for the few calls
+    // that need one; if rights change before the commit of these calls, it is refused.
     const found = await Promise.all(asked.map((call) => effectsOf(parts.tools, agent, run, call)));
     const people = await peopleOn(parts, agent, run.body);
     const around = await aroundOf(parts, agent, found);

@@ -1,7 +1,14 @@
 /** A question about a tool call, with its answer buttons. The digest binds the answer to the call that is shown. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, alwaysText, pathOf, type StoredAlways, visibleLine, visibleText } from "../../../src/client-browser.ts";
+import {
+  ApiError,
+  alwaysText,
+  pathOf,
+  type StoredAlways,
+  visibleLine,
+  visibleText,
+} from "../../../src/client-browser.ts";
 import type { Approval } from "../../../src/core/rights/approval.ts";
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
@@ -64,7 +71,11 @@ export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDec
           <Button kind="primary" icon="check" disabled={!isRead} onClick={() => answer({ answer: "yes" })}>
             {t.approvals.yes}
           </Button>
-          {isOwner() && <Button disabled={!isRead} onClick={() => setWidening(true)}>{t.approvals.always}</Button>}
+          {isOwner() && (
+            <Button disabled={!isRead} onClick={() => setWidening(true)}>
+              {t.approvals.always}
+            </Button>
+          )}
           <Button kind="danger" icon="x" onClick={() => setRefusing(true)}>
             {t.approvals.no}
           </Button>

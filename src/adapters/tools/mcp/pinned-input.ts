@@ -13,7 +13,9 @@ const anything = z.record(z.string(), z.unknown());
  * say nothing about a form that can be shown. Defaults are not filled in.
  */
 const LEFT_OUT = new Set(
-  "pattern patternProperties propertyNames format default if then else dependentSchemas dependentRequired $schema $id".split(" "),
+  "pattern patternProperties propertyNames format default if then else dependentSchemas dependentRequired $schema $id".split(
+    " ",
+  ),
 );
 /** Their keys are names, not words of JSON Schema. */
 const BY_NAME = new Set(["properties", "$defs", "definitions"]);

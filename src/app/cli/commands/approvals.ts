@@ -75,7 +75,7 @@ const yes = defineAction({
       throw new UsageError("Nothing was decided.");
     if (digest !== undefined && digest !== shortDigest(shown.digest) && digest !== shown.digest) {
       throw new ConflictError(`Approval ${shown.id} is about another call than the one you saw.`, {
-        hint: `Read it again: rookery approvals show ${shown.id}.`,
+        hint: `Read it again: \`rookery approvals show ${shown.id}\`.`,
       });
     }
     return answer(context, { answer: "yes", always: scope, digest: shown.digest });
@@ -89,7 +89,7 @@ async function isChosen(context: CommandContext, shown: Shown, scope: AlwaysScop
   const lines = text.split("\n").reduce((sum, one) => sum + Math.max(1, Math.ceil(one.length / columns)), 0);
   if (context.json || !isTTY || !context.stdin().isTTY || lines + MENU_LINES > rows) {
     throw new UsageError("Read the question first.", {
-      hint: `rookery approvals show ${shown.id} prints it, and then the command that says yes. Nothing was decided.`,
+      hint: `\`rookery approvals show ${shown.id}\` prints it, and then the command that says yes. Nothing was decided.`,
     });
   }
   context.stdout.write(`${printable(text)}\n`);
