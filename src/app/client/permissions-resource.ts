@@ -10,6 +10,8 @@ export interface ListedRule {
   /** `permissions`, `profiles.NAME`, `agent:ID`, or a person. */
   readonly source: string;
   readonly because?: string;
+  /** The call that a yes for always covers, for people. */
+  readonly shows?: string;
   readonly when?: "untrusted";
   /** It can be removed; a rule of the configuration is changed in its file. */
   readonly stored: boolean;

@@ -78,7 +78,7 @@ export function engineOptions({
       get expiryMs() {
         return config.approvals.expiryMinutes * 60_000;
       },
-      surroundingsOf: (agent, call, rights, runId) => toolkit.surroundingsOf(agent, call, rights, runId),
+      surroundingsOf: (agent, call, effects, runId) => toolkit.surroundingsOf(agent, call, effects, runId),
     },
     queue: config.queue,
     get resetTriggers() {

@@ -41,6 +41,8 @@ const subjectSchema = z
 
 const about = {
   note: z.string().max(MAX_LENGTH).optional(),
+  /** The call that a yes for always covers, for people. */
+  shows: z.string().max(MAX_LENGTH).optional(),
   /** Counts only while text that the person did not write is in context (M32). */
   when: z.literal("untrusted").optional(),
 };
@@ -53,7 +55,9 @@ export const grantSchema = z
   ])
   .readonly();
 export type Grant = z.infer<typeof grantSchema>;
-export const grantsSchema = z.array(grantSchema).max(256).readonly();
+/** The largest number for one person. */
+export const MAX_GRANTS = 256;
+export const grantsSchema = z.array(grantSchema).max(MAX_GRANTS).readonly();
 
 export function verdictOf(grant: Grant): { readonly verdict: Verdict; readonly subject: string } {
   if ("deny" in grant) return { verdict: "deny", subject: grant.deny };
