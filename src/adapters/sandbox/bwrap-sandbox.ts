@@ -5,15 +5,12 @@
 import { type Mount, mountsOf } from "./mounts.ts";
 import { procMounts } from "./proc-mounts.ts";
 import type { Sandbox, SandboxPolicy } from "./sandbox.ts";
-import { filterArguments, socketHelper, vendorDirectory, withFilter } from "./socket-filter.ts";
+import { filterArguments, HELPER_CAPABILITIES, socketHelper, vendorDirectory, withFilter } from "./socket-filter.ts";
 
 const NAMESPACES: readonly string[] = [
   ...["--new-session", "--die-with-parent", "--cap-drop", "ALL"],
   ...["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
 ];
-
-/** The helper makes a namespace of its own, in which root needs this to be mapped. A command has no use for it. */
-const HELPER_CAPABILITIES = process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : [];
 
 export const bwrapSandbox = (program = "bwrap"): Sandbox => ({
   kind: "bwrap",

@@ -75,6 +75,9 @@ export function socketHelper(): string | undefined {
   return existsSync(path) ? path : undefined;
 }
 
+/** The helper makes a namespace of its own, in which root needs this to be mapped. A command has no use for it. */
+export const HELPER_CAPABILITIES = process.getuid?.() === 0 ? ["--cap-add", "CAP_SETFCAP"] : [];
+
 /** Not 9, which the sandbox runtime uses for itself. */
 const DESCRIPTOR = "8";
 

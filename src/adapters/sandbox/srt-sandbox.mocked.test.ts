@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Sandbox, SandboxPolicy } from "./sandbox.ts";
+import { socketHelper } from "./socket-filter.ts";
 import { srtProblem, srtSandbox } from "./srt-sandbox.ts";
 
 interface Settings {
@@ -53,7 +54,7 @@ vi.mock("@anthropic-ai/sandbox-runtime", () => ({
       for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
       if (runtime.fails) throw new TypeError("no");
       runtime.wrapped.push({ command, config, commandId, sockets: now.network.allowAllUnixSockets });
-      return { argv: ["sh", "-c", "bwrap --proc /proc -- sh -c true"] };
+      return { argv: ["sh", "-c", `bwrap --proc /proc -- sh -c 'sh -c "A=0 ${socketHelper()} sh -c true"'`] };
     },
     registerCommandNetworkLists: (id: string, { allowedDomains }: { allowedDomains: string[] }) =>
       void runtime.lists.set(id, allowedDomains),

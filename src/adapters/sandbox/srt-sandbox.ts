@@ -11,7 +11,7 @@ import { mountsOf } from "./mounts.ts";
 import { procMounts } from "./proc-mounts.ts";
 import { quoteShell, splitQuoted } from "./quote-shell.ts";
 import type { Sandbox } from "./sandbox.ts";
-import { filterArguments, vendorDirectory, withFilter } from "./socket-filter.ts";
+import { filterArguments, HELPER_CAPABILITIES, socketHelper, vendorDirectory, withFilter } from "./socket-filter.ts";
 
 type Runtime = typeof import("@anthropic-ai/sandbox-runtime");
 type Manager = Runtime["SandboxManager"];
@@ -76,16 +76,31 @@ export const srtSandbox = (): Sandbox => {
 
 /**
  * Completes what the runtime leaves open: it makes a shell and a line that starts bubblewrap. Its words are started as they are, with the
- * read-only parts of `/proc` after the mount of `/proc`.
+ * read-only parts of `/proc` after the mount of `/proc`, and with the second filter of sockets around its own. That filter cannot
+ * hold for the whole sandbox, because the relays to the proxy need such sockets.
  */
 function confine(argv: readonly string[], sockets: boolean): readonly string[] {
   const words = splitQuoted(argv[2] ?? "");
   const at = words.findIndex((word, index) => word === "--proc" && words[index + 1] === "/proc") + 2;
-  if (at < 2) throw new InvariantError("The sandbox runtime starts commands in a way that is not known here.");
-  const filter = sockets ? [] : filterArguments();
-  const whole = [...words.slice(0, at), ...procMounts(), ...filter, ...words.slice(at)];
-  return filter.length === 0 ? whole : withFilter(whole);
+  if (at < 2) throw unknownStart();
+  const before = [...words.slice(0, at), ...procMounts(), ...words.slice(at, -1)];
+  const line = words.at(-1) ?? "";
+  return sockets ? [...before, line] : withFilter([...before, withInnerFilter(line)]);
 }
+
+/** In the line, the script that starts the relays and then the helper of the runtime, which starts the command. */
+function withInnerFilter(line: string): string {
+  const [shell = "", option = "", script = ""] = splitQuoted(line);
+  const helper = ` ${quoteShell([socketHelper() ?? ""])} `;
+  const at = script.indexOf(helper);
+  if (at === -1) throw unknownStart();
+  const around = ["bwrap", "--die-with-parent", "--unshare-user", ...HELPER_CAPABILITIES, "--dev-bind", "/", "/"];
+  const inner = ` ${quoteShell([...around, ...filterArguments(), "--"])}`;
+  return quoteShell([shell, option, `${script.slice(0, at)}${inner}${script.slice(at)}`]);
+}
+
+const unknownStart = (): InvariantError =>
+  new InvariantError("The sandbox runtime starts commands in a way that is not known here.");
 
 const SHELL = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
 

@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { hiddenPaths, programPaths } from "../../adapters/sandbox/hidden-paths.ts";
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
+import { guardRepositories } from "../../adapters/tools/exec/guard-repositories.ts";
 import { noGuard, type PromptGuard } from "../../adapters/tools/files/prompt-guard.ts";
 import { loginRequests } from "../../adapters/tools/mcp/login-requests.ts";
 import { McpServers } from "../../adapters/tools/mcp/mcp-servers.ts";
@@ -66,10 +67,10 @@ function guarded(parts: McpParts, name: string, writers: Map<string, string>, op
   const { guard = noGuard, config } = parts;
   return async (timeoutMs, onClosed) => {
     const { url, sandbox = true } = config.mcp.servers[name] ?? {};
-    const { frozen, writable } = await policyOf(parts, name);
     if (url !== undefined || !sandbox) return open(timeoutMs, onClosed);
+    const { frozen, writable } = guardRepositories(await policyOf(parts, name));
     const writer = `mcp-${randomBytes(8).toString("hex")}`;
-    await guard.begin(writer, frozen, writable);
+    await guard.begin(writer, frozen, writable, true);
     writers.set(name, writer);
     const end = async (): Promise<void> => {
       if (writers.get(name) === writer) writers.delete(name);
@@ -177,6 +178,6 @@ async function localServer(
   const passed = Object.fromEntries(PASSED.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])));
   return {
     ...{ command, args, directory, env: { HOME: directory, ...passed, ...own } },
-    sandbox: sandbox ? { open, policy: await policyOf(parts, name) } : undefined,
+    sandbox: sandbox ? { open, policy: guardRepositories(await policyOf(parts, name)) } : undefined,
   };
 }

@@ -158,7 +158,10 @@ export class Processes {
     try {
       // Before the spawn: what is found after a crash belongs to this agent.
       await writeInfo(files, info);
-      if (policy) await this.#guard.begin(id, policy.frozen, policy.writable);
+      if (policy) {
+        const { frozen, writable, guardsRepositories } = policy;
+        await this.#guard.begin(id, frozen, writable, guardsRepositories);
+      }
       wrapped = await this.#wrapped(spec);
       const pid = await this.#spawn(spec, id, files, wrapped);
       const startTime = (await startTimeOf(pid)) ?? "ended";
