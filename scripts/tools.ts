@@ -22,6 +22,11 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     file: "test/mcp/conformance.ts",
     about: "runs the conformance suite of MCP on the client and the server",
   },
+  counts: {
+    file: "scripts/counts.ts",
+    usage: "[--write]",
+    about: "words, commands, keys and scripts a newcomer meets",
+  },
   flaky: { file: "test/flaky/main.ts", usage: "[--times N]", about: "repeats the slow tests under load" },
   lock: { file: "scripts/complete-lock.ts", about: "completes package-lock.json after `npm install`" },
   malformed: { file: "test/malformed/main.ts", usage: "[--help]", about: "sends malformed events to all connectors" },

@@ -11,7 +11,7 @@ import { freeze } from "../sandbox/freeze.ts";
 import { hiddenPaths, programPaths } from "../sandbox/hidden-paths.ts";
 import type { SandboxPolicy } from "../sandbox/sandbox.ts";
 import type { Places } from "../tools/files/allowed-path.ts";
-import { guardedFilesOf, PROMPT_NAMES } from "./guarded-workspace-files.ts";
+import { guardedFilesOf, PROMPT_NAMES, SKILL_NAMES } from "./guarded-workspace-files.ts";
 
 export type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
 
@@ -22,10 +22,17 @@ export interface PolicyParts {
   readonly userHome?: string;
 }
 
-/** `agentDirs`: the directories of permanent agents, which have prompt files of their own. */
+export interface CommandPlaces {
+  readonly access?: WorkspaceAccess;
+  /** The directories of permanent agents, which have prompt files of their own. */
+  readonly agentDirs?: readonly string[];
+  /** Skills are frozen too. */
+  readonly freezesSkills?: boolean;
+}
+
 export const commandPolicy =
   ({ config, paths, env, userHome = homedir() }: PolicyParts) =>
-  (places: Places, access: WorkspaceAccess = "rw", agentDirs: readonly string[] = []): CommandPolicy => {
+  (places: Places, { access = "rw", agentDirs = [], freezesSkills = false }: CommandPlaces = {}): CommandPolicy => {
     const { workingDir, readDirs = [], writeDirs = [], quota } = places;
     const { roots } = guardedFilesOf(config, paths);
     const isOwner = quota === undefined;
@@ -36,7 +43,7 @@ export const commandPolicy =
     const shown = access === "none" ? [] : [...granted, ...readDirs, ...(isOwner ? [] : writeDirs)];
     const prompted = isOwner ? [workingDir, ...roots, ...agentDirs] : [workingDir];
     return {
-      ...withFrozen(writable, prompted, PROMPT_NAMES),
+      ...withFrozen(writable, prompted, freezesSkills ? [...PROMPT_NAMES, ...SKILL_NAMES] : PROMPT_NAMES),
       readable: [...programPaths(env.PATH), ...shown, ...more],
       hidden: [...hiddenPaths(userHome), paths.home, ...roots],
     };

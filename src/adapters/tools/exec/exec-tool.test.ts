@@ -233,7 +233,7 @@ describe.each<[string, () => Sandbox]>([
         // The keeper of the node does this for background processes.
         await vi.waitFor(async () => expect(await world.processes.enforce(known)).toBe(true), 30_000);
         expect(readFileSync(known.files.output, "utf8")).toContain(ended);
-        await world.processes.forget(known);
+        await world.call("process", { action: "stop", id: known.info.id });
       } else expect(text).toContain(ended);
       world.limits = { memoryMb: 4_096, processes: 512, diskMb: 10_240 };
       rmSync(join(world.workspace, "big"), { recursive: true });
