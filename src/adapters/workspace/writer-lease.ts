@@ -93,7 +93,7 @@ function leaseAt(path: string): readonly WriterLease[] {
   }
 }
 
-/** What is at a path now. */
+/** Reads the state of a path. */
 export function stateAt(path: string): LeaseState {
   const stats = statsAt(path);
   if (!stats) return { is: "absent" };
