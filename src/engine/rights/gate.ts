@@ -109,6 +109,10 @@ async function peopleOn(
   return person === undefined ? [] : [person as PersonId];
 }
 
+/** Whether no one waits for a run. */
+export const isHeadless = ({ descriptor }: AgentRecord, { trigger }: Pick<RunBody, "trigger">): boolean =>
+  trigger !== undefined || descriptor.type === "cron" || descriptor.type === "heartbeat";
+
 export function situationOf(
   { policyOf, nesting, rules }: RightsSettings,
   agent: AgentRecord,
@@ -128,7 +132,7 @@ export function situationOf(
     inherited: state.inheritedTools,
     untrusted: (behalf !== undefined && isUntrusted(behalf)) || (state.untrusted ?? state.madeUntrusted ?? false),
     skills: skillLimits,
-    headless: trigger !== undefined || kind === "cron" || kind === "heartbeat",
+    headless: isHeadless(agent, { trigger }),
     rules: rules?.partiesOf(
       agent,
       people.map(({ person }) => person),
