@@ -218,7 +218,8 @@ async function* once(content: Buffer): AsyncGenerator<Buffer> {
 /** Reads the archive as a restore would, and opens the database in it. */
 async function verify(archive: string, manifest: Manifest, directory: string): Promise<void> {
   await mkdir(directory, { mode: DIRECTORY_MODE });
-  const found = await readBackup(archive, { into: directory, only: (path) => path === DATABASE });
+  const only = (path: string): boolean => path === DATABASE;
+  const { manifest: found } = await readBackup(archive, { into: directory, only, maxBytes: Number.POSITIVE_INFINITY });
   const facts = inspectSnapshot(join(directory, DATABASE));
   const isSame =
     JSON.stringify(found.files) === JSON.stringify(manifest.files) &&

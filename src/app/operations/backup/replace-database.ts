@@ -14,8 +14,14 @@ export interface Replaced {
   readonly kept: string | null;
 }
 
+export interface ReplaceOptions {
+  readonly paths: HomePaths;
+  readonly file: string;
+  readonly now: number;
+}
+
 /** Throws `HomeLockedError` while an engine runs, and `StoreUnreadableError` if the copy is not sound. */
-export function replaceDatabase({ paths, file, now }: { paths: HomePaths; file: string; now: number }): Replaced {
+export function replaceDatabase({ paths, file, now }: ReplaceOptions): Replaced {
   const { schema } = inspectSnapshot(file);
   const lock = lockHome(paths.home);
   try {
