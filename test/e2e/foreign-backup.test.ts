@@ -1,4 +1,4 @@
-/** `rookery restore` with archives that an attacker has made, each in a real process, and what a serving process then starts. */
+/** `rookery restore` with archives that an attacker has made, each in a real process, and the programs that a serving process starts then. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -195,12 +195,11 @@ describe("the parts of a foreign archive", () => {
     expect(readFileSync(join(home, "my-key"), "utf8")).toBe("secret");
   });
 
-  it("stops unpacking at the limit, and goes on if the limit is raised", async () => {
-    await pack({ files: { "workspace/zeros": Buffer.alloc(300 * 1_024 * 1_024) } });
+  it("stops unpacking at the limit, unless it is raised", async () => {
+    await pack({ files: { "workspace/zeros": Buffer.alloc(257 * 1_024 * 1_024) } });
     const { code, err } = await restore("--yes");
     expect([code, err]).toEqual([EXIT.usage, expect.stringContaining("larger than 256 MB")]);
     expectNothing();
-    expect(await restore("--max-size", "0.1")).toMatchObject({ code: EXIT.usage });
     expect((await restore("--max-size", "1")).code).toBe(EXIT.ok);
     rmSync(home, { recursive: true });
   });
@@ -217,7 +216,7 @@ describe("the parts of a foreign archive", () => {
   });
 });
 
-describe("what a foreign home starts", () => {
+describe("restore, for programs of a foreign home,", () => {
   const gate = { kind: "command", command: "touch /tmp/evil-gate" };
   const job = { id: "j", name: "evil job", enabled: true, gate };
   const CASES: readonly (readonly [
@@ -308,8 +307,9 @@ describe("what a foreign home starts", () => {
 
   it("starts a program of the archive at the first message only if a person said yes", async () => {
     const started = join(room, `started-${count}`);
-    const args = ["-e", `require("node:fs").writeFileSync(${JSON.stringify(started)}, "")`];
-    const servers = { evil: { command: process.execPath, args, sandbox: false, startSeconds: 5 } };
+    const server = join(import.meta.dirname, "../mcp/fixture-server.ts");
+    const args = ["-c", `touch ${started}; exec ${process.execPath} ${server}`];
+    const servers = { evil: { command: "/bin/sh", args, sandbox: false } };
     const made = join(room, `config-${count}`);
     writeServedConfig(made, model, { more: { mcp: { servers } } });
     await pack({ files: { "rookery.json5": readFileSync(join(made, "rookery.json5")) } });

@@ -98,7 +98,7 @@ function adoptInto(db: Database, foreign: ForeignAgent, { ids, now }: AdoptOptio
   }
 }
 
-/** The directory may be from anyone: rights are given by the owner of this home. What only narrows them stays. */
+/** The directory may be from anyone: rights are given by the owner of this home. Settings that narrow them are kept. */
 function withoutRights({ state, engine }: AgentFiles["state"]): {
   readonly state: AgentFiles["state"];
   readonly reset: readonly string[];

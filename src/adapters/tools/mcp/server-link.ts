@@ -164,6 +164,8 @@ export class ServerLink {
   #stopWhenIdle(): void {
     const { clock, settings } = this.#options;
     this.#cancelIdle?.();
+    // A use that ends after the link was closed leaves no timer, which would keep the process alive.
+    if (this.#closed) return;
     this.#cancelIdle = clock.after(settings().idleMs, () => {
       if (this.#uses === 0) void this.#end();
     });

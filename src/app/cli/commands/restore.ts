@@ -11,7 +11,7 @@ export const restoreCommand = defineAction({
   summary: "put a backup into a home; work that was open in it is ended and told",
   usage: "<file>",
   description:
-    "Unpacks and checks the backup beside the home, lists what it starts, and puts it in place after your yes. Runs that were open when it was made end as lost and their people are told; deliveries that had not ended become unconfirmed. A home that is not empty is only replaced with --replace, and is kept under another name. A copy of the database from before a migration (backups/before-schema-….db) replaces only the database.",
+    "Unpacks and checks the backup beside the home, lists what it starts, and puts it in place after your yes. Runs that were open when it was made end as lost with a notice; deliveries that had not ended become unconfirmed. A home that is not empty is only replaced with --replace, and is kept under another name. A copy of the database from before a migration (backups/before-schema-….db) replaces only the database.",
   arguments: { min: 0, max: 1 },
   options: {
     replace: { type: "boolean", description: "replace the home that is there; it is kept under another name" },
@@ -88,7 +88,7 @@ async function restore(context: CommandContext, file: string): Promise<undefined
 
 /** The whole list, then the question. Without a terminal only --yes agrees. */
 async function agreed(context: CommandContext, programs: readonly string[]): Promise<boolean> {
-  context.stderr.write(`This backup brings with it:\n${programs.map((line) => `- ${line}\n`).join("")}`);
+  context.stderr.write(`This backup contains:\n${programs.map((line) => `- ${line}\n`).join("")}`);
   return context.flags.yes === true || confirmed(context, "Restore it with all of this?", "--yes");
 }
 

@@ -39,7 +39,7 @@ const MAX_MANIFEST = 256 * 1_024 * 1_024;
 const MAX_PATH = 4_096;
 const MAX_ENTRIES = 5_000_000;
 
-/** Rejects with `CorruptDataError` if anything is missing, added or changed. What was written stays: the caller removes it. */
+/** Rejects with `CorruptDataError` if anything is missing, added or changed. The caller removes the files that it has written. */
 export async function readBackup(
   file: string,
   { into, only = () => true, maxBytes }: ReadOptions = {},

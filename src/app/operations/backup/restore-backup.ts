@@ -1,7 +1,7 @@
 /**
- * Restores a backup into a home. The archive is unpacked and checked beside the home. Its open work is ended: runs end `lost` and are
- * told, deliveries become `unconfirmed`, unused yeses are withdrawn (M6). A person agrees to what the home starts, and only then the
- * home is replaced by renaming. What was there is kept under another name. A kill leaves the old home, or one that `finishRestore`
+ * Restores a backup into a home. The archive is unpacked and checked beside the home. Its open work ends: runs end `lost` with a
+ * notice, deliveries become `unconfirmed`, unused yeses are withdrawn (M6). A person agrees to what the home starts, and only then the
+ * home is replaced by renaming. The old home is kept under another name. A kill leaves the old home, or one that `finishRestore`
  * completes.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";

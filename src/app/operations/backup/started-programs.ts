@@ -115,7 +115,7 @@ function gateIn(text: string) {
   }
 }
 
-/** Keys that a person keeps in files of their own stand beside the known parts; so could anything else. */
+/** A person may keep keys in own files of the home, so an unknown file is not refused. */
 async function unknownParts(at: string): Promise<readonly string[]> {
   const names = (await readdir(at)).sort().filter((name) => !Object.hasOwn(HOME_PARTS, name));
   return names.map((name) => `the home has ${quoted(name)}, which is not known to this program`);
