@@ -114,7 +114,7 @@ const rookery = (...args: readonly string[]): Promise<Ended> =>
   });
 const restore = (...flags: readonly string[]) => rookery("restore", archive, "--home", home, ...flags);
 
-/** Nothing of the archive is left, under any name. */
+/** The archive has left no file, under any name. */
 const expectNothing = (): void =>
   expect(readdirSync(room).filter((name) => name.startsWith(`home-${count}`))).toEqual([]);
 

@@ -136,7 +136,7 @@ describe("a backup", () => {
 });
 
 describe("a restore", () => {
-  it("ends open work by M6: runs are lost and told, deliveries unconfirmed, and what waits still waits", async () => {
+  it("ends open work: runs are lost and told, deliveries unconfirmed, and what waits still waits", async () => {
     const { ann, runId, delivery } = openWork();
     await backup();
     const to = join(dir, "other");

@@ -1,6 +1,6 @@
 /**
- * Counts the failed tries at handling a message and settles it after the last one, so that no message blocks its inbox (M48,
- * L14). A try counts only through its own commit: while the store is away, nothing is counted.
+ * Counts the failed tries at handling a message and settles it after the last one, so that no message blocks its inbox
+ * (M48, L14). A try counts only through its own commit: while the store is away, nothing is counted.
  */
 
 import { shortened } from "../../../core/cut-text.ts";
