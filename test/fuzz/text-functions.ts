@@ -120,6 +120,8 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 
 /** The arguments after the text. Default: none. */
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
+  "src/app/operations/backup/stored-programs.ts#ruleLines": [["exec(git *)"]],
+  "src/app/operations/backup/stored-programs.ts#execLine": [{ execHost: "gateway" }],
   "src/core/known-name.ts#suggestName": [["model", "tools"]],
   "src/core/known-keys.ts#unknownKeyText": [["model", "tools"]],
   "src/adapters/tools/exec/output-secrets.ts#secretSpans": [/#/g, true, { KEY: "aaaaaaab", OTHER: "abab" }],

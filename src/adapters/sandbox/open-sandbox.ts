@@ -9,7 +9,7 @@ import { dockerSandbox } from "./docker-sandbox.ts";
 import type { Sandbox, SandboxKind } from "./sandbox.ts";
 import { srtProblem, srtSandbox } from "./srt-sandbox.ts";
 
-export interface SandboxSettings {
+interface SandboxSettings {
   /** `auto`: the first that works. */
   readonly sandbox: SandboxKind | "auto";
   /** The image for Docker. Without one Docker is not used. */
@@ -23,7 +23,7 @@ export interface SandboxProbes {
   docker(image: string | undefined): Promise<string | undefined>;
 }
 
-export interface SandboxChoice {
+interface SandboxChoice {
   readonly sandbox?: Sandbox;
   /** What was tried before it and does not work here. */
   readonly problems: readonly string[];

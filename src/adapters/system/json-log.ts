@@ -7,7 +7,7 @@ import type { Log, LogFields, LogLevel, LogLine } from "../../core/ports/log.ts"
 
 const ORDER: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-export interface JsonLogOptions {
+interface JsonLogOptions {
   readonly file: string;
   /** A function if the level may change while the process runs. */
   readonly level: LogLevel | (() => LogLevel);

@@ -21,7 +21,7 @@ import type { McpServerConfig } from "../../config/sections/mcp.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 
-export interface McpParts {
+interface McpParts {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "clock" | "log" | "store">;

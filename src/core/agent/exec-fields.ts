@@ -47,7 +47,7 @@ export const inheritedExecSchema = z.object({
   },
 });
 
-export interface InheritedExec {
+interface InheritedExec {
   readonly host: ExecHost;
   readonly node?: string;
   readonly security: ExecSecurity;

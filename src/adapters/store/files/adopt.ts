@@ -25,7 +25,7 @@ VALUES (?, ?, (SELECT CAST(no AS TEXT) FROM agents WHERE id = ?), NULL)`;
 const SELECT_BY_ID = "SELECT session_key FROM agents WHERE id = ?";
 const SELECT_BY_KEY = "SELECT a.id FROM session_keys k JOIN agents a ON a.no = k.agent WHERE k.key = ?";
 
-export interface AdoptOptions {
+interface AdoptOptions {
   readonly home: string;
   readonly databasePath: string;
   /** The directory of the agent. */

@@ -6,12 +6,12 @@ import { errorText, ServerUnavailableError } from "../../../core/errors.ts";
 import { type Clock, sleep } from "../../../core/ports/clock.ts";
 import type { McpSession, OpenSession } from "./open-session.ts";
 
-export interface LinkSettings {
+interface LinkSettings {
   readonly idleMs: number;
   readonly startMs: number;
 }
 
-export interface ServerLinkOptions {
+interface ServerLinkOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly open: OpenSession;

@@ -41,7 +41,7 @@ export interface AskedApproval extends Approval {
   readonly always?: AlwaysWidths;
 }
 
-export interface PanelOptions {
+interface PanelOptions {
   readonly theme: Theme;
   readonly approval: AskedApproval;
   readonly answer: (answer: ApprovalAnswer) => void;

@@ -49,7 +49,7 @@ async function refuseSharedStore({ paths, env, loadConfig }: CommandContext): Pr
 }
 
 /** The report as lines of text. */
-export function repairText({ found, repaired, kept, salvaged, rebuilt }: RepairReport): readonly string[] {
+function repairText({ found, repaired, kept, salvaged, rebuilt }: RepairReport): readonly string[] {
   if (!repaired || !rebuilt) {
     return [found.kind === "ok" ? "The database can be read. Nothing was changed." : "There is nothing to repair."];
   }

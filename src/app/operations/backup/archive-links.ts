@@ -9,7 +9,7 @@ const OPEN_PARTS: readonly string[] = ["workspace", "people", "skills"];
 /** As many as a kernel follows. */
 const MAX_HOPS = 40;
 
-export interface SortedLinks {
+interface SortedLinks {
   readonly made: ReadonlyMap<string, string>;
   /** Their paths. */
   readonly refused: readonly string[];

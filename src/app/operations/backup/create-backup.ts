@@ -17,7 +17,7 @@ import { readBackup } from "./read-backup.ts";
 import { inspectSnapshot, type SnapshotOptions, snapshotStore } from "./snapshot-store.ts";
 import { TarWriter } from "./tar-write.ts";
 
-export interface BackupOptions extends SnapshotOptions {
+interface BackupOptions extends SnapshotOptions {
   /** The file to write. It must not exist. */
   readonly file: string;
   /** Told about each step, for people who wait. */
@@ -25,7 +25,7 @@ export interface BackupOptions extends SnapshotOptions {
   readonly now?: number;
 }
 
-export interface BackupReport {
+interface BackupReport {
   readonly file: string;
   readonly bytes: number;
   readonly manifest: Manifest;

@@ -16,7 +16,7 @@ import { sortLinks } from "./archive-links.ts";
 import { DATABASE, MANIFEST, type Manifest, manifestSchema } from "./manifest.ts";
 import { readTar, type TarEntry } from "./tar-read.ts";
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Where its entries are written. Absent: they are only compared. */
   readonly into?: string;
   readonly only?: (path: string) => boolean;
@@ -24,7 +24,7 @@ export interface ReadOptions {
   readonly maxBytes?: number;
 }
 
-export interface ReadBackup {
+interface ReadBackup {
   readonly manifest: Manifest;
   /** The links that were not made. */
   readonly refusedLinks: readonly string[];

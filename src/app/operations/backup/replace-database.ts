@@ -8,13 +8,13 @@ import { lockHome } from "../../../adapters/store/sqlite/home-lock.ts";
 import type { HomePaths } from "../../../config/paths.ts";
 import { inspectSnapshot } from "./snapshot-store.ts";
 
-export interface Replaced {
+interface Replaced {
   readonly schema: number;
   /** Where the database that was there is now; null if there was none. */
   readonly kept: string | null;
 }
 
-export interface ReplaceOptions {
+interface ReplaceOptions {
   readonly paths: HomePaths;
   readonly file: string;
   readonly now: number;

@@ -26,7 +26,7 @@ import { readBackup } from "./read-backup.ts";
 import { inspectSnapshot } from "./snapshot-store.ts";
 import { startedPrograms } from "./started-programs.ts";
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly file: string;
   readonly home: string;
   /** Whether a home that is in use may be replaced. It is kept under another name. */
@@ -41,7 +41,7 @@ export interface RestoreOptions {
   readonly onProgress?: (text: string) => void;
 }
 
-export interface RestoreReport {
+interface RestoreReport {
   readonly home: string;
   readonly manifest: Manifest;
   /** The open work that was ended. */

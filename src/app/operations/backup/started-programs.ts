@@ -16,7 +16,7 @@ import { neededPackages } from "../../node/configured-connectors.ts";
 import { HOME_PARTS } from "../data/home-parts.ts";
 import { execLine, gateLine, quoted, ruleLines, storedPrograms } from "./stored-programs.ts";
 
-export interface UnpackedHome {
+interface UnpackedHome {
   /** Where it is now. */
   readonly at: string;
   /** Where it will be: paths of its configuration are meant from there. */

@@ -19,7 +19,7 @@ import { replaceDatabase } from "../backup/replace-database.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface UpdateDeps {
+interface UpdateDeps {
   /** The directory of the installed package. */
   readonly root: string;
   readonly paths: HomePaths;

@@ -14,7 +14,7 @@ import type { RunPorts } from "../../runtime/run-ports.ts";
 import { answerTo, opsOfEnd, settlement } from "./inbox-steps.ts";
 
 /** How long a message rests after its first failure, its second, and its third. The next failure settles it. */
-export const RETRY_MS = [1_000, 10_000, 60_000] as const;
+const RETRY_MS = [1_000, 10_000, 60_000] as const;
 
 const MAX_REASON = 500;
 const NO_ROOM: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EROFS"]);

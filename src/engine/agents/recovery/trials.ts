@@ -19,7 +19,7 @@ interface Member {
   standDown?: () => void;
 }
 
-export interface TrialsOptions {
+interface TrialsOptions {
   readonly node: number;
   readonly fates: NodeFates;
   /** Resolves when the node holds all agents that it found at its start. */

@@ -24,7 +24,7 @@ export interface TaskFile {
   readonly untrusted?: boolean;
 }
 
-export interface SyncPorts extends Pick<Ports, "store" | "ids" | "clock" | "log"> {
+interface SyncPorts extends Pick<Ports, "store" | "ids" | "clock" | "log"> {
   readonly zone?: string;
   /** A missing file may be on another machine: its job stays. */
   readonly keepsMissing?: boolean;
