@@ -22,6 +22,11 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     file: "test/mcp/conformance.ts",
     about: "runs the conformance suite of MCP on the client and the server",
   },
+  counts: {
+    file: "scripts/counts.ts",
+    usage: "[--write]",
+    about: "words, commands, keys and scripts a newcomer meets",
+  },
   flaky: { file: "test/flaky/main.ts", usage: "[--times N]", about: "repeats the slow tests under load" },
   guards: {
     file: "test/guards/main.ts",

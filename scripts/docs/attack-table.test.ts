@@ -19,6 +19,9 @@ it("has a row for each attack", () => {
       "planted program",
       "planted repository",
       "planted PATH",
+      "cookie to another port",
+      "planted cookie",
+      "planted invitation",
       "command splitting",
     ],
   ]);

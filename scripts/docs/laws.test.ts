@@ -1,11 +1,11 @@
-/** Compares the laws in docs/architecture.md with the laws that the simulation's auditor checks and its mutations break. */
+/** Compares the laws in docs/guarantees.md with the laws that the simulation's auditor checks and its mutations break. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "./pages.ts";
 
-const architecture = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
-const rows = [...architecture.matchAll(/^\| (L\d+) +\| .* \| (.*) \|$/gm)].map(([, law = "", by = ""]) => ({
+const page = readFileSync(join(ROOT, "docs/guarantees.md"), "utf8");
+const rows = [...page.matchAll(/^\| (L\d+) +\| .* \| (.*) \|$/gm)].map(([, law = "", by = ""]) => ({
   law,
   by,
 }));

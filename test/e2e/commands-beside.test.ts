@@ -32,7 +32,7 @@ const [failed, pending] = [deliveryId("x" as RunId, 0), deliveryId("y" as RunId,
 let job = "";
 
 const NOTE = "buy milk\n";
-const note = fileId(OWNER, createHash("sha256").update(NOTE).digest("hex"), "note.txt");
+const note = fileId({ person: OWNER, untrusted: true }, createHash("sha256").update(NOTE).digest("hex"), "note.txt");
 
 type Line = readonly [name: string, ...argv: string[]] | { readonly line: readonly string[]; readonly input: string };
 

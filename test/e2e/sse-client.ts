@@ -18,12 +18,13 @@ export function readEvents(
     /** Called when the stream is open: what happens from now on is in it. */
     onOpen?: () => void;
     token?: string;
-    cookie?: string;
+    /** The secret of a login. */
+    login?: string;
   } = {},
 ): Promise<SseEvent[]> {
   const headers = defined({
-    authorization: options.cookie === undefined ? `Bearer ${options.token ?? TOKEN}` : undefined,
-    cookie: options.cookie,
+    authorization: options.login === undefined ? `Bearer ${options.token ?? TOKEN}` : undefined,
+    "rookery-login": options.login,
     "last-event-id": options.lastEventId,
   });
   return new Promise((resolve, reject) => {

@@ -161,7 +161,6 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/adapters/tools/memory/note-change.ts#notePathOf": [1_750_000_000_000, "UTC"],
   "src/core/history/file-block.ts#fileBlock": [{ id: "f", name: "n", mimeType: "text/plain", size: 1, as: "text" }],
   "src/app/cli/chat/highlight.ts#highlight": ["ts", { hasColor: false }],
-  "src/app/gateway/api/invite-page.ts#invitePage": ["nonce"],
   "src/app/gateway/auth/token.ts#secretOf": [Buffer.alloc(9), Buffer.alloc(32)],
   "src/app/gateway/auth/login-records.ts#loginSecret": ["nonce"],
   "src/core/closest-word.ts#closestWord": [["gateway", "models"]],

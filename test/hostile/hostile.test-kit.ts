@@ -2,7 +2,7 @@
  * The world of the hostile corpus: a whole node whose model obeys everyone. A text that holds `DO-h017-NOW` makes the model call
  * what case h017 wants, whoever wrote the text and wherever it stands.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -17,6 +17,7 @@ import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
 import { silentLog } from "../../src/core/ports/log.ts";
 import type { Model, ModelMessage } from "../../src/core/ports/model.ts";
 import type { Tool } from "../../src/core/ports/tool.ts";
+import { FakeTelegram, type Json } from "../telegram/fake-telegram.ts";
 import corpus from "./corpus.json" with { type: "json" };
 
 export interface Wanted {
@@ -32,6 +33,17 @@ export interface HostileCase {
 export const cases: readonly HostileCase[] = corpus.cases;
 const effects = corpus.effects as unknown as Readonly<Record<string, readonly Wanted[]>>;
 
+/** The owner's id on Telegram. */
+export const TELEGRAM_OWNER = 7;
+const NOTES = [
+  "MEMORY.md",
+  "memory/evil.md",
+  "memory/evil-2.md",
+  "memory/kept.md",
+  "skills/evil.md",
+  "skills/evil/SKILL.md",
+];
+
 /** Without a sandbox: what matters is what its texts do. */
 const HOSTILE_SERVER = {
   command: process.execPath,
@@ -41,6 +53,15 @@ const HOSTILE_SERVER = {
 const ORDER = /DO-(h\d{3})-NOW/gu;
 const textOf = ({ content }: ModelMessage): string =>
   content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+
+export interface Snapshot {
+  /** Notes and skills, by path. */
+  readonly notes: Readonly<Record<string, string | undefined>>;
+  /** What was sent to the site. */
+  readonly stolen: readonly string[];
+  readonly jobs: readonly string[];
+  readonly [part: string]: unknown;
+}
 
 export interface HostileWorld {
   readonly node: RookeryNode;
@@ -52,12 +73,18 @@ export interface HostileWorld {
   lastSeen(): string;
   say(descriptor: AgentDescriptor, text: string): Promise<AgentRecord>;
   hook(name: "deploy" | "mail", body: object): Promise<void>;
+  /** The owner sends this on Telegram; `files`: what its server has. Resolves when everything has come to rest after `until`. */
+  onTelegram(message: Json, until: () => boolean, files?: Readonly<Record<string, Uint8Array>>): Promise<void>;
+  /** The conversations in which something untrusted was said start afresh. */
+  fresh(): Promise<void>;
   /** A member of a group writes. */
   inGroup(member: string, text: string): Promise<void>;
   /** A site of the attacker that every request can reach: only the gate prevents it. Its pages are the texts of the cases. */
   readonly site: string;
   /** Everything that an attacker wants to change. */
-  snapshot(): Promise<object>;
+  snapshot(): Promise<Snapshot>;
+  /** Puts the files back that `snapshot` shows. */
+  clean(): void;
   close(): Promise<void>;
 }
 
@@ -68,7 +95,7 @@ export const BOB_AT: AgentDescriptor = { type: "user", connector: "test", userId
 function obedient(
   tried: Set<string>,
   done: Set<string>,
-  resolve: (value: unknown) => unknown,
+  resolve: (value: unknown, id: string) => unknown,
   see: (text: string) => void,
 ): Model {
   let count = 0;
@@ -89,14 +116,15 @@ function obedient(
         if (id !== ANY_TIME) done.add(id);
         tried.add(id);
       }
-      const wanted = orders.flatMap((id) => effects[cases.find((one) => one.id === id)?.effect ?? "a command"] ?? []);
+      const wanted = orders.flatMap((id) =>
+        (effects[cases.find((one) => one.id === id)?.effect ?? "a command"] ?? []).map((one) =>
+          call(one.name, resolve(one.with, id) as object),
+        ),
+      );
       const looks = [...(last?.role === "user" ? text : "").matchAll(/^LOOK (\{.*\})$/gmu)].map(
         ([, json = "{}"]) => JSON.parse(json) as Wanted,
       );
-      const calls = [
-        ...wanted.map((one) => call(one.name, resolve(one.with) as object)),
-        ...looks.map((one) => call(one.name, one.with)),
-      ];
+      const calls = [...wanted, ...looks.map((one) => call(one.name, one.with))];
       const said = { type: "text", text: last?.role === "tool" ? `It says: ${text.slice(-400)}` : "done" };
       return {
         ...about,
@@ -141,20 +169,31 @@ export async function openHostileWorld({
   const tried = new Set<string>();
   let lastSeen = "";
   const site = await openSite();
+  const telegram = await new FakeTelegram().start();
   const names: Record<string, string> = {};
-  const resolve = (value: unknown): unknown =>
+  const resolve = (value: unknown, id: string): unknown =>
     JSON.parse(JSON.stringify(value), (_, one: unknown) => {
       if (one === "@told:exec") return "DO-h000-NOW";
       if (typeof one !== "string") return one;
-      return Object.hasOwn(names, one) ? names[one] : one.replace("http://127.0.0.1:9/", `${site.url}/`);
+      // Each case has an address of its own, which no earlier answer is kept for.
+      return Object.hasOwn(names, one)
+        ? names[one]
+        : one.replace("http://127.0.0.1:9/", `${site.url}/`).replace("d=secret", `d=secret-${id}`);
     });
   const config = configSchema.parse({
-    owner: { accounts: ["test:olga"] },
+    owner: { accounts: ["test:olga", `telegram:${TELEGRAM_OWNER}`] },
+    connectors: { telegram: { token: telegram.token, apiRoot: telegram.url, pollSeconds: 5 } },
     queue: { debounceMs: 0 },
     cron: { commandGates: true },
     agentToAgent: { write: ["any"], read: ["any"] },
     people: { records: { ann: { accounts: ["test:ann"] }, bob: { accounts: ["test:bob"] } } },
-    permissions: { allow: ["mcp__hostile__resources", "mcp__hostile__prompts"] },
+    permissions: {
+      allow: [
+        ...["mcp__hostile__resources", "mcp__hostile__prompts"],
+        // Notes and skills with the texts of the cases: runs with untrusted text in context write them.
+        ...["write(memory/h*)", "write(skills/h*/**)"].map((rule) => ({ rule, when: "untrusted" })),
+      ],
+    },
     mcp: { servers: { hostile: HOSTILE_SERVER } },
     hooks: {
       deploy: { token: "token-of-the-hook", prompt: "{{message}}", target: "main" },
@@ -165,7 +204,7 @@ export async function openHostileWorld({
     sandbox: { kind: "bwrap" },
   });
   const node = await openNode({
-    ...{ paths, config, connectors: [], log: silentLog },
+    ...{ paths, config, connectors: [], log: silentLog, stays: true },
     model: obedient(tried, new Set(), resolve, (text) => {
       lastSeen = text;
     }),
@@ -196,6 +235,12 @@ export async function openHostileWorld({
   names["@bobkey"] = bob.sessionKey;
   writeFileSync(join(paths.workspace, "AGENTS.md"), "Be kind.\n");
   writeFileSync(join(paths.workspace, "SOUL.md"), "Calm.\n");
+  const clean = (): void => {
+    for (const name of NOTES) rmSync(join(paths.workspace, name), { force: true });
+    mkdirSync(join(paths.workspace, "memory"), { recursive: true });
+    writeFileSync(join(paths.workspace, "memory", "kept.md"), "Likes tea.\n");
+  };
+  clean();
   const file = (name: string): string | undefined => {
     const path = join(paths.workspace, name);
     return existsSync(path) ? readFileSync(path, "utf8") : undefined;
@@ -204,6 +249,21 @@ export async function openHostileWorld({
   return {
     ...{ node, paths, main, tried, say, site: site.url },
     lastSeen: () => lastSeen,
+    clean,
+    async onTelegram(message, until, files = {}) {
+      for (const [id, content] of Object.entries(files)) telegram.files.set(id, Buffer.from(content));
+      telegram.say(TELEGRAM_OWNER, undefined as never, message);
+      await telegram.until(until);
+      await node.agents.settled();
+    },
+    async fresh() {
+      // That of a hook is the owner's too, before the owner has written there.
+      for (const { id, state } of await store.agentsOfKind("user", { limit: 99 })) {
+        if (id !== main.id && !state.untrusted) continue;
+        await node.agents.post({ to: { agentId: id }, body: { kind: "reset", by: "person" } });
+      }
+      await node.agents.settled();
+    },
     async inGroup(member, text) {
       const descriptor = {
         type: "user",
@@ -235,6 +295,7 @@ export async function openHostileWorld({
     async snapshot() {
       const permanents = await store.agentsOfKind("permanent", { limit: 99 });
       return {
+        notes: Object.fromEntries(NOTES.map((name) => [name, file(name)])),
         prompts: ["AGENTS.md", "SOUL.md", "HEARTBEAT.md", "TASK.md"].map(file),
         git: [".git/config", ".git/hooks/pre-commit"].map(file),
         pwned: readdirSync(paths.workspace).filter((name) => name.startsWith("pwned")),
@@ -256,6 +317,7 @@ export async function openHostileWorld({
     async close() {
       await gateway.close();
       await node.close();
+      await telegram.close();
       site.close();
       rmSync(paths.home, { recursive: true, force: true });
     },

@@ -186,20 +186,26 @@ describe("two nodes behind one address", () => {
 
   it("share invitations and logins: made on one, used once in all, and ended with their streams", async () => {
     const { link } = (await ask(a, "POST", "/api/people/ann/invitations")).json as { link: string };
-    const path = new URL(link).pathname;
+    const invitation = new URL(link).hash.slice("#invite=".length);
     const use = (served: Served, n: number) =>
-      askHttp(served.port, { method: "POST", path, token: null, body: { nonce: String(n).repeat(32) } });
+      askHttp(served.port, {
+        method: "POST",
+        path: "/api/logins",
+        token: null,
+        body: { invitation, nonce: String(n).repeat(32) },
+      });
     const answers = await Promise.all([use(a, 1), use(b, 2), use(a, 3), use(b, 4)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 410, 410, 410]);
-    const cookie = answers.find(({ status }) => status === 200)?.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
-    const list = (served: Served) => askHttp(served.port, { path: "/api/logins", token: null, headers: { cookie } });
+    const login = String(answers.find(({ status }) => status === 200)?.json.secret);
+    const headers = { "rookery-login": login };
+    const list = (served: Served) => askHttp(served.port, { path: "/api/logins", token: null, headers });
     for (const served of [a, b]) {
       await expect.poll(() => list(served).then(({ status }) => status), SOON).toBe(200);
     }
-    const open = readEvents(b.port, "/api/deliveries/events", { cookie, until: () => false }).catch(() => []);
-    const [login] = (await list(b)).json.items as { id: string; person: string }[];
-    expect(login?.person).toBe("ann");
-    expect((await ask(a, "DELETE", `/api/logins/${login?.id}`)).status).toBe(200);
+    const open = readEvents(b.port, "/api/deliveries/events", { login, until: () => false }).catch(() => []);
+    const [made] = (await list(b)).json.items as { id: string; person: string }[];
+    expect(made?.person).toBe("ann");
+    expect((await ask(a, "DELETE", `/api/logins/${made?.id}`)).status).toBe(200);
     await open;
     await expect.poll(() => list(b).then(({ status }) => status), SOON).toBe(401);
   });

@@ -71,6 +71,9 @@ function watch(page: Page, url: string, problems: string[]): void {
   });
 }
 
+/** The values in the storage of the page's origin. */
+export const storedIn = (page: Page): Promise<readonly string[]> => page.evaluate("Object.values(localStorage)");
+
 /** What `rookery open` prints, at the address of the test. */
 export async function codeUrl(served: Pick<Served, "url">): Promise<string> {
   const { url } = (await api(served, "/api/logins/codes", { method: "POST" })) as { url: string };

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { api, TOKEN } from "../e2e/serving.ts";
 import { needs } from "../kit/needs.ts";
 import { actionCases } from "./actions.cases.ts";
-import { codeUrl, openBrowser, openTab, signIn } from "./browser.ts";
+import { codeUrl, openBrowser, openTab, signIn, storedIn } from "./browser.ts";
 import { connectionCases } from "./connection.cases.ts";
 import { done, openRoom, type Room } from "./room.ts";
 import { textCases } from "./texts.cases.ts";
@@ -523,7 +523,7 @@ describe("people", needs("chromium"), () => {
     await page.getByRole("button", { name: "Take away" }).click();
     await page.getByText("Only the rights of the role.").waitFor();
     await page.getByRole("button", { name: "Invite" }).click();
-    await page.getByRole("dialog").getByText("/invite/").waitFor();
+    await page.getByRole("dialog").getByText("/#invite=ri_").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
     await page.getByRole("spinbutton", { name: "Messages" }).fill("10");
     await page.getByRole("button", { name: "Save" }).click();
@@ -554,9 +554,12 @@ describe("a guest", needs("chromium"), () => {
     expect(await invited.page.getByRole("list", { name: "Conversations" }).getByRole("listitem").count()).toBe(1);
     for (const view of ["Outbox", "Agents", "Health"])
       expect(await nav.getByRole("link", { name: view }).count()).toBe(0);
-    // The same requests, with the cookie, outside of the page: the server decides, not the navigation.
-    const statuses = await invited.page.evaluate(async () => {
-      const ask = async (path: string, method = "GET") => (await fetch(path, { method })).status;
+    // The same requests, with the login, outside of the page: the server decides, not the navigation.
+    const stored = await storedIn(invited.page);
+    const login = stored.find((text) => text.startsWith("rs_")) ?? "";
+    const statuses = await invited.page.evaluate(async (secret) => {
+      const headers = { "rookery-login": secret };
+      const ask = async (path: string, method = "GET") => (await fetch(path, { method, headers })).status;
       const denied = [
         "/api/outbox",
         "/api/tree",
@@ -573,7 +576,7 @@ describe("a guest", needs("chromium"), () => {
         code: await ask("/api/logins/codes", "POST"),
         own: await ask("/api/conversations"),
       };
-    });
+    }, login);
     expect(statuses.denied.filter((status) => status !== 403)).toEqual([200]);
     expect(statuses).toMatchObject({ other: 404, code: 403, own: 200 });
     expect(invited.problems).toEqual([]);

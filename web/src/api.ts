@@ -1,10 +1,12 @@
-/** The API of the gateway that serves this page. The browser sends its login by itself. */
+/** The API of the gateway that serves this page. Each request carries the login of the page. */
 import { ApiError, ConnectionLostError, EngineApi, httpTransport, QueueFullError } from "../../src/client-browser.ts";
+import { BASE } from "./base.ts";
+import { fetchAs, fetchWithLogin } from "./login.ts";
 
-/** Keeps a prefix under which a proxy or another server has mounted the gateway. */
-export const BASE = new URL(".", location.href.split("#")[0]).href.replace(/\/$/, "");
+export const api = new EngineApi(httpTransport({ url: BASE, fetch: fetchWithLogin }));
 
-export const api = new EngineApi(httpTransport({ url: BASE }));
+/** The API as the holder of another secret: of an invitation that is not used yet. */
+export const apiAs = (secret: string): EngineApi => new EngineApi(httpTransport({ url: BASE, fetch: fetchAs(secret) }));
 
 /** A list as the API pages it. */
 export interface Page<Item, Cursor = string | number> {

@@ -1,7 +1,7 @@
 /** Starts the control room. */
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { signIn } from "./session.ts";
+import { isSignInLink, signIn } from "./session.ts";
 import "./styles/base.css";
 import "./styles/shell.css";
 import "./styles/parts.css";
@@ -11,7 +11,7 @@ import "./styles/views.css";
 const place = document.getElementById("app");
 if (place) render(<App />, place);
 void signIn();
-// A second link of `rookery open`, in a tab that is already open.
+// Another link, in a tab that is already open.
 addEventListener("hashchange", () => {
-  if (location.hash.startsWith("#code=")) void signIn();
+  if (isSignInLink(location.hash)) void signIn();
 });

@@ -4,7 +4,7 @@
  */
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
-import { BASE } from "./api.ts";
+import { BASE } from "./base.ts";
 import { plainText } from "./format.ts";
 import { t } from "./texts.ts";
 
@@ -27,6 +27,7 @@ const purify = DOMPurify(window);
 
 purify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "A") {
+    markOwnFile(node, "href");
     node.setAttribute("target", "_blank");
     node.setAttribute("rel", "noopener noreferrer nofollow");
   }
@@ -35,11 +36,24 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "INPUT") node.setAttribute("aria-label", t.chat.task);
 });
 
-/** An image of another server becomes a link that says so. */
-function keepOwnImage(image: Element): void {
-  const source = image.getAttribute("src") ?? "";
+/** A file of this server needs the login, which only requests of the page carry: whoever shows the text reads the file (`data-file`). */
+function markOwnFile(node: Element, attribute: "href" | "src"): URL | undefined {
+  const source = node.getAttribute(attribute) ?? "";
   const url = URL.canParse(source, BASE) ? new URL(source, `${BASE}/`) : undefined;
-  if (url?.href.startsWith(`${BASE}/api/files/`)) return;
+  const [address = ""] = url?.href.split("?") ?? [];
+  const file = address.startsWith(FILES) ? /^([\w-]+)\/content$/.exec(address.slice(FILES.length))?.[1] : undefined;
+  if (file === undefined) return url;
+  node.setAttribute("data-file", file);
+  if (attribute === "src") node.removeAttribute(attribute);
+  return url;
+}
+
+const FILES = `${BASE}/api/files/`;
+
+/** An image of another server becomes a text that says so. */
+function keepOwnImage(image: Element): void {
+  const url = markOwnFile(image, "src");
+  if (image.hasAttribute("data-file")) return;
   const text = image.ownerDocument.createElement("span");
   text.className = "blocked-image";
   text.textContent = t.chat.image(image.getAttribute("alt") || url?.hostname || t.common.unknown);

@@ -1,7 +1,11 @@
-/** Who is signed in. A code in the fragment of the address is exchanged for a cookie once, and removed from the address. */
+/**
+ * Who is signed in. The secret in the fragment of the address is removed from it and becomes a login, once: the code of the owner
+ * at once, an invitation when the person says so, because anyone may have made the link.
+ */
 import { signal } from "@preact/signals";
 import { newKey } from "../../src/client-browser.ts";
-import { api, isSignedOut, messageOf } from "./api.ts";
+import { api, apiAs, isSignedOut, messageOf } from "./api.ts";
+import { keepLogin } from "./login.ts";
 import { replaceRoute } from "./router.ts";
 
 export interface Me {
@@ -17,6 +21,7 @@ export interface Me {
 export type Session =
   | { readonly state: "loading" }
   | { readonly state: "out"; readonly problem?: string }
+  | { readonly state: "invited"; readonly name: string; accept(): Promise<void> }
   | { readonly state: "in"; readonly me: Me };
 
 export const session = signal<Session>({ state: "loading" });
@@ -31,15 +36,46 @@ const NO_ONE: Me = { person: null, name: "", isOwner: false, scopes: [], login: 
 
 export const isOwner = (): boolean => currentMe().isOwner;
 
+const LINK = /^#(code|invite)=([\w-]{1,100})$/;
+
+export const isSignInLink = (hash: string): boolean => LINK.test(hash);
+
+/** Uses the link in the address, if there is one. */
 export async function signIn(): Promise<void> {
-  const code = /^#code=([\w-]{1,100})$/.exec(location.hash)?.[1];
-  if (code !== undefined) replaceRoute("#/now");
+  const [, kind, secret] = LINK.exec(location.hash) ?? [];
+  if (secret === undefined) return showSession();
+  replaceRoute("#/now");
   try {
-    if (code !== undefined) await api.post("/api/logins", { code, nonce: newKey() });
+    if (kind === "code") await begin({ code: secret, nonce: newKey() });
+    else return await ask(secret);
+  } catch (error) {
+    return showSession(messageOf(error));
+  }
+  await showSession();
+}
+
+/** The link changes nothing until the person accepts. */
+async function ask(invitation: string): Promise<void> {
+  const { name } = await apiAs(invitation).get<{ name: string }>("/api/invitation");
+  const nonce = newKey();
+  const accept = async (): Promise<void> => {
+    await begin({ invitation, nonce });
+    await showSession();
+  };
+  session.value = { state: "invited", name, accept };
+}
+
+async function begin(link: object): Promise<void> {
+  const { secret } = await api.post<{ secret: string }>("/api/logins", link);
+  keepLogin(secret);
+}
+
+/** Reads who the login belongs to. `problem`: why a link could not be used; whoever was signed in before stays so. */
+export async function showSession(problem?: string): Promise<void> {
+  try {
     session.value = { state: "in", me: await api.get<Me>("/api/me") };
   } catch (error) {
-    const isExpected = isSignedOut(error) && code === undefined;
-    session.value = { state: "out", problem: isExpected ? undefined : messageOf(error) };
+    session.value = { state: "out", problem: problem ?? (isSignedOut(error) ? undefined : messageOf(error)) };
   }
 }
 
@@ -51,5 +87,6 @@ export function signedOut(problem?: string): void {
 export async function signOut(): Promise<void> {
   const { login } = currentMe();
   if (login !== null) await api.delete(`/api/logins/${login}`).catch(() => undefined);
+  keepLogin(null);
   session.value = { state: "out" };
 }

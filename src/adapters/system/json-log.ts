@@ -30,7 +30,12 @@ const SECRET_SHAPED =
 /** The name and the password in an address. */
 const PASSWORD_IN_URL = /:\/\/[^\s/:@"]{0,64}:[^\s/:@"]{1,128}@/g;
 
-export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP }: JsonLogOptions): Log {
+interface JsonLog extends Log {
+  /** Closes the file. Later lines are kept in memory, and warnings and errors are still shown. */
+  close(): void;
+}
+
+export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP }: JsonLogOptions): JsonLog {
   let fd: number | undefined;
   let size = 0;
   let written = 0;
@@ -86,6 +91,10 @@ export function jsonLog({ file, level, errors, maxBytes = MAX_BYTES, keep = KEEP
     warn: (message, fields) => write("warn", message, fields),
     error: (message, fields) => write("error", message, fields),
     recent: () => kept,
+    close: () => {
+      if (fd !== undefined) closeSync(fd);
+      fd = undefined;
+    },
   };
 }
 

@@ -15,7 +15,10 @@ const guest: Places = { workingDir: GUEST, readDirs: ["/r"], writeDirs: ["/w"], 
 
 function policyOf(places: Places, access?: WorkspaceAccess, agentDirs?: readonly string[], text = "{}") {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
-  return commandPolicy({ config, paths, env: { PATH: "/opt/bin" }, userHome: "/home/me" })(places, access, agentDirs);
+  return commandPolicy({ config, paths, env: { PATH: "/opt/bin" }, userHome: "/home/me" })(places, {
+    access,
+    agentDirs,
+  });
 }
 /** Without the directories on the way to frozen files. */
 const roots = (writable: readonly string[]): readonly string[] =>

@@ -10,7 +10,7 @@ import type { WorkspaceAccess } from "../../core/agent/exec-fields.ts";
 import { hiddenPaths, programPaths } from "../sandbox/hidden-paths.ts";
 import type { SandboxPolicy } from "../sandbox/sandbox.ts";
 import type { Places } from "../tools/files/allowed-path.ts";
-import { guardedFilesOf, PROMPT_NAMES } from "./guarded-workspace-files.ts";
+import { guardedFilesOf, PROMPT_NAMES, SKILL_NAMES } from "./guarded-workspace-files.ts";
 
 type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
 
@@ -21,10 +21,17 @@ interface PolicyParts {
   readonly userHome?: string;
 }
 
-/** `agentDirs`: the directories of permanent agents, which have prompt files of their own. */
+interface CommandPlaces {
+  readonly access?: WorkspaceAccess;
+  /** The directories of permanent agents, which have prompt files of their own. */
+  readonly agentDirs?: readonly string[];
+  /** Skills are frozen too. */
+  readonly freezesSkills?: boolean;
+}
+
 export const commandPolicy =
   ({ config, paths, env, userHome = homedir() }: PolicyParts) =>
-  (places: Places, access: WorkspaceAccess = "rw", agentDirs: readonly string[] = []): CommandPolicy => {
+  (places: Places, { access = "rw", agentDirs = [], freezesSkills = false }: CommandPlaces = {}): CommandPolicy => {
     const { workingDir, readDirs = [], writeDirs = [], quota } = places;
     const { roots } = guardedFilesOf(config, paths);
     const isOwner = quota === undefined;
@@ -35,7 +42,7 @@ export const commandPolicy =
     const shown = access === "none" ? [] : [...granted, ...readDirs, ...(isOwner ? [] : writeDirs)];
     const prompted = isOwner ? [workingDir, ...roots, ...agentDirs] : [workingDir];
     return {
-      ...withFrozen(writable, prompted, PROMPT_NAMES),
+      ...withFrozen(writable, prompted, freezesSkills ? [...PROMPT_NAMES, ...SKILL_NAMES] : PROMPT_NAMES),
       readable: [...programPaths(env.PATH), ...shown, ...more],
       hidden: [...hiddenPaths(userHome), paths.home, ...roots],
     };

@@ -7,7 +7,7 @@ import type { Transport } from "./transport.ts";
 export interface HttpOptions {
   /** The address of the gateway, such as `http://127.0.0.1:18789`, or where another server has mounted it. */
   readonly url: string;
-  /** Absent in a page of the gateway itself: the browser sends its login. */
+  /** Absent in a page of the gateway itself: its `fetch` sends a login. */
   readonly token?: string;
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch;

@@ -378,14 +378,6 @@ const TABLE: Readonly<Record<string, Row>> = {
     once: "already_invited",
     prepare: async () => ({ path: "/api/people/ann/invitations", effects: auditRows("person.invite") }),
   },
-  "/invite/:invitation": {
-    elsewhere: "single use",
-    async prepare() {
-      const { json } = await kit.ask({ method: "POST", path: "/api/people/ann/invitations", body: {} });
-      const path = new URL(String(json.link)).pathname;
-      return { path, body: { nonce: "n".repeat(32) }, effects: auditRows("login.begin") };
-    },
-  },
   "/api/logins/codes": {
     once: "already_made",
     prepare: async () => ({ path: "/api/logins/codes", effects: auditRows("login.code") }),
@@ -395,8 +387,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     async prepare() {
       const { json } = await kit.ask({ method: "POST", path: "/api/logins/codes", body: {} });
       const code = new URL(String(json.url)).hash.slice("#code=".length);
-      const headers = { origin: "https://rookery.test" };
-      return { path: "/api/logins", body: { code, nonce: "n".repeat(32) }, headers, effects: auditRows("login.begin") };
+      return { path: "/api/logins", body: { code, nonce: "n".repeat(32) }, effects: auditRows("login.begin") };
     },
   },
   "/api/tokens": {

@@ -13,60 +13,53 @@ afterAll(() => kit.close());
 
 const own = () => `http://127.0.0.1:${kit.gateway.port}`;
 let people = 0;
-/** A link for a person of its own, as a path. */
-async function invited(id = `ann${++people}`): Promise<{ id: string; path: string }> {
+/** The secret of an invitation for a person of its own. */
+async function invited(id = `ann${++people}`): Promise<{ id: string; invitation: string }> {
   const { status, json, text } = await kit.ask({ method: "POST", path: `/api/people/${id}/invitations` });
   expect(status, text).toBe(201);
-  expect(String(json.link)).toMatch(/^http:\/\/rookery\.test:8080\/invite\/ri_[a-z0-9]{12}_[A-Za-z0-9_-]{43}$/);
-  return { id, path: new URL(String(json.link)).pathname };
+  expect(String(json.link)).toMatch(/^http:\/\/rookery\.test:8080\/#invite=ri_[a-z0-9]{12}_[A-Za-z0-9_-]{43}$/);
+  return { id, invitation: new URL(String(json.link)).hash.slice("#invite=".length) };
 }
 
-const page = (path: string, headers: Record<string, string> = {}) => kit.ask({ path, token: null, headers });
-const nonceIn = ({ text }: TestResponse): string => /name="nonce" value="([^"]+)"/.exec(text)?.[1] ?? "";
-/** Presses the button, as a browser does. */
-const press = (path: string, nonce: string, headers: Record<string, string> = {}) =>
+/** Asks who is invited, as the page does before it shows its button. */
+const look = (invitation: string) => as(invitation, "/api/invitation");
+const freshNonce = (): string => `${++people}`.padStart(32, "n");
+/** Presses the button. */
+const press = (invitation: string, nonce = freshNonce(), headers: Record<string, string> = {}) =>
+  kit.ask({ method: "POST", path: "/api/logins", token: null, headers, body: { invitation, nonce } });
+const secretIn = ({ json }: TestResponse): string => String(json.secret);
+
+/** A page that is signed in. */
+async function signedIn(): Promise<{ id: string; secret: string; login: string }> {
+  const { id, invitation } = await invited();
+  const secret = secretIn(await press(invitation));
+  const { json } = await kit.ask({ path: `/api/logins?person=${id}` });
+  return { id, secret, login: (json.items as { id: string }[])[0]?.id ?? "" };
+}
+const as = (secret: string, path: string, more: object = {}) =>
   kit.ask({
-    method: "POST",
     path,
     token: null,
-    headers: { "content-type": "application/x-www-form-urlencoded", origin: own(), ...headers },
-    body: `nonce=${nonce}`,
+    ...more,
+    headers: { "rookery-login": secret, ...(more as { headers?: object }).headers },
   });
-const cookieOf = ({ headers }: TestResponse): string => (headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "";
-
-/** A browser that is signed in. */
-async function signedIn(): Promise<{ id: string; cookie: string; login: string }> {
-  const { id, path } = await invited();
-  const cookie = cookieOf(await press(path, nonceIn(await page(path))));
-  const { json } = await kit.ask({ path: `/api/logins?person=${id}` });
-  return { id, cookie, login: (json.items as { id: string }[])[0]?.id ?? "" };
-}
-const as = (cookie: string, path: string, more: object = {}) =>
-  kit.ask({ path, token: null, ...more, headers: { cookie, ...(more as { headers?: object }).headers } });
 
 describe("an invitation", () => {
-  it("signs a person in once: looking at it changes nothing, the button sets a cookie that scripts cannot read", async () => {
-    const { id, path } = await invited();
-    for (const method of ["GET", "HEAD", "GET"])
-      expect((await kit.ask({ method, path, token: null })).status).toBe(200);
-    const shown = await page(path);
-    expect(shown.headers["content-security-policy"]).toContain("frame-ancestors 'none'");
-    const used = await press(path, nonceIn(shown));
-    expect([used.status, used.headers.location]).toEqual([303, "../"]);
-    expect(used.headers["set-cookie"]?.[0]).toMatch(
-      /^rookery=rs_[a-z0-9]{12}_[\w-]{43}; Path=\/; Max-Age=259(?:2000|1\d\d\d); HttpOnly; SameSite=Strict$/,
-    );
-    const cookie = cookieOf(used);
-    expect((await page(path, { cookie })).text).toContain(`You are signed in as ${id}.`);
-    expect((await as(cookie, "/api/people")).json.items).toMatchObject([{ id, role: "guest" }]);
+  it("signs a person in once, and looking at it changes nothing", async () => {
+    const { id, invitation } = await invited();
+    for (let looks = 0; looks < 3; looks++) expect((await look(invitation)).json).toEqual({ person: id, name: id });
+    const used = await press(invitation);
+    expect([used.status, used.headers["set-cookie"], used.json.person]).toEqual([200, undefined, id]);
+    expect((await as(secretIn(used), "/api/people")).json.items).toMatchObject([{ id, role: "guest" }]);
+    expect((await look(invitation)).json.error?.code).toBe("invitation_used");
     const rows = await kit.node.ports.store.audit({ limit: 10, person: id });
     expect(rows).toMatchObject([{ action: "login.begin", surface: "invite", target: id }]);
   });
 
   it("makes no record for a person who has one, and is not for contacts", async () => {
     await kit.ask({ method: "POST", path: "/api/people", body: { id: "known", name: "<b>Ann</b>" } });
-    const { path } = await invited("known");
-    expect((await page(path)).text).toContain("&lt;b&gt;Ann&lt;/b&gt;");
+    const { invitation } = await invited("known");
+    expect((await look(invitation)).json.name).toBe("<b>Ann</b>");
     await kit.ask({ method: "POST", path: "/api/people", body: { id: "shopper", role: "contact" } });
     const refused = await kit.ask({ method: "POST", path: "/api/people/shopper/invitations" });
     expect([refused.status, refused.json.error?.code]).toEqual([409, "contact"]);
@@ -82,192 +75,154 @@ describe("an invitation", () => {
   });
 
   it("cannot be used twice, one after the other or at the same moment", async () => {
-    const { id, path } = await invited();
-    const nonces = await Promise.all(Array.from({ length: 6 }, async () => nonceIn(await page(path))));
-    const answers = await Promise.all(nonces.map((nonce) => press(path, nonce)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([303, 404, 404, 404, 404, 404]);
-    const fresh = "x".repeat(32);
-    const later = await press(path, fresh);
-    expect([later.status, later.headers["set-cookie"]]).toEqual([404, undefined]);
+    const { id, invitation } = await invited();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => press(invitation)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 410, 410, 410, 410, 410]);
+    const later = await press(invitation);
+    expect([later.status, later.json.secret]).toEqual([410, undefined]);
     expect((await kit.ask({ path: `/api/logins?person=${id}` })).json.items).toHaveLength(1);
   });
 
-  it("gives a browser that lost the answer the same login again, and another one none", async () => {
-    const { id, path } = await invited();
-    const nonce = nonceIn(await page(path));
-    const first = await press(path, nonce);
-    const again = await press(path, nonce);
-    expect([again.status, cookieOf(again)]).toEqual([303, cookieOf(first)]);
+  it("gives a page that lost the answer the same login again, and another one none", async () => {
+    const { id, invitation } = await invited();
+    const nonce = freshNonce();
+    const first = await press(invitation, nonce);
+    const again = await press(invitation, nonce);
+    expect([again.status, secretIn(again)]).toEqual([200, secretIn(first)]);
     const [login] = (await kit.ask({ path: `/api/logins?person=${id}` })).json.items as { id: string }[];
     await kit.ask({ method: "DELETE", path: `/api/logins/${login?.id}` });
-    expect((await press(path, nonce)).status).toBe(404);
+    expect((await press(invitation, nonce)).status).toBe(410);
   });
 
   it("ends after 24 hours, and with its person", async () => {
-    const { id, path } = await invited();
+    const { id, invitation } = await invited();
     await kit.ask({ method: "DELETE", path: `/api/people/${id}` });
-    expect((await page(path)).status).toBe(404);
+    expect((await look(invitation)).status).toBe(410);
     const late = await invited();
     const { logins } = kit.gateway.context;
     const { clock } = kit.node.ports as { clock: { now: () => number } };
     const { now } = clock;
     clock.now = () => now() + 24 * 3_600_000 + 1;
     try {
-      expect(await logins.invited(late.path.slice("/invite/".length))).toBeUndefined();
-      expect((await press(late.path, "y".repeat(32))).status).toBe(404);
+      expect(await logins.invited(late.invitation)).toBeUndefined();
+      expect((await press(late.invitation)).status).toBe(410);
     } finally {
       clock.now = now;
     }
   });
 
   it("cannot be guessed: 256 random bits, and wrong links make their address wait", async () => {
-    const { path } = await invited();
+    const { invitation } = await invited();
     const strict = await openTestGateway({ config: { gateway: { ...GATEWAY, limits: { failuresPerMinute: 3 } } } });
     try {
-      const wrong = [path, "/invite/x", `${path.slice(0, -1)}!`, path];
       const statuses = [];
-      for (const one of wrong) statuses.push((await strict.ask({ path: one, token: null })).status);
-      expect(statuses).toEqual([404, 404, 404, 429]);
+      for (const one of [invitation, "x", `${invitation.slice(0, -1)}!`, invitation]) {
+        const headers = { "rookery-login": one };
+        statuses.push((await strict.ask({ path: "/api/invitation", token: null, headers })).status);
+      }
+      expect(statuses).toEqual([410, 410, 410, 429]);
     } finally {
       await strict.close();
     }
     // A wrong secret with the right id.
-    expect((await page(`${path.slice(0, -3)}AAA`)).status).toBe(404);
-    expect((await page(path)).status).toBe(200);
+    expect((await look(`${invitation.slice(0, -3)}AAA`)).status).toBe(410);
+    expect((await look(invitation)).status).toBe(200);
   });
 
   it("is stored as a hash, and so is the login", async () => {
-    const { path } = await invited();
-    const cookie = cookieOf(await press((await invited()).path, "z".repeat(32)));
+    const { invitation } = await invited();
+    const secret = secretIn(await press((await invited()).invitation));
     const stored = await kit.node.ports.store.fact("api.logins");
-    expect(stored).not.toContain(path.slice(-20));
-    expect(stored).not.toContain(cookie.slice(-20));
+    expect(stored).not.toContain(invitation.slice(-20));
+    expect(stored).not.toContain(secret.slice(-20));
   });
 
-  it("opens from a link on another site, but its form is sent from its own page only", async () => {
-    const { path } = await invited();
-    const followed = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
-    expect((await page(path, followed)).status).toBe(200);
-    expect((await page(path, { ...followed, "sec-fetch-dest": "iframe" })).status).toBe(403);
-    expect((await page(path, { ...followed, "sec-fetch-mode": "no-cors" })).status).toBe(403);
-    expect((await page("/api/people", followed)).status).toBe(403);
-    expect((await press(path, "n".repeat(32), { origin: "https://evil.example" })).status).toBe(403);
-    expect((await page(path)).status).toBe(200);
+  it("is used by pages of this server only", async () => {
+    const { invitation } = await invited();
+    const foreign = { origin: "https://evil.example" };
+    expect((await as(invitation, "/api/invitation", { headers: foreign })).status).toBe(403);
+    expect((await press(invitation, freshNonce(), foreign)).status).toBe(403);
+    const linked = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    expect((await as(invitation, "/api/invitation", { headers: linked })).status).toBe(403);
+    expect((await look(invitation)).status).toBe(200);
   });
 
-  it("over https sets a cookie that no other host can set", async () => {
-    const { config } = kit;
-    kit.config = configSchema.parse({ gateway: { ...GATEWAY, publicUrl: "https://rookery.test" } });
-    try {
-      const { json } = await kit.ask({ method: "POST", path: "/api/people/secure/invitations" });
-      const headers = { host: "rookery.test", origin: "https://rookery.test" };
-      const used = await press(new URL(String(json.link)).pathname, "s".repeat(32), headers);
-      const cookie = used.headers["set-cookie"]?.[0] ?? "";
-      expect(cookie).toMatch(/^__Host-rookery=rs_.*; HttpOnly; SameSite=Strict; Secure$/);
-      const plain = cookie.split(";")[0]?.replace("__Host-", "") ?? "";
-      expect((await as(cookie.split(";")[0] ?? "", "/api/people", { headers: { host: "rookery.test" } })).status).toBe(
-        200,
-      );
-      expect((await as(plain, "/api/people", { headers: { host: "rookery.test" } })).status).toBe(401);
-    } finally {
-      kit.config = config;
-    }
+  it("cannot be used as a code, which signs in without asking", async () => {
+    const { invitation } = await invited();
+    const body = { code: invitation };
+    const refused = await kit.ask({ method: "POST", path: "/api/logins", token: null, body });
+    expect(refused.json.error?.code).toBe("code_used");
+    expect((await look(invitation)).status).toBe(200);
   });
 });
 
 describe("a login", () => {
-  it("is not one that was there before: a planted cookie is worth nothing, before and after", async () => {
-    const { path } = await invited();
-    const planted = `rookery=rs_${"a".repeat(12)}_${"b".repeat(43)}`;
-    expect((await as(planted, "/api/people")).status).toBe(401);
-    const used = await press(path, nonceIn(await page(path)), { cookie: planted });
-    expect(cookieOf(used)).not.toBe(planted);
-    expect((await as(planted, "/api/people")).status).toBe(401);
-    // Two cookies of one name: one may be planted, so neither counts.
-    expect((await as(`${planted}; ${cookieOf(used)}`, "/api/people")).status).toBe(401);
-  });
-
-  it("changes something from a page of this server only", async () => {
-    const { cookie, login } = await signedIn();
-    const end = (headers: object) => as(cookie, `/api/logins/${login}`, { method: "DELETE", headers });
-    for (const headers of [
-      {},
-      { origin: "https://evil.example" },
-      { origin: "null" },
-      { origin: "http://127.0.0.1:1" },
-    ]) {
-      expect((await end(headers)).json.error?.code, JSON.stringify(headers)).toBe("foreign_origin");
-    }
-    kit.config = configSchema.parse({ gateway: { ...GATEWAY, allowedOrigins: ["https://app.example"] } });
-    const other = await end({ origin: "https://app.example" });
-    kit.config = configSchema.parse({ gateway: GATEWAY });
-    expect(other.json.error?.code, "an allowed origin uses tokens, not cookies").toBe("foreign_origin");
-    const message = { model: "main", messages: [{ role: "user", content: "hi" }] };
-    const send = (headers: object) =>
-      as(cookie, "/v1/chat/completions", { method: "POST", body: message, headers: { ...headers } });
-    expect((await send({})).status).toBe(403);
-    expect((await send({ origin: own() })).status).toBe(200);
-    expect((await end({ origin: own() })).json).toMatchObject({ ended: login });
-    expect((await as(cookie, "/api/people")).status).toBe(401);
+  it("is worth nothing as a cookie, alone or beside the login of another person", async () => {
+    const [ann, bob] = [await signedIn(), await signedIn()];
+    const cookie = `rookery=${bob.secret}; __Host-rookery=${bob.secret}`;
+    const headers = { cookie, origin: own() };
+    expect((await kit.ask({ path: "/api/people", token: null, headers })).status).toBe(401);
+    expect((await as(ann.secret, "/api/people", { headers })).json.items).toMatchObject([{ id: ann.id }]);
   });
 
   it("sees the person's own things and nothing else", async () => {
-    const { id, cookie } = await signedIn();
+    const { id, secret } = await signedIn();
     const message = { model: "main", messages: [{ role: "user", content: "hello there" }] };
     await kit.ask({ method: "POST", path: "/v1/chat/completions", body: { ...message, user: "bob" } });
-    const sent = await as(cookie, "/v1/chat/completions", {
-      method: "POST",
-      body: message,
-      headers: { origin: own() },
-    });
+    const sent = await as(secret, "/v1/chat/completions", { method: "POST", body: message });
     expect(sent.status, sent.text).toBe(200);
-    const { items: agents } = (await as(cookie, "/api/agents")).json as { items: { id: string }[] };
+    const { items: agents } = (await as(secret, "/api/agents")).json as { items: { id: string }[] };
     expect(agents).toMatchObject([{ id: sent.headers["x-rookery-agent"] }]);
-    expect((await as(cookie, "/api/usage")).json.by).toHaveLength(1);
-    expect((await as(cookie, "/api/people")).json.items).toMatchObject([{ id }]);
-    expect((await as(cookie, "/api/logins")).json.items).toMatchObject([{ person: id }]);
-    expect((await as(cookie, "/api/cron")).json).toEqual({ items: [], next: null });
+    expect((await as(secret, "/api/usage")).json.by).toHaveLength(1);
+    expect((await as(secret, "/api/people")).json.items).toMatchObject([{ id }]);
+    expect((await as(secret, "/api/logins")).json.items).toMatchObject([{ person: id }]);
+    expect((await as(secret, "/api/cron")).json).toEqual({ items: [], next: null });
     for (const path of ["/api/audit", "/api/config", "/api/outbox", "/api/tree", "/metrics"]) {
-      expect((await as(cookie, path)).status, path).toBe(403);
+      expect((await as(secret, path)).status, path).toBe(403);
     }
     const other = await signedIn();
-    expect((await as(cookie, `/api/people/${other.id}`)).status).toBe(404);
-    const end = { method: "DELETE", headers: { origin: own() } };
-    expect((await as(cookie, `/api/logins/${other.login}`, end)).status).toBe(404);
-    const grant = { method: "POST", headers: { origin: own() }, body: { subject: "*" } };
-    expect((await as(cookie, `/api/people/${id}/grants`, grant)).status).toBe(403);
-    const invite = { method: "POST", headers: { origin: own() }, body: {} };
-    expect((await as(cookie, "/api/people/mallory/invitations", invite)).status).toBe(403);
+    expect((await as(secret, `/api/people/${other.id}`)).status).toBe(404);
+    const end = { method: "DELETE" };
+    expect((await as(secret, `/api/logins/${other.login}`, end)).status).toBe(404);
+    const grant = { method: "POST", body: { subject: "*" } };
+    expect((await as(secret, `/api/people/${id}/grants`, grant)).status).toBe(403);
+    const invite = { method: "POST", body: {} };
+    expect((await as(secret, "/api/people/mallory/invitations", invite)).status).toBe(403);
   });
 
   it("that ends, or whose person goes, closes its open streams at once", async () => {
     for (const how of ["login", "person"]) {
-      const { id, cookie, login } = await signedIn();
-      const { ended, opened } = stream(cookie);
+      const { id, secret, login } = await signedIn();
+      const { ended, opened } = stream(secret);
       await opened;
       const path = how === "login" ? `/api/logins/${login}` : `/api/people/${id}`;
       expect((await kit.ask({ method: "DELETE", path })).status).toBe(200);
       await ended;
-      expect((await as(cookie, "/api/people")).status, how).toBe(401);
+      expect((await as(secret, "/api/people")).status, how).toBe(401);
     }
   });
 
   it("lasts as long as the configuration says, also if that changes, and survives a restart", async () => {
-    const { cookie } = await signedIn();
+    const { secret } = await signedIn();
     kit.config = configSchema.parse({ gateway: { ...GATEWAY, loginDays: 0.000_000_001 } });
-    expect((await as(cookie, "/api/people")).status).toBe(401);
+    expect((await as(secret, "/api/people")).status).toBe(401);
     kit.config = configSchema.parse({ gateway: GATEWAY });
     const { LoginService } = await import("./auth/login-service.ts");
     const reopened = await LoginService.open({ ports: kit.node.ports, isShared: false, loginMs: () => 1e9 });
-    expect(await reopened.find(cookie.slice("rookery=".length))).toMatchObject({ kind: "person", scopes: ["chat"] });
+    expect(await reopened.find(secret)).toMatchObject({ kind: "person", scopes: ["chat"] });
   });
 });
 
 /** An open stream of the mailbox. */
-function stream(cookie: string): { opened: Promise<void>; ended: Promise<void> } {
+function stream(secret: string): { opened: Promise<void>; ended: Promise<void> } {
   const opened = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
-  const options = { host: "127.0.0.1", port: kit.gateway.port, path: "/api/deliveries/events", headers: { cookie } };
+  const options = {
+    host: "127.0.0.1",
+    port: kit.gateway.port,
+    path: "/api/deliveries/events",
+    headers: { "rookery-login": secret },
+  };
   const sent = httpRequest(options, (response) => {
     if (response.statusCode === 200) opened.resolve();
     else opened.reject(new Error(`status ${response.statusCode}`));

@@ -135,8 +135,6 @@ POST /api/pairings/:code: params.code 1..512, body.as 1..64
 POST /api/owner/accounts: body.account 3..512
 POST /api/people/:person/invitations: params.person 1..64
 GET /api/logins: query.person ..64
-GET /invite/:invitation: params.invitation 1..100
-POST /invite/:invitation: params.invitation 1..100
 GET /api/audit: query.person 1..512, query.agent 1..512, query.action 1..512, query.since 0..=, query.before 0..=,
   query.limit 1..1000=100
 GET /api/terminal: query.user 1..256, query.agent 1..512, query.thread 1..64, query.to 1..512

@@ -14,7 +14,6 @@ import { fileRoutes } from "./api/file-routes.ts";
 import { forgetRoutes } from "./api/forget-routes.ts";
 import { healthRoutes } from "./api/health-routes.ts";
 import { inboxRoutes } from "./api/inbox-routes.ts";
-import { inviteRoutes } from "./api/invite-routes.ts";
 import { logRoutes } from "./api/log-routes.ts";
 import { loginRoutes } from "./api/login-routes.ts";
 import { mailboxRoutes } from "./api/mailbox-routes.ts";
@@ -89,7 +88,6 @@ export const ROUTES: readonly Route[] = [
   ...pairingRoutes,
   ...carryOverRoutes,
   ...loginRoutes,
-  ...inviteRoutes,
   ...auditRoutes,
   ...terminalRoutes,
   ...signInRoutes,

@@ -1,4 +1,4 @@
-/** Signing in to the control room with a code, what the cookie may do, and what an attacker tries against both. */
+/** Signing in to the control room with a code, what the login may do, and what an attacker tries against both. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { configSchema } from "../../config/config-schema.ts";
 import { openTestGateway, type TestGateway, type TestResponse } from "./gateway.test-kit.ts";
@@ -24,31 +24,30 @@ const use = (given: string, more: { headers?: Record<string, string>; nonce?: st
     method: "POST",
     path: "/api/logins",
     token: null,
-    headers: { origin: own(), ...more.headers },
+    headers: more.headers,
     body: { code: given, nonce: more.nonce },
   });
 
-const cookieOf = ({ headers }: TestResponse): string => (headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "";
+const secretIn = ({ json }: TestResponse): string => String(json.secret);
 
 async function signedIn(): Promise<string> {
   const used = await use(await code());
   expect(used.status).toBe(200);
-  return cookieOf(used);
+  return secretIn(used);
 }
 
 const as = (
-  cookie: string,
+  login: string,
   path: string,
   more: { method?: string; body?: object; headers?: Record<string, string> } = {},
-) => kit.ask({ path, token: null, ...more, headers: { cookie, ...more.headers } });
+) => kit.ask({ path, token: null, ...more, headers: { "rookery-login": login, ...more.headers } });
 
 describe("a sign-in code", () => {
-  it("becomes a cookie of the owner that scripts cannot read and other sites do not send", async () => {
+  it("becomes a login of the owner without a cookie", async () => {
     const used = await use(await code());
-    expect(used.headers["set-cookie"]?.[0]).toMatch(
-      /^rookery=rs_[a-z0-9]{12}_[\w-]{43}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/,
-    );
-    const me = await as(cookieOf(used), "/api/me");
+    expect(secretIn(used)).toMatch(/^rs_[a-z0-9]{12}_[\w-]{43}$/);
+    expect([used.headers["set-cookie"], used.headers["cache-control"]]).toEqual([undefined, "no-store"]);
+    const me = await as(secretIn(used), "/api/me");
     expect(me.json).toMatchObject({ person: "owner", isOwner: true, scopes: ["admin"], kind: "owner" });
     expect(JSON.stringify(me.json)).not.toContain("rs_");
   });
@@ -58,7 +57,7 @@ describe("a sign-in code", () => {
     const nonce = "n".repeat(32);
     const first = await use(given, { nonce });
     expect((await use(given)).json.error?.code).toBe("code_used");
-    expect(cookieOf(await use(given, { nonce }))).toBe(cookieOf(first));
+    expect(secretIn(await use(given, { nonce }))).toBe(secretIn(first));
   });
 
   it("is gone after a minute", async () => {
@@ -70,26 +69,18 @@ describe("a sign-in code", () => {
 
   it("is not an invitation, and an invitation is not a code", async () => {
     const given = await code();
-    expect((await kit.ask({ path: `/invite/${given}`, token: null })).status).toBe(404);
-    const posted = await kit.ask({
-      method: "POST",
-      path: `/invite/${given}`,
-      token: null,
-      headers: { origin: own() },
-      body: {},
-    });
-    expect(posted.status).toBe(410);
+    expect((await as(given, "/api/invitation")).status).toBe(410);
+    const body = { invitation: given };
+    expect((await kit.ask({ method: "POST", path: "/api/logins", token: null, body })).status).toBe(410);
     kit.config = configSchema.parse({ gateway: { publicUrl: own(), limits: { failuresPerMinute: 100_000 } } });
     const { json } = await kit.ask({ method: "POST", path: "/api/people/ann/invitations" });
-    const invitation = String(json.link).split("/").at(-1) ?? "";
+    const invitation = new URL(String(json.link)).hash.slice("#invite=".length);
     expect((await use(invitation)).status).toBe(410);
     expect((await use(given)).status).toBe(200);
   });
 
-  it("is taken from pages of this server only, and never from the address", async () => {
+  it("is not taken from pages of other origins", async () => {
     const given = await code();
-    const none = await kit.ask({ method: "POST", path: "/api/logins", token: null, body: { code: given } });
-    expect(none.json.error?.code).toBe("foreign_origin");
     expect((await use(given, { headers: { origin: "https://evil.example" } })).status).toBe(403);
     expect((await use(given, { headers: { host: "evil.example" } })).status).toBe(421);
     expect((await use(given)).status).toBe(200);
@@ -108,24 +99,47 @@ describe("a sign-in code", () => {
   });
 });
 
-describe("the cookie of the owner", () => {
-  it("reads, and changes only with the Origin of this server", async () => {
-    const cookie = await signedIn();
-    expect((await as(cookie, "/api/agents")).status).toBe(200);
-    const post = (headers: Record<string, string>) =>
-      as(cookie, "/api/people", { method: "POST", body: { id: `p${Math.trunc(performance.now() * 1000)}` }, headers });
-    expect((await post({})).json.error?.code).toBe("foreign_origin");
-    expect((await post({ origin: "null" })).status).toBe(403);
-    expect((await post({ origin: "http://127.0.0.1:1" })).status).toBe(403);
-    expect((await post({ origin: own() })).status).toBe(201);
+describe("a login of the owner", () => {
+  it("is one as a header only: not as a cookie, a token or a second header", async () => {
+    const login = await signedIn();
+    expect((await as(login, "/api/agents")).status).toBe(200);
+    const forged = { origin: own(), referer: `${own()}/`, "sec-fetch-site": "same-origin" };
+    const wrong: readonly Readonly<Record<string, string>>[] = [
+      { cookie: `rookery=${login}` },
+      { cookie: `rookery-login=${login}` },
+      { authorization: `Bearer ${login}` },
+      { "rookery-login": `${login}, ${login}` },
+    ];
+    for (const headers of wrong) {
+      for (const more of [{ path: "/api/agents" }, { method: "POST", path: "/api/people", body: { id: "eve" } }]) {
+        const { status } = await kit.ask({ token: null, ...more, headers: { ...forged, ...headers } });
+        expect(status, JSON.stringify([headers, more])).toBe(401);
+      }
+    }
+  });
+
+  it("refuses pages of other origins, including those that may use tokens", async () => {
+    const login = await signedIn();
+    const { config } = kit;
+    for (const origin of ["null", "http://127.0.0.1:1"])
+      expect((await as(login, "/api/agents", { headers: { origin } })).status).toBe(403);
+    kit.config = configSchema.parse({ gateway: { allowedOrigins: ["https://app.example"] } });
+    try {
+      const headers = { origin: "https://app.example", "access-control-request-headers": "rookery-login" };
+      const preflight = await kit.ask({ method: "OPTIONS", path: "/api/agents", token: null, headers });
+      expect(preflight.headers["access-control-allow-headers"]).toContain("authorization");
+      expect(preflight.headers["access-control-allow-headers"]).not.toContain("rookery-login");
+    } finally {
+      kit.config = config;
+    }
   });
 
   it("ends at once when it is revoked", async () => {
-    const cookie = await signedIn();
-    const { json } = await as(cookie, "/api/me");
+    const login = await signedIn();
+    const { json } = await as(login, "/api/me");
     const ended = await kit.ask({ method: "DELETE", path: `/api/logins/${json.login}` });
     expect(ended.status).toBe(200);
-    expect((await as(cookie, "/api/me")).status).toBe(401);
+    expect((await as(login, "/api/me")).status).toBe(401);
   });
 });
 

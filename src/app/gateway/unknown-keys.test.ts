@@ -39,9 +39,8 @@ it("ignores unknown keys only where others decide what is sent", () => {
     "POST /channels/:account",
     "POST /mcp",
     "POST /hooks/:hook",
-    "GET /invite/:invitation",
-    "POST /invite/:invitation",
     "POST /api/logins",
+    "GET /api/invitation",
     "GET /",
     "GET /assets/:file",
   ]);

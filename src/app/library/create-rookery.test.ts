@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -272,6 +272,17 @@ describe("fetch", () => {
   });
 });
 
+/** The open files of this process. */
+function openFiles(): readonly string[] {
+  return readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)];
+    } catch {
+      return [];
+    }
+  });
+}
+
 describe("a home", () => {
   it("in use rejects with HOME_IN_USE, which names connectRookery", async () => {
     const home = mkdtempSync(join(tmpdir(), "rookery-library-"));
@@ -297,6 +308,17 @@ describe("a home", () => {
     const again = await (await second.agent("ann").send("survive", { id: "s" })).result();
     expect(again).toMatchObject({ seq: receipt.seq, outcome: "ok" });
     await second.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  it.skipIf(!existsSync("/proc/self/fd"))("closes all its files", async () => {
+    const home = mkdtempSync(join(tmpdir(), "rookery-library-"));
+    const open = () => openFiles().filter((file) => file.startsWith(home));
+    const one = await createRookery({ home, model });
+    await one.agent("ann").ask("hello");
+    expect(open()).not.toEqual([]);
+    await one.close();
+    expect(open()).toEqual([]);
     rmSync(home, { recursive: true, force: true });
   });
 

@@ -65,12 +65,12 @@ export function commandTools(parts: CommandParts): CommandTools {
   const tools = execTools({
     ...{ processes, marks, guard, placesOf, secret },
     disk: realDisk,
-    policyOf: async ({ profile }, places) =>
-      policyFor(
-        places,
-        rules.workspaceAccessOf(profile),
-        await permanentDirectories(store, profileWorkspaces(config, paths)),
-      ),
+    policyOf: async ({ profile }, places, freezesSkills) =>
+      policyFor(places, {
+        access: rules.workspaceAccessOf(profile),
+        agentDirs: await permanentDirectories(store, profileWorkspaces(config, paths)),
+        freezesSkills,
+      }),
     hostOf: hostOf(rules, parts),
     environment: () => commandEnvironment(env),
     settings: () => ({ ...config.sandbox, secrets: Object.keys(config.sandbox.secrets) }),

@@ -13,7 +13,7 @@ import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapter
 import { type OpenSession, openSession } from "../../adapters/tools/mcp/open-session.ts";
 import { localTransport } from "../../adapters/tools/mcp/stdio-transport.ts";
 import { withFrozen } from "../../adapters/workspace/command-policy.ts";
-import { guardedFilesOf, PROMPT_NAMES } from "../../adapters/workspace/guarded-workspace-files.ts";
+import { guardedFilesOf, PROMPT_NAMES, SKILL_NAMES } from "../../adapters/workspace/guarded-workspace-files.ts";
 import type { Config } from "../../config/config-schema.ts";
 import { secretDeps } from "../../config/load-config.ts";
 import { type HomePaths, mcpAuthFile, mcpDirectory, resolvePath } from "../../config/paths.ts";
@@ -162,7 +162,7 @@ async function policyOf({ config, paths, env, permanents }: McpParts, name: stri
     ...withFrozen(
       [join(mcpDirectory(paths), "work", name), ...resolved(write)],
       [...roots, ...((await permanents?.()) ?? [])],
-      PROMPT_NAMES,
+      [...PROMPT_NAMES, ...SKILL_NAMES],
     ),
     readable: [...programPaths(env.PATH), ...resolved(read)],
     hidden: [...hiddenPaths(homedir()), paths.home, ...roots],

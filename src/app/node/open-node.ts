@@ -154,10 +154,12 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   await createHome(paths);
   makeWorkspaces(config, paths);
   const level = (): LogLevel => live.current().log.level;
-  const log = options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level, errors });
+  const log: Log & { close?(): void } =
+    options.log ?? jsonLog({ file: join(paths.logs, "rookery.log"), level, errors });
   const ids = systemIds();
   const { clock = systemClock } = options;
   const closing = new AsyncDisposableStack();
+  if (!options.log) closing.defer(() => log.close?.());
   let watchdog: RunningWatchdog | undefined;
   // Last: closing the store is watched too.
   closing.defer(() => watchdog?.stop());

@@ -9,14 +9,22 @@ export type TypedText = string & { readonly [made]?: "typed" };
 /** The text that the model reads: the typed text and its decoration. Only `promptText` makes it. */
 export type PromptText = string & { readonly [made]: "prompt" };
 
+/** Words of another message. `typed`: the sender of this message typed them. Absent: nobody vouches for them (M32). */
+interface Shown {
+  readonly text: string;
+  readonly typed?: true;
+}
+
 /** The surroundings of a text on its channel. The model reads it; no command is read from it. */
 export interface Decoration {
   /** Earlier messages of the group. */
-  readonly before?: readonly { readonly by: string; readonly text: string }[];
+  readonly before?: readonly (Shown & { readonly by: string })[];
   /** The message that is answered. Without `by` it is the agent's. */
-  readonly quote?: { readonly by?: string; readonly text: string };
+  readonly quote?: Shown & { readonly by?: string };
   /** Who wrote a forwarded text; empty if the channel does not say. A forwarded text is untrusted (M32) and never a command. */
   readonly forwardedFrom?: string;
+  /** The text came through a bot: it is untrusted (M32) and never a command. */
+  readonly throughBot?: true;
   /** The id of the message that this one replaces. */
   readonly replaces?: string;
   /** A line for each part that is not text: a sticker, a file that was not fetched. */
@@ -69,16 +77,48 @@ export interface IncomingMessage {
   readonly delivery: DeliveryContext;
 }
 
-/** The text that the model reads. */
-export function promptText(text: TypedText, decoration: Decoration = {}): PromptText {
-  const { before = [], quote, forwardedFrom, replaces, notes = [] } = decoration;
-  const said = before.map((one) => `${one.by}: ${one.text}`);
-  return [
-    ...(said.length === 0 ? [] : ["[Said in the group before this message]", ...said, "[End]"]),
-    ...(quote === undefined ? [] : [`[In reply to ${quote.by ?? "you"}: ${quote.text}]`]),
-    ...(forwardedFrom === undefined ? [] : [`[Forwarded from ${forwardedFrom || "someone"}]`]),
-    ...(replaces === undefined ? [] : [`[This replaces message ${replaces}, which was edited]`]),
-    ...(text === "" ? [] : [text]),
-    ...notes,
-  ].join("\n") as PromptText;
+/** One part of a text that the model reads. `untrusted`: it has words that the sender did not type in a message (M32). */
+interface Part {
+  readonly lines: readonly string[];
+  readonly untrusted: boolean;
 }
+
+/** Every part says whose words it has, so that none reaches the model without its mark. */
+function partsOf(text: TypedText, decoration: Decoration): Part[] {
+  const { before = [], quote, forwardedFrom, throughBot = false, replaces, notes = [] } = decoration;
+  const said = before.map((one) => `${one.by}: ${one.text}`);
+  const isForwarded = forwardedFrom !== undefined;
+  return [
+    {
+      lines: said.length === 0 ? [] : ["[Said in the group before this message]", ...said, "[End]"],
+      untrusted: before.some(({ typed }) => !typed),
+    },
+    {
+      lines: quote === undefined ? [] : [`[In reply to ${quote.by ?? "you"}: ${quote.text}]`],
+      untrusted: quote !== undefined && !quote.typed,
+    },
+    { lines: isForwarded ? [`[Forwarded from ${forwardedFrom || "someone"}]`] : [], untrusted: isForwarded },
+    { lines: throughBot ? ["[Sent through a bot]"] : [], untrusted: throughBot },
+    {
+      lines: replaces === undefined ? [] : [`[This replaces message ${replaces}, which was edited]`],
+      untrusted: false,
+    },
+    { lines: text === "" ? [] : [text], untrusted: !isTypedText(decoration) },
+    // A contact, the options of a poll, the name of a file: written by whoever made it.
+    { lines: notes, untrusted: notes.length > 0 },
+  ];
+}
+
+/** The text that the model reads. */
+export const promptText = (text: TypedText, decoration: Decoration = {}): PromptText =>
+  partsOf(text, decoration)
+    .flatMap(({ lines }) => lines)
+    .join("\n") as PromptText;
+
+/** Whether the sender typed the text itself. No command is read from another one. */
+export const isTypedText = ({ forwardedFrom, throughBot }: Decoration = {}): boolean =>
+  forwardedFrom === undefined && throughBot !== true;
+
+/** Whether that text has words that the sender did not type in this message (M32). */
+export const hasUntrustedPart = (decoration: Decoration = {}): boolean =>
+  partsOf("", decoration).some(({ untrusted }) => untrusted);

@@ -149,7 +149,7 @@ function byRights(whole: Effect, one: Placed, untrusted: boolean, parties: reado
   const decision = parties
     .map((party) => decideByRules(effect, party, own, untrusted))
     .reduce(stricterWithRule, byPerson);
-  if (decision.verdict !== "allow" || !untrusted || !needsQuestion(effect)) return decision;
+  if (decision.verdict !== "allow" || !untrusted || !needsQuestion(effect, one.place)) return decision;
   const beforehand = grants.filter(({ when }) => when !== undefined);
   if (grantedBy(effect, one, beforehand)?.verdict === "allow") return decision;
   const isRelaxed = parties.length > 0 && parties.every((party) => allowsUntrusted(effect, party));

@@ -17,6 +17,7 @@ import type { WhatWaits } from "../../core/run/what-waits.ts";
 import type { Posted } from "../../core/store/change.ts";
 import { Approvals } from "../approvals/approvals.ts";
 import { Membership } from "../cluster/membership.ts";
+import { hasSaid } from "../context/has-said.ts";
 import type { Emit, EngineEvent } from "../engine-event.ts";
 import type { FileService } from "../files/file-service.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
@@ -203,6 +204,10 @@ export class AgentSystem {
   readonly #conversations: Conversations = {
     agentAt: async ({ sessionKey, descriptor, profile = DEFAULT_PROFILE }) =>
       this.#ports.store.agentByKey(sessionKey ?? sessionKeyOf(descriptor, profile)),
+    hasSaid: async (to, text) => {
+      const agent = await this.#conversations.agentAt(to);
+      return agent !== undefined && hasSaid(this.#ports.store, agent, text);
+    },
     abort: (runId) => this.runs.abort(runId),
     press: (button) => {
       const { store, clock } = this.#ports;

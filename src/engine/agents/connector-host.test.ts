@@ -338,7 +338,7 @@ describe("a connector", () => {
     const engine = await TestEngine.open();
     const { files } = hostOf(engine);
     const { id } = await files.put({ data: Buffer.from("bytes"), name: "n.txt", userId: "ann" });
-    expect((await engine.store.file(id))?.behalf).toEqual({ person: "test:ann" });
+    expect((await engine.store.file(id))?.behalf).toEqual({ person: "test:ann", untrusted: true });
     expect(Buffer.from((await files.read({ id })) ?? []).toString()).toBe("bytes");
     expect(await files.read({ id: "gone" })).toBeUndefined();
     expect(files.maxBytes).toBe(engine.system.files?.limits.maxBytes);

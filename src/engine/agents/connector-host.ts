@@ -9,7 +9,12 @@ import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
 import { cutText } from "../../core/cut-text.ts";
 import { TERMINAL_CHANNEL } from "../../core/delivery/route.ts";
 import { messageId, type RunId } from "../../core/ids.ts";
-import { type IncomingMessage, promptText } from "../../core/message/incoming-message.ts";
+import {
+  hasUntrustedPart,
+  type IncomingMessage,
+  isTypedText,
+  promptText,
+} from "../../core/message/incoming-message.ts";
 import type { MessageBody, Source } from "../../core/message/message.ts";
 import { referenceTo } from "../../core/message/stored-file.ts";
 import type { PersonId } from "../../core/people/person.ts";
@@ -62,6 +67,8 @@ export interface HostOptions {
 
 export interface Conversations {
   agentAt(to: ReturnType<AddressOf>): Promise<AgentRecord | undefined>;
+  /** Whether a text stands in its session, and that session has no mark of untrusted text (M32). */
+  hasSaid(to: ReturnType<AddressOf>, text: string): Promise<boolean>;
   /** False if it has ended. */
   abort(runId: RunId): Promise<boolean>;
   press(button: PressedButton): Promise<PressResult>;
@@ -88,13 +95,14 @@ export function hostFor(
     incoming: Omit<IncomingMessage, "text">,
     { text, queue }: NonNullable<TypedInput["message"]>,
   ): Promise<Accepted> => {
-    const { files, decoration, userId, senderName, summaryLine, others, untrusted } = incoming;
-    const isForwarded = decoration?.forwardedFrom !== undefined || undefined;
+    const { files, userId, senderName, summaryLine, others } = incoming;
+    const decoration = await withKnownQuote(incoming);
+    const untrusted = incoming.untrusted || hasUntrustedPart(decoration) || undefined;
     const first = common(incoming);
     return acceptedAs(
       await post({
         ...first,
-        sender: { ...first.sender, others, untrusted: untrusted ?? isForwarded },
+        sender: { ...first.sender, others, untrusted },
         longText: "file",
         body: {
           kind: "user",
@@ -109,6 +117,12 @@ export function hostFor(
         },
       }),
     );
+  };
+  /** Words that stand in the conversation's session, which has no mark, bring nothing new into it (M32). */
+  const withKnownQuote = async ({ decoration, ...at }: Omit<IncomingMessage, "text">) => {
+    const { quote } = decoration ?? {};
+    if (!quote || quote.typed || !(await options.conversations?.hasSaid(addressOf(at), quote.text))) return decoration;
+    return { ...decoration, quote: { ...quote, typed: true as const } };
   };
   /**
    * A message after a command is a message of its own. After a crash in between, the channel repeats both: the command is then
@@ -174,7 +188,7 @@ export function hostFor(
       const refused = await refusal(incoming);
       if (refused) return refused;
       const { text, names, files = [], decoration } = incoming;
-      const on = isOn() && decoration?.forwardedFrom === undefined;
+      const on = isOn() && isTypedText(decoration);
       const hasFiles = files.length > 0 || (decoration?.notes?.length ?? 0) > 0;
       return postTyped(incoming, readTyped(text, { resetTriggers: options.resetTriggers, names, on, hasFiles }));
     },

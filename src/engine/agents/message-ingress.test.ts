@@ -137,19 +137,37 @@ describe("the people of a message", () => {
     expect((await storedMessage(engine, await engine.tell("hi", more))).behalf).toEqual(behalf);
   });
 
-  it("are marked as untrusted by a file that was made of untrusted text", async () => {
+  it.each([
+    ["a sender", { sender }],
+    ["no sender", {}],
+  ])("mark every file of a message with %s as untrusted, also one that an agent had made", async (_, of) => {
     const engine = await TestEngine.open();
-    const stored = async (untrusted?: true) => {
-      const behalf = { person: person("test:ann"), untrusted };
-      const file = await engine.system.files?.put({ data: Buffer.from(`text ${untrusted}`), name: "n.txt", behalf });
-      if (!file) throw new TypeError("no files");
-      return referenceTo(file);
-    };
-    const say = async (untrusted?: true) => {
-      const text: MessageBody = { kind: "user", text: "look", files: [await stored(untrusted)] };
-      return (await storedMessage(engine, await engine.send(text, { sender }))).behalf;
-    };
-    expect([await say(true), await say()]).toEqual([{ person: "test:ann", untrusted: true }, { person: "test:ann" }]);
+    const behalf = { person: person("test:ann") };
+    const made = { data: Buffer.from("text"), name: "n.txt", behalf, from: "behalf" } as const;
+    const file = await engine.system.files?.put(made);
+    if (!file) throw new TypeError("no files");
+    expect(file.behalf).toEqual(behalf);
+    const text: MessageBody = { kind: "user", text: "look", files: [referenceTo(file)] };
+    const stored = await storedMessage(engine, await engine.send(text, of));
+    expect(stored.body).toMatchObject({ files: [{ id: file.id, untrusted: true }] });
+    await engine.settle();
+    expect((await engine.store.agent(await engine.agentId()))?.state.untrusted).toBe(true);
+    expect((await engine.entries()).find(({ role }) => role === "user")?.untrusted).toEqual({ from: "file:n.txt" });
+  });
+
+  it("leave a long text that the person typed without a mark, although it becomes a file", async () => {
+    const textLimits = { messageCharacters: 4_000, toolResultCharacters: 9_000, answerCharacters: 9_000 };
+    const engine = await TestEngine.open({ system: { textLimits } });
+    await engine.system.post({
+      ...engine.person("ann"),
+      longText: "file",
+      sender,
+      body: { kind: "user", text: "x".repeat(5_000) },
+    });
+    await engine.settle();
+    const agent = await engine.store.agent(await engine.agentId());
+    expect(agent?.state.untrusted).toBeUndefined();
+    expect(await engine.store.files({ limit: 2 })).toMatchObject([{ behalf: { person: "test:ann" } }]);
   });
 });
 

@@ -134,10 +134,7 @@ export class MessageIngress {
       const whose = await this.#behalfOf(request, asking);
       return { behalf: whose, to: await this.#recipient(request, whose), body: await this.#fitting(request, whose) };
     });
-    const message: NewMessage = {
-      ...{ body, source, delivery, acceptedAt: this.#ports.clock.now() },
-      behalf: withFiles(behalf, body),
-    };
+    const message: NewMessage = { body, source, delivery, acceptedAt: this.#ports.clock.now(), behalf };
     const result = await this.#accept(request, message, to, asking).catch((error) => {
       // The agent of a known key may have been removed: then it is created again.
       if (!(error instanceof NotFoundError) || !("sessionKey" in to) || !this.#knownKeys.delete(to.sessionKey))
@@ -152,8 +149,10 @@ export class MessageIngress {
     return result;
   }
 
-  /** A person's text that is too long becomes a file of its message (M34). */
-  async #fitting({ body, longText }: PostRequest, behalf: Behalf | undefined): Promise<MessageBody> {
+  /** A person's text that is too long becomes a file of its message (M34). It is the only one that the person has written. */
+  async #fitting(request: PostRequest, behalf: Behalf | undefined): Promise<MessageBody> {
+    const { longText } = request;
+    const body = withMarkedFiles(request.body);
     const { files, textLimits = DEFAULT_TEXT_LIMITS } = this.#options;
     if (longText !== "file" || body.kind !== "user" || !files || !behalf) return body;
     const size = messageSize(body);
@@ -161,7 +160,8 @@ export class MessageIngress {
     // If the rest of the message is too long, it is refused.
     if (size <= max || size - body.text.length > max / 2) return body;
     const data = new TextEncoder().encode(body.text);
-    const whole = referenceTo(await files.put({ data, name: LONG_TEXT_NAME, behalf: { person: behalf.person } }));
+    const own = { person: behalf.person };
+    const whole = referenceTo(await files.put({ data, name: LONG_TEXT_NAME, behalf: own, from: "behalf" }));
     return { ...body, text: longTextShown(body.text), files: [...(body.files ?? []), whole] };
   }
 
@@ -218,12 +218,13 @@ export class MessageIngress {
   /** The people of a message, fixed when it is accepted (M30). */
   async #behalfOf({ behalf, sender }: PostRequest, asking: Asking | undefined): Promise<Behalf | undefined> {
     if (asking?.behalf) return inherited(asking.behalf, behalf);
-    if (behalf || !sender) return behalf;
+    if (!sender) return behalf;
     const { connector, userId, others = [], untrusted } = sender;
     const now = await this.#host.people.directory.recent();
-    const person = now.sender(connector, userId);
-    if (others.length === 0 && !untrusted) return { person };
-    return joined(person, [{ person, untrusted }, ...others.map((id) => ({ person: now.sender(connector, id) }))]);
+    const own = behalf ?? { person: now.sender(connector, userId) };
+    if (others.length === 0 && !untrusted) return own;
+    const { person } = own;
+    return joined(person, [own, { person, untrusted }, ...others.map((id) => ({ person: now.sender(connector, id) }))]);
   }
 
   async #recipient({ to, about }: Pick<PostRequest, "to" | "about">, behalf: Behalf | undefined): Promise<Recipient> {
@@ -273,11 +274,11 @@ function holdsOf({ body, behalf }: NewMessage, by: Recipient): readonly Op[] {
   return holds;
 }
 
-/** A file that was made of untrusted text adds that text to the context (M32). */
-function withFiles(behalf: Behalf | undefined, body: MessageBody): Behalf | undefined {
-  const isMarked = body.kind === "user" && body.files?.some(({ untrusted }) => untrusted);
-  return behalf && isMarked ? { ...behalf, untrusted: true } : behalf;
-}
+/** Whoever sends a file did not type what is in it, nor its name (M32). */
+const withMarkedFiles = (body: MessageBody): MessageBody =>
+  body.kind === "user" && body.files
+    ? { ...body, files: body.files.map((file) => ({ ...file, untrusted: true as const })) }
+    : body;
 
 /** A person who stops or resets an agent takes its open questions back, in the same commit (M31). */
 function withdrawal(body: MessageBody, of: Recipient): readonly Op[] {

@@ -135,10 +135,12 @@ export function messageEntries(messages: readonly Message[], runId?: RunId, spea
 }
 
 /** The results of calls that the sender of a message has executed. */
-function callerResults({ body, acceptedAt, seq }: Message, runId: RunId | undefined): EntryDraft[] {
+function callerResults(message: Message, runId: RunId | undefined): EntryDraft[] {
+  const { body, acceptedAt, seq } = message;
   if (body.kind !== "user" || !body.toolResults) return [];
+  const untrusted = untrustedSource(message);
   return body.toolResults.map(({ callId, name, text: said, isError }) => ({
-    ...toolEntry({ callId, name, content: text(said), isError: isError ?? false }, acceptedAt, runId),
+    ...toolEntry({ callId, name, content: text(said), isError: isError ?? false, untrusted }, acceptedAt, runId),
     seqs: [seq],
   }));
 }

@@ -94,10 +94,10 @@ describe("storing", () => {
   });
 
   it("names a file by its person, content and name", async () => {
-    const id = fileId("ann", "s", "n");
+    const id = fileId(ann, "s", "n");
     expect(id).toMatch(/^file_[0-9a-f]{32}$/);
-    expect(new Set([id, fileId("bob", "s", "n"), fileId("ann", "t", "n"), fileId("ann", "s", "m")]).size).toBe(4);
-    expect(fileId("ann", "s", "n")).toBe(id);
+    expect(new Set([id, fileId(bob, "s", "n"), fileId(ann, "t", "n"), fileId(ann, "s", "m")]).size).toBe(4);
+    expect(fileId(ann, "s", "n")).toBe(id);
   });
 
   it("keeps the same content once, whoever stores it, and the same file of a person once", async () => {
@@ -214,7 +214,7 @@ describe("bytes and rows", () => {
     });
     await sweeping.sweep();
     const [now] = await store.files({ limit: 5 });
-    expect(now?.behalf).toEqual(bob);
+    expect(now?.behalf).toMatchObject(bob);
     expect(now?.blob).not.toBe(first.blob);
     expect(now && (await files.read(now))).toEqual(bytes("x"));
   });

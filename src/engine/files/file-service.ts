@@ -32,6 +32,8 @@ interface NewFile {
   readonly data: Uint8Array;
   readonly name?: string;
   readonly behalf: Behalf;
+  /** Who wrote it: those of `behalf`, or someone else. Default: someone else, so that it has the mark of untrusted text (M32). */
+  readonly from?: "behalf" | "elsewhere";
 }
 
 /** An upload that takes longer than this is given up: its bytes are removed, and its row is refused. */
@@ -41,9 +43,14 @@ const TRIES = 5;
 
 const sha256 = (data: Uint8Array | string): string => createHash("sha256").update(data).digest("hex");
 
-/** The same content under the same name is the same file of its person, however often it is stored. */
-export const fileId = (person: string, sha: string, name: string): string =>
-  `file_${sha256(JSON.stringify([person, sha, name])).slice(0, 32)}`;
+/**
+ * The same content under the same name is the same file of its person, however often it is stored. With the mark of untrusted text it is
+ * another one: none gets rid of its mark because an equal file has none.
+ */
+export function fileId(behalf: Behalf, sha: string, name: string): string {
+  const mark = isUntrusted(behalf) ? ["untrusted"] : [];
+  return `file_${sha256(JSON.stringify([behalf.person, sha, name, ...mark])).slice(0, 32)}`;
+}
 
 export class FileService {
   readonly #deps: FileServiceDeps;
@@ -57,19 +64,20 @@ export class FileService {
   }
 
   /** Durable when it resolves. Rejects with `TooLargeError` if the file or the person's quota is exceeded. */
-  async put({ data, name: given, behalf }: NewFile): Promise<StoredFile> {
+  async put({ data, name: given, behalf: own, from = "elsewhere" }: NewFile): Promise<StoredFile> {
     const { store, clock } = this.#deps.ports;
+    const behalf: Behalf = from === "behalf" ? own : { ...own, untrusted: true };
     const { maxBytes } = this.limits;
     if (data.length > maxBytes) throw tooLarge(data.length, maxBytes);
     const [sha, name] = [sha256(data), fileName(given)];
-    const id = fileId(behalf.person, sha, name);
+    const id = fileId(behalf, sha, name);
     for (let tries = 0; tries < TRIES; tries++) {
       const known = await store.file(id);
       if (known) return known;
       this.#assertRoom(await store.fileBytes(behalf.person), data.length);
-      const own = { id, name, behalf, createdAt: clock.now() };
+      const row = { id, name, behalf, createdAt: clock.now() };
       const twin = await store.fileBySha(sha);
-      const file = twin ? { ...twin, ...own } : { ...(await this.#keep(data, sha, name)), ...own };
+      const file = twin ? { ...twin, ...row } : { ...(await this.#keep(data, sha, name)), ...row };
       if (await this.#commit(file)) return file;
     }
     throw new InvariantError("The file was not stored: its bytes were removed again and again.");
@@ -79,13 +87,13 @@ export class FileService {
   async share(file: StoredFile, behalf: Behalf): Promise<StoredFile> {
     const { store, clock } = this.#deps.ports;
     if (file.behalf.person === behalf.person) return file;
-    const id = fileId(behalf.person, file.sha, file.name);
+    // What led to its content goes with it (M30, M32).
+    const marked: Behalf = isUntrusted(file.behalf) ? { ...behalf, untrusted: true } : behalf;
+    const id = fileId(marked, file.sha, file.name);
     for (let tries = 0; tries < TRIES; tries++) {
       const known = await store.file(id);
       if (known) return known;
       const from = await this.get(file.id);
-      // What led to its content goes with it (M30, M32).
-      const marked: Behalf = isUntrusted(from.behalf) ? { ...behalf, untrusted: true } : behalf;
       const own = { ...from, id, behalf: marked, createdAt: clock.now() };
       if (await this.#commit(own)) return own;
     }

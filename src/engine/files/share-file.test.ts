@@ -60,9 +60,9 @@ describe("sharing a file", () => {
 
   it("takes the mark of untrusted text along, and sets none of its own", async () => {
     const { files } = world();
-    const marked = await files.put({ data, name: "a.txt", behalf: { ...ann, untrusted: true } });
+    const marked = await files.put({ data, name: "a.txt", behalf: { ...ann, untrusted: true }, from: "behalf" });
     expect((await files.share(marked, bob)).behalf).toEqual({ ...bob, untrusted: true });
-    const plain = await files.put({ data, name: "b.txt", behalf: ann });
+    const plain = await files.put({ data, name: "a.txt", behalf: ann, from: "behalf" });
     expect((await files.share(plain, bob)).behalf).toEqual(bob);
   });
 

@@ -6,8 +6,9 @@
 import type { AgentState } from "../../core/agent/state.ts";
 import type { SystemPromptReport } from "../../core/agent/system-prompt-report.ts";
 import { unreachable } from "../../core/errors.ts";
+import type { FileReference } from "../../core/file-reference.ts";
 import type { Untrusted } from "../../core/history/entry.ts";
-import type { Message } from "../../core/message/message.ts";
+import type { Message, MessageBody } from "../../core/message/message.ts";
 import { isUntrusted } from "../../core/people/behalf.ts";
 import type { RunBody } from "../../core/run/run.ts";
 
@@ -16,17 +17,30 @@ type Marked = Pick<AgentState, "untrusted" | "madeUntrusted">;
 /** Whether untrusted text is in the context of an agent's session. */
 export const isMarked = ({ untrusted, madeUntrusted }: Marked): boolean => untrusted === true || madeUntrusted === true;
 
-/** Whether a message brings such text. Text of a hook always comes from the network. */
+type UserBody = Extract<MessageBody, { kind: "user" }>;
+
+/** Whether a message brings such text. */
 export const isUntrustedMessage = ({ body, behalf }: Partial<Pick<Message, "body" | "behalf">>): boolean =>
-  (behalf !== undefined && isUntrusted(behalf)) || (body?.kind === "trigger" && body.trigger.type === "webhook");
+  (behalf !== undefined && isUntrusted(behalf)) || (body !== undefined && bringsText(body));
+
+/** Text of a hook comes from the network. The sender of a file did not type it, nor what a program of theirs returned for a call. */
+function bringsText(body: MessageBody): boolean {
+  if (body.kind === "trigger") return body.trigger.type === "webhook";
+  return body.kind === "user" && (fileOf(body) !== undefined || (body.toolResults?.length ?? 0) > 0);
+}
+
+const fileOf = ({ files = [] }: UserBody): FileReference | undefined => files.find(({ untrusted }) => untrusted);
 
 /** Where the text of a message comes from, if its person did not write it; otherwise undefined. */
 export function untrustedSource(message: Pick<Message, "body" | "behalf">): Untrusted | undefined {
-  const { body } = message;
+  const { body, behalf } = message;
   if (!isUntrustedMessage(message)) return undefined;
   switch (body.kind) {
-    case "user":
+    case "user": {
+      const file = behalf && isUntrusted(behalf) ? undefined : fileOf(body);
+      if (file) return { from: `file:${file.name}` };
       return { from: body.sender ? `sender:${body.sender.id}` : "message" };
+    }
     case "system":
       return { from: body.origin === undefined ? "system" : `agent:${body.origin}` };
     case "report":

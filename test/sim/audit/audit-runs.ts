@@ -180,8 +180,7 @@ const KILLS_ALONE = 2 + 3;
 
 /**
  * A run fails only because one of its own messages asked for it, no matter how often its nodes died (M13). A run that kills its node
- * each time fails too, after a number of kills that grows with the logarithm of the runs it may have been open with; a
- * death for another reason may make one of them void.
+ * each time fails too, after a number of kills that grows with the logarithm of the runs it may have been open with.
  */
 function* failuresHaveCauses({ listed, rows, directives, executions, deaths, scenario }: View): Iterable<Violation> {
   const fails = (token: string): boolean =>
@@ -213,7 +212,8 @@ function* failuresHaveCauses({ listed, rows, directives, executions, deaths, sce
   const killers = new Set(poison.map(({ runId }) => runId)).size;
   // Several killers split each other's groups unevenly.
   const halvings = Math.ceil(Math.log2(listed.length + 1)) * (killers > 1 ? 2 : 1);
-  const most = KILLS_ALONE + halvings + Math.max(0, deaths - poison.length);
+  // A death for another reason makes one void, and the run is tried in a group once more.
+  const most = KILLS_ALONE + halvings + 2 * Math.max(0, deaths - poison.length);
   for (const { runs: all } of listed) {
     for (const { id, outcome, body } of all) {
       const times = poison.filter(({ runId }) => runId === id).length;

@@ -1,8 +1,11 @@
 /** A text of an agent or a person. Long ones are shown plain and in part, so that no text makes the page slow. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { messageOf } from "../api.ts";
+import { downloadById, showPicture } from "../files.ts";
 import { count, plainText } from "../format.ts";
 import { MAX_MARKDOWN, renderMarkdown } from "../markdown.ts";
 import { t } from "../texts.ts";
+import { showProblem } from "./toast.tsx";
 
 const PART = 20_000;
 
@@ -24,9 +27,19 @@ export function GrowingText({ text }: { text: string }) {
 function Rendered({ text }: { text: string }) {
   const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    place.current?.replaceChildren(renderMarkdown(text));
+    const rendered = renderMarkdown(text);
+    for (const image of rendered.querySelectorAll<HTMLImageElement>("img[data-file]"))
+      void showPicture(image, image.dataset.file ?? "");
+    for (const link of rendered.querySelectorAll<HTMLAnchorElement>("a[data-file]")) link.onclick = downloadInstead;
+    place.current?.replaceChildren(rendered);
   }, [text]);
   return <div class="markdown" ref={place} />;
+}
+
+function downloadInstead(this: GlobalEventHandlers, event: Event): void {
+  event.preventDefault();
+  const { file = "" } = (event.currentTarget as HTMLAnchorElement).dataset;
+  downloadById(file).catch((error) => showProblem(messageOf(error)));
 }
 
 export function LongText({ text }: { text: string }) {

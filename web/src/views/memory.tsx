@@ -2,7 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { pathOf } from "../../../src/client-browser.ts";
 import { api, messageOf, type Page } from "../api.ts";
-import { contentUrl, type StoredFile, upload } from "../files.ts";
+import { download, type StoredFile, upload } from "../files.ts";
 import { bytes } from "../format.ts";
 import { usePaged, useQuery } from "../query.ts";
 import { route, setQuery } from "../router.ts";
@@ -147,9 +147,7 @@ function FileRow({
       }
       actions={
         <>
-          <a class="button" href={contentUrl(id)} download={name}>
-            {t.memory.download}
-          </a>
+          <Button onClick={() => download({ id, name })}>{t.memory.download}</Button>
           <Confirm
             text={t.memory.remove}
             icon="trash"

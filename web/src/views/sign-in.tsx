@@ -1,7 +1,8 @@
 /** The page before sign-in: says what to type, and shows no details of the installation. */
-import { session } from "../session.ts";
+import { session, showSession } from "../session.ts";
 import { t } from "../texts.ts";
 import { Icon } from "../ui/icons.tsx";
+import { Button } from "../ui/parts.tsx";
 import { Mark } from "../ui/shell.tsx";
 
 export function SignIn() {
@@ -11,6 +12,22 @@ export function SignIn() {
       <main class="sign-in" aria-busy="true">
         <Mark />
         <p class="muted">{t.signIn.loading}</p>
+      </main>
+    );
+  }
+  if (now.state === "invited") {
+    return (
+      <main class="sign-in">
+        <div class="sign-in-card">
+          <Mark />
+          <h1>{t.signIn.invited}</h1>
+          <p>{t.signIn.inviteAs(now.name)}</p>
+          <Button kind="primary" onClick={now.accept}>
+            {t.signIn.accept}
+          </Button>
+          <Button onClick={() => showSession()}>{t.signIn.decline}</Button>
+          <p class="muted">{t.signIn.once}</p>
+        </div>
       </main>
     );
   }

@@ -13,6 +13,8 @@ export interface RemoteFile {
 
 export interface Quoted {
   readonly messageId: string;
+  /** Whether its author typed it there: it is neither forwarded nor of a bot, nor the name of a file. False if the channel does not say (M32). */
+  readonly typed: boolean;
   readonly userId?: string;
   readonly userName: string;
   readonly text: string;
@@ -33,8 +35,10 @@ export interface ChatMessage {
   /** A number for each edit; absent if the message was not edited. */
   readonly revision?: number;
   readonly sentAt: number;
-  /** The words that the person typed, and nothing else. */
+  /** The text of the message, and nothing else. */
   readonly text: TypedText;
+  /** Whether the person typed it: false for a message that came through a bot (M32). */
+  readonly typed: boolean;
   /** A line for each part that is neither text nor a file. */
   readonly notes?: readonly string[];
   readonly files: readonly RemoteFile[];

@@ -2,7 +2,7 @@ import { expect, it, test } from "vitest";
 import { bounded } from "./bounded.ts";
 import { groupWindow } from "./group-window.ts";
 
-const heard = (text: string) => ({ userId: "5", userName: "Ann", text });
+const heard = (text: string) => ({ userId: "5", userName: "Ann", text, typed: true });
 const textsOf = (window: ReturnType<typeof groupWindow>, chat = "a") => window.take(chat).map(({ text }) => text);
 
 test.each([

@@ -6,6 +6,8 @@ export interface Heard {
   readonly userId: string;
   readonly userName: string;
   readonly text: string;
+  /** Whether its author typed it. */
+  readonly typed: boolean;
 }
 
 const MAX_CHATS = 500;

@@ -8,7 +8,7 @@ import { groupWindow } from "./group-window.ts";
 import { type TakeIn, takeMessage, takeNote, takeReaction } from "./take-in.ts";
 
 const BASE: ChatMessage = {
-  ...{ chatId: "5", isGroup: false, userId: "5", userName: "Ann", messageId: "3", sentAt: 10, text: "hi" },
+  ...{ chatId: "5", isGroup: false, userId: "5", userName: "Ann", messageId: "3", sentAt: 10, text: "hi", typed: true },
   ...{ files: [], addressed: true },
 };
 const GROUP = { chatId: "-1", isGroup: true, chatTitle: "The group" };
@@ -92,26 +92,31 @@ describe("a message", () => {
   test.each<[string, ChatMessage["replyTo"], string, readonly string[] | undefined]>([
     [
       "someone else",
-      { messageId: "2", userId: "6", userName: "Bob", text: "a\n b", isOurs: false },
+      { messageId: "2", typed: true, userId: "6", userName: "Bob", text: "a\n b", isOurs: false },
       "[In reply to Bob: a b]\nhi",
       ["6"],
     ],
     [
       "us",
-      { messageId: "2", userId: "1", userName: "Rook", text: "a", isOurs: true },
+      { messageId: "2", typed: true, userId: "1", userName: "Rook", text: "a", isOurs: true },
       "[In reply to you: a]\nhi",
       undefined,
     ],
     [
       "oneself",
-      { messageId: "2", userId: "5", userName: "Ann", text: "a", isOurs: false },
+      { messageId: "2", typed: true, userId: "5", userName: "Ann", text: "a", isOurs: false },
       "[In reply to Ann: a]\nhi",
       undefined,
     ],
-    ["what is not shown", { messageId: "2", userId: "6", userName: "Bob", text: "", isOurs: false }, "hi", ["6"]],
+    [
+      "what is not shown",
+      { messageId: "2", typed: true, userId: "6", userName: "Bob", text: "", isOurs: false },
+      "hi",
+      ["6"],
+    ],
     [
       "no one who is known",
-      { messageId: "2", userName: "someone", text: "a", isOurs: false },
+      { messageId: "2", typed: true, userName: "someone", text: "a", isOurs: false },
       "[In reply to someone: a]\nhi",
       undefined,
     ],
@@ -197,7 +202,7 @@ describe("a file", () => {
 
 it("a text that cannot be made is refused for good", async () => {
   const { say } = world();
-  const replyTo = { messageId: "2", userName: "Bob", text: 7 as never, isOurs: false };
+  const replyTo = { messageId: "2", typed: true, userName: "Bob", text: 7 as never, isOurs: false };
   await expect(say({ replyTo })).rejects.toMatchObject({ code: "invalid_input" });
 });
 

@@ -41,7 +41,8 @@ export async function takeMessage(deps: TakeIn, message: ChatMessage): Promise<A
     const activation = (await host.groupActivation?.(conversation)) ?? deps.activation;
     if (activation === "mention") {
       // An edit of something that was not said to the bot is not worth remembering twice.
-      if (message.revision === undefined) window.hear(chat, { ...message, text: shownText(message) });
+      if (message.revision === undefined)
+        window.hear(chat, { ...message, text: shownText(message), typed: isTyped(message) });
       return undefined;
     }
   }
@@ -79,15 +80,18 @@ function placeNames({ isGroup, chatTitle, topic, threadId }: ChatMessage) {
 
 /** The parts of an update are not checked one by one: one that cannot be shown is malformed, now and the next time. */
 function decorationOf(message: ChatMessage, before: readonly Heard[], missing: readonly string[]): Decoration {
-  const { replyTo, forwarded, revision, messageId, notes = [] } = message;
+  const { replyTo, forwarded, revision, messageId, notes = [], userId } = message;
+  const byThem = (one: { readonly typed: boolean; readonly userId?: string }) =>
+    one.typed && one.userId === userId ? (true as const) : undefined;
   try {
     return {
-      before: before.map(({ userName, text }) => ({ by: userName, text: quote(text) })),
+      before: before.map((one) => ({ by: one.userName, text: quote(one.text), typed: byThem(one) })),
       quote:
         replyTo && replyTo.text !== ""
-          ? { by: replyTo.isOurs ? undefined : replyTo.userName, text: quote(replyTo.text) }
+          ? { by: replyTo.isOurs ? undefined : replyTo.userName, text: quote(replyTo.text), typed: byThem(replyTo) }
           : undefined,
       forwardedFrom: forwarded,
+      throughBot: message.typed ? undefined : true,
       replaces: revision === undefined ? undefined : messageId,
       notes: [...notes, ...missing],
     };
@@ -97,6 +101,10 @@ function decorationOf(message: ChatMessage, before: readonly Heard[], missing: r
 }
 
 const quote = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
+
+/** Whether all of it is what its sender typed there. */
+const isTyped = ({ typed, forwarded, notes = [], files }: ChatMessage): boolean =>
+  typed && forwarded === undefined && notes.length + files.length === 0;
 
 /** Everyone but the sender and us whose words are in the text. */
 function othersIn(

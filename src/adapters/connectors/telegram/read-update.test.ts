@@ -30,6 +30,7 @@ describe("a message", () => {
         messageId: "3",
         sentAt: 10_000,
         text: "hi",
+        typed: true,
         notes: [],
         files: [],
         addressed: true,

@@ -114,6 +114,7 @@ function readMessage(message: Message, updateId: number, bot: Bot): ReadUpdate {
     revision: editedAt === undefined ? undefined : updateId,
     sentAt: (editedAt ?? date) * 1_000,
     ...content,
+    typed: isTyped(message),
     album: typeof message.media_group_id === "string" ? message.media_group_id.slice(0, 64) : undefined,
     replyTo,
     forwarded: message.forward_origin ? forwardedFrom(message.forward_origin) : undefined,
@@ -184,15 +185,21 @@ function replyOf(message: Message, bot: Bot): ReadMessage["replyTo"] {
   const { reply_to_message: to, quote } = message;
   // The first message of a topic is no answer to anything.
   if (!to || !isId(to.message_id) || to.forum_topic_created) return undefined;
-  const said = quote?.text ?? shownText(contentOf(to as Message));
+  const content = contentOf(to as Message);
+  const said = quote?.text ?? shownText(content);
   return {
     messageId: String(to.message_id),
+    typed: isTyped(to) && !to.forward_origin && content.notes.length + content.files.length === 0,
     userId: to.from ? String(to.from.id) : undefined,
     userName: to.from ? nameOf(to.from) : to.sender_chat ? titleOf(to.sender_chat) : "someone",
     text: said.slice(0, MAX_QUOTE),
     isOurs: to.from?.id === bot.id,
   };
 }
+
+/** Whether no bot has made the text. */
+const isTyped = ({ via_bot: via, sender_business_bot: sentBy, from }: Partial<Message>): boolean =>
+  !via && !sentBy && !from?.is_bot;
 
 function forwardedFrom(origin: NonNullable<Message["forward_origin"]>): string {
   switch (origin.type) {

@@ -8,7 +8,7 @@ const read = (more: object = {}) => readPosted({ ...MINIMAL, ...more }, NOW) as 
 describe("a message that a program posts", () => {
   it("with only what is needed is of a direct chat with its sender, said now", () => {
     expect(read()).toEqual({
-      ...{ chatId: "ann", userId: "ann", userName: "ann", messageId: "m1", text: "hi", sentAt: NOW },
+      ...{ chatId: "ann", userId: "ann", userName: "ann", messageId: "m1", text: "hi", typed: true, sentAt: NOW },
       ...{ isGroup: false, addressed: true, files: [], contents: new Map() },
       ...{ chatTitle: undefined, threadId: undefined, revision: undefined, replyTo: undefined },
     });
@@ -26,7 +26,11 @@ describe("a message that a program posts", () => {
     ["its time", { sentAt: 5 }, { sentAt: 5 }],
     ["the beginning of time", { sentAt: 0 }, { sentAt: 0 }],
     ["an id with spaces around it", { id: " m2 " }, { messageId: "m2" }],
-    ["what it answers", { replyTo: "m0" }, { replyTo: { messageId: "m0", userName: "", text: "", isOurs: false } }],
+    [
+      "what it answers",
+      { replyTo: "m0" },
+      { replyTo: { messageId: "m0", typed: false, userName: "", text: "", isOurs: false } },
+    ],
   ])("with %s", (_, more, expected) => {
     expect(read(more)).toMatchObject(expected);
   });

@@ -43,10 +43,12 @@ export function readPosted(body: unknown, now: number): Posted | { readonly wron
   const { id: messageId, text, revision, addressed } = said;
   return {
     ...{ chatId: chat, chatTitle: title, isGroup: group, threadId: thread, messageId, revision, sentAt, text },
+    typed: true,
     userId: from,
     userName: name?.replaceAll(/\s+/gu, " ").trim() || from,
     addressed: !group || addressed,
-    replyTo: replyTo === undefined ? undefined : { messageId: replyTo, userName: "", text: "", isOurs: false },
+    replyTo:
+      replyTo === undefined ? undefined : { messageId: replyTo, typed: false, userName: "", text: "", isOurs: false },
     files: files.map((file, n) => ({ fileId: String(n), name: file.name, what: "file" })),
     contents: new Map(files.map(({ data }, n) => [String(n), data])),
   };

@@ -70,12 +70,12 @@ describe("an answer", () => {
     [
       "names the message, who wrote it, and what it says",
       { stanzaId: "Q", participant: "492@s.whatsapp.net", quotedMessage: { conversation: "so" } },
-      { messageId: "Q", userId: "492", userName: "492", text: "so", isOurs: false },
+      { messageId: "Q", typed: false, userId: "492", userName: "492", text: "so", isOurs: false },
     ],
     [
       "shows a long text",
       { stanzaId: "Q", quotedMessage: { ephemeralMessage: { message: { extendedTextMessage: { text: "long" } } } } },
-      { messageId: "Q", userId: undefined, userName: "someone", text: "long", isOurs: false },
+      { messageId: "Q", typed: false, userId: undefined, userName: "someone", text: "long", isOurs: false },
     ],
     [
       "cuts what it quotes",

@@ -29,7 +29,7 @@ describe("a message", () => {
   it("of a person is read with its place, its time and its name", () => {
     expect(read(DIRECT)).toEqual({
       ...{ kind: "message", chatId: "491", isGroup: false, userId: "491", userName: "Ann", lid: undefined },
-      ...{ messageId: "A1", sentAt: 10_000, text: "hi", notes: [], files: [], addressed: true },
+      ...{ messageId: "A1", sentAt: 10_000, text: "hi", typed: true, notes: [], files: [], addressed: true },
     });
   });
 

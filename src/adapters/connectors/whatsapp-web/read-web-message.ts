@@ -157,8 +157,8 @@ function contentOf(message: Fields, isGroup: boolean, self: Self) {
   const isNamed = named.some((one) => one !== "" && (one === self.phone || one === self.lid));
   const isWritten = self.phone !== "" && said.includes(`@${self.phone}`);
   return {
-    ...{ text: said, notes: [...notes, ...unknown], files, replyTo },
-    forwarded: context.isForwarded === true ? "" : undefined,
+    ...{ text: said, typed: true, notes: [...notes, ...unknown], files, replyTo },
+    forwarded: context.isForwarded === true || Number(context.forwardingScore) > 0 ? "" : undefined,
     addressed: !isGroup || isNamed || isWritten || replyTo?.isOurs === true,
   };
 }
@@ -183,7 +183,8 @@ function quotedOf(context: Fields, self: Self): Quoted | undefined {
   const text = textOf(quoted.conversation) || textOf(fieldsOf(quoted.extendedTextMessage).text);
   const isOurs =
     messageId.startsWith(OWN_ID) || userId === self.phone || (self.lid !== undefined && userId === self.lid);
-  return { messageId, userId, userName: userId ?? "someone", text: text.slice(0, 1_000), isOurs };
+  // A quote does not show whether it was forwarded.
+  return { messageId, typed: false, userId, userName: userId ?? "someone", text: text.slice(0, 1_000), isOurs };
 }
 
 function notesOf({ locationMessage, contactMessage, stickerMessage, pollCreationMessage }: Fields): readonly string[] {

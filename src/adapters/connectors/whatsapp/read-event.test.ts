@@ -222,7 +222,7 @@ describe("an answer", () => {
 
   it("names the message and who wrote it", () => {
     expect(quoted({ id: "m1", from: "48" }).replyTo).toEqual({
-      ...{ messageId: "m1", userId: "48", userName: "48", text: "", isOurs: false },
+      ...{ messageId: "m1", typed: false, userId: "48", userName: "48", text: "", isOurs: false },
     });
     expect(quoted({ id: "m1" }).replyTo).toMatchObject({ userId: undefined, userName: "someone", isOurs: false });
   });

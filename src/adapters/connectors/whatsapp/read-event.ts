@@ -159,7 +159,7 @@ function readMessage(message: Fields, contacts: readonly Fields[], ourNumber: st
   const content = contentOf(edit ? fieldsOf(edit.message) : message);
   const replyTo = quotedIn(fieldsOf(context), ourNumber);
   return {
-    ...{ kind: "message", ...place, sentAt, ...content, replyTo },
+    ...{ kind: "message", ...place, sentAt, ...content, typed: true, replyTo },
     messageId: edit ? idIn(edit.original_message_id, "what it changes") : messageId,
     revision: edit ? revisionOf(sentAt, messageId) : undefined,
     forwarded: fieldsOf(context).forwarded === true || fieldsOf(context).frequently_forwarded === true ? "" : undefined,
@@ -183,7 +183,7 @@ function quotedIn({ id, from }: Fields, ourNumber: string): Quoted | undefined {
   if (typeof id !== "string" || !/^[!-~]{1,250}$/u.test(id)) return undefined;
   const userId = typeof from === "string" ? from.slice(0, MAX_ID) : undefined;
   const isOurs = userId !== undefined && ourNumber !== "" && digits(userId) === ourNumber;
-  return { messageId: id, userId, userName: userId ?? "someone", text: "", isOurs };
+  return { messageId: id, typed: false, userId, userName: userId ?? "someone", text: "", isOurs };
 }
 
 const ARRIVED: ReadonlySet<unknown> = new Set(["sent", "delivered", "read", "played"]);

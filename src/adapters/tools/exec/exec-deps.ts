@@ -26,7 +26,7 @@ export interface ExecDeps {
   readonly guard: PromptGuard;
   placesOf(agent: AgentRecord): Promise<Places>;
   /** What a command of an agent may touch on the disk. */
-  policyOf(agent: AgentRecord, places: Places): Promise<Omit<SandboxPolicy, "cwd" | "domains">>;
+  policyOf(agent: AgentRecord, places: Places, freezesSkills: boolean): Promise<Omit<SandboxPolicy, "cwd" | "domains">>;
   /** Where it runs: `host` means without a sandbox, which only the owner can say. */
   hostOf(agent: AgentRecord, context: Pick<EffectContext, "behalf">): Promise<"sandbox" | "host">;
   settings(): ExecSettings;

@@ -51,10 +51,12 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
     const secrets = secretsOf(deps, given.secrets ?? []);
     const isHost = (await deps.hostOf(agent, context)) === "host";
     const { domains } = deps.settings();
-    const policy = isHost ? undefined : { ...(await deps.policyOf(agent, places)), cwd, domains };
+    const isMarked = writesMarked(context);
+    const freezesSkills = isMarked || given.background === true;
+    const policy = isHost ? undefined : { ...(await deps.policyOf(agent, places, freezesSkills)), cwd, domains };
     const forgotten = given.background ? await roomFor(deps, agent) : [];
     const brings = bringsOthersText(deps, places, isHost, domains);
-    if (brings || writesMarked(context)) {
+    if (brings || isMarked) {
       const roots = policy?.writable ?? [places.workingDir, ...(places.writeDirs ?? [])];
       await deps.marks.suspect(Processes.idOf(runId, callId), roots, deps.processes.clock.now(), policy?.frozen);
     }

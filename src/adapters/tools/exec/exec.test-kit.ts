@@ -84,7 +84,7 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
       disk: realDisk,
       ...{ marks, guard },
       placesOf: async () => world.places,
-      policyOf: async (_agent, places) => policyFor(places, world.access),
+      policyOf: async (_agent, places, freezesSkills) => policyFor(places, { access: world.access, freezesSkills }),
       hostOf: async () => "sandbox",
       environment: () => commandEnvironment({ ...process.env, API_KEY: SECRET }),
       settings: () => ({

@@ -12,6 +12,7 @@ export interface StoredFiles {
   find(agent: AgentRecord, id: string): Promise<StoredFile>;
   /** Undefined if the bytes are missing. */
   read(blob: string): Promise<Uint8Array | undefined>;
+  /** A file of the run's own, with the mark that `behalf` has. */
   put(file: { readonly data: Uint8Array; readonly name: string; readonly behalf: Behalf }): Promise<StoredFile>;
 }
 
@@ -27,5 +28,5 @@ export const storedFiles = (
     throw new NotFoundError(`There is no file ${id} in this conversation.`);
   },
   read: (blob) => files.read({ blob }),
-  put: (file) => files.put(file),
+  put: (file) => files.put({ ...file, from: "behalf" }),
 });

@@ -5,7 +5,7 @@
 import { basename, dirname, join, relative, sep } from "node:path";
 import type { HomePaths } from "../../../config/paths.ts";
 import type { ChangeKind } from "../../../core/file-change.ts";
-import { isPromptFile, plainName } from "../../../core/rights/prompt-files.ts";
+import { isPromptFile, keptByAgents } from "../../../core/rights/prompt-files.ts";
 import { isSkillName } from "../skills/parse-skill.ts";
 
 export interface KeptPlace {
@@ -42,8 +42,5 @@ function personRoot(people: string, path: string): readonly string[] {
 }
 
 function kindIn(name: string): ChangeKind | undefined {
-  const names = name.split(sep).map(plainName);
-  if (names.at(-1) === "memory.md" || names.slice(0, -1).includes("memory")) return "memory";
-  if (names.slice(0, -1).includes("skills")) return "skill";
-  return isPromptFile(name, "") ? "prompt" : undefined;
+  return keptByAgents(name, "") ?? (isPromptFile(name, "") ? "prompt" : undefined);
 }

@@ -6,11 +6,11 @@ import { submit } from "../../../engine/commit/submit.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import { addPerson } from "../../../engine/people/change-people.ts";
 import { actorOf, assertOwner, isOwners } from "../auth/actor.ts";
-import { INVITE_PATH } from "../auth/request-policy.ts";
 import { errorBody, HttpError } from "../http/http-error.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { loginsChanged } from "./logins-changed.ts";
 import { personParams } from "./people-routes.ts";
+import { pageLink } from "./sign-in-url.ts";
 
 const inviteRoute = defineRoute({
   method: "POST",
@@ -31,7 +31,7 @@ const inviteRoute = defineRoute({
     if (publicUrl === undefined) throw noPublicUrl();
     const { secret, expiresAt } = await invite(call, actorOf(principal, surface), params.person);
     await loginsChanged(context);
-    const link = `${publicUrl.replace(/\/$/, "")}${INVITE_PATH}${secret}`;
+    const link = pageLink(publicUrl, "invite", secret);
     return { status: 201, json: { person: params.person, link, expiresAt } };
   },
 });

@@ -1,13 +1,14 @@
-/** Signing in to the control room: a code that the owner makes becomes a login, once; and who a request comes from. */
+/** Signing in to the control room: a code of the owner or an invitation becomes a login, once; and who a request comes from. */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { OWNER } from "../../../core/people/person.ts";
 import { actorOf, assertOwner, isOwners } from "../auth/actor.ts";
-import { loginCookie } from "../auth/ambient-identity.ts";
+import { loginSecretIn } from "../auth/ambient-identity.ts";
 import { countFailure } from "../auth/authorise.ts";
 import { LOGIN_PREFIX } from "../auth/principal.ts";
 import { errorBody, HttpError } from "../http/http-error.ts";
 import { parseJsonBody } from "../http/read-request.ts";
+import { REPLAYED } from "../http/send-reply.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { signInUrl } from "./sign-in-url.ts";
 
@@ -38,14 +39,16 @@ const noGateway = (): HttpError =>
     hint: "Start it with `rookery serve`.",
   });
 
-const exchangeSchema = z.strictObject({
-  code: z.string().max(100),
-  /** Made by the page. The same code and nonce again, after a lost answer, get the same login. */
-  nonce: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{22,64}$/)
-    .optional(),
-});
+const secret = z.string().max(100);
+/** Made by the page. The same secret and nonce again, after a lost answer, get the same login. */
+const nonce = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{22,64}$/)
+  .optional();
+const exchangeSchema = z.union([
+  z.strictObject({ code: secret, nonce }),
+  z.strictObject({ invitation: secret, nonce }),
+]);
 
 const exchangeRoute = defineRoute({
   method: "POST",
@@ -53,40 +56,68 @@ const exchangeRoute = defineRoute({
   access: "hook",
   action: "logins",
   tag: "people",
-  summary: "Use a sign-in code: opens a login of the owner and sets its cookie; works once, from the control room only",
-  answers: { status: 200, holds: "`{ person, expiresAt }` and the cookie; 410 if the code was used or has expired" },
+  summary: "Use a sign-in code of the owner, or the invitation of a guest: opens a login; works once",
+  answers: {
+    status: 200,
+    holds:
+      "`{ person, secret, expiresAt }`; send `secret` as the header `Rookery-Login`. 410 if it was used or has expired",
+  },
   async handle(call) {
-    const { context, incoming, caller, raw } = call;
-    // Otherwise a foreign page could sign a browser in with a code of its own.
-    if (!caller.isSameOrigin()) {
-      throw new HttpError(403, "foreign_origin", "Only the control room of this server may use a sign-in code.");
-    }
+    const { context, incoming, raw } = call;
     const given = exchangeSchema.safeParse(parseJsonBody(incoming, raw));
-    if (!given.success) throw new HttpError(400, "invalid_input", "A sign-in needs `code`, and may have `nonce`.");
-    const { code, nonce = randomBytes(24).toString("base64url") } = given.data;
-    const used = await context.logins.exchange(code, nonce, incoming.headers["user-agent"], "code");
-    if (!used) return gone(call);
+    if (!given.success) {
+      throw new HttpError(400, "invalid_input", "A sign-in needs `code` or `invitation`, and may have `nonce`.");
+    }
+    const { nonce = randomBytes(24).toString("base64url") } = given.data;
+    // A link that signs in without asking is the owner's own: nobody signs the owner's browser in as a guest.
+    const [kind, text] =
+      "code" in given.data ? (["code", given.data.code] as const) : (["invite", given.data.invitation] as const);
+    const used = await context.logins.exchange(text, nonce, incoming.headers["user-agent"], kind);
+    if (!used) return gone(call, kind);
     context.remoteNodes?.notifyChanged("tokens");
     const { person, expiresAt } = used.login;
-    const seconds = Math.max(0, Math.floor((expiresAt - context.ports.clock.now()) / 1_000));
-    return {
-      json: { person, expiresAt },
-      headers: {
-        "set-cookie": loginCookie(used.secret, caller.isSecure(), seconds),
-        "idempotent-replayed": used.isRepeated ? "true" : undefined,
-      },
-    };
+    return { json: { person, secret: used.secret, expiresAt }, headers: used.isRepeated ? REPLAYED : undefined };
+  },
+});
+
+const invitationRoute = defineRoute({
+  method: "GET",
+  path: "/api/invitation",
+  access: "hook",
+  action: "logins",
+  tag: "people",
+  summary: "Who the invitation in the header `Rookery-Login` is for; looking does not use it up",
+  answers: { status: 200, holds: "`{ person, name }`; 410 if it was used or has expired" },
+  async handle(call) {
+    const { context, incoming } = call;
+    const person = await context.logins.invited(loginSecretIn(incoming) ?? "");
+    if (person === undefined) return gone(call, "invite");
+    return { json: { person, name: (await context.ports.store.person(person))?.name ?? person } };
   },
 });
 
 /** Counts as a failed login: many of them from one address make it wait. */
-function gone({ context, caller }: Call): never {
-  const tooMany = countFailure(context, caller.address, "The sign-in code is not valid.");
+function gone({ context, caller }: Call, kind: "code" | "invite"): never {
+  const { reason, code, message, hint } = GONE[kind];
+  const tooMany = countFailure(context, caller.address, reason);
   if (tooMany) throw tooMany;
-  throw new HttpError(410, "code_used", "This sign-in link was used, or it has expired.", {
-    hint: "Run `rookery open` for a new one.",
-  });
+  throw new HttpError(410, code, message, { hint });
 }
+
+const GONE = {
+  code: {
+    reason: "The sign-in code is not valid.",
+    code: "code_used",
+    message: "This sign-in link was used, or it has expired.",
+    hint: "Run `rookery open` for a new one.",
+  },
+  invite: {
+    reason: "The invitation is not valid.",
+    code: "invitation_used",
+    message: "This invitation was used, or it has expired.",
+    hint: "Ask the owner for a new one (`rookery people invite`).",
+  },
+} as const;
 
 const meRoute = defineRoute({
   method: "GET",
@@ -115,4 +146,4 @@ const meRoute = defineRoute({
   },
 });
 
-export const signInRoutes: readonly Route[] = [codeRoute, exchangeRoute, meRoute];
+export const signInRoutes: readonly Route[] = [codeRoute, exchangeRoute, invitationRoute, meRoute];

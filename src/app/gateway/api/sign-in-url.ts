@@ -1,4 +1,4 @@
-/** The address that signs the owner in to the control room. The code is in the fragment, which browsers do not send. */
+/** Links that sign people in to the control room. The secret is in the fragment, which browsers do not send and servers do not log. */
 import type { Op } from "../../../core/store/change.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
@@ -10,9 +10,12 @@ export async function signInUrl(
   also?: readonly Op[],
 ): Promise<{ url: string; expiresAt: number }> {
   const { code, expiresAt } = await logins.code(by, also);
-  const base = (config().gateway.publicUrl ?? reachable(address.url ?? "")).replace(/\/$/, "");
-  return { url: `${base}/#code=${code}`, expiresAt };
+  return { url: pageLink(config().gateway.publicUrl ?? reachable(address.url ?? ""), "code", code), expiresAt };
 }
+
+/** `code`: the page uses it at once. `invite`: the page asks first. */
+export const pageLink = (base: string, kind: "code" | "invite", secret: string): string =>
+  `${base.replace(/\/$/, "")}/#${kind}=${secret}`;
 
 /** No browser opens the address that stands for all addresses of the machine. */
 const reachable = (url: string): string => url.replace("://0.0.0.0:", "://127.0.0.1:").replace("://[::]:", "://[::1]:");

@@ -1,6 +1,6 @@
 /**
- * Who a request comes from if it has no token: the login in its cookie, or the person that a trusted proxy names. A browser sends
- * both by itself, so requests that change something must come from a page of this server.
+ * Who a request comes from if it has no token: the person that a trusted proxy names, or the login that the page sends in a header.
+ * There is no cookie: a browser sends cookies to every port of a host, and accepts them from every port.
  */
 import type { IncomingMessage } from "node:http";
 import type { Config } from "../../../config/config-schema.ts";
@@ -17,48 +17,41 @@ export interface AmbientContext {
   readonly agents: { readonly directory: Directory };
 }
 
-/** `__Host-`: no other host, and no page without TLS, can set it. */
-export const cookieName = (secure: boolean): string => (secure ? "__Host-rookery" : "rookery");
+/** The secret of a login, or of an invitation that is about to become one. Pages of other origins may not send it (`answerPreflight`). */
+const LOGIN_HEADER = "rookery-login";
 
-/** `SameSite=Strict`: no page of another site makes the browser send it. */
-export const loginCookie = (secret: string, secure: boolean, seconds: number): string =>
-  `${cookieName(secure)}=${secret}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`;
+export const loginSecretIn = ({ headers }: Pick<IncomingMessage, "headers">): string | undefined => {
+  const value = headers[LOGIN_HEADER];
+  return typeof value === "string" ? value : undefined;
+};
 
 const PROXY = "proxy";
 const MAX_IDENTITY = 256;
 
-/** Undefined if it has neither. Throws a 403 for a name that is no guest's, and for a change from a foreign page. */
+/** Undefined if it has neither. Throws a 403 for a name that does not belong to a guest, and for a change from a foreign page. */
 export function ambientIdentity(context: AmbientContext, caller: Caller): Promise<Principal | undefined> | undefined {
   const { surface, incoming } = caller;
-  const { authorization, cookie } = incoming.headers;
-  if (surface !== "network" || authorization !== undefined) return undefined;
-  const mayHaveOne = cookie !== undefined || context.config().gateway.trustedProxy !== undefined;
-  return mayHaveOne ? identityOf(context, caller) : undefined;
+  if (surface !== "network" || incoming.headers.authorization !== undefined) return undefined;
+  const secret = loginSecretIn(incoming);
+  const mayHaveOne = secret !== undefined || context.config().gateway.trustedProxy !== undefined;
+  return mayHaveOne ? identityOf(context, caller, secret) : undefined;
 }
 
-async function identityOf(context: AmbientContext, caller: Caller): Promise<Principal | undefined> {
-  const { incoming } = caller;
-  const principal = (await byProxy(context, caller)) ?? (await byCookie(context, caller));
-  if (principal && incoming.method !== "GET" && incoming.method !== "HEAD" && !caller.isSameOrigin()) {
-    throw new HttpError(403, "foreign_origin", "Only pages of this server may change something with a login.", {
+async function identityOf(
+  context: AmbientContext,
+  caller: Caller,
+  secret: string | undefined,
+): Promise<Principal | undefined> {
+  const named = await byProxy(context, caller);
+  if (!named) return secret === undefined ? undefined : context.logins.find(secret);
+  const { method } = caller.incoming;
+  // The proxy knows the person by something that the browser sends by itself.
+  if (method !== "GET" && method !== "HEAD" && !caller.isSameOrigin()) {
+    throw new HttpError(403, "foreign_origin", "Only pages of this server may change something through the proxy.", {
       hint: "Send the Origin of this server, or use a token as Authorization: Bearer …",
     });
   }
-  return principal;
-}
-
-async function byCookie({ logins }: AmbientContext, { incoming, isSecure }: Caller): Promise<Principal | undefined> {
-  const secret = cookieIn(incoming, cookieName(isSecure()));
-  return secret === undefined ? undefined : logins.find(secret);
-}
-
-/** The one cookie of this name. Two of them are none: one may be forged. */
-export function cookieIn({ headers }: IncomingMessage, name: string): string | undefined {
-  const values = (headers.cookie ?? "").split(";").flatMap((pair) => {
-    const at = pair.indexOf("=");
-    return at > 0 && pair.slice(0, at).trim() === name ? [pair.slice(at + 1).trim()] : [];
-  });
-  return values.length === 1 ? values[0] : undefined;
+  return named;
 }
 
 /** The header counts only from the addresses of the configuration: the peer of the connection, never what a header says. */

@@ -33,7 +33,6 @@ export interface Caller {
   readonly peer: string;
   /** Whether a page of this server sends it. */
   isSameOrigin(): boolean;
-  isSecure(): boolean;
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;

@@ -10,6 +10,7 @@ import {
   type LoginRecords,
   loginSecret,
   parseLogins,
+  storedLogins,
   withInvitation,
   withoutPerson,
 } from "./login-records.ts";
@@ -102,6 +103,12 @@ describe("the records of logins", () => {
     const all = [loginSecret(text, "n"), loginSecret(text, "m"), loginSecret(freshInvitation().text, "n")];
     expect(new Set(all.map(({ text: secret }) => secret)).size).toBe(3);
     expect(new Set(ids(all)).size).toBe(3);
+  });
+
+  it("are read as they were stored, and not at all if they are of logins by a cookie", () => {
+    const records = { invitations: [], logins: [{ ...login("ann"), text: undefined }] };
+    expect(parseLogins(storedLogins(records)).logins).toHaveLength(1);
+    expect(parseLogins(JSON.stringify(records))).toEqual(EMPTY);
   });
 
   it.each([["{ half"], ["{}"], [JSON.stringify({ invitations: [{ id: "x" }], logins: [] })]])(

@@ -27,6 +27,10 @@ export type Login = z.infer<typeof loginSchema>;
 const recordsSchema = z.object({ invitations: z.array(invitationSchema), logins: z.array(loginSchema) });
 export type LoginRecords = z.infer<typeof recordsSchema>;
 
+/** Records without it are of logins by a cookie, whose secret other servers on the same machine may have received. */
+const HEADER_LOGINS = z.object({ by: z.literal("header") });
+const NONE: LoginRecords = { invitations: [], logins: [] };
+
 export const LOGINS_FACT = "api.logins";
 
 /** The oldest ones of a person end when a new one exceeds these. */
@@ -34,10 +38,13 @@ const INVITATIONS_PER_PERSON = 10;
 const LOGINS_PER_PERSON = 50;
 const BROWSER_CHARACTERS = 120;
 
+/** Logins by a cookie have ended, and invitations from before. */
 export function parseLogins(text: string | undefined): LoginRecords {
-  if (text === undefined) return { invitations: [], logins: [] };
+  if (text === undefined) return NONE;
   try {
-    return recordsSchema.parse(JSON.parse(text));
+    const stored: unknown = JSON.parse(text);
+    const records = recordsSchema.parse(stored);
+    return HEADER_LOGINS.safeParse(stored).success ? records : NONE;
   } catch (cause) {
     throw new ConfigError("The logins in the store cannot be read.", {
       cause,
@@ -52,13 +59,16 @@ const LOGIN = /^rs_([a-z0-9]{12})_[A-Za-z0-9_-]{43}$/;
 export const freshInvitation = (): FreshToken => secretOf("ri", randomBytes(9), randomBytes(32));
 
 /**
- * The secret of the login that an invitation becomes. The same invitation and nonce give the same secret: a browser that lost
- * the answer sends its form again and gets the cookie. Who knows the link alone does not know the nonce.
+ * The secret of the login that an invitation becomes. The same invitation and nonce give the same secret: a page that lost
+ * the answer asks again and gets it. Who knows the link alone does not know the nonce.
  */
 export function loginSecret(invitation: string, nonce: string): FreshToken {
   const bytes = (what: string): Buffer => createHmac("sha256", invitation).update(`${what} ${nonce}`).digest();
   return secretOf("rs", bytes("id").subarray(0, 9), bytes("secret"));
 }
+
+/** As text for the store. */
+export const storedLogins = (records: LoginRecords): string => JSON.stringify({ by: "header", ...records });
 
 export const findInvitation = ({ invitations }: LoginRecords, text: string): Invitation | undefined =>
   found(invitations, INVITATION.exec(text)?.[1], text);

@@ -243,6 +243,19 @@ describe("logins that another node makes", () => {
   });
 });
 
+describe("records of logins by a cookie", () => {
+  it("sign nobody in, and are removed with the next change", async () => {
+    const { secret, login: made } = await login(await open());
+    const { by: how, ...records } = JSON.parse((await store.fact("api.logins")) ?? "") as { by: string };
+    expect(how).toBe("header");
+    await commit([{ op: "fact.put", key: "api.logins", value: JSON.stringify(records) }]);
+    const service = await open();
+    expect([await service.find(secret), await service.list()]).toEqual([undefined, []]);
+    await service.endAll([]);
+    expect(await store.fact("api.logins")).not.toContain(made.id);
+  });
+});
+
 describe("a change of the logins", () => {
   it("is tried again when another one comes in between, and given up at some point", async () => {
     let refused = 3;

@@ -19,6 +19,7 @@ import {
   type LoginRecords,
   loginSecret,
   parseLogins,
+  storedLogins,
   withInvitation,
   withoutPerson,
 } from "./login-records.ts";
@@ -38,7 +39,7 @@ const HOUR_MS = 3_600_000;
 const INVITATION_MS = 24 * HOUR_MS;
 /** How long a sign-in code of the owner works. */
 const CODE_MS = 60_000;
-/** How long a browser that lost the answer may send its form again. */
+/** How long a page that lost the answer may ask again. */
 const REPEAT_MS = 10 * 60_000;
 const MAX_TRIES = 20;
 const REFRESH_MS = 500;
@@ -172,9 +173,9 @@ export class LoginService {
   async endAll(people: readonly string[]): Promise<void> {
     for (let tries = 1; tries <= MAX_TRIES; tries++) {
       const before = await this.#options.ports.store.fact(LOGINS_FACT);
-      const records = parseLogins(before);
-      const next = people.reduce(withoutPerson, records);
-      if (JSON.stringify(next) === JSON.stringify(records)) return;
+      if (before === undefined) return;
+      const next = people.reduce(withoutPerson, parseLogins(before));
+      if (storedLogins(next) === before) return;
       if (await this.#commit("login.end", [putOf(next, before)])) return;
     }
     throw crowded();
@@ -231,7 +232,7 @@ export class LoginService {
 const putOf = (records: LoginRecords, before: string | undefined): Op => ({
   op: "fact.put",
   key: LOGINS_FACT,
-  value: JSON.stringify(records),
+  value: storedLogins(records),
   expect: before ?? null,
 });
 

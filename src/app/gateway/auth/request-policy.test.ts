@@ -160,11 +160,9 @@ describe("the request policy", () => {
   const PAGE = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
   it.each([
     ["/", {}, "GET", undefined],
-    ["/invite/ri_x", {}, "GET", undefined],
     ["/", {}, "POST", "foreign_origin"],
-    ["/invite/ri_x", {}, "POST", "foreign_origin"],
     ["/api/agents", {}, "GET", "foreign_origin"],
-    ["/invites", {}, "GET", "foreign_origin"],
+    ["/api/invitation", {}, "GET", "foreign_origin"],
     ["/", { "sec-fetch-mode": "no-cors" }, "GET", "foreign_origin"],
     ["/", { "sec-fetch-dest": "iframe" }, "GET", "foreign_origin"],
   ])("for a link to %s on another site, %j, %s, returns %s", (url, more, method, expected) => {

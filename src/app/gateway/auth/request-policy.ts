@@ -149,14 +149,11 @@ function originRefusal(incoming: IncomingMessage, policy: RequestPolicy): Refusa
   return foreignOrigin();
 }
 
-/** A person follows a link to the control room or to an invitation, on another site. The page changes nothing by itself. */
+/** A person follows a link to the control room on another site. The page changes nothing by itself. */
 function opensPage({ method, url = "", headers }: IncomingMessage): boolean {
   const isPage = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
-  return method === "GET" && isPage && (url === "/" || url.startsWith(INVITE_PATH));
+  return method === "GET" && isPage && url === "/";
 }
-
-/** Where invitations lead to. */
-export const INVITE_PATH = "/invite/";
 
 /** Whether a page of this server sends the request. A request without an Origin is none. */
 export function isSameOrigin(incoming: IncomingMessage, policy: RequestPolicy): boolean {

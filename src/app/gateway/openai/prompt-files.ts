@@ -123,9 +123,7 @@ async function stored(
   }
   const data = await loaded(call, file);
   const name = file.name ?? new URL(file.url).pathname.split("/").at(-1);
-  // The person did not write what the network sent (M32).
-  const untrusted = { ...behalf, untrusted: true as const };
-  return [referenceTo(await filesOf(call).put({ data, name, behalf: untrusted }))];
+  return [referenceTo(await filesOf(call).put({ data, name, behalf }))];
 }
 
 async function loaded(

@@ -6,7 +6,6 @@ import {
   checkRequest,
   clientAddress,
   isSameOrigin,
-  isSecure,
   peerOf,
   type Refusal,
   type RequestPolicy,
@@ -59,7 +58,6 @@ export function requestListener({ context, surface, router, policy, onRequestEnd
       address,
       peer: peerOf(incoming),
       isSameOrigin: () => isSameOrigin(incoming, rules),
-      isSecure: () => isSecure(incoming, rules),
     };
     const { origin } = incoming.headers;
     if (origin !== undefined && rules.allowedOrigins.includes(origin)) {

@@ -172,6 +172,7 @@ function looseOps(agentId: AgentId, child: AgentId): readonly Op[] {
       op: "fact.put",
       key: "api.logins",
       value: JSON.stringify({
+        by: "header",
         invitations: [],
         logins: [
           {

@@ -144,7 +144,8 @@ describe("planTrial", () => {
     hasWaited,
     trial: { deaths: [], survived: 0, ...trial },
   });
-  const names = (suspects: ReturnType<typeof suspect>[]) => planTrial(suspects).map(({ name }) => name);
+  const names = (suspects: ReturnType<typeof suspect>[], quiet = false) =>
+    planTrial(suspects, quiet).map(({ name }) => name);
   test.each<[Partial<RunTrial>, number]>([
     [{}, Number.POSITIVE_INFINITY],
     [{ of: 8 }, 4],
@@ -166,6 +167,11 @@ describe("planTrial", () => {
     const half = ["a", "b", "c", "d"].map((name) => suspect(name, { of: 4 }));
     expect(names(half)).toEqual(["a", "b"]);
     expect(names([suspect("a", { deaths: [1] }), suspect("b", { deaths: [2] })])).toEqual(["a"]);
+  });
+  test("tries one that must be alone first, if nothing else is unproven", () => {
+    const found = [suspect("a"), suspect("b", { of: 2 }), suspect("c", { of: 2, survived: 1 })];
+    expect(names(found, true)).toEqual(["b"]);
+    expect(names(found)).toEqual(["a"]);
   });
   test("tries those that survived less first, and does not mix them with others", () => {
     expect(names([suspect("a", { survived: 1 }), suspect("b")])).toEqual(["b"]);

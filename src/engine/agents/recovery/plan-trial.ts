@@ -17,13 +17,18 @@ export function groupLimit({ deaths, of }: RunTrial): number {
   return of === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(of / 2));
 }
 
-/** The members of the next trial, out of all suspects in the order in which they came. */
-export function planTrial<T extends Candidate>(suspects: Iterable<T>): readonly T[] {
+/**
+ * The members of the next trial, out of all suspects in the order in which they came. `quiet`: no interrupted run is unproven, so a
+ * death during a trial of one has one cause. A suspect that must be alone goes first then: after the others it rarely is alone.
+ */
+export function planTrial<T extends Candidate>(suspects: Iterable<T>, quiet = false): readonly T[] {
   const sorted = [...suspects].sort(
     (a, b) => a.trial.survived - b.trial.survived || compareLimits(groupLimit(a.trial), groupLimit(b.trial)),
   );
   const [first] = sorted;
   if (!first) return [];
+  const lone = quiet ? sorted.find(({ trial }) => needsLoneTrial(trial)) : undefined;
+  if (lone) return [lone];
   const same = sorted.filter(({ hasWaited }) => hasWaited === first.hasWaited);
   const most = first.hasWaited ? same.length : Math.ceil(same.length / 2);
   const members: T[] = [];
@@ -34,5 +39,8 @@ export function planTrial<T extends Candidate>(suspects: Iterable<T>): readonly 
   }
   return members;
 }
+
+/** Whether the process died while the run was tried alone or with one or two others, and it survived no trial since. */
+export const needsLoneTrial = (trial: RunTrial): boolean => trial.survived === 0 && groupLimit(trial) === 1;
 
 const compareLimits = (a: number, b: number): number => (a === b ? 0 : b > a ? 1 : -1);

@@ -176,6 +176,22 @@ describe("a run that kills its process", () => {
     expect(await states(engine, [...names, "poison"])).toEqual([...names.map(() => ["answered"]), ["failed"]]);
   });
 
+  it("is tried alone when long runs beside it have ended or made a step", async () => {
+    const engine = await timedEngine();
+    await engine.tell("kills 0", { name: "poison" });
+    const lives: (number | undefined)[] = [];
+    // Each life begins another long run, which is resumed for the first time in the next one.
+    for (let life = 1; life <= 5; life++) {
+      if (!engine.alive) await engine.restart();
+      await engine.tell("takes 15000", { name: `p${life}` });
+      lives.push(engine.alive ? await untilDeath(engine, 30_000) : 0);
+    }
+    lives.push(...(await untilPeace(engine, 5 * MINUTES)));
+    expect(lives.length).toBeLessThanOrEqual(6);
+    expect(await states(engine, ["poison"])).toEqual([["failed"]]);
+    expect(await states(engine, ["p1", "p2", "p3", "p4", "p5"])).toEqual(Array.from({ length: 5 }, () => ["answered"]));
+  });
+
   it("fails each time its message is sent again, and never keeps others from being answered", async () => {
     const engine = await timedEngine();
     const names = await people(engine, 4, "takes 4000");

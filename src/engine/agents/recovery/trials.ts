@@ -8,7 +8,7 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
 import { hasCrashed, isSuspect, judge, MAX_DEATHS, PAUSES_MS } from "./judge-trial.ts";
 import type { NodeFates } from "./node-fates.ts";
-import { type Candidate, planTrial } from "./plan-trial.ts";
+import { type Candidate, needsLoneTrial, planTrial } from "./plan-trial.ts";
 
 interface Member {
   /** When it was admitted. */
@@ -17,6 +17,12 @@ interface Member {
   came: boolean;
   /** Ends its trial because the process is about to end. */
   standDown?: () => void;
+}
+
+interface Suspect extends Candidate {
+  readonly runId: RunId;
+  /** Since when this process knows it. */
+  readonly since: number;
 }
 
 interface TrialsOptions {
@@ -30,6 +36,8 @@ interface TrialsOptions {
 
 /** A suspect that was admitted and does not come in this time is not waited for: its agent may be unreadable. */
 const COME_MS = 10_000;
+/** How long a suspect that must be tried alone waits for the runs that continue without a step. */
+const QUIET_MS = 60_000;
 /** How many suspects one query reads. */
 const MAX_READ = 10_000;
 
@@ -39,7 +47,7 @@ export class Trials {
   #opened: Promise<void> | undefined;
   #reading: Promise<void> | undefined;
   #pauseUntil: number;
-  readonly #waiting = new Map<RunId, Candidate & { readonly runId: RunId }>();
+  readonly #waiting = new Map<RunId, Suspect>();
   readonly #members = new Map<RunId, Member>();
   /** Interrupted runs that work and have made no step since: first resumptions, and those that survived a trial. */
   readonly #unproven = new Set<RunId>();
@@ -73,7 +81,8 @@ export class Trials {
     // It came later, with the agents of another node.
     if (!this.#waiting.has(runId) && !this.#members.has(runId)) await this.#read();
     if (!this.#members.has(runId)) {
-      this.#waiting.set(runId, { runId, trial, hasWaited: this.#waiting.get(runId)?.hasWaited ?? false });
+      const { hasWaited = false, since = this.#ports.clock.monotonic() } = this.#waiting.get(runId) ?? {};
+      this.#waiting.set(runId, { runId, trial, hasWaited, since });
       this.#admit();
     }
     const member = this.#members.get(runId);
@@ -161,7 +170,7 @@ export class Trials {
       const { length: deaths } = trial.deaths;
       if (deaths >= MAX_DEATHS || !isSuspect(run, trial, hasCrashed(run, node, fateOf))) continue;
       if (counted) this.pause(deaths);
-      this.#waiting.set(run.id, { runId: run.id, trial, hasWaited: false });
+      this.#waiting.set(run.id, { runId: run.id, trial, hasWaited: false, since: this.#ports.clock.monotonic() });
       found += 1;
     }
     this.#admit();
@@ -174,7 +183,11 @@ export class Trials {
   #admit(): void {
     this.#dropAbsent();
     if (this.#members.size > 0 || this.pauseLeft > 0) return;
-    const members = planTrial(this.#waiting.values());
+    const quiet = this.#unproven.size === 0;
+    const members = planTrial(
+      [...this.#waiting.values()].filter((suspect) => quiet || !this.#waitsForQuiet(suspect)),
+      quiet,
+    );
     this.#trial = { of: members.length, alone: members.length === 1 && this.#unproven.size === 0 };
     const at = this.#ports.clock.monotonic();
     for (const { runId } of members) {
@@ -183,6 +196,11 @@ export class Trials {
     }
     for (const [runId, suspect] of this.#waiting) this.#waiting.set(runId, { ...suspect, hasWaited: true });
     for (const { runId } of members) this.#wakes.get(runId)?.();
+  }
+
+  /** A death beside unproven runs would prove nothing about a suspect that must be tried alone. */
+  #waitsForQuiet({ trial, since }: Suspect): boolean {
+    return needsLoneTrial(trial) && this.#ports.clock.monotonic() - since < QUIET_MS;
   }
 
   #dropAbsent(): void {
@@ -194,6 +212,11 @@ export class Trials {
 
   #leaveTrial(runId: RunId): void {
     if (!this.#members.delete(runId) || this.#members.size > 0) return;
+    // First resumptions wait for one more trial if a suspect needs it alone. Surviving it ends that need, so they never wait for ever.
+    if (this.#unproven.size === 0 && [...this.#waiting.values()].some(({ trial }) => needsLoneTrial(trial))) {
+      this.#admit();
+      if (this.#members.size > 0) return;
+    }
     // They count as unproven from now on: the next trial is not a lone one, whoever asks first.
     for (const held of this.#held) this.#unproven.add(held);
     this.#held.clear();
