@@ -123,6 +123,8 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 
 /** The arguments after the text. Default: none. */
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
+  "src/app/operations/backup/stored-programs.ts#ruleLines": [["exec(git *)"]],
+  "src/app/operations/backup/stored-programs.ts#execLine": [{ execHost: "gateway" }],
   "src/core/known-name.ts#suggestName": [["model", "tools"]],
   "src/engine/triggers/cron/read-time.ts#leadingTime": [{ now: 0, zone: "UTC" }],
   "src/core/known-keys.ts#unknownKeyText": [["model", "tools"]],

@@ -27,7 +27,7 @@ export interface SandboxedCommand {
   release(): void;
 }
 
-export const SANDBOX_KINDS = ["srt", "bwrap", "docker"] as const;
+const SANDBOX_KINDS = ["srt", "bwrap", "docker"] as const;
 export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
 export interface Sandbox {

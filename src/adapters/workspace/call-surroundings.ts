@@ -30,7 +30,7 @@ export type SurroundingsOf = (
 ) => Promise<Surroundings>;
 
 /** What the tool of a call shows people of it, and whether the call has had its effect already. */
-export type PreviewOf = (
+type PreviewOf = (
   agent: AgentRecord,
   call: CallRecord,
   runId: RunId,

@@ -13,16 +13,16 @@ import type { SandboxPolicy } from "../sandbox/sandbox.ts";
 import type { Places } from "../tools/files/allowed-path.ts";
 import { guardedFilesOf, PROMPT_NAMES, SKILL_NAMES } from "./guarded-workspace-files.ts";
 
-export type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
+type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
 
-export interface PolicyParts {
+interface PolicyParts {
   readonly config: Pick<Config, "profiles" | "sandbox">;
   readonly paths: HomePaths;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome?: string;
 }
 
-export interface CommandPlaces {
+interface CommandPlaces {
   readonly access?: WorkspaceAccess;
   /** The directories of permanent agents, which have prompt files of their own. */
   readonly agentDirs?: readonly string[];

@@ -31,7 +31,7 @@ import {
 } from "./writer-lease.ts";
 
 /** The changes that people have reviewed. */
-export interface Reviews {
+interface Reviews {
   /** The number of the last change. */
   last(): number;
   /** The files that were changed after that one, by their real paths, with their latest versions. */
@@ -42,7 +42,7 @@ export interface Reviews {
   exclusive<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export interface GuardParts {
+interface GuardParts {
   /** Where the leases are. */
   readonly directory: string;
   readonly reviews: Reviews;

@@ -46,7 +46,7 @@ const entrySchema = z
   })
   .readonly();
 export type LeaseEntry = z.infer<typeof entrySchema>;
-export type LeaseState = LeaseEntry["state"];
+type LeaseState = LeaseEntry["state"];
 
 const leaseSchema = z
   .object({

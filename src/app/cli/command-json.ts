@@ -174,6 +174,8 @@ interface Restored {
   readonly home: string;
   readonly kept: string | null;
   readonly lost: LostWork;
+  readonly refusedLinks: readonly string[];
+  readonly unreviewed: readonly string[];
   readonly createdAt: number;
   readonly schema: number;
   readonly version: string;

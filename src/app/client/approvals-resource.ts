@@ -5,7 +5,7 @@ import type { AlwaysScope } from "../../core/rights/standing-yes.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 /** A rule that a yes for always would store. */
-export interface AlwaysRule {
+interface AlwaysRule {
   readonly person: string;
   readonly allow: string;
   /** It also counts while text of others is in context. */

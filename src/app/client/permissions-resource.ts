@@ -18,7 +18,7 @@ export interface ListedRule {
 }
 
 /** Whose rules: those of a person (default: the owner), or of one agent. */
-export interface RulesOf {
+interface RulesOf {
   readonly person?: string;
   readonly agent?: string;
 }

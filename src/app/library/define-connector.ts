@@ -16,7 +16,7 @@ import {
   type SendResult,
 } from "../../core/ports/connector.ts";
 
-export interface ConnectorDefinition
+interface ConnectorDefinition
   extends Pick<Connector, "name" | "start" | "replayHorizonMs" | "once" | "lookup" | "receive">,
     Partial<Pick<Connector, "capabilities" | "sendingClass" | "health" | "stop">> {
   /**

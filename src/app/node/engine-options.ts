@@ -33,7 +33,7 @@ import type { Toolkit } from "./create-toolkit.ts";
 const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export interface EngineParts
+interface EngineParts
   extends Pick<
     AgentSystemOptions,
     "nodeName" | "leaseMs" | "watchdog" | "remoteNodes" | "hooks" | "commands" | "accountsChanged" | "files"

@@ -22,7 +22,7 @@ import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { nodeSandbox } from "./node-sandbox.ts";
 
-export interface McpParts {
+interface McpParts {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "clock" | "log" | "store">;

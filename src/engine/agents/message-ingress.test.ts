@@ -238,7 +238,7 @@ describe("messages that arrive together", () => {
     return { engine, hold };
   }
 
-  it("keep their order within a conversation if the first takes longer to prepare (L2)", async () => {
+  it("keep their order within a conversation if the first takes longer to prepare", async () => {
     const { engine, hold } = await slowLookup();
     const posted = ["one", "two", "three"].map((text) => engine.say(text));
     await engine.settle();

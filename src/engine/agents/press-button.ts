@@ -17,7 +17,7 @@ import { answerText, isAskedAt, isTooOld, openQuestion } from "../people/open-qu
 import type { Pairing } from "../people/pairing.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
-export interface PressDeps {
+interface PressDeps {
   readonly clock: Pick<Clock, "now">;
   readonly store: { fact(key: string): Promise<string | undefined> };
   readonly directory: Directory;

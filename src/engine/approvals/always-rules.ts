@@ -24,7 +24,7 @@ export interface AskedUnder {
 }
 
 /** A rule that would be stored. */
-export interface AlwaysRule {
+interface AlwaysRule {
   readonly person: PersonId;
   readonly allow: string;
   /** It also counts while text of others is in context. */

@@ -21,7 +21,7 @@ const MAX_MESSAGE_LINES = 60;
 /** Of a button. */
 const MAX_LABEL = 64;
 
-export interface Asking {
+interface Asking {
   readonly agent: AgentRecord;
   readonly run: JudgedRun;
   readonly at: number;

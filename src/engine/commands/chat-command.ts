@@ -24,7 +24,7 @@ export interface CommandReply {
 }
 
 /** The models a conversation may use. */
-export interface ModelChoices {
+interface ModelChoices {
   /** The model that answers now, and why it is that one. */
   readonly model: string;
   readonly why?: string;
@@ -82,7 +82,7 @@ export interface CommandParts {
   dayStart?(now: number): number;
 }
 
-export interface MemoryView {
+interface MemoryView {
   readonly name: string;
   readonly text: string;
   readonly names: readonly string[];
@@ -96,7 +96,7 @@ export interface MemoryChange {
   readonly undone: boolean;
 }
 
-export interface WaitingLine {
+interface WaitingLine {
   readonly what: string;
   readonly why: string;
 }
@@ -137,7 +137,7 @@ export interface CommandContext {
 }
 
 /** Letting people in, as the commands use it. */
-export type PairingAccess = Pick<Pairing, "list" | "approve" | "deny" | "block" | "forget" | "linkCode">;
+type PairingAccess = Pick<Pairing, "list" | "approve" | "deny" | "block" | "forget" | "linkCode">;
 
 export interface ChatCommand {
   readonly name: string;

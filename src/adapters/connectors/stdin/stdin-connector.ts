@@ -17,7 +17,7 @@ import { type AcceptedLine, type LineEnd, unansweredText, waitsForEarlierLines }
 
 export const STDIN_CHANNEL = "terminal";
 
-export interface StdinOptions {
+interface StdinOptions {
   readonly input: AsyncIterable<string | Uint8Array>;
   readonly output: { write(text: string): unknown };
   readonly errors: { write(text: string): unknown };

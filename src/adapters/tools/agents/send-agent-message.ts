@@ -39,9 +39,9 @@ const input = z.strictObject({
 
 const common = { rights: ["send"], replay: "safe", parallel: false, maxOutput: DEFAULT_MAX_OUTPUT } as const;
 
-export const NO_FOREGROUND = "No recent foreground agent found.";
-export const NO_CONTACTS = "No known swarm contacts found. Provide agentId or wait for an inbound message.";
-export const SENT = "System message sent.";
+const NO_FOREGROUND = "No recent foreground agent found.";
+const NO_CONTACTS = "No known swarm contacts found. Provide agentId or wait for an inbound message.";
+const SENT = "System message sent.";
 
 export const sendAgentMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "send_agent_message",

@@ -14,8 +14,8 @@ import { jsonOutput } from "./json-output.ts";
 import { mayRead } from "./relations.ts";
 import { textOfAgent } from "./text-of-agent.ts";
 
-export const MAX_MESSAGES = 400;
-export const MAX_CHARACTERS = 120_000;
+const MAX_MESSAGES = 400;
+const MAX_CHARACTERS = 120_000;
 const DEFAULT_MESSAGES = 50;
 const PAGE = 200;
 /** Lines read in one call: most are messages, but a session may consist of tool calls. */

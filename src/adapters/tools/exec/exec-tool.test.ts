@@ -197,7 +197,7 @@ describe.each<[string, () => Sandbox]>([
     expect(readFileSync(skill, "utf8")).toBe("kind\n");
   });
 
-  it("marks what it writes while untrusted text is in context, and nothing else (M32)", async () => {
+  it("marks what it writes while untrusted text is in context, and nothing else", async () => {
     const { marks } = world.deps;
     // Files that were changed within a second before its start cannot be told apart.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 1_100 - Date.now())));

@@ -80,8 +80,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
   },
 });
 
-export const textOf = (command: ExecInput["command"]): string =>
-  typeof command === "string" ? command : command.join(" ");
+const textOf = (command: ExecInput["command"]): string => (typeof command === "string" ? command : command.join(" "));
 
 const SHELL = existsSync("/bin/bash") ? ["/bin/bash", "--noprofile", "--norc", "-c"] : ["/bin/sh", "-c"];
 

@@ -32,7 +32,7 @@ import {
 import { PROCESS_VARIABLE, startTimeOf, thisMachine } from "./process-identity.ts";
 import { WRAPPER } from "./process-wrapper.ts";
 
-export interface ProcessDeps {
+interface ProcessDeps {
   /** Below it each agent has a directory, and in it each process. */
   readonly directory: string;
   readonly clock: Clock;

@@ -12,7 +12,7 @@ const input = z.strictObject({
   answers: answersSchema.describe("The person's answers, by field"),
 });
 
-export interface AnswerDeps {
+interface AnswerDeps {
   readonly store: InputStore;
   readonly now: () => number;
   readonly serverNamed: ServerNamed;

@@ -48,11 +48,7 @@ const shownHit = ({ ref, snippet, at, speaker, sessionKey }: SearchHit): string 
 };
 
 /** Everyone whose words are shown is on the run's way from now on (M30), and untrusted text keeps its mark (M32). */
-export async function whoSpoke(
-  deps: MemoryDeps,
-  context: Pick<ToolContext, "agent" | "behalf">,
-  hits: readonly SearchHit[],
-) {
+async function whoSpoke(deps: MemoryDeps, context: Pick<ToolContext, "agent" | "behalf">, hits: readonly SearchHit[]) {
   const ids = [...new Set(hits.flatMap(({ agentId }) => agentId ?? []))];
   const agents = (await Promise.all(ids.map((id) => deps.store.agent(id as AgentId)))).flatMap((agent) => agent ?? []);
   const marked = hits.find(({ untrusted }) => untrusted !== undefined)?.untrusted;

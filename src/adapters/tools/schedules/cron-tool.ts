@@ -113,7 +113,7 @@ async function act(api: CronApi, given: z.infer<typeof input>, agent: AgentRecor
 }
 
 /** The fields of a job that a model needs. */
-export const brief = ({ id, name, enabled, when, nextTimes, payload, sessionTarget, state }: ShownJob) => ({
+const brief = ({ id, name, enabled, when, nextTimes, payload, sessionTarget, state }: ShownJob) => ({
   id,
   name,
   enabled,

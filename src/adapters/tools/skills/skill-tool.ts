@@ -14,7 +14,7 @@ const input = z.strictObject({
   file: z.string().max(200).optional().describe("One of its other files"),
 });
 
-export interface SkillSource {
+interface SkillSource {
   readonly name: string;
   readonly directory: string;
   /** Of its `SKILL.md`. */
@@ -22,7 +22,7 @@ export interface SkillSource {
   readonly tools?: readonly string[];
 }
 
-export interface SkillDeps {
+interface SkillDeps {
   /** Those of the agent's session. */
   readonly skillsOf: (agent: AgentRecord) => Promise<readonly SkillSource[]>;
   /** Its instructions as they were when the session began; undefined if they are not kept any more. */

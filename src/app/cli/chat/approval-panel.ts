@@ -40,7 +40,7 @@ export interface AskedApproval extends Approval {
   readonly always?: AlwaysOffers;
 }
 
-export interface PanelOptions {
+interface PanelOptions {
   readonly theme: Theme;
   readonly approval: AskedApproval;
   readonly answer: (answer: ApprovalAnswer) => void;

@@ -98,7 +98,7 @@ export const tell = (
 export const connected = (context: CommandContext, done: Connected): undefined =>
   printResult(context, done, context.here(done.state));
 
-export interface NewEntry {
+interface NewEntry {
   readonly name: string;
   readonly config: string;
   readonly secrets: readonly FoundSecret[];

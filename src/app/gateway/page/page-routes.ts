@@ -7,7 +7,7 @@ import { defineRoute, type Route } from "../routing/route.ts";
 import { type PageFile, pageFiles } from "./page-files.ts";
 
 /** Scripts, styles, images and connections of this server only; nothing inline; no frame; HTML only through the sanitiser. */
-export const PAGE_POLICY = [
+const PAGE_POLICY = [
   "default-src 'self'",
   "img-src 'self' blob:",
   "object-src 'none'",

@@ -55,7 +55,7 @@ export interface ActorHost {
 
 type Given = Pick<ActorHost, "lanes" | "node" | "queue" | "trials" | "fates" | "restoring" | "draining" | "emit">;
 
-export interface HostParts extends Given {
+interface HostParts extends Given {
   readonly events: RunEvents;
   readonly subagents: Subagents;
   readonly outbox: Pick<Outbox, "offer">;
