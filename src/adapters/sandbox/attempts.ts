@@ -33,7 +33,7 @@ export const ATTEMPTS = {
 export type AttemptName = keyof typeof ATTEMPTS;
 
 /** `untried`: the sandbox has no program for it. */
-export type Outcome = "refused" | "succeeded" | "untried";
+type Outcome = "refused" | "succeeded" | "untried";
 
 export interface Attempt {
   readonly name: AttemptName;

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 
-export const PROC_PATHS: readonly string[] = ["/proc/sys", "/proc/irq", "/proc/bus"];
+const PROC_PATHS: readonly string[] = ["/proc/sys", "/proc/irq", "/proc/bus"];
 
 /** Arguments of bubblewrap, for after `--proc /proc`. */
 export const procMounts = (): readonly string[] =>

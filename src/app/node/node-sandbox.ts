@@ -4,13 +4,13 @@ import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 
-export interface NodeSandboxParts {
+interface NodeSandboxParts {
   readonly config: Pick<Config, "sandbox">;
   readonly paths: Pick<HomePaths, "home">;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export interface NodeSandbox {
+interface NodeSandbox {
   /** Throws `DeniedError` if there is none, or one in which an attempt succeeds. */
   get(): Promise<Sandbox>;
   close(): Promise<void>;

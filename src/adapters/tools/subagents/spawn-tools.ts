@@ -44,7 +44,7 @@ export function createSessionsSpawnTool(subagents: () => Subagents): Tool<z.infe
   };
 }
 
-export const startBackgroundAgentInput = z.strictObject({
+const startBackgroundAgentInput = z.strictObject({
   prompt: z.string().describe("what the agent is to do, with everything it needs to know"),
   name: z.string().optional(),
   permissions: z
