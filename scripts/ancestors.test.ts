@@ -40,9 +40,6 @@ const SOURCE = globSync("src/*/**/*.ts", { cwd: ROOT })
   .map((file) => read(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, " "))
   .join("\n");
 
-/** Fields of session files whose readers are other programs. */
-const ONLY_WRITTEN = ["contextTokens", "groupActivationNeedsSystemIntro", "sessionFile"];
-
 /** As a member of an object, which ends with a comma; a member of a type ends with a semicolon. */
 const isWritten = (name: string): boolean =>
   new RegExp(`[{,(]\\s*${name}(?:\\s*[,}]|:\\s)|\\b${name}: [^;\\n]*[,(\\[{]\\n|\\bget ${name}\\(|\\.${name} = `).test(
@@ -81,9 +78,18 @@ describe("the table of the ancestors' names", () => {
   });
 
   it("calls a field the same only if the code writes and reads it", () => {
-    const fields = rows.filter(({ name, kind, same }) => same && kind === "field" && !ONLY_WRITTEN.includes(name));
+    const fields = rows.filter(({ kind, same }) => same && kind === "field");
     expect(fields.filter(({ name }) => !isWritten(name)).map(({ name }) => name)).toEqual([]);
     expect(fields.filter(({ name }) => !isRead(name)).map(({ name }) => name)).toEqual([]);
+  });
+
+  it("calls a type, function, constant or tool the same only if the code declares and uses it", () => {
+    const declared = rows.filter(({ kind, same }) => same && ["type", "function", "constant", "tool"].includes(kind));
+    const unused = declared.filter(({ name, kind }) => {
+      const times = SOURCE.match(new RegExp(`\\b${name}\\b`, "g"))?.length ?? 0;
+      return kind === "tool" ? !SOURCE.includes(`name: "${name}"`) : times < 2;
+    });
+    expect(unused.map(({ name }) => name)).toEqual([]);
   });
 
   it("names files that exist", () => {

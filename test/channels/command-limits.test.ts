@@ -50,6 +50,13 @@ const VALUES: Readonly<Record<string, readonly (readonly [string, RegExp?])[]>> 
   usage: [["tokens"], ["all", /is not one of/], ["default"]],
   send: [["on"], ["perhaps", /is not one of on, off, inherit/], ["inherit"]],
   memory: [["undo 999999999999999"], ["undo 9999999999999999"]],
+  remind: [
+    ["1ms", /Write when, then what/],
+    [`${"9".repeat(300)}d tea`, /Write when, then what/],
+    ["25:61 tea", /Write when, then what/],
+    ["2026-13-45 9:00 tea", /Write when, then what/],
+    [`30d ${"x".repeat(3_000)}`, /I will remind you at/],
+  ],
   cron: [["run 999"], ["off"]],
   subagents: [["stop 999999999999"], ["log 1 1e999"]],
 };

@@ -124,6 +124,7 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 /** The arguments after the text. Default: none. */
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/core/known-name.ts#suggestName": [["model", "tools"]],
+  "src/engine/triggers/cron/read-time.ts#leadingTime": [{ now: 0, zone: "UTC" }],
   "src/core/known-keys.ts#unknownKeyText": [["model", "tools"]],
   "src/adapters/tools/exec/output-secrets.ts#secretSpans": [/#/g, true, { KEY: "aaaaaaab", OTHER: "abab" }],
   "src/adapters/tools/mcp/input-asked.ts#forgetInput": [{ inputs: [], now: 0 }, "ref"],

@@ -77,8 +77,14 @@ const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> 
     ["/pair kfmz", /kfmz/],
   ],
   link: [["/link", /./]],
+  remind: [
+    ["/remind", /Write when, then what: \/remind 20m tea,/],
+    ["/remind soon tea", /Write when, then what/],
+    ["/remind 9000d tea", /I will remind you at 20\d\d-\d\d-\d\d .*\. \/cron remove /],
+    ["/remind today 0:00 tea", /That time is in the past/],
+  ],
   cron: [
-    ["/cron", /no jobs/],
+    ["/cron", /Jobs:\n- tea \(.*\): /],
     ["/cron run nothing", /unknown cron job id: nothing/],
     ["/cron dance", /Usage: \/cron/],
   ],

@@ -82,7 +82,9 @@ function jobsOf(cron: CronService): NonNullable<CommandParts["jobs"]> {
   return {
     async list(agent) {
       const jobs = await cron.list({ includeDisabled: true });
-      return jobs.filter((job) => cron.mayTouch(job, agent)).map((job) => ({ ...job, next: job.nextTimes[0]?.text }));
+      // A one-time job that has ended has no other time.
+      const open = jobs.filter((job) => cron.mayTouch(job, agent) && (job.enabled || job.schedule.kind !== "at"));
+      return open.map((job) => ({ ...job, next: job.nextTimes[0]?.text }));
     },
     async get(agent, id) {
       const job = await cron.get(id);
@@ -91,6 +93,10 @@ function jobsOf(cron: CronService): NonNullable<CommandParts["jobs"]> {
     },
     runOps: async (id) => (await cron.runOps(id)).ops,
     removeOps: (id) => cron.removeOps(id),
+    remind({ profile, sessionKey }, text) {
+      const made = cron.reminderOps(text, { profile, sessionKey });
+      return made && { id: made.job.id, at: made.at, ops: made.ops };
+    },
     enableOps: async (id, enabled) => (await cron.updateOps(id, { enabled })).ops,
   };
 }

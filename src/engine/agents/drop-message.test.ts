@@ -54,7 +54,7 @@ it("posts the end for the message's person to the agent that waits for it, and w
   const { engine, agentId } = await busy([{ kind: "user", text: "two" }], {
     system: {
       hooks: {
-        opsOnSettle: async (_agent, messages, reason) => {
+        opsOnSettle: async (_agent, messages, { reason }) => {
           const text = `${messages.map(({ body }) => messageText(body)).join()} ${reason}`;
           const message = { body: { kind: "system", text }, acceptedAt: 1 } as const;
           return requester.id ? [{ op: "message.post", to: { agentId: requester.id }, message }] : [];

@@ -36,7 +36,7 @@ export async function dropMessage(ports: RunPorts, node: number, request: DropRe
   const reason = `dropped by ${by.person}`;
   const dropped: Message = { ...message, state: "dropped", reason, settledAt: at };
   const behalf = runBehalf(await belongingOf(ports, { record, state: record.state }), [message]);
-  const ends = (await ports.opsOnSettle?.(record, [message], reason)) ?? [];
+  const ends = (await ports.opsOnSettle?.(record, [message], { state: "dropped", reason })) ?? [];
   const ops: readonly Op[] = [
     { op: "message.drop", agentId, seq, reason },
     ...onBehalf({ agent: record, behalf }, ends),

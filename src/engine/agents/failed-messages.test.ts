@@ -104,13 +104,34 @@ it("tells the person who wrote it, in a delivery and in one entry, and ends the 
   expect(await engine.agent(agentId)).toMatchObject({ waiting: 0, node: undefined });
 });
 
-it("does not deliver the failure of a message that no person wrote", async () => {
+test.each<[string, MessageBody]>([
+  ["The event of a webhook", { kind: "trigger", text: "two", trigger: { type: "webhook", id: "h" } }],
+  ["The report of a sub-agent", { kind: "report", text: "two", childId: "c".repeat(24) as AgentId, childRunId: runId }],
+  ["A message to the agent", { kind: "system", text: "two" }],
+])("tells the person who would have got the answer, whoever wrote it: %s", async (what, body) => {
   const { engine } = await open();
   poison(engine, [2]);
-  await engine.send({ kind: "trigger", text: "two", trigger: { type: "webhook", id: "h" } });
+  await engine.send(body);
   await engine.advance(ALL_TRIES_MS);
   expect(await engine.states()).toEqual(["answered", "failed"]);
-  expect(engine.shown()).toEqual(["answer to one"]);
+  const text = `⚠️ ${what} could not be handled: no colour. It was tried 4 times and is not tried again.`;
+  expect(engine.shown()).toEqual(["answer to one", text]);
+});
+
+it("says nothing about a silent message that is for no person", async () => {
+  const { engine } = await open();
+  poison(engine, [2]);
+  await engine.send({ kind: "system", text: "two", silent: true }, { delivery: undefined });
+  await engine.advance(ALL_TRIES_MS);
+  expect([await engine.states(), engine.shown()]).toEqual([["answered", "failed"], ["answer to one"]]);
+});
+
+it("sends a notice that could not be recorded", async () => {
+  const { engine } = await open();
+  poison(engine, [2]);
+  await engine.send({ kind: "system", text: "The job failed.", silent: true, said: "notice" });
+  await engine.advance(ALL_TRIES_MS);
+  expect(engine.shown()).toEqual(["answer to one", "The job failed."]);
 });
 
 it("settles the message alone if its end cannot be reported", async () => {

@@ -64,6 +64,11 @@ export interface CommandParts {
     runOps(id: string): Promise<readonly Op[]>;
     removeOps(id: string): Promise<readonly Op[]>;
     enableOps(id: string, enabled: boolean): Promise<readonly Op[]>;
+    /** A reminder in this conversation, from a text that begins with its time; undefined if it does not. `at`: that time, for a person. */
+    remind(
+      agent: AgentRecord,
+      text: string,
+    ): { readonly id: string; readonly at: string; readonly ops: readonly Op[] } | undefined;
   };
   /** A file of the person's memory by name, and the names of all; undefined if the person has none. */
   readonly memory?: (agent: AgentRecord, name: string | undefined) => Promise<MemoryView | undefined>;

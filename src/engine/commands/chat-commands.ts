@@ -8,6 +8,7 @@ import { memoryCommand } from "./memory-command.ts";
 import { modelCommand } from "./model-command.ts";
 import { pairCommands } from "./pair-commands.ts";
 import { queueCommand } from "./queue-command.ts";
+import { remindCommand } from "./remind-command.ts";
 import { statusCommand } from "./status-command.ts";
 import { anything, nothing, oneWord, reply } from "./words.ts";
 
@@ -62,6 +63,7 @@ export const chatCommands: readonly ChatCommand[] = [
   sendCommand,
   ...approvalCommands,
   ...pairCommands,
+  remindCommand,
   cronCommand,
   {
     ...{ name: "subagents", usage: "[list|stop|log|send|info]", help: "the agents that work for this conversation" },

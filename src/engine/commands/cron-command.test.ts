@@ -20,6 +20,7 @@ describe("/cron", () => {
     runOps: async (id: string) => [{ run: id }] as never,
     removeOps: async (id: string) => [{ remove: id }] as never,
     enableOps: async (id: string, enabled: boolean) => [{ enable: id, enabled }] as never,
+    remind: () => undefined,
   });
   test("says so where there are none", async () => {
     expect(await said("cron", "")).toBe("There are no schedules here.");

@@ -79,18 +79,20 @@ describe("a message of a program", () => {
       "api",
       "{ queue: { byChannel: { api: { mode: 'collect', cap: 5 } } } }",
       "collect",
-      5,
+      Number.MAX_SAFE_INTEGER,
     ],
-  ] as const)("has the default mode and cap of its channel: %s", (_, connector, text, mode, cap) => {
+  ] as const)("has the default mode of its channel, and a cap in chats only: %s", (_, connector, text, mode, cap) => {
     expect(policy(text).settingsFor(message(connector), freshState(1))).toMatchObject({ mode, cap });
   });
 
-  test("gives way to the settings of its agent and to its own", () => {
+  test("ignores the settings of its agent, which are for the chat", () => {
     const { settingsFor } = policy("");
-    const state = { ...freshState(1), queueMode: "steer" as const, queueCap: 3 };
-    expect(settingsFor(message("api"), state)).toMatchObject({ mode: "steer", cap: 3 });
-    const own = { ...user, queue: { mode: "interrupt", cap: 2 } } as const;
-    expect(settingsFor(message("api", own), state)).toMatchObject({ mode: "interrupt", cap: 2 });
+    const state = { ...freshState(1), queueMode: "interrupt" as const, queueCap: 3 };
+    expect(settingsFor(message("api"), state)).toMatchObject({ mode: "queue", cap: Number.MAX_SAFE_INTEGER });
+    const own = { ...user, queue: { mode: "collect", cap: 2 } } as const;
+    expect(settingsFor(message("api", own), state)).toMatchObject({ mode: "collect", cap: Number.MAX_SAFE_INTEGER });
+    const chat = { ...user, queueDefault: { mode: "collect", cap: 20 } } as const;
+    expect(settingsFor(message("api", chat), state)).toMatchObject({ mode: "interrupt", cap: 3 });
   });
 
   test.each<[string, string | undefined, MessageBody, number | undefined]>([

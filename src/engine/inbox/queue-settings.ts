@@ -62,10 +62,13 @@ export interface QueueQuestion {
 }
 
 export function resolveQueueSettings(params: QueueQuestion): Required<QueueSettings> {
-  const { cfg, sessionEntry, inlineOptions, byDefault } = params;
+  const { cfg, inlineOptions, byDefault } = params;
+  // The settings of an agent are for its chat. The page posts like a program, with the settings of a chat as default.
+  const isProgram = params.isProgram === true && byDefault === undefined;
+  const sessionEntry = isProgram ? undefined : params.sessionEntry;
   const channelKey = params.channel?.trim().toLowerCase() ?? "";
   const { queue } = cfg;
-  const usual = params.isProgram ? { ...queue, ...ONE_RUN_EACH } : queue;
+  const usual = isProgram ? { ...queue, ...ONE_RUN_EACH } : queue;
   const channel = Object.hasOwn(queue.byChannel, channelKey) ? queue.byChannel[channelKey] : undefined;
   return {
     mode:
@@ -85,11 +88,14 @@ export function resolveQueueSettings(params: QueueQuestion): Required<QueueSetti
         queue.debounceMs,
       DEFAULT_QUEUE_DEBOUNCE_MS,
     ),
-    cap: within(
-      [QUEUE_LIMITS.cap[0], UNCAPPED],
-      inlineOptions?.cap ?? sessionEntry?.queueCap ?? byDefault?.cap ?? channel?.cap ?? usual.cap,
-      DEFAULT_QUEUE_CAP,
-    ),
+    // No accepted message of a program is dropped (M18a).
+    cap: isProgram
+      ? UNCAPPED
+      : within(
+          [QUEUE_LIMITS.cap[0], UNCAPPED],
+          inlineOptions?.cap ?? sessionEntry?.queueCap ?? byDefault?.cap ?? channel?.cap ?? usual.cap,
+          DEFAULT_QUEUE_CAP,
+        ),
     dropPolicy:
       inlineOptions?.dropPolicy ??
       normalizeQueueDropPolicy(sessionEntry?.queueDrop) ??

@@ -17,7 +17,7 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { Watchdog } from "../../core/ports/watchdog.ts";
 import type { RunResult } from "../../core/run/run.ts";
 import type { WatchdogNotes } from "../../core/run/trial.ts";
-import type { Op, OpResult, Posted } from "../../core/store/change.ts";
+import type { Op, OpResult, Posted, Settlement } from "../../core/store/change.ts";
 import type { TextLimits } from "../../core/text-limits.ts";
 import type { ApprovalPort } from "../approvals/approval-port.ts";
 import type { Directory } from "../people/directory.ts";
@@ -81,6 +81,12 @@ export interface AnsweredCommand {
   readonly rights?: number;
 }
 
+/** How messages end without a run. */
+export interface Settled {
+  readonly state: Settlement["state"];
+  readonly reason: string;
+}
+
 export interface RunPorts extends Ports {
   readonly settings: RunSettings;
   readonly events: RunEvents;
@@ -104,7 +110,7 @@ export interface RunPorts extends Ports {
     deliveries: readonly NewDelivery[],
   ): Promise<readonly Op[]>;
   /** The same for messages that are settled without a run. */
-  opsOnSettle?(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]>;
+  opsOnSettle?(agent: AgentRecord, messages: readonly Message[], settled: Settled): Promise<readonly Op[]>;
   /** Called with the ops of these two, after the commit that has them. A timer that is set earlier may read a store without them. */
   onAddedOps?(ops: readonly Op[]): void;
   /** The ops that stop an agent's children, and how many children that are. */

@@ -28,6 +28,7 @@ import { type Emit, emitPosted } from "../engine-event.ts";
 import { Waits } from "../runs/waits.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunEvents } from "../runtime/run-events.ts";
+import type { Settled } from "../runtime/run-ports.ts";
 import {
   initSubagentRegistry,
   listSubagentRunsForRequester,
@@ -132,7 +133,7 @@ export class Subagents {
     return endOfRun(this.#ports, this.settings, agent, run, result);
   }
 
-  async opsOnSettle(agent: AgentRecord, messages: readonly Message[], reason: string): Promise<readonly Op[]> {
+  async opsOnSettle(agent: AgentRecord, messages: readonly Message[], { reason }: Settled): Promise<readonly Op[]> {
     return endWithoutRun(this.#ports, this.settings, agent, messages, reason);
   }
 

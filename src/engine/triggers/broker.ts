@@ -22,6 +22,7 @@ import { ClockWatch } from "./clock-watch.ts";
 import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
 import { type Firing, type JobMessage, type JobPorts, jobMessage, jobNotice, profileOf } from "./cron/job-message.ts";
 import { jobDenial } from "./cron/job-rights.ts";
+import { skippedText, turnedOffText } from "./cron/job-texts.ts";
 import { DEFAULT_GRACE_MS, type DueDefaults, type DueStep, planDue } from "./cron/plan-due.ts";
 import { replanJobs } from "./cron/replan-jobs.ts";
 
@@ -286,14 +287,16 @@ export class TriggerBroker {
   async #skip(job: CronJob, step: Extract<DueStep, { kind: "skip" }>): Promise<void> {
     const now = this.#ports.clock.now();
     const state = { ...job.state, nextRunAtMs: step.nextAt, lastStatus: "skipped" as const };
-    const put = { ...job, enabled: !isOver(job, step.nextAt), state };
-    await this.#commit("trigger.skip", [
+    const isLast = isOver(job, step.nextAt);
+    const ops: readonly Op[] = [
       { op: "job.slot", slot: skippedSlot(job, step, now) },
-      { op: "job.put", job: put, expect: versionOf(job) },
-    ]);
+      { op: "job.put", job: { ...job, enabled: !isLast, state }, expect: versionOf(job) },
+    ];
+    if (!isLast) return this.#commit("trigger.skip", ops);
+    await this.#withNotice(job, skippedText(job, step.reason, step.dueAt, this.#zone), "trigger.skip", ops);
   }
 
-  /** A job that cannot be fired, or may not be any more, would be tried without end. The same commit has a notice to its person (M46). */
+  /** A job that cannot be fired, or may not be any more, would be tried without end. */
   async #turnOff(job: CronJob, reason: string): Promise<void> {
     const now = this.#ports.clock.now();
     const dueAt = job.state.nextRunAtMs ?? now;
@@ -304,14 +307,17 @@ export class TriggerBroker {
       { op: "job.slot", slot: skippedSlot(job, { dueAt, untilAt: dueAt, count: 1, reason }, now) },
       { op: "job.put", job: off, expect: versionOf(job) },
     ];
-    const what = job.system ? "The heartbeat" : `The cron job "${job.name}"`;
-    const text = `⚠️ ${what} was turned off: ${reason}`;
+    await this.#withNotice(job, turnedOffText(job, reason), "trigger.off", ops);
+  }
+
+  /** Commits the end of a job together with a notice to its person (M46). */
+  async #withNotice(job: CronJob, text: string, site: CommitSite, ops: readonly Op[]): Promise<void> {
     try {
       await this.#ports.post({ ...(await jobNotice(this.#ports, job, text, this.#options.mainKey)), also: ops });
     } catch (error) {
       if (!(error instanceof RookeryError) || error.retryable || error instanceof ConflictError) throw error;
       // There is no conversation to tell it in.
-      await this.#commit("trigger.off", ops);
+      await this.#commit(site, ops);
     }
   }
 

@@ -122,7 +122,8 @@ describe("the end of a run", () => {
 
   test("that never was closes its slot", async () => {
     const message = { body: { kind: "trigger", trigger: CRON } };
-    expect(await open().triggers.hooks.opsOnSettle?.(agent as never, [message] as never, "dropped")).toMatchObject([
+    const settled = { state: "dropped", reason: "dropped" } as const;
+    expect(await open().triggers.hooks.opsOnSettle?.(agent as never, [message] as never, settled)).toMatchObject([
       { op: "job.ran", jobId: "j", slot: "1@5", end: { at: START, status: "dropped", error: "dropped" } },
     ]);
   });

@@ -73,7 +73,11 @@ export class Triggers {
         }),
       opsOnDelivered: (delivery, ended) =>
         opsOnDelivered({ store, ids: ports.ids, people }, delivery, ended, clock.now(), options.mainKey),
-      opsOnSettle: async (_, messages, reason) => opsOnSettle(messages, reason, clock.now()),
+      opsOnSettle: (_, messages, settled) =>
+        opsOnSettle({ store, ids: ports.ids, people }, messages, settled, {
+          at: clock.now(),
+          mainKey: options.mainKey,
+        }),
       replyOf: (agent, run, said) =>
         run.body.trigger || said.payload.text?.includes(HEARTBEAT_TOKEN)
           ? this.#shapeReply(agent, run.body.trigger, said)

@@ -13,7 +13,7 @@ const on = (description: string) => ({ type: "boolean", description }) as const 
 
 export const ADD_FLAGS = {
   name: text("NAME", "the name of the job"),
-  at: text("TIME", "run once: 2026-01-31T09:00 in your time zone, or 10m from now"),
+  at: text("TIME", "run once: 10m from now, tomorrow 9:00, or 2026-01-31T09:00 in your time zone"),
   every: text("TIME", "run repeatedly, such as 30m or 1d; at least 1s"),
   anchor: text("TIME", "count --every from this time"),
   cron: text("EXPR", 'run by a cron expression, such as "0 9 * * 1-5"'),
@@ -153,7 +153,5 @@ function duration(given: string | undefined, flag: string): number | undefined {
 function scheduleFrom({ at, every, anchor, cron, tz }: Given): unknown {
   if (cron !== undefined) return { kind: "cron", expr: cron, tz };
   if (every !== undefined) return { kind: "every", everyMs: duration(every, "--every"), anchor };
-  const inMs = parseDuration((at ?? "").replace(/^(?:in\s+|\+)/u, ""));
-  const isDuration = inMs !== undefined && /[a-z]\s*$/iu.test(at ?? "");
-  return isDuration ? { kind: "at", inMs } : { kind: "at", at };
+  return { kind: "at", at };
 }

@@ -144,9 +144,9 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
       ...(isChild(agent) ? await subagents.opsOnRunEnd(agent, run, result) : []),
       ...((await hooks?.opsOnRunEnd?.(agent, run, result, deliveries)) ?? []),
     ],
-    opsOnSettle: async (agent, messages, reason) => [
-      ...(isChild(agent) ? await subagents.opsOnSettle(agent, messages, reason) : []),
-      ...((await hooks?.opsOnSettle?.(agent, messages, reason)) ?? []),
+    opsOnSettle: async (agent, messages, settled) => [
+      ...(isChild(agent) ? await subagents.opsOnSettle(agent, messages, settled) : []),
+      ...((await hooks?.opsOnSettle?.(agent, messages, settled)) ?? []),
     ],
     onToolOps: (ops) => {
       hooks?.onToolOps?.(ops);

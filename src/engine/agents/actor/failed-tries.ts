@@ -4,6 +4,7 @@
  */
 
 import { shortened } from "../../../core/cut-text.ts";
+import type { NewDelivery } from "../../../core/delivery/delivery.ts";
 import { CorruptDataError, errorText, RookeryError } from "../../../core/errors.ts";
 import type { FailedTries, Message, MessageKind } from "../../../core/message/message.ts";
 import { sentence } from "../../../core/sentence.ts";
@@ -11,7 +12,7 @@ import type { Op } from "../../../core/store/change.ts";
 import { chain, failedMessageEntry } from "../../context/entries.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { answerTo, opsOfEnd, settlement } from "./inbox-steps.ts";
+import { answerTo, noticesIn, opsOfEnd, settlement } from "./inbox-steps.ts";
 
 /** How long a message rests after its first failure, its second, and its third. The next failure settles it. */
 export const RETRY_MS = [1_000, 10_000, 60_000] as const;
@@ -65,26 +66,12 @@ function triedOp({ id: _i, agentId: _a, seq, state: _s, tried, ...message }: Mes
   return { op: "message.tried", seq, message: { ...message, tried: next } };
 }
 
-/** Agents, schedules and the engine write the other kinds. */
-const OF_PEOPLE: ReadonlySet<MessageKind> = new Set([
-  "user",
-  "reset",
-  "setting",
-  "branch",
-  "stop",
-  "describe",
-  "subagents",
-  "compact",
-  "command",
-]);
-
-/** One commit: the end of the message, an entry, and the notice for its sender. Without the notice if that fails. */
+/** One commit: the end of the message, an entry, and what its person reads. Without the other two if that fails. */
 async function settleFailed(ports: RunPorts, lease: AgentLease, message: Message, reason: string): Promise<void> {
   const settle: Op = { op: "message.settle", settlements: [settlement(message, "failed", reason)] };
   try {
-    const text = `⚠️ This could not be handled: ${reason} It was tried ${RETRY_MS.length + 1} times and is not tried again.`;
-    const also = await opsOfEnd(ports, lease, [message], reason);
-    const deliveries = OF_PEOPLE.has(message.body.kind) ? answerTo(ports, lease, message, { text }) : [];
+    const also = await opsOfEnd(ports, lease, [message], { state: "failed", reason });
+    const deliveries = failureOf(ports, lease, message, reason);
     const added = deliveries.map((delivery): Op => ({ op: "delivery.add", delivery }));
     // An open run has calls without results: no entry may come between them.
     const entry = failedMessageEntry(message, reason, ports.clock.now());
@@ -98,4 +85,26 @@ async function settleFailed(ports: RunPorts, lease: AgentLease, message: Message
     ports.log.error("could not report that a message failed", { agent: lease.agentId, error: errorText(error) });
     await lease.commit({ site: "message.failed", ops: [settle] });
   }
+}
+
+/** Names a failed message in the notice about it. A person knows their own. */
+const CALLED: Partial<Record<MessageKind, string>> = {
+  report: "The report of a sub-agent",
+  system: "A message to the agent",
+  trigger: "The event of a webhook",
+};
+
+/**
+ * The failure goes where the answer would have gone, whoever wrote the message; a notice is sent as it is. The slot of a schedule
+ * counts its failure, and the job tells its person.
+ */
+function failureOf(ports: RunPorts, lease: AgentLease, message: Message, reason: string): readonly NewDelivery[] {
+  const { body } = message;
+  if (body.kind === "trigger" && body.trigger.type !== "webhook") return [];
+  const notices = noticesIn(ports, lease, [message]);
+  if (notices.length > 0) return notices;
+  const tries = `It was tried ${RETRY_MS.length + 1} times and is not tried again.`;
+  return answerTo(ports, lease, message, {
+    text: `⚠️ ${CALLED[body.kind] ?? "This"} could not be handled: ${reason} ${tries}`,
+  });
 }

@@ -20,7 +20,7 @@ import { onBehalf } from "../../people/on-behalf.ts";
 import { runBehalf, withSpeakers } from "../../people/run-behalf.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { belongingOf } from "../../runtime/belonging.ts";
-import type { AnsweredCommand, RunPorts } from "../../runtime/run-ports.ts";
+import type { AnsweredCommand, RunPorts, Settled } from "../../runtime/run-ports.ts";
 
 export const STOPPED_TEXT = "⚙️ Agent was aborted.";
 export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
@@ -35,7 +35,10 @@ export const settlement = ({ seq }: Message, state: Settlement["state"], reason?
   reason,
 });
 
-/** Settles messages that need no run, or never get one. The same commit reports to a requester that waits for such a run. */
+/**
+ * Settles messages that need no run, or never get one. The same commit reports to a requester that waits for such a run, and sends
+ * the notices among them: they are for a person, whatever becomes of the agent.
+ */
 export async function settle(
   ports: RunPorts,
   lease: AgentLease,
@@ -45,8 +48,11 @@ export async function settle(
   reason: string,
 ): Promise<void> {
   const settlements = messages.map((message) => settlement(message, state, reason));
-  const also = await opsOfEnd(ports, lease, messages, reason);
-  const { results } = await lease.commit({ site, ops: [{ op: "message.settle", settlements }, ...also] });
+  const also = await opsOfEnd(ports, lease, messages, { state, reason });
+  const notices = noticesIn(ports, lease, messages);
+  const added = notices.map((delivery): Op => ({ op: "delivery.add", delivery }));
+  const { results } = await lease.commit({ site, ops: [...added, { op: "message.settle", settlements }, ...also] });
+  ports.onDeliveries(notices, results);
   ports.posted(results.flatMap((one) => (one?.op === "message.post" ? [one] : [])));
   ports.onAddedOps?.(also);
 }
@@ -56,10 +62,10 @@ export async function opsOfEnd(
   ports: RunPorts,
   lease: AgentLease,
   messages: readonly Message[],
-  reason: string,
+  settled: Settled,
 ): Promise<readonly Op[]> {
   const behalf = runBehalf(await belongingOf(ports, lease), messages);
-  const ops = (await ports.opsOnSettle?.(lease.record, messages, reason)) ?? [];
+  const ops = (await ports.opsOnSettle?.(lease.record, messages, settled)) ?? [];
   return claimedFor(onBehalf({ agent: lease.record, behalf }, ops), lease.node);
 }
 
@@ -74,11 +80,7 @@ export async function recordSilent(
   const append = chain(ports.ids, lease, messageEntries(messages));
   const { own } = await belongingOf(ports, lease);
   const state = withSpeakers(own, lease.state, messages);
-  const deliveries = messages.flatMap((message) =>
-    message.body.kind === "system" && message.body.said === "notice"
-      ? answerTo(ports, lease, message, { text: message.body.text })
-      : [],
-  );
+  const deliveries = noticesIn(ports, lease, messages);
   const ops: Op[] = [
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
     { op: "message.settle", settlements },
@@ -86,6 +88,14 @@ export async function recordSilent(
   const { results } = await lease.commit({ site: "record", ops, append, state });
   ports.onDeliveries(deliveries, results);
 }
+
+/** The deliveries of the notices among messages. */
+export const noticesIn = (ports: RunPorts, lease: AgentLease, messages: readonly Message[]): readonly NewDelivery[] =>
+  messages.flatMap((message) =>
+    message.body.kind === "system" && message.body.said === "notice"
+      ? answerTo(ports, lease, message, { text: message.body.text })
+      : [],
+  );
 
 /**
  * Settles a late yes that cannot be used any more: its call was executed by a run that waited for it, or was withdrawn. Agent and

@@ -5,6 +5,7 @@
 
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
+import { shortened } from "../../../core/cut-text.ts";
 import type { DeliveryState } from "../../../core/delivery/delivery.ts";
 import { ConflictError, DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
@@ -26,6 +27,7 @@ import { addedJob, type ChangedJob, editedJob, firedSlot, type JobMaker, removed
 import { type JobMessage, type JobPorts, jobMessage, mainAddress } from "./job-message.ts";
 import { jobDenial } from "./job-rights.ts";
 import { normalizeCronJobCreate, normalizeCronJobPatch } from "./normalize-job.ts";
+import { leadingTime } from "./read-time.ts";
 import { nextRunTimes } from "./schedule.ts";
 
 export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">, Omit<JobPorts, "store"> {
@@ -65,6 +67,8 @@ export interface RunsPage {
   readonly beforeN?: number;
 }
 
+/** The longest name of a reminder: the beginning of its text. */
+const MAX_NAME = 60;
 const DEFAULT_RUNS = 200;
 const MAX_RUNS = 5_000;
 const TRIES = 5;
@@ -146,6 +150,25 @@ export class CronService {
     const added = addedJob(this.#ports.ids.uuid(), normalizeCronJobCreate(raw, moment), by, moment);
     const job = this.#checked({ ...added.job, ...more });
     return { job, ops: [{ op: "job.put", job, expect: 0 }] };
+  }
+
+  /** A reminder that a person typed, its time first. Undefined if the text begins with no time or has nothing else. */
+  reminderOps(
+    text: string,
+    by: JobMaker,
+  ): { readonly at: string; readonly job: CronJob; readonly ops: readonly Op[] } | undefined {
+    const { now, zone } = this.#moment;
+    const read = leadingTime(text, { now, zone });
+    if (!read || read.rest === "") return undefined;
+    const { job, ops } = this.addOps(
+      {
+        name: shortened(read.rest.replaceAll(/\s+/gu, " "), MAX_NAME),
+        schedule: { kind: "at", atMs: read.at },
+        payload: { kind: "systemEvent", text: `Remind the person now, as they asked: ${read.rest}` },
+      },
+      by,
+    );
+    return { at: wallTime(read.at, zone), job, ops };
   }
 
   async updateOps(id: string, raw: unknown): Promise<ChangedJob> {

@@ -7,8 +7,8 @@ import {
   MAX_JOB_CHARACTERS,
   normalizeCronJobCreate,
   normalizeCronJobPatch,
-  timeOf,
 } from "./normalize-job.ts";
+import { timeOf } from "./read-time.ts";
 
 const schedule = { kind: "every", everyMs: 60_000 } as const;
 const payload = { kind: "agentTurn", message: "look" } as const;

@@ -21,7 +21,7 @@ import {
   overlapPolicySchema,
 } from "../../../core/schedule/job.ts";
 import { textSize } from "../../../core/text-limits.ts";
-import { wallInstant } from "../../../core/zoned-time.ts";
+import { timeOf } from "./read-time.ts";
 
 const MIN_EVERY_MS = 1_000;
 
@@ -171,7 +171,7 @@ function withKind(given: Loose, { now, zone }: Moment): Loose {
   const fromNow = typeof given.inMs === "number" && now !== undefined ? now + given.inMs : undefined;
   const at = given.atMs ?? given.at ?? fromNow;
   if (given.kind === "at" || (given.kind === undefined && at !== undefined))
-    return { kind: "at", atMs: timeOf(at, zone) };
+    return { kind: "at", atMs: timeOf(at, zone, now) };
   if (given.kind === "every" || (given.kind === undefined && given.everyMs !== undefined)) {
     return { ...given, ...defined({ anchorMs: given.anchorMs ?? timeOf(given.anchor, zone) }), kind: "every" };
   }
@@ -179,21 +179,6 @@ function withKind(given: Loose, { now, zone }: Moment): Loose {
   if (given.kind === "cron" && given.expr === undefined && given.cron !== undefined)
     return { ...given, expr: given.cron };
   return given;
-}
-
-/** Milliseconds, or a time as ISO text. A time without a zone is one of this zone. */
-export function timeOf(value: unknown, zone = "UTC"): unknown {
-  if (typeof value !== "string") return value;
-  const text = value.trim();
-  if (/^\d+$/u.test(text)) return Number(text);
-  const hasZone = /\d(?:z|[+-]\d{2}:?\d{2})$/iu.test(text) && /^\d{4}-\d{2}-\d{2}[T ]/iu.test(text);
-  const dated = /^\d{4}-\d{2}-\d{2}$/u.test(text) ? `${text}T00:00` : text.replace(/^(\d{4}-\d{2}-\d{2}) /u, "$1T");
-  const at = Date.parse(hasZone ? text : `${dated}Z`);
-  if (Number.isNaN(at))
-    throw new InvalidInputError(`"${value}" is not a time.`, {
-      hint: `Write it as 2026-01-31T09:00 (in ${zone}) or 2026-01-31T09:00:00Z.`,
-    });
-  return hasZone ? at : wallInstant(at, zone);
 }
 
 /** `provider` is the old name of `channel`. */

@@ -428,16 +428,17 @@ describe("the end of a delivery of a job", () => {
 
 describe("messages that were settled without a run", () => {
   const message = (body: object): Message => ({ body }) as unknown as Message;
-  test("close their slots as dropped, which is no failure", () => {
-    const ops = opsOnSettle(
+  test("close their slots as dropped, which is no failure", async () => {
+    const ops = await opsOnSettle(
+      portsOf({ job: jobOf() }),
       [
         message({ kind: "trigger", trigger: { type: "cron", id: "j", slot: "1@5" } }),
         message({ kind: "trigger", trigger: { type: "cron", id: "j" } }),
         message({ kind: "trigger", trigger: { type: "webhook", id: "h", slot: "s" } }),
         message({ kind: "user", trigger: { type: "cron", id: "j", slot: "1@6" } }),
       ],
-      "stopped",
-      AT,
+      { state: "aborted", reason: "stopped" },
+      { at: AT },
     );
     const end = { at: AT, status: "dropped", error: "stopped", delivery: { status: "none" }, failed: false };
     expect(ops).toEqual([{ op: "job.ran", jobId: "j", slot: "1@5", end }]);

@@ -7,19 +7,20 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { cutText } from "../../../core/cut-text.ts";
 import { type Delivery, type DeliveryContext, deliveryId, type NewDelivery } from "../../../core/delivery/delivery.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
-import type { Message } from "../../../core/message/message.ts";
+import type { Message, MessageBody } from "../../../core/message/message.ts";
 import type { Trigger } from "../../../core/message/trigger.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { RunBody, RunOutcome, RunResult } from "../../../core/run/run.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
-import { ALERT_AFTER, DISABLE_AFTER, type JobRunEnd, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
-import type { Op, Recipient } from "../../../core/store/change.ts";
+import { type JobRunEnd, MANUAL_SLOT } from "../../../core/schedule/job-slot.ts";
+import type { Op, Recipient, Settlement } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { recipientOf } from "../../inbox/accept.ts";
 import { NEVER_READ, NO_ROUTE } from "../../outbox/waiting-sweep.ts";
 import { supersedeOps } from "../heartbeat/last-heartbeat.ts";
 import { stripHeartbeatToken } from "../heartbeat/strip-heartbeat-token.ts";
 import { type JobPorts, jobNotice, mainOf, makerAddress, seedMain } from "./job-message.ts";
+import { endText } from "./job-texts.ts";
 
 interface RunEndPorts extends JobPorts, Pick<Ports, "ids"> {
   readonly store: StoreReader;
@@ -53,12 +54,12 @@ export async function opsOnRunEnd(
   const main = await mainOf(store, job, mainKey);
   const words = trigger.type === "heartbeat" && deliveries.some(({ ended }) => !ended);
   const superseded = words ? await supersedeOps(store, agent.state) : [];
-  const text = end.failed ? alertText(job, end.error ?? end.delivery.reason ?? end.status) : undefined;
+  const text = endText(job, end, end.error ?? end.delivery.reason ?? end.status);
   const summary = main?.id === agent.id ? undefined : summaryText(job, end, result);
   if (text === undefined && summary === undefined) return [ran, ...superseded];
   const to = main ? { agentId: main.id } : recipientOf(seedMain(ids, job, at, mainKey));
   const target = await makerAddress(ports, job);
-  const isDelivered = deliveries.some(({ ended }) => !ended);
+  const isDelivered = text !== undefined || deliveries.some(({ ended }) => !ended);
   return [
     ran,
     ...superseded,
@@ -88,7 +89,7 @@ function runEnd(
     delivery,
     deliveryIds: deliveries.length > 0 ? idsOf(run, deliveries) : undefined,
     cost: run.body.usage?.cost?.total,
-    manual: run.body.trigger?.slot?.startsWith(MANUAL_SLOT) || undefined,
+    manual: isManual(run.body.trigger),
     failed: FAILED.includes(outcome) || (delivery.status === "failed" && !isBestEffort(job)),
   };
 }
@@ -149,18 +150,6 @@ function alert(text: string, target: DeliveryContext, agent: AgentRecord, runId:
   return { op: "delivery.add", delivery: { id, agentId: agent.id, runId, target, payload, createdAt: at } };
 }
 
-/**
- * The alert to the person after two failures in a row, when the job is turned off, and at every failure of a one-time job.
- * Undefined if this failure needs none.
- */
-function alertText(job: CronJob, why: string): string | undefined {
-  const errors = (job.state.consecutiveErrors ?? 0) + 1;
-  const what = job.system ? "The heartbeat" : `The cron job "${job.name}"`;
-  if (errors === DISABLE_AFTER) return `⚠️ ${what} failed ${errors} times in a row and was turned off: ${why}`;
-  if (errors === ALERT_AFTER) return `⚠️ ${what} failed ${errors} times in a row: ${why}`;
-  return job.schedule.kind === "at" ? `⚠️ ${what} failed: ${why}` : undefined;
-}
-
 /** The ops for the end of a delivery that belongs to a job's slot. The outbox holds no agent's lease, so an alert is a notice. */
 export async function opsOnDelivered(
   ports: RunEndPorts,
@@ -180,7 +169,7 @@ export async function opsOnDelivered(
   if (!failed || !job) return ops;
   const status = (await store.jobSlot(of.jobId, of.slot))?.end?.delivery.status;
   if (status !== "owed" && status !== "sent" && status !== "unroutable") return ops;
-  const text = alertText(job, reason ?? to);
+  const text = endText(job, { status: "ok", failed }, reason ?? to);
   return text === undefined ? ops : [...ops, await noticeOp(ports, job, text, at, mainKey)];
 }
 
@@ -190,14 +179,42 @@ async function noticeOp(ports: RunEndPorts, job: CronJob, text: string, at: numb
   return { op: "message.post", to: recipient, message: { ...message, acceptedAt: at } };
 }
 
-/** Closes the slots of triggered messages that were settled without a run (M22). */
-export function opsOnSettle(messages: readonly Message[], reason: string, at: number): readonly Op[] {
-  return messages.flatMap((message): readonly Op[] => {
-    const trigger = triggerOf(message);
-    if (trigger?.slot === undefined || trigger.type === "webhook") return [];
-    const end: JobRunEnd = { at, status: "dropped", error: reason, delivery: { status: "none" }, failed: false };
-    return [{ op: "job.ran", jobId: trigger.id, slot: trigger.slot, end }];
-  });
+/**
+ * Closes the slots of triggered messages that were settled without a run (M22). The same commit has a notice for the person of a job
+ * that has no later time, or that fails too often (M46).
+ */
+export async function opsOnSettle(
+  ports: RunEndPorts,
+  messages: readonly Message[],
+  { state, reason }: Pick<Settlement, "state"> & { readonly reason: string },
+  { at, mainKey }: { readonly at: number; readonly mainKey?: string },
+): Promise<readonly Op[]> {
+  const failed = state === "failed";
+  const status = failed ? "error" : "dropped";
+  const ops: Op[] = [];
+  for (const { body } of messages) {
+    const trigger = body.kind === "trigger" && body.trigger.type !== "webhook" ? body.trigger : undefined;
+    const jobId = trigger?.slot === undefined ? reminderIn(body) : trigger.id;
+    if (jobId === undefined) continue;
+    const end: JobRunEnd = {
+      ...{ at, status, error: reason, delivery: { status: "none" }, failed },
+      manual: isManual(trigger),
+    };
+    if (trigger?.slot !== undefined) ops.push({ op: "job.ran", jobId, slot: trigger.slot, end });
+    const job = await ports.store.job(jobId);
+    const text = job && endText(job, end, reason);
+    if (job && text !== undefined) ops.push(await noticeOp(ports, job, text, at, mainKey));
+  }
+  return ops;
 }
 
-const triggerOf = ({ body }: Message): Trigger | undefined => (body.kind === "trigger" ? body.trigger : undefined);
+const ORIGIN = "cron:";
+
+/** The job of a reminder that waits for the next heartbeat. Its slot ended when it was posted. */
+function reminderIn(body: MessageBody): string | undefined {
+  if (body.kind !== "system" || !body.silent || body.said !== undefined) return undefined;
+  return body.origin?.startsWith(ORIGIN) ? body.origin.slice(ORIGIN.length) : undefined;
+}
+
+const isManual = (trigger: Trigger | undefined): true | undefined =>
+  trigger?.slot?.startsWith(MANUAL_SLOT) || undefined;
