@@ -50,7 +50,7 @@ const add = (home: string, ...flags: string[]) =>
 it.each([
   ["--message", "3s"],
   ["--system-event", "in 3 seconds"],
-])("delivers the reminder of `cron add --name tea %s` to the person", async (kind, at) => {
+])("delivers the reminder of `schedules add --name tea %s` to the person", async (kind, at) => {
   const home = await start();
   const before = shown().length;
   expect(await add(home, "--at", at, kind, "Remind me of tea.")).toMatchObject({ code: 0, err: "" });
