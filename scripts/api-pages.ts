@@ -16,7 +16,7 @@ export interface Entry {
   readonly more: Readonly<Record<string, readonly string[]>>;
 }
 
-const CLIENT_PARTS = {
+export const CLIENT_PARTS: Entry["more"] = {
   "src/app/client/rookery-client.ts": ["RookeryClient", "PermanentOptions"],
   "src/app/client/agent-handle.ts": ["SendOptions", "AskOptions", "HistoryPage"],
   "src/app/client/resources.ts": ["Agents", "Runs", "Outbox", "Mailbox", "MailboxItem"],

@@ -267,3 +267,21 @@ describe("maskSource", () => {
     expect(maskSource(source).code).toBe(code);
   });
 });
+
+describe("numbers of laws", () => {
+  const BARE = "names a law by its number alone; state the rule, and put the number in brackets";
+  it.each([
+    ["src/core/x.ts", "/** Nothing is sent twice (L4, M12). */", []],
+    ["src/core/x.ts", 'const text = "L4";', []],
+    ["src/core/x.ts", "/** L4: nothing is sent twice. */", [`2: ${BARE}`]],
+    ["src/core/x.ts", "/* 🪶 */ const size = 1; // as M12 says", [`2: ${BARE}`]],
+    [
+      "src/core/x.test.ts",
+      'it("sends nothing twice (L4)", () => {});',
+      ["2: has a test title with the number of a law; state the rule"],
+    ],
+    ["src/core/x.test.ts", 'it("sends nothing twice", () => {}); // L4 is a rule', [`2: ${BARE}`]],
+  ])("are in brackets behind a rule, and in no title: %s: %s", (file, body, breaches) => {
+    expect(judge(file, body)).toEqual(breaches);
+  });
+});

@@ -1,7 +1,7 @@
 /**
  * Checks the rules that no compiler checks, as part of `npm run check`: imports point downwards, only the entry points are barrels,
  * core and engine do not use the ambient world, every file opens with its purpose, errors are typed, no home is recreated,
- * no handle that could be awaited is unreferenced, and the maps in the documentation match the source tree. Prints each breach
+ * no handle that could be awaited is unreferenced, comments state rules instead of numbers, and the maps in the documentation match the source tree. Prints each breach
  * with file and line.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -88,6 +88,7 @@ export function checkRules(files: ReadonlyMap<string, string>): readonly Breach[
     const { withoutComments, code } = maskSource(source);
     const isTest = TEST.test(file);
     return [
+      ...lawBreaches(file, source),
       ...directionBreaches(file, withoutComments, isTest),
       ...(isTest ? mockBreaches(file, code) : []),
       ...(isTest ? [] : [...barrelBreaches(file, withoutComments), ...worldBreaches(file, withoutComments, code)]),
@@ -97,6 +98,31 @@ export function checkRules(files: ReadonlyMap<string, string>): readonly Breach[
       ...(isTest ? [] : [...directoryBreaches(file, code), ...holdBreaches(file, code)]),
     ];
   });
+}
+
+/** A number alone says nothing to a reader: a comment states the rule, with the number in brackets at most; a title never has one. */
+function lawBreaches(file: string, source: string): readonly Breach[] {
+  const { withoutComments } = maskSource(source);
+  const comments = source
+    .split("")
+    .map((char, at) => (char === "\n" || withoutComments[at] === " " ? char : " "))
+    .join("");
+  const outside = comments.replace(/\([^()]*\)/g, (inside) => inside.replace(/[^\n]/g, " "));
+  const titles = TEST.test(file)
+    ? matches(/\b(?:it|test|describe)\b[^"'`\n]*["'`][^"'`\n]*\b[LM]\d{1,2}\b/g, withoutComments)
+    : [];
+  return [
+    ...matches(/\b[LM]\d{1,2}\b/g, outside).map(({ at }) => ({
+      file,
+      line: lineOf(outside, at),
+      message: "names a law by its number alone; state the rule, and put the number in brackets",
+    })),
+    ...titles.map(({ at }) => ({
+      file,
+      line: lineOf(withoutComments, at),
+      message: "has a test title with the number of a law; state the rule",
+    })),
+  ];
 }
 
 /** The tests of one worker share their modules: a module that a test replaces is loaded already, or stays replaced for others. */
@@ -255,10 +281,10 @@ const matches = (pattern: RegExp, text: string): readonly { readonly at: number;
 
 const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n").length;
 
-export function readSources(root: string): ReadonlyMap<string, string> {
-  const names = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
+export function readSources(root: string, directory = "src"): ReadonlyMap<string, string> {
+  const names = readdirSync(join(root, directory), { recursive: true, encoding: "utf8" });
   const sources = names.filter((name) => name.endsWith(".ts")).sort();
-  return new Map(sources.map((name) => [`src/${name}`, readFileSync(join(root, "src", name), "utf8")]));
+  return new Map(sources.map((name) => [`${directory}/${name}`, readFileSync(join(root, directory, name), "utf8")]));
 }
 
 /** Layers and subfolders of the table that do not exist, and maps that do not match the table. */
@@ -294,6 +320,7 @@ if (import.meta.main) {
     ...treeBreaches(root, sources),
     ...patternProblems(sources, list),
     ...checkWeb(readWeb(root)),
+    ...[...readSources(root, "test")].flatMap(([file, source]) => lawBreaches(file, source)),
   ];
   for (const { file, line, message } of breaches) console.error(`${file}:${line}: ${message}`);
   console.log(`rules: ${sources.size} files, ${breaches.length} breaches`);

@@ -9,11 +9,20 @@ import { FIXTURES, nextVersion, releasedChangelog } from "./release.ts";
 describe("a release", () => {
   it("has a version and its part of the changelog", () => {
     expect(nextVersion("0.1.9")).toBe("0.1.10");
-    const text = readFileSync(new URL("../CHANGELOG.md", import.meta.url), "utf8");
-    expect(releasedChangelog(text, "9.9.9", "2026-01-01")).toContain("## Unreleased\n\n## 9.9.9 (2026-01-01)\n\n- ");
+    const text = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 1.0.0\n\n- Old.\n";
+    const released = "# Changelog\n\n## Unreleased\n\n## 1.0.1 (2026-01-01)\n\n- New.\n\n## 1.0.0\n\n- Old.\n";
+    expect(releasedChangelog(text, "1.0.1", "2026-01-01")).toBe(released);
+    expect(releasedChangelog(released, "1.0.1", "2026-01-02")).toBe(released);
+    expect(releasedChangelog(text, "1.0", "2026-01-02")).toContain("## 1.0 (2026-01-02)");
     expect(() => releasedChangelog("# Changelog\n\n## Unreleased\n\n## 1.0.0\n\n- x\n", "1.0.1", "")).toThrow(
       "nothing",
     );
+  });
+
+  it("has a part of the changelog for the version of the package", () => {
+    const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
+    const { version } = JSON.parse(read("package.json")) as { version: string };
+    expect(read("CHANGELOG.md")).toMatch(new RegExp(`^## ${version.replaceAll(".", "[.]")}(?: |$)`, "m"));
   });
 });
 

@@ -19,8 +19,9 @@ export function nextVersion(version: string): string {
   return `${major}.${minor}.${patch + 1}`;
 }
 
-/** The changelog with its unreleased part under a version. Throws if nothing is unreleased. */
+/** The changelog with its unreleased part under a version; unchanged if the version has a part. Throws if nothing is unreleased. */
 export function releasedChangelog(text: string, version: string, day: string): string {
+  if (text.split("\n").some((line) => line === `## ${version}` || line.startsWith(`## ${version} `))) return text;
   const [before, rest] = text.split("## Unreleased\n");
   const unreleased = rest?.split(/^## /m)[0]?.trim() ?? "";
   if (before === undefined || rest === undefined || unreleased === "") {

@@ -29,6 +29,11 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     about: "words, commands, keys and scripts a newcomer meets",
   },
   flaky: { file: "test/flaky/main.ts", usage: "[--times N]", about: "repeats the slow tests under load" },
+  guards: {
+    file: "test/guards/main.ts",
+    usage: "[--only TEXT]",
+    about: "disables the guards against hostile input and lists those that no test misses",
+  },
   lock: { file: "scripts/complete-lock.ts", about: "completes package-lock.json after `npm install`" },
   malformed: { file: "test/malformed/main.ts", usage: "[--help]", about: "sends malformed events to all connectors" },
   mutations: {

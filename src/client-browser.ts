@@ -11,4 +11,5 @@ export { type HttpOptions, httpTransport } from "./app/client/http-transport.ts"
 export type { RookeryClient } from "./app/client/rookery-client.ts";
 export type { AnswerEvent } from "./app/client/stream-answer.ts";
 export { QueueFullError } from "./core/errors.ts";
+export { alwaysText, type StoredAlways } from "./core/rights/standing-yes.ts";
 export { visibleLine, visibleText } from "./core/visible-text.ts";

@@ -19,7 +19,7 @@ import type { Tool } from "../../src/core/ports/tool.ts";
 import { decide, type Standing } from "../../src/core/rights/decide.ts";
 
 /** Nothing is called: a tool's name and rights do not depend on what it works with. */
-const nothing = new Proxy({}, { get: () => nothing }) as never;
+export const nothing = new Proxy({}, { get: () => nothing }) as never;
 
 export const older: readonly Tool[] = olderAgentTools(nothing);
 /** Every tool, by name. */

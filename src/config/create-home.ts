@@ -7,7 +7,7 @@ import { mkdir, stat } from "node:fs/promises";
 import { ConfigError } from "../core/errors.ts";
 import { DIRECTORY_MODE, type HomePaths, homeDirectories, restoreMarker } from "./paths.ts";
 
-export interface CreatedHome {
+interface CreatedHome {
   readonly created: readonly string[];
   /** Directories that other users can enter. */
   readonly open: readonly string[];

@@ -3,7 +3,7 @@
  * valid, this only finds positions.
  */
 
-export type Punctuation = "{" | "}" | "[" | "]" | ":" | ",";
+type Punctuation = "{" | "}" | "[" | "]" | ":" | ",";
 
 export interface Token {
   readonly kind: Punctuation | "string" | "bare" | "junk";

@@ -1,6 +1,6 @@
 /** Providers that need no configuration: their address, their API, and where their key usually is. */
 
-export interface KnownProvider {
+interface KnownProvider {
   readonly api: string;
   readonly baseUrl: string;
   /** Environment variables that may hold a key; the first that is set wins. */

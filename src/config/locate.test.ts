@@ -3,7 +3,7 @@ import JSON5 from "json5";
 import { describe, expect, it } from "vitest";
 import { tries } from "../../test/kit/share.ts";
 import { tokenise } from "./json5-tokens.ts";
-import { lineAndColumn, locateNearest, locatorFor, type Path } from "./locate.ts";
+import { locateNearest, locatorFor, type Path } from "./locate.ts";
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -103,13 +103,5 @@ describe("locatorFor", () => {
     expect(locateNearest(locate, ["a", "c"])?.value).toMatchObject({ line: 2, column: 6 });
     expect(locateNearest(locate, ["a", "b", 5])?.value).toMatchObject({ line: 3, column: 8 });
     expect(locateNearest(locate, ["x", "y"])?.value).toMatchObject({ line: 1, column: 1 });
-  });
-});
-
-describe("lineAndColumn", () => {
-  it("counts from one, as editors do", () => {
-    expect(lineAndColumn("ab\ncd", 0)).toEqual({ line: 1, column: 1 });
-    expect(lineAndColumn("ab\ncd", 4)).toEqual({ line: 2, column: 2 });
-    expect(lineAndColumn("ab\r\ncd", 4)).toEqual({ line: 2, column: 1 });
   });
 });

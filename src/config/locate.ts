@@ -8,14 +8,14 @@ import { type Token, tokenise } from "./json5-tokens.ts";
 export type Path = readonly PropertyKey[];
 
 /** A range of the text. Lines and columns count from 1. */
-export interface Place {
+interface Place {
   readonly start: number;
   readonly end: number;
   readonly line: number;
   readonly column: number;
 }
 
-export interface Located {
+interface Located {
   readonly value: Place;
   /** The key in front of the value; absent for the document itself and for items of lists. */
   readonly key?: Place;

@@ -36,6 +36,11 @@ export class Secret {
     });
   }
 
+  /** The file that has the value, as the configuration names it; undefined if no file has it. */
+  get file(): string | undefined {
+    return "file" in this.#source ? this.#source.file : undefined;
+  }
+
   /** Where the value comes from, for messages. Never the value. */
   describe(): string {
     if ("env" in this.#source) return `the environment variable ${this.#source.env}`;

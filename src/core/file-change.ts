@@ -11,7 +11,7 @@ const versionSchema = z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), byt
 /** A version of a file, named by its content. Null: there is no file. */
 export type FileVersion = z.infer<typeof versionSchema>;
 
-export const changeAuthorSchema = z
+const changeAuthorSchema = z
   .object({
     /** A person's id; `unknown` for a change that was made outside of this program. */
     person: z.string().min(1),

@@ -8,7 +8,7 @@ const CONTEXT = 3;
 const MAX_EDITS = 200;
 const NO_NEWLINE = "\\ No newline at end of file";
 
-export interface DiffLine {
+interface DiffLine {
   readonly is: " " | "-" | "+";
   readonly text: string;
 }

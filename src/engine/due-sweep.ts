@@ -8,7 +8,7 @@ export interface DueSweep {
   stop(): void;
 }
 
-export interface SweepOptions {
+interface SweepOptions {
   /** Other nodes make rows too: the table is read at least this often. */
   readonly shared: boolean;
   /** In the log, if it fails. */

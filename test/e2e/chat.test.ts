@@ -132,7 +132,7 @@ describe("a conversation in the terminal", () => {
     expect(text).toContain("(cut off here)");
   });
 
-  it("loses nothing and shows nothing twice when the engine is killed under it and returns (L1, L12)", async () => {
+  it("loses nothing and shows nothing twice when the engine is killed under it and returns", async () => {
     const held = holdCalls(model);
     await begin();
     chat.say("question one");

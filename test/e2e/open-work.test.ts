@@ -28,7 +28,7 @@ it.each(names)("finishes the run, the child and the question of %s", async (name
   try {
     const { items: questions } = await rookery.approvals.list();
     expect(questions).toMatchObject([{ tool: "pay" }]);
-    await rookery.approvals.yes(questions[0]?.id ?? "");
+    await rookery.approvals.yes(questions[0]?.id ?? "", { digest: questions[0]?.digest ?? "" });
     await rookery.settled();
     expect([paid, dug]).toEqual([1, 2]);
     const { items: agents } = await rookery.agents.list();

@@ -146,7 +146,7 @@ describe("a serving process", () => {
     expect(status).toBe(413);
   });
 
-  it("answers others while one person posts a word of 300,000 letters, three times (L14)", async () => {
+  it("answers others while one person posts a word of 300,000 letters, three times", async () => {
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
     model.script = (call) => {
       call.say("ok");

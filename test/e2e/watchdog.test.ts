@@ -6,7 +6,7 @@ import { freshDatabase } from "../postgres/shared.ts";
 import { world } from "./blocked-process.ts";
 
 describe.concurrent("a process whose event loop is blocked", () => {
-  it("cannot handle SIGTERM, and is ended within the time of a stop; the next start knows its run and answers others (L14)", async (context) => {
+  it("cannot handle SIGTERM, and is ended within the time of a stop; the next start knows its run and answers others", async (context) => {
     const { start, note, drainSeconds } = world(context);
     const first = start();
     await first.seen({ ready: true });

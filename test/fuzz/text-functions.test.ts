@@ -61,7 +61,7 @@ describe("the measurement", () => {
   });
 });
 
-describe("every text function is linear (L14)", () => {
+describe("every text function is linear", () => {
   let cases: readonly TextCase[];
   beforeAll(async () => {
     cases = await textCases();

@@ -123,6 +123,8 @@ export const LIMIT_KEYS: readonly string[] = Object.keys(LIMITS);
 
 /** The arguments after the text. Default: none. */
 const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
+  "src/app/operations/backup/stored-programs.ts#ruleLines": [["exec(git *)"]],
+  "src/app/operations/backup/stored-programs.ts#execLine": [{ execHost: "gateway" }],
   "src/core/known-name.ts#suggestName": [["model", "tools"]],
   "src/engine/triggers/cron/read-time.ts#leadingTime": [{ now: 0, zone: "UTC" }],
   "src/core/known-keys.ts#unknownKeyText": [["model", "tools"]],
@@ -130,6 +132,7 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/adapters/tools/mcp/input-asked.ts#forgetInput": [{ inputs: [], now: 0 }, "ref"],
   "src/core/rights/git-files.ts#namesGitFile": [{ kind: "path", path: "/work/.git/config" }],
   "src/core/rights/exec-settings.ts#isNode": ["mars pid 7"],
+  "src/core/rights/standing-yes.ts#standingYes": ["3fa9c1d2e4f5a6b7"],
   "src/app/gateway/messages/address.ts#severalNamed": [[{ sessionKey: "agent:main:permanent:clerk" }]],
   "src/app/gateway/openai/resolve-conversation.ts#modelNotFound": [["main", "work"]],
   "src/config/parse-config.ts#notesAt": ["file", [{ path: ["a"], message: "m" }]],

@@ -57,7 +57,7 @@ const textOf = ({ content }: ModelMessage): string =>
 export interface Snapshot {
   /** Notes and skills, by path. */
   readonly notes: Readonly<Record<string, string | undefined>>;
-  /** What was sent to the site. */
+  /** Requests that the site has got. */
   readonly stolen: readonly string[];
   readonly jobs: readonly string[];
   readonly [part: string]: unknown;
@@ -252,7 +252,7 @@ export async function openHostileWorld({
     clean,
     async onTelegram(message, until, files = {}) {
       for (const [id, content] of Object.entries(files)) telegram.files.set(id, Buffer.from(content));
-      telegram.say(TELEGRAM_OWNER, undefined as never, message);
+      telegram.say(TELEGRAM_OWNER, "", { text: undefined, ...message });
       await telegram.until(until);
       await node.agents.settled();
     },

@@ -75,7 +75,7 @@ const answered = (more: Json): Json => ({
 });
 const named = (name: string): Json => ({ document: { file_id: "f", file_unique_id: "f", file_name: name } });
 
-/** What the owner sends with a text of the corpus in it. */
+/** Messages of the owner with a text of the corpus in them. */
 const ON_TELEGRAM: Readonly<Record<string, (text: string) => readonly [Json, Readonly<Record<string, Uint8Array>>?]>> =
   {
     attachment: (text) => [{ ...named("notes.txt"), caption: "summarise this" }, { f: Buffer.from(text) }],
@@ -182,7 +182,7 @@ it("has at least 200 cases over all entries", () => {
 
 describe.each(Object.entries(ENTRIES))("%s", (entry, { how, prepare, arrive, atOnce = 1, programs = [] }) => {
   it(`has no effect that no one granted, ${how}`, needs(...programs), async () => {
-    // What an earlier entry has left must not hide an effect.
+    // Files of an earlier entry must not hide an effect.
     world.clean();
     const before = await world.snapshot();
     const wrong: string[] = [];

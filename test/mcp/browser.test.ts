@@ -78,8 +78,8 @@ describe("a browser", needs("chromium", "bwrap", "socat"), () => {
     await kit.node.agents.post({ to: { descriptor }, body: { kind: "user", text } });
     return rested();
   };
-  const waiting = async (): Promise<{ id: string; tool: string }[]> =>
-    (await kit.ask({ path: "/api/approvals" })).json.items as { id: string; tool: string }[];
+  const waiting = async (): Promise<{ id: string; tool: string; digest: string }[]> =>
+    (await kit.ask({ path: "/api/approvals" })).json.items as { id: string; tool: string; digest: string }[];
   /** The call waits; a person says yes. */
   async function approved(name: string, given: object): Promise<string> {
     const before = seen();
@@ -87,7 +87,8 @@ describe("a browser", needs("chromium", "bwrap", "socat"), () => {
     const questions = await waiting();
     expect(questions).toMatchObject([{ tool: `mcp__browser__${name}` }]);
     expect(seen()).toBe(before);
-    await kit.ask({ method: "POST", path: `/api/approvals/${questions[0]?.id}`, body: { answer: "yes" } });
+    const body = { answer: "yes", digest: questions[0]?.digest };
+    await kit.ask({ method: "POST", path: `/api/approvals/${questions[0]?.id}`, body });
     return rested();
   }
   const refOf = (snapshot: string, what: RegExp): string =>

@@ -26,7 +26,7 @@ afterAll(() => proxy.close());
 const open = (at = url, rest: object = {}): Promise<PostgresStore> =>
   openPostgresStore({ url: at, leaseClock: "changes", ...rest });
 
-describe("a commit whose answer is lost (M2)", () => {
+describe("a commit whose answer is lost", () => {
   test("is looked up by its id, answered with its result, and not applied twice", async () => {
     const store = await open(proxy.through(url));
     const world = await worldOn(store);

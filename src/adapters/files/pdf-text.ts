@@ -5,7 +5,7 @@
 import type { ShownContent } from "../../core/ports/file-inspector.ts";
 import type { PdfText } from "./pdf-worker.ts";
 
-export interface PdfLimits {
+interface PdfLimits {
   readonly maxCharacters: number;
   readonly maxPages?: number;
   readonly timeoutMs?: number;

@@ -5,7 +5,7 @@
 import type { ShownContent } from "../../core/ports/file-inspector.ts";
 
 /** More would need hundreds of megabytes of memory to unpack. */
-export const MAX_PIXELS = 50_000_000;
+const MAX_PIXELS = 50_000_000;
 /** The smallest limit of a provider is 5 MB in base64. */
 const MAX_BYTES = 3_500_000;
 const QUALITIES = [85, 60, 35] as const;

@@ -15,7 +15,7 @@ import type { ThinkingLevel } from "./thinking.ts";
 import { withUsageOf } from "./used-before.ts";
 
 /** One model to call, with everything that is needed for it. */
-export interface Attempt {
+interface Attempt {
   readonly deps: CallDeps;
   readonly log: Log;
   readonly model: ProviderModel;

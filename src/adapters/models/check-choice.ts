@@ -11,7 +11,7 @@ import { knowsModel } from "./knows-model.ts";
 import type { OpenModels } from "./open-models.ts";
 import { modelName, splitModelName } from "./provider-model.ts";
 
-export interface Choice {
+interface Choice {
   /** The program provides the model, and knows what it can do: only names are checked. */
   readonly onlyNames?: boolean;
   readonly profile: string;

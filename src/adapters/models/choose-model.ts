@@ -12,7 +12,7 @@ import { isThinkingLevel } from "./thinking.ts";
 /** The name of the model if none is configured: the router detects one. */
 export const AUTO = "auto";
 
-export interface Chosen extends ModelChoice {
+interface Chosen extends ModelChoice {
   readonly warnings: readonly string[];
 }
 

@@ -7,7 +7,7 @@ import { AUTO, chooseModel } from "./choose-model.ts";
 import type { OpenModels } from "./open-models.ts";
 import { modelName, type ProviderModel } from "./provider-model.ts";
 
-export interface DescribedProvider {
+interface DescribedProvider {
   readonly name: string;
   readonly keys: readonly { readonly profile: string; readonly where: string; readonly found: boolean }[];
   readonly models: readonly Omit<ProviderModel, "catalogue">[];

@@ -21,7 +21,7 @@ export interface KeySource {
 }
 
 /** What a request with the token of a login needs besides the token. */
-export interface LoginAuth {
+interface LoginAuth {
   readonly headers?: Readonly<Record<string, string | null>>;
   /** The address of this account, if it has its own. */
   readonly baseUrl?: string;
@@ -47,7 +47,7 @@ export interface Usable {
 }
 
 /** How a provider refused a key. */
-export interface Refusal {
+interface Refusal {
   /** The id of the model that was called. */
   readonly model: string;
   readonly status?: number;

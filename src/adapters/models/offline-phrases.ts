@@ -3,7 +3,7 @@
  * tool adds its rows here.
  */
 
-export interface Phrase {
+interface Phrase {
   /** How a person says it, as the help shows it. */
   readonly example: string;
   readonly tool: string;

@@ -25,7 +25,7 @@ import { postThroughFetch } from "./post-through-fetch.ts";
 import { Providers } from "./providers.ts";
 import { ModelRouter } from "./router.ts";
 
-export interface ModelsOptions {
+interface ModelsOptions {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly clock: Clock;

@@ -10,7 +10,7 @@ import { writePrivateFile } from "../system/private-file.ts";
 /** By provider, then by auth profile. */
 export type ByProfile<Value> = Readonly<Record<string, Readonly<Record<string, Value>>>>;
 
-export interface ProfileFile<Value> {
+interface ProfileFile<Value> {
   /** Empty if there is no file. Throws a `ConfigError` if the file is unreadable. */
   read(file: string): ByProfile<Value>;
   /** Sets a value; undefined removes it. Durable when it returns. */
@@ -19,7 +19,7 @@ export interface ProfileFile<Value> {
   follow(file: string, onProblem: (error: unknown) => void): () => ByProfile<Value>;
 }
 
-export interface ProfileFileOptions<Value> {
+interface ProfileFileOptions<Value> {
   /** What the file holds: the name of its field, and the word in messages. */
   readonly field: string;
   readonly value: z.ZodType<Value>;

@@ -38,9 +38,9 @@ export interface Provider {
 }
 
 /** Keys set with `rookery models keys`: by provider, then by profile. Called each time, so a change takes effect at once. */
-export type StoredKeys = () => Readonly<Record<string, Readonly<Record<string, string>>>>;
+type StoredKeys = () => Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-export interface ProvidersDeps {
+interface ProvidersDeps {
   readonly clock: Clock;
   readonly secrets: SecretDeps;
   readonly storedKeys: StoredKeys;

@@ -25,7 +25,7 @@ import { failure, reportedFailure, unknownApi, unknownModel } from "./router-err
 import { nearestThinking } from "./thinking.ts";
 import { withUsageOf } from "./used-before.ts";
 
-export interface RouterOptions {
+interface RouterOptions {
   readonly deps: CallDeps;
   readonly log: Log;
   readonly providers: {

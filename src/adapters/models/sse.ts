@@ -1,7 +1,7 @@
 /** Reads server-sent events from the chunks of a body. Calls back once per event with its data. */
 import { TooLargeError } from "../../core/errors.ts";
 
-export interface EventReader {
+interface EventReader {
   /** Calls back for every event that is complete now. Throws `TooLargeError` at an event that is too long. */
   take(chunk: Uint8Array): void;
   /** Call it at the end of the body: a last event without an empty line counts too. */

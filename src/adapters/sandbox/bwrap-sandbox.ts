@@ -1,9 +1,11 @@
 /**
- * Bubblewrap alone: namespaces for files, processes and network. A command has no network. Sockets of services are hidden with
- * the directories they are in.
+ * Bubblewrap without a proxy: namespaces for files, processes and network, and the filters of system calls. A command has no network
+ * and reaches no Unix socket.
  */
 import { type Mount, mountsOf } from "./mounts.ts";
+import { procMounts } from "./proc-mounts.ts";
 import type { Sandbox, SandboxPolicy } from "./sandbox.ts";
+import { filterArguments, HELPER_CAPABILITIES, socketHelper, vendorDirectory, withFilter } from "./socket-filter.ts";
 
 const NAMESPACES: readonly string[] = [
   ...["--new-session", "--die-with-parent", "--cap-drop", "ALL"],
@@ -14,14 +16,21 @@ export const bwrapSandbox = (program = "bwrap"): Sandbox => ({
   kind: "bwrap",
   filtersNetwork: false,
   async wrap(argv, policy) {
-    return { argv: [program, ...bwrapArguments(await mountsOf(policy), policy), "--", ...argv], release: () => {} };
+    const release = (): void => {};
+    const helper = policy.sockets ? undefined : socketHelper();
+    if (helper === undefined) {
+      return { argv: [program, ...bwrapArguments(await mountsOf(policy), policy), "--", ...argv], release };
+    }
+    const mounts = await mountsOf({ ...policy, readable: [...policy.readable, vendorDirectory()] });
+    const args = [...bwrapArguments(mounts, policy), ...filterArguments(), ...HELPER_CAPABILITIES];
+    return { argv: withFilter([program, ...args, "--", helper, ...argv]), release };
   },
   close: async () => {},
 });
 
 export const bwrapArguments = (mounts: readonly Mount[], { cwd }: Pick<SandboxPolicy, "cwd">): readonly string[] => [
   ...NAMESPACES,
-  ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+  ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", ...procMounts()],
   ...mounts.flatMap(mountArguments),
   ...["--setenv", "TMPDIR", "/tmp", "--chdir", cwd],
 ];

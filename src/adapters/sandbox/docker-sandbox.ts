@@ -6,7 +6,7 @@ import { InvalidInputError } from "../../core/errors.ts";
 import { type Mount, mountsOf } from "./mounts.ts";
 import type { Sandbox, SandboxPolicy } from "./sandbox.ts";
 
-export interface DockerOptions {
+interface DockerOptions {
   /** An image with the programs that commands need. It is never pulled here. */
   readonly image: string;
   /** The user that owns the files, as `id:group`. */

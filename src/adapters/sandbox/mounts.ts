@@ -8,7 +8,7 @@ import { isAbsolute, sep } from "node:path";
 import { InvalidInputError } from "../../core/errors.ts";
 import type { SandboxPolicy } from "./sandbox.ts";
 
-export type MountMode = "write" | "read" | "hide" | "freeze";
+type MountMode = "write" | "read" | "hide" | "freeze";
 
 export interface Mount {
   readonly path: string;

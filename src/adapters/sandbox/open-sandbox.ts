@@ -23,7 +23,7 @@ export interface SandboxProbes {
   docker(image: string | undefined): Promise<string | undefined>;
 }
 
-export interface SandboxChoice {
+interface SandboxChoice {
   readonly sandbox?: Sandbox;
   /** What was tried before it and does not work here. */
   readonly problems: readonly string[];

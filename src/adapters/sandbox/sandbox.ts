@@ -13,6 +13,8 @@ export interface SandboxPolicy {
   readonly hidden: readonly string[];
   /** Files and directories inside writable ones that stay read-only. */
   readonly frozen: readonly string[];
+  /** Whether it must not make repositories either; those that exist are among `frozen`. */
+  readonly guardsRepositories?: boolean;
   /** Hosts that the command may reach, such as `example.org` and `*.example.org`. Empty: no network at all. */
   readonly domains: readonly string[];
   /** It may open local sockets, as browsers do. Those of services stay hidden with the directories they are in. */
@@ -25,7 +27,7 @@ export interface SandboxedCommand {
   release(): void;
 }
 
-export const SANDBOX_KINDS = ["srt", "bwrap", "docker"] as const;
+const SANDBOX_KINDS = ["srt", "bwrap", "docker"] as const;
 export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
 export interface Sandbox {

@@ -1,9 +1,10 @@
-/** What the sandbox runtime is told about each command: its files, its hosts, its sockets. */
+/** The settings that the sandbox runtime gets for each command: its files, its hosts, its sockets. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Sandbox, SandboxPolicy } from "./sandbox.ts";
+import { socketHelper } from "./socket-filter.ts";
 import { srtProblem, srtSandbox } from "./srt-sandbox.ts";
 
 interface Settings {
@@ -53,7 +54,7 @@ vi.mock("@anthropic-ai/sandbox-runtime", () => ({
       for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
       if (runtime.fails) throw new TypeError("no");
       runtime.wrapped.push({ command, config, commandId, sockets: now.network.allowAllUnixSockets });
-      return { argv: ["srt", command] };
+      return { argv: ["sh", "-c", `bwrap --proc /proc -- sh -c 'sh -c "A=0 ${socketHelper()} sh -c true"'`] };
     },
     registerCommandNetworkLists: (id: string, { allowedDomains }: { allowedDomains: string[] }) =>
       void runtime.lists.set(id, allowedDomains),
@@ -100,7 +101,7 @@ it("starts the runtime once, without hosts, sockets and addresses of private net
   expect(network.deniedResolvedAddresses.length).toBeGreaterThan(10);
 });
 
-it("is told what is hidden, readable, writable and frozen", async () => {
+it("passes on what is hidden, readable, writable and frozen", async () => {
   await wrap();
   expect(paths("denyRead")).toEqual([join(root, "token")]);
   expect(paths("allowRead")?.[0]).toBe(join(root, "tool"));
@@ -125,7 +126,7 @@ it("lets each command reach its own hosts until it has ended", async () => {
   expect(runtime.lists.size).toBe(0);
 });
 
-it("gives sockets to the command that has them only, also at the same time and after a failure", async () => {
+it("gives sockets only to the command that has them, with several at once and after a failure", async () => {
   const each = [undefined, true, undefined, true, false];
   await Promise.all(each.map((sockets) => wrap({ sockets }, [sockets ? "with" : "without"])));
   expect(runtime.wrapped).toHaveLength(each.length);

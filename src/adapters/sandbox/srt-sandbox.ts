@@ -5,12 +5,13 @@
 
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { InvariantError } from "../../core/errors.ts";
 import { SPECIAL_RANGES } from "../system/public-address.ts";
 import { mountsOf } from "./mounts.ts";
-import { quoteShell } from "./quote-shell.ts";
+import { procMounts } from "./proc-mounts.ts";
+import { quoteShell, splitQuoted } from "./quote-shell.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { filterArguments, HELPER_CAPABILITIES, socketHelper, vendorDirectory, withFilter } from "./socket-filter.ts";
 
 type Runtime = typeof import("@anthropic-ai/sandbox-runtime");
 type Manager = Runtime["SandboxManager"];
@@ -25,13 +26,13 @@ export async function srtProblem(): Promise<string | undefined> {
 }
 
 export const srtSandbox = (): Sandbox => {
-  let users = 0;
+  const user = {};
   return {
     kind: "srt",
     filtersNetwork: true,
     async wrap(argv, policy, _names, signal) {
       const manager = await started();
-      users += 1;
+      users.add(user);
       const mounts = await mountsOf(policy);
       const of = (...modes: readonly string[]) =>
         mounts.filter(({ mode }) => modes.includes(mode)).map(({ path }) => ({ path, literal: true as const }));
@@ -53,10 +54,11 @@ export const srtSandbox = (): Sandbox => {
       const wrapped = await withSockets(manager, policy.sockets ?? false, () =>
         manager.wrapWithSandboxArgv(command, SHELL, config, signal, policy.cwd, { commandId }),
       );
+      const confined = process.platform === "linux" ? confine(wrapped.argv, policy.sockets ?? false) : wrapped.argv;
       manager.registerCommandNetworkLists(commandId, { allowedDomains: [...policy.domains] });
       let isReleased = false;
       return {
-        argv: wrapped.argv,
+        argv: confined,
         release() {
           if (isReleased) return;
           isReleased = true;
@@ -66,14 +68,45 @@ export const srtSandbox = (): Sandbox => {
       };
     },
     async close() {
-      if (users > 0) await reset();
+      // Commands of another one still need its proxy.
+      if (users.delete(user) && users.size === 0) await reset();
     },
   };
 };
 
+/**
+ * Completes what the runtime leaves open: it makes a shell and a line that starts bubblewrap. Its words are started as they are, with the
+ * read-only parts of `/proc` after the mount of `/proc`, and with the second filter of sockets around its own. That filter cannot
+ * hold for the whole sandbox, because the relays to the proxy need such sockets.
+ */
+function confine(argv: readonly string[], sockets: boolean): readonly string[] {
+  const words = splitQuoted(argv[2] ?? "");
+  const at = words.findIndex((word, index) => word === "--proc" && words[index + 1] === "/proc") + 2;
+  if (at < 2) throw unknownStart();
+  const before = [...words.slice(0, at), ...procMounts(), ...words.slice(at, -1)];
+  const line = words.at(-1) ?? "";
+  return sockets ? [...before, line] : withFilter([...before, withInnerFilter(line)]);
+}
+
+/** In the line, the script that starts the relays and then the helper of the runtime, which starts the command. */
+function withInnerFilter(line: string): string {
+  const [shell = "", option = "", script = ""] = splitQuoted(line);
+  const helper = ` ${quoteShell([socketHelper() ?? ""])} `;
+  const at = script.indexOf(helper);
+  if (at === -1) throw unknownStart();
+  const around = ["bwrap", "--die-with-parent", "--unshare-user", ...HELPER_CAPABILITIES, "--dev-bind", "/", "/"];
+  const inner = ` ${quoteShell([...around, ...filterArguments(), "--"])}`;
+  return quoteShell([shell, option, `${script.slice(0, at)}${inner}${script.slice(at)}`]);
+}
+
+const unknownStart = (): InvariantError =>
+  new InvariantError("The sandbox runtime starts commands in a way that is not known here.");
+
 const SHELL = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
 
 let starting: Promise<Manager> | undefined;
+/** The sandboxes that have made a command and are open. */
+const users = new Set<object>();
 
 /** Starts the runtime once. */
 function started(): Promise<Manager> {
@@ -140,9 +173,3 @@ const load = async (): Promise<Manager> => (await import("@anthropic-ai/sandbox-
  * workspace and is read-only in the sandbox, so the search is replaced by a program that finds nothing.
  */
 const NO_SEARCH = { command: "true" };
-
-/** Programs of the runtime that run inside the sandbox. */
-function vendorDirectory(): string {
-  const entry = createRequire(import.meta.url).resolve("@anthropic-ai/sandbox-runtime");
-  return join(dirname(entry), "..", "vendor");
-}

@@ -3,7 +3,7 @@ import { openDatabaseSync } from "./sqlite/database-sync.ts";
 
 export type IdTable = "agents" | "runs" | "deliveries" | "jobs";
 
-export type StoreAt = { readonly database: string } | { readonly url: string };
+type StoreAt = { readonly database: string } | { readonly url: string };
 
 /** At most `limit` ids that begin with this text, sorted. The cost depends only on the result. */
 export async function idsBeginning(

@@ -28,7 +28,7 @@ export interface EmbeddedStore {
   close(): Promise<void>;
 }
 
-export interface EmbeddedStoreOptions {
+interface EmbeddedStoreOptions {
   readonly paths: HomePaths;
   readonly synchronous: "full" | "normal";
   readonly ids: Ids;

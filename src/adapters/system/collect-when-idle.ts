@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Clock } from "../../core/ports/clock.ts";
 
-export interface IdleCollector {
+interface IdleCollector {
   /** Call it for each piece of work. */
   worked(): void;
   stop(): void;

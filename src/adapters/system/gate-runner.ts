@@ -7,7 +7,7 @@ import type { GateRunner, GateVerdict } from "../../core/ports/gate-runner.ts";
 import type { Gate } from "../../core/schedule/job.ts";
 import type { OutgoingHttp } from "./outgoing-http.ts";
 
-export interface GateRunnerOptions {
+interface GateRunnerOptions {
   /** Whether commands may run at all. The owner allows it in the configuration. */
   readonly commands: boolean;
   readonly http: OutgoingHttp;
@@ -15,7 +15,7 @@ export interface GateRunnerOptions {
   readonly cwd: string;
 }
 
-export const DEFAULT_GATE_TIMEOUT_MS = 30_000;
+const DEFAULT_GATE_TIMEOUT_MS = 30_000;
 export const MAX_GATE_OUTPUT = 8_000;
 /** How long a process that has left the group of its command may keep the output open. */
 const OUTPUT_MS = 1_000;

@@ -7,7 +7,7 @@ import type { Log, LogFields, LogLevel, LogLine } from "../../core/ports/log.ts"
 
 const ORDER: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-export interface JsonLogOptions {
+interface JsonLogOptions {
   readonly file: string;
   /** A function if the level may change while the process runs. */
   readonly level: LogLevel | (() => LogLevel);
@@ -30,7 +30,7 @@ const SECRET_SHAPED =
 /** The name and the password in an address. */
 const PASSWORD_IN_URL = /:\/\/[^\s/:@"]{0,64}:[^\s/:@"]{1,128}@/g;
 
-export interface JsonLog extends Log {
+interface JsonLog extends Log {
   /** Closes the file. Later lines are kept in memory, and warnings and errors are still shown. */
   close(): void;
 }

@@ -4,7 +4,7 @@
  */
 import { startWorker, type ThreadCode } from "./thread.ts";
 
-export interface ThreadTask extends ThreadCode {
+interface ThreadTask extends ThreadCode {
   readonly data: unknown;
   readonly timeoutMs: number;
   readonly memoryMb: number;

@@ -6,7 +6,7 @@ import { AwsClient } from "aws4fetch";
 import { InvalidInputError, StoreUnavailableError } from "../../core/errors.ts";
 import type { BlobStore } from "../../core/ports/ports.ts";
 
-export interface S3Options {
+interface S3Options {
   /** The address of the service, such as `https://s3.eu-central-1.amazonaws.com`. */
   readonly endpoint: string;
   readonly bucket: string;

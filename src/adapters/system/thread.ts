@@ -110,7 +110,7 @@ export interface ThreadAnswer {
   readonly error?: ThreadFailure;
 }
 
-export interface ThreadHandlers<Notice> {
+interface ThreadHandlers<Notice> {
   /** Called with each message that is not an answer. */
   readonly onNotice: (notice: Notice) => void;
   readonly onError: (error: Error) => void;

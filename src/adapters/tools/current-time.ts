@@ -4,7 +4,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import { zonedFields } from "../../core/zoned-time.ts";
 
-const input = z.object({
+const input = z.strictObject({
   timeZone: z.string().optional().describe('A time zone such as "Europe/Berlin"; the one of this machine if left out'),
 });
 

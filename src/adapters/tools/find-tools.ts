@@ -15,11 +15,11 @@ const MAX_FOUND = 5;
 /** Of the names that are listed if nothing matches. */
 const MAX_NAMES = 2_000;
 
-const input = z.object({
+const input = z.strictObject({
   query: z.string().max(MAX_QUERY).describe("keywords or names"),
 });
 
-export interface FindToolsOptions {
+interface FindToolsOptions {
   /** The tools that an agent may use and its model was not sent. */
   readonly hiddenFrom: (agent: AgentRecord) => readonly Tool[];
   /** What else can be found, in a few words. */
@@ -62,7 +62,7 @@ export const findToolsTool = ({ hiddenFrom, also, untrustedFrom }: FindToolsOpti
 });
 
 /** The best matches first. A word counts more in a name than in a description. */
-export function matching(tools: readonly Tool[], query: string): readonly Tool[] {
+function matching(tools: readonly Tool[], query: string): readonly Tool[] {
   const words = [...new Set(wordsIn(query))];
   return tools
     .map((tool) => ({ tool, score: scoreOf(tool, words, query) }))

@@ -55,7 +55,7 @@ export const NOT_CORE: readonly string[] = [
 /** Fewer tools than this are not worth a search. */
 const LEAST_HIDDEN = 4;
 
-export interface Showing {
+interface Showing {
   readonly kind: AgentKind;
   /** Tools the agent has found in this session. */
   readonly found?: readonly string[];

@@ -19,7 +19,7 @@ export interface ChangingTools {
   untrustedFrom(tool: string): string | undefined;
 }
 
-export interface ToolHostOptions {
+interface ToolHostOptions {
   readonly tools: readonly Tool[];
   readonly changing?: ChangingTools;
   /** Tools under old names: not listed, but still found. */

@@ -14,7 +14,7 @@ import { writeQueues } from "../tools/files/write-queues.ts";
 import { guardedFilesOf } from "./guarded-workspace-files.ts";
 import { profileWorkspaces, type WorkspaceOf } from "./workspaces.ts";
 
-export type PlacesConfig = Pick<Config, "profiles" | "workspaces">;
+type PlacesConfig = Pick<Config, "profiles" | "workspaces">;
 
 /** The part of the owner's workspace that others may read. */
 export const sharedDirectory = (workspace: string): string => join(workspace, "shared");

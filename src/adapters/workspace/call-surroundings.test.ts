@@ -7,6 +7,8 @@ import { z } from "zod";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Tool } from "../../core/ports/tool.ts";
+import type { Effect } from "../../core/rights/decide.ts";
+import { splitShellLine } from "../../core/rights/shell-line.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import { digestOf } from "../../engine/approvals/call-digest.ts";
 import { callSurroundings, previews } from "./call-surroundings.ts";
@@ -27,18 +29,26 @@ const call = (given: Record<string, unknown>): CallRecord => ({
 });
 const around = (
   given: Record<string, unknown>,
-  { guest, rights = [] as ("exec" | "write")[] } = {} as { guest?: string; rights?: ("exec" | "write")[] },
+  { guest, effects = [] }: { guest?: string; effects?: readonly Effect[] } = {},
 ) =>
   callSurroundings(
     async () => ({ instructions: own, own, guest }),
     () => ({ PATH: "/bin", SECRET: "no one sees this" }),
-  )({} as AgentRecord, call(given), rights, "r" as RunId);
+  )({} as AgentRecord, call(given), effects, "r" as RunId);
+const EXEC: Effect = { action: "exec", rights: ["exec"] };
+const runs = (line: string, cwd = own): readonly Effect[] => {
+  const split = splitShellLine(line);
+  if ("unparsed" in split) {
+    return [{ ...EXEC, detail: { kind: "unparsed", line, cwd, why: split.unparsed } }];
+  }
+  return split.parts.map((argv): Effect => ({ ...EXEC, detail: { kind: "command", argv, cwd } }));
+};
 const digest = async (given: Record<string, unknown>) => digestOf(call(given), await around(given));
 
 describe("what a call depends on", () => {
   it("are its directory, the files it names at any depth, and for commands the names of the environment", async () => {
     const given = { command: ["run", "a.sh"], more: { at: join(own, "a.sh"), not: "missing", dir: "." } };
-    const found = await around(given, { rights: ["exec"] });
+    const found = await around(given, { effects: [EXEC] });
     expect(Object.keys(found.files ?? {}).sort()).toEqual([join(own, "a.sh"), "a.sh"]);
     expect(found).toMatchObject({ directory: own, environment: ["PATH", "SECRET"] });
     expect(JSON.stringify(found)).not.toContain("no one sees this");
@@ -72,7 +82,7 @@ describe("what a call depends on", () => {
       () => ({ PATH: "/bin" }),
       () => expect.unreachable(),
     );
-    const found = await of({} as AgentRecord, call({ a: join(own, "a.sh") }), ["exec"], "r" as RunId);
+    const found = await of({} as AgentRecord, call({ a: join(own, "a.sh") }), [EXEC], "r" as RunId);
     expect(found).toEqual({ environment: ["PATH"] });
   });
 
@@ -81,6 +91,42 @@ describe("what a call depends on", () => {
     expect(Object.keys((await around({ names: ["a.sh", ...names] })).files ?? {})).toEqual(["a.sh"]);
     const long = `${"./".repeat(2_046)}a.sh`;
     expect(Object.keys((await around({ long, longer: `./${long}` })).files ?? {})).toEqual([long]);
+  });
+
+  it.each([
+    ["a script of a shell", "sh a.sh"],
+    ["a script that is called by itself", "./a.sh --fast"],
+    ["the second command of a line", "echo start && python3 a.sh"],
+    ["the value of an option", "run --file=a.sh"],
+    ["the value behind a letter", "run -fa.sh"],
+    ["a line with a variable", "for n in 1 2; do sh a.sh $n; done"],
+    ["a line that changes the directory", "cd . && ./a.sh"],
+  ])("covers %s: %s", async (_, line) => {
+    const given = { command: line };
+    const effects = runs(line);
+    const before = digestOf(call(given), await around(given, { effects }));
+    expect(digestOf(call(given), await around(given, { effects }))).toBe(before);
+    writeFileSync(join(own, "a.sh"), "two");
+    const after = await around(given, { effects });
+    expect(digestOf(call(given), after)).not.toBe(before);
+    expect(Object.keys(after.files ?? {}).map((name) => name.endsWith("a.sh"))).toEqual([true]);
+  });
+
+  it.each([
+    ["make test", "Makefile"],
+    ["npm run build", "package.json"],
+  ])("covers what %s takes from %s", async (line, file) => {
+    writeFileSync(join(own, file), "one");
+    expect((await around({ command: line }, { effects: runs(line) })).files).toHaveProperty([`./${file}`]);
+  });
+
+  it("finds the files of a command in its directory", async () => {
+    mkdirSync(join(own, "sub"));
+    writeFileSync(join(own, "sub", "b.sh"), "one");
+    const found = await around({ command: "sh b.sh", cwd: "sub" }, { effects: runs("sh b.sh", join(own, "sub")) });
+    expect(Object.keys(found.files ?? {})).toEqual([join(own, "sub", "b.sh")]);
+    const hidden = await around({}, { guest: "ann", effects: runs("sh secret", root) });
+    expect(hidden.files).toEqual({});
   });
 
   it("covers a very large file by its size and time", async () => {

@@ -1,6 +1,6 @@
 /**
  * What a tool call depends on besides its arguments: the directory it works in, the names of the environment a command gets, and
- * the contents of the files that its arguments name. An approval covers exactly these (M31).
+ * the contents of the files that its arguments and its commands name. An approval covers exactly these (M31).
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -10,9 +10,10 @@ import { pipeline } from "node:stream/promises";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { ToolHost } from "../../core/ports/tool.ts";
-import type { Right } from "../../core/rights/right.ts";
+import type { Effect } from "../../core/rights/decide.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { Surroundings } from "../../engine/approvals/call-digest.ts";
+import { filesOfCommands, type NamedFile } from "./command-files.ts";
 import type { WorkspaceOf } from "./workspaces.ts";
 
 /** How many texts of the arguments may name files, and how long such a name may be. */
@@ -24,12 +25,12 @@ const MAX_BYTES = 64_000_000;
 export type SurroundingsOf = (
   agent: AgentRecord,
   call: CallRecord,
-  rights: readonly Right[],
+  effects: readonly Effect[],
   runId: RunId,
 ) => Promise<Surroundings>;
 
 /** What the tool of a call shows people of it, and whether the call has had its effect already. */
-export type PreviewOf = (
+type PreviewOf = (
   agent: AgentRecord,
   call: CallRecord,
   runId: RunId,
@@ -49,14 +50,16 @@ export const previews =
 
 export const callSurroundings =
   (workspaceOf: WorkspaceOf, env: () => Readonly<Record<string, unknown>>, previewOf?: PreviewOf): SurroundingsOf =>
-  async (agent, call, rights, runId) => {
+  async (agent, call, effects, runId) => {
     const { own: directory, guest } = await workspaceOf(agent);
-    const environment = rights.includes("exec") ? Object.keys(env()) : undefined;
+    const environment = effects.some(({ rights }) => rights.includes("exec")) ? Object.keys(env()) : undefined;
     if (directory === undefined) return { environment };
     const files: Record<string, string> = {};
-    for (const name of namesIn(call.arguments)) {
+    const named = [...namesIn(call.arguments)].map((name): NamedFile => ({ name, path: resolve(directory, name) }));
+    for (const { name, path } of [...named, ...filesOfCommands(effects, directory)]) {
+      if (Object.hasOwn(files, name)) continue;
       // Outside of a guest's directory nothing is looked at: whether a file exists there is not the guest's business.
-      const hash = await hashOf(directory, name, guest !== undefined);
+      const hash = await hashOf(path, guest === undefined ? undefined : directory);
       if (hash !== undefined) files[name] = hash;
     }
     return { directory, environment, files, ...(await previewOf?.(agent, call, runId)) };
@@ -75,11 +78,11 @@ function namesIn(given: unknown): ReadonlySet<string> {
   return names;
 }
 
-/** Undefined if there is no such file. */
-async function hashOf(directory: string, name: string, confined: boolean): Promise<string | undefined> {
+/** Undefined if there is no such file. `inside`: nor if it is elsewhere. */
+async function hashOf(named: string, inside?: string): Promise<string | undefined> {
   try {
-    const path = await realpath(resolve(directory, name));
-    if (confined && !path.startsWith(`${await realpath(directory)}${sep}`)) return undefined;
+    const path = await realpath(named);
+    if (inside !== undefined && !path.startsWith(`${await realpath(inside)}${sep}`)) return undefined;
     const found = await stat(path);
     if (!found.isFile()) return undefined;
     if (found.size > MAX_BYTES) return `${found.size} bytes of ${found.mtimeMs}`;

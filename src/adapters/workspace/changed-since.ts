@@ -9,7 +9,7 @@ import { join } from "node:path";
 /** The clock of the file system may be behind by this much. */
 const SLACK_MS = 1_000;
 
-export interface ChangedFiles {
+interface ChangedFiles {
   readonly paths: readonly string[];
   /** False: there are more entries than the search looks at, or more such files than it returns. */
   readonly isComplete: boolean;

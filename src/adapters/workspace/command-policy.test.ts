@@ -49,6 +49,13 @@ describe("a command", () => {
     expect(policyOf(guest, "none", [], text).readable.slice(2)).toEqual([]);
   });
 
+  test.each(["skills", ".agents/skills"])("cannot write %s if skills are frozen", (name) => {
+    const { config } = parseConfig({ text: "{}", file: "rookery.json5", env: {} });
+    const policy = commandPolicy({ config, paths, env: {}, userHome: "/home/me" });
+    expect(policy(owner, { freezesSkills: true }).frozen).toContain(`${OWN}/${name}`);
+    expect(policy(owner).frozen).not.toContain(`${OWN}/${name}`);
+  });
+
   test.each([
     "AGENTS.md",
     "SOUL.md",

@@ -3,25 +3,26 @@
  * the other workspaces and the home directories of the machine are hidden, everything else is read-only (L13).
  */
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Config } from "../../config/config-schema.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import type { WorkspaceAccess } from "../../core/agent/exec-fields.ts";
+import { freeze } from "../sandbox/freeze.ts";
 import { hiddenPaths, programPaths } from "../sandbox/hidden-paths.ts";
 import type { SandboxPolicy } from "../sandbox/sandbox.ts";
 import type { Places } from "../tools/files/allowed-path.ts";
 import { guardedFilesOf, PROMPT_NAMES, SKILL_NAMES } from "./guarded-workspace-files.ts";
 
-export type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
+type CommandPolicy = Omit<SandboxPolicy, "cwd" | "domains">;
 
-export interface PolicyParts {
+interface PolicyParts {
   readonly config: Pick<Config, "profiles" | "sandbox">;
   readonly paths: HomePaths;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome?: string;
 }
 
-export interface CommandPlaces {
+interface CommandPlaces {
   readonly access?: WorkspaceAccess;
   /** The directories of permanent agents, which have prompt files of their own. */
   readonly agentDirs?: readonly string[];
@@ -48,23 +49,13 @@ export const commandPolicy =
     };
   };
 
-/**
- * What may be written below these directories, without the files of these names in `prompted`. The directories on the way to a frozen
- * file are mounts of their own: a mount cannot be renamed, so nothing else can be put in the place of the file.
- */
-export function withFrozen(
+/** Makes these directories writable, without the files of these names in `prompted`. */
+export const withFrozen = (
   writable: readonly string[],
   prompted: readonly string[],
   names: readonly string[],
-): Pick<SandboxPolicy, "writable" | "frozen"> {
-  const all = [...new Set(prompted)].flatMap((root) => names.map((name) => join(root, name)));
-  const frozen = all.filter((path) => writable.some((root) => isBelow(root, path)));
-  const onTheWay = frozen.flatMap((path) => {
-    const found: string[] = [];
-    for (let at = dirname(path); writable.some((root) => isBelow(root, at)); at = dirname(at)) found.push(at);
-    return found;
-  });
-  return { writable: [...new Set([...writable, ...onTheWay])], frozen };
-}
-
-const isBelow = (root: string, path: string): boolean => path.startsWith(`${root}/`);
+): Pick<SandboxPolicy, "writable" | "frozen"> =>
+  freeze(
+    writable,
+    prompted.flatMap((root) => names.map((name) => join(root, name))),
+  );

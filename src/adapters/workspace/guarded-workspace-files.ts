@@ -12,7 +12,7 @@ const DIRECTORIES = ["cron", "heartbeat", "memory"];
 export const HOOKS = ".git/hooks";
 /** What nobody changes without a review in a directory in which an agent has prompt files. */
 export const PROMPT_NAMES: readonly string[] = [...FILES, ...DIRECTORIES, HOOKS];
-/** What no command with untrusted text in context changes, and none that stays in the background. */
+/** Skills: commands with untrusted text in context and background commands do not change them. */
 export const SKILL_NAMES: readonly string[] = ["skills", ".agents/skills"];
 
 export function guardedFilesOf(config: Pick<Config, "profiles">, paths: HomePaths): GuardedFiles {

@@ -11,6 +11,7 @@ import type { FileVersion } from "../../core/file-change.ts";
 import type { Log } from "../../core/ports/log.ts";
 import { makeDirectory } from "../system/make-directory.ts";
 import { ON_DISK, type PromptGuard, type Trusted } from "../tools/files/prompt-guard.ts";
+import { hasOnlySamples, repositoryFiles } from "../tools/files/repository-files.ts";
 import { setAside } from "../tools/files/set-aside.ts";
 import { PROMPT_NAMES } from "./guarded-workspace-files.ts";
 import {
@@ -30,7 +31,7 @@ import {
 } from "./writer-lease.ts";
 
 /** The changes that people have reviewed. */
-export interface Reviews {
+interface Reviews {
   /** The number of the last change. */
   last(): number;
   /** The files that were changed after that one, by their real paths, with their latest versions. */
@@ -41,7 +42,7 @@ export interface Reviews {
   exclusive<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export interface GuardParts {
+interface GuardParts {
   /** Where the leases are. */
   readonly directory: string;
   readonly reviews: Reviews;
@@ -145,14 +146,19 @@ class LeasedFiles implements HomeGuard {
     return filesBelow(directory).filter((path) => this.of(path).is === "disk");
   }
 
-  begin(writer: string, paths: readonly string[], writable: readonly string[] = []): Promise<void> {
+  begin(
+    writer: string,
+    paths: readonly string[],
+    writable: readonly string[] = [],
+    repositories = false,
+  ): Promise<void> {
     if (paths.length === 0 && writable.length === 0) return Promise.resolve();
     return this.#parts.reviews.exclusive(async () => {
       const { directory, reviews, now } = this.#parts;
       const entries = [...new Set(paths)].flatMap((path) => this.#noted(path));
       const place = realOf(directory);
       const at = { at: now(), since: reviews.last() };
-      let lease: WriterLease = { writer, place, ...at, writable: withReal(writable), entries };
+      let lease: WriterLease = { writer, place, ...at, writable: withReal(writable), repositories, entries };
       for (const one of this.#adopted) lease = this.#with(lease, one) ?? lease;
       // Before it is written: what is adopted meanwhile is stored after it.
       this.#leases = [...this.#others(writer), lease];
@@ -219,6 +225,7 @@ class LeasedFiles implements HomeGuard {
     if (!this.#leaseOf(writer)) return Promise.resolve([]);
     return this.#parts.reviews.exclusive(async () => {
       const { aside, isDone } = await this.#putRight(writer);
+      if (this.#leaseOf(writer)?.repositories === false) this.#adoptRepositories(writer);
       if (!isDone) {
         this.#left.add(writer);
         return aside;
@@ -228,6 +235,15 @@ class LeasedFiles implements HomeGuard {
       this.#left.delete(writer);
       return aside;
     });
+  }
+
+  /** Files that git has made with a yes count for the other writers as they are now. */
+  #adoptRepositories(writer: string): void {
+    for (const lease of this.#others(writer).filter(({ repositories }) => repositories)) {
+      const made = madeBy(lease);
+      if (made.length === 0) continue;
+      this.#replace({ ...lease, entries: [...lease.entries, ...made.flatMap((path) => this.#notedLate(path))] });
+    }
   }
 
   left(): readonly string[] {
@@ -281,6 +297,15 @@ class LeasedFiles implements HomeGuard {
         });
       }
     }
+    for (const path of lease ? madeBy(lease) : []) {
+      try {
+        await setAside(path);
+        aside.push(path);
+      } catch (error) {
+        isDone = false;
+        log?.warn("A new file that git obeys was not set aside.", { file: path, error: errorText(error) });
+      }
+    }
     await this.#store();
     if (aside.length > 0)
       log?.warn("Files that only a reviewed change makes were set aside.", { files: aside.join(", ") });
@@ -325,6 +350,22 @@ function nearest(lease: WriterLease, path: string): { readonly entry: LeaseEntry
     if (entry) return { entry, rest: relative(at, path) };
     if (dirname(at) === at) return undefined;
   }
+}
+
+/** Finds the files that git obeys in the directories of a writer and that did not exist when it started. */
+function madeBy({ repositories, writable, entries }: WriterLease): readonly string[] {
+  if (!repositories) return [];
+  const known = new Set(entries.flatMap(({ path, real }) => [path, real]));
+  return repositoryFiles(outermost(writable)).filter((path) => {
+    const now = known.has(path) || known.has(realOf(path)) ? undefined : statsAt(path);
+    return now !== undefined && !(now.isDirectory() && hasOnlySamples(path));
+  });
+}
+
+/** Without directories in other ones, each by its real path. */
+function outermost(paths: readonly string[]): readonly string[] {
+  const real = [...new Set(paths.map(realOf))];
+  return real.filter((path) => !real.some((other) => other !== path && isIn(other, path)));
 }
 
 async function moved(path: string): Promise<true> {

@@ -10,7 +10,7 @@ const DIRECTORY = "memory";
 const NAME = /^[\w][\w.-]{0,127}$/;
 const MAX_NAMES = 500;
 
-export interface Memory {
+interface Memory {
   readonly name: string;
   readonly text: string;
   readonly names: readonly string[];

@@ -19,7 +19,7 @@ const PAGE = 500;
 const MAX_PEOPLE = 1_000;
 const MAX_FILES = 5_000;
 
-export interface SharedBefore {
+interface SharedBefore {
   readonly people: readonly string[];
   /** Relative to the home where they are inside it. */
   readonly files: readonly string[];

@@ -6,7 +6,7 @@ import type { FileMarks } from "../tools/files/file-marks.ts";
 import type { TrustedFiles } from "../tools/files/prompt-guard.ts";
 import { cronTaskFiles, watchTaskFiles } from "./task-files.ts";
 
-export interface TaskFileSyncOptions {
+interface TaskFileSyncOptions {
   profiles(): readonly string[];
   workspaceOf(profile: string): string;
   timeZone(): string;
@@ -20,7 +20,7 @@ export interface TaskFileSyncOptions {
   onSynced(): void;
 }
 
-export interface TaskFileSync {
+interface TaskFileSync {
   /** Reads all files once. */
   sync(): Promise<void>;
   /** Reads all files, then follows their changes. Again: for workspaces that have changed. */

@@ -46,7 +46,7 @@ const entrySchema = z
   })
   .readonly();
 export type LeaseEntry = z.infer<typeof entrySchema>;
-export type LeaseState = LeaseEntry["state"];
+type LeaseState = LeaseEntry["state"];
 
 const leaseSchema = z
   .object({
@@ -58,6 +58,8 @@ const leaseSchema = z
     since: z.int(),
     /** Where the writer may write: a directory below that has prompt files later gets entries of its own. */
     writable: z.array(z.string()).readonly().default([]),
+    /** Whether it must not make repositories, or change what makes git run programs. */
+    repositories: z.boolean().default(false),
     entries: z.array(entrySchema).readonly(),
   })
   .readonly();
@@ -91,7 +93,7 @@ function leaseAt(path: string): readonly WriterLease[] {
   }
 }
 
-/** What is at a path now. */
+/** Reads the state of a path. */
 export function stateAt(path: string): LeaseState {
   const stats = statsAt(path);
   if (!stats) return { is: "absent" };

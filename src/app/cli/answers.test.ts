@@ -30,7 +30,16 @@ it("approvals yes and no print the call as it is decided, once", async () => {
   const { store, clock } = kit.node.ports;
   for (const id of ["kmtb", "kmtc"]) await putQuestion(store, clock.now(), { agentId, id });
   expect((await json("approvals", "list")).items).toHaveLength(2);
-  expect(await json("approvals", "yes", "kmtb")).toMatchObject({ id: "kmtb", state: "approved", decidedBy: "owner" });
+  const { code, err } = await runCommand(["approvals", "yes", "kmtb", "--home", kit.home]);
+  expect([code, err]).toEqual([EXIT.usage, expect.stringContaining("rookery approvals show kmtb")]);
+  expect(await failure("approvals", "yes", "kmtb", "--digest", "another")).toEqual([EXIT.failure, "", "conflict"]);
+  const shown = await runCommand(["approvals", "show", "kmtb", "--home", kit.home]);
+  expect(shown.out.trim().split("\n").at(-1)).toBe("To allow it: rookery approvals yes kmtb --digest digest-kmtb");
+  expect(await json("approvals", "yes", "kmtb", "--digest", "digest-kmtb")).toMatchObject({
+    id: "kmtb",
+    state: "approved",
+    decidedBy: "owner",
+  });
   expect(await json("approvals", "no", "kmtc", "--reason", "late")).toMatchObject({ state: "denied", reason: "late" });
   expect(await failure("approvals", "no", "kmtb")).toEqual([EXIT.failure, "", "conflict"]);
 });

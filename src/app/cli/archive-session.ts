@@ -7,7 +7,7 @@ import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { archiveTranscript, backupName } from "../../engine/context/transcript/archive-transcript.ts";
 
-export type ArchivedSession =
+type ArchivedSession =
   | { readonly file: string; readonly backup: string; readonly left: number }
   | { readonly refused: string };
 

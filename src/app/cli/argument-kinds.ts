@@ -1,6 +1,6 @@
 /** What the arguments of an action are, from its usage: `<agent id, key or name> [entry id]`. Short ids and completion use it. */
 
-export const ARGUMENT_KINDS = [
+const ARGUMENT_KINDS = [
   "agent",
   "run",
   "delivery",

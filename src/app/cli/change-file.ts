@@ -11,7 +11,7 @@ import type { CommandContext } from "./command.ts";
 
 type Place = Pick<CommandContext, "home" | "paths" | "env">;
 
-export interface NewText {
+interface NewText {
   /** Absolute, or relative to the home. */
   readonly file: string;
   readonly text: string;

@@ -31,7 +31,7 @@ import type { Approval } from "../../core/rights/approval.ts";
 import type { RunRecord } from "../../core/run/run.ts";
 import type { SpentSince } from "../../core/store/spent.ts";
 import type { CarryPlan } from "../../engine/people/carry-over.ts";
-import type { AlwaysWidths } from "../client/approvals-resource.ts";
+import type { AlwaysOffers } from "../client/approvals-resource.ts";
 import type { ShownChange } from "../client/changes-resource.ts";
 import type { FileInfo } from "../client/files-resource.ts";
 import type { ForgetReceipt } from "../client/people-resource.ts";
@@ -174,6 +174,8 @@ interface Restored {
   readonly home: string;
   readonly kept: string | null;
   readonly lost: LostWork;
+  readonly refusedLinks: readonly string[];
+  readonly unreviewed: readonly string[];
   readonly createdAt: number;
   readonly schema: number;
   readonly version: string;
@@ -358,7 +360,7 @@ export interface CommandJson {
   "channels add webhook": Connected;
   "channels list": List<ConnectorItem>;
   "approvals list": List<Approval>;
-  "approvals show": Approval & { readonly always?: AlwaysWidths };
+  "approvals show": Approval & { readonly always?: AlwaysOffers };
   "approvals yes": Approval;
   "approvals no": Approval;
   "usage show": Usage;

@@ -12,6 +12,8 @@ export interface Output {
   readonly isTTY?: boolean;
   /** The width of the terminal. */
   readonly columns?: number;
+  /** Its height. */
+  readonly rows?: number;
 }
 
 export interface Input extends AsyncIterable<string | Uint8Array> {

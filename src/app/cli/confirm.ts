@@ -1,9 +1,10 @@
 /** Questions with a yes or a no at the terminal. The answer is a choice and Enter. A letter answers nothing, and Enter alone means no. */
 import { UsageError } from "../../core/errors.ts";
 import type { CommandContext } from "./command.ts";
+import { loadPrompts } from "./prompts.ts";
 
 export async function askYesNo(message: string): Promise<boolean> {
-  const { select } = await import("@clack/prompts");
+  const { select } = await loadPrompts();
   const options = [
     { value: false, label: "No" },
     { value: true, label: "Yes" },

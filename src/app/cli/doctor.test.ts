@@ -1,11 +1,15 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { DISK } from "../../../test/kit/disk-directory.ts";
 import { needs } from "../../../test/kit/needs.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths, sharedBeforeFile } from "../../config/paths.ts";
 import { openNode } from "../node/open-node.ts";
 import { cliHome, TERMINAL } from "./cli.test-kit.ts";
+
+// A sandbox has a /dev of its own.
+process.env.TMPDIR = DISK;
 
 const home = cliHome();
 
@@ -45,6 +49,11 @@ describe("rookery doctor", needs("bwrap"), () => {
       code: 0,
       out: expect.stringMatching(/✓ sandbox +Commands of agents run in /),
     });
+    const { out: listed } = await home.run("doctor");
+    expect(listed).toMatch(
+      /✓ sandbox-attempts +In the sandbox a command cannot reach a port of this machine; .*\/proc\/sys/,
+    );
+    if (process.getuid?.() === 0) expect(listed).toMatch(/! commands-user +Commands of agents run as root/);
     for (const _ of [1, 2]) expect(await start()).toContain("Other people's agents used the owner's workspace");
     const { code, out } = await home.run("doctor");
     expect(code).toBe(1);

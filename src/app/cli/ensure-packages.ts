@@ -7,7 +7,7 @@ import { neededPackages } from "../node/configured-connectors.ts";
 import type { CommandContext } from "./command.ts";
 import { askYesNo } from "./confirm.ts";
 
-export interface MissingPackage {
+interface MissingPackage {
   readonly one: OptionalPackage;
   readonly why: string;
   /** Installs it. */
@@ -16,7 +16,7 @@ export interface MissingPackage {
 
 type Context = Pick<CommandContext, "paths" | "env" | "stdin" | "stderr">;
 /** `yes`: without asking. `ask`: asks in a terminal; elsewhere the answer is no. */
-export type Consent = "yes" | "ask" | "no";
+type Consent = "yes" | "ask" | "no";
 
 /** Returns what is missing afterwards. */
 export async function ensurePackages(

@@ -111,7 +111,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "channels list": ["rookery channels list"],
   "approvals list": ["rookery approvals list"],
   "approvals show": ["rookery approvals show ID"],
-  "approvals yes": ["rookery approvals yes ID"],
+  "approvals yes": ["rookery approvals yes ID", "rookery approvals yes ID --digest DIGEST --always"],
   "approvals no": ["rookery approvals no ID"],
   "usage budgets": ["rookery usage budgets"],
   "usage lift": ["rookery usage lift day:2026-01-31 --dollars 5"],

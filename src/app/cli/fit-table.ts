@@ -2,7 +2,7 @@
 import { shortened } from "../../core/cut-text.ts";
 import { printable } from "../../core/printable.ts";
 
-export interface TableOptions {
+interface TableOptions {
   /** The width of the terminal. Absent: no cell is cut. */
   readonly width?: number;
 }

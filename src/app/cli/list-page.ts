@@ -13,7 +13,7 @@ export interface ListedPage<Item> {
 export const readPath = <Answer>(context: CommandContext, path: string): Promise<Answer> =>
   withApi(context, (api) => api.ask({ method: "GET", path }), { reads: true }) as Promise<Answer>;
 
-export interface PageText {
+interface PageText {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
   /** Said if there are no rows. */

@@ -8,7 +8,7 @@ import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapter
 import { type HomePaths, mcpAuthFile } from "../../config/paths.ts";
 import { DeniedError, TimeoutError } from "../../core/errors.ts";
 
-export interface LoginOptions {
+interface LoginOptions {
   readonly name: string;
   readonly url: string;
   readonly paths: HomePaths;

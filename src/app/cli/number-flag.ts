@@ -1,7 +1,7 @@
 /** Numbers on the command line. A wrong one is a usage error that names the flag and what it takes. */
 import { UsageError } from "../../core/errors.ts";
 
-export interface Range {
+interface Range {
   readonly min?: number;
   readonly max?: number;
   /** Also amounts such as 0.5. */

@@ -4,7 +4,7 @@ import { printableJson } from "../../core/printable.ts";
 import { sentence } from "../../core/sentence.ts";
 import type { CliDeps } from "./command.ts";
 
-export interface Printing {
+interface Printing {
   readonly json: boolean;
   /** A hint with its commands as they work here. */
   here(text: string): string;

@@ -10,7 +10,7 @@ export function printResult({ json, stdout }: Printing, value: unknown, text: st
   stdout.write(`${json ? printableJson(JSON.stringify(value)) : text}\n`);
 }
 
-export interface Listing<Item> {
+interface Listing<Item> {
   readonly items: readonly Item[];
   /** For the next page. Absent: the list is whole. */
   readonly next?: string | number | null;

@@ -6,14 +6,14 @@ import { backgroundInterval } from "../../adapters/system/background-timers.ts";
 import type { CommandContext } from "./command.ts";
 import { durationText } from "./relative-time.ts";
 
-export interface Progress extends Disposable {
+interface Progress extends Disposable {
   /** A new step begins. */
   step(text: string): void;
 }
 
 const EVERY_MS = 5_000;
 
-export interface Ticks {
+interface Ticks {
   now(): number;
   /** Calls again and again until the returned function is called. */
   every(ms: number, call: () => void): () => void;

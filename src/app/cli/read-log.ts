@@ -66,7 +66,7 @@ function parsed(text: string): LogLine | undefined {
   }
 }
 
-export interface Wanted {
+interface Wanted {
   readonly limit: number;
   wants(line: LogLine): boolean;
 }

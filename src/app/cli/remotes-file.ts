@@ -9,7 +9,7 @@ import { ConfigError } from "../../core/errors.ts";
 
 const remoteSchema = z.object({ url: z.string().min(1), token: z.string().min(1) });
 const fileSchema = z.record(z.string(), remoteSchema);
-export type Remotes = Readonly<z.infer<typeof fileSchema>>;
+type Remotes = Readonly<z.infer<typeof fileSchema>>;
 
 const fileIn = (home: string): string => join(home, "remotes.json");
 

@@ -34,7 +34,7 @@ export function checkedUrl(text: string): string {
   return text;
 }
 
-export interface Remote {
+interface Remote {
   readonly url: string;
   readonly transport: Transport;
 }

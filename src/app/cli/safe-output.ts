@@ -17,4 +17,7 @@ export const safeOutput = (output: Output): Output => ({
   get columns() {
     return output.columns;
   },
+  get rows() {
+    return output.rows;
+  },
 });

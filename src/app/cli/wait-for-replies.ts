@@ -8,7 +8,7 @@ export interface SentMessage {
   readonly messageId?: string;
 }
 
-export interface Replies {
+interface Replies {
   readonly replies: readonly { readonly text: string; readonly isError: boolean }[];
   readonly unanswered: { readonly reason: string; readonly failed: boolean } | null;
   /** The whole answer was given out by `onDelta`. */

@@ -35,7 +35,7 @@ export interface AskOptions extends SendOptions {
 
 const SEND_OPTIONS: KeyTable<SendOptions> = { id: true, files: true, queue: true, signal: true };
 
-export interface Page {
+interface Page {
   readonly limit?: number;
   readonly before?: number;
 }
@@ -55,7 +55,7 @@ export interface HistoryPage {
   readonly next: number | null;
 }
 
-export interface Transcript {
+interface Transcript {
   readonly name: string;
   readonly text: string;
   /** Lines of the history that could not be written, and why. */

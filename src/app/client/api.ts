@@ -18,7 +18,7 @@ export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface ApiAnswer {
+interface ApiAnswer {
   readonly status: number;
   readonly json: unknown;
 }

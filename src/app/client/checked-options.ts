@@ -3,7 +3,7 @@ import { assertKnownKeys } from "../../core/known-keys.ts";
 import type { StreamOptions } from "./event-stream.ts";
 
 /** The option of methods that change something. */
-export interface IdOption {
+interface IdOption {
   /** The same id again is the same request: it is carried out once. */
   readonly id?: string;
 }

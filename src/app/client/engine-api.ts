@@ -6,16 +6,16 @@ import { ApiError, type ApiRequest, askApi, askBytes, ConnectionLostError } from
 import { readEvents, type ServerEvent, type StreamOptions } from "./event-stream.ts";
 import type { Transport } from "./transport.ts";
 
-export type QueryValue = string | number | boolean | undefined;
+type QueryValue = string | number | boolean | undefined;
 
-export interface ChangeOptions {
+interface ChangeOptions {
   /** The same id again is the same request: it is carried out once. */
   readonly id?: string;
   readonly signal?: AbortSignal;
 }
 
 /** Whether a failed request is sent again, after the wait that this promise is. `tries`: how often it was sent. */
-export type Again = (error: unknown, tries: number) => Promise<boolean>;
+type Again = (error: unknown, tries: number) => Promise<boolean>;
 
 const MAX_TRIES = 8;
 const FIRST_PAUSE_MS = 100;

@@ -19,17 +19,17 @@ export interface FileInfo {
   readonly why?: string;
 }
 
-export interface StoredFile extends FileInfo {
+interface StoredFile extends FileInfo {
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   text(): Promise<string>;
 }
 
-export type FileContent = Uint8Array | ArrayBuffer | Blob;
+type FileContent = Uint8Array | ArrayBuffer | Blob;
 
 /** Content with a name, or a file that is stored already. */
 export type GivenFile = FileContent | { readonly data: FileContent; readonly name?: string } | { readonly id: string };
 
-export interface FileOwner {
+interface FileOwner {
   /** Whose file it is. Default: the person of this client. */
   readonly user?: string;
 }

@@ -6,15 +6,15 @@ import { checkedId } from "./checked-options.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 /** `id` names the person. The other fields are those of `people.records` in the configuration. */
-export type NewPerson = Pick<PersonRecord, "id"> &
+type NewPerson = Pick<PersonRecord, "id"> &
   Partial<Pick<PersonRecord, "name" | "role" | "accounts" | "grants" | "limits" | "timeZone" | "language">>;
 
 /** Null removes a field. */
-export type PersonPatch = {
+type PersonPatch = {
   readonly [Field in "name" | "timeZone" | "language" | "limits"]?: PersonRecord[Field] | null;
 } & Partial<Pick<PersonRecord, "role">>;
 
-export interface Invitation {
+interface Invitation {
   readonly person: string;
   /** Opens a login once. It is shown here only. */
   readonly link: string;

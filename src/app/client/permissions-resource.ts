@@ -10,13 +10,15 @@ export interface ListedRule {
   /** `permissions`, `profiles.NAME`, `agent:ID`, or a person. */
   readonly source: string;
   readonly because?: string;
+  /** The call that a yes for always covers, for people. */
+  readonly shows?: string;
   readonly when?: "untrusted";
   /** It can be removed; a rule of the configuration is changed in its file. */
   readonly stored: boolean;
 }
 
 /** Whose rules: those of a person (default: the owner), or of one agent. */
-export interface RulesOf {
+interface RulesOf {
   readonly person?: string;
   readonly agent?: string;
 }

@@ -3,7 +3,7 @@ import type { List } from "../../core/list.ts";
 import type { SearchHit } from "../../core/search/search-index.ts";
 import type { EngineApi } from "./engine-api.ts";
 
-export interface SearchOptions {
+interface SearchOptions {
   /** Only the conversation of this agent, by its id. */
   readonly agent?: string;
   /** Of an application: whose conversations. */
@@ -13,7 +13,7 @@ export interface SearchOptions {
 }
 
 /** A place where the words stand: who said it when, and where to read on. */
-export type FoundText = Omit<SearchHit, "directory">;
+type FoundText = Omit<SearchHit, "directory">;
 
 export type Search = (query: string, options?: SearchOptions) => Promise<List<FoundText, null>>;
 

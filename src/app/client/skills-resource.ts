@@ -4,11 +4,9 @@ import type { List } from "../../core/list.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 
 /** A file of a skill. Its path is relative to the directory of the skill. */
-export type SkillFile =
-  | { readonly path: string; readonly text: string }
-  | { readonly path: string; readonly base64: string };
+type SkillFile = { readonly path: string; readonly text: string } | { readonly path: string; readonly base64: string };
 
-export interface InstallOptions {
+interface InstallOptions {
   /** From where the files are. Default: from this program. */
   readonly source?: SkillSource;
   /** The hash of the content that you have seen; null: there was none. */

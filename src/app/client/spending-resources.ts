@@ -16,7 +16,7 @@ export interface ScheduledJob extends CronJob {
 }
 
 /** What a job is made of. Everything but its name, its schedule and its payload has a default. */
-export type NewJob = Pick<CronJob, "name" | "schedule" | "payload"> &
+type NewJob = Pick<CronJob, "name" | "schedule" | "payload"> &
   Partial<
     Pick<
       CronJob,
@@ -103,7 +103,7 @@ export interface Spawned {
   wait(options?: { readonly timeoutMs?: number }): Promise<SpawnedEnd>;
 }
 
-export type SpawnedEnd =
+type SpawnedEnd =
   | { readonly status: "ended"; readonly outcome: SubagentRunOutcome }
   | { readonly status: "timeout" | "unknown" };
 
@@ -131,8 +131,7 @@ export interface Swarms {
 }
 
 /** `systemPrompt` is that of its agents; `memory`: whether they see what the profile remembers. */
-export interface NewSwarm
-  extends Pick<SwarmRecord, "nametag" | "firstName" | "lastName" | "bio" | "about" | "systemPrompt"> {
+interface NewSwarm extends Pick<SwarmRecord, "nametag" | "firstName" | "lastName" | "bio" | "about" | "systemPrompt"> {
   readonly memory?: boolean;
 }
 

@@ -188,6 +188,42 @@ async function openai(route: "chat/completions" | "responses", text: string, on:
   return answer === "" ? [] : [answer];
 }
 
+/** The pieces of text in a stream, put together. */
+async function streamed(path: string, body: object, on: boolean): Promise<readonly string[]> {
+  kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: on } } });
+  const { status, text } = await kit.ask({ method: "POST", path, body });
+  expect(status, text).toBe(200);
+  const pieces = text.split("\n").flatMap((line) => {
+    if (!line.startsWith("data: {")) return [];
+    const { choices, type, delta } = JSON.parse(line.slice(6));
+    return [choices?.[0]?.delta?.content ?? (/text-delta|output_text\.delta/.test(type) ? delta : "")];
+  });
+  const answer = pieces.join("");
+  return answer === "" ? [] : [answer];
+}
+
+const streamedChat = (content: string, on: boolean): Promise<readonly string[]> =>
+  streamed(
+    "/v1/chat/completions",
+    { model: "main", user: "streamed", stream: true, messages: [{ role: "user", content }] },
+    on,
+  );
+const streamedResponse = (input: string, on: boolean): Promise<readonly string[]> =>
+  streamed("/v1/responses", { model: "main", user: "streamed-responses", stream: true, input }, on);
+const uiChat = (text: string, on: boolean): Promise<readonly string[]> =>
+  streamed("/api/chat", { id: "ui", messages: [{ role: "user", parts: [{ type: "text", text }] }] }, on);
+
+async function mcp(text: string, on: boolean): Promise<readonly string[]> {
+  kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: on } } });
+  const headers = { accept: "application/json, text/event-stream" };
+  const params = { name: "ask", arguments: { agent: "mcp", text } };
+  const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+  const reply = await kit.ask({ method: "POST", path: "/mcp", headers, body });
+  const last = reply.text.split("\n").findLast((line) => line.includes('"result"')) ?? "";
+  const said: string = JSON.parse(last.replace(/^data: /, "")).result.content[0]?.text ?? "";
+  return said === "" ? [] : [said];
+}
+
 /** Every connector, and how a person uses it. */
 const CONNECTORS: readonly {
   readonly name: string;
@@ -208,6 +244,15 @@ const CONNECTORS: readonly {
   },
   { name: "the API, completions", off: true, say: (text) => openai("chat/completions", text, false) },
   { name: "the API, responses, with commands on", guest: true, say: (text) => openai("responses", text, true) },
+  { name: "the API, responses", off: true, say: (text) => openai("responses", text, false) },
+  { name: "the API, streamed completions, with commands on", guest: true, say: (text) => streamedChat(text, true) },
+  { name: "the API, streamed completions", off: true, say: (text) => streamedChat(text, false) },
+  { name: "the API, streamed responses, with commands on", guest: true, say: (text) => streamedResponse(text, true) },
+  { name: "the API, streamed responses", off: true, say: (text) => streamedResponse(text, false) },
+  { name: "the API, the AI SDK, with commands on", guest: true, say: (text) => uiChat(text, true) },
+  { name: "the API, the AI SDK", off: true, say: (text) => uiChat(text, false) },
+  { name: "the API, MCP, with commands on", guest: true, say: (text) => mcp(text, true) },
+  { name: "the API, MCP", off: true, say: (text) => mcp(text, false) },
 ];
 
 /** Kinds of their own, whose result over the API is not a text. */

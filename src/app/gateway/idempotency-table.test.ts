@@ -229,7 +229,11 @@ const TABLE: Readonly<Record<string, Row>> = {
       const agentId = await talked();
       await withAnn();
       await putQuestion(kit.store, kit.engine.clock.now(), { agentId, id: "kmtb" });
-      return { path: "/api/approvals/kmtb", body: { answer: "yes" }, effects: auditRows("approval.decide") };
+      return {
+        path: "/api/approvals/kmtb",
+        body: { answer: "yes", digest: "digest-kmtb" },
+        effects: auditRows("approval.decide"),
+      };
     },
   },
   "/api/budgets/:key/lift": {

@@ -134,6 +134,7 @@ GET /api/permissions/explain/:what: params.what 1..512
 POST /api/pairings/:code: params.code 1..512, body.as 1..64
 POST /api/owner/accounts: body.account 3..512
 POST /api/people/:person/invitations: params.person 1..64
+POST /api/logins: body.code ..100, body.invitation ..100
 GET /api/logins: query.person ..64
 GET /api/audit: query.person 1..512, query.agent 1..512, query.action 1..512, query.since 0..=, query.before 0..=,
   query.limit 1..1000=100

@@ -200,7 +200,7 @@ describe("a rookery", () => {
     expect(await rookery.swarm.list()).toEqual({ items: [], next: null });
     expect(Array.isArray((await rookery.outbox.list()).items)).toBe(true);
     expect(await rookery.approvals.list()).toEqual({ items: [], next: null });
-    await expect(rookery.approvals.yes("kmtb")).rejects.toThrow("There is no approval kmtb");
+    await expect(rookery.approvals.yes("kmtb", { digest: "d" })).rejects.toThrow("There is no approval kmtb");
     expect((await rookery.agents.tree()).roots.length).toBeGreaterThan(0);
   });
 });

@@ -6,6 +6,7 @@ import { type RookeryClient, rookeryClient } from "../client/rookery-client.ts";
 import { rootToken } from "../gateway/auth/root-token.ts";
 import type { FetchEnvironment } from "../gateway/in-process/fetch-handler.ts";
 import { loadGateway } from "../gateway/in-process/serve-here.ts";
+import { connectorsOf } from "./define-connector.ts";
 import { type Engine, openEngine } from "./open-engine.ts";
 import { configOf, MEMORY, modelOf, openHome, type RookeryOptions, toolsOf } from "./rookery-options.ts";
 
@@ -42,14 +43,14 @@ export async function createRookery(options: RookeryOptions): Promise<Rookery> {
 }
 
 async function openOn(options: RookeryOptions, paths: Parameters<typeof configOf>[1]): Promise<Engine> {
-  const { home, tools, connectors = [], clock, env = process.env } = options;
+  const { home, tools, clock, env = process.env } = options;
   const isTemporary = home === MEMORY;
   // An error is reported by the first request, which needs them.
   loadGateway("program").catch(() => undefined);
   const config = await configOf(options, paths);
   const log = options.log ?? (isTemporary ? silentLog : undefined);
   const engine = await openEngine({
-    ...{ paths, config, connectors, clock, log, env },
+    ...{ paths, config, connectors: connectorsOf(options.connectors), clock, log, env },
     model: await modelOf(options),
     store: typeof options.store === "object" ? options.store : undefined,
     moreTools: toolsOf(tools),

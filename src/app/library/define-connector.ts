@@ -4,18 +4,19 @@ import { errorText, InvalidInputError } from "../../core/errors.ts";
 import type { DeliveryId } from "../../core/ids.ts";
 import { assertKnownKeys, type KeyTable } from "../../core/known-keys.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
-import type {
-  Accepted,
-  Connector,
-  ConnectorCapabilities,
-  ConnectorHealth,
-  ConnectorHost,
-  IncomingCommand,
-  OutgoingDelivery,
-  SendResult,
+import {
+  type Accepted,
+  type Connector,
+  type ConnectorCapabilities,
+  type ConnectorHealth,
+  type ConnectorHost,
+  type IncomingCommand,
+  type OutgoingDelivery,
+  OWNERS_SEAT,
+  type SendResult,
 } from "../../core/ports/connector.ts";
 
-export interface ConnectorDefinition
+interface ConnectorDefinition
   extends Pick<Connector, "name" | "start" | "replayHorizonMs" | "once" | "lookup" | "receive">,
     Partial<Pick<Connector, "capabilities" | "sendingClass" | "health" | "stop">> {
   /**
@@ -88,6 +89,20 @@ const COMMAND: KeyTable<IncomingCommand> = { ...CONVERSATION, command: true };
 
 const OK: ConnectorHealth = { ok: true, detail: "ready" };
 
+/** The connectors of a program, with `defineConnector` or without. Throws `InvalidInputError` for a name that a program may not use. */
+export function connectorsOf(connectors: readonly Connector[] = []): readonly Connector[] {
+  for (const connector of connectors) assertNotOurs(connector);
+  return connectors;
+}
+
+function assertNotOurs({ name, [OWNERS_SEAT]: isOurs }: Pick<Connector, "name" | typeof OWNERS_SEAT>): void {
+  if (isOurs || !OWN_CHANNELS.includes(name)) return;
+  throw new InvalidInputError(
+    `A connector cannot be called ${name}: its people would have rights without being let in.`,
+    { hint: "Use another name." },
+  );
+}
+
 /** A channel of your own, for `createRookery({ connectors })`. Throws `InvalidInputError` if the definition cannot be used. */
 export function defineConnector(definition: ConnectorDefinition): Connector {
   assertKnownKeys("defineConnector()", definition, DEFINITION);
@@ -98,14 +113,7 @@ export function defineConnector(definition: ConnectorDefinition): Connector {
       hint: "Use up to 32 lower-case letters, digits and -, with a letter first.",
     });
   }
-  if (OWN_CHANNELS.includes(name)) {
-    throw new InvalidInputError(
-      `A connector cannot be called ${name}: its people would have rights without being let in.`,
-      {
-        hint: "Use another name.",
-      },
-    );
-  }
+  assertNotOurs({ name });
   if (sendingClass === "reconcilable" && !lookup) {
     throw new InvalidInputError(`${name} is reconcilable and has no \`lookup\`.`, {
       hint: "Add `lookup`, or leave `sendingClass` out: then a send with an unknown outcome is listed.",

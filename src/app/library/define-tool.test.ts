@@ -240,6 +240,39 @@ describe("tools and connectors of createRookery", () => {
     expect(host?.commands).toBe(true);
   });
 
+  it.each(["terminal", "api", "person"])(
+    "refuses a plain connector that is called %s, whose people would not be asked who they are",
+    async (name) => {
+      const plain: Connector = {
+        ...defineConnector({ name: "pager", start: async () => undefined, send: async () => undefined }),
+        name,
+      };
+      await expect(createRookery({ home: "memory", connectors: [plain] })).rejects.toThrow(/without being let in/);
+    },
+  );
+
+  it("refuses a message that a connector accepts for another one", async () => {
+    let host: ConnectorHost | undefined;
+    const pager = defineConnector({
+      name: "pager",
+      start: async (given) => {
+        host = given;
+      },
+      send: async () => undefined,
+    });
+    await using other = await createRookery({ home: "memory", connectors: [pager] });
+    const from = {
+      connector: "terminal",
+      userId: "owner",
+      channelId: "owner",
+      delivery: { channel: "pager", to: "x" },
+    };
+    const refused = /"pager" cannot accept a message of the connector "terminal"/;
+    await expect(host?.accept({ ...from, messageId: "1", text: "hello" })).rejects.toThrow(refused);
+    await expect(host?.command({ ...from, messageId: "2", command: { name: "stop" } })).rejects.toThrow(refused);
+    expect((await other.agents.list()).items).toEqual([]);
+  });
+
   it("refuses a connector that cannot keep its word", () => {
     const definition = { name: "pager", start: async () => undefined, send: async () => undefined };
     expect(() => defineConnector({ ...definition, name: "My Pager" })).toThrow(/cannot be called/);

@@ -14,7 +14,7 @@ import { RIGHTS, type Right } from "../../core/rights/right.ts";
 import { jsonSchemaOf, type StandardSchema } from "../client/standard-schema.ts";
 
 /** A text, blocks, a whole output, or any JSON value, which the model reads as JSON. */
-export type ToolResult = string | readonly Block[] | ToolOutput | object | number | boolean | null | undefined;
+type ToolResult = string | readonly Block[] | ToolOutput | object | number | boolean | null | undefined;
 
 export interface ToolDefinition<Input> {
   /** As the model calls it: letters, digits, `_` and `-`. */
@@ -154,7 +154,7 @@ function zodOf(name: string, schema: StandardSchema): z.ZodType {
 }
 
 /** What a tool of the engine returns, from what the function gave back. */
-export async function outputOf(result: unknown, context: Pick<ToolContext, "progress">): Promise<ToolOutput> {
+async function outputOf(result: unknown, context: Pick<ToolContext, "progress">): Promise<ToolOutput> {
   if (isIterable(result)) return outputOf(await lastOf(result, context), context);
   if (typeof result === "string") return text(result);
   if (isOutput(result)) return result;

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, lastText, modelResult } from "../../../test/kit/model.ts";
+import { exactPart } from "../../core/agent/session-key.ts";
 import { RookeryError } from "../../core/errors.ts";
 import type { Model } from "../../core/ports/model.ts";
 import { RunFailedError } from "../client/answer.ts";
@@ -55,12 +56,50 @@ const ended = (error: unknown): string => {
   throw error;
 };
 
+const sent = async (user: string, text: string, more: { id: string; mailbox?: true }): Promise<string> => {
+  const { outcome, text: answer } = await (await rookery.agent(user).send(text, more)).result();
+  return outcome === "ok" ? answer : outcome;
+};
+const askedOverMcp = async (user: string, text: string, id: string, more: object): Promise<string> => {
+  const response = await post(
+    "/mcp",
+    {
+      ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+      params: { name: "ask", arguments: { agent: user, text, id }, ...more },
+    },
+    { accept: "application/json, text/event-stream" },
+  );
+  const last = (await response.text()).split("\n").findLast((line) => line.includes('"result"')) ?? "";
+  const { result } = JSON.parse(last.replace(/^data: /, ""));
+  const said: string = result.content[0].text;
+  return result.isError ? (/\((\w+)\)/.exec(said)?.[1] ?? said) : said;
+};
+/** A stream of the OpenAI routes or of the AI SDK: its text, or how it ended. */
+const streamed = async (id: string, path: string, body: object): Promise<string> => {
+  const response = await post(path, body, { "idempotency-key": id });
+  const text = await response.text();
+  if (response.status !== 200) return JSON.parse(text).error.code;
+  let said = "";
+  for (const line of text.split("\n")) {
+    if (!line.startsWith("data: {")) continue;
+    const { choices, type, delta, error, errorText, response: end } = JSON.parse(line.slice(6));
+    said += choices?.[0]?.delta?.content ?? (/text-delta|output_text\.delta/.test(type) ? delta : "");
+    const code: string | undefined = (error ?? end?.error)?.code ?? (type === "error" ? errorText : undefined);
+    // The AI SDK has a text and no code.
+    const word = /aborted|dropped|failed/.exec(code ?? "")?.[0];
+    if (code) return OUTCOMES[code] ?? (word === "failed" ? "error" : word) ?? code;
+  }
+  return said;
+};
+const settledAs = ({ json, text }: { json: Json; text?: string }): string =>
+  text ?? OUTCOMES[json.error?.code ?? ""] ?? json.error?.code ?? "";
+interface Json {
+  readonly error?: { readonly code: string };
+}
+
 const WAYS = {
-  send: async (user, text, id) => {
-    const receipt = await rookery.agent(user).send(text, { id, mailbox: true });
-    const { outcome, text: answer } = await receipt.result();
-    return outcome === "ok" ? answer : outcome;
-  },
+  send: (user, text, id) => sent(user, text, { id }),
+  mailbox: (user, text, id) => sent(user, text, { id, mailbox: true }),
   ask: (user, text, id) => rookery.agent(user).ask(text, { id }),
   stream: async (user, text, id) => {
     let said = "";
@@ -70,29 +109,30 @@ const WAYS = {
     }
     return said;
   },
-  mcp: async (user, text, id) => {
-    const response = await post(
-      "/mcp",
-      {
-        ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
-        params: { name: "ask", arguments: { agent: user, text, id }, _meta: { progressToken: "p" } },
-      },
-      { accept: "application/json, text/event-stream" },
-    );
-    const last = (await response.text()).split("\n").findLast((line) => line.includes('"result"')) ?? "";
-    const { result } = JSON.parse(last.replace(/^data: /, ""));
-    const said: string = result.content[0].text;
-    return result.isError ? (/\((\w+)\)/.exec(said)?.[1] ?? said) : said;
+  messages: async (user, text, id) => {
+    const path = `/api/agents/${encodeURIComponent(`agent:main:api:dm:${exactPart(user)}`)}/messages`;
+    const body = { text, waitSeconds: 60, sender: { id: user } };
+    const json = await (await post(path, body, { "idempotency-key": id })).json();
+    const { answer } = json as { answer?: { outcome: string; text: string } };
+    return settledAs({ json: json as Json, text: answer?.outcome === "ok" ? answer.text : answer?.outcome });
   },
-  openai: async (user, content, id) => {
+  mcp: (user, text, id) => askedOverMcp(user, text, id, {}),
+  "mcp with progress": (user, text, id) => askedOverMcp(user, text, id, { _meta: { progressToken: "p" } }),
+  completions: async (user, content, id) => {
     const body = { model: "main", user, messages: [{ role: "user", content }] };
-    const answer = await (await post("/v1/chat/completions", body, { "idempotency-key": id })).json();
-    const { choices, error } = answer as {
-      choices?: { message: { content: string } }[];
-      error?: { code: string; message: string };
-    };
-    return choices?.[0]?.message.content ?? OUTCOMES[error?.code ?? ""] ?? error?.code ?? "";
+    const json = await (await post("/v1/chat/completions", body, { "idempotency-key": id })).json();
+    const { choices } = json as { choices?: { message: { content: string } }[] };
+    return settledAs({ json: json as Json, text: choices?.[0]?.message.content });
   },
+  "streamed completions": (user, content, id) =>
+    streamed(id, "/v1/chat/completions", { model: "main", user, stream: true, messages: [{ role: "user", content }] }),
+  responses: async (user, input, id) => {
+    const json = await (await post("/v1/responses", { model: "main", user, input }, { "idempotency-key": id })).json();
+    const { output } = json as { output?: { content: { text: string }[] }[] };
+    return settledAs({ json: json as Json, text: output?.[0]?.content[0]?.text });
+  },
+  chat: (user, text, id) =>
+    streamed(id, "/api/chat", { id: user, messages: [{ role: "user", parts: [{ type: "text", text }] }] }),
 } satisfies Record<string, Way>;
 
 /** The outcomes by the codes of the OpenAI route. */

@@ -10,7 +10,7 @@ import { type ServedHere, serveHere } from "../gateway/in-process/serve-here.ts"
 import type { Reload } from "../gateway/routing/gateway-context.ts";
 import { type NodeOptions, openNode, type RookeryNode } from "../node/open-node.ts";
 
-export interface EngineOptions extends NodeOptions {
+interface EngineOptions extends NodeOptions {
   /** The token of the owner, for requests to `fetch` and to the HTTP port. */
   readonly rootToken?: () => string;
   /** How the engine reads its configuration again. Default: it cannot. */

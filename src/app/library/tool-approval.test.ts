@@ -65,8 +65,9 @@ describe("a tool with `approval`", () => {
     const receipt = await (await clerk(rookery)).send("pay 50");
     const id = await question(rookery);
     expect(paid).toEqual([]);
-    expect((await rookery.approvals.get(id)).prompt).toContain("pay asks before each call");
-    await rookery.approvals.yes(id);
+    const { prompt, digest } = await rookery.approvals.get(id);
+    expect(prompt).toContain("pay asks before each call");
+    await rookery.approvals.yes(id, { digest });
     expect((await receipt.result()).text).toBe("paid 50");
     expect(paid.splice(0)).toEqual([50]);
   });
@@ -113,7 +114,7 @@ describe("a question", () => {
     await first.close();
     await using second = await createRookery({ home, model, tools });
     expect(paid).toEqual([]);
-    await second.approvals.yes(id);
+    await second.approvals.yes(id, await second.approvals.get(id).then(({ digest }) => ({ digest })));
     const again = await second.permanent("clerk").send("pay 90", { id: "p" });
     expect((await again.result()).text).toBe("paid 90");
     expect(paid.splice(0)).toEqual([90]);

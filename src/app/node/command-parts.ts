@@ -19,7 +19,7 @@ import { hostZone, startOfDay } from "../../core/zoned-time.ts";
 import type { CommandParts } from "../../engine/commands/chat-command.ts";
 import type { CronService } from "../../engine/triggers/cron/cron-service.ts";
 
-export interface CommandPartsDeps {
+interface CommandPartsDeps {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly clock: Clock;

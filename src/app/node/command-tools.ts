@@ -1,6 +1,4 @@
 /** The tools for commands in a node: the sandbox of this machine, the processes of its home, and who ends them. */
-import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
-import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import { commandEnvironment } from "../../adapters/system/command-environment.ts";
 import type { ExecDeps } from "../../adapters/tools/exec/exec-deps.ts";
 import { execTools } from "../../adapters/tools/exec/exec-tools.ts";
@@ -23,6 +21,7 @@ import type { PostRequest } from "../../engine/agents/message-ingress.ts";
 import { type ConfiguredRules, configuredRules } from "../../engine/rights/configured-rules.ts";
 import type { RunEvents } from "../../engine/runtime/run-events.ts";
 import { ancestorsOf } from "../../engine/subagents/tree.ts";
+import { nodeSandbox } from "./node-sandbox.ts";
 import { permanentDirectories } from "./permanent-directories.ts";
 
 export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks" | "guard"> {
@@ -40,14 +39,14 @@ export interface CommandParts extends Pick<ExecDeps, "placesOf" | "marks" | "gua
 
 export interface CommandTools {
   readonly tools: readonly Tool[];
-  /** Stops to look after processes. Those in the background go on. */
+  /** Stops to look after processes. Commands in the background continue. */
   close(): Promise<void>;
 }
 
 export function commandTools(parts: CommandParts): CommandTools {
   const { config, paths, ports, events, env, placesOf, marks, guard } = parts;
   const { clock, store, log } = ports;
-  const sandbox = sandboxOf(config);
+  const sandbox = nodeSandbox({ config, paths, env });
   const processes = new Processes({
     directory: processDirectory(paths),
     clock,
@@ -87,7 +86,7 @@ export function commandTools(parts: CommandParts): CommandTools {
   };
 }
 
-/** The end of a process is told for those for whom its run worked. What their text has started stays marked. */
+/** Posts the end of a process on behalf of the people of its run, so marks of their text stay. */
 const teller =
   (post: CommandParts["post"]) =>
   async ({ info, state, agent, run }: EndedProcess): Promise<void> => {
@@ -132,31 +131,4 @@ function known(names: readonly string[], secret: (name: string) => string): Read
     }
   }
   return values;
-}
-
-/** Opened with the first command, and again when the configuration names another one. */
-function sandboxOf(config: Config) {
-  let opened: { readonly key: string; readonly sandbox: Promise<Sandbox> } | undefined;
-  const close = async (): Promise<void> => {
-    const before = opened;
-    opened = undefined;
-    await (await before?.sandbox.catch(() => undefined))?.close();
-  };
-  const open = async (kind: Config["sandbox"]["kind"], dockerImage: string | undefined): Promise<Sandbox> => {
-    const choice = await openSandbox({ sandbox: kind, dockerImage });
-    if (choice.sandbox) return choice.sandbox;
-    // It may be installed while this program runs.
-    opened = undefined;
-    throw noSandbox(choice);
-  };
-  return {
-    async get(): Promise<Sandbox> {
-      const { kind, dockerImage } = config.sandbox;
-      const key = JSON.stringify([kind, dockerImage]);
-      if (opened && opened.key !== key) await close();
-      opened ??= { key, sandbox: open(kind, dockerImage) };
-      return opened.sandbox;
-    },
-    close,
-  };
 }

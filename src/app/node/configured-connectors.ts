@@ -37,7 +37,7 @@ export const KINDS: Readonly<Record<ConnectorKind, ConnectorKindDefinition>> = {
   webhook: WEBHOOK,
 };
 
-export interface ConfiguredDeps {
+interface ConfiguredDeps {
   /** The live view. */
   readonly config: Config;
   readonly home: string;

@@ -187,7 +187,7 @@ const changingTools = ({ servers }: NodeMcp): ChangingTools => ({
   untrustedFrom: (tool) => servers.untrustedFrom(tool),
 });
 
-export interface NodeToolkitParts {
+interface NodeToolkitParts {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "store" | "clock" | "ids" | "files" | "log" | "connectors">;

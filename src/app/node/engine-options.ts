@@ -33,7 +33,7 @@ import type { Toolkit } from "./create-toolkit.ts";
 const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export interface EngineParts
+interface EngineParts
   extends Pick<
     AgentSystemOptions,
     "nodeName" | "leaseMs" | "watchdog" | "remoteNodes" | "hooks" | "commands" | "accountsChanged" | "files"
@@ -78,7 +78,7 @@ export function engineOptions({
       get expiryMs() {
         return config.approvals.expiryMinutes * 60_000;
       },
-      surroundingsOf: (agent, call, rights, runId) => toolkit.surroundingsOf(agent, call, rights, runId),
+      surroundingsOf: (agent, call, effects, runId) => toolkit.surroundingsOf(agent, call, effects, runId),
     },
     queue: config.queue,
     get resetTriggers() {

@@ -44,9 +44,9 @@ export function lazyToolkit(): LazyToolkit {
       await toolkit.ready();
       return toolkit.promptOf(agent, contextWindow);
     },
-    async surroundingsOf(agent, call, rights, runId) {
+    async surroundingsOf(agent, call, effects, runId) {
       await toolkit.ready();
-      return toolkit.surroundingsOf(agent, call, rights, runId);
+      return toolkit.surroundingsOf(agent, call, effects, runId);
     },
     async placeOf(agent) {
       await toolkit.ready();

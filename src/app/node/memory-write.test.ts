@@ -32,8 +32,8 @@ const model: Model = {
     if (json === undefined || messages.at(-1)?.role === "tool") {
       return { ...about, content: [{ type: "text", text: `result: ${textOf(messages.at(-1))}` }], stopReason: "stop" };
     }
-    const given = JSON.parse(json);
-    const content = [{ type: "toolCall", id: `c${++calls}`, name: given.tool ?? "memory_write", arguments: given }];
+    const { tool = "memory_write", ...given } = JSON.parse(json);
+    const content = [{ type: "toolCall", id: `c${++calls}`, name: tool, arguments: given }];
     return { ...about, content: content as never, stopReason: "tool_calls" };
   },
 };

@@ -10,7 +10,7 @@ import { InvalidInputError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 
-export interface NodeChangesParts {
+interface NodeChangesParts {
   readonly config: Pick<Config, "profiles">;
   readonly paths: HomePaths;
   readonly clock: Pick<Clock, "now">;

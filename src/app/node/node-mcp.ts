@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { hiddenPaths, programPaths } from "../../adapters/sandbox/hidden-paths.ts";
-import { noSandbox, openSandbox } from "../../adapters/sandbox/open-sandbox.ts";
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
+import { guardRepositories } from "../../adapters/tools/exec/guard-repositories.ts";
 import { noGuard, type PromptGuard } from "../../adapters/tools/files/prompt-guard.ts";
 import { loginRequests } from "../../adapters/tools/mcp/login-requests.ts";
 import { McpServers } from "../../adapters/tools/mcp/mcp-servers.ts";
@@ -20,8 +20,9 @@ import { type HomePaths, mcpAuthFile, mcpDirectory, resolvePath } from "../../co
 import type { McpServerConfig } from "../../config/sections/mcp.ts";
 import { errorText } from "../../core/errors.ts";
 import type { Ports } from "../../core/ports/ports.ts";
+import { nodeSandbox } from "./node-sandbox.ts";
 
-export interface McpParts {
+interface McpParts {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly ports: Pick<Ports, "clock" | "log" | "store">;
@@ -41,20 +42,10 @@ export function nodeMcp(parts: McpParts): NodeMcp {
   const { config, paths, ports, guard = noGuard } = parts;
   /** The sessions that live, by server: each is a writer of its own. */
   const writers = new Map<string, string>();
-  let sandbox: Promise<Sandbox> | undefined;
-  const openOnce = (): Promise<Sandbox> => {
-    sandbox ??= openSandbox({ sandbox: config.sandbox.kind, dockerImage: config.sandbox.dockerImage }).then(
-      (choice) => {
-        if (choice.sandbox) return choice.sandbox;
-        sandbox = undefined;
-        throw noSandbox(choice);
-      },
-    );
-    return sandbox;
-  };
+  const sandbox = nodeSandbox(parts);
   const servers = new McpServers({
     settings: () => Object.fromEntries(Object.entries(config.mcp.servers).filter(([, { enabled }]) => enabled)),
-    open: (name, answers) => guarded(parts, name, writers, openerOf(parts, name, answers, openOnce)),
+    open: (name, answers) => guarded(parts, name, writers, openerOf(parts, name, answers, sandbox.get)),
     prompts: async (name) => (await policyOf(parts, name)).frozen,
     settle: async (name) => guard.check(writers.get(name) ?? ""),
     directory: mcpDirectory(paths),
@@ -66,7 +57,7 @@ export function nodeMcp(parts: McpParts): NodeMcp {
     servers,
     async close() {
       await servers.close();
-      await (await sandbox?.catch(() => undefined))?.close();
+      await sandbox.close();
     },
   };
 }
@@ -76,10 +67,10 @@ function guarded(parts: McpParts, name: string, writers: Map<string, string>, op
   const { guard = noGuard, config } = parts;
   return async (timeoutMs, onClosed) => {
     const { url, sandbox = true } = config.mcp.servers[name] ?? {};
-    const { frozen, writable } = await policyOf(parts, name);
     if (url !== undefined || !sandbox) return open(timeoutMs, onClosed);
+    const { frozen, writable } = guardRepositories(await policyOf(parts, name));
     const writer = `mcp-${randomBytes(8).toString("hex")}`;
-    await guard.begin(writer, frozen, writable);
+    await guard.begin(writer, frozen, writable, true);
     writers.set(name, writer);
     const end = async (): Promise<void> => {
       if (writers.get(name) === writer) writers.delete(name);
@@ -187,6 +178,6 @@ async function localServer(
   const passed = Object.fromEntries(PASSED.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])));
   return {
     ...{ command, args, directory, env: { HOME: directory, ...passed, ...own } },
-    sandbox: sandbox ? { open, policy: await policyOf(parts, name) } : undefined,
+    sandbox: sandbox ? { open, policy: guardRepositories(await policyOf(parts, name)) } : undefined,
   };
 }

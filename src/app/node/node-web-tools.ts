@@ -9,7 +9,7 @@ import type { HomePaths } from "../../config/paths.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 
-export interface WebParts {
+interface WebParts {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly clock: Clock;

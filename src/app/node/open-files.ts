@@ -6,7 +6,7 @@ import type { HomePaths } from "../../config/paths.ts";
 import type { BlobStore, Ports } from "../../core/ports/ports.ts";
 import { FileService } from "../../engine/files/file-service.ts";
 
-export interface FilesDeps {
+interface FilesDeps {
   readonly ports: Pick<Ports, "store" | "ids" | "clock">;
   readonly blobs: BlobStore;
   /** The live view of the configuration. */

@@ -21,7 +21,7 @@ import { nodeChanges } from "./node-changes.ts";
 import type { NodeTraces } from "./node-traces.ts";
 import { openFiles } from "./open-files.ts";
 
-export interface IdleEngineOptions {
+interface IdleEngineOptions {
   readonly paths: HomePaths;
   readonly config: Config;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -30,7 +30,7 @@ export interface IdleEngineOptions {
   readonly reader?: StoreReader & { close(): Promise<void> };
 }
 
-export interface IdleEngine {
+interface IdleEngine {
   readonly agents: AgentSystem;
   readonly ports: Ports;
   readonly triggers: Triggers;

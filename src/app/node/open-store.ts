@@ -36,7 +36,7 @@ export interface NodeStore {
   close(): Promise<void>;
 }
 
-export interface NodeStoreOptions {
+interface NodeStoreOptions {
   readonly paths: HomePaths;
   readonly config: Config;
   readonly env?: Environment;

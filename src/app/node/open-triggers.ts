@@ -23,7 +23,7 @@ import { heartbeatProfiles } from "../../engine/triggers/heartbeat/heartbeat-con
 import { type TriggerOptions, Triggers } from "../../engine/triggers/triggers.ts";
 import { jobProblem } from "./job-problem.ts";
 
-export interface TriggerDeps {
+interface TriggerDeps {
   readonly ports: Pick<Ports, "clock" | "ids" | "store" | "log">;
   readonly config: Config;
   readonly paths: HomePaths;

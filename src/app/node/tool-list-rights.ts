@@ -8,7 +8,7 @@ import { kindOfPerson, type PersonId } from "../../core/people/person.ts";
 import type { Standing } from "../../core/rights/decide.ts";
 import type { Directory, PeopleNow } from "../../engine/people/directory.ts";
 
-export interface ListRights {
+interface ListRights {
   /** Called before a prompt is built. */
   refresh(): Promise<void>;
   /** Undefined before the first read, and for an agent whose person is not known: then nothing is left out. */

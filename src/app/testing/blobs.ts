@@ -1,7 +1,7 @@
 /** The bytes of files in memory. */
 import type { BlobStore } from "../../core/ports/ports.ts";
 
-export interface MemoryBlobs extends BlobStore {
+interface MemoryBlobs extends BlobStore {
   /** By name. */
   readonly kept: Map<string, Uint8Array>;
 }

@@ -5,7 +5,7 @@ import { list, oneOf, section, wholeNumber } from "../values.ts";
  * The relation of one agent to another. `tree`: both have the same root. `parent`: it started this one. `permanent`, `system`:
  * its kind, and the heartbeat is one of `system`. `foreground`: a person wrote to it last. `any`: every relation.
  */
-export const RELATIONS = ["tree", "parent", "permanent", "system", "foreground", "any"] as const;
+const RELATIONS = ["tree", "parent", "permanent", "system", "foreground", "any"] as const;
 export type Relation = (typeof RELATIONS)[number];
 
 export const agentToAgentDefaults = {

@@ -6,7 +6,7 @@ export const heartbeatDefaults = { every: "30m", target: "last", ackMaxChars: 30
 const DURATION = 'a time such as "30m", "2h" or "90s"; "0" turns it off';
 const duration = () => text(DURATION).regex(/^\d+(\.\d+)?(ms|s|m|h|d)?$/, `expected ${DURATION}`);
 
-export const TIME_ERRORS = {
+const TIME_ERRORS = {
   form: 'invalid time (use "HH:MM" 24h format)',
   after: "invalid time (24:00 is the only allowed 24:xx value)",
   start: "invalid time (start cannot be 24:00)",

@@ -3,7 +3,7 @@ import { secretSchema } from "../secret.ts";
 import { named, oneOf, section, text, wholeNumber } from "../values.ts";
 import { thinkingSchema } from "./models.ts";
 
-export const hookDefaults = {
+const hookDefaults = {
   target: "isolated",
   header: "x-signature",
   algorithm: "sha256",

@@ -14,7 +14,7 @@ export const modelDefaults = {
 /** Defaults of each provider, applied where a provider is used. */
 export const providerDefaults = { maxConcurrent: 64, stallSeconds: 180 } as const;
 
-export const cliDefaults = { output: "json", timeoutSeconds: 600, env: [] as readonly string[] } as const;
+const cliDefaults = { output: "json", timeoutSeconds: 600, env: [] as readonly string[] } as const;
 
 const MODEL = 'a model as "provider/id"';
 

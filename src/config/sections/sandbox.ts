@@ -10,6 +10,7 @@ export const sandboxDefaults = {
   maxTimeoutSeconds: 3_600,
   memoryMb: 4_096,
   processes: 512,
+  diskMb: 10_240,
 } as const;
 
 export const sandboxSchema = section({
@@ -31,4 +32,6 @@ export const sandboxSchema = section({
   memoryMb: wholeNumber(16, 1_048_576).default(sandboxDefaults.memoryMb),
   /** How many processes a command may have. */
   processes: wholeNumber(8, 100_000).default(sandboxDefaults.processes),
+  /** How much a command may add to the directories that it can write. */
+  diskMb: wholeNumber(1, 100_000_000).default(sandboxDefaults.diskMb),
 }).prefault({});

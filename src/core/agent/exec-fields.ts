@@ -24,6 +24,17 @@ export const OWNERS_FIELDS: readonly string[] = [
   "rules",
 ];
 
+/** Values of these fields that give no right beyond the default. Any other value, and any allowance in `rules`, widens rights. */
+const STRICT: Readonly<Record<string, readonly unknown[]>> = {
+  execHost: ["sandbox"],
+  execSecurity: ["deny", "allowlist"],
+  execAsk: ["on-miss", "always"],
+  elevatedLevel: ["off"],
+};
+
+export const widensRights = (field: string, value: unknown): boolean =>
+  Object.hasOwn(STRICT, field) && value !== undefined && value !== null && STRICT[field]?.includes(value) === false;
+
 /** What a child keeps of its parent's settings, and in `bound` of what the parent kept. */
 export const inheritedExecSchema = z.object({
   host: z.enum(EXEC_HOSTS),
@@ -36,7 +47,7 @@ export const inheritedExecSchema = z.object({
   },
 });
 
-export interface InheritedExec {
+interface InheritedExec {
   readonly host: ExecHost;
   readonly node?: string;
   readonly security: ExecSecurity;

@@ -10,7 +10,7 @@ import { systemPromptReportSchema } from "./system-prompt-report.ts";
 
 const OLDER_CHAT_TYPES: Readonly<Record<string, string>> = { channel: "room", dm: "direct" };
 
-export const chatTypeSchema = z.preprocess(
+const chatTypeSchema = z.preprocess(
   (value) => (typeof value === "string" && Object.hasOwn(OLDER_CHAT_TYPES, value) ? OLDER_CHAT_TYPES[value] : value),
   z.enum(["direct", "group", "room"]),
 );

@@ -37,7 +37,7 @@ export interface ResetPolicy {
 }
 
 export const DEFAULT_RESET_HOUR = 4;
-export const DEFAULT_IDLE_MINUTES = 60;
+const DEFAULT_IDLE_MINUTES = 60;
 
 /** The kind of a conversation, by its agent's descriptor and key. */
 export function chatKindOf(descriptor: AgentDescriptor, sessionKey: string): ChatKind {

@@ -255,7 +255,7 @@ function normalizeId(text: string | null | undefined, otherwise: string): string
 /** A profile's name in keys. */
 export const normalizeAgentId = (id: string | null | undefined): string => normalizeId(id, "main");
 
-export const DEFAULT_ACCOUNT = "default";
+const DEFAULT_ACCOUNT = "default";
 
 /** An account's name as bindings and keys compare it. */
 export const normalizeAccountId = (id: string | null | undefined): string => normalizeId(id, DEFAULT_ACCOUNT);

@@ -115,7 +115,7 @@ describe("budget rows", () => {
   });
 });
 
-describe("spend (L8)", () => {
+describe("spend", () => {
   const price = fc.constantFrom(0, 0.075, 0.3, 1, 3.75, 15);
   const step = fc.record({
     prompt: fc.nat(300),

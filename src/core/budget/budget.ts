@@ -27,7 +27,7 @@ export interface Limit {
 
 /** What the configuration limits. */
 export const CONFIGURED_SCOPES = ["agent", "tree", "profile", "person", "day"] as const;
-export type ConfiguredScope = (typeof CONFIGURED_SCOPES)[number];
+type ConfiguredScope = (typeof CONFIGURED_SCOPES)[number];
 export type Limits = Readonly<Partial<Record<ConfiguredScope, Limit>>>;
 
 /** The rows: those of the configuration, of API tokens, and the counts of messages. */
@@ -252,7 +252,7 @@ const grouped = (number: number): string => number.toLocaleString("en-US");
 const dollars = (micros: number): string => `$${(micros / MICROS).toFixed(micros < 100_000 ? 4 : 2)}`;
 
 /** A limit as people write it. */
-export interface SaidLimit {
+interface SaidLimit {
   readonly tokens?: number;
   readonly dollars?: number;
   readonly messages?: number;

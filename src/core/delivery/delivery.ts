@@ -83,7 +83,7 @@ export function contentOf({
  * What a channel can tell about an interrupted send. `idempotent`: a second send with the same id appears once. `reconcilable`:
  * the channel can be asked whether it arrived. `ambiguous`: it cannot; the delivery is listed as unconfirmed.
  */
-export const sendingClassSchema = z.enum(["idempotent", "reconcilable", "ambiguous"]);
+const sendingClassSchema = z.enum(["idempotent", "reconcilable", "ambiguous"]);
 export type SendingClass = z.infer<typeof sendingClassSchema>;
 
 export const deliveryStateSchema = z.enum([...OPEN_STATES, ...ENDED_STATES]);

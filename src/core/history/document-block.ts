@@ -5,7 +5,7 @@
 import type { Block } from "./entry.ts";
 import type { TextBlock } from "./file-block.ts";
 
-export interface BlockDocument {
+interface BlockDocument {
   readonly mimeType: string;
   readonly name: string;
   /** In base64. */

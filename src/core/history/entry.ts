@@ -66,11 +66,11 @@ export const blockSchema = z.discriminatedUnion("type", [
 export type Block = z.infer<typeof blockSchema>;
 export type ToolCallBlock = Extract<Block, { type: "toolCall" }>;
 
-export const stopReasonSchema = z.enum(["stop", "length", "tool_calls", "error", "aborted"]);
+const stopReasonSchema = z.enum(["stop", "length", "tool_calls", "error", "aborted"]);
 export type StopReason = z.infer<typeof stopReasonSchema>;
 
 /** Set on text that the run's person did not write: it may try to instruct the model (M32). `from`: where it came from. */
-export const untrustedSchema = z.looseObject({ from: z.string() });
+const untrustedSchema = z.looseObject({ from: z.string() });
 export type Untrusted = z.infer<typeof untrustedSchema>;
 const untrusted = untrustedSchema.optional();
 
@@ -155,7 +155,7 @@ const entrySchema = z.discriminatedUnion("type", [
 export type Entry = z.infer<typeof entrySchema>;
 export type EntryType = Entry["type"];
 export type MessageEntry = Extract<Entry, { type: "message" }>;
-export const ENTRY_TYPES: readonly string[] = entrySchema.options.map((option) => option.shape.type.value);
+const ENTRY_TYPES: readonly string[] = entrySchema.options.map((option) => option.shape.type.value);
 
 /** The outcome of reading a line. Unknown types are kept in the chain and skipped; a broken line is reported. */
 export type ReadEntry =

@@ -32,7 +32,7 @@ export interface Decoration {
 }
 
 /** `album`: a part of several files that were sent as one; its parts may come further apart. */
-export type Burst = "text" | "album";
+type Burst = "text" | "album";
 
 /** A person's message as a connector submits it. All ids are the channel's immutable ones. */
 export interface IncomingMessage {

@@ -137,7 +137,7 @@ export type MessageBody = z.infer<typeof messageBodySchema>;
 export type MessageKind = MessageBody["kind"];
 
 /** The origin of a message. Ids are the channel's immutable ones, never display names. */
-export const sourceSchema = z
+const sourceSchema = z
   .object({
     connector: z.string().min(1),
     accountId: z.string().optional(),

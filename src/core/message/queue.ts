@@ -8,7 +8,7 @@ export const queueDropPolicySchema = z.enum(["old", "new", "summarize"]);
 export type QueueDropPolicy = z.infer<typeof queueDropPolicySchema>;
 
 /** How messages that wait together are recognised as the same. */
-export const queueDedupeModeSchema = z.enum(["message-id", "prompt", "none"]);
+const queueDedupeModeSchema = z.enum(["message-id", "prompt", "none"]);
 export type QueueDedupeMode = z.infer<typeof queueDedupeModeSchema>;
 
 /** The limits of the settings that are numbers, for every way to set them: commands, routes, configuration and state. */

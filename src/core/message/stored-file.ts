@@ -7,7 +7,7 @@ import type { FileReference } from "../file-reference.ts";
 import { behalfSchema, isUntrusted } from "../people/behalf.ts";
 
 /** What the model gets of a file, decided once when it is stored, so that a prompt never changes later (L11). */
-export const shownFileSchema = z.discriminatedUnion("as", [
+const shownFileSchema = z.discriminatedUnion("as", [
   z.object({ as: z.literal("image"), blob: z.string().min(1), mimeType: z.string().min(1) }).readonly(),
   z
     .object({

@@ -51,7 +51,7 @@ it("names everyone as long as there is room, and then the crowd, which has no ri
   expect(behalfSchema.safeParse({ ...way, through: people(33) }).success).toBe(false);
 });
 
-it("counts each limit once, as it was said last; beyond 64 one that allows nothing stands for the others (L8)", () => {
+it("counts each limit once, as it was said last; beyond 64 one that allows nothing stands for the others", () => {
   const limit = (id: string, tokens: number, of: "token" | "person" = "token") => ({ of, id, tokens });
   const ann = "ann" as PersonId;
   const joins = (...limits: DayLimit[][]) =>
@@ -99,7 +99,7 @@ it.each<[string, object, boolean]>([
   expect(behalfSchema.safeParse({ person: "ann", ...more }).success).toBe(ok);
 });
 
-it("keeps the newest eight of the runs that led to it, each once and in order (M31)", () => {
+it("keeps the newest eight of the runs that led to it, each once and in order", () => {
   const ann = "ann" as PersonId;
   const roots = (...all: string[][]) =>
     joined(

@@ -20,7 +20,7 @@ const MAX_LIMITS = 64;
  * What a token, or a person who uses the API, may use in one day (M21). It travels with everything that a request leads to, so that
  * children, reports and jobs count for the token that they came from.
  */
-export const dayLimitSchema = z
+const dayLimitSchema = z
   .object({
     of: z.enum(["token", "person"]),
     id: z.string().min(1).max(512),

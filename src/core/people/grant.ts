@@ -12,7 +12,7 @@ export const strictest = (a: Verdict, b: Verdict): Verdict =>
   VERDICTS[Math.max(VERDICTS.indexOf(a), VERDICTS.indexOf(b))] as Verdict;
 
 /** What a grant is about: a tool or another action, and the target, if it names one. */
-export interface Subject {
+interface Subject {
   readonly action: string;
   readonly target?: string;
 }
@@ -41,6 +41,8 @@ const subjectSchema = z
 
 const about = {
   note: z.string().max(MAX_LENGTH).optional(),
+  /** The call that a yes for always covers, for people. */
+  shows: z.string().max(MAX_LENGTH).optional(),
   /** Counts only while text that the person did not write is in context (M32). */
   when: z.literal("untrusted").optional(),
 };
@@ -53,7 +55,9 @@ export const grantSchema = z
   ])
   .readonly();
 export type Grant = z.infer<typeof grantSchema>;
-export const grantsSchema = z.array(grantSchema).max(256).readonly();
+/** The largest number for one person. */
+export const MAX_GRANTS = 256;
+export const grantsSchema = z.array(grantSchema).max(MAX_GRANTS).readonly();
 
 export function verdictOf(grant: Grant): { readonly verdict: Verdict; readonly subject: string } {
   if ("deny" in grant) return { verdict: "deny", subject: grant.deny };
@@ -63,13 +67,3 @@ export function verdictOf(grant: Grant): { readonly verdict: Verdict; readonly s
 /** Whether a text matches a pattern whose last sign may be `*`. */
 export const matchesEnding = (pattern: string, text: string): boolean =>
   pattern.endsWith("*") ? text.startsWith(pattern.slice(0, -1)) : text === pattern;
-
-/**
- * Whether a grant's subject covers an action on a target. A subject without a target covers the action on the person's own
- * things only: another's target must be named.
- */
-export function covers(subject: Subject, action: string, target: string | undefined): boolean {
-  if (!matchesEnding(subject.action, action)) return false;
-  if (target === undefined) return subject.target === undefined;
-  return subject.target !== undefined && matchesEnding(subject.target, target);
-}

@@ -28,7 +28,7 @@ export const personIdSchema = z
   .refine((id) => kindOfPerson(id) !== undefined, "not the id of a person")
   .transform((id) => id as PersonId);
 
-export type PersonKind = "owner" | "record" | "app" | "group" | "account";
+type PersonKind = "owner" | "record" | "app" | "group" | "account";
 
 const GROUPS = ["group:", "channel:"];
 

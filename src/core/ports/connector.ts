@@ -219,8 +219,13 @@ export interface ChannelAnswer {
   readonly type?: string;
 }
 
+/** Marks a connector whose only writer is the owner. No entry point of the package exports it, so a program cannot claim it. */
+export const OWNERS_SEAT: unique symbol = Symbol("the owner's seat");
+
 export interface Connector {
   readonly name: string;
+  /** Only the own terminal of the engine has it. */
+  readonly [OWNERS_SEAT]?: true;
   readonly capabilities: ConnectorCapabilities;
   readonly sendingClass: SendingClass;
   /** How long the channel may redeliver a message; dedupe keys are kept that long. Default 30 days. */

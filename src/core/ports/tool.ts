@@ -73,6 +73,8 @@ export interface ToolContext {
   readonly person?: string;
   /** Who the run acts for, and who is on its way. Absent: the run began before this was recorded. */
   readonly behalf?: Behalf;
+  /** No one waits for the run: a schedule or a hook began it. */
+  readonly headless?: boolean;
   /** What the gate has allowed this call. Absent: nothing is judged here. */
   readonly allowed?: readonly Effect[];
   readonly signal: AbortSignal;

@@ -114,7 +114,7 @@ export const approvalSchema = newApprovalSchema.unwrap().extend({
   /** The call that has used the yes. Only this one resumes after a crash. */
   used: z.object({ runId: z.string(), callId: z.string() }).readonly().optional(),
 });
-export type ApprovalRecord = Readonly<z.infer<typeof approvalSchema>>;
+type ApprovalRecord = Readonly<z.infer<typeof approvalSchema>>;
 
 /** A stored row; `n` rises with time. */
 export type Approval = ApprovalRecord & { readonly n: number };

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { commandEffects, effectsOfCall } from "./call-text.ts";
-import type { Effect } from "./decide.ts";
-import { RULE_WIDTHS, ruleTextOf } from "./rule-widths.ts";
 
 const place = { workspace: "/w", home: "/h" };
 const host = (name: string, port?: number) => ({ kind: "host", host: name, port });
@@ -77,83 +75,5 @@ describe("a call as people write it", () => {
       { action: "read", rights: ["read"], detail: { access: "read", path: "/in" } },
     ]);
     expect(commandEffects("$x", {})).toMatchObject([{ detail: { kind: "unparsed", cwd: "/" } }]);
-  });
-});
-
-describe("the rules that an answer would make, for this call, for its beginning, for the tool", () => {
-  const command = (...argv: string[]): Partial<Effect> => ({ detail: { kind: "command", argv, cwd: "/" } });
-  const path = (access: "read" | "write", text: string): Partial<Effect> => ({
-    detail: { kind: "path", access, path: text },
-  });
-  test.each<[string, Partial<Effect>, readonly (string | undefined)[]]>([
-    ["exec", command("git", "push", "origin"), ["exec(git push origin)", "exec(git push *)", "exec"]],
-    ["exec", command("ls", "-la"), ["exec(ls -la)", "exec(ls *)", "exec"]],
-    ["exec", command("cat", "a/b"), ["exec(cat a/b)", "exec(cat *)", "exec"]],
-    ["exec", command("echo", "two words"), ["exec(echo 'two words')", "exec(echo *)", "exec"]],
-    ["exec", command("echo", "it's"), ["exec(echo 'it'\\''s')", "exec(echo *)", "exec"]],
-    ["exec", command("echo"), ["exec(echo)", "exec(echo *)", "exec"]],
-    ["exec", command("my prog", "x"), ["exec('my prog' x)", "exec('my prog' x *)", "exec"]],
-    ["exec", { detail: { kind: "unparsed", line: "$x", cwd: "/", why: "y" } }, [undefined, undefined, "exec"]],
-    ["edit", path("write", "/w/a.ts"), ["write(/w/a.ts)", "write(/w/**)", "write"]],
-    ["grep", path("read", "/a"), ["read(/a)", "read(/**)", "read"]],
-    [
-      "web_fetch",
-      { detail: { kind: "host", host: "a.b.example.org", port: 81 } },
-      ["web(domain:a.b.example.org:81)", "web(domain:example.org)", "web"],
-    ],
-    [
-      "web_search",
-      { detail: { kind: "host", host: "example.org" } },
-      ["web(domain:example.org)", "web(domain:example.org)", "web"],
-    ],
-    [
-      "web_fetch",
-      { detail: { kind: "host", host: "10.0.0.1" } },
-      ["web(domain:10.0.0.1)", "web(domain:10.0.0.1)", "web"],
-    ],
-    ...(
-      [
-        ["a.b.co.uk", "b.co.uk"],
-        ["a.abc.uk", "a.abc.uk"],
-        ["a.abcd.uk", "abcd.uk"],
-        ["x.abc.com", "abc.com"],
-        ["localhost", "localhost"],
-      ] as const
-    ).map(([host, domain]): [string, Partial<Effect>, readonly string[]] => [
-      ...(["web_fetch", { detail: { kind: "host", host } }] as const),
-      [`web(domain:${host})`, `web(domain:${domain})`, "web"],
-    ]),
-    // Everyone has a domain below co.uk: no button offers a rule for all of them.
-    [
-      "web_fetch",
-      { detail: { kind: "host", host: "example.co.uk" } },
-      ["web(domain:example.co.uk)", "web(domain:example.co.uk)", "web"],
-    ],
-    [
-      "web_fetch",
-      { detail: { kind: "host", host: "www.example.com.au" } },
-      ["web(domain:www.example.com.au)", "web(domain:example.com.au)", "web"],
-    ],
-    [
-      "web_fetch",
-      { detail: { kind: "host", host: "docs.example.de" } },
-      ["web(domain:docs.example.de)", "web(domain:example.de)", "web"],
-    ],
-    ["cron_add", {}, ["cron_add", "cron_add", "cron_add"]],
-    ["send", { target: "telegram:42" }, ["send(telegram:42)", "send(telegram:42)", "send(telegram:42)"]],
-    // A wildcard in what was asked would allow more than that.
-    ["exec", command("rm", "*"), [undefined, "exec(rm *)", "exec"]],
-    ["exec", command("rm", "a*b", "c"), [undefined, "exec(rm *)", "exec"]],
-    ["exec", command("grep", "a|b", "c"), [undefined, "exec(grep *)", "exec"]],
-    ["exec", command("./*", "x"), [undefined, undefined, "exec"]],
-    ["read", path("read", "/a/*"), [undefined, "read(/a/**)", "read"]],
-    ["read", path("read", "/*/a"), [undefined, undefined, "read"]],
-    ["web_fetch", { detail: { kind: "host", host: "*.com" } }, [undefined, undefined, "web"]],
-    ["send", { target: "telegram:4*" }, [undefined, undefined, undefined]],
-    // A rule that could not be read again is not offered.
-    ["exec", command("x".repeat(1_000)), [undefined, undefined, "exec"]],
-    ["send", { target: "" }, [undefined, undefined, undefined]],
-  ])("%s %j", (action, more, rules) => {
-    expect(RULE_WIDTHS.map((width) => ruleTextOf({ action, ...more }, width))).toEqual(rules);
   });
 });

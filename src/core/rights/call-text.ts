@@ -10,7 +10,7 @@ import type { Right } from "./right.ts";
 import { namesOf, READS, WRITES } from "./rule.ts";
 import { splitShellLine } from "./shell-line.ts";
 
-export type CalledEffects = { readonly effects: readonly Effect[] } | { readonly wrong: string };
+type CalledEffects = { readonly effects: readonly Effect[] } | { readonly wrong: string };
 
 const WEB = ["web", "web_fetch", "web_search"];
 /** Where examples take place. */

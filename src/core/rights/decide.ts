@@ -10,7 +10,7 @@ import { denialByKind, denialByProfile, type ToolPolicy, type ToolUser } from ".
 import { coversEffect, type Place } from "./match-rule.ts";
 import type { Right } from "./right.ts";
 import { roleVerdict } from "./role-rules.ts";
-import { type ParsedRule, parseRule, type Rule } from "./rule.ts";
+import { type ParsedRule, parseRule, type Rule, ruleOf } from "./rule.ts";
 import { decideByRules, type OwnRules, type RulesParty } from "./rules-party.ts";
 import type { Scope } from "./scope.ts";
 import { denialBySkills, type SkillLimit } from "./skill-limits.ts";
@@ -60,6 +60,8 @@ export interface Situation extends ToolUser {
   readonly rules?: readonly RulesParty[];
   /** What the skills of the run leave of its tools. */
   readonly skills?: readonly SkillLimit[];
+  /** How a yes for always to exactly this call is written among grants. It answers the questions about the call. */
+  readonly yes?: string;
   /** The token of the request that asks for it: one more party, which only narrows. Absent: a run asks for it. */
   readonly token?: TokenParty;
 }
@@ -89,7 +91,7 @@ export function decide(effect: Effect, situation: Situation): Decision {
   const byToken = situation.token && effect.asked && denialByToken(effect.asked, situation.token);
   if (byToken) return { verdict: "deny", ...byToken };
   if (people.length === 0) return { verdict: "deny", reason: "it acts for no one" };
-  const decision = people.map((one) => judge(effect, one, untrusted, situation.rules)).reduce(stricter);
+  const decision = people.map((one) => judge(effect, one, untrusted, situation.rules, situation.yes)).reduce(stricter);
   if (decision.verdict === "ask" && headless) {
     return { ...decision, verdict: "deny", reason: `${decision.reason}, and no one is there to ask` };
   }
@@ -109,8 +111,13 @@ export function judge(
   standing: Standing,
   untrusted = false,
   parties: readonly RulesParty[] = [],
+  yes?: string,
 ): Decision {
-  const one: Placed = { ...standing, place: parties[0]?.place };
+  const one: Placed = {
+    ...standing,
+    place: parties[0]?.place,
+    yes: yes === undefined ? undefined : yesOf(standing, yes, untrusted),
+  };
   const decision = byRights(effect, one, untrusted, parties);
   if (!effect.needsYes || decision.verdict !== "allow" || isNamed(effect, one, parties)) return decision;
   return { verdict: "ask", reason: `${effect.action} asks before each call`, person: one.person };
@@ -119,12 +126,20 @@ export function judge(
 /** A person, and the directories that the paths in grants are relative to. All parties have the same. */
 interface Placed extends Standing {
   readonly place?: Place;
+  /** The person's yes for always to exactly this call. */
+  readonly yes?: Rule;
+}
+
+/** One that was given without untrusted text in context does not count with it. */
+function yesOf({ person, grants }: Standing, text: string, untrusted: boolean): Rule | undefined {
+  const given = grants.find((one) => "allow" in one && one.allow === text && (!untrusted || one.when !== undefined));
+  return given && ruleOf(given, person);
 }
 
 /** A grant or rule for everything, or for tools by the beginning of their names, is no yes to this one. Every party must say it. */
 function isNamed(effect: Effect, one: Placed, parties: readonly RulesParty[]): boolean {
   const fits = (text: string): boolean => parseSubject(text)?.action === effect.action;
-  if (allowanceIn(effect, one, fits)) return true;
+  if (one.yes !== undefined || allowanceIn(effect, one, fits)) return true;
   return (
     parties.length > 0 &&
     parties.every(({ rules, place }) => rules.findAllowance(effect, place, ({ text }) => fits(text)))
@@ -139,19 +154,20 @@ const allowanceIn = (effect: Effect, one: Placed, fits: (text: string) => boolea
   );
 
 function byRights(whole: Effect, one: Placed, untrusted: boolean, parties: readonly RulesParty[]): Decision {
-  const { person, role, grants } = one;
+  const { person, role, grants, yes } = one;
   if (role === "stranger") return { verdict: "deny", reason: `${person} is not known here`, person };
   const effect = whole.of === person ? { ...whole, target: undefined } : whole;
   const always = byGrants(effect, one, grants.filter(countsAlways));
   const more = untrusted ? grantedBy(effect, one, grants) : undefined;
-  const byPerson = more === undefined ? always : stricter(always, ofGrant(more, person));
+  const asked = more === undefined ? always : stricter(always, ofGrant(more, person));
+  const byPerson = yes !== undefined && asked.verdict === "ask" ? ofGrant(yes, person) : asked;
   const own = ownRules(effect, one, untrusted);
   const decision = parties
     .map((party) => decideByRules(effect, party, own, untrusted))
     .reduce(stricterWithRule, byPerson);
   if (decision.verdict !== "allow" || !untrusted || !needsQuestion(effect, one.place)) return decision;
   const beforehand = grants.filter(({ when }) => when !== undefined);
-  if (grantedBy(effect, one, beforehand)?.verdict === "allow") return decision;
+  if (yes !== undefined || grantedBy(effect, one, beforehand)?.verdict === "allow") return decision;
   const isRelaxed = parties.length > 0 && parties.every((party) => allowsUntrusted(effect, party));
   return isRelaxed ? decision : { verdict: "ask", reason: UNTRUSTED_REASON, person };
 }
@@ -164,11 +180,12 @@ const countsAlways = (grant: Grant): boolean => grant.when === undefined || "all
 
 /** The grants of a person are rules too: they allow what the defaults of rules would ask about. */
 const ownRules = (effect: Effect, one: Placed, untrusted: boolean): OwnRules => {
-  const { role, grants } = one;
+  const { role, grants, yes } = one;
+  const granted = grantedBy(effect, one, untrusted ? grants : grants.filter(countsAlways));
   return {
     reviews: role === "owner",
-    granted: grantedBy(effect, one, untrusted ? grants : grants.filter(countsAlways)),
-    allowance: (fits) => allowanceIn(effect, one, fits),
+    granted: granted?.verdict === "deny" ? granted : (yes ?? granted),
+    allowance: (fits) => yes ?? allowanceIn(effect, one, fits),
     limits: grants.some((grant) => !("allow" in grant) && limitsCommands(verdictOf(grant).subject)),
   };
 };
@@ -203,7 +220,7 @@ function grantedBy(effect: Effect, { person, place }: Placed, grants: readonly G
     const parsed = parsedRule(text);
     const from = verdict === "allow" ? place : undefined;
     const covers = "subject" in parsed ? coversEffect(parsed.subject, verdict, effect, from) : verdict === "deny";
-    if (covers) found = { verdict, text, source: person, because: grant.note, when: grant.when };
+    if (covers) found = ruleOf(grant, person);
   }
   return found;
 }

@@ -61,7 +61,7 @@ export const SWARM_TOOLS: readonly string[] = ["send_agent_message", "read_messa
 export const CONTACT_TOOLS: readonly string[] = [...SWARM_TOOLS, "send_user_message"];
 
 /** Tools of one system agent, by its tag. */
-export const SYSTEM_TOOLS: Readonly<Record<string, string>> = { diagnose: "doctor" };
+const SYSTEM_TOOLS: Readonly<Record<string, string>> = { diagnose: "doctor" };
 
 export interface ToolUser {
   /** Whether subagents may have children. */

@@ -5,11 +5,11 @@ import type { Effect } from "./decide.ts";
 import { CONTACT_TOOLS } from "./kind-rules.ts";
 
 /** A person's own words and the answers to them. */
-export const MESSAGE = "message";
+const MESSAGE = "message";
 
 const CONTACT_ACTIONS: readonly string[] = [...CONTACT_TOOLS, MESSAGE];
 
-export interface RoleVerdict {
+interface RoleVerdict {
   readonly verdict: Verdict;
   readonly reason: string;
 }

@@ -4,7 +4,7 @@ import { EXAMPLE_PLACE, effectsOfCall } from "./call-text.ts";
 import { coversEffect } from "./match-rule.ts";
 import { parseRule } from "./rule.ts";
 
-export interface RuleExamples {
+interface RuleExamples {
   /** What the rule must be about: what stands in the parentheses of a call, or a whole call. */
   readonly match?: readonly string[];
   readonly notMatch?: readonly string[];

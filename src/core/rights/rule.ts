@@ -2,8 +2,9 @@
  * A rule of the gate as text: `exec(git push *)`, `write(src/**)`, `web(domain:example.org)`, `mcp__server__tool`, `cron_add`,
  * `send_agent_message(agent:clerk)`. What it is about is read once; the grants of people are written in the same way.
  */
-import { parseSubject, type Verdict } from "../people/grant.ts";
+import { type Grant, parseSubject, type Verdict, verdictOf } from "../people/grant.ts";
 import { shellTokens } from "./shell-words.ts";
+import { CALL } from "./standing-yes.ts";
 
 /** A rule with where it stands and why. */
 export interface Rule {
@@ -13,8 +14,15 @@ export interface Rule {
   readonly source: string;
   /** The justification: shown to the model and to people. */
   readonly because?: string;
+  /** The call that a yes for always covers, for people. */
+  readonly shows?: string;
   /** Counts only while text that the person did not write is in context; an allowance counts then too (M32). */
   readonly when?: "untrusted";
+}
+
+export function ruleOf(grant: Grant, source: string): Rule {
+  const { verdict, subject: text } = verdictOf(grant);
+  return { verdict, text, source, because: grant.note, shows: grant.shows, when: grant.when };
 }
 
 /** What a rule is about, ready to be compared. */
@@ -80,6 +88,7 @@ export function parseRule(text: string): ParsedRule {
   const parsed = parseSubject(text);
   if (!parsed) return { wrong: "expected ACTION or ACTION(WHAT), such as exec(git push *) or write(src/**)" };
   const { target } = parsed;
+  if (parsed.action === CALL) return { wrong: `${CALL}(…) is stored by a yes for always only` };
   const action = Object.hasOwn(ALIASES, parsed.action) ? (ALIASES[parsed.action] as string) : parsed.action;
   const isAlias = action !== parsed.action;
   const group = Object.hasOwn(ACTION_GROUPS, action) ? ACTION_GROUPS[action] : undefined;

@@ -94,7 +94,7 @@ function byAccess({ action, detail }: Effect, access: WorkspaceAccess): string |
 }
 
 /** In words for the model and for people. */
-export const ruleText = ({ verdict, text, source }: Rule): string => `${verdict} ${text} (${source})`;
+const ruleText = ({ verdict, text, source }: Rule): string => `${verdict} ${text} (${source})`;
 
 function ofRule(rule: Rule): Decision {
   if (rule.verdict === "allow") return { verdict: "allow", reason: "", rule };

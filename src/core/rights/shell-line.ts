@@ -4,19 +4,19 @@
  */
 import { type ShellToken, shellTokens } from "./shell-words.ts";
 
-export interface ShellRedirect {
+interface ShellRedirect {
   readonly access: "read" | "write";
   /** As written: relative to the directory of the command. */
   readonly path: string;
 }
 
 /** Each part is one command with its arguments. Redirects that only join streams or use `/dev/null` are left out. */
-export interface ShellParts {
+interface ShellParts {
   readonly parts: readonly (readonly string[])[];
   readonly redirects: readonly ShellRedirect[];
 }
 
-export type SplitLine = ShellParts | { readonly unparsed: string };
+type SplitLine = ShellParts | { readonly unparsed: string };
 
 const MAX_LINE = 32_000;
 const MAX_PARTS = 100;

@@ -8,7 +8,7 @@ export type ShellToken =
   | { readonly is: "operator"; readonly text: string }
   | { readonly is: "redirect"; readonly text: string };
 
-export type ShellTokens = { readonly tokens: readonly ShellToken[] } | { readonly unparsed: string };
+type ShellTokens = { readonly tokens: readonly ShellToken[] } | { readonly unparsed: string };
 
 /** A piece of a line: where it ends, or why it cannot be read. */
 type Piece = { readonly text: string; readonly end: number } | { readonly unparsed: string };

@@ -15,7 +15,7 @@ export interface Asked {
   readonly own?: boolean;
 }
 
-export interface TokenDenial {
+interface TokenDenial {
   readonly reason: string;
   /** The scope that the token lacks. Absent: no scope would help. */
   readonly scope?: Scope;

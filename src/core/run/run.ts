@@ -14,15 +14,15 @@ import { skillLimitSchema } from "../rights/skill-limits.ts";
 import { type CompactResult, compactResultSchema } from "./compact-result.ts";
 import { runTrialSchema } from "./trial.ts";
 
-export const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
+const laneSchema = z.enum(["main", "subagent", "cron", "nested"]);
 export type Lane = z.infer<typeof laneSchema>;
 
 /** `safe`: may be executed again after a crash. `never`: its outcome is then recorded as unknown (L4). */
-export const replayPolicySchema = z.enum(["safe", "never"]);
+const replayPolicySchema = z.enum(["safe", "never"]);
 export type ReplayPolicy = z.infer<typeof replayPolicySchema>;
 
 /** A tool call of the step in progress. `intended` is committed before execution, `done` with its result. */
-export const callRecordSchema = z.looseObject({
+const callRecordSchema = z.looseObject({
   callId: z.string(),
   name: z.string(),
   arguments: z.record(z.string(), z.unknown()),
@@ -35,10 +35,10 @@ export const callRecordSchema = z.looseObject({
 });
 export type CallRecord = z.infer<typeof callRecordSchema>;
 
-export const runOutcomeSchema = z.enum(["ok", "error", "aborted", "timeout", "lost"]);
+const runOutcomeSchema = z.enum(["ok", "error", "aborted", "timeout", "lost"]);
 export type RunOutcome = z.infer<typeof runOutcomeSchema>;
 
-export const runErrorKindSchema = z.enum([
+const runErrorKindSchema = z.enum([
   "context_overflow",
   "compaction_failure",
   "role_ordering",
@@ -51,7 +51,7 @@ export const runErrorKindSchema = z.enum([
 ]);
 export type RunErrorKind = z.infer<typeof runErrorKindSchema>;
 
-export const runErrorSchema = z.object({
+const runErrorSchema = z.object({
   kind: runErrorKindSchema,
   message: z.string(),
   /** False if a provider refused the request or its key: the same again is refused again. */

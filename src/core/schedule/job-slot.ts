@@ -29,7 +29,7 @@ export interface JobSlot {
   readonly end?: SlotEnd;
 }
 
-export type SlotDeliveryStatus = "none" | "owed" | "unroutable" | "suppressed" | "sent" | "failed" | "unconfirmed";
+type SlotDeliveryStatus = "none" | "owed" | "unroutable" | "suppressed" | "sent" | "failed" | "unconfirmed";
 
 /** How a slot's run ended, and how its deliveries ended. */
 export interface SlotEnd {

@@ -82,7 +82,7 @@ export const gateSchema = z.discriminatedUnion("kind", [
 ]);
 export type Gate = z.infer<typeof gateSchema>;
 
-export const cronJobStateSchema = z.looseObject({
+const cronJobStateSchema = z.looseObject({
   /** The next due time that has no outcome yet. */
   nextRunAtMs: z.number().int().optional(),
   runningAtMs: z.number().int().optional(),

@@ -8,7 +8,7 @@ export interface WeightedTerm {
   readonly weight: number;
 }
 
-export interface RankedText {
+interface RankedText {
   readonly score: number;
   /** Places of matches, in the order of the text. */
   readonly matches: readonly { readonly start: number; readonly end: number; readonly weight: number }[];

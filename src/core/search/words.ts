@@ -4,7 +4,7 @@
  */
 
 /** A stretch of a text: a word, or characters of a script that puts no spaces between words. */
-export interface TextRun {
+interface TextRun {
   readonly text: string;
   readonly start: number;
   readonly end: number;

@@ -65,7 +65,7 @@ export interface Dedupe {
 }
 
 /** An op that belongs to the message of its change: it has no effect if that message was accepted before (M5). */
-export interface IfPosted {
+interface IfPosted {
   readonly ifPosted?: true;
 }
 

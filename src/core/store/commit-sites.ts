@@ -6,7 +6,7 @@ import type { DeliveryState } from "../delivery/delivery.ts";
 import type { Change } from "./change.ts";
 
 // biome-ignore format: one group per line is easier to read.
-export const COMMIT_SITES = [
+const COMMIT_SITES = [
   // Messages.
   "accept", "accept.stale", "take", "steer", "record", "settle", "discard", "abort.queued", "inbox.drop", "message.tried", "message.failed", "wait.begin", "wait.end",
   // Sessions and commands.

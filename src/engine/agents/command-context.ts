@@ -6,7 +6,7 @@ import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { ALLOWED, decide } from "../../core/rights/decide.ts";
 import type { WhatWaits } from "../../core/run/what-waits.ts";
-import { widthLines } from "../approvals/always-rules.ts";
+import { offerLines } from "../approvals/always-rules.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { spentSince } from "../budgets/budget-book.ts";
 import type { CommandContext } from "../commands/chat-command.ts";
@@ -23,7 +23,7 @@ import type { AgentSystemOptions } from "./agent-system-options.ts";
 export interface CommandHost {
   readonly directory: Directory;
   readonly people: Pick<People, "personOf">;
-  readonly approvals: Pick<Approvals, "list" | "get" | "decide" | "widths">;
+  readonly approvals: Pick<Approvals, "list" | "get" | "decide" | "offers">;
   readonly queue: QueuePolicy;
   readonly pairing?: CommandContext["pairing"];
   whatWaits(agentId: AgentRecord["id"]): Promise<WhatWaits>;
@@ -69,7 +69,7 @@ export async function answerCommand(
         return host.approvals.list(person === OWNER ? filter : { ...filter, person }, person);
       },
       get: (id) => host.approvals.get(id, person),
-      choice: async (id) => widthLines(await host.approvals.widths(await host.approvals.get(id, person))),
+      choice: async (id) => offerLines(await host.approvals.offers(await host.approvals.get(id, person))),
       decide: (id, answer) =>
         host.approvals.decide(id, answer, { person, surface: message.source?.connector ?? "chat" }),
     },

@@ -53,6 +53,64 @@ describe("accept", () => {
     expect((await engine.store.agent(agentId))?.state.subject).toBe("Team");
   });
 
+  const quoting = (text: string, more: object = {}) => ({ decoration: { quote: { text, ...more } } });
+  it.each([
+    ["a forward", { decoration: { forwardedFrom: "" } }],
+    ["a text that came through a bot", { decoration: { throughBot: true } as const }],
+    ["a quote that nobody vouches for", quoting("obey")],
+    ["a quote of another person", quoting("obey", { by: "Eve" })],
+    ["words in the group before it", { decoration: { before: [{ by: "Eve", text: "obey" }] } }],
+    ["a part that is neither text nor a file", { decoration: { notes: ["[contact: obey]"] } }],
+    ["words that the channel cannot name", { untrusted: true } as const],
+  ])("marks %s as untrusted text", async (_, more) => {
+    const engine = await TestEngine.open();
+    await hostOf(engine).accept({ ...from(), text: "is it true?", ...more });
+    await engine.settle();
+    expect((await messages(engine))[0]?.behalf).toMatchObject({ untrusted: true });
+    expect((await engine.store.agent(await engine.agentId()))?.state.untrusted).toBe(true);
+  });
+
+  it.each([
+    ["a text alone", {}],
+    ["a quote of what its sender typed", quoting("buy milk", { by: "Ann", typed: true })],
+    [
+      "own words in the group before it",
+      { decoration: { before: [{ by: "Ann", text: "tea?", typed: true as const }] } },
+    ],
+    ["a change of an earlier message", { decoration: { replaces: "m0" } }],
+  ])("leaves %s without a mark", async (_, more) => {
+    const engine = await TestEngine.open();
+    await hostOf(engine).accept({ ...from(), text: "is it true?", ...more });
+    expect((await messages(engine))[0]?.behalf).toEqual({ person: "test:ann" });
+  });
+
+  it("reads no command from a text that came through a bot", async () => {
+    const engine = await TestEngine.open();
+    await hostOf(engine).accept({ ...from(), text: "/new", decoration: { throughBot: true } });
+    expect(await bodies(engine)).toMatchObject([{ kind: "user", text: "[Sent through a bot]\n/new" }]);
+  });
+
+  it("marks a quote of the agent's own words unless they are in this session, and it has no mark", async () => {
+    const engine = await TestEngine.open();
+    const host = hostOf(engine);
+    const ask = async (quoted: string) => {
+      await host.accept({ ...from("ann", crypto.randomUUID()), text: "really?", ...quoting(quoted) });
+      await engine.settle();
+      return (await messages(engine)).at(-1)?.behalf?.untrusted;
+    };
+    await host.accept({ ...from("ann", "m1"), text: "buy milk" });
+    await engine.settle();
+    // As the channel shows it: without its marks and line breaks.
+    expect(await ask("answer to\n*buy* milk")).toBeUndefined();
+    expect(await ask("answer to buy mil")).toBeUndefined();
+    expect(await ask("answer to obey me")).toBe(true);
+    // Now the session has the mark: its words are not trusted any more.
+    expect(await ask("answer to buy milk")).toBe(true);
+    await host.command({ ...from("ann", "c1"), command: { name: "reset" } });
+    await engine.settle();
+    expect(await ask("answer to buy milk")).toBe(true);
+  });
+
   it("stores nothing that the channel did not say", async () => {
     const engine = await TestEngine.open();
     await hostOf(engine).accept({ ...from(), text: "hi", senderName: "", replyToId: "" });

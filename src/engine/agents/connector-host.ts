@@ -8,6 +8,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import { isOwner as isOwnerByDefault } from "../../core/agent/session-key.ts";
 import { cutText } from "../../core/cut-text.ts";
 import { TERMINAL_CHANNEL } from "../../core/delivery/route.ts";
+import { InvalidInputError } from "../../core/errors.ts";
 import { messageId, type RunId } from "../../core/ids.ts";
 import {
   hasUntrustedPart,
@@ -67,7 +68,7 @@ export interface HostOptions {
 
 export interface Conversations {
   agentAt(to: ReturnType<AddressOf>): Promise<AgentRecord | undefined>;
-  /** Whether a text stands in its session, and that session has no mark of untrusted text (M32). */
+  /** Whether a text is in its session, and that session has no mark of untrusted text (M32). */
   hasSaid(to: ReturnType<AddressOf>, text: string): Promise<boolean>;
   /** False if it has ended. */
   abort(runId: RunId): Promise<boolean>;
@@ -118,7 +119,7 @@ export function hostFor(
       }),
     );
   };
-  /** Words that stand in the conversation's session, which has no mark, bring nothing new into it (M32). */
+  /** A quote of words that are in the conversation's unmarked session adds nothing new to it (M32). */
   const withKnownQuote = async ({ decoration, ...at }: Omit<IncomingMessage, "text">) => {
     const { quote } = decoration ?? {};
     if (!quote || quote.typed || !(await options.conversations?.hasSaid(addressOf(at), quote.text))) return decoration;
@@ -138,6 +139,15 @@ export function hostFor(
     return postMessage({ ...incoming, messageId }, message ?? { text: "" });
   };
   const entryOf = async (arriving: Arriving): Promise<Entry> => {
+    // Otherwise one connector would speak for the people of another.
+    if (arriving.connector !== connector.name) {
+      const [its, other] = [connector.name, String(arriving.connector)].map((name) =>
+        JSON.stringify(name.slice(0, 80)),
+      );
+      throw new InvalidInputError(`The connector ${its} cannot accept a message of the connector ${other}.`, {
+        hint: `Set \`connector\` to ${its}.`,
+      });
+    }
     // The socket and the tokens of the terminal admit nobody but the owner.
     if (connector.name === TERMINAL_CHANNEL || !options.pairing) return { let: "in" };
     return options.pairing.entry(arriving);

@@ -20,7 +20,7 @@ import { OWNER_READS, type People } from "../runtime/people.ts";
 
 type DeliveryPorts = Pick<Ports, "store" | "ids" | "clock" | "log" | "connectors">;
 
-export interface DeliveriesHost extends Pick<OutboxPorts, "opsOnDelivered"> {
+interface DeliveriesHost extends Pick<OutboxPorts, "opsOnDelivered"> {
   readonly emit: Emit;
   readonly people: Pick<People, "routeTo">;
   readonly shared: boolean;

@@ -12,7 +12,7 @@ import type { Lanes } from "../runs/lanes.ts";
 const LISTED = 50;
 const NEXT = 3;
 
-export interface DiagnosisParts {
+interface DiagnosisParts {
   readonly ports: Pick<Ports, "store" | "clock">;
   readonly lanes: Pick<Lanes, "counts">;
   readonly degraded: ReadonlyMap<AgentId, string>;

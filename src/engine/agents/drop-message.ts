@@ -14,7 +14,7 @@ import { belongingOf } from "../runtime/belonging.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 
 /** Makes ops of the message as it becomes, which are committed with its end. */
-export type AlsoDropped = (message: Message) => readonly Op[];
+type AlsoDropped = (message: Message) => readonly Op[];
 
 export interface DropRequest {
   readonly agentId: AgentId;

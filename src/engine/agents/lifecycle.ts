@@ -18,7 +18,7 @@ import { removeSwarmOps } from "./remove-swarm.ts";
 
 const REMOVE_AGAIN_MS = 200;
 
-export interface LifecycleHost {
+interface LifecycleHost {
   readonly ingress: Pick<MessageIngress, "forget" | "post">;
   readonly people: Pick<People, "personOfNew">;
   readonly emit: Emit;

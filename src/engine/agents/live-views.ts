@@ -15,7 +15,7 @@ interface Shown {
 /** More than any channel shows. */
 const MAX_TEXT = 100_000;
 
-export interface LiveViewsDeps {
+interface LiveViewsDeps {
   readonly events: Pick<RunEvents, "listenToOwn">;
   readonly connectors: ReadonlyMap<string, Connector>;
   live(agentId: AgentId): LiveRun | undefined;

@@ -140,7 +140,7 @@ describe("the people of a message", () => {
   it.each([
     ["a sender", { sender }],
     ["no sender", {}],
-  ])("mark every file of a message with %s as untrusted, also one that an agent had made", async (_, of) => {
+  ])("mark every file of a message with %s as untrusted, even a file that an agent made", async (_, of) => {
     const engine = await TestEngine.open();
     const behalf = { person: person("test:ann") };
     const made = { data: Buffer.from("text"), name: "n.txt", behalf, from: "behalf" } as const;
@@ -238,7 +238,7 @@ describe("messages that arrive together", () => {
     return { engine, hold };
   }
 
-  it("keep their order within a conversation if the first takes longer to prepare (L2)", async () => {
+  it("keep their order within a conversation if the first takes longer to prepare", async () => {
     const { engine, hold } = await slowLookup();
     const posted = ["one", "two", "three"].map((text) => engine.say(text));
     await engine.settle();

@@ -58,7 +58,7 @@ export interface PostRequest {
   readonly also?: readonly Op[];
 }
 
-export interface Sender {
+interface Sender {
   readonly connector: string;
   readonly userId: string;
   /** Others whose words are in the message, by the channel's ids (M30). */
@@ -75,7 +75,7 @@ export interface Asking {
   readonly behalf?: Behalf;
 }
 
-export interface MessageIngressHost {
+interface MessageIngressHost {
   readonly emit: Emit;
   /** The node that takes agents without an owner; undefined while it does not work. */
   claimFor(): number | undefined;

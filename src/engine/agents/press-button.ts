@@ -8,20 +8,20 @@ import type { AgentId } from "../../core/ids.ts";
 import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { PressedButton, PressResult } from "../../core/ports/connector.ts";
-import { type ApprovalId, parseApprovalId } from "../../core/rights/approval.ts";
-import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
+import { type Approval, parseApprovalId } from "../../core/rights/approval.ts";
+import { ALWAYS_SCOPES } from "../../core/rights/standing-yes.ts";
 import type { Approvals } from "../approvals/approvals.ts";
-import { approvalButtons, shortDigest, widthButtons } from "../approvals/question.ts";
+import { alwaysButtons, approvalButtons, fitsChat, shortDigest, tooLong } from "../approvals/question.ts";
 import type { Directory } from "../people/directory.ts";
 import { answerText, isAskedAt, isTooOld, openQuestion } from "../people/open-question.ts";
 import type { Pairing } from "../people/pairing.ts";
 import type { PostRequest } from "./message-ingress.ts";
 
-export interface PressDeps {
+interface PressDeps {
   readonly clock: Pick<Clock, "now">;
   readonly store: { fact(key: string): Promise<string | undefined> };
   readonly directory: Directory;
-  readonly approvals: Pick<Approvals, "decide" | "get" | "widths">;
+  readonly approvals: Pick<Approvals, "decide" | "get" | "offers">;
   readonly pairing: Pick<Pairing, "answerGroup">;
   post(request: PostRequest): Promise<unknown>;
 }
@@ -60,7 +60,7 @@ async function answerGroup(deps: PressDeps, press: PressedButton, code: string, 
   return { say: isYes ? "I answer in this group from now on. Write again." : "I stay out of this group.", done: true };
 }
 
-/** `digest`: the beginning of the digest that was shown. Empty: an earlier version made the button. `y` yes once, `n` no, a width: yes for always in this width, `w` shows the widths, `b` goes back. */
+/** `digest`: the beginning of the digest that was shown. `y` yes once, `n` no, a scope: yes for always, `w` shows what that would store, `b` goes back. */
 async function answerApproval(
   deps: PressDeps,
   press: PressedButton,
@@ -70,23 +70,25 @@ async function answerApproval(
   if (id === undefined) return GONE;
   const now = await deps.directory.now();
   const person: PersonId = now.sender(press.connector, press.userId);
-  if (digest !== "" && shortDigest((await deps.approvals.get(id, person)).digest) !== digest) return GONE;
-  if (answer === "w" || answer === "b") return showWidths(deps, id, person, answer === "w");
-  const always = RULE_WIDTHS.find((width) => width === answer);
+  const asked = await deps.approvals.get(id, person);
+  if (shortDigest(asked.digest) !== digest) return GONE;
+  if (answer === "w" || answer === "b") return showOffers(deps, asked, answer === "w");
+  const always = ALWAYS_SCOPES.find((scope) => scope === answer);
   const approve = answer === "y" || always !== undefined;
-  const { tool, state } = await deps.approvals.decide(id, { approve, always }, { person, surface: press.connector });
-  const how = state === "denied" ? "denied" : always === undefined ? "approved" : `approved, always for this ${always}`;
+  if (approve && !fitsChat(asked)) return { say: tooLong(id), done: false };
+  const said = { approve, always, digest: asked.digest };
+  const { tool, state } = await deps.approvals.decide(id, said, { person, surface: press.connector });
+  const how = state === "denied" ? "denied" : always === undefined ? "approved" : "approved, and allowed from now on";
   return { say: `${tool} is ${how}.`, done: true };
 }
 
-/** Only who may read the question is shown its rules. Nothing is decided. */
-async function showWidths(deps: PressDeps, id: ApprovalId, person: PersonId, open: boolean): Promise<PressResult> {
-  const approval = await deps.approvals.get(id, person);
-  if (approval.state !== "pending") return GONE;
-  if (!open) return { say: "", done: false, buttons: approvalButtons(approval) };
-  const buttons = widthButtons(approval, await deps.approvals.widths(approval));
+/** Nothing is decided. */
+async function showOffers(deps: PressDeps, asked: Approval, open: boolean): Promise<PressResult> {
+  if (asked.state !== "pending") return GONE;
+  if (!open) return { say: "", done: false, buttons: approvalButtons(asked) };
+  const buttons = alwaysButtons(asked, await deps.approvals.offers(asked));
   if (buttons.length > 1) return { say: "Choose what to allow from now on.", done: false, buttons };
-  return { say: "No rule can be stored for this call. Say yes once.", done: false };
+  return { say: "Nothing can be allowed from now on. Say yes once.", done: false };
 }
 
 async function choose(deps: PressDeps, press: PressedButton, id: string, index: number): Promise<PressResult> {

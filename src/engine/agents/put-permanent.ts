@@ -31,7 +31,7 @@ export interface PutPermanent {
   readonly created: boolean;
 }
 
-export interface PutPermanentParts {
+interface PutPermanentParts {
   readonly ports: Ports;
   readonly ingress: Pick<MessageIngress, "post">;
   readonly people: Pick<People, "personOfNew">;

@@ -22,12 +22,12 @@ const DEFAULT_RUN_WAIT_MS = 15_000;
 /** How often the store is polled for a run that another node works on. */
 const POLL_MS = 500;
 
-export type RunEnd =
+type RunEnd =
   | { readonly status: "ended"; readonly outcome: RunOutcome; readonly result?: RunResult }
   | { readonly status: "timeout"; readonly state: RunState }
   | { readonly status: "unknown" };
 
-export interface RunControlHost {
+interface RunControlHost {
   readonly events: RunEvents;
   readonly emit: Emit;
   readonly ingress: MessageIngress;

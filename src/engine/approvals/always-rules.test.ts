@@ -8,9 +8,9 @@ import type { Effect } from "../../core/rights/decide.ts";
 import type { Rule } from "../../core/rights/rule.ts";
 import { ruleSet } from "../../core/rights/rule-set.ts";
 import type { PeopleNow } from "../people/directory.ts";
-import { type AskedUnder, alwaysRecords, alwaysWidths, isMarked, widthLines } from "./always-rules.ts";
+import { type AskedUnder, alwaysOffers, alwaysRecords, isMarked, offered, offerLines } from "./always-rules.ts";
 import { ANN, approval, BOB, command, EVE, NOW, people } from "./answers.test-kit.ts";
-import { widthButtons } from "./question.ts";
+import { alwaysButtons } from "./question.ts";
 
 const PRESSED = { id: "kfmz" as ApprovalId, digest: "d1" };
 
@@ -19,7 +19,7 @@ describe("the rules of a yes for always", () => {
   /** No rule is about it: the defaults of rules ask. */
   const byDefault: AskedUnder = { rules: [{ rules: ruleSet([]) }], untrusted: false };
   const owners = approval({ behalf: { person: OWNER } });
-  const storing = { width: "call", by: OWNER, at: NOW } as const;
+  const storing = { scope: "call", by: OWNER, at: NOW } as const;
   const party = (...rules: Partial<Rule>[]): AskedUnder => ({
     rules: [
       {
@@ -28,15 +28,33 @@ describe("the rules of a yes for always", () => {
     ],
     untrusted: false,
   });
-  test.each<[string, "call" | "prefix" | "tool", string]>([
-    ["this call", "call", "exec(git push)"],
-    ["this beginning", "prefix", "exec(git push *)"],
-    ["this tool", "tool", "exec"],
-  ])("are about %s", (_title, width, allow) => {
-    const { rules } = alwaysRecords(people(), owners, byDefault, { ...storing, width });
-    expect(rules).toEqual([{ person: OWNER, allow, when: undefined }]);
+  const reach: Effect = { action: "web_fetch", rights: ["network"], detail: { kind: "host", host: "example.org" } };
+  const outside: AskedUnder = { rules: [{ rules: ruleSet([]) }], untrusted: true };
+  test("are about exactly this call, or its pattern", () => {
+    const asked = approval({ behalf: { person: OWNER }, tool: "web_fetch", effects: [reach] });
+    const of = (scope: "call" | "pattern") => alwaysRecords(people(), asked, outside, { ...storing, scope }).rules;
+    expect(of("call")).toEqual([{ person: OWNER, allow: "call(web_fetch:d1)", when: "untrusted" }]);
+    expect(of("pattern")).toEqual([{ person: OWNER, allow: "web(domain:example.org)", when: "untrusted" }]);
   });
-  test("are of everyone who is asked, and replace the question about the same", () => {
+  test("hold 128 bits of a digest, and say what the call was", () => {
+    const prompt = `exec\n  command: ${"x ".repeat(400)}\nann asks for ann: so\nIt works in /home/ann`;
+    const asked = approval({ behalf: { person: OWNER }, digest: "f".repeat(64), prompt });
+    const [record] = alwaysRecords(people(), asked, byDefault, storing).records;
+    const [grant] = record?.grants ?? [];
+    expect(grant).toMatchObject({ allow: `call(exec:${"f".repeat(32)})`, note: "approval kfmz by owner" });
+    expect(grant?.shows).toMatch(/^exec command: x x .*… \d+ more characters in approval kfmz$/u);
+    const short = approval({ behalf: { person: OWNER }, prompt: "exec\n  command: ls\nann asks\nIt works in /w" });
+    expect(alwaysRecords(people(), short, byDefault, storing).records[0]?.grants[0]?.shows).toBe(
+      "exec command: ls It works in /w",
+    );
+  });
+  test("are refused when a person has as many rules as fit", () => {
+    const full = Array.from({ length: 255 }, (_, n): Grant => ({ allow: `tool${n}` }));
+    const ask = { ask: "exec" };
+    expect(alwaysRecords(people({ ann: [...full, ask].slice(1) }), approval(), none, storing).rules).toHaveLength(1);
+    expect(() => alwaysRecords(people({ ann: [...full, ask] }), approval(), none, storing)).toThrow("256 rules");
+  });
+  test("are of everyone who is asked", () => {
     const now = people({
       ann: [{ ask: "exec(git push)" }, { deny: "other" }],
       bob: [{ allow: "exec" }],
@@ -50,10 +68,10 @@ describe("the rules of a yes for always", () => {
     );
     expect(rules.map(({ person }) => person)).toEqual([ANN, EVE]);
     expect(records.map(({ id, grants }) => [id, grants.length])).toEqual([
-      ["ann", 2],
-      ["eve", 1],
+      ["ann", 3],
+      ["eve", 2],
     ]);
-    expect(records[0]?.grants).toMatchObject([{ deny: "other" }, { allow: "exec(git push)" }]);
+    expect(records[0]?.grants.at(-1)).toMatchObject({ allow: "call(exec:d1)" });
   });
   test("of the owner make a record that only keeps rules", () => {
     const { records } = alwaysRecords(
@@ -63,7 +81,7 @@ describe("the rules of a yes for always", () => {
       storing,
     );
     expect(records).toMatchObject([
-      { id: OWNER, role: "owner", createdAt: NOW, grants: [{ allow: "exec(git push)", when: "untrusted" }] },
+      { id: OWNER, role: "owner", createdAt: NOW, grants: [{ allow: "call(exec:d1)", when: "untrusted" }] },
     ]);
   });
   test.each<[string, Record<string, readonly Grant[]>, Partial<Approval>, AskedUnder, string]>([
@@ -91,18 +109,11 @@ describe("the rules of a yes for always", () => {
       "the rule ask exec (permissions) says so",
     ],
     [
-      "a call with a wildcard",
-      { ann: [{ ask: "exec" }] },
-      { effects: [command("rm", "*")] },
-      none,
-      "it has no rule of this width",
-    ],
-    [
-      "a line that cannot be read",
+      "a rule about certain commands, for a line that cannot be read",
       { ann: [{ ask: "exec" }] },
       { effects: [{ action: "exec", rights: ["exec"], detail: { kind: "unparsed", line: "$x", cwd: "/", why: "w" } }] },
-      none,
-      "it has no rule of this width",
+      party({ verdict: "deny", text: "exec(rm *)" }),
+      "the line cannot be judged",
     ],
   ])("are not stored if %s asked", (_title, grants, more, under, text) => {
     expect(() => alwaysRecords(people(grants), approval(more), under, storing)).toThrow(text);
@@ -117,83 +128,54 @@ describe("the rules of a yes for always", () => {
       "test:x has no record that could keep the rule",
     );
   });
-  test("of several effects are all stored, and each replaces the answers of people to the same only", () => {
-    const ask = [{ ask: "exec(git push)" }, { ask: "exec(git pull)" }];
-    const never = { deny: "exec(git push)", when: "untrusted" } as const;
-    const both = approval({ effects: [command("git", "push"), command("git", "pull")] });
-    const { records } = alwaysRecords(people({ ann: [...ask, never] }), both, none, storing);
-    const note = "approval kfmz by owner";
-    expect(records[0]?.grants).toEqual([never, { allow: "exec(git push)", note }, { allow: "exec(git pull)", note }]);
-    const again = alwaysRecords(
-      people({ ann: [{ allow: "exec(git push)", note: "old" }] }),
-      approval(),
+  test("replace an older one about the same, and nothing else", () => {
+    const never = { deny: "exec(rm)", when: "untrusted" } as const;
+    const old = { allow: "call(exec:d1)", note: "old" };
+    const kept = [{ ask: "exec" }, never];
+    const { records } = alwaysRecords(
+      people({ ann: [...kept, old] }),
+      approval({ effects: [command("git", "push"), command("git", "pull")] }),
       { rules: [], untrusted: true },
       storing,
     );
-    expect(again.records[0]?.grants).toEqual([{ allow: "exec(git push)", note, when: "untrusted" }]);
+    const note = "approval kfmz by owner";
+    expect(records[0]?.grants).toEqual([...kept, { allow: "call(exec:d1)", note, shows: "p", when: "untrusted" }]);
   });
-  test("name the target of an effect, unless it is the person's own", () => {
+  test("name the recipient in a pattern, unless it is the person's own", () => {
     const send: Effect = { action: "message", rights: [], target: "ann", of: ANN };
-    const asked = approval({ behalf: { person: ANN, through: [BOB] }, effects: [send] });
-    const { rules } = alwaysRecords(
-      people({ ann: [{ ask: "message" }], bob: [{ ask: "message(ann)" }] }),
-      asked,
-      none,
-      storing,
-    );
-    expect(rules).toEqual([
-      { person: ANN, allow: "message" },
+    const asked = approval({ behalf: { person: BOB }, effects: [send] });
+    const pattern = { ...storing, scope: "pattern" } as const;
+    expect(alwaysRecords(people({ bob: [{ ask: "message(ann)" }] }), asked, none, pattern).rules).toEqual([
       { person: BOB, allow: "message(ann)" },
     ]);
+    const own = approval({ behalf: { person: ANN }, effects: [send] });
+    expect(() => alwaysRecords(people({ ann: [{ ask: "message" }] }), own, none, pattern)).toThrow("no pattern");
   });
-  test("are offered in three widths, or why not", () => {
-    const widths = alwaysWidths(people(), owners, byDefault);
-    expect(widthLines(widths)).toEqual([
-      "call    allow exec(git push) for owner",
-      "prefix  allow exec(git push *) for owner",
-      "tool    allow exec for owner",
-    ]);
-    expect(widthButtons(PRESSED, widths)).toEqual([
-      { label: "Always, this call: exec(git push)", token: "a:kfmz:call:d1", style: "yes" },
-      { label: "Always, this prefix: exec(git push *)", token: "a:kfmz:prefix:d1", style: "yes" },
-      { label: "Always, this tool: exec", token: "a:kfmz:tool:d1", style: "yes" },
+  test("are offered as this call and its pattern, or why not", () => {
+    const offers = alwaysOffers(people(), owners, byDefault);
+    expect(offerLines(offers)).toEqual(["call     exactly this call for owner"]);
+    expect(alwaysButtons(PRESSED, offers)).toEqual([
+      { label: "Always: exactly this call for owner", token: "a:kfmz:call:d1", style: "yes" },
       { label: "Back", token: "a:kfmz:b:d1" },
     ]);
-    const unreadable = approval({
-      effects: [{ action: "exec", rights: ["exec"], detail: { kind: "unparsed", line: "$x", cwd: "/", why: "w" } }],
-    });
-    const some = alwaysWidths(people({ ann: [{ ask: "exec" }] }), unreadable, none);
-    expect(widthButtons(PRESSED, some).map(({ token }) => token)).not.toContain("a:kfmz:call:d1");
-    expect(widthLines(some)?.[0]).toBe(
-      "call    No rule was stored: it has no rule of this width, because it cannot be read or has a wildcard.",
-    );
-    const same = alwaysWidths(
-      people({ ann: [{ ask: "cron_add" }] }),
-      approval({ tool: "cron_add", effects: [{ action: "cron_add", rights: [] }] }),
-      none,
-    );
-    expect(widthLines(same)).toBeUndefined();
-    const marked = alwaysWidths(people({ ann: [{ allow: "exec" }] }), approval(), { rules: [], untrusted: true });
-    expect(widthLines(marked)?.[0]).toBe("call    allow exec(git push) for ann, also with untrusted text in context");
+    const page = approval({ behalf: { person: OWNER }, tool: "web_fetch", effects: [reach] });
+    expect(offerLines(alwaysOffers(people(), page, outside))).toEqual([
+      "call     exactly this call for owner, also with untrusted text",
+      "pattern  web(domain:example.org) for owner, also with untrusted text",
+    ]);
+    const refused = alwaysOffers(people({ ann: [{ allow: "exec" }] }), approval(), none);
+    expect(offerLines(refused)).toEqual(["No rule was stored: no grant of a person asked for it."]);
+    expect(alwaysButtons(PRESSED, refused)).toHaveLength(1);
   });
   test("are shown whole, with every character visible, and each text once", () => {
     const rule = (allow: string) => ({ person: ANN, allow });
-    const widths = (...call: string[]) => ({ call: call.map(rule), prefix: [rule("p")], tool: [rule("p")] });
-    expect(widthLines(widths(`${"x".repeat(300)}\u202e`))?.[0]).toBe(
-      `call    allow ${"x".repeat(300)}<U+202E> for ann`,
-    );
-    expect(widthLines(widths("a", "b", "a"))).toEqual([
-      "call    allow a for ann; allow b for ann",
-      "prefix  allow p for ann",
-      "tool    allow p for ann",
-    ]);
-    expect(widthLines(widths("p"))).toBeUndefined();
-    const labels = (...call: string[]) => widthButtons(PRESSED, widths(...call)).map(({ label }) => label);
-    const others = ["Always, this prefix: p", "Always, this tool: p", "Back"];
-    expect(labels("a", "b", "a")).toEqual(["Always, this call: a, b", ...others]);
-    expect(labels("a\u200b")).toEqual(["Always, this call: a<U+200B>", ...others]);
-    expect(labels("y".repeat(45))).toHaveLength(4);
-    expect(labels("y".repeat(46))).toEqual(others);
+    const offers = (...pattern: string[]) => ({ call: { not: "no" }, pattern: pattern.map(rule) });
+    expect(offered(offers(`${"x".repeat(300)}\u202e`))[0]?.text).toBe(`${"x".repeat(300)}<U+202E> for ann`);
+    expect(offered(offers("a", "b", "a"))[0]?.text).toBe("a for ann; b for ann");
+    const labels = (...pattern: string[]) => alwaysButtons(PRESSED, offers(...pattern)).map(({ label }) => label);
+    expect(labels("a\u200b")).toEqual(["Always: a<U+200B> for ann", "Back"]);
+    expect(labels("y".repeat(48))).toHaveLength(2);
+    expect(labels("y".repeat(49))).toEqual(["Back"]);
   });
   test("know whether text of others is in the context", () => {
     const agent = (state: object) => ({ state }) as unknown as AgentRecord;

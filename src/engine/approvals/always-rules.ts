@@ -1,16 +1,19 @@
 /**
- * The rules that a yes for always stores: grants of everyone on the way of a call whose rights or defaults say to ask. A rule names what
- * was asked in the width that a person chose, and nothing else; what a rule of the configuration asks about stays asked about (M31).
+ * The rules that a yes for always stores: grants of everyone on the way of a call whose rights or defaults say to ask. Offered are exactly
+ * this call, by its digest, and where there is one a pattern that people read in full; never a whole tool. A rule of the
+ * configuration still asks (M43).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import { cutText } from "../../core/cut-text.ts";
 import { InvalidInputError } from "../../core/errors.ts";
 import { everyone, isUntrusted } from "../../core/people/behalf.ts";
-import { type Grant, verdictOf } from "../../core/people/grant.ts";
+import { type Grant, MAX_GRANTS, verdictOf } from "../../core/people/grant.ts";
 import { OWNER, type PersonId, type PersonRecord } from "../../core/people/person.ts";
 import type { Approval } from "../../core/rights/approval.ts";
 import { type Effect, judge } from "../../core/rights/decide.ts";
-import { RULE_WIDTHS, type RuleWidth, ruleTextOf } from "../../core/rights/rule-widths.ts";
+import { patternOf } from "../../core/rights/rule-of-effect.ts";
 import type { RulesParty } from "../../core/rights/rules-party.ts";
+import { ALWAYS_SCOPES, type AlwaysScope, alwaysText, standingYes } from "../../core/rights/standing-yes.ts";
 import { visibleLine } from "../../core/visible-text.ts";
 import type { PeopleNow } from "../people/directory.ts";
 
@@ -21,72 +24,75 @@ export interface AskedUnder {
 }
 
 /** A rule that would be stored. */
-export interface AlwaysRule {
+interface AlwaysRule {
   readonly person: PersonId;
   readonly allow: string;
   /** It also counts while text of others is in context. */
   readonly when?: "untrusted";
 }
 
-/** By width: the rules, or why there are none. */
-export type AlwaysWidths = Readonly<Record<RuleWidth, readonly AlwaysRule[] | { readonly not: string }>>;
+/** By scope: the rules, or why there are none. */
+export type AlwaysOffers = Readonly<Record<AlwaysScope, readonly AlwaysRule[] | { readonly not: string }>>;
 
 export const isMarked = (approval: Pick<Approval, "behalf">, agent: AgentRecord | undefined): boolean =>
   isUntrusted(approval.behalf) || (agent?.state.untrusted ?? agent?.state.madeUntrusted ?? false);
 
-export function alwaysWidths(people: PeopleNow, approval: Approval, under: AskedUnder): AlwaysWidths {
-  const of = (width: RuleWidth) => {
+export function alwaysOffers(people: PeopleNow, approval: Approval, under: AskedUnder): AlwaysOffers {
+  const of = (scope: AlwaysScope) => {
     try {
-      return alwaysRecords(people, approval, under, { width, by: OWNER, at: 0 }).rules;
+      return alwaysRecords(people, approval, under, { scope, by: OWNER, at: 0 }).rules;
     } catch (error) {
       if (error instanceof InvalidInputError) return { not: error.message };
       throw error;
     }
   };
-  return Object.fromEntries(RULE_WIDTHS.map((width) => [width, of(width)])) as AlwaysWidths;
+  return { call: of("call"), pattern: of("pattern") };
 }
 
-/** One line per width, for people; undefined if all widths are the same rule. */
-export function widthLines(widths: AlwaysWidths): readonly string[] | undefined {
-  const texts = RULE_WIDTHS.map((width) => ruleLine(widths[width]));
-  return new Set(texts).size === 1 ? undefined : RULE_WIDTHS.map((width, at) => `${width.padEnd(6)}  ${texts[at]}`);
+/** The scopes that can be stored, each with all that it would allow, for people. */
+export function offered(offers: AlwaysOffers): readonly { readonly scope: AlwaysScope; readonly text: string }[] {
+  return ALWAYS_SCOPES.flatMap((scope) => {
+    const rules = offers[scope];
+    return "not" in rules ? [] : [{ scope, text: [...new Set(rules.map(ruleLine))].join("; ") }];
+  });
 }
 
-function ruleLine(rules: AlwaysWidths[RuleWidth]): string {
-  if ("not" in rules) return rules.not;
-  const texts = rules.map(
-    ({ allow, person, when }) =>
-      `allow ${visibleLine(allow)} for ${person}${when === undefined ? "" : ", also with untrusted text in context"}`,
-  );
-  return [...new Set(texts)].join("; ");
+/** For people: what "always" would store, or why nothing. */
+export function offerLines(offers: AlwaysOffers): readonly string[] {
+  const lines = offered(offers).map(({ scope, text }) => `${scope.padEnd(7)}  ${text}`);
+  return lines.length === 0 && "not" in offers.call ? [offers.call.not] : lines;
 }
+
+const ruleLine = (rule: AlwaysRule): string => visibleLine(alwaysText(rule));
 
 interface Storing {
-  readonly width: RuleWidth;
+  readonly scope: AlwaysScope;
   readonly by: PersonId;
   readonly at: number;
 }
 
 /** The records with their new rules. Throws a typed error that says what to do if the rules would not help. */
 export function alwaysRecords(people: PeopleNow, approval: Approval, under: AskedUnder, storing: Storing) {
-  const { id, behalf, effects = [] } = approval;
+  const { behalf, effects = [], tool, digest } = approval;
   const records = new Map<PersonId, PersonRecord>();
   const rules: AlwaysRule[] = [];
   const asks = (effect: Effect, one: PersonId, record?: PersonRecord) => {
     const standing = people.standing(one);
-    return judge(effect, record ? { ...standing, grants: record.grants } : standing, under.untrusted, under.rules);
+    const rights = record ? { ...standing, grants: record.grants } : standing;
+    return judge(effect, rights, under.untrusted, under.rules, standingYes(tool, digest));
   };
   for (const one of new Set(everyone(behalf).map(people.personOf))) {
     for (const effect of effects) {
       const record = records.get(one) ?? people.record(one) ?? freshOwner(one, storing.at);
       if (asks(effect, one, record).verdict !== "ask") continue;
       if (!record) throw noRule(`${one} has no record that could keep the rule`, one);
-      const rule = ruleFor(effect, one, storing.width, under.untrusted);
-      records.set(one, withRule(record, rule, `approval ${id} by ${storing.by}`));
+      const rule = ruleFor(approval, effect, one, storing.scope, under.untrusted);
+      records.set(one, withRule(record, rule, noteOf(approval, storing)));
       rules.push(rule);
     }
   }
   for (const [one, record] of records) {
+    if (record.grants.length > MAX_GRANTS) throw noRule(`${one} has ${MAX_GRANTS} rules already`, one);
     const still = effects.map((effect) => asks(effect, one, record)).find(({ verdict }) => verdict === "ask");
     if (still?.rule?.source === one) throw noRule(`a broader grant of ${one} says to ask`, one);
     if (still) throw noRule(still.reason, one);
@@ -101,25 +107,51 @@ const freshOwner = (person: PersonId, at: number): PersonRecord | undefined =>
     ? { id: OWNER, role: "owner", accounts: [], grants: [], createdAt: at, createdBy: OWNER }
     : undefined;
 
-const UNNAMED = "it has no rule of this width, because it cannot be read or has a wildcard";
+const UNNAMED = "there is no pattern for it, only exactly this call";
 
-function ruleFor(effect: Effect, person: PersonId, width: RuleWidth, untrusted: boolean): AlwaysRule {
+function ruleFor(
+  { tool, digest }: Approval,
+  effect: Effect,
+  person: PersonId,
+  scope: AlwaysScope,
+  untrusted: boolean,
+): AlwaysRule {
   const own = effect.of === person ? { ...effect, target: undefined } : effect;
-  const allow = ruleTextOf(own, width);
+  const allow = scope === "call" ? standingYes(tool, digest) : patternOf(own);
   if (allow === undefined) throw noRule(UNNAMED, person);
   return { person, allow, when: untrusted ? "untrusted" : undefined };
 }
 
-function withRule(record: PersonRecord, { allow, when }: AlwaysRule, note: string): PersonRecord {
+/** Why a rule is stored, and for exactly one call what it is. */
+function noteOf(approval: Approval, { by, scope }: Storing): Pick<Grant, "note" | "shows"> {
+  return { note: `approval ${approval.id} by ${by}`, shows: scope === "call" ? callLine(approval) : undefined };
+}
+
+const MAX_SHOWN = 600;
+
+/** The call in one line, from its question. The whole is in the question. */
+function callLine({ id, prompt }: Approval): string {
+  const [first = "", ...rest] = prompt.split("\n");
+  const isOther = (text: string): boolean => !text.startsWith("  ") && !text.startsWith("It works in ");
+  const line = [first, ...rest.filter((text) => !isOther(text))].map((text) => text.trim()).join(" ");
+  if (line.length <= MAX_SHOWN) return line;
+  return `${cutText(line, MAX_SHOWN)}… ${line.length - MAX_SHOWN} more characters in approval ${id}`;
+}
+
+function withRule(
+  record: PersonRecord,
+  { allow, when }: AlwaysRule,
+  about: Pick<Grant, "note" | "shows">,
+): PersonRecord {
   const kept = record.grants.filter((grant) => {
     const { verdict, subject } = verdictOf(grant);
     return subject !== allow || (verdict !== "ask" && verdict !== "allow");
   });
-  const rule: Grant = { allow, note, when };
+  const rule: Grant = { allow, ...about, when };
   return { ...record, grants: [...kept, rule] };
 }
 
 const noRule = (why: string, person: string): InvalidInputError =>
   new InvalidInputError(`No rule was stored: ${why}.`, {
-    hint: `Say yes without "always", choose another width, or change the rules (\`rookery permissions list --for ${person}\`). Nothing was decided.`,
+    hint: `Say yes without "always", or change the rules (\`rookery permissions list --for ${person}\`). Nothing was decided.`,
   });

@@ -4,7 +4,7 @@ import type { DeliveryContext } from "../../core/delivery/delivery.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
 import { OWNER } from "../../core/people/person.ts";
-import type { Right } from "../../core/rights/right.ts";
+import type { Effect } from "../../core/rights/decide.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import type { Surroundings } from "./call-digest.ts";
 
@@ -14,12 +14,17 @@ export const DEFAULT_EXPIRY_MS = 24 * 3600_000;
 export interface ApprovalSettings {
   readonly expiryMs?: number;
   /** What a call depends on besides its arguments. Absent: nothing. */
-  surroundingsOf?(agent: AgentRecord, call: CallRecord, rights: readonly Right[], runId: RunId): Promise<Surroundings>;
+  surroundingsOf?(
+    agent: AgentRecord,
+    call: CallRecord,
+    effects: readonly Effect[],
+    runId: RunId,
+  ): Promise<Surroundings>;
 }
 
 export interface ApprovalPort {
   expiryMs(): number;
-  surroundingsOf(agent: AgentRecord, call: CallRecord, rights: readonly Right[], runId: RunId): Promise<Surroundings>;
+  surroundingsOf(agent: AgentRecord, call: CallRecord, effects: readonly Effect[], runId: RunId): Promise<Surroundings>;
   /** Where the person who decides is reached. */
   askAt(behalf: Behalf, delivery: DeliveryContext | undefined): Promise<DeliveryContext>;
   /** The address for the outcome of a call that a late yes executed, if its run has none. */
@@ -34,9 +39,9 @@ export const approvalPortOf = (
   { asked, definitionOf }: Pick<ApprovalPort, "asked"> & { definitionOf(agent: AgentRecord, tool: string): unknown },
 ): ApprovalPort => ({
   expiryMs: () => options.approvals?.expiryMs ?? DEFAULT_EXPIRY_MS,
-  surroundingsOf: async (agent, call, rights, runId) => ({
+  surroundingsOf: async (agent, call, effects, runId) => ({
     definition: definitionOf(agent, call.name),
-    ...(await options.approvals?.surroundingsOf?.(agent, call, rights, runId)),
+    ...(await options.approvals?.surroundingsOf?.(agent, call, effects, runId)),
   }),
   outcomeAt: ({ person }) => people.addressOf(person),
   // The owner's own conversation is where the owner is now.

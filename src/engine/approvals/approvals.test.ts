@@ -275,22 +275,64 @@ describe("an answer", () => {
     await expectQuiet(engine);
   });
 
-  it("for always stores a rule that names its person, and nothing is asked again", async () => {
-    const engine = await open();
-    await answer(engine, true, { always: true });
-    expect(executed(engine)).toEqual(["exec"]);
-    expect((await engine.store.person("ann"))?.grants).toEqual([
-      { allow: "exec", note: expect.stringMatching(/^approval \w{4} by owner$/) },
-    ]);
-    await engine.tell("repeat");
-    expect(executed(engine)).toEqual(["exec", "exec"]);
-    expect(await states(engine)).toEqual(["used"]);
-  });
+  describe("for always", () => {
+    const SCRIPT = {
+      directory: "/work",
+      environment: ["PATH"],
+      files: { "x.sh": "one" },
+      definition: { name: "exec" },
+    };
 
-  it("for always that a broader rule would undo is refused, and nothing is decided", async () => {
-    const engine = await open({ grants: [{ ask: "*" }] });
-    await expect(answer(engine, true, { always: true })).rejects.toThrow("a broader grant of ann says to ask");
-    expect(await states(engine)).toEqual(["pending"]);
+    it.each<[string, readonly Grant[]]>([
+      ["the tool", [{ ask: "exec" }]],
+      ["everything", [{ ask: "*" }]],
+    ])("to exactly this call is stored for its person, and answers a grant that asks about %s", async (_, grants) => {
+      const engine = await open({ grants, surroundings: () => SCRIPT });
+      await answer(engine, true, { always: "call" });
+      expect(executed(engine)).toEqual(["exec"]);
+      expect((await engine.store.person("ann"))?.grants).toEqual([
+        ...grants,
+        {
+          allow: expect.stringMatching(/^call\(exec:[0-9a-f]{32}\)$/u),
+          note: expect.stringMatching(/^approval \w{4} by owner$/),
+          shows: "exec It works in /work",
+        },
+      ]);
+      await engine.tell("repeat");
+      expect(executed(engine)).toEqual(["exec", "exec"]);
+      expect(await states(engine)).toEqual(["used"]);
+    });
+
+    it.each<[string, Surroundings]>([
+      ["a script that it names", { ...SCRIPT, files: { "x.sh": "two" } }],
+      ["its directory", { ...SCRIPT, directory: "/other" }],
+      ["the names of its environment", { ...SCRIPT, environment: ["PATH", "LD_PRELOAD"] }],
+      ["its tool", { ...SCRIPT, definition: { name: "exec", description: "other" } }],
+    ])("asks again when %s has changed", async (_, changed) => {
+      let around: Surroundings = SCRIPT;
+      const engine = await open({ surroundings: () => around });
+      await answer(engine, true, { always: "call" });
+      around = changed;
+      await engine.tell("repeat");
+      expect(executed(engine)).toEqual(["exec"]);
+      expect(await states(engine)).toEqual(["used", "pending"]);
+    });
+
+    it("never allows what the rights of now deny", async () => {
+      const engine = await open();
+      await answer(engine, true, { always: "call" });
+      const [, yes] = (await engine.store.person("ann"))?.grants ?? [];
+      await put(engine, [{ deny: "exec" }, ...(yes ? [yes] : [])]);
+      await engine.tell("repeat");
+      expect(executed(engine)).toEqual(["exec"]);
+      expect(await states(engine)).toEqual(["used"]);
+    });
+
+    it("to a pattern is refused if there is none, and nothing is decided", async () => {
+      const engine = await open();
+      await expect(answer(engine, true, { always: "pattern" })).rejects.toThrow("there is no pattern for it");
+      expect(await states(engine)).toEqual(["pending"]);
+    });
   });
 
   it("about what has changed since is worth nothing: the model reads that, and asks again", async () => {

@@ -16,7 +16,7 @@ import type { DueSweep } from "../due-sweep.ts";
 import { type Emit, emitPosted } from "../engine-event.ts";
 import { questionLane } from "../outbox/question-lane.ts";
 import type { Directory } from "../people/directory.ts";
-import { type AlwaysWidths, type AskedUnder, alwaysWidths, isMarked } from "./always-rules.ts";
+import { type AlwaysOffers, type AskedUnder, alwaysOffers, isMarked } from "./always-rules.ts";
 import {
   type Answer,
   alreadyEnded,
@@ -103,9 +103,9 @@ export class Approvals {
     return approval;
   }
 
-  /** The rules that a yes for always would store now, in three widths. */
-  async widths(approval: Approval): Promise<AlwaysWidths> {
-    return alwaysWidths(await this.#host.directory.now(), approval, await this.#under(approval));
+  /** The rules that a yes for always would store now. */
+  async offers(approval: Approval): Promise<AlwaysOffers> {
+    return alwaysOffers(await this.#host.directory.now(), approval, await this.#under(approval));
   }
 
   async #under(approval: Approval): Promise<AskedUnder> {

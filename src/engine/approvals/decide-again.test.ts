@@ -22,6 +22,7 @@ const row = (more: Partial<Approval> = {}): Approval =>
       tool: "exec",
       arguments: {},
       digest: "d1",
+      prompt: "p",
       state: "pending",
     },
     ...{ behalf: { person: OWNER }, dueAt: Number.MAX_SAFE_INTEGER },
@@ -110,10 +111,14 @@ describe("the rules that a yes for always is judged by", () => {
 
   it("are those of the agent, of everyone on the way and of the agents above, as they are now", async () => {
     const { approvals, seen } = world({ agent });
-    await approvals.widths(row({ behalf: { person: OWNER, through: ["test:ann" as PersonId] } }));
+    await approvals.offers(row({ behalf: { person: OWNER, through: ["test:ann" as PersonId] } }));
     expect(seen).toEqual(["agent a1", [agent, [OWNER, "ann"], { ancestors: [{ above: agent }] }]]);
-    expect((await world({ agent }).approvals.widths(row())).tool).toMatchObject([{ person: OWNER, allow: "exec" }]);
-    expect(await world({ agent }).approvals.decide(ID, { approve: true, always: true }, by)).toMatchObject({ id: ID });
+    expect((await world({ agent }).approvals.offers(row())).call).toMatchObject([
+      { person: OWNER, allow: "call(exec:d1)" },
+    ]);
+    expect(await world({ agent }).approvals.decide(ID, { approve: true, always: "call" }, by)).toMatchObject({
+      id: ID,
+    });
   });
 
   test.each<[string, Given]>([
@@ -122,8 +127,8 @@ describe("the rules that a yes for always is judged by", () => {
   ])("are none if %s", async (_title, given) => {
     const { approvals, seen } = world(given);
     const nothing = "no grant of a person asked for it";
-    expect((await approvals.widths(row())).call).toEqual({ not: `No rule was stored: ${nothing}.` });
-    await expect(approvals.decide(ID, { approve: true, always: true }, by)).rejects.toThrow(nothing);
+    expect((await approvals.offers(row())).call).toEqual({ not: `No rule was stored: ${nothing}.` });
+    await expect(approvals.decide(ID, { approve: true, always: "call" }, by)).rejects.toThrow(nothing);
     expect(seen).toEqual(["agent a1", "agent a1"]);
   });
 

@@ -10,7 +10,7 @@ import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Approval } from "../../core/rights/approval.ts";
 import { GRANT_MS, isOnTheWay } from "../../core/rights/approval.ts";
 import { type Effect, judge } from "../../core/rights/decide.ts";
-import type { RuleWidth } from "../../core/rights/rule-widths.ts";
+import type { AlwaysScope } from "../../core/rights/standing-yes.ts";
 import { type Op, RIGHTS_REVISION } from "../../core/store/change.ts";
 import type { PeopleNow } from "../people/directory.ts";
 import { type AskedUnder, alwaysRecords } from "./always-rules.ts";
@@ -26,8 +26,8 @@ export interface Decider {
 
 export interface Answer {
   readonly approve: boolean;
-  /** Also lets the same happen from now on, by a rule on the person's record, in one of three widths. `true`: this call. */
-  readonly always?: boolean | RuleWidth;
+  /** Also lets the same happen from now on, by a rule on the person's record: exactly this call, or its pattern. */
+  readonly always?: AlwaysScope;
   readonly reason?: string;
   /** The digest that the person was shown. Absent: the question as it is stored. */
   readonly digest?: string;
@@ -83,7 +83,7 @@ export function answerOps(
   return [
     ...(person === OWNER || always ? [] : [unchangedRights(people)]),
     { op: "approval.decide", id, agentId, digest, from: "pending", to, ...decided },
-    ...(always ? ruleOps(people, approval, under, { width: always === true ? "call" : always, by: person, at }) : []),
+    ...(always ? ruleOps(people, approval, under, { scope: always, by: person, at }) : []),
     { op: "audit.add", entry: auditOf(approval, approve ? "allow" : "deny", { person, surface, token }, at, reason) },
     wakingPost(approval, { approved: approve, by: person, how: `denied by ${person}${why}` }, at),
   ];

@@ -9,7 +9,7 @@ import type { Approval } from "../../core/rights/approval.ts";
 import type { Effect } from "../../core/rights/decide.ts";
 import { coversEffect } from "../../core/rights/match-rule.ts";
 import { parseRule } from "../../core/rights/rule.ts";
-import { ruleTextOf } from "../../core/rights/rule-widths.ts";
+import { denialOf } from "../../core/rights/rule-of-effect.ts";
 
 /** How often people say no before a task asks nothing any more. */
 export const MAX_DENIALS = 3;
@@ -38,7 +38,7 @@ function isSame(denied: Asked, effect: Asked): boolean {
   // Of an effect that names nothing only the same call is the same.
   if (denied.detail === undefined && denied.target === undefined) return false;
   if (isDeepStrictEqual([denied.target, denied.detail], [effect.target, effect.detail])) return true;
-  const text = ruleTextOf(denied, "call", "deny");
+  const text = denialOf(denied);
   const rule = text === undefined ? undefined : parseRule(text);
   return rule !== undefined && "subject" in rule && coversEffect(rule.subject, "deny", effect);
 }

@@ -9,20 +9,19 @@ import type { Button } from "../../core/delivery/delivery.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { JudgedRun } from "../../core/ports/gate.ts";
 import { type ApprovalId, approvalIdOf, type NewApproval } from "../../core/rights/approval.ts";
-import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
 import { visibleLine, visibleText } from "../../core/visible-text.ts";
-import type { AlwaysWidths } from "./always-rules.ts";
+import { type AlwaysOffers, offered } from "./always-rules.ts";
 import type { HeldCall } from "./settle-asked.ts";
 
 /** Longer ones are not asked: no one reads them. */
-const MAX_PROMPT = 100_000;
+const MAX_PROMPT = 20_000;
 /** The longest question in a message: no channel takes less, and a phone shows it without a cut. */
 const MAX_MESSAGE = 2_000;
 const MAX_MESSAGE_LINES = 60;
 /** Of a button. */
 const MAX_LABEL = 64;
 
-export interface Asking {
+interface Asking {
   readonly agent: AgentRecord;
   readonly run: JudgedRun;
   readonly at: number;
@@ -61,6 +60,12 @@ function promptOf(agent: AgentRecord, held: HeldCall): string {
   const shown = preview === undefined ? argumentLines(judged.input ?? call.arguments) : [visibleText(preview)];
   const name = agent.state.label ?? agent.state.displayName ?? labelOf(agent.descriptor);
   const rights = [...new Set(effects.flatMap((effect) => effect.rights))].join(", ");
+  const details = preview === undefined ? effects : [];
+  const changed = [
+    ...new Set(
+      details.flatMap(({ detail }) => (detail?.kind === "path" && detail.access === "write" ? detail.path : [])),
+    ),
+  ];
   const covered =
     files.length === 0
       ? "No file is covered: the contents of files may change before the call."
@@ -69,14 +74,12 @@ function promptOf(agent: AgentRecord, held: HeldCall): string {
     visibleLine(call.name),
     ...shown.map((text) => `\n${text}`.replaceAll("\n", "\n  ").slice(1)),
     `${visibleLine(name)} asks for ${visibleLine(behalf.person)}: ${visibleLine(decision.reason)}`,
-    ...(directory === undefined ? [] : [`It works in ${visibleLine(endOf(directory))}`]),
+    ...(directory === undefined ? [] : [`It works in ${visibleLine(directory)}`]),
+    ...(changed.length === 0 ? [] : [`It changes ${changed.map(visibleLine).join(", ")}`]),
     ...(rights === "" ? [] : [`It may use: ${rights}`]),
     covered,
   ].join("\n");
 }
-
-/** The end of a long path: a question has little space. */
-const endOf = (path: string): string => (path.length > 31 ? `…${path.slice(-30)}` : path);
 
 /** In the order of the tool's own definition: what runs comes before what is said about it. */
 function argumentLines(input: unknown): readonly string[] {
@@ -119,6 +122,13 @@ export function questionMessage(
   return { text: `${head}\n${whereToRead(id)} Without an answer before ${until} it is not done.`, buttons: no };
 }
 
+/** Whether a chat can show the question whole, and so take a yes to it. */
+export const fitsChat = ({ prompt }: Pick<NewApproval, "prompt">): boolean =>
+  fits(asCode(visibleText(prompt)), MAX_MESSAGE);
+
+/** Why a chat takes no yes to this question. */
+export const tooLong = (id: ApprovalId): string => `Approval ${id} was not given. ${whereToRead(id)}`;
+
 /** The open questions in one message: each as a whole, or where to read it. */
 export function questionList(questions: readonly NewApproval[]): string {
   let left = MAX_MESSAGE;
@@ -145,14 +155,11 @@ export const approvalButtons = (asked: Pressed): readonly Button[] => [
   { label: "No", token: tokenOf(asked, "n"), style: "no" },
 ];
 
-/** The three widths of "always", each with the rule that it would store. A width is left out if it has no rule, or one that no button shows. */
-export const widthButtons = (asked: Pressed, widths: AlwaysWidths): readonly Button[] => [
-  ...RULE_WIDTHS.flatMap((width): readonly Button[] => {
-    const rules = widths[width];
-    if ("not" in rules) return [];
-    const texts = [...new Set(rules.map(({ allow }) => visibleLine(allow)))].join(", ");
-    const label = `Always, this ${width}: ${texts}`;
-    return label.length > MAX_LABEL ? [] : [{ label, token: tokenOf(asked, width), style: "yes" }];
+/** What "always" would store, each as a button. One that no button shows whole is left out. */
+export const alwaysButtons = (asked: Pressed, offers: AlwaysOffers): readonly Button[] => [
+  ...offered(offers).flatMap(({ scope, text }): readonly Button[] => {
+    const label = `Always: ${text}`;
+    return label.length > MAX_LABEL ? [] : [{ label, token: tokenOf(asked, scope), style: "yes" }];
   }),
   { label: "Back", token: tokenOf(asked, "b") },
 ];

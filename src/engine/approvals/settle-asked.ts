@@ -54,8 +54,7 @@ export async function settleAsked(
 ): Promise<AskedCall> {
   const { call } = judged;
   const behalf = run.body.behalf ?? { person: judged.person as PersonId };
-  const rights = judged.effects.flatMap((effect) => effect.rights);
-  const surroundings = (await ports.approvals?.surroundingsOf(agent, call, rights, run.id)) ?? {};
+  const surroundings = (await ports.approvals?.surroundingsOf(agent, call, judged.effects, run.id)) ?? {};
   const digest = digestOf(call, surroundings);
   // Questions of earlier versions do not cover the tool's definition.
   const before = digestOf(call, { ...surroundings, definition: undefined });

@@ -61,7 +61,7 @@ export function greatestCost(
 }
 
 /** The charge for a call that has ended; `estimated` if the provider did not count. */
-export interface Charge {
+interface Charge {
   readonly spend: Spend;
   readonly estimated: boolean;
 }

@@ -12,7 +12,7 @@ import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { submit } from "../commit/submit.ts";
 import type { Emit } from "../engine-event.ts";
 
-export type MembershipPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
+type MembershipPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
 
 export interface MembershipOptions {
   readonly name: string;

@@ -11,7 +11,7 @@ import type { RunEvent, RunEvents } from "../runtime/run-events.ts";
 import type { LiveTree, TreeChange } from "../subagents/live-tree.ts";
 import { type EventOutline, type EventPosition, type Interest, pack, type RelayMessage } from "./relay-wire.ts";
 
-export interface PublisherDeps {
+interface PublisherDeps {
   readonly clock: Clock;
   readonly events: RunEvents;
   readonly tree: Pick<LiveTree, "onChange">;

@@ -26,7 +26,7 @@ export interface RemoteTreeListener {
   changed(agents: readonly AgentId[], all: boolean): void;
 }
 
-export interface SubscriberDeps {
+interface SubscriberDeps {
   readonly clock: Clock;
   readonly events: RunEvents;
   readonly store: Pick<Store, "run" | "linesBack">;

@@ -9,7 +9,7 @@ import type { RunEvent } from "../runtime/run-events.ts";
 
 type Delta = Extract<RunEvent, { type: "delta" }>;
 /** Consecutive deltas of one stream. `seq` belongs to the first; each further delta adds one. */
-export type JoinedDeltas = Omit<Delta, "text"> & { readonly text: string; readonly lengths: readonly number[] };
+type JoinedDeltas = Omit<Delta, "text"> & { readonly text: string; readonly lengths: readonly number[] };
 export type PackedEvent = RunEvent | JoinedDeltas;
 
 /** What a subscriber wants of an agent: all events of its runs, or only their ends. */
@@ -62,7 +62,7 @@ export type RelayMessage =
     };
 
 /** In characters of one byte each. A longer message is dropped. */
-export const MAX_MESSAGE = 1_000_000;
+const MAX_MESSAGE = 1_000_000;
 const HEADER_BYTES = 32;
 
 /** Joins consecutive deltas of one stream. */

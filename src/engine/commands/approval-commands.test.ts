@@ -27,29 +27,45 @@ describe("/approve and /deny", () => {
     expect(await said("yes", "KFMZ", { approvals: { decide } })).toBe("kfmz (exec) is approved.");
     expect(await said("deny", "kfmz not  now ", { approvals: { decide } })).toBe("kfmz (exec) is denied.");
     await said("deny", "kfmz  ", { approvals: { decide } });
-    await said("approve", "kfmz always prefix", { approvals: { decide } });
+    await said("approve", "kfmz always pattern", { approvals: { decide } });
     await said("approve", "kfmz Always", { approvals: { decide } });
     await said("deny", "kfmz always tool", { approvals: { decide } });
     expect(answers).toEqual([
-      ["kfmz", { approve: true, always: undefined, reason: undefined }],
+      ["kfmz", { approve: true, always: undefined, reason: undefined, digest: "d1" }],
       ["kfmz", { approve: false, always: undefined, reason: "not now" }],
       ["kfmz", { approve: false, always: undefined, reason: undefined }],
-      ["kfmz", { approve: true, always: "prefix", reason: undefined }],
-      ["kfmz", { approve: true, always: true, reason: undefined }],
+      ["kfmz", { approve: true, always: "pattern", reason: undefined, digest: "d1" }],
+      ["kfmz", { approve: true, always: "call", reason: undefined, digest: "d1" }],
       ["kfmz", { approve: false, always: undefined, reason: "always tool" }],
     ]);
   });
-  test("for always ask for a width if there is a choice, and take one that is named", async () => {
-    const choice = async () => ["call    a", "prefix  b"];
+  test("for always show what would be stored if there is a choice, and take one that is named", async () => {
+    const choice = async () => ["call     a", "pattern  b"];
     expect(await said("approve", "kfmz always", { approvals: { choice } })).toBe(
-      "Choose what to allow from now on:\n```\ncall    a\nprefix  b\n```\nAnswer /approve kfmz always prefix.",
+      "Choose what to allow from now on:\n```\ncall     a\npattern  b\n```\nAnswer /approve kfmz always call or /approve kfmz always pattern.",
     );
-    expect(await said("approve", "kfmz always TOOL", { approvals: { choice } })).toContain("is approved");
+    expect(await said("approve", "kfmz always PATTERN", { approvals: { choice } })).toContain("is approved");
     expect(await said("approve", "kfmz", { approvals: { choice } })).toContain("is approved");
     expect(await said("deny", "kfmz always", { approvals: { choice } })).toContain("is denied");
     const failing = { choice: async () => Promise.reject(new Error("no")) };
     expect(await said("approve", "kfmz always", { approvals: failing })).toContain("is approved");
   });
+  test.each(["x".repeat(2_001), "x\n".repeat(60)])(
+    "take no yes to a question that no chat shows whole",
+    async (prompt) => {
+      const answers: unknown[] = [];
+      const decide = async (id: ApprovalId, answer: { approve: boolean }) => {
+        answers.push(answer.approve);
+        return approval({ id, state: "denied" });
+      };
+      const approvals = { decide, get: async () => approval({ prompt }) };
+      for (const rest of ["kfmz", "kfmz always", "kfmz always call"]) {
+        expect(await said("approve", rest, { approvals })).toContain("rookery approvals show kfmz");
+      }
+      expect(await said("deny", "kfmz", { approvals })).toContain("is denied");
+      expect(answers).toEqual([false]);
+    },
+  );
   test.each<[string, string, Partial<Approval> | undefined, Error, string | undefined]>([
     [
       "the same person said the same before",
@@ -97,7 +113,9 @@ describe("/approve and /deny", () => {
     ["", true],
     ["kfmz", true],
     ["kfmz always", true],
-    ["kfmz ALWAYS Prefix", true],
+    ["kfmz ALWAYS Pattern", true],
+    ["kfmz always prefix", false],
+    ["kfmz always tool", false],
     ["kfmz please do", false],
     ["kfmz always everything", false],
   ])("/approve %j is the command: %s", (rest, is) => {

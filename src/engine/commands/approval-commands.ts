@@ -2,8 +2,8 @@
 import { cutText } from "../../core/cut-text.ts";
 import { errorText, RookeryError } from "../../core/errors.ts";
 import { type Approval, parseApprovalId } from "../../core/rights/approval.ts";
-import { RULE_WIDTHS } from "../../core/rights/rule-widths.ts";
-import { asCode, questionList } from "../approvals/question.ts";
+import { ALWAYS_SCOPES } from "../../core/rights/standing-yes.ts";
+import { asCode, fitsChat, questionList, tooLong } from "../approvals/question.ts";
 import type { ChatCommand, CommandContext, CommandReply } from "./chat-command.ts";
 import { anything, reply } from "./words.ts";
 
@@ -11,11 +11,11 @@ export const approvalCommands: readonly ChatCommand[] = [
   {
     name: "approve",
     aliases: ["yes", "allow"],
-    usage: "[ID] [always [call|prefix|tool]]",
+    usage: "[ID] [always [call|pattern]]",
     help: "say yes to a call that waits; alone it lists them",
     example: "/approve kfmz",
     who: "own",
-    reads: (rest) => rest === "" || /^\S+(?:\s+always(?:\s+(?:call|prefix|tool))?)?$/iu.test(rest),
+    reads: (rest) => rest === "" || /^\S+(?:\s+always(?:\s+(?:call|pattern))?)?$/iu.test(rest),
     run: (rest, context) => answered(rest, context, true),
   },
   {
@@ -40,18 +40,25 @@ async function answered(rest: string, context: CommandContext, approve: boolean)
     };
   }
   const wantsAlways = approve && more[0]?.toLowerCase() === "always";
-  const width = RULE_WIDTHS.find((one) => one === more[1]?.toLowerCase());
-  if (wantsAlways && !width) {
-    const choice = await context.approvals.choice(id).catch(() => undefined);
-    if (choice) {
+  const scope = ALWAYS_SCOPES.find((one) => one === more[1]?.toLowerCase());
+  const asked = approve ? await context.approvals.get(id).catch(() => undefined) : undefined;
+  // The question does not fit in a chat, so nobody has read it there.
+  if (asked?.state === "pending" && !fitsChat(asked)) return { text: reply(tooLong(id)) };
+  if (wantsAlways && !scope) {
+    const choice = await context.approvals.choice(id).catch(() => []);
+    if (choice.length > 1) {
       const rules = asCode(choice.join("\n"));
-      return { text: `Choose what to allow from now on:\n${rules}\nAnswer /approve ${id} always prefix.` };
+      return {
+        text: `Choose what to allow from now on:\n${rules}\nAnswer /approve ${id} always call or /approve ${id} always pattern.`,
+      };
     }
   }
-  const always = wantsAlways ? (width ?? true) : undefined;
+  const always = wantsAlways ? (scope ?? "call") : undefined;
   const reason = approve ? undefined : more.join(" ").trim() || undefined;
   try {
-    return { text: decidedText(await context.approvals.decide(id, { approve, always, reason })) };
+    return {
+      text: decidedText(await context.approvals.decide(id, { approve, always, reason, digest: asked?.digest })),
+    };
   } catch (error) {
     // A process that died after the answer and before this reply answers the same again.
     const now = await context.approvals.get(id).catch(() => undefined);

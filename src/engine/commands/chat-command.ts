@@ -11,7 +11,7 @@ import type { PersonId } from "../../core/people/person.ts";
 import type { RefusedKey } from "../../core/refused-key.ts";
 import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
 import type { Decision, Effect } from "../../core/rights/decide.ts";
-import type { RuleWidth } from "../../core/rights/rule-widths.ts";
+import type { AlwaysScope } from "../../core/rights/standing-yes.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { Pairing } from "../people/pairing.ts";
@@ -24,7 +24,7 @@ export interface CommandReply {
 }
 
 /** The models a conversation may use. */
-export interface ModelChoices {
+interface ModelChoices {
   /** The model that answers now, and why it is that one. */
   readonly model: string;
   readonly why?: string;
@@ -82,7 +82,7 @@ export interface CommandParts {
   dayStart?(now: number): number;
 }
 
-export interface MemoryView {
+interface MemoryView {
   readonly name: string;
   readonly text: string;
   readonly names: readonly string[];
@@ -96,7 +96,7 @@ export interface MemoryChange {
   readonly undone: boolean;
 }
 
-export interface WaitingLine {
+interface WaitingLine {
   readonly what: string;
   readonly why: string;
 }
@@ -128,16 +128,16 @@ export interface CommandContext {
     /** Durable when it resolves. Throws a typed error that says what to do. */
     decide(
       id: ApprovalId,
-      answer: { approve: boolean; always?: boolean | RuleWidth; reason?: string },
+      answer: { approve: boolean; always?: AlwaysScope; reason?: string; digest?: string },
     ): Promise<Approval>;
-    /** The rules that a yes for always would store, by width, if there is a choice. */
-    choice(id: ApprovalId): Promise<readonly string[] | undefined>;
+    /** Lists the rules that a yes for always would store. */
+    choice(id: ApprovalId): Promise<readonly string[]>;
     get(id: ApprovalId): Promise<Approval>;
   };
 }
 
 /** Letting people in, as the commands use it. */
-export type PairingAccess = Pick<Pairing, "list" | "approve" | "deny" | "block" | "forget" | "linkCode">;
+type PairingAccess = Pick<Pairing, "list" | "approve" | "deny" | "block" | "forget" | "linkCode">;
 
 export interface ChatCommand {
   readonly name: string;

@@ -81,5 +81,5 @@ export const commandNamed = (name: string): ChatCommand | undefined => byName.ge
 /** Every name and alias. */
 export const commandNames = (): readonly string[] => [...byName.keys()];
 
-export const helpLine = ({ name, usage, help }: ChatCommand): string =>
+const helpLine = ({ name, usage, help }: ChatCommand): string =>
   `/${name}${usage === undefined ? "" : ` ${usage}`} – ${help}`;

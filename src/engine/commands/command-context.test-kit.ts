@@ -31,14 +31,14 @@ export function contextOf({ agent, approvals, denied, ...more }: Changes = {}, a
     approvals: {
       pending: async () => [],
       decide: async (id, { approve }) => approval({ id, state: approve ? "approved" : "denied" }),
-      choice: async () => undefined,
+      choice: async () => [],
       get: async () => approval(),
       ...approvals,
     },
   };
 }
 export const approval = (more: Partial<Approval> = {}): Approval =>
-  ({ id: "kfmz" as ApprovalId, tool: "exec", state: "pending", prompt: "rm x", ...more }) as Approval;
+  ({ id: "kfmz" as ApprovalId, tool: "exec", state: "pending", digest: "d1", prompt: "rm x", ...more }) as Approval;
 export const run = async (name: string, text: string, changes?: Changes): Promise<CommandReply> =>
   runChatCommand({ name, text }, contextOf(changes));
 export const said = async (...args: Parameters<typeof run>): Promise<string> =>

@@ -12,7 +12,7 @@ import { isAbortText, parseQueueDirective, parseResetCommand, withoutMention } f
 import { commandNamed, commandNames } from "./chat-commands.ts";
 import { UNKNOWN_COMMAND } from "./run-chat-command.ts";
 
-export type ChatInput =
+type ChatInput =
   /** `queue` holds for this message only. */
   | { readonly kind: "message"; readonly text: TypedText; readonly queue?: Partial<QueueSettings> }
   | {

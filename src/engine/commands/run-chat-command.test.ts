@@ -24,7 +24,7 @@ describe("/help", () => {
   test("lists every command, or shows one by any of its names", async () => {
     expect((await said("help", "")).split("\n")).toHaveLength(chatCommands.length);
     expect(await said("help", "/YES")).toBe(
-      "/approve [ID] [always [call|prefix|tool]] – say yes to a call that waits; alone it lists them\nAlso: /yes, /allow\nExample: /approve kfmz\nYou may use it in your own conversations.",
+      "/approve [ID] [always [call|pattern]] – say yes to a call that waits; alone it lists them\nAlso: /yes, /allow\nExample: /approve kfmz\nYou may use it in your own conversations.",
     );
     expect(await said("commands", "status")).toBe(
       "/status – the model, the context, today's cost, and what waits and why\nYou may use it in your own conversations.",

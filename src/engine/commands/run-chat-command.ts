@@ -9,7 +9,7 @@ import { reply } from "./words.ts";
 /** The name of a text that is nearly a command; its `text` is the word as it was typed. */
 export const UNKNOWN_COMMAND = "unknown";
 
-export interface TypedCommand {
+interface TypedCommand {
   readonly name: string;
   readonly text: string;
 }

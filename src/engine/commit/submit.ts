@@ -9,7 +9,7 @@ import type { Store } from "../../core/store/store.ts";
 
 export type CommitPorts = Pick<Ports, "store" | "ids" | "clock">;
 
-export interface SubmitOptions {
+interface SubmitOptions {
   /** The run that makes the change: refused if that run is at another step by now. */
   readonly owner?: Owner;
   /** The node that claims the agents this change posts to, so that they wake at once and not at the next poll. */

@@ -13,7 +13,7 @@ import { applyMeasure, measuresFor } from "./compaction/measures.ts";
 import { resetText } from "./entries.ts";
 import { type SkippedLine, walkBack } from "./walk-back.ts";
 
-export interface HistoryContext {
+interface HistoryContext {
   readonly messages: readonly ModelMessage[];
   readonly size: ContextSize;
   readonly skipped: readonly SkippedLine[];
@@ -51,11 +51,7 @@ export async function buildHistoryContext(
   return { messages, size, skipped };
 }
 
-/** Pure: a path in, messages out. */
-export const modelMessages = (agentId: AgentId, path: readonly Entry[]): ModelMessage[] =>
-  contextOf(agentId, path).messages;
-
-/** The messages of a path, and how large they are. */
+/** The messages of a path, and how large they are. Pure. */
 export function contextOf(agentId: AgentId, path: readonly Entry[]): { messages: ModelMessage[]; size: ContextSize } {
   const last = path.findLastIndex((entry) => entry.type === "compaction");
   const compaction = path[last];

@@ -64,7 +64,7 @@ type UserBody = Extract<MessageBody, { kind: "user" }>;
 const text = (value: string): Block[] => [{ type: "text", text: value }];
 
 /** A message of the inbox as an entry. Kinds that are commands to the engine have none. `speaker`: a line about who wrote it. */
-export function messageEntry(message: Message, runId?: RunId, speaker?: string): EntryDraft | undefined {
+function messageEntry(message: Message, runId?: RunId, speaker?: string): EntryDraft | undefined {
   const { body, acceptedAt: timestamp, seq } = message;
   const common = { timestamp, seqs: [seq], untrusted: untrustedSource(message) };
   switch (body.kind) {
@@ -190,7 +190,7 @@ export function assistantEntry(result: ModelResult, at: number, runId: RunId): E
   };
 }
 
-export interface ToolResult {
+interface ToolResult {
   readonly callId: string;
   readonly name: string;
   readonly content: readonly Block[];

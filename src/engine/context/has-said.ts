@@ -1,6 +1,6 @@
 /**
- * Whether a text stands in an agent's session, as its person or the agent itself wrote it there. A quote of such a text brings no new words
- * into the session. In a session with the mark of untrusted text nothing counts (M32).
+ * Finds a text in an agent's session, as its person or the agent itself wrote it there. A quote of such a text adds no new words to the
+ * session. In a session with the mark of untrusted text nothing counts (M32).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { readEntry } from "../../core/history/entry.ts";
@@ -8,7 +8,7 @@ import type { StoreReader } from "../../core/store/store.ts";
 import { isMarked } from "../people/untrusted.ts";
 import { entryText } from "./entries.ts";
 
-/** Of a longer session only the end is read. */
+/** Only the end of a longer session is read. */
 const MAX_LINES = 400;
 
 /** The channel shows neither markup nor line breaks as they were written. */

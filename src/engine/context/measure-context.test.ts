@@ -200,7 +200,7 @@ describe("the setup of a run", () => {
     expect(names(await setup())).toEqual(["for 1000"]);
   });
 
-  it("marks the run if a part of its prompt was written with untrusted text in context (M32)", async () => {
+  it("marks the run if a part of its prompt was written with untrusted text in context", async () => {
     const { setup, run } = world(undefined, { report: { parts: [{ untrusted: true }] } });
     await setup();
     expect(run.body.behalf).toEqual({ person: "ann", untrusted: true });

@@ -18,7 +18,7 @@ import { chain, type EntryDraft, wrapSystemMessage } from "./entries.ts";
 import type { MeasuredContext } from "./measure-context.ts";
 
 /** People wait for it at most this long. */
-export const FLUSH_SECONDS = 120;
+const FLUSH_SECONDS = 120;
 const NO_REPLY = "NO_REPLY";
 const NO_REPLY_HINT = `If nothing needs to be written down, respond with ${NO_REPLY}.`;
 

@@ -6,7 +6,7 @@ import type { StoreReader } from "../../core/store/store.ts";
 const FIRST_PAGE = 64;
 const MAX_PAGE = 1_024;
 
-export interface SessionHistory {
+interface SessionHistory {
   /** As in history, the session's marker first. Empty if there is no such session. */
   readonly lines: readonly string[];
   /** Those of them that could be read. */

@@ -11,7 +11,7 @@ import type { BlobStore, Ports } from "../../core/ports/ports.ts";
 import { submit } from "../commit/submit.ts";
 import { fileName } from "./file-name.ts";
 
-export interface FileLimits {
+interface FileLimits {
   /** Of one file. */
   readonly maxBytes: number;
   /** Of all files of one person. */
@@ -20,7 +20,7 @@ export interface FileLimits {
   readonly unusedMs: number;
 }
 
-export interface FileServiceDeps {
+interface FileServiceDeps {
   readonly ports: Pick<Ports, "store" | "ids" | "clock">;
   readonly blobs: BlobStore;
   readonly inspector: FileInspector;
@@ -28,7 +28,7 @@ export interface FileServiceDeps {
   readonly limits: () => FileLimits;
 }
 
-export interface NewFile {
+interface NewFile {
   readonly data: Uint8Array;
   readonly name?: string;
   readonly behalf: Behalf;
@@ -220,7 +220,7 @@ function shownAs(shown: ShownContent, blob: string): ShownFile {
   }
 }
 
-export const tooLarge = (size: number, maxBytes: number): TooLargeError =>
+const tooLarge = (size: number, maxBytes: number): TooLargeError =>
   new TooLargeError(`The file has ${size} bytes, at most ${maxBytes} are accepted.`, {
     hint: "The owner can raise files.maxBytes in the configuration.",
   });

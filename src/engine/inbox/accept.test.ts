@@ -51,7 +51,7 @@ describe("accept", () => {
     });
   }
 
-  it("refuses a message that is too long with the limit and what to do, and stores nothing (L14)", async () => {
+  it("refuses a message that is too long with the limit and what to do, and stores nothing", async () => {
     const { accept, kept } = await api();
     const error = await accept({ body: { kind: "user", text: "x".repeat(500_001) } }).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "too_large", retryable: false });

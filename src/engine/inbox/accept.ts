@@ -21,9 +21,9 @@ import type { RequestEntry } from "../../core/store/request.ts";
 import { assertMessageFits } from "../../core/text-limits.ts";
 import { submit } from "../commit/submit.ts";
 
-export type AcceptPorts = Pick<Ports, "store" | "ids" | "clock">;
+type AcceptPorts = Pick<Ports, "store" | "ids" | "clock">;
 
-export interface Accepting {
+interface Accepting {
   readonly to: Recipient;
   readonly message: NewMessage;
   /** How long the channel may send the same message again. */

@@ -22,7 +22,7 @@ export interface Waiting {
   readonly settings: Required<QueueSettings>;
 }
 
-export interface Dropped {
+interface Dropped {
   readonly message: Message;
   /** The name of the policy, kept as a trace. */
   readonly policy: string;
@@ -53,13 +53,13 @@ export type Choice =
     };
 
 /** The reason of a message without text or files, which gets no run. */
-export const SAYS_NOTHING = "it says nothing";
+const SAYS_NOTHING = "it says nothing";
 
 /** A message and the person it is for. One that names no one is for the agent's own person. */
 const isFor = (message: Message, person: PersonId | undefined, own: PersonId | undefined): boolean =>
   (message.behalf?.person ?? own) === person;
 
-export interface RestingAgent {
+interface RestingAgent {
   /** The person the agent belongs to. */
   readonly own?: PersonId;
   readonly now: number;

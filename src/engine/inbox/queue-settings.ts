@@ -48,7 +48,7 @@ export function normalizeQueueDropPolicy(text: string | undefined): QueueDropPol
   return queueDropPolicySchema.safeParse(Object.hasOwn(DROP_ALIASES, word) ? DROP_ALIASES[word] : word).data;
 }
 
-export interface QueueQuestion {
+interface QueueQuestion {
   readonly cfg: Pick<Config, "queue">;
   readonly channel?: string;
   /** The agent's overrides. */

@@ -13,7 +13,7 @@ import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 
 const MAY_NOT_HAVE_ARRIVED = "My last answer may not have arrived.";
-export const UNCONFIRMED_NOTICE = `${MAY_NOT_HAVE_ARRIVED} Send /again to see it.`;
+const UNCONFIRMED_NOTICE = `${MAY_NOT_HAVE_ARRIVED} Send /again to see it.`;
 /** A notice is owed only for answers that are younger than this. */
 const NOTICE_MAX_AGE_MS = 24 * 3600_000;
 /** How many unconfirmed deliveries of a target are read. At least every second one is an answer. */
@@ -22,7 +22,7 @@ const MAX_UNCONFIRMED = 20;
 export const NOTICED_FACTS = "noticed.";
 
 /** A notice that its target has not got yet. */
-export interface OwedNotice {
+interface OwedNotice {
   readonly text: string;
   /** The last unconfirmed answer there. */
   readonly answer: Delivery;
@@ -89,7 +89,7 @@ export interface AroundReply {
   readonly behind?: string;
 }
 
-export interface RunFacts {
+interface RunFacts {
   /** The model's thinking, if its provider shows it. */
   readonly reasoning?: string;
   readonly usage?: Usage;

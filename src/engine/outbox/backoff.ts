@@ -3,7 +3,7 @@
 export const BACKOFF_BASE_MS = 1_000;
 export const BACKOFF_MAX_MS = 5 * 60_000;
 
-export interface BackoffLimits {
+interface BackoffLimits {
   readonly retryMinMs?: number;
   readonly retryMaxMs?: number;
 }

@@ -135,7 +135,7 @@ export function forSlot(trigger: Trigger | undefined, deliveries: readonly NewDe
 }
 
 /** What the run has already sent by a tool. `texts` and `targets` have the same order. */
-export interface AlreadySent {
+interface AlreadySent {
   readonly texts: readonly string[];
   readonly targets: readonly DeliveryContext[];
 }

@@ -13,7 +13,7 @@ import { type Actor, auditOp } from "../people/audit-entry.ts";
 import { type DeliveryMove, moveChange } from "./send-delivery.ts";
 
 /** Makes ops of the delivery as it becomes, which are committed with its move. */
-export type AlsoMoved = (delivery: Delivery) => readonly Op[];
+type AlsoMoved = (delivery: Delivery) => readonly Op[];
 
 export interface ByPerson {
   readonly by?: Actor;

@@ -12,7 +12,7 @@ import { countSend } from "./question-lane.ts";
 import { moveChange } from "./send-delivery.ts";
 import type { SweepPorts } from "./waiting-sweep.ts";
 
-export type MailboxPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
+type MailboxPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
   Pick<SweepPorts, "opsOnDelivered" | "claimFor" | "posted"> & {
     /** Called before a mailbox is read. */
     opened?(keys: ReadonlySet<string>): Promise<void>;

@@ -23,7 +23,7 @@ const shownSchema = z.object({
   again: z.literal(true).optional(),
 });
 /** The message of a chat that shows an open question. */
-export type ShownQuestion = z.infer<typeof shownSchema>;
+type ShownQuestion = z.infer<typeof shownSchema>;
 
 type LaneStore = Pick<StoreReader, "approval" | "approvals" | "deliveryHead" | "fact">;
 

@@ -4,7 +4,7 @@ import type { SendingClass } from "../../core/delivery/delivery.ts";
 import type { Connector } from "../../core/ports/connector.ts";
 import { backoffMs } from "./backoff.ts";
 
-export interface UnknownSend {
+interface UnknownSend {
   readonly id: string;
   /** The delivery has reached the age at which the outbox gives it up. */
   readonly tooOld: boolean;
@@ -25,7 +25,7 @@ export interface LookupAnswer {
   readonly absentAfterMs: number;
 }
 
-export type UnknownDecision =
+type UnknownDecision =
   | { readonly do: "retry" | "look-up" | "mark-sent" | "mark-unconfirmed" }
   | { readonly do: "wait"; readonly ms: number };
 

@@ -11,7 +11,7 @@ import type { Op, Posted } from "../../core/store/change.ts";
 import { claimedFor, commitKnown, postedIn } from "../commit/submit.ts";
 import { type DeliveryMove, moveChange } from "./send-delivery.ts";
 
-export interface ReceiptDeps {
+interface ReceiptDeps {
   readonly ports: Pick<Ports, "store" | "ids" | "clock">;
   /** The channel that says it: it speaks of its own deliveries only. */
   readonly channel: string;

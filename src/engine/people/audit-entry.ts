@@ -11,7 +11,7 @@ export interface Actor {
   readonly token?: string;
 }
 
-export interface Audited extends Pick<AuditEntry, "action" | "target" | "reason" | "outcome" | "agentId"> {
+interface Audited extends Pick<AuditEntry, "action" | "target" | "reason" | "outcome" | "agentId"> {
   readonly decision?: AuditEntry["decision"];
   /** What the action was called with. Only its digest is stored. */
   readonly args?: unknown;

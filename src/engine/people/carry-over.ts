@@ -82,7 +82,7 @@ async function withNewer(store: PlanReader, { carried }: ScopeChange, one: LeftB
   return isNewer ? { ...one, stays: "begun" } : one;
 }
 
-export interface CarryRequest {
+interface CarryRequest {
   /** Default: the scope in force. Another one takes effect when the configuration has it. */
   readonly scope?: DmScope;
   /** Also those whose person has begun a newer conversation, which then stays behind. */

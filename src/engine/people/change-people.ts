@@ -17,7 +17,7 @@ import { FROM_CONFIG } from "./configured-people.ts";
 
 export type PeoplePorts = Pick<Ports, "store" | "ids" | "clock">;
 
-export type NewPerson = Pick<PersonRecord, "id"> &
+type NewPerson = Pick<PersonRecord, "id"> &
   Partial<Pick<PersonRecord, "name" | "role" | "accounts" | "grants" | "limits" | "timeZone" | "language">>;
 
 /** `null` removes a field. */

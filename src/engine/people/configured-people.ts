@@ -37,7 +37,7 @@ export async function syncConfiguredPeople(
 
 type PersonOp = Extract<Op, { op: "person.put" | "person.remove" }>;
 
-export interface SyncPlan {
+interface SyncPlan {
   readonly ops: readonly PersonOp[];
   /** Why a record of the configuration is not used. */
   readonly refused: readonly string[];

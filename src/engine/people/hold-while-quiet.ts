@@ -13,7 +13,7 @@ const AWAKE_MS = 15 * 60_000;
 /** The hours may be changed while something waits. */
 const LOOK_AGAIN_MS = 60_000;
 
-export interface QuietDeps {
+interface QuietDeps {
   readonly store: Pick<StoreReader, "run" | "agent">;
   readonly directory: Pick<Directory, "recent">;
   readonly clock: Pick<Clock, "now">;

@@ -9,7 +9,7 @@ import type { CronJob } from "../../core/schedule/job.ts";
 import type { Op } from "../../core/store/change.ts";
 import { noOne } from "./run-behalf.ts";
 
-export interface Acting {
+interface Acting {
   /** The agent whose run it is. */
   readonly agent: Pick<AgentRecord, "id" | "person">;
   /** Absent: an earlier version began the run. Then no one is named, and no one has rights. */

@@ -48,7 +48,7 @@ export function isTooOld(asked: string, now: number): boolean {
   return now - seconds * 1_000 > QUESTION_MS;
 }
 
-export interface StoredQuestion {
+interface StoredQuestion {
   readonly question: OpenQuestion;
   /** Refused if the question was answered in the meantime. */
   readonly answered: Op;

@@ -26,10 +26,6 @@ export const addOwnerAccount = (ports: OwnerPorts, by: Actor, account: string, a
     [...before.filter((one) => one !== account), account].slice(-MAX_ACCOUNTS),
   );
 
-/** Durable when it resolves. */
-export const removeOwnerAccount = (ports: OwnerPorts, by: Actor, account: string): Promise<void> =>
-  change(ports, by, { action: "person.unlink", account }, (before) => before.filter((one) => one !== account));
-
 async function change(
   ports: OwnerPorts,
   by: Actor,

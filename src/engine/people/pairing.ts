@@ -16,7 +16,7 @@ import type { Directory } from "./directory.ts";
 import { addOwnerAccount } from "./owner-accounts.ts";
 import { linkUntil, PairingBook, type PairingPages, type PairingRequest } from "./pairing-book.ts";
 
-export type PairingPorts = Pick<Ports, "store" | "ids" | "clock">;
+type PairingPorts = Pick<Ports, "store" | "ids" | "clock">;
 
 /** Whether something may come in. `say`: the answer to its sender instead, at most once in a while. */
 export type Entry =

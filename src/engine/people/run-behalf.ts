@@ -19,10 +19,6 @@ export interface Belonging {
 
 type Carrier = Partial<Pick<Message, "behalf" | "body">>;
 
-/** A message that names no one acts for the person its agent belongs to. */
-export const personOfMessage = ({ behalf }: Carrier, own: PersonId | undefined): PersonId | undefined =>
-  behalf?.person ?? own;
-
 /** `messages`: what the run takes, all for the same person; none if it begins by itself. `before`: for a run that takes more. */
 export function runBehalf({ own, state }: Belonging, messages: readonly Carrier[], before?: Behalf): Behalf {
   const behalfs = messages.map(({ behalf }): Behalf => behalf ?? { person: own });

@@ -20,7 +20,7 @@ import {
   QUESTION_MS,
   questionIdOf,
 } from "./open-question.ts";
-import { noOne, personOfMessage, runBehalf, sessionBehalf, withHeard, withSpeakers } from "./run-behalf.ts";
+import { noOne, runBehalf, sessionBehalf, withHeard, withSpeakers } from "./run-behalf.ts";
 import { isMarkedPrompt, isUntrustedMessage, markedBody, markedState, untrustedSource } from "./untrusted.ts";
 
 const [ANN, BOB, EVE] = ["ann", "bob", "eve"] as unknown as [PersonId, PersonId, PersonId];
@@ -63,12 +63,6 @@ describe("who a run acts for", () => {
     ],
   ])("%s", (_title, given, behalf) => {
     expect(runBehalf(...given)).toEqual(behalf);
-  });
-
-  test("a message that names no one is for the agent's own person", () => {
-    expect(personOfMessage({}, ANN)).toBe(ANN);
-    expect(personOfMessage({ behalf: { person: BOB } }, ANN)).toBe(BOB);
-    expect(personOfMessage({}, undefined)).toBeUndefined();
   });
 
   test("those whose words it has read are on its way from then on", () => {

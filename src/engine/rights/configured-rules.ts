@@ -8,11 +8,11 @@ import type { Permissions } from "../../config/sections/permissions.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { WorkspaceAccess } from "../../core/agent/exec-fields.ts";
 import { normalizeAgentId } from "../../core/agent/session-key.ts";
-import { type Grant, VERDICTS, verdictOf } from "../../core/people/grant.ts";
+import { type Grant, VERDICTS } from "../../core/people/grant.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import { type ExecPolicy, execPolicyFor } from "../../core/rights/exec-settings.ts";
 import type { Place } from "../../core/rights/match-rule.ts";
-import type { Rule } from "../../core/rights/rule.ts";
+import { type Rule, ruleOf } from "../../core/rights/rule.ts";
 import { NO_RULES, type RuleSet, ruleSet, unionOf } from "../../core/rights/rule-set.ts";
 import type { RulesParty } from "../../core/rights/rules-party.ts";
 
@@ -115,8 +115,3 @@ export const rulesIn = (permissions: Permissions, source: string): readonly Rule
       return { verdict, text: one.rule, source, because: one.because, when: one.when };
     }),
   );
-
-export function ruleOf(grant: Grant, source: string): Rule {
-  const { verdict, subject: text } = verdictOf(grant);
-  return { verdict, text, source, because: grant.note, when: grant.when };
-}

@@ -3,6 +3,7 @@
  * run's way must be allowed every effect of a call.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { RunId } from "../../core/ids.ts";
 import { everyone, isUntrusted } from "../../core/people/behalf.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Gate, JudgedCall, JudgedRun, Judgement } from "../../core/ports/gate.ts";
@@ -10,6 +11,7 @@ import type { EffectContext, Tool, ToolHost } from "../../core/ports/tool.ts";
 import { ALLOWED, decide, type Effect, type Situation, type Standing, stricter } from "../../core/rights/decide.ts";
 import type { ToolPolicy } from "../../core/rights/kind-rules.ts";
 import type { Place } from "../../core/rights/match-rule.ts";
+import { hasStandingYes, standingYes } from "../../core/rights/standing-yes.ts";
 import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import { workedFor } from "../budgets/spender.ts";
 import type { Directory } from "../people/directory.ts";
@@ -35,11 +37,14 @@ export interface GateParts extends RightsSettings {
   readonly directory: Pick<Directory, "now">;
   /** Who an agent acts for that began a run before runs named their people. Undefined: for no one. */
   personOf(agent: AgentRecord): Promise<string | undefined>;
+  /** The digest that a yes to a call covers. Absent: no yes is for always to exactly one call. */
+  digestOf?(agent: AgentRecord, call: CallRecord, effects: readonly Effect[], runId: RunId): Promise<string>;
 }
 
 export const gateOf = (parts: GateParts): Gate => ({
   async judge(agent, run, asked): Promise<Judgement> {
-    // Everything that takes time comes first: the rights are read last.
+    // Everything that takes time comes first: the rights are read last. Only digests are computed after them, for the few calls
+    // that need one; if rights change before the commit of these calls, it is refused.
     const found = await Promise.all(asked.map((call) => effectsOf(parts.tools, agent, run, call)));
     const people = await peopleOn(parts, agent, run.body);
     const around = await aroundOf(parts, agent, found);
@@ -49,8 +54,15 @@ export const gateOf = (parts: GateParts): Gate => ({
     const situation = situationOf(parts, agent, run.body, people.map(standing), { ...around, ancestors });
     const owned = (effect: Effect): Effect => (effect.of ? { ...effect, of: personOf(effect.of) } : effect);
     const [person = NO_ONE] = situation.people.map((one) => one.person);
-    const calls = found.map(({ call, effects }) => judged(call, effects.map(owned), { ...situation, person }));
-    return { revision, calls };
+    const judge = async ({ call, effects: named }: (typeof found)[number]): Promise<JudgedCall> => {
+      const effects = named.map(owned);
+      const first = judged(call, effects, { ...situation, person });
+      if (first.decision.verdict === "allow" || !parts.digestOf) return first;
+      if (!situation.people.some(({ grants }) => hasStandingYes(grants, call.name))) return first;
+      const yes = standingYes(call.name, await parts.digestOf(agent, call, effects, run.id));
+      return judged(call, effects, { ...situation, person, yes });
+    };
+    return { revision, calls: await Promise.all(found.map(judge)) };
   },
 });
 
@@ -97,6 +109,10 @@ async function peopleOn(
   return person === undefined ? [] : [person as PersonId];
 }
 
+/** Whether no one waits for a run. */
+export const isHeadless = ({ descriptor }: AgentRecord, { trigger }: Pick<RunBody, "trigger">): boolean =>
+  trigger !== undefined || descriptor.type === "cron" || descriptor.type === "heartbeat";
+
 export function situationOf(
   { policyOf, nesting, rules }: RightsSettings,
   agent: AgentRecord,
@@ -116,7 +132,7 @@ export function situationOf(
     inherited: state.inheritedTools,
     untrusted: (behalf !== undefined && isUntrusted(behalf)) || (state.untrusted ?? state.madeUntrusted ?? false),
     skills: skillLimits,
-    headless: trigger !== undefined || kind === "cron" || kind === "heartbeat",
+    headless: isHeadless(agent, { trigger }),
     rules: rules?.partiesOf(
       agent,
       people.map(({ person }) => person),

@@ -6,7 +6,7 @@ import { wrongInRule } from "../../core/rights/rule-examples.ts";
 import type { Actor } from "../people/audit-entry.ts";
 import { type Also, addPerson, changePerson, type PeoplePorts } from "../people/change-people.ts";
 
-export interface NewRule {
+interface NewRule {
   readonly verdict: Verdict;
   readonly rule: string;
   readonly because?: string;

@@ -9,7 +9,7 @@ import type { Place } from "../../core/rights/match-rule.ts";
 import type { PeopleNow } from "../people/directory.ts";
 import { type RightsSettings, situationOf } from "./gate.ts";
 
-export interface Trial {
+interface Trial {
   /** `exec(git push)`, `write(src/a.ts)`, `web(example.org)`, or the name of a tool. */
   readonly call: string;
   readonly people: readonly PersonId[];
@@ -22,7 +22,7 @@ export interface Trial {
   readonly place?: Place;
 }
 
-export interface TrialResult {
+interface TrialResult {
   readonly decision: Decision;
   /** Each effect of the call by itself. */
   readonly effects: readonly { readonly effect: Effect; readonly decision: Decision }[];

@@ -23,6 +23,7 @@ import { onBehalf } from "../people/on-behalf.ts";
 import { withHeard, withSpeakers } from "../people/run-behalf.ts";
 import { markedBody, markedState } from "../people/untrusted.ts";
 import { auditOf } from "../rights/audit-entry.ts";
+import { isHeadless } from "../rights/gate.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import { graceAfter } from "../runtime/live-run.ts";
@@ -126,6 +127,7 @@ async function execute(
     delivery: run.body.delivery,
     ...workedFor(agent, run.body),
     behalf: run.body.behalf,
+    headless: isHeadless(agent, run.body),
     allowed: run.allowed.get(callId)?.effects,
     signal: run.toolSignal,
     progress: (said: string) => {

@@ -209,7 +209,7 @@ describe("tool output that is too long", () => {
   });
 });
 
-describe("where the text of a result comes from (M32)", () => {
+describe("where the text of a result comes from", () => {
   const failing = () => Promise.reject(new TypeError("page not found"));
   const marked = { from: "file:a.md" };
   test.each<[string, Tool, unknown]>([

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { cutText } from "../../core/cut-text.ts";
 import { errorText, SuspendedError } from "../../core/errors.ts";
 import { type Block, blockSchema, type Untrusted } from "../../core/history/entry.ts";
+import { unknownKeys } from "../../core/known-keys.ts";
 import type { FileStore } from "../../core/ports/ports.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../core/ports/tool.ts";
 import type { CallRecord } from "../../core/run/run.ts";
@@ -62,12 +63,15 @@ export async function callTool(
   }
 }
 
-/** The arguments as the tool gets them, or what the model reads about them. */
+/**
+ * The arguments as the tool gets them, or what the model reads about them. The inputs of our own tools are strict: a misspelt argument is
+ * refused with the closest one. A tool of a program keeps what its schema does.
+ */
 export async function validate<Input>(
   { input }: Pick<Tool<Input>, "input">,
   { name, arguments: given }: CallRecord,
 ): Promise<{ readonly success: true; readonly data: Input } | { readonly success: false; readonly problem: string }> {
-  const parsed = await input.safeParseAsync(given);
+  const parsed = await input.safeParseAsync(given, { error: unknownKeys });
   if (parsed.success) return parsed;
   const problems = cutText(z.prettifyError(parsed.error), MAX_ERROR);
   return { success: false, problem: `Invalid arguments for ${name}: ${problems}` };

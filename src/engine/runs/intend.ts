@@ -38,7 +38,7 @@ export interface Intent {
 }
 
 /** `waitEnds`: something came that must not wait for a person: calls without a yes are not made now. */
-export interface IntentOptions {
+interface IntentOptions {
   readonly waitEnds?: boolean;
 }
 

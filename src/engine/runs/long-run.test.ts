@@ -89,7 +89,7 @@ async function gaps(engine: TestEngine): Promise<string[][]> {
   return found;
 }
 
-/** L10: each measure at most once between two assistant entries, and each made the context smaller. */
+/** Each measure at most once between two assistant entries, and each made the context smaller (L10). */
 async function expectLawful(engine: TestEngine): Promise<number> {
   let count = 0;
   for (const gap of await gaps(engine)) {

@@ -29,7 +29,7 @@ import { think } from "./think.ts";
 export const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
 export const OVERFLOW_TEXT =
   "Context overflow: prompt too large for the model. Try again with less input or a larger-context model.";
-export const ROLE_ORDER_TEXT =
+const ROLE_ORDER_TEXT =
   "The model refused the order of the messages; begin a new session with /new, or try another model.";
 const CUT_OFF_AGAIN_TEXT =
   "The model's answers were cut off at their length limit three times in a row. Ask for less at once, or raise the model's maxTokens.";
@@ -37,7 +37,7 @@ const CUT_OFF_AGAIN_TEXT =
 const MAX_CUT_OFFS = 3;
 
 /** What a run needs from its actor. */
-export interface Surroundings {
+interface Surroundings {
   /** Called between two steps: takes steered messages into the run. */
   readonly between?: (run: LiveRun) => Promise<void>;
   /** The agent's summary in the background, if there is one. */

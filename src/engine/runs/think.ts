@@ -16,7 +16,7 @@ import type { RunPorts } from "../runtime/run-ports.ts";
 import { cliSessionsIn } from "../runtime/usage.ts";
 
 /** The answer, or the budget that did not allow the call. */
-export interface Thought extends ModelResult {
+interface Thought extends ModelResult {
   readonly reached?: ReachedBudget;
 }
 

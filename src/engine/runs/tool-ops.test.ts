@@ -10,7 +10,7 @@ import { TOOL_LIMIT_TEXT } from "./loop.ts";
 describe("the ops of a tool", () => {
   const fact = (key: string) => ({ op: "fact.put", key, value: "yes" }) as const;
 
-  it("are committed together with its result (M12)", async () => {
+  it("are committed together with its result", async () => {
     const engine = await TestEngine.open({
       script: inTurn({ call: [{ name: "note" }] }, "done"),
       tools: { note: { execute: () => ({ content: [{ type: "text", text: "noted" }], ops: [fact("seen")] }) } },

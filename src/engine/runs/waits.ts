@@ -6,7 +6,7 @@
 import { AbortedError, type RookeryError, SuspendedError, TimeoutError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 
-export interface WaitOptions {
+interface WaitOptions {
   readonly timeoutMs: number;
   /** Ends the wait with `AbortedError`. */
   readonly signal?: AbortSignal;

@@ -25,7 +25,7 @@ import { commitKnown } from "../commit/submit.ts";
 import type { ContextCache } from "./context-cache.ts";
 import { type KnownCommits, withCommit } from "./run-commits.ts";
 
-export type LeasePorts = Pick<Ports, "store" | "ids" | "clock">;
+type LeasePorts = Pick<Ports, "store" | "ids" | "clock">;
 
 /** Entries with their place in history, to be appended by one commit. */
 export interface Appending {

@@ -165,7 +165,7 @@ export function runTimeOf(
   };
 }
 
-export interface Grace {
+interface Grace {
   /** Resolves `ms` after the signal; never if there is no signal. */
   readonly over: Promise<undefined>;
   /** Drops the timer and the listener. */

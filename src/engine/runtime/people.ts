@@ -53,7 +53,7 @@ const MAX_DEPTH = 64;
 const RECENT = 50;
 
 /** A new agent, before it is stored. */
-export interface NewAgent {
+interface NewAgent {
   readonly descriptor: AgentDescriptor;
   readonly profile: string;
   readonly sessionKey: SessionKey;

@@ -65,7 +65,7 @@ export interface Reply {
 }
 
 /** The model that answers an agent, and its system prompt. */
-export interface ResolvedModel extends ModelChoice {
+interface ResolvedModel extends ModelChoice {
   readonly system: string;
   /** The parts of `system`. Kept in the agent's state, to show what fills the context. */
   readonly report?: SystemPromptReport;

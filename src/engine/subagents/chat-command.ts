@@ -26,7 +26,7 @@ export const SUBAGENTS_USAGE = [
 const LOG_LINES = 20;
 const MAX_LOG_LINES = 200;
 
-export interface CommandAnswer {
+interface CommandAnswer {
   readonly text: string;
   readonly ops: readonly Op[];
 }

@@ -17,7 +17,7 @@ export interface TreeChange {
   readonly all: boolean;
 }
 
-export type TreeListener = (change: TreeChange) => void;
+type TreeListener = (change: TreeChange) => void;
 
 const COALESCE_MS = 100;
 const MAX_NAMED = 500;

@@ -11,7 +11,7 @@ import type { StoreReader } from "../../core/store/store.ts";
 import type { People } from "../runtime/people.ts";
 import { ancestorsOf, stopOf } from "./tree.ts";
 
-export type ReportTarget =
+type ReportTarget =
   | {
       readonly agentId: AgentId;
       /** Where its answer goes. */

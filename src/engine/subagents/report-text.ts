@@ -8,8 +8,8 @@ import type { Usage } from "../../core/history/entry.ts";
 
 /** A child that answers with this alone is recorded and not announced. */
 export const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
-export const NO_OUTPUT = "(no output)";
-export const DEFAULT_TASK_LABEL = "background task";
+const NO_OUTPUT = "(no output)";
+const DEFAULT_TASK_LABEL = "background task";
 
 export interface ReportParts {
   readonly label?: string;
@@ -57,7 +57,7 @@ export function subagentFailureText(child: { name: string; id: string }, reason:
   return `Subagent ${child.name} (${child.id}) failed: ${reason}${error ? ` (${error})` : ""}.`;
 }
 
-export interface StatsParts {
+interface StatsParts {
   readonly runtimeMs?: number;
   readonly usage?: Pick<Usage, "input" | "output" | "totalTokens" | "cost" | "unknown">;
   readonly sessionKey: string;

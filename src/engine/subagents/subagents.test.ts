@@ -78,7 +78,7 @@ const ended = { ...working, outcome: { status: "ok" } };
 const from = "parent" as AgentId;
 
 describe("a wait of one agent for another", () => {
-  it("is refused if it would close a cycle, before anything waits (M11)", async () => {
+  it("is refused if it would close a cycle, before anything waits", async () => {
     const { subagents, waits } = setup(working, () => refused("cycle"));
     await expect(subagents.wait("r1", { from })).rejects.toMatchObject({ code: "wait_cycle" });
     expect(waits).toEqual([]);

@@ -50,7 +50,7 @@ export interface LiveAgents {
   outsideLane<T>(agentId: AgentId, wait: Promise<T>): Promise<T>;
 }
 
-export interface SubagentHost {
+interface SubagentHost {
   readonly actors: LiveAgents;
   readonly events: RunEvents;
   readonly emit: Emit;
@@ -67,7 +67,7 @@ export type SubagentWait =
   | { readonly status: "timeout" }
   | { readonly status: "unknown" };
 
-export interface SubagentWaiting {
+interface SubagentWaiting {
   readonly timeoutMs?: number;
   readonly from?: AgentId;
   readonly signal?: AbortSignal;

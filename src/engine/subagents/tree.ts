@@ -9,7 +9,7 @@ type TreeReader = Pick<StoreReader, "agent" | "children">;
 const MAX_DEPTH = 64;
 const PAGE = 200;
 
-export const parentIdOf = ({ descriptor }: Pick<AgentRecord, "descriptor">): AgentId | undefined =>
+const parentIdOf = ({ descriptor }: Pick<AgentRecord, "descriptor">): AgentId | undefined =>
   descriptor.type === "subagent" ? (descriptor.parentAgentId as AgentId) : undefined;
 
 /** An agent's parent, its parent's parent and so on, nearest first. Includes removed agents. */

@@ -49,7 +49,7 @@ export interface BrokerOptions {
   readonly pollMs?: number;
 }
 
-export type Tick =
+type Tick =
   | { readonly kind: "skip"; readonly reason: string }
   | { readonly kind: "post"; readonly message: JobMessage };
 
@@ -328,7 +328,7 @@ export class TriggerBroker {
 }
 
 /** The dedupe key of a slot's message. */
-export const slotKey = (job: Pick<CronJob, "id">, slot: string): string => `slot:${job.id}:${slot}`;
+const slotKey = (job: Pick<CronJob, "id">, slot: string): string => `slot:${job.id}:${slot}`;
 
 /** A one-time job without another due time. */
 const isOver = (job: CronJob, nextAt: number | undefined): boolean =>

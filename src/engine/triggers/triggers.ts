@@ -37,7 +37,7 @@ export interface TriggerOptions extends BrokerOptions, Pick<CronServiceOptions, 
   readonly people?: PeopleSettings;
 }
 
-export type TriggerHooks = NonNullable<AgentSystemOptions["hooks"]>;
+type TriggerHooks = NonNullable<AgentSystemOptions["hooks"]>;
 
 type Agents = Pick<AgentSystem, "post" | "postAndAwait">;
 

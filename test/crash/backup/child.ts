@@ -56,7 +56,8 @@ if (what === "backup") {
   await createBackup({ paths, config: configSchema.parse({}), env: {}, file });
 } else if (what === "restore") {
   const { restoreBackup } = await import("../../../src/app/operations/backup/restore-backup.ts");
-  await restoreBackup({ file, home, replace: true, ids: systemIds(), now: Date.now() });
+  const mayStart = async () => true;
+  await restoreBackup({ file, home, replace: true, ids: systemIds(), now: Date.now(), env: {}, mayStart });
 } else if (what === "migration") {
   const { openDatabase } = await import("../../../src/adapters/store/sqlite/database.ts");
   openDatabase(paths.database).close();

@@ -78,7 +78,7 @@ const node = await openNode({
   },
 });
 if (mutation === "exec-again") {
-  // Breaks L4 on purpose: the audit must find it. The tools are loaded later, so each one that is set is changed.
+  // Repeats a tool call on purpose (L4): the audit must find it. The tools are loaded later, so each one that is set is changed.
   const { tools } = node.ports;
   let real = tools.find;
   const again: typeof real = (agent, name) => {
@@ -97,7 +97,7 @@ if (mutation === "exec-again") {
   });
 }
 if (mutation === "unrecorded") {
-  // Breaks L13 on purpose: what happens leaves no row in the audit log.
+  // Leaves no row in the audit log, on purpose (L13).
   const { store } = node.ports;
   const commit = store.commit.bind(store);
   const isRow = ({ op }: { readonly op: string }): boolean => op === "audit.add";

@@ -61,7 +61,7 @@ export async function audit(store: StoreReader, outside: Seen): Promise<Audit> {
   return { problems, counts };
 }
 
-/** L8: everything the model charged is recorded, also calls in progress at a kill, and nothing stays reserved. */
+/** Everything the model charged is recorded, also calls in progress at a kill, and nothing stays reserved (L8). */
 async function charged(store: StoreReader, { charged: billed = 0 }: Seen): Promise<readonly string[]> {
   const left = await store.reservations({ limit: 1_000 });
   const rows = await store.budgets({ limit: 1_000 });

@@ -1,6 +1,6 @@
 /**
- * L13 for calls that need a person's yes: the risky tool runs only after a yes to the very same call, once per yes, and never after
- * what was approved has changed. A yes executes its call exactly once, unless history says why not. Of two answers one counts. What is aborted leaves no question open (M31).
+ * The risky tool runs only after a person's yes to the very same call, once per yes, and never after what was approved has changed
+ * (L13). A yes executes its call exactly once, unless history says why not. Of two answers one counts. What is aborted leaves no question open (M31).
  */
 import { OWNER_USER } from "../world/approvers.ts";
 import { broken, type View, type Violation } from "./audit-view.ts";

@@ -1,4 +1,4 @@
-/** M18: what a person said over HTTP is accepted at most once, and a program gets the answer to what it asked. */
+/** What a person said over HTTP is accepted at most once, and a program gets the answer to what it asked (M18). */
 import type { Message } from "../../../src/core/message/message.ts";
 import { tokensIn } from "../world/tokens.ts";
 import { broken, type View, type Violation } from "./audit-view.ts";

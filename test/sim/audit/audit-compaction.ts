@@ -1,6 +1,6 @@
 /**
- * L10, from the listing and the requests to the model: compaction loses no entry, covers each message once and without a
- * gap, makes contexts smaller, and takes each measure at most once between two answers of a run.
+ * Compaction loses no entry, covers each message once and without a gap, makes contexts smaller, and takes each measure at most once
+ * between two answers of a run (L10). Judged from the listing and the requests to the model.
  */
 import { broken, type Line, pairs, parsed, type View, type Violation } from "./audit-view.ts";
 
@@ -31,7 +31,7 @@ export function* compaction(view: View): Iterable<Violation> {
   yield* paidOnce(view);
 }
 
-/** M15: a program asks for one summary of a session at a time. A run that needs one waits for the one in progress. */
+/** A program asks for one summary of a session at a time (M15). A run that needs one waits for the one in progress. */
 function* paidOnce({ summaries }: View): Iterable<Violation> {
   const open = new Map<string, (typeof summaries)[number]>();
   for (const summary of summaries) {

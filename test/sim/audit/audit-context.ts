@@ -1,6 +1,6 @@
 /**
- * L11, from the requests to the model: every request is one a provider accepts, and a history builds the same bytes each
- * time it is read, by any process and after any crash.
+ * Every request is one a provider accepts, and a history builds the same bytes each time it is read, by any process and after any
+ * crash (L11). Judged from the requests to the model.
  */
 
 import type { ModelCall } from "../world/model-call.ts";
@@ -39,7 +39,7 @@ function bySummary(calls: readonly ModelCall[]): ReadonlyMap<string, readonly Mo
   return stretches;
 }
 
-/** L10: once a context was compacted, no request contains the earlier context, except from a node that lost its lease. */
+/** Once a context was compacted, no request contains the earlier context, except from a node that lost its lease (L10). */
 function* onlyForward({ nodes }: View, calls: readonly ModelCall[]): Iterable<Violation> {
   const order: string[] = [];
   const last = new Map<string, number>();

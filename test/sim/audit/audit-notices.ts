@@ -1,5 +1,5 @@
 /**
- * M46: a target gets one notice for all unconfirmed answers before it, alone or as the first sentence of an answer. A second notice
+ * A target gets one notice for all unconfirmed answers before it, alone or as the first sentence of an answer (M46). A second notice
  * needs another unconfirmed answer in between; a notice needs none. Where nothing but the channel is at fault, a confirmed delivery
  * after an unconfirmed answer is followed by the notice.
  */

@@ -1,6 +1,6 @@
 /**
- * L13 for people who are not known: nothing of an account is accepted before it was let in, an account is let in by a code, and a code
- * lets in one account, as the person who got it. Judged by the order in which the store applied changes.
+ * Nothing of an unknown account is accepted before it was let in, an account is let in by a code, and a code lets in one account, as
+ * the person who got it (L13). Judged by the order in which the store applied changes.
  */
 import { OWNER_USER } from "../world/approvers.ts";
 import { broken, type View, type Violation } from "./audit-view.ts";

@@ -1,5 +1,5 @@
 /**
- * M30: whoever's words a run has read is on its way. The auditor finds out from outside who that is: every person's text carries a
+ * Whoever's words a run has read is on its way (M30). The auditor finds out from outside who that is: every person's text carries a
  * mark, and marks are looked for in the bytes that the model was sent, there and wherever something it was sent came from. A run takes messages of one person only.
  */
 import { idOfProvider, type ModelCall } from "../world/model-call.ts";

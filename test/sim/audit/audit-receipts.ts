@@ -1,6 +1,6 @@
 /**
- * L5 on a channel that brings receipts: a delivery ends as what became of its last attempt, whenever the channel says it, and the agent
- * reads once what did not arrive. Only one about which nothing was said stays unconfirmed.
+ * On a channel with receipts a delivery ends as what became of its last attempt, whenever the channel says it, and the agent reads once
+ * what did not arrive (L5). Only one about which nothing was said stays unconfirmed.
  */
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import type { SendRecord } from "../world/channel.ts";

@@ -1,6 +1,6 @@
 /**
- * L13 for a tool that needs a grant: each of its executions has an intent of its own, and the right was valid where that intent
- * stands in the order of the store. Judged by the changes that the store applied and by what the tool recorded.
+ * Each execution of a tool that needs a grant has an intent of its own, and the right was valid at the place of that intent in the
+ * order of the store (L13). Judged by the changes that the store applied and by what the tool recorded.
  */
 import type { Person } from "../subjects/subject.ts";
 import { OWNER_USER } from "../world/approvers.ts";

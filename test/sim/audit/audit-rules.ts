@@ -1,6 +1,6 @@
 /**
- * L13 for rules: no agent starts the tool while it, or an agent that it descends from, has a rule or a setting against it, or had one
- * when it was started. Judged by the changes that the store applied, in their order.
+ * No agent starts the tool while it, or an agent that it descends from, has a rule or a setting against it, or had one when it was
+ * started (L13). Judged by the changes that the store applied, in their order.
  */
 import type { AgentState } from "../../../src/core/agent/state.ts";
 import type { Grant } from "../../../src/core/people/grant.ts";

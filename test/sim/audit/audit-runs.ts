@@ -23,7 +23,7 @@ export function* runs(view: View): Iterable<Violation> {
   yield* nothingWithoutLease(view);
 }
 
-/** L3, by commits: the model call of a kept result had every earlier kept result of its session in its context. */
+/** The model call of a kept result had every earlier kept result of its session in its context (L3). Judged by commits. */
 function* oneLiveRun({ listed, calls, branches }: View): Iterable<Violation> {
   // Only a person who goes back may cause a fork in a history; two concurrent runs would cause one too.
   const back = new Set(branches.map(({ agentId }) => agentId));
@@ -91,7 +91,7 @@ function callOf(byMark: ReadonlyMap<string, ModelCall>, { role, content }: Line)
   return call ? [call] : [];
 }
 
-/** L4: a tool that must not be repeated started once, and every call in history has its outcome there. */
+/** A tool that must not be repeated started once, and every call in history has its outcome there (L4). */
 function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
   const started = new Map<string, number>();
   for (const { replay, tool, token } of executions) {
@@ -116,7 +116,7 @@ function* noToolRepeated({ executions, listed }: View): Iterable<Violation> {
   }
 }
 
-/** M9: a run whose abort was confirmed ends as aborted and answers nothing; a "no" means that it was over. */
+/** A run whose abort was confirmed ends as aborted and answers nothing; a "no" means that it was over (M9). */
 function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): Iterable<Violation> {
   const runOf = new Map(
     listed.flatMap(({ runs: all, deliveries }) => all.map((run) => [String(run.id), { run, deliveries }])),
@@ -146,8 +146,8 @@ function* endsAsAsked({ aborts, listed, workload, scenario, removed }: View): It
 }
 
 /**
- * M23: a node that cannot renew its lease begins nothing after the lease has ended. A paused node could not know this; L3
- * and L4 judge it.
+ * A node that cannot renew its lease begins nothing after the lease has ended (M23). A paused node could not know this; the
+ * checks of model calls and tools judge it.
  */
 function* nothingWithoutLease({ calls, summaries, executions, leases, leaseMs, paused }: View): Iterable<Violation> {
   const begun = [
@@ -162,7 +162,7 @@ function* nothingWithoutLease({ calls, summaries, executions, leases, leaseMs, p
   }
 }
 
-/** M13: trials delay no message for longer than the scenario allows, and those of agents without an interrupted run least. */
+/** Trials delay no message for longer than the scenario allows, and those of agents without an interrupted run least (M13). */
 function* settledInTime({ rows, scenario: { settledWithinMs = {} } }: View): Iterable<Violation> {
   const { all = Number.POSITIVE_INFINITY, uninterrupted = all } = settledWithinMs;
   for (const [token, found] of rows) {
@@ -179,7 +179,7 @@ function* settledInTime({ rows, scenario: { settledWithinMs = {} } }: View): Ite
 const KILLS_ALONE = 2 + 3;
 
 /**
- * M13: a run fails only because one of its own messages asked for it, no matter how often its nodes died. A run that kills its node
+ * A run fails only because one of its own messages asked for it, no matter how often its nodes died (M13). A run that kills its node
  * each time fails too, after a number of kills that grows with the logarithm of the runs it may have been open with.
  */
 function* failuresHaveCauses({ listed, rows, directives, executions, deaths, scenario }: View): Iterable<Violation> {

@@ -28,7 +28,7 @@ export function* sessions(view: View): Iterable<Violation> {
 
 const isMarker = ({ type }: Line): boolean => type === "start" || type === "reset";
 
-/** M10: every accepted message reaches the model in one session only, the one it was taken in. */
+/** Every accepted message reaches the model in one session only, the one it was taken in (M10). */
 function* toldInOneSession({ calls, rows, listed }: View): Iterable<Violation> {
   const agentOf = new Map(
     listed.flatMap(({ agent, lines }) =>
@@ -47,7 +47,7 @@ function* toldInOneSession({ calls, rows, listed }: View): Iterable<Violation> {
   }
 }
 
-/** M10: a run writes into the session it began in. */
+/** A run writes into the session it began in (M10). */
 function* runsInTheirSession({ agent, runs }: ListedAgent, lines: readonly Line[]): Iterable<Violation> {
   const sessionOf = new Map(runs.map(({ id, sessionId }) => [String(id), sessionId]));
   let current: string | undefined;
@@ -60,7 +60,7 @@ function* runsInTheirSession({ agent, runs }: ListedAgent, lines: readonly Line[
   }
 }
 
-/** M10: a reset overtakes waiting messages, and a person's reset aborts the run. */
+/** A reset overtakes waiting messages, and a person's reset aborts the run (M10). */
 function* resetsGoFirst(
   view: View,
   { agent, messages, runs }: ListedAgent,
@@ -88,7 +88,7 @@ function* resetsGoFirst(
   }
 }
 
-/** M10: a person's message never continues a session that should have ended, and no session ends before its time. */
+/** A person's message never continues a session that should have ended, and no session ends before its time (M10). */
 function* endsByItself({ scenario }: View, of: ListedAgent, lines: readonly Line[]): Iterable<Violation> {
   const { agent, messages, runs } = of;
   // An isolated job starts a new session each time.

@@ -1,5 +1,6 @@
 /**
- * L6 and L7, judged by the changes that were applied, in their order, and by the requests to the model. The world itself
+ * Every subagent reports once (L6), and a stop ends everything below it (L7). Judged by the changes that were applied, in their order,
+ * and by the requests to the model. The world itself
  * writes the log of changes when they are applied; it is not read from tables.
  */
 
@@ -80,7 +81,7 @@ const stray = (runId: string): Spawn => ({
   announced: true,
 });
 
-/** L6: every spawn has one report or a recorded drop, is in its parent's history, and was made once. */
+/** Every spawn has one report or a recorded drop, is in its parent's history, and was made once (L6). */
 function* everyChildReportsOnce(view: View): Iterable<Violation> {
   const byLabel = new Map<string, number>();
   for (const [runId, { record, ended, last, reports, announced }] of spawnsOf(view)) {
@@ -98,7 +99,7 @@ function* everyChildReportsOnce(view: View): Iterable<Violation> {
   for (const [label, times] of byLabel) if (times > 1) yield broken("L6", `${label} was started ${times} times`);
 }
 
-/** L6, at the other end: a report that was answered reached the model, and its answer has a delivery to the right place. */
+/** A report that was answered reached the model, and its answer has a delivery to the right place (L6). */
 function* everyReportIsHeard({ listed, calls, applied }: View): Iterable<Violation> {
   const origins = new Map<string, unknown>();
   for (const { change } of applied) {
@@ -124,7 +125,7 @@ function* everyReportIsHeard({ listed, calls, applied }: View): Iterable<Violati
   }
 }
 
-/** L7: once a stop is durable nothing begins below it: no agent, no run, no tool. Work in progress may end. */
+/** Once a stop is durable nothing begins below it: no agent, no run, no tool (L7). Work in progress may end. */
 function* nothingBeginsUnderAStop({ applied }: View): Iterable<Violation> {
   const parents = new Map<string, string>();
   const stopped = new Set<string>();

@@ -1,5 +1,5 @@
 /**
- * L9: every due time of a trigger yields exactly one of a run or a recorded skip with its reason. The due times are counted
+ * Every due time of a trigger yields exactly one of a run or a recorded skip with its reason (L9). The due times are counted
  * here from the recorded revisions, without the program's own schedule code.
  */
 

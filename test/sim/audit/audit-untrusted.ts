@@ -1,5 +1,5 @@
 /**
- * M32: text from the network marks the run that has read it, and everything that run makes. The auditor follows the text from
+ * Text from the network marks the run that has read it, and everything that run makes (M32). The auditor follows the text from
  * outside: every page carries a mark, and marks are looked for in the bytes that models were sent.
  */
 import type { Behalf } from "../../../src/core/people/behalf.ts";

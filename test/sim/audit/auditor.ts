@@ -95,7 +95,7 @@ function* identity({ workload, rows }: View): Iterable<Violation> {
   }
 }
 
-/** L1: an acknowledged message is in one inbox and has ended once, with its trace; every answer has a delivery. */
+/** An acknowledged message is in one inbox and has ended once, with its trace; every answer has a delivery (L1). */
 function* everyMessageSettledOnce(view: View): Iterable<Violation> {
   for (const { token, acknowledgedAt, accepted, refused } of view.channels.flatMap((channel) => channel.inbound)) {
     // What a stranger says is refused, and not lost.
@@ -140,7 +140,7 @@ function* settled({ calls, scenario }: View, token: string, { of, message }: Row
 const isAnswerTo = (delivery: Delivery, token: string): boolean =>
   isAnswer(delivery) && textOf(delivery).includes(tokenText(token));
 
-/** L2: tokens reach the model in the order of the inbox, and the inbox keeps the order that the outside can prove. */
+/** Tokens reach the model in the order of the inbox, and the inbox keeps the order that the outside can prove (L2). */
 function* takenInOrder({ calls, rows, channels, scenario }: View): Iterable<Violation> {
   const { order = "inbox" } = scenario;
   const last = new Map<string, { seq: number; token: string }>();
@@ -182,7 +182,7 @@ const laneOf = ({ of, message }: Row, order: string): string =>
 
 const isSilent = ({ body }: Message): boolean => body.kind === "system" && body.silent === true;
 
-/** L2, outward: the answers shown to one person come in the order of what they answer. */
+/** The answers shown to one person come in the order of what they answer (L2). */
 function* answersInOrder({ channels, rows, lost, scenario }: View): Iterable<Violation> {
   const { order = "inbox" } = scenario;
   if (order === "none") return;
@@ -206,7 +206,7 @@ function* answersInOrder({ channels, rows, lost, scenario }: View): Iterable<Vio
   }
 }
 
-/** M17: deliveries to one target are sent in the order they were added, by all agents together. Questions have an order of their own. */
+/** Deliveries to one target are sent in the order they were added, by all agents together (M17). Questions have an order of their own. */
 function* targetsInOrder({ listed, sends, lost }: View): Iterable<Violation> {
   const byTarget = new Map<string, Delivery[]>();
   for (const delivery of listed.flatMap(({ deliveries }) => deliveries)) {
@@ -224,7 +224,7 @@ function* targetsInOrder({ listed, sends, lost }: View): Iterable<Violation> {
 }
 
 /**
- * L5: every delivery has ended, and its end matches the channel's record. Only a person who never reads leaves deliveries in a
+ * Every delivery has ended, and its end matches the channel's record (L5). Only a person who never reads leaves deliveries in a
  * mailbox (M27), and only a reader's acknowledgement takes one out of it. When every channel exists, none is unroutable (M26).
  */
 function* everyDeliveryEnds({ listed, shown, channels, workload }: View): Iterable<Violation> {
@@ -248,7 +248,7 @@ function* everyDeliveryEnds({ listed, shown, channels, workload }: View): Iterab
   }
 }
 
-/** L12: shown at most once; if an ambiguous channel could not confirm it, listed as unconfirmed. */
+/** Shown at most once; if an ambiguous channel could not confirm it, listed as unconfirmed (L12). */
 function* shownAtMostOnce({ channels, listed, sends }: View): Iterable<Violation> {
   const deliveries = new Map(
     listed.flatMap(({ deliveries: all }) => all).map((delivery) => [String(delivery.id), delivery]),
@@ -278,7 +278,7 @@ function* shownAtMostOnce({ channels, listed, sends }: View): Iterable<Violation
   }
 }
 
-/** L11: holds after every commit. Also checked before every restart. */
+/** Holds after every commit (L11). Also checked before every restart. */
 export function* lawfulState({ agent, messages, runs, lines }: ListedAgent): Iterable<Violation> {
   const waiting = messages.filter(({ state }) => state === "waiting");
   const open = runs.filter(({ state }) => state === "open");

@@ -1,4 +1,4 @@
-/** Careless brokers that L9 must find. Each is made by a store with the effect of a bad change to the program. */
+/** Careless brokers that the check of due times must find (L9). Each is made by a store with the effect of a bad change to the program. */
 
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { Change, Op } from "../../../src/core/store/change.ts";

@@ -35,7 +35,7 @@ export interface Scenario {
   readonly queue?: Partial<Config["queue"]>;
   /** The time limit of a run. Default: 30 seconds, which one message never needs. */
   readonly runMs?: number;
-  /** The part of L2 that the queue mode keeps: order in the inbox, order within each route, or nothing to judge. */
+  /** Which order the queue mode keeps (L2): order in the inbox, order within each route, or nothing to judge. */
   readonly order?: "inbox" | "route" | "none";
   /** How messages may end in addition to `answered` and `merged`. */
   readonly ends: readonly string[];

@@ -1,7 +1,14 @@
 /** A question about a tool call, with its answer buttons. The digest binds the answer to the call that is shown. */
 
-import { useState } from "preact/hooks";
-import { ApiError, pathOf, visibleLine, visibleText } from "../../../src/client-browser.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import {
+  ApiError,
+  alwaysText,
+  pathOf,
+  type StoredAlways,
+  visibleLine,
+  visibleText,
+} from "../../../src/client-browser.ts";
 import type { Approval } from "../../../src/core/rights/approval.ts";
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
@@ -18,6 +25,8 @@ export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDec
   const { id, tool, prompt, state, agentId, runId, behalf, askedAt, dueAt, decidedBy, reason, digest } = approval;
   const [isRefusing, setRefusing] = useState(false);
   const [isWidening, setWidening] = useState(false);
+  const end = useRef<HTMLDivElement>(null);
+  const isRead = useSeen(end);
   const answer = async (body: object): Promise<void> => {
     try {
       await api.post(`/api/approvals/${id}`, { ...body, digest });
@@ -55,16 +64,22 @@ export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDec
       <pre class="question" dir="ltr">
         {visibleText(prompt)}
       </pre>
+      <div ref={end} />
       {reason && <p class="row-note">{reason}</p>}
       {state === "pending" && (
         <div class="row-buttons">
-          <Button kind="primary" icon="check" onClick={() => answer({ answer: "yes" })}>
+          <Button kind="primary" icon="check" disabled={!isRead} onClick={() => answer({ answer: "yes" })}>
             {t.approvals.yes}
           </Button>
-          {isOwner() && <Button onClick={() => setWidening(true)}>{t.approvals.always}</Button>}
+          {isOwner() && (
+            <Button disabled={!isRead} onClick={() => setWidening(true)}>
+              {t.approvals.always}
+            </Button>
+          )}
           <Button kind="danger" icon="x" onClick={() => setRefusing(true)}>
             {t.approvals.no}
           </Button>
+          {!isRead && <span class="row-note">{t.approvals.readFirst}</span>}
         </div>
       )}
       {isWidening && (
@@ -80,11 +95,24 @@ export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDec
   );
 }
 
-type Rules = readonly { readonly person: string; readonly allow: string; readonly when?: string }[];
-type Width = keyof typeof t.approvals.widths;
-const WIDTHS: readonly Width[] = ["call", "prefix", "tool"];
+/** Whether an element has been on the screen. A question has no yes before its end was (M44). */
+function useSeen(element: { readonly current: Element | null }): boolean {
+  const [isSeen, setSeen] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver((changes) => {
+      if (changes.some((one) => one.isIntersecting)) setSeen(true);
+    });
+    if (element.current) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [element]);
+  return isSeen;
+}
 
-/** The rule that would be stored, in three widths, before it is. */
+type Rules = readonly StoredAlways[];
+type Scope = keyof typeof t.approvals.scopes;
+const SCOPES: readonly Scope[] = ["call", "pattern"];
+
+/** What would be stored, before it is. */
 function Always({
   id,
   onClose,
@@ -92,12 +120,12 @@ function Always({
 }: {
   id: string;
   onClose: () => void;
-  onStore: (width: Width) => Promise<void>;
+  onStore: (width: Scope) => Promise<void>;
 }) {
-  const [width, setWidth] = useState<Width>("call");
+  const [scope, setScope] = useState<Scope>("call");
   const shown = useQuery(
     (signal) =>
-      api.get<{ always?: Record<Width, Rules | { not: string }> }>(pathOf("api", "approvals", id), {}, signal),
+      api.get<{ always?: Record<Scope, Rules | { not: string }> }>(pathOf("api", "approvals", id), {}, signal),
     { key: id, isLive: false },
   );
   return (
@@ -105,24 +133,24 @@ function Always({
       title={t.approvals.alwaysTitle}
       action={t.approvals.alwaysAction}
       onClose={onClose}
-      onAction={() => onStore(width)}
+      onAction={() => onStore(scope)}
     >
       <Loaded query={shown} rows={3}>
         {({ always }) => (
           <fieldset class="choices" aria-label={t.approvals.alwaysTitle}>
-            {WIDTHS.map((one) => {
+            {SCOPES.map((one) => {
               const rules = always?.[one] ?? [];
               return (
                 <label class="choice" key={one}>
                   <input
                     type="radio"
-                    name="width"
+                    name="scope"
                     disabled={"not" in rules}
-                    checked={one === width}
-                    onChange={() => setWidth(one)}
+                    checked={one === scope}
+                    onChange={() => setScope(one)}
                   />
                   <span>
-                    {t.approvals.widths[one]}
+                    {t.approvals.scopes[one]}
                     <span class="field-hint mono">{"not" in rules ? rules.not : rules.map(ruleText).join("; ")}</span>
                   </span>
                 </label>
@@ -135,8 +163,7 @@ function Always({
   );
 }
 
-const ruleText = ({ allow, person, when }: Rules[number]): string =>
-  t.approvals.rule(visibleLine(allow), person) + (when === undefined ? "" : t.approvals.alsoUntrusted);
+const ruleText = (rule: Rules[number]): string => visibleLine(alwaysText(rule));
 
 function Refuse({ onClose, onRefuse }: { onClose: () => void; onRefuse: (reason: string) => Promise<void> }) {
   const [reason, setReason] = useState("");

@@ -20,7 +20,7 @@ export interface ChannelAccount {
   open(): Promise<Connector>;
 }
 
-export interface AccountsDeps {
+interface AccountsDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Makes a connector run on one node at a time. */

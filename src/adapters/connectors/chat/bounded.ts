@@ -1,5 +1,5 @@
 /** A map that forgets what was set first when it is full. */
-export interface Bounded<T> {
+interface Bounded<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
   delete(key: string): void;

@@ -14,7 +14,7 @@ export interface FetchDeps {
   download(file: RemoteFile, limit: number): Promise<Uint8Array | { readonly refused: string }>;
 }
 
-export interface FetchedFiles {
+interface FetchedFiles {
   readonly files: readonly FileReference[];
   /** A line for each file that is not there. */
   readonly missing: readonly string[];

@@ -1,7 +1,7 @@
 /** Messages of a chat as messages for the engine: the text, the people whose words are in it, and the address of the answer. */
 import { describe, expect, it, test } from "vitest";
 import { MemoryHost } from "../../../app/testing/kit/kit-case.ts";
-import { type IncomingMessage, promptText } from "../../../core/message/incoming-message.ts";
+import { hasUntrustedPart, type IncomingMessage, promptText } from "../../../core/message/incoming-message.ts";
 import type { Accepted } from "../../../core/ports/connector.ts";
 import type { ChatMessage } from "./chat-message.ts";
 import { groupWindow } from "./group-window.ts";
@@ -128,6 +128,25 @@ describe("a message", () => {
     expect(last()?.others).toEqual(others);
   });
 
+  const quoted = (more: Partial<NonNullable<ChatMessage["replyTo"]>>): Partial<ChatMessage> => ({
+    replyTo: { messageId: "2", typed: true, userId: "5", userName: "Ann", text: "a", isOurs: false, ...more },
+  });
+  test.each<[string, Partial<ChatMessage>, boolean]>([
+    ["a text", {}, false],
+    ["a quote of what the sender typed", quoted({}), false],
+    ["a quote of the sender's own forward", quoted({ typed: false }), true],
+    ["a quote of a post without a person", quoted({ userId: undefined }), true],
+    ["a quote of someone else", quoted({ userId: "6" }), true],
+    ["a quote of us", quoted({ userId: "1", isOurs: true }), true],
+    ["a text through a bot", { typed: false }, true],
+    ["a contact", { notes: ["[contact: Eve]"] }, true],
+    ["the name of a file that is missing", { files: [FILE] }, true],
+  ])("with %s says whether the sender typed all of it", async (_, one, expected) => {
+    const { say, last } = world();
+    await say(one);
+    expect(hasUntrustedPart(last()?.decoration)).toBe(expected);
+  });
+
   test.each([
     [{ forwarded: "Eve" }, "[Forwarded from Eve]\nhi"],
     [{ forwarded: "" }, "[Forwarded from someone]\nhi"],
@@ -157,6 +176,19 @@ describe("in a group", () => {
     expect(last()?.others).toEqual(["6", "7"]);
     await say({ ...GROUP, messageId: "5", text: "and?" });
     expect(prompt()).toBe("and?");
+  });
+
+  test.each<[string, Partial<ChatMessage>, boolean]>([
+    ["typed before", {}, false],
+    ["forwarded before", { forwarded: "Eve" }, true],
+    ["sent through a bot before", { typed: false }, true],
+    ["sent as a file before", { files: [FILE] }, true],
+    ["sent as a contact before", { notes: ["[contact: Eve]"] }, true],
+  ])("knows whether the sender typed what the same person %s", async (_, more, expected) => {
+    const { say, last } = world();
+    await say(heard("1", "5", "well", more));
+    await say({ ...GROUP, messageId: "2", text: "which?" });
+    expect(hasUntrustedPart(last()?.decoration)).toBe(expected);
   });
 
   it("leaves other topics and edits out of it", async () => {

@@ -16,6 +16,8 @@ export interface TakeIn {
   readonly activation: "mention" | "always";
   readonly window: GroupWindow;
   readonly fetching: FetchDeps;
+  /** A program sends the messages: each is whole, however fast they arrive (M18a). */
+  readonly isProgram?: true;
 }
 
 type Place = Pick<ChatMessage, "chatId" | "isGroup" | "userId"> & Partial<Pick<ChatMessage, "threadId" | "isChannel">>;
@@ -66,7 +68,7 @@ export async function takeMessage(deps: TakeIn, message: ChatMessage): Promise<A
     senderName,
     others: othersIn(message, before, self.userId),
     ...placeNames(message),
-    burst: message.album === undefined ? "text" : "album",
+    burst: deps.isProgram ? undefined : message.album === undefined ? "text" : "album",
     delivery: deliveryOf(deps, message),
   });
 }

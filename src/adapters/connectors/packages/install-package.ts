@@ -11,12 +11,12 @@ import { makeDirectory } from "../../system/make-directory.ts";
 import { findPackage, packageDirectory } from "./load-package.ts";
 import { type Locked, lockOf, manifestOf, type OptionalPackage } from "./optional-package.ts";
 
-export type Installed =
+type Installed =
   | { readonly status: "installed" }
   /** `command`: what a person can run later, or on a machine with a network. */
   | { readonly status: "no-network" | "failed"; readonly reason: string; readonly command: string };
 
-export interface InstallDeps {
+interface InstallDeps {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

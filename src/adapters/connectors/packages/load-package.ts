@@ -14,7 +14,7 @@ export const packageDirectory = (home: string, { name }: Pick<OptionalPackage, "
   join(home, "packages", name);
 
 /** The variable that names a directory with packages, as an image has it. */
-export const PACKAGES_VARIABLE = "ROOKERY_PACKAGES";
+const PACKAGES_VARIABLE = "ROOKERY_PACKAGES";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -71,7 +71,7 @@ export async function loadPackage(
 }
 
 /** The version that the program itself depends on. */
-export function ownVersion({ name }: Pick<OptionalPackage, "name">): string | undefined {
+function ownVersion({ name }: Pick<OptionalPackage, "name">): string | undefined {
   const paths = createRequire(import.meta.url).resolve.paths(name) ?? [];
   return paths.map((path) => versionAt(join(path, name))).find((version) => version !== undefined);
 }

@@ -21,7 +21,7 @@ export const OPTIONAL_PACKAGES = {
 } as const satisfies Readonly<Record<string, OptionalPackage>>;
 
 /** One package of a lock file, by its place below `node_modules`. */
-export interface LockedPackage {
+interface LockedPackage {
   readonly version: string;
   readonly integrity: string;
   /** It may be missing: it is for another platform. */

@@ -17,9 +17,9 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { accept } from "../../../engine/inbox/accept.ts";
 
-export type ShardStore = Pick<Store, "commit" | "outcome" | "agent" | "agentByKey" | "close">;
+type ShardStore = Pick<Store, "commit" | "outcome" | "agent" | "agentByKey" | "close">;
 
-export interface ShardOptions {
+interface ShardOptions {
   /** The name of this shard. Run ids are unique within a shard only. */
   readonly name: string;
   /** The names of the other shards. */

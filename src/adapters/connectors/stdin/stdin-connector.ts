@@ -5,13 +5,19 @@
 import { randomUUID } from "node:crypto";
 import { TooLargeError } from "../../../core/errors.ts";
 import { ONE_RUN_EACH } from "../../../core/message/queue.ts";
-import type { Connector, ConnectorHost, OutgoingDelivery, SendResult } from "../../../core/ports/connector.ts";
+import {
+  type Connector,
+  type ConnectorHost,
+  type OutgoingDelivery,
+  OWNERS_SEAT,
+  type SendResult,
+} from "../../../core/ports/connector.ts";
 import { LONGEST_TEXT } from "../../../core/text-limits.ts";
 import { type AcceptedLine, type LineEnd, unansweredText, waitsForEarlierLines } from "./line-end.ts";
 
 export const STDIN_CHANNEL = "terminal";
 
-export interface StdinOptions {
+interface StdinOptions {
   readonly input: AsyncIterable<string | Uint8Array>;
   readonly output: { write(text: string): unknown };
   readonly errors: { write(text: string): unknown };
@@ -88,6 +94,7 @@ export function stdinConnector(options: StdinOptions): StdinConnector {
 
   return {
     name: STDIN_CHANNEL,
+    [OWNERS_SEAT]: true,
     capabilities: { sendText: true },
     sendingClass: "ambiguous",
     finished,

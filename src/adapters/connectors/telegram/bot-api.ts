@@ -18,7 +18,7 @@ export interface BotApi {
   fileUrl(path: string): string;
 }
 
-export interface BotApiOptions {
+interface BotApiOptions {
   readonly token: string;
   readonly apiRoot: string;
   /** How long one call may take. */

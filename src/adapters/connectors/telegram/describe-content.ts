@@ -2,7 +2,7 @@
 import type { Message } from "grammy/types";
 import type { ChatMessage, RemoteFile } from "../chat/chat-message.ts";
 
-export type Content = Required<Pick<ChatMessage, "text" | "notes" | "files">>;
+type Content = Required<Pick<ChatMessage, "text" | "notes" | "files">>;
 
 const MAX_NAME = 200;
 const cut = (text: string | undefined, limit = MAX_NAME): string => (text ?? "").slice(0, limit);

@@ -19,7 +19,7 @@ export const ALLOWED_UPDATES = [
   "stopped_message_generation",
 ] as const;
 
-export interface PollDeps extends EventWork {
+interface PollDeps extends EventWork {
   /** Durable when it resolves. May reject; the update comes again unless its content is refused. */
   handle(update: unknown): Promise<void>;
   readonly api: BotApi;

@@ -40,6 +40,35 @@ describe("a message", () => {
     });
   });
 
+  const GIFS = { id: 8, is_bot: true, first_name: "Gifs" };
+  const about = (more: object) => ({
+    reply_to_message: { message_id: 2, date: 1, chat: { id: 5, type: "private" }, ...more },
+  });
+  test.each<[string, object, object]>([
+    ["came through a bot", { via_bot: GIFS }, { typed: false }],
+    ["a bot of a business sent", { sender_business_bot: GIFS }, { typed: false }],
+    ["another bot wrote", { from: GIFS }, { typed: false }],
+    ["answers a typed text", about({ from: person(5), text: "a" }), { typed: true, replyTo: { typed: true } }],
+    [
+      "answers the sender's own forward",
+      about({ from: person(5), text: "a", forward_origin: { type: "hidden_user", sender_user_name: "Eve", date: 1 } }),
+      { typed: true, replyTo: { typed: false } },
+    ],
+    [
+      "answers a text through a bot",
+      about({ from: person(5), text: "a", via_bot: GIFS }),
+      { replyTo: { typed: false } },
+    ],
+    [
+      "answers a contact",
+      about({ from: person(5), contact: { first_name: "E", phone_number: "1" } }),
+      { replyTo: { typed: false } },
+    ],
+    ["answers a post of a channel", about({ sender_chat: GROUP, text: "a" }), { replyTo: { userId: undefined } }],
+  ])("tells whether a message was typed that %s", (_, more, expected) => {
+    expect(message(more)).toMatchObject(expected);
+  });
+
   test.each<[string, object, object]>([
     [
       "a group",

@@ -41,12 +41,12 @@ export interface ReadStop {
   readonly draftId: number;
 }
 
-export interface ReadReaction extends ChatReaction {
+interface ReadReaction extends ChatReaction {
   readonly kind: "reaction";
   readonly updateId: number;
 }
 
-export type ReadUpdate =
+type ReadUpdate =
   | ReadMessage
   | ReadPress
   | ReadStop

@@ -8,14 +8,14 @@ import { chatOrder, type EventWork, handledOrSkipped } from "../chat/event-work.
 import { parsedJson } from "../chat/parsed-json.ts";
 import { idOf, orderOf } from "./update-id.ts";
 
-export const SECRET_HEADER = "x-telegram-bot-api-secret-token";
+const SECRET_HEADER = "x-telegram-bot-api-secret-token";
 /** What the server takes as a secret. */
 export const SECRET_FORM = /^[A-Za-z0-9_-]{1,256}$/u;
 
 const STORED: ChannelAnswer = { status: 200 };
 const AGAIN: ChannelAnswer = { status: 503, text: "not stored; bring it again" };
 
-export interface ReceivedUpdates {
+interface ReceivedUpdates {
   take(request: ChannelRequest, handle: (update: unknown) => Promise<void>): Promise<ChannelAnswer>;
 }
 

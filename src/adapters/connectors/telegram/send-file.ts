@@ -8,7 +8,7 @@ import type { BotApi, BotCall } from "./bot-api.ts";
 /** Photos and voice messages have stricter limits than documents. */
 const MAX_PHOTO = 10_000_000;
 
-export interface FilePlace {
+interface FilePlace {
   readonly chat_id: string;
   readonly message_thread_id?: number;
 }

@@ -139,11 +139,7 @@ function otherPlace(place: Place, { reason, migrateTo }: Refused): { place: Plac
   };
 }
 
-export function resultOf(
-  { rates }: Sender,
-  { chat_id: chat }: Pick<Place, "chat_id">,
-  call: BotCall<unknown>,
-): SendResult {
+function resultOf({ rates }: Sender, { chat_id: chat }: Pick<Place, "chat_id">, call: BotCall<unknown>): SendResult {
   switch (call.status) {
     case "ok": {
       const id = (call.result as { message_id?: unknown } | undefined)?.message_id;

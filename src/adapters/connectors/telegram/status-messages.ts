@@ -17,7 +17,7 @@ const EDIT_EVERY_MS = 6_000;
 const MAX_SHOWN = 100;
 const MAX_TEXT = 300;
 
-export interface StatusDeps {
+interface StatusDeps {
   readonly api: BotApi;
   readonly rates: SendRates;
   readonly ports: { readonly clock: Clock; readonly store: Store; readonly ids: Ids };
@@ -26,7 +26,7 @@ export interface StatusDeps {
   warn(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
-export interface StatusPlace {
+interface StatusPlace {
   readonly chatId: string;
   readonly threadId?: number;
 }
@@ -39,7 +39,7 @@ export interface StatusMessage {
   quiet(): Promise<void>;
 }
 
-export interface StatusMessages {
+interface StatusMessages {
   open(place: StatusPlace): StatusMessage;
   /** Deletes what an earlier process has left behind. Never rejects. */
   tidy(): Promise<void>;

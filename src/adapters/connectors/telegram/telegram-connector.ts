@@ -23,7 +23,7 @@ import { takePress, takeStop } from "./take-press.ts";
 import { TELEGRAM, TELEGRAM_CHANNEL } from "./telegram-kind.ts";
 import { setWebhook, type Webhook, watchWebhook } from "./watch-webhook.ts";
 
-export interface TelegramOptions extends Omit<AccountToOpen, "load"> {
+interface TelegramOptions extends Omit<AccountToOpen, "load"> {
   readonly token: string;
   /** Present: the server posts updates there. Absent: they are asked for. */
   readonly webhook?: Webhook;

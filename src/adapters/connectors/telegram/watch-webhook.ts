@@ -10,7 +10,7 @@ export interface Webhook {
   readonly secret: string;
 }
 
-export interface WatchDeps {
+interface WatchDeps {
   readonly api: BotApi;
   readonly clock: Clock;
   onProblem(text: string): void;

@@ -1,10 +1,11 @@
 /** Reads one request of a program that is a channel. Pure. What has the wrong form is told to the program, which can correct it. */
 import { z } from "zod";
+import { unknownKeys } from "../../../core/known-keys.ts";
 import type { ChatMessage } from "../chat/chat-message.ts";
 
 const id = z.string().trim().min(1).max(250);
 
-const postedSchema = z.object({
+const postedSchema = z.strictObject({
   id,
   from: id,
   text: z.string().max(2_000_000).default(""),
@@ -22,7 +23,7 @@ const postedSchema = z.object({
   /** In milliseconds. */
   sentAt: z.number().int().nonnegative().max(1e14).optional(),
   files: z
-    .array(z.object({ name: z.string().min(1).max(200), data: z.base64() }))
+    .array(z.strictObject({ name: z.string().min(1).max(200), data: z.base64() }))
     .max(20)
     .default([]),
 });
@@ -33,7 +34,7 @@ export interface Posted extends ChatMessage {
 }
 
 export function readPosted(body: unknown, now: number): Posted | { readonly wrong: string } {
-  const read = postedSchema.safeParse(body);
+  const read = postedSchema.safeParse(body, { error: unknownKeys });
   if (!read.success) {
     const [issue] = read.error.issues;
     return { wrong: `${issue?.path.join(".") || "the body"}: ${issue?.message ?? "not valid"}` };

@@ -9,7 +9,7 @@ import type { SendResult } from "../../../core/ports/connector.ts";
 import type { HttpAnswer, HttpPost } from "../../../core/ports/http-post.ts";
 import { neverLeft } from "../chat/channel-call.ts";
 
-export interface SignedPost {
+interface SignedPost {
   readonly url: string;
   /** Throws a `ConfigError` if the secret is missing. */
   secret(): string;
@@ -17,7 +17,7 @@ export interface SignedPost {
   readonly body: string;
 }
 
-export interface PostDeps {
+interface PostDeps {
   readonly clock: Pick<Clock, "now">;
   readonly post: HttpPost;
 }

@@ -23,14 +23,14 @@ import { type Posted, readPosted } from "./read-posted.ts";
 import { postSigned, signatureOf } from "./signed-post.ts";
 import { WEBHOOK } from "./webhook-kind.ts";
 
-export interface WebhookAccountOptions extends Omit<AccountToOpen, "load"> {
+interface WebhookAccountOptions extends Omit<AccountToOpen, "load"> {
   readonly sendUrl: string;
   /** Signs both ways. Throws if it is missing. */
   secret(): string;
 }
 
 /** How far the time of a signature may be from now. Someone who has seen a request cannot repeat it later. */
-export const REPLAY_WINDOW_MS = 5 * 60_000;
+const REPLAY_WINDOW_MS = 5 * 60_000;
 const TELL_MS = 10_000;
 
 const json = (status: number, body: object): ChannelAnswer => ({
@@ -60,6 +60,7 @@ export function webhookAccount(options: WebhookAccountOptions): Connector {
   const takeInFor = (host: ConnectorHost, { contents }: Posted): TakeIn => ({
     ...{ channel: WEBHOOK_CHANNEL, host, accountId, activation: settings.groups.activation, window },
     self: { names: [] },
+    isProgram: true,
     fetching: {
       ...{ files: host.files, maxBytes: settings.maxFileMb * 1_000_000 },
       download: async ({ fileId }, limit) => {

@@ -19,7 +19,7 @@ export interface WebhookTarget {
   readonly profiles: readonly string[];
 }
 
-export interface WebhookDeps {
+interface WebhookDeps {
   readonly clock: Pick<Clock, "now">;
   readonly post: HttpPost;
   /** By name. Read at each use: the configuration may change. */

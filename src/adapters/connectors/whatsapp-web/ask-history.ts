@@ -12,7 +12,7 @@ const MESSAGES = 20;
 /** Before the first message that comes: what was lost is right before it. */
 const MESSAGES_LATER = 10;
 
-export interface AskHistory {
+interface AskHistory {
   /** After a connection. Never rejects. */
   connected(socket: WebSocketPort): Promise<void>;
   /** A message has come by itself, not as history. Never rejects. */

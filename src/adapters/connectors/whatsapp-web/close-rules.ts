@@ -1,6 +1,6 @@
 /** What to do when WhatsApp has closed a connection, by its code. */
 
-export type AfterClose =
+type AfterClose =
   /** At once: the server asked for a new connection. */
   | { readonly do: "reconnect" }
   | { readonly do: "back-off" }

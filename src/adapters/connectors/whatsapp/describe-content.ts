@@ -1,7 +1,7 @@
 /** What a message of WhatsApp says: its own text or caption, and a line for all that is not text. Nothing is left out silently. */
 import { type ChatMessage, oneLine, type RemoteFile } from "../chat/chat-message.ts";
 
-export type Content = Required<Pick<ChatMessage, "text" | "notes" | "files">>;
+type Content = Required<Pick<ChatMessage, "text" | "notes" | "files">>;
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -7,9 +7,9 @@ import { type ChannelCall, neverLeft } from "../chat/channel-call.ts";
 import { downloadUrl } from "../chat/fetch-files.ts";
 import type { Body } from "./message-body.ts";
 
-export const DEFAULT_GRAPH_ROOT = "https://graph.facebook.com/v25.0";
+const DEFAULT_GRAPH_ROOT = "https://graph.facebook.com/v25.0";
 
-export interface GraphOptions {
+interface GraphOptions {
   readonly token: string;
   readonly phoneNumberId: string;
   readonly apiRoot?: string;
@@ -17,7 +17,7 @@ export interface GraphOptions {
   readonly linkPreviews?: boolean;
 }
 
-export interface PhoneNumber {
+interface PhoneNumber {
   readonly display_phone_number?: string;
   readonly verified_name?: string;
 }

@@ -17,7 +17,7 @@ export interface NumberOf {
   takeIn(host: ConnectorHost, ourNumber: string): TakeIn;
 }
 
-export interface Numbers {
+interface Numbers {
   readonly own: NumberOf;
   /** Undefined: no account has this number. Throws a `ConfigError` if its secret is missing. */
   find(phoneNumberId: string): NumberOf | undefined;

@@ -19,7 +19,7 @@ export interface ReadPress {
 }
 
 /** A message was deleted by its sender. */
-export interface ReadRevoke {
+interface ReadRevoke {
   readonly kind: "revoke";
   readonly chatId: string;
   readonly isGroup: boolean;
@@ -42,7 +42,7 @@ export interface ReadStatus {
   readonly reason?: string;
 }
 
-export type ReadEvent =
+type ReadEvent =
   | ({ readonly kind: "message" } & ChatMessage)
   | ({ readonly kind: "reaction" } & ChatReaction)
   | ReadPress

@@ -9,19 +9,19 @@ import { chatOrder, type EventWork, handledOrSkipped } from "../chat/event-work.
 import { parsedJson } from "../chat/parsed-json.ts";
 import { type Event, readBody, type Value } from "./read-event.ts";
 
-export const SIGNATURE_HEADER = "x-hub-signature-256";
+const SIGNATURE_HEADER = "x-hub-signature-256";
 
 const STORED: ChannelAnswer = { status: 200 };
 const AGAIN: ChannelAnswer = { status: 503, text: "not stored; bring it again" };
 
-export interface ReceiveDeps extends EventWork {
+interface ReceiveDeps extends EventWork {
   readonly appSecret: string;
   readonly verifyToken: string;
 }
 
-export type HandleEvent = (value: Value, event: Event) => Promise<void>;
+type HandleEvent = (value: Value, event: Event) => Promise<void>;
 
-export interface ReceivedEvents {
+interface ReceivedEvents {
   take(request: ChannelRequest, handle: HandleEvent): Promise<ChannelAnswer>;
 }
 

@@ -7,7 +7,7 @@ const EVERY_MS = 20_000;
 /** A run that works longer is no longer shown: typing for many minutes says nothing. */
 const MAX_TIMES = 45;
 
-export interface TypingDeps {
+interface TypingDeps {
   readonly api: GraphApi;
   readonly clock: Clock;
   /** The message that is answered, as the channel calls it. */

@@ -10,7 +10,7 @@ import type { ChannelRefusal } from "../chat/channel-call.ts";
 import type { GraphApi } from "./graph-api.ts";
 import { type MediaKind, mediaKindOf, uploadTypeOf } from "./message-body.ts";
 
-export type Upload =
+type Upload =
   | { readonly status: "ok"; readonly mediaId: string; readonly kind: MediaKind }
   | ChannelRefusal
   /** The file cannot be sent, whatever the server says. */

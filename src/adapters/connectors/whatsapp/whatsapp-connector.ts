@@ -19,7 +19,7 @@ import { markRead, typingView } from "./typing-view.ts";
 import { fileUploads } from "./upload-files.ts";
 import { WHATSAPP, WHATSAPP_CHANNEL } from "./whatsapp-kind.ts";
 
-export interface WhatsappOptions extends Omit<AccountToOpen, "load"> {
+interface WhatsappOptions extends Omit<AccountToOpen, "load"> {
   readonly appSecret: string;
   readonly verifyToken: string;
 }

@@ -110,6 +110,12 @@ describe("buttons", () => {
 });
 
 describe("what the platform says later", () => {
+  // The owner has shared a contact, whose name is untrusted text.
+  beforeAll(async () => {
+    fake.say(OWNER, "/new");
+    await settle();
+  });
+
   it("confirms a message whose answer was lost", async () => {
     fake.fail("message", { cut: "after" });
     fake.say(BOB, "lost answer");

@@ -15,9 +15,9 @@ import { PartCollector } from "./collect-parts.ts";
 import { type LanguageModel, type StreamPart, takesPdfs, VERSIONS, versionOf } from "./language-model.ts";
 import { reportedFailure } from "./reported-failure.ts";
 
-export const AI_SDK_API = "ai-sdk";
+const AI_SDK_API = "ai-sdk";
 
-export interface AiSdkDeps {
+interface AiSdkDeps {
   readonly clock: Clock;
   /** A call ends as `transient` if no part arrives for this long. */
   readonly stallMs: number;

@@ -7,7 +7,7 @@ import type { Answer, ReportedFailure } from "../run-provider-call.ts";
 import type { FinishReason, SdkUsage, StreamPart, WithMetadata } from "./language-model.ts";
 
 /** The stream breaks the contract. The message never repeats the data. */
-export class BrokenStream extends RookeryError {
+class BrokenStream extends RookeryError {
   readonly code = "broken_answer";
   readonly retryable = true;
 }

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { commandEnvironment } from "../../system/command-environment.ts";
 
-export interface Program {
+interface Program {
   readonly argv: readonly string[];
   readonly input: string;
   /** Names of variables besides the usual ones. */

@@ -28,7 +28,7 @@ export interface LoginWish {
   readonly method: "browser" | "code";
 }
 
-export interface LoginDeps {
+interface LoginDeps {
   /** `logins.json` of the home. */
   readonly file: string;
   readonly clock: Clock;

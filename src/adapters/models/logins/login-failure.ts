@@ -1,6 +1,6 @@
 /** What an authorisation server answered, in our own words: the library's texts may quote tokens. */
 
-export interface LoginFailure {
+interface LoginFailure {
   /** `refused`: only a new login helps. `failed`: the same may work later. */
   readonly kind: "refused" | "denied" | "expired" | "cancelled" | "failed";
   /** A part of a sentence: an OAuth code or a status. */

@@ -21,7 +21,7 @@ import { lockLogins } from "./login-lock.ts";
 import { type LoginFlow, loginProvider } from "./login-providers.ts";
 import type { SharedLogins } from "./shared-logins.ts";
 
-export interface LoginsDeps {
+interface LoginsDeps {
   /** `logins.json` of the home. */
   readonly file: string;
   readonly clock: Clock;

@@ -22,7 +22,7 @@ export interface SharedLogins {
 const RETRY_MS = 100;
 const WAIT_MS = 40_000;
 
-export interface SharedLoginsDeps {
+interface SharedLoginsDeps {
   readonly store: Pick<Store, "fact" | "commit">;
   readonly leases: Leases;
   readonly clock: Clock;

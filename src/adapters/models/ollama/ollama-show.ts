@@ -5,7 +5,7 @@
 import { trimCharsEnd } from "../../../core/trim-chars.ts";
 import type { ThinkingLevel } from "../thinking.ts";
 
-export interface OllamaModel {
+interface OllamaModel {
   readonly contextWindow: number;
   readonly images: boolean;
   readonly tools: boolean;
@@ -13,7 +13,7 @@ export interface OllamaModel {
 }
 
 /** A larger window costs memory that a usual machine does not have. `contextWindow` in the configuration asks for more. */
-export const MAX_ASKED_WINDOW = 32_768;
+const MAX_ASKED_WINDOW = 32_768;
 const TIMEOUT_MS = 3_000;
 /** How long an answer holds, and how long a server that does not answer is not asked again. */
 const KEPT_MS = 300_000;
@@ -22,7 +22,7 @@ const FAILED_MS = 10_000;
 /** The address of the server: its OpenAI API is below `/v1`. */
 export const serverOf = (baseUrl: string): string => trimCharsEnd(baseUrl, "/").replace(/\/v1$/u, "");
 
-export interface ShowDeps {
+interface ShowDeps {
   readonly fetch: typeof fetch;
   readonly monotonic: () => number;
 }

@@ -29,8 +29,7 @@ const LOADERS = {
   "google-generative-ai": (): Promise<Streams> => import("@earendil-works/pi-ai/api/google-generative-ai"),
 } as const;
 
-export type PiApiName = keyof typeof LOADERS;
-export const PI_APIS = Object.keys(LOADERS) as readonly PiApiName[];
+type PiApiName = keyof typeof LOADERS;
 export const isPiApi = (name: string): name is PiApiName => Object.hasOwn(LOADERS, name);
 
 const loaded = new Map<PiApiName, Promise<PiApi>>();

@@ -10,7 +10,7 @@ import type { PostgresStore } from "../../store/postgres/open-store.ts";
 import { documentsOfLine } from "../documents-of.ts";
 import { addDocuments, spaceNumber } from "./search-tables.ts";
 
-export interface SharedFollower {
+interface SharedFollower {
   /** Indexes everything that is committed. */
   step(): Promise<void>;
   forget(): void;

@@ -100,7 +100,7 @@ export async function spaceNumber(client: pg.ClientBase, name: Space): Promise<n
   return Number(rows[0]?.no);
 }
 
-export interface DocumentOrigin {
+interface DocumentOrigin {
   readonly agent?: string;
   readonly file?: number;
 }

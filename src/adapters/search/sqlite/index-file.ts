@@ -32,7 +32,7 @@ const READ = `SELECT d.n, d.text, d.at, d.speaker, a.id AS agentId, a.session_ke
 FROM docs d LEFT JOIN agents a ON a.no = d.agent LEFT JOIN files f ON f.no = d.file LEFT JOIN spaces s ON s.no = f.space
 WHERE d.n = ?`;
 
-export interface SpaceRow {
+interface SpaceRow {
   readonly no: number;
   readonly next: number;
 }
@@ -54,7 +54,7 @@ export interface IndexFile {
   close(): void;
 }
 
-export interface DocumentOrigin {
+interface DocumentOrigin {
   readonly agent?: { readonly no: number; readonly id: string };
   readonly file?: number;
 }

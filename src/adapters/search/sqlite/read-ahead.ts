@@ -8,7 +8,7 @@ const PORTION = 8 * 1024 * 1024;
 /** Of an index that is larger, the rest is read when it is needed. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 
-export interface ReadAhead {
+interface ReadAhead {
   /** Reads one portion; false if there is no more to read. Never throws. */
   step(): boolean;
 }

@@ -10,7 +10,7 @@ import { backgroundTimeout } from "../../system/background-timers.ts";
 import { startWorker, Thread } from "../../system/thread.ts";
 import type { SearchNudge, SearchQuestion, SearchTrouble } from "./search-worker.ts";
 
-export interface SearchOptions {
+interface SearchOptions {
   readonly databasePath: string;
   readonly indexPath: string;
   readonly log: Pick<Log, "warn">;
@@ -18,7 +18,7 @@ export interface SearchOptions {
   readonly stays: boolean;
 }
 
-export interface FollowingIndex extends SearchIndex {
+interface FollowingIndex extends SearchIndex {
   /** Reports a commit. Cheap. */
   nudge(): void;
 }

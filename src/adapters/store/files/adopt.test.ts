@@ -140,6 +140,20 @@ describe("adopting an agent", () => {
     });
   });
 
+  test("takes over no setting that widens rights, and those that narrow them", async () => {
+    const path = join(annDir(), "state.json");
+    const file = JSON.parse(readFileSync(path, "utf8"));
+    const wide = { execHost: "gateway", elevatedLevel: "full", execAsk: "always" };
+    const rules = [{ allow: "exec" }, { deny: "web" }];
+    writeFileSync(path, JSON.stringify({ ...file, ...wide, rules }));
+    expect(take().reset.toSorted()).toEqual(["elevatedLevel", "execHost", "rules"]);
+    await reading(async (store) => {
+      const { state } = (await store.agent(ann)) ?? {};
+      expect([state?.execHost, state?.elevatedLevel, state?.execAsk]).toEqual([undefined, undefined, "always"]);
+      expect(state?.rules).toEqual([{ deny: "web" }]);
+    });
+  });
+
   test("the plain files of the home follow", () => {
     take();
     const db = openDatabase(databaseOf(home));

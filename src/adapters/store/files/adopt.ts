@@ -3,6 +3,7 @@
  * there whole or not at all. An id or a key that exists is refused. The directory stays unchanged; the plain files of the
  * home follow the database as always.
  */
+import { OWNERS_FIELDS, widensRights } from "../../../core/agent/exec-fields.ts";
 import { ConflictError, CorruptDataError } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import type { Ids, SessionKey } from "../../../core/ids.ts";
@@ -24,7 +25,7 @@ VALUES (?, ?, (SELECT CAST(no AS TEXT) FROM agents WHERE id = ?), NULL)`;
 const SELECT_BY_ID = "SELECT session_key FROM agents WHERE id = ?";
 const SELECT_BY_KEY = "SELECT a.id FROM session_keys k JOIN agents a ON a.no = k.agent WHERE k.key = ?";
 
-export interface AdoptOptions {
+interface AdoptOptions {
   readonly home: string;
   readonly databasePath: string;
   /** The directory of the agent. */
@@ -40,6 +41,8 @@ export interface AdoptReport extends RestoredCounts {
   /** The unfinished work of the agent, which was ended. */
   readonly lost: LostWork;
   readonly problems: readonly RestoreProblem[];
+  /** Settings of the agent that only an owner gives, such as where its commands run. They are not taken over. */
+  readonly reset: readonly string[];
 }
 
 /** Throws `HomeLockedError` while the program runs, `ConflictError` if the agent or its key exists here. */
@@ -78,12 +81,13 @@ function adoptInto(db: Database, foreign: ForeignAgent, { ids, now }: AdoptOptio
     if (!beginsWithSession(files, agent.paths.history))
       throw unusable(dir, "Its history does not begin with a session.");
     refuseKnown(db, agent);
-    const counts = restoreAgent(context, agent);
+    const { state, reset } = withoutRights(agent.state);
+    const counts = restoreAgent(context, { ...agent, state });
     // Its files are written by the mirror, which follows this log.
     db.run(INSERT_CHANGE, ids.change(), now, id);
     const lost = endUnfinishedWork(db, { ids, now, why: `the agent was adopted from ${dir}`, only: id });
     db.sql.exec("COMMIT");
-    return { ...counts, id, sessionKey: agent.state.engine.sessionKey, dir, lost, problems };
+    return { ...counts, id, sessionKey: agent.state.engine.sessionKey, dir, lost, problems, reset };
   } catch (error) {
     db.sql.exec("ROLLBACK");
     if ((error as { code?: unknown }).code !== "ERR_SQLITE_ERROR") throw error;
@@ -92,6 +96,19 @@ function adoptInto(db: Database, foreign: ForeignAgent, { ids, now }: AdoptOptio
       hint: "Nothing was changed. A run or a delivery of it may have been adopted or restored before.",
     });
   }
+}
+
+/** The directory may be from anyone: rights are given by the owner of this home. Settings that narrow them are kept. */
+function withoutRights({ state, engine }: AgentFiles["state"]): {
+  readonly state: AgentFiles["state"];
+  readonly reset: readonly string[];
+} {
+  const rules = state.rules?.filter((rule) => !("allow" in rule));
+  const isWide = (name: string): boolean =>
+    name === "rules" ? rules?.length !== state.rules?.length : widensRights(name, state[name]);
+  const reset = OWNERS_FIELDS.filter(isWide);
+  const kept = { ...state, ...Object.fromEntries(reset.map((name) => [name, undefined])), rules };
+  return { state: { state: kept, engine }, reset };
 }
 
 /** The mirror knows the keys of settled messages only from the file before. */

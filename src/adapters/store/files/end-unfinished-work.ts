@@ -33,7 +33,7 @@ export interface LostWork {
   readonly people?: number;
 }
 
-export interface EndOptions {
+interface EndOptions {
   readonly ids: Ids;
   readonly now: number;
   /** The cause, as the second half of a sentence: "the database was rebuilt from the plain files". */

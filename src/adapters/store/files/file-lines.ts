@@ -4,7 +4,7 @@ import type { MirrorFiles } from "./mirror-files.ts";
 const NEWLINE = 0x0a;
 const PORTION = 1 << 20;
 
-export interface FileLine {
+interface FileLine {
   readonly text: string;
   /** Where the line begins, in bytes. */
   readonly offset: number;

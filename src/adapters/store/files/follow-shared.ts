@@ -40,7 +40,7 @@ export interface SharedMirror {
   stop(): Promise<void>;
 }
 
-export interface SharedMirrorOptions {
+interface SharedMirrorOptions {
   readonly home: string;
   readonly store: PostgresStore;
   readonly log: Log;

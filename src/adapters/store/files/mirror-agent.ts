@@ -58,7 +58,7 @@ function unmirror({ files, wrote }: MirroringAgent, { id }: AgentRow): undefined
   wrote(AGENTS_DIR);
 }
 
-export interface Texts {
+interface Texts {
   readonly descriptor: string;
   readonly state: string;
   readonly pending: string;

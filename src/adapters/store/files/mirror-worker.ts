@@ -34,7 +34,7 @@ export type MirrorNote =
 export type FromWorker = MirrorNote | ThreadAnswer;
 
 /** The used part of a `MessagePort`. */
-export type Port = Pick<MessagePort, "on" | "postMessage" | "close">;
+type Port = Pick<MessagePort, "on" | "postMessage" | "close">;
 
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;

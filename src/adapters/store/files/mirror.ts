@@ -27,14 +27,14 @@ const AGENTS_PER_PASS_STEP = 200;
 /** Agents whose files are cached; the files of others are read again when a change touches them. */
 const KNOWN_AGENTS = 2_000;
 
-export interface MirrorOptions {
+interface MirrorOptions {
   readonly source: MirrorSource;
   readonly files: MirrorFiles;
   readonly now: () => number;
   readonly report?: (notice: MirrorNotice) => void;
 }
 
-export interface Stepped {
+interface Stepped {
   readonly more: boolean;
   readonly isPass?: boolean;
 }

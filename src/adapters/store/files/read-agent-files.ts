@@ -29,7 +29,7 @@ const engineSchema = z.object({
   createdAt: z.number().int(),
   stopped: stoppedSchema.optional(),
 });
-export type EngineRecord = z.infer<typeof engineSchema>;
+type EngineRecord = z.infer<typeof engineSchema>;
 
 const pendingSchema = z.looseObject({
   version: z.literal(PENDING_VERSION),

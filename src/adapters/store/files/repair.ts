@@ -13,7 +13,7 @@ import { buildDatabase, type RebuildReport } from "./rebuild.ts";
 import { type SalvageReport, salvage } from "./salvage.ts";
 import { openSnapshot } from "./snapshot.ts";
 
-export interface RepairOptions {
+interface RepairOptions {
   readonly home: string;
   readonly databasePath: string;
   readonly ids: Ids;

@@ -8,7 +8,7 @@ import { fileLines } from "./file-lines.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { RestoreContext } from "./restore-context.ts";
 
-export interface RestoredHistory {
+interface RestoredHistory {
   readonly lines: number;
   readonly lastId: string;
   /** Of the last marker. */

@@ -37,7 +37,7 @@ const SELECT_DEDUPE: Statement = {
 UNION ALL SELECT key, seq, keep_until FROM requests WHERE key = ANY ($1::text[]) AND agent = $2 ORDER BY seq`,
 };
 
-export interface SharedAgent {
+interface SharedAgent {
   readonly no: number;
   readonly source: MirrorSource;
 }

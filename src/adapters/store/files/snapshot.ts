@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { openDatabaseSync } from "../sqlite/database-sync.ts";
 
-export interface Snapshot {
+interface Snapshot {
   readonly sql: DatabaseSync;
   close(): void;
 }

@@ -17,7 +17,7 @@ WHERE messages.message LIKE '%"id":"file\\_%' ESCAPE '\\'`;
 
 const itemSchema = z.object({ file: storedFileSchema, holders: z.array(z.string()) });
 
-export interface HeldFile {
+interface HeldFile {
   readonly file: StoredFile;
   readonly holders: readonly string[];
 }

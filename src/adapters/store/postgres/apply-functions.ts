@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 
-export interface ApplyFunctions {
+interface ApplyFunctions {
   /** The name `apply_changes` has in the database for this version of the program; likewise the others. */
   readonly applyChanges: string;
   readonly applyBatch: string;

@@ -17,7 +17,7 @@ import { locksOfGroup } from "./locks.ts";
 import type { ReadBefore } from "./op-form.ts";
 import { toWire } from "./wire.ts";
 
-export interface Applier {
+interface Applier {
   readonly connections: Connections;
   /** Whether leases are measured by the database's clock, which all nodes share, or by the changes' own times. */
   readonly databaseClock: boolean;

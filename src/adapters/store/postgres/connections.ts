@@ -20,7 +20,7 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs?: number;
 }
 
-export type Use = "read" | "commit";
+type Use = "read" | "commit";
 
 interface Pool {
   readonly pool: pg.Pool;

@@ -17,7 +17,7 @@ interface Queued {
   readonly reject: (error: unknown) => void;
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   /** Applies a group; returns a result or an error for each change. Must not throw. */
   readonly apply: (changes: readonly Change[], batchable: boolean) => Promise<readonly (CommitResult | Error)[]>;
   readonly maxBatch: number;

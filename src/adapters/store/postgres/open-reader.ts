@@ -8,7 +8,7 @@ import { migrations } from "./migrate.ts";
 import { DEFAULT_SCHEMA } from "./open-store.ts";
 import { readerOf } from "./reader.ts";
 
-export interface PostgresReader extends StoreReader {
+interface PostgresReader extends StoreReader {
   readonly connections: Connections;
   close(): Promise<void>;
 }

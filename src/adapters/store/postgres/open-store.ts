@@ -14,7 +14,7 @@ import { migrate } from "./migrate.ts";
 import { readerOf } from "./reader.ts";
 import { refuseUnsuitable } from "./refuse-unsuitable.ts";
 
-export interface PostgresStoreOptions {
+interface PostgresStoreOptions {
   readonly url: string;
   /** The schema that holds all tables. */
   readonly schema?: string;

@@ -6,7 +6,7 @@ import pg from "pg";
 import type { WatchdogNote } from "../../../core/run/trial.ts";
 import { watchdogKey } from "../../../core/run/watchdog-note.ts";
 
-export interface SharedNoteOptions {
+interface SharedNoteOptions {
   readonly url: string;
   readonly schema: string;
 }

@@ -4,7 +4,7 @@ import { locksOfGroup } from "./locks.ts";
 import { type GroupLocks, type ReadBefore, type Wire, whole } from "./op-form.ts";
 import { formOf } from "./ops.ts";
 
-export interface WireGroup extends GroupLocks {
+interface WireGroup extends GroupLocks {
   readonly changes: string;
 }
 

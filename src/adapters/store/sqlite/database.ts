@@ -25,7 +25,7 @@ export interface Database {
   close(): void;
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** SQLite's own flushing. `normal` flushes around checkpoints only; the store adds its own flush of the log. */
   readonly synchronous?: "full" | "normal" | "off";
   readonly readOnly?: boolean;

@@ -15,7 +15,7 @@ export interface HomeFiles {
   lost(): StoreLostError | undefined;
 }
 
-export interface HomeFilesOptions {
+interface HomeFilesOptions {
   /** Called once when the files are found lost. */
   readonly onLost?: (error: StoreLostError) => void;
   /** Called when they are back in their places. */

@@ -10,7 +10,7 @@ import { useHome } from "../../system/make-directory.ts";
 import { openDatabaseSync } from "./database-sync.ts";
 import { isOutOfRoom } from "./disk-room.ts";
 
-export interface HomeLock {
+interface HomeLock {
   release(): void;
 }
 

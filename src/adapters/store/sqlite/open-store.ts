@@ -36,7 +36,7 @@ export interface SqliteStoreOptions {
   readonly onRoom?: () => void;
 }
 
-export interface SqliteStore extends Store {
+interface SqliteStore extends Store {
   /** The files this process opened. */
   readonly identity: HomeIdentity;
 }

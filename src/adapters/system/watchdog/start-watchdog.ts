@@ -9,7 +9,7 @@ import { startWorker } from "../thread.ts";
 import { type NotedRun, WatchdogMemory } from "./watchdog-memory.ts";
 import type { WatchdogData } from "./watchdog-worker.ts";
 
-export interface WatchdogOptions extends Pick<WatchdogData, "file" | "blockedMs" | "drainMs" | "shared"> {
+interface WatchdogOptions extends Pick<WatchdogData, "file" | "blockedMs" | "drainMs" | "shared"> {
   readonly log: Log;
 }
 

@@ -10,7 +10,7 @@ export interface WatchLimits {
   readonly drainMs: number;
 }
 
-export interface Look {
+interface Look {
   readonly beats: number;
   readonly draining: boolean;
 }

@@ -16,7 +16,7 @@ export interface WatchdogData extends WatchLimits {
 }
 
 /** What the module of `shared` exports. */
-export interface SharedNoteModule {
+interface SharedNoteModule {
   /** Resolves when the note is durable in the store. */
   writeSharedNote(options: unknown, note: EndedNote): Promise<void>;
 }

@@ -48,7 +48,7 @@ export interface AgentToolDeps {
   ask(request: AskRequest): Promise<AskResult>;
 }
 
-export interface AskRequest {
+interface AskRequest {
   readonly from: AgentId;
   readonly to: { readonly agentId: AgentId } | { readonly descriptor: AgentDescriptor; readonly profile: string };
   readonly body: MessageBody;
@@ -69,7 +69,7 @@ export interface AskResult {
 /** How long a repeated question finds the first one, after a crash of the run that asked. */
 const REPLAY_MS = 7 * 24 * 3600_000;
 
-export interface AgentToolParts extends Pick<Ports, "store" | "clock" | "ids" | "files"> {
+interface AgentToolParts extends Pick<Ports, "store" | "clock" | "ids" | "files"> {
   readonly config: AgentToolDeps["config"];
   /** Called when a tool runs, never before. */
   readonly system: () => AgentSystem;

@@ -7,7 +7,7 @@ import { jsonOutput } from "./json-output.ts";
 
 const MAX_LISTED = 200;
 
-const input = z.object({});
+const input = z.strictObject({});
 
 export const agentsListTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "agents_list",

@@ -16,7 +16,7 @@ import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { permanentNamed } from "./find-target.ts";
 import { textOutput } from "./json-output.ts";
 
-const input = z.object({
+const input = z.strictObject({
   name: z.string().describe("What it is called; others write to it by this name"),
   description: z.string().describe("What it is for, in a sentence: every agent reads this"),
   systemPrompt: z.string().describe("The prompt: who it is and what it does"),

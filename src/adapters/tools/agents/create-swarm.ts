@@ -7,7 +7,7 @@ import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { textOutput } from "./json-output.ts";
 import { rootOf } from "./relations.ts";
 
-const input = z.object({
+const input = z.strictObject({
   nametag: nametagSchema.describe("The name it is published under"),
   firstName: z.string().min(1),
   lastName: z.string().optional(),

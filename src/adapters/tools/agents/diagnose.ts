@@ -4,7 +4,7 @@ import type { Tool } from "../../../core/ports/tool.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { jsonOutput } from "./json-output.ts";
 
-const input = z.object({});
+const input = z.strictObject({});
 
 export const diagnoseTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "diagnose",

@@ -60,7 +60,7 @@ export function postTo(deps: AgentToolDeps, to: Target, body: MessageBody): Op {
   return { op: "message.post", to: recipientOf(deps, to), message };
 }
 
-export function recipientOf({ seed }: AgentToolDeps, to: Target): Recipient {
+function recipientOf({ seed }: AgentToolDeps, to: Target): Recipient {
   if (to.agent) return { agentId: to.agent.id };
   return { sessionKey: to.sessionKey, create: seed(to.descriptor, to.profile) };
 }

@@ -7,7 +7,7 @@ import { filePrefix, isMarkedName } from "./long-text.ts";
 
 const MAX_CHARACTERS = 20_000;
 
-const input = z.object({
+const input = z.strictObject({
   path: z.string().describe("Where the message says that the whole text is"),
   offset: z.int().min(0).optional().describe("The first character to show; counts from 0"),
 });

@@ -18,7 +18,7 @@ import type { Target } from "./find-target.ts";
 type Reader = PeopleReader;
 export type OwnerReader = PersonReader;
 /** The parts of the configuration that decide which agents may reach each other. */
-export type RelationConfig = Pick<Config, "agentToAgent" | "owner" | "people" | "profiles" | "session">;
+type RelationConfig = Pick<Config, "agentToAgent" | "owner" | "people" | "profiles" | "session">;
 
 const MAX_DEPTH = 64;
 
@@ -34,7 +34,7 @@ export async function rootOf(store: Pick<StoreReader, "agent">, agent: AgentReco
 }
 
 /** Whether an agent's tree begins in one of the owner's own conversations. */
-export async function isOwners(store: OwnerReader, owner: Config["owner"], agent: AgentRecord): Promise<boolean> {
+async function isOwners(store: OwnerReader, owner: Config["owner"], agent: AgentRecord): Promise<boolean> {
   const root = await rootOf(store, agent);
   return root.descriptor.type === "user" && worksForOwner(store, owner, root);
 }
@@ -44,11 +44,8 @@ export async function isOwners(store: OwnerReader, owner: Config["owner"], agent
  * installation itself started. Agents of other people and of a swarm's contacts do not. A job's agent works for the
  * conversation that created the job; if that was removed, the answer is no.
  */
-export const worksForOwner = async (
-  store: OwnerReader,
-  { accounts }: Config["owner"],
-  agent: AgentRecord,
-): Promise<boolean> => (await personOf(store, { ownerAccounts: accounts }, agent, { rights: true })) === OWNER;
+const worksForOwner = async (store: OwnerReader, { accounts }: Config["owner"], agent: AgentRecord): Promise<boolean> =>
+  (await personOf(store, { ownerAccounts: accounts }, agent, { rights: true })) === OWNER;
 
 /** The conversation that the person of a run wrote to last, never another's. Without a person: the agent's own. */
 export async function foregroundFor(
@@ -105,8 +102,8 @@ async function anyHolds(
   return false;
 }
 
-export const WRITE_DENIED = "Agent-to-agent messaging denied by agentToAgent.write.";
-export const READ_DENIED = "Session not visible from this agent: agentToAgent.read does not allow it.";
+const WRITE_DENIED = "Agent-to-agent messaging denied by agentToAgent.write.";
+const READ_DENIED = "Session not visible from this agent: agentToAgent.read does not allow it.";
 
 type Deps = { readonly store: Reader; readonly config: RelationConfig };
 type Caller = Pick<ToolContext, "agent" | "behalf">;

@@ -12,7 +12,7 @@ import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { findTarget } from "./find-target.ts";
 import { textOutput } from "./json-output.ts";
 
-const input = z.object({ agentId: z.string().describe("The permanent agent, by its name or its id") });
+const input = z.strictObject({ agentId: z.string().describe("The permanent agent, by its name or its id") });
 
 const EFFECT = { action: "remove_permanent_agent", rights: ["spawn"] } as const;
 

@@ -8,7 +8,7 @@ import { DEFAULT_MAX_OUTPUT, type Tool } from "../../../core/ports/tool.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { textOutput } from "./json-output.ts";
 
-const input = z.object({ nametag: z.string().describe("The swarm's name") });
+const input = z.strictObject({ nametag: z.string().describe("The swarm's name") });
 
 const nameIn = (written: string): string => written.trim().replace(/^@/u, "").toLowerCase();
 

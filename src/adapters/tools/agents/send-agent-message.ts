@@ -26,7 +26,7 @@ import { foregroundFor, mayWrite } from "./relations.ts";
 const text = z.string().describe("What to say");
 const silent = z.boolean().optional().describe("Do not wake the agent: it reads the message in its next run");
 
-const input = z.object({
+const input = z.strictObject({
   text,
   agentId: z
     .string()
@@ -39,9 +39,9 @@ const input = z.object({
 
 const common = { rights: ["send"], replay: "safe", parallel: false, maxOutput: DEFAULT_MAX_OUTPUT } as const;
 
-export const NO_FOREGROUND = "No recent foreground agent found.";
-export const NO_CONTACTS = "No known swarm contacts found. Provide agentId or wait for an inbound message.";
-export const SENT = "System message sent.";
+const NO_FOREGROUND = "No recent foreground agent found.";
+const NO_CONTACTS = "No known swarm contacts found. Provide agentId or wait for an inbound message.";
+const SENT = "System message sent.";
 
 export const sendAgentMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof input>> => ({
   name: "send_agent_message",
@@ -52,7 +52,7 @@ export const sendAgentMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof i
   execute: (given, context) => send(deps, context, given),
 });
 
-const olderInput = z.object({ text, sessionId: z.string().optional(), silent });
+const olderInput = z.strictObject({ text, sessionId: z.string().optional(), silent });
 
 /** The same tool under its old name. */
 export const sendSessionMessageTool = (deps: AgentToolDeps): Tool<z.infer<typeof olderInput>> => ({

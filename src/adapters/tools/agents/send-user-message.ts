@@ -23,7 +23,7 @@ import { textOutput } from "./json-output.ts";
 import { bodyFrom, callKey, postTo } from "./outgoing.ts";
 import { rootOf } from "./relations.ts";
 
-const input = z.object({
+const input = z.strictObject({
   text: z.string().describe("What to say"),
   nametag: z.string().describe("The swarm's name"),
   wait: z.boolean().optional().describe("Wait for the answer"),

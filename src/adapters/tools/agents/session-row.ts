@@ -3,7 +3,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentKind } from "../../../core/agent/descriptor.ts";
 import { labelOf } from "../../../core/agent/label-of.ts";
 
-export interface SessionRow {
+interface SessionRow {
   readonly key: string;
   readonly agentId: string;
   readonly kind: AgentKind;
@@ -48,7 +48,7 @@ export function statusOf({ runId, waiting, stopped }: AgentRecord): SessionRow["
 }
 
 /** What providers reported over the agent's life. */
-export const totalTokens = ({ state }: AgentRecord): number =>
+const totalTokens = ({ state }: AgentRecord): number =>
   Object.values(state.stats)
     .flatMap((models) => Object.values(models))
     .reduce((sum, { total }) => sum + total, 0);

@@ -13,7 +13,7 @@ import { sessionRow } from "./session-row.ts";
 
 const EFFECT = { action: "session_status", rights: [] } as const;
 
-const input = z.object({
+const input = z.strictObject({
   sessionKey: z.string().optional().describe("Whose: a session key, an agent's id or its name. Left out: your own"),
 });
 

@@ -14,8 +14,8 @@ import { jsonOutput } from "./json-output.ts";
 import { mayRead } from "./relations.ts";
 import { textOfAgent } from "./text-of-agent.ts";
 
-export const MAX_MESSAGES = 400;
-export const MAX_CHARACTERS = 120_000;
+const MAX_MESSAGES = 400;
+const MAX_CHARACTERS = 120_000;
 const DEFAULT_MESSAGES = 50;
 const PAGE = 200;
 /** Lines read in one call: most are messages, but a session may consist of tool calls. */
@@ -23,7 +23,7 @@ const MAX_LINES = 4_000;
 
 const EFFECT = { action: "sessions_history", rights: [] } as const;
 
-const input = z.object({
+const input = z.strictObject({
   sessionKey: z.string().describe("Whose: a session key, an agent's id or its name"),
   limit: z.int().min(1).max(MAX_MESSAGES).optional().describe(`How many messages; ${DEFAULT_MESSAGES} if left out`),
   includeTools: z.boolean().optional().describe("Show tool calls and their results too"),

@@ -10,7 +10,7 @@ import { visibleAgents } from "./visible-agents.ts";
 const MAX_LISTED = 200;
 const DEFAULT_LISTED = 50;
 
-const input = z.object({
+const input = z.strictObject({
   kinds: z.array(z.enum(AGENT_KINDS)).optional().describe("Only agents of these kinds"),
   limit: z.int().min(1).max(MAX_LISTED).optional().describe(`How many; ${DEFAULT_LISTED} if left out`),
   activeMinutes: z.number().min(0).optional().describe("Only those that did something within so many minutes"),

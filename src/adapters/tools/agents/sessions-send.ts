@@ -27,7 +27,7 @@ import { mayWrite } from "./relations.ts";
 const EFFECT = { action: "sessions_send", rights: ["send"] } as const;
 const MAX_TIMEOUT_SECONDS = 86_400;
 
-const input = z.object({
+const input = z.strictObject({
   sessionKey: z.string().optional().describe("The recipient: a session key, an agent's id or its name"),
   label: z.string().optional().describe("The recipient, by the label or name of an agent you started"),
   message: z.string().describe("What to say"),

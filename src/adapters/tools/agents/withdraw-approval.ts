@@ -10,7 +10,7 @@ interface WithdrawDeps {
   readonly store: Pick<StoreReader, "approval">;
 }
 
-const input = z.object({ approval: z.string().describe("The four letters of the approval") });
+const input = z.strictObject({ approval: z.string().describe("The four letters of the approval") });
 
 export const withdrawApprovalTool = ({ store }: WithdrawDeps): Tool<z.infer<typeof input>> => ({
   name: "withdraw_approval",

@@ -8,12 +8,17 @@ import { readdir, readFile } from "node:fs/promises";
 export interface CommandLimits {
   readonly memoryMb: number;
   readonly processes: number;
+  /** How much a command may add to its directories. */
+  readonly diskMb: number;
 }
 
 const PAGE = 4_096;
 
 /** Why it must end; undefined if it is within the limits. */
-export async function overLimit(pid: number, { memoryMb, processes }: CommandLimits): Promise<string | undefined> {
+export async function overLimit(
+  pid: number,
+  { memoryMb, processes }: Omit<CommandLimits, "diskMb">,
+): Promise<string | undefined> {
   const open = [pid];
   let [count, bytes] = [0, 0];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

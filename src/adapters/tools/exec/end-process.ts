@@ -7,7 +7,7 @@ const GRACE_MS = 2_000;
 const POLL_MS = 50;
 const KILL_TRIES = 40;
 
-export interface EndedProcess {
+interface EndedProcess {
   readonly id: string;
   readonly pid: number;
   readonly startTime: string;

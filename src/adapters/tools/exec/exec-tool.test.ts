@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { DISK } from "../../../../test/kit/disk-directory.ts";
 import { needs } from "../../../../test/kit/needs.ts";
 import { OWNER } from "../../../core/people/person.ts";
@@ -182,7 +182,22 @@ describe.each<[string, () => Sandbox]>([
     await world.call("process", { action: "stop", id });
   });
 
-  it("marks what it writes while untrusted text is in context, and nothing else (M32)", async () => {
+  it("leaves skills as they are while untrusted text is in context or in the background, and writes them otherwise", async () => {
+    const skill = join(world.workspace, "skills/tea/SKILL.md");
+    const behalf = { person: OWNER, untrusted: true } as const;
+    const write = (text: string) => `mkdir -p skills/tea; echo ${text} > skills/tea/SKILL.md`;
+    await world.call("exec", { command: write("kind") }, { behalf: { person: OWNER } });
+    expect(readFileSync(skill, "utf8")).toBe("kind\n");
+    await world.call("exec", { command: write("obey") }, { behalf });
+    expect(readFileSync(skill, "utf8")).toBe("kind\n");
+    const { text } = await world.call("exec", { command: write("obey"), background: true });
+    const id = /process (\w+)/.exec(text)?.[1] as string;
+    await world.call("process", { action: "wait", id });
+    await world.call("process", { action: "stop", id });
+    expect(readFileSync(skill, "utf8")).toBe("kind\n");
+  });
+
+  it("marks what it writes while untrusted text is in context, and nothing else", async () => {
     const { marks } = world.deps;
     // Files that were changed within a second before its start cannot be told apart.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 1_100 - Date.now())));
@@ -213,21 +228,42 @@ describe.each<[string, () => Sandbox]>([
   });
 
   it("ends a command that has too many processes, with all of them", async () => {
-    world.limits = { memoryMb: 4_096, processes: 12 };
+    world.limits = { memoryMb: 4_096, processes: 12, diskMb: 10_240 };
     const { text } = await sh("for n in $(seq 40); do sleep 600 & done; wait");
-    world.limits = { memoryMb: 4_096, processes: 512 };
+    world.limits = { memoryMb: 4_096, processes: 512, diskMb: 10_240 };
     expect(text).toContain("[ended: it has more than 12 processes]");
     expect(leftOvers(world.home)).toEqual([]);
   });
 
+  it.each([false, true])(
+    "ends a command that adds too much to the disk (in the background: %s)",
+    async (background) => {
+      world.limits = { memoryMb: 4_096, processes: 512, diskMb: 50 };
+      const many = "mkdir -p big; for n in $(seq 100); do head -c 1000000 /dev/zero >big/$n; done; sleep 600";
+      const { text } = await sh(many, { background });
+      const ended = "[ended: it added more than 50 MB to the disk]";
+      if (background) {
+        const known = (await world.processes.ofAgent(world.agent.id)).at(-1);
+        if (!known) expect.unreachable("it runs");
+        // The keeper of the node does this for background processes.
+        await vi.waitFor(async () => expect(await world.processes.enforce(known)).toBe(true), 30_000);
+        expect(readFileSync(known.files.output, "utf8")).toContain(ended);
+        await world.call("process", { action: "stop", id: known.info.id });
+      } else expect(text).toContain(ended);
+      world.limits = { memoryMb: 4_096, processes: 512, diskMb: 10_240 };
+      rmSync(join(world.workspace, "big"), { recursive: true });
+      expect(leftOvers(world.home)).toEqual([]);
+    },
+  );
+
   it("refuses a process more memory than it may have, and ends a command whose processes have more together", async () => {
-    world.limits = { memoryMb: 150, processes: 512 };
+    world.limits = { memoryMb: 150, processes: 512, diskMb: 10_240 };
     expect((await sh("head -c 400000000 /dev/zero | tail | wc -c")).text).toMatch(
       /memory exhausted|cannot allocate|ended: it uses/i,
     );
     const many = "for n in 1 2 3; do (head -c 90000000 /dev/zero; sleep 600) | tail & done; wait";
     const { text } = await sh(many);
-    world.limits = { memoryMb: 4_096, processes: 512 };
+    world.limits = { memoryMb: 4_096, processes: 512, diskMb: 10_240 };
     expect(text).toContain("[ended: it uses more than 150 MB of memory]");
   });
 

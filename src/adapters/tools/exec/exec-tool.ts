@@ -14,6 +14,8 @@ import { writesMarked } from "../files/file-marks.ts";
 import { asideNote } from "../files/set-aside.ts";
 import { commandEffects } from "./command-effects.ts";
 import type { ExecDeps } from "./exec-deps.ts";
+import { gitEnvironment } from "./git-environment.ts";
+import { guardRepositories, mayWriteRepositories } from "./guard-repositories.ts";
 import type { SecretValues } from "./output-secrets.ts";
 import { MAX_SHOWN, shownOutput, shownPart } from "./output-text.ts";
 import { sizeOf } from "./process-files.ts";
@@ -23,7 +25,7 @@ import { settleFiles } from "./settle-files.ts";
 const MAX_COMMAND = 100_000;
 const MAX_ARGUMENTS = 1_000;
 
-const input = z.object({
+const input = z.strictObject({
   command: z
     .union([z.string().min(1).max(MAX_COMMAND), z.array(z.string().max(MAX_COMMAND)).min(1).max(MAX_ARGUMENTS)])
     .describe("A shell line, or the program and its arguments as a list"),
@@ -53,7 +55,8 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
     const { domains } = deps.settings();
     const isMarked = writesMarked(context);
     const freezesSkills = isMarked || given.background === true;
-    const policy = isHost ? undefined : { ...(await deps.policyOf(agent, places, freezesSkills)), cwd, domains };
+    const shown = isHost ? undefined : { ...(await deps.policyOf(agent, places, freezesSkills)), cwd, domains };
+    const policy = shown && (mayWriteRepositories(given, context) ? shown : guardRepositories(shown));
     const forgotten = given.background ? await roomFor(deps, agent) : [];
     const brings = bringsOthersText(deps, places, isHost, domains);
     if (brings || isMarked) {
@@ -64,7 +67,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
       ...{ agentId, runId, callId, cwd, policy, signal },
       command: textOf(given.command),
       argv: argvOf(given.command),
-      env: { ...(await environmentFor(deps, policy?.writable ?? [])), ...secrets },
+      env: { ...(await environmentFor(deps, policy?.writable ?? [])), ...gitEnvironment(given.command), ...secrets },
       background: given.background ?? false,
     });
     deps.started?.();
@@ -77,8 +80,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
   },
 });
 
-export const textOf = (command: ExecInput["command"]): string =>
-  typeof command === "string" ? command : command.join(" ");
+const textOf = (command: ExecInput["command"]): string => (typeof command === "string" ? command : command.join(" "));
 
 const SHELL = existsSync("/bin/bash") ? ["/bin/bash", "--noprofile", "--norc", "-c"] : ["/bin/sh", "-c"];
 

@@ -76,7 +76,7 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
     processes,
     agent: { id: AGENT, profile: "main", state } as unknown as AgentRecord,
     settings: {},
-    limits: { memoryMb: 4_096, processes: 512 },
+    limits: { memoryMb: 4_096, processes: 512, diskMb: 10_240 },
     places: { workingDir: paths.workspace },
     access: "rw",
     deps: {

@@ -8,7 +8,7 @@ export interface Span {
   readonly end: number;
 }
 
-export interface SecretSpan extends Span {
+interface SecretSpan extends Span {
   readonly name: string;
 }
 

@@ -14,7 +14,7 @@ export const MAX_SHOWN = HEAD + TAIL;
 const MORE = 1_000;
 const MAX_BESIDE = 100_000;
 
-export interface ShownOutput {
+interface ShownOutput {
   readonly text: string;
   readonly bytes: number;
   readonly isWhole: boolean;

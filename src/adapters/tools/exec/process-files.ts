@@ -9,7 +9,7 @@ import { backgroundProcessSchema } from "../../../core/agent/background-process.
 import type { AgentId } from "../../../core/ids.ts";
 
 /** `pid` and `startTime` are absent until the process has started. */
-export const processInfoSchema = backgroundProcessSchema.partial({ pid: true, startTime: true }).extend({
+const processInfoSchema = backgroundProcessSchema.partial({ pid: true, startTime: true }).extend({
   agentId: z.string(),
   callId: z.string(),
   background: z.boolean(),

@@ -14,7 +14,7 @@ import { writeInfo } from "./process-files.ts";
 import type { KnownProcess, Processes } from "./processes.ts";
 import { settleFiles } from "./settle-files.ts";
 
-export interface KeeperDeps {
+interface KeeperDeps {
   readonly processes: Processes;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,7 +37,7 @@ export interface EndedProcess extends Pick<KnownProcess, "info" | "state"> {
 const CHECK_MS = 2_000;
 const KEPT_MS = 7 * 24 * 3600_000;
 
-export type Fate = "keep" | "end" | "remove";
+type Fate = "keep" | "end" | "remove";
 
 export class ProcessKeeper {
   readonly #deps: KeeperDeps;

@@ -16,7 +16,7 @@ import { settleFiles } from "./settle-files.ts";
 const MAX_INPUT = 60_000;
 const MAX_WAIT_SECONDS = 600;
 
-const input = z.object({
+const input = z.strictObject({
   action: z.enum(["list", "read", "write", "wait", "stop"]),
   id: z.string().optional(),
   offset: z.int().min(0).optional().describe("read: from this byte on"),

@@ -15,6 +15,7 @@ import type { Sandbox, SandboxedCommand, SandboxPolicy } from "../../sandbox/san
 import { makeDirectory } from "../../system/make-directory.ts";
 import { noGuard, type PromptGuard } from "../files/prompt-guard.ts";
 import { type CommandLimits, overLimit } from "./command-limits.ts";
+import { type DiskWatch, watchDisk } from "./disk-watch.ts";
 import { endProcess } from "./end-process.ts";
 import {
   agentsOf,
@@ -31,7 +32,7 @@ import {
 import { PROCESS_VARIABLE, startTimeOf, thisMachine } from "./process-identity.ts";
 import { WRAPPER } from "./process-wrapper.ts";
 
-export interface ProcessDeps {
+interface ProcessDeps {
   /** Below it each agent has a directory, and in it each process. */
   readonly directory: string;
   readonly clock: Clock;
@@ -74,7 +75,7 @@ export interface KnownProcess {
 /** A file that a command writes gets at most this many blocks of 512 bytes: 1 GiB. */
 const MAX_BLOCKS = 2_097_152;
 const POLL_MS = 100;
-const DEFAULT_LIMITS: CommandLimits = { memoryMb: 4_096, processes: 512 };
+const DEFAULT_LIMITS: CommandLimits = { memoryMb: 4_096, processes: 512, diskMb: 10_240 };
 const INPUT_TRIES = 20;
 
 export class Processes {
@@ -82,6 +83,7 @@ export class Processes {
   /** Wrappers that this instance has started. */
   readonly #children = new Map<string, ChildProcess>();
   readonly #starting = new Set<string>();
+  readonly #disks = new Map<string, DiskWatch>();
   #machine: Promise<string> | undefined;
 
   constructor(deps: ProcessDeps) {
@@ -100,11 +102,19 @@ export class Processes {
   async enforce(known: KnownProcess): Promise<boolean> {
     const { pid, machine } = known.info;
     if (pid === undefined || machine !== (await this.machine)) return false;
-    const why = await overLimit(pid, this.limits());
+    const why = (await overLimit(pid, this.limits())) ?? (await this.#overDisk(known.info.id));
     if (why === undefined) return false;
     await this.end(known);
     await appendFile(known.files.output, `\n[ended: ${why}]\n`).catch(() => {});
     return true;
+  }
+
+  async #overDisk(id: string): Promise<string | undefined> {
+    const { diskMb } = this.limits();
+    const added = await this.#disks.get(id)?.added();
+    return added !== undefined && added > diskMb * 1024 * 1024
+      ? `it added more than ${diskMb} MB to the disk`
+      : undefined;
   }
 
   get #guard(): PromptGuard {
@@ -158,8 +168,16 @@ export class Processes {
     try {
       // Before the spawn: what is found after a crash belongs to this agent.
       await writeInfo(files, info);
-      if (policy) await this.#guard.begin(id, policy.frozen, policy.writable);
+      if (policy) {
+        const { frozen, writable, guardsRepositories } = policy;
+        await this.#guard.begin(id, frozen, writable, guardsRepositories);
+      }
       wrapped = await this.#wrapped(spec);
+      if (policy)
+        this.#disks.set(
+          id,
+          watchDisk(policy.writable, () => this.#deps.clock.monotonic()),
+        );
       const pid = await this.#spawn(spec, id, files, wrapped);
       const startTime = (await startTimeOf(pid)) ?? "ended";
       const record = { id, runId, command, cwd, startedAt, pid, startTime, machine };
@@ -192,6 +210,7 @@ export class Processes {
       this.#children.set(id, child);
       const end = (): void => {
         this.#children.delete(id);
+        this.#disks.delete(id);
         wrapped.release();
       };
       child.once("error", (error) => {

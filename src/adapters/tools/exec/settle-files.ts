@@ -8,7 +8,7 @@ import type { PromptGuard } from "../files/prompt-guard.ts";
 import { type ProcessInfo, writeInfo } from "./process-files.ts";
 import type { KnownProcess, Processes } from "./processes.ts";
 
-export interface SettleDeps {
+interface SettleDeps {
   readonly marks: Pick<FileMarks, "settle">;
   readonly guard: Pick<PromptGuard, "end">;
   readonly processes: Pick<Processes, "endRest">;

@@ -43,7 +43,7 @@ function problemOf(path: string): string | undefined {
 }
 
 /** A path in two parts: the existing part with all links resolved, and the missing names. */
-export interface RealPath {
+interface RealPath {
   readonly existing: string;
   readonly missing: readonly string[];
 }

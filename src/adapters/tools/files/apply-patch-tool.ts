@@ -19,7 +19,7 @@ import { checkSize } from "./write-tool.ts";
 
 const MAX_PATCH = 1_000_000;
 
-const input = z.object({
+const input = z.strictObject({
   patch: z
     .string()
     .max(MAX_PATCH)

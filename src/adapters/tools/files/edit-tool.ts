@@ -12,7 +12,7 @@ import { readTrusted } from "./read-trusted.ts";
 import { writeInside } from "./write-inside.ts";
 import { checkSize } from "./write-tool.ts";
 
-const input = z.object({
+const input = z.strictObject({
   path: z.string().describe("The file, relative to the workspace"),
   oldText: z.string().min(1).describe("The text to replace, exactly as it is in the file"),
   newText: z.string().describe("What to put in its place"),

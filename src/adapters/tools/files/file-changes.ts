@@ -98,5 +98,6 @@ export async function previewOf(
   );
   const after = change(before);
   if ((before?.length ?? 0) > MAX_COMPARED || (after?.length ?? 0) > MAX_COMPARED) return undefined;
-  return unifiedDiff(before, after, path);
+  // People see which file it is, not how the model calls it.
+  return unifiedDiff(before, after, real);
 }

@@ -25,7 +25,7 @@ export interface FileToolDeps {
 }
 
 /** A path that a call names, and what for. */
-export type NamedPath = Extract<EffectDetail, { kind: "path" }>;
+type NamedPath = Extract<EffectDetail, { kind: "path" }>;
 
 /**
  * The files belong to the agent's person. Everyone else on a run's way needs a grant for them (L13). Each path that the call names

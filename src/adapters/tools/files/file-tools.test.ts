@@ -61,6 +61,12 @@ async function call(name: string, input: Record<string, unknown>, disk: Disk = r
 }
 const read = (path: string, disk?: Disk): Promise<string> => call("read", { path }, disk);
 const write = (path: string, content: string, disk?: Disk): Promise<string> => call("write", { path, content }, disk);
+/** The arguments of an attack on a path with a tool. */
+const attackOn = (name: string, path: string): Record<string, unknown> => {
+  const change = name === "write" ? { content: "taken over" } : { oldText: "e", newText: "E" };
+  return name === "read" || name === "list" ? { path } : { path, ...change };
+};
+
 const edit = (path: string, oldText: string, newText: string, all?: boolean): Promise<string> =>
   call("edit", { path, oldText, newText, all });
 const OUTSIDE = "Path is outside the allowed directories.";
@@ -369,7 +375,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
         rmSync(join(ws, "a.txt"));
         symlinkSync(join(outside, "secret.txt"), join(ws, "a.txt"));
       });
-      const input = { path: "a.txt", content: "taken over", oldText: "e", newText: "E" };
+      const input = attackOn(name, "a.txt");
       await expect(call(name, input, disk2)).rejects.toThrow(/is a link|not a regular file/);
       untouched();
     },
@@ -385,7 +391,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
         symlinkSync(outside, join(ws, "d"));
       });
       const path = name === "list" ? "d" : "d/secret.txt";
-      const input = { path, content: "taken over", oldText: "e", newText: "E" };
+      const input = attackOn(name, path);
       await expect(call(name, input, disk2)).rejects.toThrow(/outside the allowed|is a link|not a directory/);
       untouched();
     },
@@ -403,7 +409,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
         symlinkSync(join(outside, "d"), join(ws, "d"));
       });
       const path = name === "list" ? "d/e" : "d/e/f.txt";
-      const input = { path, content: "taken over", oldText: "e", newText: "E" };
+      const input = attackOn(name, path);
       await expect(call(name, input, disk2)).rejects.toThrow(OUTSIDE);
       expect(readFileSync(join(outside, "d", "e", "f.txt"), "utf8")).toBe("e");
     },
@@ -421,7 +427,7 @@ describe.each(disks)("an attack, on a system %s", (_, disk) => {
       renameSync(join(ws, "d"), join(ws, "moved"));
       symlinkSync("cron", join(ws, "d"));
     });
-    const input = { path: "../d/e/f.txt", content: "taken over", oldText: "e", newText: "E" };
+    const input = attackOn(name, "../d/e/f.txt");
     await expect(call(name, input, disk2)).rejects.toThrow("only the owner's agents can write it");
     expect(readFileSync(join(ws, "cron", "e", "f.txt"), "utf8")).toBe("e");
   });

@@ -11,7 +11,7 @@ import { runRipgrep } from "./run-ripgrep.ts";
 
 const MAX_FOUND = 500;
 
-const input = z.object({
+const input = z.strictObject({
   glob: z.string().min(1).max(500).describe('Such as "**/*.md"'),
   path: z.string().optional().describe("Directory, relative to the workspace"),
 });

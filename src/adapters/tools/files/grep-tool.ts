@@ -16,7 +16,7 @@ const MAX_PATTERN = 2_000;
 const MAX_OUTPUT = 20_000;
 const COMMON = ["--max-filesize=8M", "--max-columns=300", "--max-columns-preview"];
 
-const input = z.object({
+const input = z.strictObject({
   pattern: z.string().min(1).max(MAX_PATTERN).describe("A regular expression"),
   path: z.string().optional().describe("Directory, relative to the workspace"),
   glob: z.string().max(500).optional().describe('Only these files, such as "*.ts"'),

@@ -10,7 +10,7 @@ import { type OpenedDirectory, openDirectory } from "./open-inside.ts";
 
 export const MAX_LISTED = 500;
 
-const input = z.object({
+const input = z.strictObject({
   path: z.string().optional().describe("The directory, relative to the workspace; the workspace itself if left out"),
 });
 

@@ -20,9 +20,9 @@ export interface TrustedFiles {
 export interface PromptGuard extends TrustedFiles {
   /**
    * Before the writer starts. `paths`: what it must not change or make; `writable`: the directories it may write in. Durable when it
-   * resolves.
+   * resolves. `repositories`: it must make no repository either.
    */
-  begin(writer: string, paths: readonly string[], writable?: readonly string[]): Promise<void>;
+  begin(writer: string, paths: readonly string[], writable?: readonly string[], repositories?: boolean): Promise<void>;
   /**
    * Before an agent has prompt files in this directory. For writers that live already and can write there, those files count as they
    * are now. That is true at once, and durable when it resolves.

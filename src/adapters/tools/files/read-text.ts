@@ -16,11 +16,6 @@ export interface TextFile {
   readonly real: string;
 }
 
-export async function readText(disk: Disk, places: Places, path: string): Promise<TextFile> {
-  const { bytes, stats, real } = await readBytes(disk, places, path);
-  return { text: decode(bytes, path), stats, real };
-}
-
 export interface BytesOfFile extends Omit<TextFile, "text"> {
   readonly bytes: Uint8Array;
 }

@@ -18,7 +18,7 @@ import { isFileId, type StoredFiles } from "./stored-files.ts";
 export const MAX_READ_LINES = 2_000;
 export const MAX_READ_CHARACTERS = 40_000;
 
-const input = z.object({
+const input = z.strictObject({
   path: z.string().describe("The file, relative to the workspace, or the id of a file of this conversation"),
   offset: z.int().min(1).optional().describe("The first line to show; counts from 1"),
   limit: z.int().min(1).max(MAX_READ_LINES).optional().describe("How many lines to show"),

@@ -8,7 +8,7 @@ import type { Disk } from "./disk.ts";
 import type { KeepsChanges } from "./file-changes.ts";
 import { type BytesOfFile, decode, readBytes, type TextFile } from "./read-text.ts";
 
-export interface TrustedDeps {
+interface TrustedDeps {
   readonly disk: Disk;
   readonly changes: Pick<KeepsChanges, "trusted">;
 }

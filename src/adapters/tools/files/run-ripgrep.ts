@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { InvalidInputError } from "../../../core/errors.ts";
 
-export interface RipgrepRun {
+interface RipgrepRun {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly signal: AbortSignal;
@@ -13,7 +13,7 @@ export interface RipgrepRun {
   readonly maxBytes: number;
 }
 
-export interface RipgrepOutput {
+interface RipgrepOutput {
   readonly text: string;
   /** There was more, or it took too long. */
   readonly isCut: boolean;

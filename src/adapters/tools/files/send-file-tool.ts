@@ -13,7 +13,7 @@ import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { readBytes } from "./read-text.ts";
 import { isFileId, type StoredFiles } from "./stored-files.ts";
 
-const input = z.object({
+const input = z.strictObject({
   path: z.string().describe("The file, relative to the workspace, or the id of a file of this conversation"),
   text: z.string().max(10_000).optional().describe("What to say with it"),
 });

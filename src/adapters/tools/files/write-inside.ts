@@ -11,7 +11,7 @@ import { CREATE, codeOf, type Disk } from "./disk.ts";
 import { type OpenedDirectory, openParent } from "./open-inside.ts";
 import { checkQuota } from "./quota.ts";
 
-export interface Written {
+interface Written {
   readonly created: boolean;
   readonly bytes: number;
 }

@@ -3,7 +3,7 @@
 /** Runs one piece of work after the other, in the order of the calls. */
 export type Exclusive = <T>(work: () => Promise<T>) => Promise<T>;
 
-export interface WriteQueues {
+interface WriteQueues {
   of(directory: string): Exclusive;
 }
 

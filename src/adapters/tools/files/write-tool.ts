@@ -8,7 +8,7 @@ import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { MAX_FILE_BYTES } from "./read-text.ts";
 import { writeInside } from "./write-inside.ts";
 
-const input = z.object({
+const input = z.strictObject({
   path: z.string().describe("The file, relative to the workspace; missing directories are made"),
   content: z.string().describe("All of its new content"),
 });

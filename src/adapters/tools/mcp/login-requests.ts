@@ -6,13 +6,13 @@ import type { FetchLike } from "@modelcontextprotocol/client";
 import { outgoingHttp, reachableAddresses } from "../../system/outgoing-http.ts";
 import { AllowedAddresses } from "../../system/public-address.ts";
 
-export interface LoginRequests {
+interface LoginRequests {
   readonly fetch: FetchLike;
   /** Throws `DeniedError` unless a browser may be sent to this address. */
   check(url: URL): Promise<void>;
 }
 
-export interface LoginRequestOptions {
+interface LoginRequestOptions {
   /** The MCP server. */
   readonly url: string;
   /** Those of requests to the MCP server. */

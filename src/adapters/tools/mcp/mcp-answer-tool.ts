@@ -7,12 +7,12 @@ import type { ServerNamed } from "./mcp-read-tools.ts";
 import { callServer } from "./mcp-tool.ts";
 import { mcpToolName } from "./tool-name.ts";
 
-const input = z.object({
+const input = z.strictObject({
   ref: z.string().min(1).max(200),
   answers: answersSchema.describe("The person's answers, by field"),
 });
 
-export interface AnswerDeps {
+interface AnswerDeps {
   readonly store: InputStore;
   readonly now: () => number;
   readonly serverNamed: ServerNamed;

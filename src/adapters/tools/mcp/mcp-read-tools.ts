@@ -10,11 +10,11 @@ import { blockOf, textOfResource } from "./tool-output.ts";
 /** Undefined if there is no such server for the agents of the profile. */
 export type ServerNamed = (name: string, profile: string) => McpToolDeps | undefined;
 
-const resourcesInput = z.object({
+const resourcesInput = z.strictObject({
   server: z.string().max(64),
   uri: z.string().max(2_000).optional().describe("Reads this one; without it, lists them"),
 });
-const promptsInput = z.object({
+const promptsInput = z.strictObject({
   server: z.string().max(64),
   name: z.string().max(200).optional().describe("Shows this one; without it, lists them"),
   arguments: z.record(z.string(), z.string().max(10_000)).optional(),

@@ -35,7 +35,7 @@ export interface ServerSettings {
   readonly profiles?: readonly string[];
 }
 
-export interface McpServersOptions {
+interface McpServersOptions {
   /** The enabled servers, by name. Read at each use. */
   readonly settings: () => Readonly<Record<string, ServerSettings>>;
   /** How to reach one. `answers` answers what it asks during a call. */
@@ -51,7 +51,7 @@ export interface McpServersOptions {
   readonly log: Pick<Log, "warn" | "info">;
 }
 
-export interface ServerStatus {
+interface ServerStatus {
   readonly name: string;
   readonly state: LinkState;
   readonly tools: number;

@@ -69,6 +69,22 @@ it("asks the gate as a tool of the network, is never parallel, and returns untru
   expect(mcpTool(deps(), { name: "send", description: "d", parameters: {}, hash: "h" }).replay).toBe("safe");
 });
 
+it("takes only arguments of its pinned schema, in the order of the schema", () => {
+  const properties = { what: { type: "string", pattern: "(a+)+$" }, to: { type: "string" } };
+  const read = (parameters: Record<string, unknown>, given: object) =>
+    mcpTool(deps(), { name: "send", description: "d", parameters, hash: "h" }).input.safeParse(given);
+  const simple = { type: "object", properties, required: ["what"] };
+  expect(Object.entries(read(simple, { to: "Ann", note: 1, what: "x" }).data ?? {})).toEqual([
+    ["what", "x"],
+    ["to", "Ann"],
+    ["note", 1],
+  ]);
+  expect(read(simple, { to: "Ann" }).success).toBe(false);
+  expect(read(simple, { what: 7 }).success).toBe(false);
+  const unreadable = { ...simple, $ref: "https://example.org/schema" };
+  expect(Object.keys(read(unreadable, { to: "Ann", what: "x" }).data ?? {})).toEqual(["what", "to"]);
+});
+
 it("passes arguments, time limits and progress on", async () => {
   told.length = 0;
   answer = ({ options }) => {

@@ -3,12 +3,12 @@
  * during a call leaves the outcome unknown: the call is repeated only if the owner listed the tool as safe (L4).
  */
 import type { Client } from "@modelcontextprotocol/client";
-import { z } from "zod";
 import { errorText, InvalidInputError, ServerUnavailableError } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import { asideNote } from "../files/set-aside.ts";
 import { inputAsked, type OpenInputs, type PendingInput } from "./input-asked.ts";
 import type { CallToolResult, ElicitAnswer, McpSession } from "./open-session.ts";
+import { pinnedInput } from "./pinned-input.ts";
 import type { PinnedTool } from "./pinned-tools.ts";
 import type { ServerLink } from "./server-link.ts";
 import { mcpToolName } from "./tool-name.ts";
@@ -40,16 +40,15 @@ export interface Answers {
   answer(request: { readonly message: string; readonly schema?: unknown; readonly url?: string }): ElicitAnswer;
 }
 
-const input = z.record(z.string(), z.unknown());
 const MAX_OUTPUT = 20_000;
 
 export const mcpTool = (
   deps: McpToolDeps,
   { name, description, parameters }: PinnedTool,
-): Tool<z.infer<typeof input>> => ({
+): Tool<Record<string, unknown>> => ({
   name: mcpToolName(deps.server, name),
   description,
-  input,
+  input: pinnedInput(parameters),
   parameters,
   rights: ["network"],
   replay: deps.isSafe(name) ? "safe" : "never",

@@ -15,7 +15,7 @@ interface StoredLogin {
 }
 type Logins = Record<string, StoredLogin>;
 
-export interface LoginStorage {
+interface LoginStorage {
   read(server: string): StoredLogin;
   write(server: string, change: Partial<StoredLogin>): void;
 }

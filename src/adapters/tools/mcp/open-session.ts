@@ -21,8 +21,8 @@ export interface McpSession {
 export type OpenSession = (timeoutMs: number, onClosed: () => void) => Promise<McpSession>;
 
 /** A question that a server asks while it works on a call, by the key of the question. */
-export type Elicit = (request: ElicitRequest) => ElicitAnswer;
-export interface ElicitRequest {
+type Elicit = (request: ElicitRequest) => ElicitAnswer;
+interface ElicitRequest {
   readonly message: string;
   readonly schema?: unknown;
   readonly url?: string;
@@ -31,7 +31,7 @@ export type ElicitAnswer =
   | { readonly action: "accept"; readonly content?: Record<string, string | number | boolean | string[]> }
   | { readonly action: "decline" | "cancel" };
 
-export interface SessionOptions {
+interface SessionOptions {
   /** A new transport for each attempt: a server that does not know the newer version may end at the first request. */
   readonly transport: () => Promise<Transport>;
   readonly errors?: () => string;

@@ -3,7 +3,7 @@
  * the pinned texts only. A tool whose live description differs is not called until a person pins it again (L13).
  */
 import { createHash } from "node:crypto";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { FILE_MODE } from "../../../config/paths.ts";
@@ -49,8 +49,17 @@ export function writePins(directory: string, server: string, pins: Pins): void {
   renameSync(`${file}.new`, file);
 }
 
-export const removePins = (directory: string, server: string): void =>
-  rmSync(pinsFile(directory, server), { force: true });
+/** For a home from elsewhere: nobody here has looked at its texts. Returns the servers that counted as reviewed. */
+export function forgetReviews(directory: string): readonly string[] {
+  const entries = existsSync(directory) ? readdirSync(directory, { withFileTypes: true }) : [];
+  return entries.flatMap((entry) => {
+    const server = entry.name.endsWith(".json") ? entry.name.slice(0, -".json".length) : undefined;
+    if (server === undefined || entry.isDirectory()) return [];
+    const pins = entry.isFile() ? readPins(directory, server) : undefined;
+    if (pins?.reviewed) writePins(directory, server, { ...pins, reviewed: false });
+    return pins?.reviewed ? [server] : [];
+  });
+}
 
 /** Undefined for a tool that cannot be offered: without a usable name or with a schema that is too large. */
 export function pinned(tool: ServerTool): PinnedTool | undefined {

@@ -6,12 +6,12 @@ import { errorText, ServerUnavailableError } from "../../../core/errors.ts";
 import { type Clock, sleep } from "../../../core/ports/clock.ts";
 import type { McpSession, OpenSession } from "./open-session.ts";
 
-export interface LinkSettings {
+interface LinkSettings {
   readonly idleMs: number;
   readonly startMs: number;
 }
 
-export interface ServerLinkOptions {
+interface ServerLinkOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly open: OpenSession;
@@ -164,6 +164,8 @@ export class ServerLink {
   #stopWhenIdle(): void {
     const { clock, settings } = this.#options;
     this.#cancelIdle?.();
+    // A use that ends after the link was closed leaves no timer, which would keep the process alive.
+    if (this.#closed) return;
     this.#cancelIdle = clock.after(settings().idleMs, () => {
       if (this.#uses === 0) void this.#end();
     });

@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/client";
 import type { Sandbox, SandboxPolicy } from "../../sandbox/sandbox.ts";
 import { makeDirectory } from "../../system/make-directory.ts";
 
-export interface LocalServer {
+interface LocalServer {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface LocalServer {
   readonly sandbox?: { readonly open: () => Promise<Sandbox>; readonly policy: Omit<SandboxPolicy, "cwd"> };
 }
 
-export interface LocalTransport {
+interface LocalTransport {
   readonly transport: Transport;
   /** The end of what it wrote to its standard error. */
   errors(): string;

@@ -1,7 +1,7 @@
 /** Names of MCP tools as models and rules see them: `mcp__server__tool`, at most 64 letters, digits, dashes and underscores. */
 import { createHash } from "node:crypto";
 
-export const MCP_PREFIX = "mcp__";
+const MCP_PREFIX = "mcp__";
 const MAX_NAME = 64;
 const DIGEST = 8;
 

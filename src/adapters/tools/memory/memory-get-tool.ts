@@ -18,7 +18,7 @@ import { trustedNote } from "./trusted-note.ts";
 const MAX_AROUND = 40;
 const LINES_OF_NOTE = 60;
 
-const input = z.object({
+const input = z.strictObject({
   ref: z.string().min(1).max(600).describe("The reference in brackets of a hit, or a note's path"),
   around: z.int().min(0).max(MAX_AROUND).optional().describe("Messages before and after it; 4 if left out"),
 });

@@ -14,7 +14,7 @@ import { isAsOnDisk } from "./trusted-note.ts";
 
 const MAX_HITS = 20;
 
-const input = z.object({
+const input = z.strictObject({
   query: z.string().min(1).max(MAX_QUERY).describe('Words; "…" for a phrase, word* for a beginning'),
   limit: z.int().min(1).max(MAX_HITS).optional(),
 });
@@ -48,11 +48,7 @@ const shownHit = ({ ref, snippet, at, speaker, sessionKey }: SearchHit): string 
 };
 
 /** Everyone whose words are shown is on the run's way from now on (M30), and untrusted text keeps its mark (M32). */
-export async function whoSpoke(
-  deps: MemoryDeps,
-  context: Pick<ToolContext, "agent" | "behalf">,
-  hits: readonly SearchHit[],
-) {
+async function whoSpoke(deps: MemoryDeps, context: Pick<ToolContext, "agent" | "behalf">, hits: readonly SearchHit[]) {
   const ids = [...new Set(hits.flatMap(({ agentId }) => agentId ?? []))];
   const agents = (await Promise.all(ids.map((id) => deps.store.agent(id as AgentId)))).flatMap((agent) => agent ?? []);
   const marked = hits.find(({ untrusted }) => untrusted !== undefined)?.untrusted;

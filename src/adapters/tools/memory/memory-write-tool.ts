@@ -21,7 +21,7 @@ const NAME = "memory_write";
 /** Stands for the version of a note that could not be read: no note has it. */
 const UNREADABLE = "unreadable";
 
-const input = z.object({
+const input = z.strictObject({
   note: z
     .string()
     .max(100)

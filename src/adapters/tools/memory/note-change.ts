@@ -8,7 +8,7 @@ export const MAIN_NOTE = "MEMORY.md";
 /** Of the note of a day. */
 export const MAX_DAY_NOTE = 200_000;
 
-export interface NoteChange {
+interface NoteChange {
   readonly text: string;
   /** The text that it replaces. Absent: it is added at the end. */
   readonly replaces?: string;

@@ -15,7 +15,7 @@ const MAX_MESSAGE_ID = 200;
 
 const ACTIONS = ["send", "reply", "edit", "delete", "react"] as const;
 
-const messageInput = z.object({
+const messageInput = z.strictObject({
   action: z.enum(ACTIONS).describe("What to do"),
   text: z.string().max(20_000).optional().describe("For send, reply and edit"),
   to: z.string().max(300).optional().describe("An address such as telegram:42; absent: this conversation"),
@@ -82,7 +82,7 @@ async function payloadOf(
   }
 }
 
-const reactionInput = z.object({
+const reactionInput = z.strictObject({
   emoji: z.string().min(1).max(16).describe("One emoji"),
   messageId: z.string().max(MAX_MESSAGE_ID).optional().describe("Default: the message you answer"),
 });
@@ -102,7 +102,7 @@ const setReactionTool = (deps: MessageToolDeps): Tool<z.infer<typeof reactionInp
   },
 });
 
-const askInput = z.object({
+const askInput = z.strictObject({
   question: z.string().trim().min(1).max(2_000).describe("What you want to know"),
   choices: z.array(z.string().trim().min(1).max(64)).min(1).max(8).describe("The answers to choose from"),
 });

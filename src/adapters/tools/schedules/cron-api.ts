@@ -33,7 +33,7 @@ export interface CronApi {
 }
 
 /** A task of the heartbeat. `file`: set if the task is a file. */
-export interface ShownTask {
+interface ShownTask {
   readonly id: string;
   readonly title: string;
   readonly prompt: string;

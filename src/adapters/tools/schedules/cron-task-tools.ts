@@ -15,7 +15,7 @@ const NO_MEMORY = "No memory";
 const common = { rights: ["schedule"], replay: "safe", parallel: false, maxOutput: 8_000 } as const;
 const taskId = z.string().optional().describe("the task; a task's own agent may leave it out");
 
-const addInput = z.object({
+const addInput = z.strictObject({
   name: z.string().min(1),
   schedule: z
     .string()
@@ -63,7 +63,7 @@ const cronAdd = (api: CronApi): Tool<z.infer<typeof addInput>> => ({
   },
 });
 
-const idInput = z.object({ taskId });
+const idInput = z.strictObject({ taskId });
 
 const cronReadTask = (api: CronApi): Tool<z.infer<typeof idInput>> => ({
   ...common,
@@ -101,7 +101,7 @@ const cronReadMemory = (api: CronApi): Tool<z.infer<typeof idInput>> => ({
   },
 });
 
-const memoryInput = z.object({ taskId, content: z.string().max(32_000), append: z.boolean().optional() });
+const memoryInput = z.strictObject({ taskId, content: z.string().max(32_000), append: z.boolean().optional() });
 
 const cronWriteMemory = (api: CronApi): Tool<z.infer<typeof memoryInput>> => ({
   ...common,
@@ -115,7 +115,7 @@ const cronWriteMemory = (api: CronApi): Tool<z.infer<typeof memoryInput>> => ({
   },
 });
 
-const deleteInput = z.object({ taskId: z.string().min(1) });
+const deleteInput = z.strictObject({ taskId: z.string().min(1) });
 
 const cronDeleteTask = (api: CronApi): Tool<z.infer<typeof deleteInput>> => ({
   ...common,

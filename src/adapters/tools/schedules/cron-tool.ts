@@ -10,7 +10,7 @@ import { makerOf, notAFile, ofThisProfile, touchable, withoutCommands } from "./
 import type { CronApi, ShownJob } from "./cron-api.ts";
 import { effectOnJob } from "./job-effects.ts";
 
-const input = z.object({
+const input = z.strictObject({
   action: z.enum(["list", "add", "update", "remove", "run", "runs", "wake"]),
   includeDisabled: z.boolean().optional().describe("list: also jobs that are turned off"),
   job: z
@@ -113,7 +113,7 @@ async function act(api: CronApi, given: z.infer<typeof input>, agent: AgentRecor
 }
 
 /** The fields of a job that a model needs. */
-export const brief = ({ id, name, enabled, when, nextTimes, payload, sessionTarget, state }: ShownJob) => ({
+const brief = ({ id, name, enabled, when, nextTimes, payload, sessionTarget, state }: ShownJob) => ({
   id,
   name,
   enabled,

@@ -13,13 +13,13 @@ export function checkedTaskId(id: string): string {
   throw new InvalidInputError("Heartbeat task id contains invalid characters.");
 }
 
-const addInput = z.object({
+const addInput = z.strictObject({
   id: z.string().optional().describe("its id; made from the title if left out"),
   title: z.string().min(1).max(200),
   prompt: z.string().min(1).max(32_000).describe("what to check"),
 });
-const idInput = z.object({ id: z.string().min(1) });
-const nothing = z.object({});
+const idInput = z.strictObject({ id: z.string().min(1) });
+const nothing = z.strictObject({});
 
 export const heartbeatTools = (api: HeartbeatApi): readonly Tool[] => [
   {

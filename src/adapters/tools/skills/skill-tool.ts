@@ -9,12 +9,12 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { NotFoundError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 
-const input = z.object({
+const input = z.strictObject({
   name: z.string().max(64),
   file: z.string().max(200).optional().describe("One of its other files"),
 });
 
-export interface SkillSource {
+interface SkillSource {
   readonly name: string;
   readonly directory: string;
   /** Of its `SKILL.md`. */
@@ -22,7 +22,7 @@ export interface SkillSource {
   readonly tools?: readonly string[];
 }
 
-export interface SkillDeps {
+interface SkillDeps {
   /** Those of the agent's session. */
   readonly skillsOf: (agent: AgentRecord) => Promise<readonly SkillSource[]>;
   /** Its instructions as they were when the session began; undefined if they are not kept any more. */

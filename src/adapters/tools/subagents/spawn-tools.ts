@@ -7,7 +7,7 @@ import type { Subagents } from "../../../engine/subagents/subagents.ts";
 
 const seconds = (about: string) => z.number().min(0).optional().describe(about);
 
-export const SessionsSpawnToolSchema = z.object({
+export const SessionsSpawnToolSchema = z.strictObject({
   task: z.string().trim().min(1).describe("what the child is to do, with everything it needs to know"),
   label: z.string().optional().describe("what the child is called when it reports"),
   agentId: z.string().optional().describe("the profile the child speaks as; absent: your own"),
@@ -44,7 +44,7 @@ export function createSessionsSpawnTool(subagents: () => Subagents): Tool<z.infe
   };
 }
 
-export const startBackgroundAgentInput = z.object({
+const startBackgroundAgentInput = z.strictObject({
   prompt: z.string().describe("what the agent is to do, with everything it needs to know"),
   name: z.string().optional(),
   permissions: z

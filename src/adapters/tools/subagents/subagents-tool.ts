@@ -14,7 +14,7 @@ import { statusLabel } from "../../../engine/subagents/report-text.ts";
 import { DEFAULT_SUBAGENT_WAIT_MS, type Subagents } from "../../../engine/subagents/subagents.ts";
 import { textOfAgent } from "../agents/text-of-agent.ts";
 
-export const subagentsInput = z.object({
+const subagentsInput = z.strictObject({
   action: z.enum(["list", "info", "log", "send", "wait", "stop", "release"]),
   id: z.string().optional().describe("the child: its number in the list, its run id, session key, agent id or label"),
   text: z.string().optional().describe("for send: what to say to it"),

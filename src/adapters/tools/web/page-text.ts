@@ -9,7 +9,7 @@ export const MAX_HTML = 1_000_000;
 const TIMEOUT_MS = 5_000;
 const MEMORY_MB = 256;
 
-export interface ReadPage extends PageText {
+interface ReadPage extends PageText {
   /** The page could not be read as an article. */
   readonly isPlain: boolean;
 }

@@ -15,7 +15,7 @@ const MAX_SHOWN = 20_000;
 const TIMEOUT_MS = 20_000;
 const MAX_HOPS = 5;
 
-const input = z.object({
+const input = z.strictObject({
   url: z.string().max(8_000),
   offset: z.int().min(0).optional().describe("Go on at this character"),
 });

@@ -7,7 +7,7 @@ import type { WebDeps } from "./web-deps.ts";
 import { hostEffects } from "./web-fetch-tool.ts";
 import type { SearchResult } from "./web-search.ts";
 
-const input = z.object({
+const input = z.strictObject({
   query: z.string().min(1).max(400),
   count: z.int().min(1).max(20).optional(),
 });

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { InvalidInputError } from "../../../core/errors.ts";
 import type { OutgoingHttp, OutgoingRequest } from "../../system/outgoing-http.ts";
 
-export const SEARCH_PROVIDERS = ["brave", "tavily", "exa", "searxng"] as const;
-export type SearchProvider = (typeof SEARCH_PROVIDERS)[number];
+const SEARCH_PROVIDERS = ["brave", "tavily", "exa", "searxng"] as const;
+type SearchProvider = (typeof SEARCH_PROVIDERS)[number];
 
 export interface SearchResult {
   readonly title: string;
@@ -18,7 +18,7 @@ export interface WebSearch {
   find(query: string, count: number, signal: AbortSignal): Promise<readonly SearchResult[]>;
 }
 
-export interface SearchOptions {
+interface SearchOptions {
   readonly provider: SearchProvider;
   /** Default: the address of the provider. Needed for SearXNG. */
   readonly url?: string;

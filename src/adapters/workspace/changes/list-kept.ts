@@ -2,7 +2,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-export interface FoundFile {
+interface FoundFile {
   readonly path: string;
   readonly bytes: number;
   readonly changedAt: number;

@@ -30,7 +30,7 @@ import { type KeptPlace, keptPlace } from "./kept-kinds.ts";
 import { listKept } from "./list-kept.ts";
 import { type VersionTexts, versionTexts } from "./version-texts.ts";
 
-export const changesDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "changes");
+const changesDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "changes");
 
 export function openFileChanges(parts: FileChangesParts): FileChanges {
   return new HomeChanges(parts);

@@ -15,13 +15,13 @@ import { noteInstalled, readInstalled } from "./installed-skills.ts";
 import { isSkillName, nameIn, parseSkill, type Skill } from "./parse-skill.ts";
 import { bundleOf, filesIn, refused, type SkillFiles, textOf } from "./skill-bundle.ts";
 
-export interface SkillParts {
+interface SkillParts {
   readonly changes: FileChanges;
   readonly paths: Pick<HomePaths, "home">;
   now(): number;
 }
 
-export interface InstallRequest {
+interface InstallRequest {
   readonly files: SkillFiles;
   readonly source: SkillSource;
   readonly by: ChangeAuthor;
@@ -89,10 +89,10 @@ export const noSkill = (name: string): NotFoundError =>
   });
 
 /** Whether a content is one that was installed. */
-export const isInstalled = (paths: Pick<HomePaths, "home">, name: string, hash: string): boolean =>
+const isInstalled = (paths: Pick<HomePaths, "home">, name: string, hash: string): boolean =>
   installedAs(paths, name)?.versions.some((one) => one.hash === hash) ?? false;
 
-export const installedAs = (paths: Pick<HomePaths, "home">, name: string) => {
+const installedAs = (paths: Pick<HomePaths, "home">, name: string) => {
   const all = readInstalled(paths);
   return Object.hasOwn(all, name) ? all[name] : undefined;
 };

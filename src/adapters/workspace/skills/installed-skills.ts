@@ -18,7 +18,6 @@ const installedSchema = z
     versions: z.array(z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/), at: z.int() }).readonly()).readonly(),
   })
   .readonly();
-export type InstalledSkill = z.infer<typeof installedSchema>;
 const fileSchema = z.record(z.string(), installedSchema);
 export type InstalledSkills = Readonly<z.infer<typeof fileSchema>>;
 

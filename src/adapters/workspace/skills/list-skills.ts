@@ -10,7 +10,7 @@ import { type InstalledSkills, readInstalled } from "./installed-skills.ts";
 import { bundleOf, type SkillFiles } from "./skill-bundle.ts";
 import { directoryNow, readSkill } from "./skill-directory.ts";
 
-export interface ListParts {
+interface ListParts {
   readonly paths: Pick<HomePaths, "home">;
   /** The workspaces of the profiles. */
   readonly workspaces: readonly string[];

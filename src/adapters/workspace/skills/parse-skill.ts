@@ -14,7 +14,7 @@ export interface Skill {
   readonly body: string;
 }
 
-export type ReadSkill = { readonly skill: Skill } | { readonly problems: readonly string[] };
+type ReadSkill = { readonly skill: Skill } | { readonly problems: readonly string[] };
 
 const KNOWN = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;

@@ -9,7 +9,7 @@ import type { ChatScreen } from "./chat-screen.ts";
 import { PANEL_PLACE } from "./picker.ts";
 import type { Theme } from "./theme.ts";
 
-export interface ApprovalOverlayOptions {
+interface ApprovalOverlayOptions {
   readonly api: EngineApi;
   readonly screen: ChatScreen;
   readonly theme: Theme;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { AlwaysWidths } from "../../../engine/approvals/always-rules.ts";
+import type { AlwaysOffers } from "../../../engine/approvals/always-rules.ts";
 import { type ApprovalAnswer, ApprovalPanel, type AskedApproval, QUIET_MS } from "./approval-panel.ts";
 import { themeOf } from "./theme.ts";
 
-const rule = (allow: string) => [{ person: "owner", allow }] as unknown as AlwaysWidths["call"];
-const THREE = { call: rule("exec(git push origin)"), prefix: rule("exec(git push *)"), tool: rule("exec") };
+const rule = (allow: string) => [{ person: "owner", allow }] as unknown as AlwaysOffers["call"];
+const BOTH = { call: rule("call(web_fetch:3fa9)"), pattern: rule("web(domain:example.org)") };
 
 /** A panel that has been there long enough, unless `shownFor` says less. */
-function open(always: AlwaysWidths | undefined = THREE, { shownFor = QUIET_MS, command = "git push origin" } = {}) {
+function open(always: AlwaysOffers | undefined = BOTH, { shownFor = QUIET_MS, command = "git push origin" } = {}) {
   const answers: ApprovalAnswer[] = [];
   const approval = { id: "abcd", prompt: `exec\n  command: ${command}`, always } as unknown as AskedApproval;
   let now = 0;
@@ -46,8 +46,8 @@ describe("a question about a call", () => {
     [[TAB, ENTER], ["yes"]],
     [ALWAYS, []],
     [[...ALWAYS, TAB, ENTER], ["call"]],
-    [[...ALWAYS, TAB, TAB, ENTER], ["prefix"]],
-    [[...ALWAYS, LEFT, ENTER], ["tool"]],
+    [[...ALWAYS, TAB, TAB, ENTER], ["pattern"]],
+    [[...ALWAYS, LEFT, ENTER], ["pattern"]],
     [[...ALWAYS, ENTER], []],
     [[...ALWAYS, ENTER, TAB, ENTER], ["yes"]],
     [[...ALWAYS, ESCAPE, ESCAPE], ["later"]],
@@ -66,33 +66,31 @@ describe("a question about a call", () => {
   );
 
   it("takes no key and shows no answers when it has just appeared", () => {
-    const panel = open(THREE, { shownFor: QUIET_MS - 1 });
+    const panel = open(BOTH, { shownFor: QUIET_MS - 1 });
     expect(panel.press(TAB, ENTER)).toEqual([]);
     expect(panel.text()).not.toContain("yes, this once");
   });
 
   it("offers no yes if it does not fit, and says where to read it", () => {
-    const panel = open(THREE, { command: "x\n".repeat(30) });
+    const panel = open(BOTH, { command: "x\n".repeat(30) });
     expect(panel.text()).toContain("rookery approvals show abcd");
     expect(panel.text()).not.toContain("yes,");
     expect(panel.press(TAB, ENTER)).toEqual(["no"]);
   });
 
-  it("shows the rule of each width before it is stored, the same rule once, and why a width has none", () => {
-    const three = open();
-    three.press(...ALWAYS);
-    expect(three.text()).toMatch(/this call\s+exec\(git push origin\) for owner/u);
-    expect(three.text()).toMatch(/this prefix\s+exec\(git push \*\) for owner/u);
-    expect(three.text()).toMatch(/this tool\s+exec for owner/u);
-    const one = open({ call: rule("write"), prefix: rule("write"), tool: { not: "No rule was stored: so." } });
-    one.press(...ALWAYS);
-    expect(one.text()).toMatch(/this call\s+write for owner/u);
-    expect(one.text()).not.toContain("this prefix");
-    expect(one.text()).toContain("this tool: No rule was stored: so.");
+  it("shows what would be stored before it is, or why nothing", () => {
+    const both = open();
+    both.press(...ALWAYS);
+    expect(both.text()).toContain("exactly this call for owner");
+    expect(both.text()).toContain("web(domain:example.org) for owner");
+    const none = open({ call: { not: "No rule was stored: so." }, pattern: { not: "No." } });
+    none.press(...ALWAYS);
+    expect(none.text()).toContain("No rule was stored: so.");
+    expect(none.press(TAB, ENTER, LEFT, LEFT, LEFT, ENTER)).toEqual(["yes"]);
   });
 
   it.each([40, 60, 100])("shows no control character at %s columns, and no rule that does not fit", (width) => {
-    const always = { ...THREE, call: rule(`exec(${"漢字".repeat(600)}\u001b[2J)`) };
+    const always = { ...BOTH, pattern: rule(`web(${"漢字".repeat(600)}\u001b[2J)`) };
     const panel = open(always);
     panel.press(...ALWAYS);
     const lines = panel.text(width).split("\n");

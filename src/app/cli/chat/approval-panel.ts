@@ -1,20 +1,20 @@
 /**
  * A question about a tool call, above the input: what exactly wants to happen, and a menu of answers. It never has the focus: letters
  * go to the input, and the arrows and Enter are its own only while the input is empty. A question that does not fit as a whole has no
- * yes. "Always" first shows the rule that would be stored, in three widths, and stores the one that the person chooses.
+ * yes. "Always" first shows what would be stored, and stores what the person chooses.
  */
 import { type Component, isKeyRelease, matchesKey } from "@earendil-works/pi-tui";
 import type { Approval } from "../../../core/rights/approval.ts";
-import { RULE_WIDTHS, type RuleWidth } from "../../../core/rights/rule-widths.ts";
-import { visibleLine, visibleText } from "../../../core/visible-text.ts";
-import type { AlwaysWidths } from "../../../engine/approvals/always-rules.ts";
+import type { AlwaysScope } from "../../../core/rights/standing-yes.ts";
+import { visibleText } from "../../../core/visible-text.ts";
+import { type AlwaysOffers, offered } from "../../../engine/approvals/always-rules.ts";
 import { boxed } from "./boxed.ts";
 import { clean, cleanLine } from "./clean-text.ts";
 import { wrapped } from "./render-block.ts";
 import type { Theme } from "./theme.ts";
 
-/** A width: yes, and from now on what the rule of that width covers. */
-export type ApprovalAnswer = "yes" | RuleWidth | "no" | "later";
+/** A scope: yes, and from now on what the rule of that scope covers. */
+export type ApprovalAnswer = "yes" | AlwaysScope | "no" | "later";
 
 interface Choice {
   readonly answer: ApprovalAnswer | "always" | "back";
@@ -30,7 +30,6 @@ const QUESTION: readonly Choice[] = [
   { answer: "always", text: "yes, always…" },
   ...REFUSALS,
 ];
-const WIDTHS: Readonly<Record<RuleWidth, string>> = { call: "this call", prefix: "this prefix", tool: "this tool" };
 const BACK: Choice = { answer: "back", text: "back" };
 
 /** Keys that were meant for the input do not answer a question that has just appeared: its answers are shown after this time. */
@@ -38,10 +37,10 @@ export const QUIET_MS = 400;
 
 export interface AskedApproval extends Approval {
   /** The rules that a yes for always would store. */
-  readonly always?: AlwaysWidths;
+  readonly always?: AlwaysOffers;
 }
 
-export interface PanelOptions {
+interface PanelOptions {
   readonly theme: Theme;
   readonly approval: AskedApproval;
   readonly answer: (answer: ApprovalAnswer) => void;
@@ -55,7 +54,7 @@ export interface PanelOptions {
 export class ApprovalPanel implements Component {
   readonly #options: PanelOptions;
   readonly #shownAt: number;
-  #page: "question" | "widths" = "question";
+  #page: "question" | "always" = "question";
   #choices: readonly Choice[] = [];
   #selected = 0;
 
@@ -71,7 +70,7 @@ export class ApprovalPanel implements Component {
     const head = `${theme.warn("?")} The agent asks for a yes ${theme.dim(`(${cleanLine(approval.id, 8)})`)}`;
     const text = wrapped(clean(visibleText(approval.prompt)), inner, theme.bold, "", "");
     const room = rows() - FRAME_LINES - 1;
-    const choices = this.#page === "widths" ? widthChoices(approval.always) : QUESTION;
+    const choices = this.#page === "always" ? alwaysChoices(approval.always) : QUESTION;
     const fits = text.length + this.#answerLines(choices, inner).length <= room;
     this.#offer(fits ? choices : REFUSALS);
     const where = `Too long for this window. Read it with: rookery approvals show ${cleanLine(approval.id, 8)}`;
@@ -104,10 +103,8 @@ export class ApprovalPanel implements Component {
     const hint = theme.dim("arrows and Enter");
     if (choices === QUESTION || choices === REFUSALS)
       return inner >= 72 ? [`${texts.join("  ")}   ${hint}`] : [...texts, hint];
-    const reasons = RULE_WIDTHS.flatMap((width) => {
-      const rules = approval.always?.[width];
-      return rules && "not" in rules ? wrapped(cleanLine(`${WIDTHS[width]}: ${rules.not}`), inner, theme.dim) : [];
-    });
+    const none = approval.always?.call;
+    const reasons = none && "not" in none ? wrapped(cleanLine(none.not), inner, theme.dim) : [];
     const lines = choices.flatMap(({ text }, n) =>
       wrapped(clean(text), inner, n === this.#selected ? theme.inverse : plain, "", ""),
     );
@@ -130,8 +127,8 @@ export class ApprovalPanel implements Component {
   #choose(choice: Choice | undefined): void {
     const answer = choice?.answer ?? "later";
     if (answer === "always") {
-      this.#page = "widths";
-      this.#offer(widthChoices(this.#options.approval.always));
+      this.#page = "always";
+      this.#offer(alwaysChoices(this.#options.approval.always));
     } else if (answer === "back") {
       this.#page = "question";
       this.#offer(QUESTION);
@@ -157,16 +154,7 @@ const KEYS = [
 ] as const;
 const plain = (text: string): string => text;
 
-/** The widths that have a rule, each with that rule; the same rule once, in its narrowest width. */
-function widthChoices(always: AlwaysWidths | undefined): readonly Choice[] {
-  const seen = new Set<string>();
-  const choices = RULE_WIDTHS.flatMap((width): readonly Choice[] => {
-    const rules = always?.[width];
-    if (!rules || "not" in rules) return [];
-    const allowed = [...new Set(rules.map(({ allow, person }) => `${visibleLine(allow)} for ${person}`))].join("; ");
-    if (seen.has(allowed)) return [];
-    seen.add(allowed);
-    return [{ answer: width, text: `${WIDTHS[width].padEnd(11)}  ${allowed}` }];
-  });
+function alwaysChoices(always: AlwaysOffers | undefined): readonly Choice[] {
+  const choices = always ? offered(always).map(({ scope, text }): Choice => ({ answer: scope, text })) : [];
   return [...choices, BACK];
 }

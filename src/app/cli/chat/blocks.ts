@@ -114,7 +114,7 @@ function assistantBlocks(entry: RawEntry, key: string): readonly Block[] {
 }
 
 /** The arguments of a call as short as they can be read: `path: notes.txt`, in lines if they are long. */
-export function inputText(args: unknown): CleanText {
+function inputText(args: unknown): CleanText {
   if (typeof args !== "object" || args === null) return "" as CleanText;
   const parts = Object.entries(args).map(([name, value]) => {
     const text = typeof value === "string" ? value : JSON.stringify(value);

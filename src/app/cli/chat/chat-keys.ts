@@ -6,7 +6,7 @@ import type { ChatScreen } from "./chat-screen.ts";
 import type { CleanText } from "./clean-text.ts";
 import { doublePress } from "./double-press.ts";
 
-export interface KeyActions {
+interface KeyActions {
   readonly screen: ChatScreen;
   /** Whether the question that is shown took the key. */
   answers(data: string): boolean;

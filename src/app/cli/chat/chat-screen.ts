@@ -19,7 +19,7 @@ import { BlockRenderer, type RenderSettings } from "./render-block.ts";
 import type { StatusFacts } from "./status-line.ts";
 import { editorTheme, type Theme } from "./theme.ts";
 
-export interface ScreenOptions {
+interface ScreenOptions {
   readonly terminal: Terminal;
   readonly theme: Theme;
   readonly settings: RenderSettings;

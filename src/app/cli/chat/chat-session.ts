@@ -24,7 +24,7 @@ interface Waits {
   readonly waiting: readonly { readonly seq: number; readonly will: string }[];
 }
 
-export interface ChatSessionOptions {
+interface ChatSessionOptions {
   readonly transport: Transport;
   readonly conversation: Conversation;
   /** Something to show has changed. */

@@ -17,7 +17,7 @@ export interface Live {
   readonly isCommitted: boolean;
 }
 
-export interface Reply {
+interface Reply {
   readonly text: string;
   readonly isError: boolean;
 }

@@ -38,7 +38,7 @@ function describeAgent({ kind, waiting, runId, stopped }: ListedAgent, unread: n
   return facts.join(", ");
 }
 
-export interface EarlierMessage {
+interface EarlierMessage {
   readonly key: string;
   readonly text: CleanText;
   /** The entry before it. */

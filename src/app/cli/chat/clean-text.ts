@@ -78,12 +78,3 @@ export function cleanLine(text: string, max = 200): CleanText {
     .trim();
   return (line.length <= max ? line : `${line.slice(0, max - 1).toWellFormed()}…`) as CleanText;
 }
-
-/** Joins texts that are clean already. */
-export const cleanJoin = (parts: readonly CleanText[], by: "" | "\n" | " " | " · " = ""): CleanText =>
-  parts.join(by) as CleanText;
-
-/** A text of this program, with clean values in it. */
-export function say(words: TemplateStringsArray, ...values: readonly (CleanText | number)[]): CleanText {
-  return String.raw({ raw: words }, ...values) as CleanText;
-}

@@ -11,7 +11,7 @@ export interface CompletedCommand {
   readonly help: string;
 }
 
-export interface CompletionOptions {
+interface CompletionOptions {
   readonly commands: readonly CompletedCommand[];
   readonly cwd: string;
   /** Words that may follow a command, beside those of its usage. */

@@ -5,7 +5,7 @@ import { fitted, type Lines, wrapped } from "./render-block.ts";
 import type { TerminalInfo } from "./terminal-info.ts";
 import type { Theme } from "./theme.ts";
 
-export interface FirstFacts {
+interface FirstFacts {
   readonly version: string;
   /** The home, or the address of an engine elsewhere. */
   readonly place: string;

@@ -16,7 +16,7 @@ interface Delivered {
   readonly buttons?: readonly { readonly label: string; readonly token: string }[];
 }
 
-export interface MailboxOptions {
+interface MailboxOptions {
   readonly api: EngineApi;
   /** The owner's mailbox at the terminal. Absent: that of the token's person. */
   readonly terminal: string | undefined;

@@ -13,7 +13,7 @@ export interface ListedAgent {
   readonly stopped: unknown;
 }
 
-export interface OtherAgentsOptions {
+interface OtherAgentsOptions {
   readonly api: EngineApi;
   readonly openAgent: () => string | undefined;
   readonly onChange: () => void;

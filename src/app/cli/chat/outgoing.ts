@@ -11,12 +11,12 @@ import { clean } from "./clean-text.ts";
 import { patchPending, withoutPending, withPending, withSettled } from "./pending.ts";
 import type { Conversation } from "./terminal-info.ts";
 
-export interface Sent {
+interface Sent {
   readonly agentId: string;
   readonly seq: number;
 }
 
-export interface OutgoingOptions {
+interface OutgoingOptions {
   readonly api: EngineApi;
   readonly conversation: Conversation;
   readonly log: ChatLog;

@@ -6,7 +6,7 @@ import { selectTheme, type Theme } from "./theme.ts";
 /** Where panels stand: above the input. */
 export const PANEL_PLACE = { anchor: "bottom-center", width: "100%", maxHeight: "80%", offsetY: -4 } as const;
 
-export interface PickerOptions {
+interface PickerOptions {
   readonly title: string;
   readonly items: readonly SelectItem[];
   readonly empty: string;

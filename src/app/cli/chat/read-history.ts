@@ -17,13 +17,13 @@ export interface Older {
   readonly wanted: string | undefined;
 }
 
-export interface HistoryPart {
+interface HistoryPart {
   /** Oldest first. */
   readonly entries: readonly PlacedEntry[];
   readonly older: Older | undefined;
 }
 
-export interface Newest extends HistoryPart {
+interface Newest extends HistoryPart {
   /** The last position: the stream continues behind it. */
   readonly position: number;
   readonly leaf: string | undefined;

@@ -64,7 +64,7 @@ function costText({ dollars, tokens, isOffline }: StatusFacts): string {
   return `$${dollars < 10 ? dollars.toFixed(2) : dollars.toFixed(0)} today`;
 }
 
-export const compact = (count: number): string =>
+const compact = (count: number): string =>
   count < 1_000 ? String(count) : count < 1_000_000 ? `${(count / 1_000).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`;
 
 function connectionText({ connection, isBusy }: StatusFacts, theme: Theme): string {

@@ -4,7 +4,7 @@ import type { Transport } from "../../client/transport.ts";
 import type { CommandContext } from "../command.ts";
 import type { HomeReader } from "../read-home.ts";
 
-export interface LocalApi {
+interface LocalApi {
   readonly transport: Transport;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { CommandContext } from "../command.ts";
 import { lineEndsOf } from "../line-ends.ts";
 import { scheduleNotice } from "../schedule-notice.ts";
 
-export interface RunHereOptions {
+interface RunHereOptions {
   readonly user: string;
   readonly lines: boolean;
 }

@@ -12,7 +12,7 @@ import { EngineApi, pathOf } from "../../client/engine-api.ts";
 import type { Transport } from "../../client/transport.ts";
 import type { CommandContext } from "../command.ts";
 
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly user: string;
   /** Send each line as its own message. */
   readonly lines: boolean;
@@ -45,7 +45,7 @@ const WAIT_SECONDS = 30;
 const LOOK_MS = 2_000;
 const BUSY_MS = 200;
 
-export interface TerminalEnd {
+interface TerminalEnd {
   /** Replies that are errors, and texts without a reply that failed. */
   readonly failures: number;
   /** Texts without a reply yet: the terminal was ended by its signal. */

@@ -24,7 +24,7 @@ const RETRY_MS = 50;
 
 type Opener = (context: CommandContext) => Promise<Reached>;
 
-export interface ApiOptions {
+interface ApiOptions {
   readonly startingMs?: number;
   /** The command only reads. Then it waits for no engine and needs no lock. */
   readonly reads?: boolean;

@@ -1,11 +1,13 @@
 /** `rookery approvals`: the tool calls that wait for a person, and your answers to them. */
-import { InvalidInputError } from "../../../core/errors.ts";
+import { ConflictError, InvalidInputError, UsageError } from "../../../core/errors.ts";
 import type { Approval } from "../../../core/rights/approval.ts";
-import { RULE_WIDTHS } from "../../../core/rights/rule-widths.ts";
+import type { AlwaysScope } from "../../../core/rights/standing-yes.ts";
 import { visibleText } from "../../../core/visible-text.ts";
-import { type AlwaysWidths, widthLines } from "../../../engine/approvals/always-rules.ts";
+import { type AlwaysOffers, offered, offerLines } from "../../../engine/approvals/always-rules.ts";
+import { shortDigest } from "../../../engine/approvals/question.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";
+import { askYesNo } from "../confirm.ts";
 import { oneLine, printable, timeText } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
 
@@ -48,45 +50,65 @@ const show = defineAction({
   usage: "<id>",
   arguments: { min: 1, max: 1 },
   async run(context) {
-    const approval = (await withApi(
-      context,
-      (api) => api.ask({ method: "GET", path: pathOf(context.args[0] ?? "") }),
-      READS,
-    )) as Shown;
-    return printResult(context, approval, details(approval));
+    const approval = await read(context);
+    const how = approval.state === "pending" ? [howText(approval)] : [];
+    return printResult(context, approval, [details(approval), ...how].join("\n"));
   },
 });
 
 const yes = defineAction({
   summary: "let the call happen, once",
   usage: "<id>",
+  description: "At a terminal it shows the question and asks. Otherwise the digest says which call you have read.",
   arguments: { min: 1, max: 1 },
   options: {
-    always: { type: "boolean", description: "also allow the same from now on; shows the rule in three widths" },
-    width: { type: "string", value: "WIDTH", description: "with --always: call, prefix or tool" },
+    digest: { type: "string", value: "DIGEST", description: "the call that you have read: the last line of show" },
+    always: { type: "boolean", description: "also allow exactly this call from now on" },
+    pattern: { type: "boolean", description: "also allow its pattern from now on, which show prints" },
   },
   async run(context) {
-    const { always, width } = context.flags;
-    if (width !== undefined && !RULE_WIDTHS.some((one) => one === width)) {
-      throw new InvalidInputError(`"${width.slice(0, 40)}" is not a width.`, { hint: "Use call, prefix or tool." });
+    const { digest, always, pattern } = context.flags;
+    if (always && pattern) throw new UsageError("Use --always or --pattern, not both.");
+    const scope: AlwaysScope | undefined = pattern ? "pattern" : always ? "call" : undefined;
+    const shown = await read(context);
+    if (digest === undefined && shown.state === "pending" && !(await isChosen(context, shown, scope)))
+      throw new UsageError("Nothing was decided.");
+    if (digest !== undefined && digest !== shortDigest(shown.digest) && digest !== shown.digest) {
+      throw new ConflictError(`Approval ${shown.id} is about another call than the one you saw.`, {
+        hint: `Read it again: \`rookery approvals show ${shown.id}\`.`,
+      });
     }
-    if (always && width === undefined) await assertOneWidth(context);
-    return answer(context, { answer: "yes", always: width ?? always });
+    return answer(context, { answer: "yes", always: scope, digest: shown.digest });
   },
 });
 
-/** Before a rule is stored, people see its widths. Without a choice there is nothing to see. */
-async function assertOneWidth(context: CommandContext): Promise<void> {
-  const [id = ""] = context.args;
-  const shown = (await withApi(context, (api) => api.ask({ method: "GET", path: pathOf(id) }))) as Shown;
-  const lines = shown.always && widthLines(shown.always);
-  if (!lines) return;
-  throw new InvalidInputError(`Choose what to allow from now on:\n${printable(lines.join("\n"))}`, {
-    hint: `rookery approvals yes ${shown.id} --always --width prefix. Nothing was decided.`,
-  });
+/** The question and a menu. One that does not fit the window has no yes there. */
+async function isChosen(context: CommandContext, shown: Shown, scope: AlwaysScope | undefined): Promise<boolean> {
+  const text = [details(shown), ...(scope === undefined ? [] : [storesText(shown, scope)])].join("\n");
+  const { isTTY, columns = 80, rows = 24 } = context.stdout;
+  const lines = text.split("\n").reduce((sum, one) => sum + Math.max(1, Math.ceil(one.length / columns)), 0);
+  if (context.json || !isTTY || !context.stdin().isTTY || lines + MENU_LINES > rows) {
+    throw new UsageError("Read the question first.", {
+      hint: `\`rookery approvals show ${shown.id}\` prints it, and then the command that says yes. Nothing was decided.`,
+    });
+  }
+  context.stdout.write(`${printable(text)}\n`);
+  return askYesNo(`Allow ${oneLine(shown.tool, 60)}?`);
 }
 
-type Shown = Approval & { readonly always?: AlwaysWidths };
+const MENU_LINES = 6;
+
+function storesText({ always }: Shown, scope: AlwaysScope): string {
+  const text = always && offered(always).find((one) => one.scope === scope)?.text;
+  if (text !== undefined) return `From now on it allows ${text}.`;
+  const why = always?.[scope];
+  throw new InvalidInputError(why && "not" in why ? why.not : "No rule can be stored for this call.");
+}
+
+type Shown = Approval & { readonly always?: AlwaysOffers };
+
+const read = async (context: CommandContext): Promise<Shown> =>
+  (await withApi(context, (api) => api.ask({ method: "GET", path: pathOf(context.args[0] ?? "") }), READS)) as Shown;
 
 const no = defineAction({
   summary: "refuse the call",
@@ -114,10 +136,12 @@ function line({ id, state, behalf, dueAt, prompt }: Approval): string {
   return `${id}  ${state.padEnd(9)} for ${oneLine(behalf.person, 60)}  until ${timeText(dueAt)}  ${short}`;
 }
 
-const alwaysText = (always: AlwaysWidths | undefined): readonly string[] => {
-  const lines = always && widthLines(always);
-  return lines ? ['"Always" would store:', ...printable(lines.join("\n")).split("\n")] : [];
-};
+const alwaysText = (always: AlwaysOffers | undefined): readonly string[] =>
+  always ? ['"Always" would store:', ...offerLines(always).map((text) => `  ${text}`)] : [];
+
+/** After the whole question, so that whoever finds the digest has had the question before. */
+const howText = ({ id, digest }: Approval): string =>
+  `To allow it: rookery approvals yes ${id} --digest ${shortDigest(digest)}`;
 
 function details({ prompt, always, ...rest }: Shown): string {
   const { id, state, agentId, runId, decidedBy, surface, reason, dueAt } = rest;

@@ -49,7 +49,7 @@ async function refuseSharedStore({ paths, env, loadConfig }: CommandContext): Pr
 }
 
 /** The report as lines of text. */
-export function repairText({ found, repaired, kept, salvaged, rebuilt }: RepairReport): readonly string[] {
+function repairText({ found, repaired, kept, salvaged, rebuilt }: RepairReport): readonly string[] {
   if (!repaired || !rebuilt) {
     return [found.kind === "ok" ? "The database can be read. Nothing was changed." : "There is nothing to repair."];
   }
@@ -64,10 +64,20 @@ export function repairText({ found, repaired, kept, salvaged, rebuilt }: RepairR
   ];
 }
 
-const adoptText = ({ id, sessionKey, dir, entries, waiting, lost, problems }: AdoptReport): readonly string[] => [
+const adoptText = ({
+  id,
+  sessionKey,
+  dir,
+  entries,
+  waiting,
+  lost,
+  problems,
+  reset,
+}: AdoptReport): readonly string[] => [
   `Adopted agent ${id} as ${sessionKey}: ${entries} lines of history, ${waiting} messages waiting.`,
   lostText(lost),
   ...problems.map(problemText),
+  ...(reset.length > 0 ? [`Settings that widen its rights were not taken over: ${reset.join(", ")}.`] : []),
   `${dir} was left unchanged.`,
 ];
 

@@ -112,8 +112,10 @@ function query(fields: Readonly<Record<string, string | undefined>>): string {
   return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
 }
 
-function line({ verdict, text, source, because, when }: Omit<ListedRule, "stored">): string {
-  const more = [because && oneLine(because, 120), when && "with untrusted text"].filter(Boolean).join("; ");
+function line({ verdict, text, source, because, shows, when }: Omit<ListedRule, "stored">): string {
+  const more = [shows && oneLine(shows, 700), because && oneLine(because, 120), when && "with untrusted text"]
+    .filter(Boolean)
+    .join("; ");
   return `${verdict.padEnd(5)}  ${oneLine(text, 200)}  (${oneLine(source, 80)})${more === "" ? "" : `  ${more}`}`;
 }
 

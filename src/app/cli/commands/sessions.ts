@@ -10,7 +10,7 @@ import { relativeTime } from "../relative-time.ts";
 import { carryOverAction } from "./sessions-carry-over.ts";
 import { showConversation } from "./sessions-show.ts";
 
-export interface Conversation {
+interface Conversation {
   readonly id: string;
   readonly sessionKey: string;
   readonly label: string;

@@ -15,6 +15,7 @@ import { changeFile } from "../change-file.ts";
 import { withApi } from "../client/with-api.ts";
 import type { CommandContext } from "../command.ts";
 import { printResult } from "../print.ts";
+import { loadPrompts } from "../prompts.ts";
 
 const STARTED_MS = 10_000;
 
@@ -97,7 +98,7 @@ export const tell = (
 export const connected = (context: CommandContext, done: Connected): undefined =>
   printResult(context, done, context.here(done.state));
 
-export interface NewEntry {
+interface NewEntry {
   readonly name: string;
   readonly config: string;
   readonly secrets: readonly FoundSecret[];
@@ -166,7 +167,7 @@ export async function askText(
   { secret = false } = {},
 ): Promise<string> {
   if (!stdin().isTTY) throw new UsageError(`--${flag} is missing.`);
-  const prompts = await import("@clack/prompts");
+  const prompts = await loadPrompts();
   const said = secret
     ? await prompts.password({ message: question })
     : await prompts.text({ message: question, placeholder: "" });

@@ -7,7 +7,7 @@ import { TimeoutError } from "../../../core/errors.ts";
 import { type EngineApi, newKey, pathOf } from "../../client/engine-api.ts";
 import { blocksOf, type RawEntry } from "../chat/blocks.ts";
 
-export interface Accepted {
+interface Accepted {
   readonly agentId: string;
   readonly seq: number;
 }

@@ -4,7 +4,7 @@ import type { Theme } from "../chat/theme.ts";
 import { AGENT_TOKENS, DemoEngine } from "./demo-engine.ts";
 import { type Counts, DemoMessages } from "./demo-messages.ts";
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly write: (text: string) => unknown;
   readonly theme: Theme;
   /** The program of this command. */

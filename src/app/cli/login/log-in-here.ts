@@ -5,7 +5,7 @@ import type { CommandContext } from "../command.ts";
 import { askYesNo } from "../confirm.ts";
 import { LineReader } from "./line-reader.ts";
 
-export interface LoginHere extends LoginWish {
+interface LoginHere extends LoginWish {
   /** The person has read what the provider permits, and wants it. Otherwise a terminal asks; without one the login is refused. */
   readonly accept: boolean;
 }

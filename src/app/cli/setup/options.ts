@@ -51,7 +51,7 @@ export interface SetupAnswers {
   readonly service?: boolean;
 }
 
-export const CHANNELS = ["none", "telegram"] as const;
+const CHANNELS = ["none", "telegram"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
 const TIME = /^([01]\d|2[0-3]):([0-5]\d)$/u;

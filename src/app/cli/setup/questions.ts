@@ -1,9 +1,8 @@
 /** The questions of `rookery setup`. What a flag answers is not asked. Without a terminal nothing is asked. */
 import { KNOWN_PROVIDERS } from "../../../config/known-providers.ts";
 import { UsageError } from "../../../core/errors.ts";
+import { loadPrompts, type Prompts } from "../prompts.ts";
 import { type Channel, limitOf, nameOf, type SetupAnswers, zoneOf } from "./options.ts";
-
-type Prompts = typeof import("@clack/prompts");
 
 /** What is there already: the answers to choose if the person presses Enter. */
 export interface SetupDefaults {
@@ -59,7 +58,7 @@ class Asker {
 
 /** Asks what the flags leave open. */
 export async function askQuestions(given: SetupAnswers, defaults: SetupDefaults): Promise<SetupAnswers> {
-  const asker = new Asker(await import("@clack/prompts"));
+  const asker = new Asker(await loadPrompts());
   const model = await askModel(asker, given, defaults);
   const name = given.name ?? nameOf(await asker.text("What shall it call you?", defaults.name ?? "", nameOf));
   const timeZone = given.timeZone ?? zoneOf(await asker.text("Your time zone?", defaults.timeZone, zoneOf));

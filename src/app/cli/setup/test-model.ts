@@ -2,7 +2,7 @@
 import type { EngineApi } from "../../client/engine-api.ts";
 import { type SentMessage, waitForReplies } from "../wait-for-replies.ts";
 
-export interface ModelTest {
+interface ModelTest {
   readonly isOk: boolean;
   readonly ms: number;
   readonly problem?: string;

@@ -36,7 +36,7 @@ export function factIn(text: string, label: string): string | undefined {
 }
 
 export const NAME_LABEL = "Call me";
-export const ZONE_LABEL = "Time zone";
+const ZONE_LABEL = "Time zone";
 
 const userFile = ({ workspace }: HomePaths): string => join(workspace, "USER.md");
 
@@ -44,7 +44,7 @@ export const readUser = (paths: HomePaths): string =>
   existsSync(userFile(paths)) ? readFileSync(userFile(paths), "utf8") : "";
 
 /** A text that setup writes, and the one that is there; null: there is no file. */
-export interface PersonText {
+interface PersonText {
   readonly file: string;
   readonly text: string;
   readonly before: string | null;

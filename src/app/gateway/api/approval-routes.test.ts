@@ -70,7 +70,7 @@ describe("approvals over the API", () => {
   });
 
   it("are answered once; the second answer is told who was first", async () => {
-    const decided = await answer(undefined, { answer: "yes" });
+    const decided = await answer(undefined, { answer: "yes", digest: `digest-${id}` });
     expect(decided).toMatchObject({ status: 200, json: { id, state: "approved", decidedBy: "owner", surface: "api" } });
     const late = await answer(tokens.ann, { answer: "no" });
     expect([late.status, JSON.stringify(late.json)]).toEqual([
@@ -87,19 +87,23 @@ describe("approvals over the API", () => {
     ["bob", "no", 404],
     ["cat", "yes", 200],
   ])("of Ann: %s says %s → %i", async (who, said, status) => {
-    expect((await answer(tokens[who], { answer: said })).status).toBe(status);
+    expect((await answer(tokens[who], { answer: said, digest: `digest-${id}` })).status).toBe(status);
   });
 
   it("refuse an answer to another call than the one that was shown, and a body they do not know", async () => {
     expect((await answer(undefined, { answer: "yes", digest: "another" })).status).toBe(409);
+    expect((await answer(undefined, { answer: "yes" })).status).toBe(400);
     expect((await answer(undefined, { answer: "maybe" })).status).toBe(400);
-    expect((await answer(undefined, { answer: "no", always: true })).status).toBe(400);
+    expect((await answer(undefined, { answer: "no", always: "call" })).status).toBe(400);
     expect((await answer(undefined, { answer: "yes", digest: `digest-${id}` })).status).toBe(200);
   });
 
   it("for always give the person a grant for exactly this", async () => {
-    expect((await answer(undefined, { answer: "yes", always: true })).status).toBe(200);
+    expect((await answer(undefined, { answer: "yes", always: "call", digest: `digest-${id}` })).status).toBe(200);
     const { grants } = (await send("GET", "/api/people/ann")).json as { grants: unknown[] };
-    expect(grants).toEqual([{ allow: "exec", note: `approval ${id} by owner` }]);
+    expect(grants).toEqual([
+      { ask: "exec" },
+      { allow: `call(exec:digest-${id})`, note: `approval ${id} by owner`, shows: "exec for ann:" },
+    ]);
   });
 });

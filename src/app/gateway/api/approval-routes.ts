@@ -3,11 +3,11 @@
  * of its users, and answers as the `user` it names.
  */
 import { z } from "zod";
-import { DeniedError, NotFoundError } from "../../../core/errors.ts";
+import { DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { OWNER, type PersonId } from "../../../core/people/person.ts";
 import { APPROVAL_STATES, type Approval, OPEN_APPROVALS, parseApprovalId } from "../../../core/rights/approval.ts";
-import { RULE_WIDTHS } from "../../../core/rights/rule-widths.ts";
+import { ALWAYS_SCOPES } from "../../../core/rights/standing-yes.ts";
 import { isOwners } from "../auth/actor.ts";
 import { seesPerson } from "../auth/judge-request.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -77,12 +77,12 @@ const showRoute = defineRoute({
   answers: {
     status: 200,
     holds:
-      "the question with its arguments, state and answer; while it is open, `always`: the rules that `always` would store, by width",
+      "the question with its arguments, state and answer; while it is open, `always`: the rules that `always` would store: for exactly this call, or for its pattern",
   },
   async handle({ context, principal, params, query }) {
     const approval = await required(context, principal, params.approval, query.user);
     if (approval.state !== "pending") return { json: approval };
-    return { json: { ...approval, always: await context.agents.approvals.widths(approval) } };
+    return { json: { ...approval, always: await context.agents.approvals.offers(approval) } };
   },
 });
 
@@ -113,10 +113,10 @@ const decideRoute = defineRoute({
   example: { answer: "no", reason: "Not on a Friday." },
   body: z.strictObject({
     answer: z.enum(["yes", "no"]),
-    /** Also allows the same from now on, by a rule of the person, in the width of this call, its beginning or its tool. */
-    always: z.boolean().or(z.enum(RULE_WIDTHS)).optional(),
+    /** Also allows the same from now on, by a rule of the person: exactly this call, or its pattern. */
+    always: z.enum(ALWAYS_SCOPES).optional(),
     reason: z.string().trim().min(1).max(500).optional(),
-    /** The digest that the person was shown. */
+    /** The digest that the person was shown. A yes needs it. */
     digest: z.string().max(128).optional(),
     user,
   }),
@@ -131,6 +131,11 @@ const decideRoute = defineRoute({
     const token = surface === "control" ? undefined : principal.id;
     const decider = { person, surface: surface === "control" ? "control" : "api", token };
     const { answer, always, reason, digest } = body;
+    if (answer === "yes" && digest === undefined) {
+      throw new InvalidInputError("A yes names the call that it is for.", {
+        hint: "Send the `digest` of the question that the person was shown.",
+      });
+    }
     const also = (json: Approval) => call.record({ json });
     const given = { approve: answer === "yes", always, reason, digest };
     return { json: await context.agents.approvals.decide(id, given, decider, also) };

@@ -27,6 +27,7 @@ const send = async (method: string, path: string, body?: unknown, token?: string
 
 interface Question {
   readonly id: string;
+  readonly digest: string;
   readonly prompt: string;
 }
 
@@ -54,8 +55,8 @@ async function tell(call: object): Promise<Question | undefined> {
   return undefined;
 }
 
-async function answer({ id }: Question, said: "yes" | "no"): Promise<void> {
-  expect((await send("POST", `/api/approvals/${id}`, { answer: said })).status).toBe(200);
+async function answer({ id, digest }: Question, said: "yes" | "no"): Promise<void> {
+  expect((await send("POST", `/api/approvals/${id}`, { answer: said, digest })).status).toBe(200);
   const { store } = kit.node.ports;
   await vi.waitFor(async () => expect(await store.busyAgents({ limit: 1 })).toEqual([]), 60_000);
   await kit.node.agents.settled();
@@ -71,9 +72,9 @@ beforeEach(() => writeFileSync(at("workspace/AGENTS.md"), "Be brief.\nBe kind.\n
 
 describe("a prompt file", () => {
   it("is changed after a yes to its difference, and the change is undone over the API", async () => {
-    const question = await tell({ name: "write", path: "AGENTS.md", content: "Be brief.\nBe bold.\n" });
+    const question = await tell({ name: "write", path: "../workspace/AGENTS.md", content: "Be brief.\nBe bold.\n" });
     expect(question?.prompt).toContain(
-      "--- AGENTS.md\n  +++ AGENTS.md\n  @@ -1,2 +1,2 @@\n   Be brief.\n  -Be kind.\n  +Be bold.",
+      `--- ${at("workspace/AGENTS.md")}\n  +++ ${at("workspace/AGENTS.md")}\n  @@ -1,2 +1,2 @@\n   Be brief.\n  -Be kind.\n  +Be bold.`,
     );
     expect(read("workspace/AGENTS.md")).toBe("Be brief.\nBe kind.\n");
     await answer(question as Question, "yes");

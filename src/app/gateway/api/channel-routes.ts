@@ -20,6 +20,7 @@ const open = new WeakMap<GatewayContext, { count: number }>();
 const common = {
   path: "/channels/:account",
   access: "hook",
+  lenient: true,
   action: "hook",
   tag: "channels",
   params,

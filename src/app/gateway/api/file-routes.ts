@@ -25,7 +25,7 @@ const MULTIPART_BYTES = 65_536;
 const common = { access: "chat", action: "message", own: true, tag: "files" } as const;
 
 /** A file as the API shows it. */
-export const fileView = ({ id, name, mimeType, size, sha, createdAt, shown }: StoredFile) => ({
+const fileView = ({ id, name, mimeType, size, sha, createdAt, shown }: StoredFile) => ({
   id,
   name,
   mimeType,
@@ -127,7 +127,7 @@ const HARMLESS =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp|tiff)|audio\/[\w.+-]+|video\/[\w.+-]+|application\/(?:pdf|zip|json)|text\/plain)$/;
 
 /** Always a download, in a sandbox without scripts, also where a browser ignores one of the headers. */
-export async function contentOf(call: Pick<Call, "context">, file: StoredFile): Promise<Reply> {
+async function contentOf(call: Pick<Call, "context">, file: StoredFile): Promise<Reply> {
   const bytes = await filesOf(call).read(file);
   if (!bytes) throw noFile(file.id);
   const isText = file.mimeType === "text/plain";

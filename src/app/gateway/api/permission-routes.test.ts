@@ -138,35 +138,42 @@ describe("a yes for always", () => {
     await putQuestion(store, clock.now(), { agentId, id, person: "owner", effects });
   };
 
-  it("shows its rule in three widths before it is stored, and stores the chosen one", async () => {
+  const yes = (id: string, always: string) =>
+    send("POST", `/api/approvals/${id}`, { answer: "yes", always, digest: `digest-${id}` });
+
+  it("shows what it would store, and stores exactly that call", async () => {
     await ask("kzzz");
     const { json } = await send("GET", "/api/approvals/kzzz");
     expect(json.always).toEqual({
-      call: [{ person: "owner", allow: "exec(git push origin main)" }],
-      prefix: [{ person: "owner", allow: "exec(git push *)" }],
-      tool: [{ person: "owner", allow: "exec" }],
+      call: [{ person: "owner", allow: "call(exec:digest-kzzz)" }],
+      pattern: { not: expect.stringContaining("there is no pattern for it") },
     });
-    expect((await send("POST", "/api/approvals/kzzz", { answer: "yes", always: "prefix" })).status).toBe(200);
-    expect(await texts()).toContain("allow exec(git push *) owner");
-    expect(await tried("exec(git push origin other)")).toMatchObject({ verdict: "allow" });
-    await send("DELETE", `/api/permissions?rule=${encodeURIComponent("exec(git push *)")}`);
+    expect((await yes("kzzz", "call")).status).toBe(200);
+    const { json: rules } = await send("GET", "/api/permissions");
+    expect(rules.items).toContainEqual(
+      expect.objectContaining({ text: "call(exec:digest-kzzz)", shows: "exec for ann:", stored: true }),
+    );
+    expect(await tried("exec(git push origin main)")).toMatchObject({ verdict: "ask" });
+    const removed = await send("DELETE", `/api/permissions?rule=${encodeURIComponent("call(exec:digest-kzzz)")}`);
+    expect(removed.status).toBe(200);
   });
 
-  it("without a width is for this call only", async () => {
-    await ask("kzzy");
-    await send("POST", "/api/approvals/kzzy", { answer: "yes", always: true });
-    expect(await texts()).toEqual(["allow exec(git push origin main) owner"]);
-    expect(await tried("exec(git push origin other)")).toMatchObject({ verdict: "ask" });
-    await send("DELETE", `/api/permissions?rule=${encodeURIComponent("exec(git push origin main)")}`);
+  it.each([
+    ["kzza", "prefix"],
+    ["kzzb", "tool"],
+    ["kzzc", "pattern"],
+    ["kzzd", true],
+  ])("is never for a whole tool or program: %s %j", async (id, always) => {
+    await ask(id);
+    const body = { answer: "yes", always, digest: `digest-${id}` };
+    expect((await send("POST", `/api/approvals/${id}`, body)).status).toBe(400);
+    expect((await send("GET", `/api/approvals/${id}`)).json).toMatchObject({ state: "pending" });
   });
 
-  it("does not get around a rule that asks, and then decides nothing", async () => {
-    await send("POST", "/api/permissions", { verdict: "ask", rule: "exec(git push *)" });
-    await ask("kzzx");
-    const refused = await send("POST", "/api/approvals/kzzx", { answer: "yes", always: "call" });
+  it("cannot be written by hand", async () => {
+    const rule = "call(exec:0123456789abcdef0123456789abcdef)";
+    const refused = await send("POST", "/api/permissions", { verdict: "allow", rule });
     expect(refused.status).toBe(400);
-    expect(JSON.stringify(refused.json)).toContain("No rule was stored");
-    expect((await send("GET", "/api/approvals/kzzx")).json).toMatchObject({ state: "pending" });
-    await send("DELETE", `/api/permissions?rule=${encodeURIComponent("exec(git push *)")}`);
+    expect(JSON.stringify(refused.json)).toContain("stored by a yes for always only");
   });
 });

@@ -7,7 +7,6 @@ import { loginSecretIn } from "../auth/ambient-identity.ts";
 import { countFailure } from "../auth/authorise.ts";
 import { LOGIN_PREFIX } from "../auth/principal.ts";
 import { errorBody, HttpError } from "../http/http-error.ts";
-import { parseJsonBody } from "../http/read-request.ts";
 import { REPLAYED } from "../http/send-reply.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { signInUrl } from "./sign-in-url.ts";
@@ -45,10 +44,12 @@ const nonce = z
   .string()
   .regex(/^[A-Za-z0-9_-]{22,64}$/)
   .optional();
-const exchangeSchema = z.union([
-  z.strictObject({ code: secret, nonce }),
-  z.strictObject({ invitation: secret, nonce }),
-]);
+const exchangeSchema = z
+  .strictObject({ code: secret.optional(), invitation: secret.optional(), nonce })
+  .refine(
+    ({ code, invitation }) => (code === undefined) !== (invitation === undefined),
+    "needs `code` or `invitation`",
+  );
 
 const exchangeRoute = defineRoute({
   method: "POST",
@@ -56,6 +57,8 @@ const exchangeRoute = defineRoute({
   access: "hook",
   action: "logins",
   tag: "people",
+  body: exchangeSchema,
+  example: { code: "k7mzq2k7mz" },
   summary: "Use a sign-in code of the owner, or the invitation of a guest: opens a login; works once",
   answers: {
     status: 200,
@@ -63,15 +66,10 @@ const exchangeRoute = defineRoute({
       "`{ person, secret, expiresAt }`; send `secret` as the header `Rookery-Login`. 410 if it was used or has expired",
   },
   async handle(call) {
-    const { context, incoming, raw } = call;
-    const given = exchangeSchema.safeParse(parseJsonBody(incoming, raw));
-    if (!given.success) {
-      throw new HttpError(400, "invalid_input", "A sign-in needs `code` or `invitation`, and may have `nonce`.");
-    }
-    const { nonce = randomBytes(24).toString("base64url") } = given.data;
+    const { context, incoming, body } = call;
+    const { code, invitation = "", nonce = randomBytes(24).toString("base64url") } = body;
     // A link that signs in without asking is the owner's own: nobody signs the owner's browser in as a guest.
-    const [kind, text] =
-      "code" in given.data ? (["code", given.data.code] as const) : (["invite", given.data.invitation] as const);
+    const [kind, text] = code === undefined ? (["invite", invitation] as const) : (["code", code] as const);
     const used = await context.logins.exchange(text, nonce, incoming.headers["user-agent"], kind);
     if (!used) return gone(call, kind);
     context.remoteNodes?.notifyChanged("tokens");

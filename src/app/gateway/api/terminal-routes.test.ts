@@ -125,7 +125,7 @@ describe("a guest at the terminal", () => {
     });
   });
 
-  it("reaches no conversation of the owner or of another guest, and cannot speak as one (L13)", async () => {
+  it("reaches no conversation of the owner or of another guest, and cannot speak as one", async () => {
     const [ann, eve] = [await mint({ person: "ann" }), await mint({ person: "eve" })];
     await send("owner's words");
     const owner = await info(undefined);

@@ -43,7 +43,7 @@ export function seatOf(principal: Principal, user: string | undefined): Seat {
   );
 }
 
-export interface NamedConversation {
+interface NamedConversation {
   /** An agent by its name. */
   readonly agent?: string;
   /** A conversation of the person. */

@@ -235,6 +235,7 @@ const hookRoute = defineRoute({
   method: "POST",
   path: "/hooks/:hook",
   access: "hook",
+  lenient: true,
   action: "hook",
   tag: "triggers",
   summary: "Call a webhook; the message is durable when the answer is 202",

@@ -15,7 +15,7 @@ import type { TokenService } from "./token-service.ts";
 export type Access = "anonymous" | "any" | "hook" | Scope;
 
 /** The part of the gateway's context that authorisation needs. */
-export interface AuthorisationContext {
+interface AuthorisationContext {
   readonly config: () => Config;
   readonly tokens: TokenService;
   /** Requests without a valid token, by client address. */

@@ -21,7 +21,7 @@ import type { Access } from "./authorise.ts";
 import { isConfined, type Principal } from "./principal.ts";
 
 /** The part of a route that says what its requests do. */
-export interface JudgedRoute {
+interface JudgedRoute {
   readonly access: Access;
   readonly own?: true;
   readonly method: string;

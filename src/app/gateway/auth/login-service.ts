@@ -25,7 +25,7 @@ import {
 } from "./login-records.ts";
 import { LOGIN_PREFIX, type Principal } from "./principal.ts";
 
-export type ShownLogin = Omit<Login, "hash">;
+type ShownLogin = Omit<Login, "hash">;
 
 export interface LoginOptions {
   readonly ports: Pick<Ports, "store" | "ids" | "clock" | "log">;

@@ -5,7 +5,7 @@ import { type Scope, within } from "../../../core/rights/scope.ts";
 import type { Principal } from "./principal.ts";
 import type { TokenRecord } from "./token-file.ts";
 
-export interface WantedKind {
+interface WantedKind {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly person?: string;

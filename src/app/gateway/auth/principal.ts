@@ -8,7 +8,7 @@ import type { PeopleNow } from "../../../engine/people/directory.ts";
  * Who a token belongs to. `owner`: the person the installation belongs to. `application`: a program that vouches for its users.
  * `person`: one person. `old`: minted before tokens had kinds; all old tokens share the names of their users.
  */
-export type PrincipalKind = "owner" | "application" | "person" | "old";
+type PrincipalKind = "owner" | "application" | "person" | "old";
 
 /** Rate limits and quotas. An absent one means no limit. */
 export interface UsageLimits {

@@ -32,7 +32,7 @@ export type ShownToken = Pick<
   "id" | "name" | "kind" | "scopes" | "createdAt" | "createdBy" | "expiresAt" | "person" | "app" | "limits"
 >;
 
-export interface TokenServiceOptions {
+interface TokenServiceOptions {
   readonly storage: TokenStorage;
   /** The home's own token; absent for a process that only edits the records. */
   readonly root?: string;

@@ -9,7 +9,7 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import { submit } from "../../../engine/commit/submit.ts";
 import { changeTokenFile, parseTokens, readTokenFile, type TokenRecord, tokensText } from "./token-file.ts";
 
-export type TokenChange = (tokens: readonly TokenRecord[]) => readonly TokenRecord[];
+type TokenChange = (tokens: readonly TokenRecord[]) => readonly TokenRecord[];
 
 export interface TokenStorage {
   /** All records, or undefined if nothing changed since they were last read or written here. */

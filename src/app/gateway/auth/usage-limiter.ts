@@ -21,12 +21,12 @@ import { HttpError } from "../http/http-error.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import type { Principal, UsageLimits } from "./principal.ts";
 
-export interface ConfiguredLimits {
+interface ConfiguredLimits {
   readonly perToken: UsageLimits;
   readonly perPerson: UsageLimits;
 }
 
-export interface LimiterOptions {
+interface LimiterOptions {
   readonly limits: () => ConfiguredLimits;
   /** The calendar day in the installation's time zone. */
   readonly dayOf: (at: number) => string;

@@ -12,7 +12,7 @@ import type { Log } from "../../../core/ports/log.ts";
 import type { HttpServer } from "../http/server.ts";
 import { assertOwnSocket, PLACE_FILE, placeForEngine } from "./socket-place.ts";
 
-export interface ControlSocketOptions {
+interface ControlSocketOptions {
   readonly home: string;
   /** Called for each connection. It may load the server at the first one. */
   readonly server: () => HttpServer | Promise<HttpServer>;

@@ -17,7 +17,7 @@ const MAX_PLACE = 4_096;
 const OTHERS = 0o077;
 const STICKY = 0o1000;
 
-export interface SocketPlace {
+interface SocketPlace {
   readonly path: string;
   /** The directory outside of the home that holds it. */
   readonly directory?: string;

@@ -1,9 +1,13 @@
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DISK } from "../../../../test/kit/disk-directory.ts";
 import { needs } from "../../../../test/kit/needs.ts";
 import type { DoctorReport } from "../../operations/doctor/examine.ts";
 import { openTestGateway, type TestGateway } from "../gateway.test-kit.ts";
 import { DOCTOR_CHECKS } from "./doctor-checks.ts";
+
+// A sandbox has a /dev of its own.
+process.env.TMPDIR = DISK;
 
 /** Accepts connections and says nothing. */
 const server = createServer((socket) => socket.end());

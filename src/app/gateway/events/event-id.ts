@@ -1,6 +1,6 @@
 /**
- * The id of an event in a stream: (run, attempt, step, n), as M24 numbers them, and the position in the history up to
- * which entries were sent. A reader sends it back as `Last-Event-ID`.
+ * The id of an event in a stream: run, attempt, step and number (M24), and the position in the history up to which entries were
+ * sent. A reader sends it back as `Last-Event-ID`.
  */
 import type { RunId } from "../../../core/ids.ts";
 

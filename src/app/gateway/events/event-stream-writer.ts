@@ -12,7 +12,7 @@ export interface Frame {
   render(text: string): string;
 }
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   readonly bufferBytes: number;
   readonly stalledMs: number;
   readonly after: (ms: number, callback: () => void) => () => void;

@@ -5,7 +5,7 @@ import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import type { RunEvent } from "../../../engine/runtime/run-events.ts";
 import type { RunEventHub } from "./run-event-hub.ts";
 
-export interface FollowContext {
+interface FollowContext {
   readonly ports: { readonly store: Pick<Store, "run"> };
   readonly agents: Pick<AgentSystem, "runs">;
   readonly runEvents: RunEventHub;

@@ -2,11 +2,11 @@
 import type { Principal } from "../auth/principal.ts";
 import type { CloseReason } from "./event-stream-writer.ts";
 
-export interface OpenStream {
+interface OpenStream {
   close(reason: CloseReason): void;
 }
 
-export interface StreamLimits {
+interface StreamLimits {
   readonly streams: number;
   readonly streamsPerToken: number;
 }

@@ -9,7 +9,7 @@ interface Histogram {
   count: number;
 }
 
-export interface Gauge {
+interface Gauge {
   readonly name: string;
   readonly help: string;
   readonly value: number;

@@ -3,7 +3,7 @@
  * the name unused for longest is forgotten first.
  */
 
-export interface Rate {
+interface Rate {
   readonly burst: number;
   readonly perSecond: number;
 }

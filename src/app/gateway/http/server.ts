@@ -15,14 +15,14 @@ export interface Certificate {
   readonly key: string;
 }
 
-export interface ServerLimits {
+interface ServerLimits {
   /** How long a request may take to arrive. */
   readonly requestSeconds: number;
   /** Requests in progress. */
   readonly requests: number;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly tls: Certificate | undefined;
   readonly limits: ServerLimits;
   readonly onRequest: (incoming: IncomingMessage, outgoing: ServerResponse) => void;

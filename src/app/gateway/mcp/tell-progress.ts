@@ -2,7 +2,7 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { AnswerEvent } from "../../client/stream-answer.ts";
 
-export type Tell = (message: string) => Promise<void>;
+type Tell = (message: string) => Promise<void>;
 
 const MAX_MESSAGE = 200;
 /** Pieces of an answer are told together. */

@@ -40,7 +40,7 @@ export interface Speaking {
   readonly isNamed: boolean;
 }
 
-export interface AcceptOptions {
+interface AcceptOptions {
   /** Given by a route that accepts a `message`. Absent: the token and the key identify the request, and one without a key is new. */
   readonly identity?: MessageIdentity;
   readonly speaker?: Speaking;

@@ -20,7 +20,7 @@ export async function mailboxOfAgent(people: People, agent: AgentRecord): Promis
 }
 
 /** Whose mailbox a request names, if any: of an API user, or of someone at the terminal. */
-export interface NamedReader {
+interface NamedReader {
   readonly user?: string;
   readonly terminal?: string;
 }

@@ -14,7 +14,7 @@ import { behalfOf, speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
 
 /** The part of a call that says which files it may use. */
-export interface WithFiles {
+interface WithFiles {
   readonly context: { readonly agents: { readonly files: FileService | undefined } };
 }
 type Asking = WithFiles & { readonly principal: Principal };

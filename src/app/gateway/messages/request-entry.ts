@@ -30,7 +30,7 @@ export interface MessageIdentity {
   readonly said: object;
 }
 
-export interface MessageContent {
+interface MessageContent {
   readonly text: string;
   /** Digests of the files, or their addresses. */
   readonly files?: readonly string[];

@@ -13,7 +13,7 @@ import { HttpError } from "../http/http-error.ts";
 import type { Speaking } from "./accept-once.ts";
 import { API_CONNECTOR, speaksInOwn } from "./address.ts";
 
-export interface Sender {
+interface Sender {
   readonly id: string;
   readonly name?: string;
 }

@@ -15,7 +15,7 @@ import type { CallerTools, ToolResults } from "./caller-tools.ts";
 import { type PromptFile, storePromptFiles } from "./prompt-files.ts";
 import type { Conversation } from "./resolve-conversation.ts";
 
-export interface Question {
+interface Question {
   readonly conversation: Conversation;
   readonly identity: MessageIdentity;
   readonly text: string;

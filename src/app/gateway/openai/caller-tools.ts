@@ -51,7 +51,7 @@ const invalid = (param: string, why: string): HttpError =>
   new HttpError(400, "invalid_input", `${param}: ${why}`, { param });
 
 /** A call as the client gets it. */
-export interface HandedCall {
+interface HandedCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
@@ -72,7 +72,7 @@ export interface GivenResult {
   readonly param: string;
 }
 
-export interface Continued {
+interface Continued {
   readonly agent: AgentRecord;
   readonly run: RunRecord;
   readonly results: ToolResults;

@@ -20,7 +20,7 @@ export type PromptFile = { readonly param: string; readonly name?: string } & (
   | { readonly from: "url"; readonly url: string }
 );
 
-export type Part = { readonly type: string } & Readonly<Record<string, unknown>>;
+type Part = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 const LOAD_MS = 20_000;
 const MAX_REDIRECTS = 3;

@@ -22,7 +22,7 @@ export const messageSchema = z.looseObject({
 });
 export type PromptMessage = z.infer<typeof messageSchema>;
 
-export interface Prompt {
+interface Prompt {
   /** May be empty if there are files. */
   readonly text: string;
   /** Of the last message; for a new agent also those of the earlier ones. */
@@ -81,7 +81,7 @@ export function resultsIn(messages: readonly PromptMessage[], param: string): re
 }
 
 const EARLIER: Readonly<Record<string, string>> = { user: "User", assistant: "You", tool: "Result of a tool" };
-export const EARLIER_TITLE = "# The conversation so far";
+const EARLIER_TITLE = "# The conversation so far";
 
 function earlierText(messages: readonly PromptMessage[], param: string): readonly string[] {
   const lines = messages.flatMap((one, at) => {

@@ -58,7 +58,7 @@ const HINTS: Readonly<Record<string, string>> = {
   parallel_tool_calls: "Leave it out: an answer may have several calls.",
 };
 
-export const DEFAULT_REQUEST: readonly string[] = ["temperature", "response_format", "tools"];
+const DEFAULT_REQUEST: readonly string[] = ["temperature", "response_format", "tools"];
 
 function toolsOf({ tools, tool_choice: choice }: Fields, profile: string, allowed: readonly string[]) {
   if (choice !== undefined && choice !== null && choice !== "auto" && choice !== "none") {

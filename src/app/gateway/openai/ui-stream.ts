@@ -117,7 +117,7 @@ const frame = (json: object): Frame => ({ text: chunk(json), render: (all) => al
 const DONE: Frame = { text: "data: [DONE]\n\n", render: (all) => all };
 
 /** One part of text per step. Calls of tools are data parts: which tool, and how it ended. */
-export function framesOf({ agentId, seq }: Pick<PostedQuestion, "agentId" | "seq">): AnswerFrames {
+function framesOf({ agentId, seq }: Pick<PostedQuestion, "agentId" | "seq">): AnswerFrames {
   let step = 0;
   let open: { readonly kind: "text" | "reasoning"; readonly id: string } | undefined;
   const close = (): readonly Frame[] => {

@@ -7,7 +7,7 @@ import { defineRoute, type Route } from "../routing/route.ts";
 import { type PageFile, pageFiles } from "./page-files.ts";
 
 /** Scripts, styles, images and connections of this server only; nothing inline; no frame; HTML only through the sanitiser. */
-export const PAGE_POLICY = [
+const PAGE_POLICY = [
   "default-src 'self'",
   "img-src 'self' blob:",
   "object-src 'none'",
@@ -32,6 +32,7 @@ const pageRoute = defineRoute({
   method: "GET",
   path: "/",
   access: "anonymous",
+  lenient: true,
   action: "page",
   tag: "page",
   summary: "The control room, for browsers",
@@ -47,6 +48,7 @@ const assetRoute = defineRoute({
   method: "GET",
   path: "/assets/:file",
   access: "anonymous",
+  lenient: true,
   action: "page",
   tag: "page",
   summary: "A script, style or image of the control room; its name changes with its content",

@@ -28,7 +28,7 @@ export function agentSummary(agent: AgentRecord) {
   };
 }
 
-export interface AgentPage {
+interface AgentPage {
   readonly after?: AgentId;
   readonly limit: number;
 }

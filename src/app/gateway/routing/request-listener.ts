@@ -17,7 +17,7 @@ import type { GatewayContext } from "./gateway-context.ts";
 import type { LazyRouter, Match } from "./router.ts";
 import { serveRoute } from "./serve-route.ts";
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly context: GatewayContext;
   /** The surface of every connection that this listener serves. */
   readonly surface: Surface;

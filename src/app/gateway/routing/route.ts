@@ -70,6 +70,8 @@ export interface Route<
   readonly maxBody?: (config: Config) => number;
   /** The media type of a body that is not JSON. It is in `raw`. */
   readonly bodyType?: string;
+  /** Others decide what is sent: a provider calls it, or a browser with a link to which messengers add parameters. */
+  readonly lenient?: true;
   /** An empty body counts as `{}`. */
   readonly bodyOptional?: boolean;
   /** The status of a successful answer, its content in one line, its media type if it is not JSON, and whether it is `{ items, next }`. */
@@ -85,11 +87,11 @@ export interface Route<
 }
 
 /**
- * Whether a route ignores what it does not know: it follows a protocol of others (OpenAI, AI SDK, MCP), or a browser, a probe or
- * a webhook calls it with parameters of its own. Every other route refuses unknown keys of its query and body.
+ * Whether a route ignores what it does not know: it follows a protocol of others (OpenAI, AI SDK, MCP), or it says so. Every other
+ * route refuses unknown keys of its query and body.
  */
-export const isLenient = ({ tag, access }: Pick<Route, "tag" | "access">): boolean =>
-  tag === "openai" || tag === "mcp" || access === "hook" || access === "anonymous";
+export const isLenient = ({ tag, lenient }: Pick<Route, "tag" | "lenient">): boolean =>
+  tag === "openai" || tag === "mcp" || lenient === true;
 
 /** Infers the types of a handler's parameters, query and body from the route's schemas. */
 export const defineRoute = <P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(

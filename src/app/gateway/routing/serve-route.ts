@@ -12,7 +12,7 @@ import type { GatewayContext } from "./gateway-context.ts";
 import { replyOnce } from "./reply-once.ts";
 import { type Call, isLenient, type Route } from "./route.ts";
 
-export interface Exchange extends Caller {
+interface Exchange extends Caller {
   readonly outgoing: ServerResponse;
 }
 

@@ -47,7 +47,8 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const backup = (more: object = {}) => createBackup({ paths: homePaths(home), config, env: {}, file, ...more });
-const restore = (to: string, more: object = {}) => restoreBackup({ file, home: to, ids, now: AT, ...more });
+const restore = (to: string, more: object = {}) =>
+  restoreBackup({ file, home: to, ids, now: AT, env: {}, mayStart: async () => true, ...more });
 
 async function withStore<T>(
   at: string,
@@ -95,6 +96,7 @@ describe("a backup", () => {
     writeFileSync(join(home, "logs", "rookery.log"), "noise");
     writeFileSync(join(home, "of-a-later-version.json"), "{}");
     symlinkSync("/etc/passwd", join(home, "workspace", "outside"));
+    symlinkSync("MEMORY.md", join(home, "workspace", "inside"));
     const { manifest } = await withStore(home, async (_store, commit) => {
       await commit({ op: "agent.create", seed: agent });
       return backup();
@@ -102,14 +104,16 @@ describe("a backup", () => {
     expect(manifest.rows.agents).toBe(1);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const to = join(dir, "other");
-    const { lost, kept } = await restore(to);
+    const { lost, kept, refusedLinks } = await restore(to);
     expect({ lost, kept }).toEqual({ lost: { runs: 0, messages: 0, deliveries: 0 }, kept: null });
+    expect(refusedLinks).toEqual(["workspace/outside"]);
     expect(readFileSync(join(to, "workspace", "MEMORY.md"), "utf8")).toBe("Olga likes tea.");
     expect(readFileSync(join(to, "auth.json"), "utf8")).toContain("secret");
     expect(statSync(join(to, "auth.json")).mode & 0o777).toBe(0o600);
     expect(existsSync(join(to, "of-a-later-version.json"))).toBe(true);
     expect(existsSync(join(to, "logs"))).toBe(false);
-    expect(readdirSync(join(to, "workspace"))).toContain("outside");
+    expect(readdirSync(join(to, "workspace")).sort()).toEqual(["MEMORY.md", "inside"]);
+    expect(readFileSync(join(to, "workspace", "inside"), "utf8")).toBe("Olga likes tea.");
     await withStore(to, async (store) => expect((await store.agent(agent.id))?.sessionKey).toBe(agent.sessionKey));
     expect(readdirSync(dir).sort()).toEqual(["backup.tar.gz", "home", "other"]);
   });
@@ -132,7 +136,7 @@ describe("a backup", () => {
 });
 
 describe("a restore", () => {
-  it("ends open work by M6: runs are lost and told, deliveries unconfirmed, and what waits still waits", async () => {
+  it("ends open work: runs are lost and told, deliveries unconfirmed, and what waits still waits", async () => {
     const { ann, runId, delivery } = openWork();
     await backup();
     const to = join(dir, "other");
@@ -241,8 +245,8 @@ describe("a restore", () => {
     await backup();
     const to = join(dir, "x");
     mkdirSync(to);
-    const { schema } = await readBackup(file, { into: to });
-    expect(schema).toBeGreaterThan(0);
+    const { manifest } = await readBackup(file, { into: to });
+    expect(manifest.schema).toBeGreaterThan(0);
     appendFileSync(join(home, "rookery.json5"), "{}");
     const { DatabaseSync } = await import("node:sqlite");
     const db = new DatabaseSync(join(home, "rookery.db"));

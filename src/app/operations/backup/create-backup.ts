@@ -17,7 +17,7 @@ import { readBackup } from "./read-backup.ts";
 import { inspectSnapshot, type SnapshotOptions, snapshotStore } from "./snapshot-store.ts";
 import { TarWriter } from "./tar-write.ts";
 
-export interface BackupOptions extends SnapshotOptions {
+interface BackupOptions extends SnapshotOptions {
   /** The file to write. It must not exist. */
   readonly file: string;
   /** Told about each step, for people who wait. */
@@ -25,7 +25,7 @@ export interface BackupOptions extends SnapshotOptions {
   readonly now?: number;
 }
 
-export interface BackupReport {
+interface BackupReport {
   readonly file: string;
   readonly bytes: number;
   readonly manifest: Manifest;
@@ -218,7 +218,8 @@ async function* once(content: Buffer): AsyncGenerator<Buffer> {
 /** Reads the archive as a restore would, and opens the database in it. */
 async function verify(archive: string, manifest: Manifest, directory: string): Promise<void> {
   await mkdir(directory, { mode: DIRECTORY_MODE });
-  const found = await readBackup(archive, { into: directory, only: (path) => path === DATABASE });
+  const only = (path: string): boolean => path === DATABASE;
+  const { manifest: found } = await readBackup(archive, { into: directory, only, maxBytes: Number.POSITIVE_INFINITY });
   const facts = inspectSnapshot(join(directory, DATABASE));
   const isSame =
     JSON.stringify(found.files) === JSON.stringify(manifest.files) &&

@@ -1,34 +1,54 @@
 /**
  * Reads a backup whole: each entry is written below a directory, or only compared, and everything must match the manifest at the
- * end. A name that leads out of the directory, or through a link, is refused: the archive may be from anyone.
+ * end. The archive may be from anyone: a name that leads out of the directory or through a link is refused, and so is a part of the
+ * home that no backup has. Links that leave the home are not made.
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, symlink } from "node:fs/promises";
+import { mkdir, open, realpath, stat, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createGunzip } from "node:zlib";
 import { DIRECTORY_MODE } from "../../../config/paths.ts";
 import { CorruptDataError, InvalidInputError } from "../../../core/errors.ts";
-import { MANIFEST, type Manifest, manifestSchema } from "./manifest.ts";
+import { isCopied } from "../data/home-parts.ts";
+import { sizeText } from "../size-text.ts";
+import { sortLinks } from "./archive-links.ts";
+import { DATABASE, MANIFEST, type Manifest, manifestSchema } from "./manifest.ts";
 import { readTar, type TarEntry } from "./tar-read.ts";
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Where its entries are written. Absent: they are only compared. */
   readonly into?: string;
   readonly only?: (path: string) => boolean;
+  /** How much it may be when it is unpacked. Default: `unpackedLimit`. */
+  readonly maxBytes?: number;
 }
+
+interface ReadBackup {
+  readonly manifest: Manifest;
+  /** The links that were not made. */
+  readonly refusedLinks: readonly string[];
+}
+
+/** A backup of real conversations and files is a tenth of them; what becomes a hundred times larger was made to fill a disk. */
+const MAX_RATIO = 100;
+const ALWAYS_ALLOWED = 256 * 1_024 * 1_024;
+const unpackedLimit = (packed: number): number => Math.max(ALWAYS_ALLOWED, MAX_RATIO * packed);
 
 const MAX_MANIFEST = 256 * 1_024 * 1_024;
 const MAX_PATH = 4_096;
 const MAX_ENTRIES = 5_000_000;
 
-/** Rejects with `CorruptDataError` if anything is missing, added or changed. What was written stays: the caller removes it. */
-export async function readBackup(file: string, { into, only = () => true }: ReadOptions = {}): Promise<Manifest> {
+/** Rejects with `CorruptDataError` if anything is missing, added or changed. The caller removes the files that it has written. */
+export async function readBackup(
+  file: string,
+  { into, only = () => true, maxBytes }: ReadOptions = {},
+): Promise<ReadBackup> {
   const found = new Map<string, { readonly size: number; readonly sha256: string }>();
   const links = new Map<string, string>();
   let manifest: Manifest | undefined;
   let count = 0;
-  for await (const entry of readTar(unpacked(file))) {
+  for await (const entry of readTar(unpacked(file, maxBytes))) {
     count += 1;
     if (manifest || count > MAX_ENTRIES) throw damaged("there is something behind its end");
     const { path, type, target } = entry;
@@ -48,22 +68,39 @@ export async function readBackup(file: string, { into, only = () => true }: Read
   }
   if (!manifest) throw damaged("it has no manifest");
   compare(manifest, found);
-  // Last: nothing is ever written through them.
-  for (const [path, target] of links) {
-    if (into === undefined || !only(path)) continue;
-    await mkdir(dirname(join(into, path)), { recursive: true, mode: DIRECTORY_MODE });
-    await symlink(target, join(into, path));
-  }
-  return manifest;
+  const { made, refused } = sortLinks(links);
+  if (into !== undefined) await makeLinks(into, new Map([...made].filter(([path]) => only(path))));
+  return { manifest, refusedLinks: refused };
 }
 
-async function* unpacked(file: string): AsyncGenerator<Buffer> {
+/** Last: nothing is ever written through them. */
+async function makeLinks(into: string, links: ReadonlyMap<string, string>): Promise<void> {
+  const root = await realpath(into);
+  for (const [path, target] of links) {
+    const directory = dirname(join(root, path));
+    await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+    // On a disk that makes no difference between `a` and `A`, another link may be on the way.
+    if ((await realpath(directory)) !== directory) throw damaged(`${path} leads through a link`);
+    await symlink(target, join(root, path)).catch((cause: NodeJS.ErrnoException) => {
+      throw cause.code === "EEXIST" ? damaged(`${path} is there twice`) : cause;
+    });
+  }
+}
+
+async function* unpacked(file: string, maxBytes?: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
   const source = createReadStream(file);
   const gunzip = createGunzip();
   source.on("error", (error) => gunzip.destroy(error));
   try {
-    for await (const chunk of source.pipe(gunzip)) yield chunk as Buffer;
+    const limit = maxBytes ?? unpackedLimit((await stat(file)).size);
+    for await (const chunk of source.pipe(gunzip)) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > limit) throw tooLarge(limit);
+      yield chunk as Buffer;
+    }
   } catch (cause) {
+    if (cause instanceof InvalidInputError) throw cause;
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "EACCES" || code === "EISDIR") {
       throw new InvalidInputError(`The backup ${file} cannot be read: ${message}.`, { cause });
@@ -73,6 +110,11 @@ async function* unpacked(file: string): AsyncGenerator<Buffer> {
     source.destroy();
   }
 }
+
+const tooLarge = (limit: number): InvalidInputError =>
+  new InvalidInputError(`The archive becomes larger than ${sizeText(limit)} when it is unpacked.`, {
+    hint: "If you know that it is this large, allow it with --max-size GB. Nothing was changed.",
+  });
 
 const HINT = "Use another backup. Nothing was changed.";
 const damaged = (reason: string): CorruptDataError =>
@@ -98,6 +140,8 @@ function refuseName(path: string, links: ReadonlyMap<string, string>): void {
     path.includes("\0") ||
     parts.some((part) => part === "" || part === "." || part === "..");
   if (isOutside) throw damaged(`it has the name ${JSON.stringify(path.slice(0, 200))}`);
+  const [part = ""] = parts;
+  if (part !== DATABASE && !isCopied(part)) throw damaged(`it has ${JSON.stringify(part)}, which no backup contains`);
   if (parts.some((_, index) => links.has(parts.slice(0, index + 1).join("/")))) {
     throw damaged(`${path} leads through a link`);
   }

@@ -8,14 +8,20 @@ import { lockHome } from "../../../adapters/store/sqlite/home-lock.ts";
 import type { HomePaths } from "../../../config/paths.ts";
 import { inspectSnapshot } from "./snapshot-store.ts";
 
-export interface Replaced {
+interface Replaced {
   readonly schema: number;
   /** Where the database that was there is now; null if there was none. */
   readonly kept: string | null;
 }
 
+interface ReplaceOptions {
+  readonly paths: HomePaths;
+  readonly file: string;
+  readonly now: number;
+}
+
 /** Throws `HomeLockedError` while an engine runs, and `StoreUnreadableError` if the copy is not sound. */
-export function replaceDatabase({ paths, file, now }: { paths: HomePaths; file: string; now: number }): Replaced {
+export function replaceDatabase({ paths, file, now }: ReplaceOptions): Replaced {
   const { schema } = inspectSnapshot(file);
   const lock = lockHome(paths.home);
   try {

@@ -1,7 +1,8 @@
 /**
- * Restores a backup into a home. The archive is unpacked and checked beside the home, its open work is ended by M6's rules (runs end
- * `lost` and are told, deliveries become `unconfirmed`, unused yeses are withdrawn), and only then the home is replaced by renaming.
- * What was there is kept under another name. A kill leaves the old home, or a home that `finishRestore` completes.
+ * Restores a backup into a home. The archive is unpacked and checked beside the home. Its open work ends: runs end `lost` with a
+ * notice, deliveries become `unconfirmed`, unused yeses are withdrawn (M6). A person agrees to what the home starts, and only then the
+ * home is replaced by renaming. The old home is kept under another name. A kill leaves the old home, or one that `finishRestore`
+ * completes.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
@@ -15,31 +16,42 @@ import { type Database, openDatabase } from "../../../adapters/store/sqlite/data
 import { lockHome } from "../../../adapters/store/sqlite/home-lock.ts";
 import { migrations } from "../../../adapters/store/sqlite/migrate.ts";
 import { retireNodes } from "../../../adapters/store/sqlite/nodes.ts";
-import { DIRECTORY_MODE, FILE_MODE, restoreMarker } from "../../../config/paths.ts";
+import { forgetReviews } from "../../../adapters/tools/mcp/pinned-tools.ts";
+import { DIRECTORY_MODE, FILE_MODE, mcpDirectory, restoreMarker } from "../../../config/paths.ts";
 import { InvalidInputError, StoreNewerError } from "../../../core/errors.ts";
 import type { Ids } from "../../../core/ids.ts";
 import { syncPath } from "./create-backup.ts";
 import { DATABASE, type Manifest } from "./manifest.ts";
 import { readBackup } from "./read-backup.ts";
 import { inspectSnapshot } from "./snapshot-store.ts";
+import { startedPrograms } from "./started-programs.ts";
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly file: string;
   readonly home: string;
   /** Whether a home that is in use may be replaced. It is kept under another name. */
   readonly replace?: boolean;
   readonly ids: Ids;
   readonly now: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Asked with what the home of the backup starts, unless it starts nothing. Without a yes nothing is restored. */
+  readonly mayStart: (programs: readonly string[]) => Promise<boolean>;
+  /** How much the archive may be when it is unpacked. */
+  readonly maxBytes?: number;
   readonly onProgress?: (text: string) => void;
 }
 
-export interface RestoreReport {
+interface RestoreReport {
   readonly home: string;
   readonly manifest: Manifest;
   /** The open work that was ended. */
   readonly lost: LostWork;
   /** Where the home that was there is now. */
   readonly kept: string | null;
+  /** Links that lead out of the home or stand in for its own files. They were not made. */
+  readonly refusedLinks: readonly string[];
+  /** MCP servers whose tools count as not reviewed again. */
+  readonly unreviewed: readonly string[];
 }
 
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
@@ -58,19 +70,27 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     await rm(staging, { recursive: true, force: true });
     await mkdir(staging, { recursive: true, mode: DIRECTORY_MODE });
     onProgress("Unpacking and checking the archive.");
-    const manifest = await readBackup(file, { into: staging });
+    const { manifest, refusedLinks } = await readBackup(file, { into: staging, maxBytes: options.maxBytes });
     refuseNewer(manifest);
     const lost = settle(staging, home, options);
+    const unreviewed = forgetReviews(mcpDirectory({ home: staging }));
+    await askToStart(staging, options);
     await syncPath(staging);
     const kept = isUsed ? freeName(`${home}.before-restore-${stampOf(now)}`) : null;
     replaceHome({ home, staging, kept });
-    return { home, manifest, lost, kept };
+    return { home, manifest, lost, kept, refusedLinks, unreviewed };
   } catch (error) {
     if (existsSync(home) || !existsSync(restoreMarker(home))) rmSync(staging, { recursive: true, force: true });
     throw error;
   } finally {
     lock?.release();
   }
+}
+
+async function askToStart(staging: string, { home, env, mayStart }: RestoreOptions): Promise<void> {
+  const programs = await startedPrograms({ at: staging, home, env });
+  if (programs.length === 0 || (await mayStart(programs))) return;
+  throw new InvalidInputError("You did not agree to what this backup starts.", { hint: "Nothing was restored." });
 }
 
 const stampOf = (now: number): string => new Date(now).toISOString().replace(/[-:]/g, "").slice(0, 15);

@@ -23,7 +23,7 @@ export interface SnapshotOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export interface StoreSnapshot {
+interface StoreSnapshot {
   readonly store: "home" | "shared";
   /** Blobs that are not files of the home. */
   readonly blobs?: BlobStore;
@@ -84,7 +84,7 @@ async function snapshotShared(
   return { store: "shared", blobs: shared.files, close: () => shared.close() };
 }
 
-export interface DatabaseFacts {
+interface DatabaseFacts {
   readonly schema: number;
   readonly rows: Readonly<Record<string, number>>;
   /** The blobs that its rows name. */

@@ -19,7 +19,7 @@ export interface TarEntry {
   content(): AsyncGenerator<Buffer>;
 }
 
-export interface TarReading {
+interface TarReading {
   /** Yields entries of other types too. Default: they are an error. */
   readonly others?: boolean;
 }

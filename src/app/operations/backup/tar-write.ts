@@ -6,7 +6,7 @@ const BLOCK = 512;
 const MAX_NAME = 100;
 const MAX_SIZE = 8 ** 11 - 1;
 
-export interface TarHeader {
+interface TarHeader {
   /** Relative, with slashes. */
   readonly path: string;
   readonly mode: number;

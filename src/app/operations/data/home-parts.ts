@@ -3,7 +3,7 @@
  * directory to the home adds it here; a test fails for one that is missing, and another one for a trace that stays.
  */
 
-export interface HomePart {
+interface HomePart {
   /** `copied` into a backup; the database is a `snapshot`; or why it is left out. */
   readonly backup: "copied" | "snapshot" | { readonly left: string };
   /** What happens to it when a person is forgotten. */

@@ -5,7 +5,7 @@
 import { COPIED, LEFT_BEHIND } from "../../../adapters/store/copy/tables.ts";
 
 /** What happens to the rows of a person who is forgotten. */
-export type ForgetRule =
+type ForgetRule =
   /** Rows of the person's agents are removed with the agents. */
   | "with the agent"
   /** Rows that name the person are removed. */

@@ -1,8 +1,9 @@
 /** The checks that need no gateway, in the order of the report. A feature adds its own check here. */
 import type { DoctorCheck } from "./check.ts";
 import { conversationsCheck } from "./checks/conversations.ts";
-import { connectorsCheck, exposureCheck, modelCheck, sandboxCheck } from "./checks/outside.ts";
+import { connectorsCheck, exposureCheck, modelCheck } from "./checks/outside.ts";
 import { packagesCheck } from "./checks/packages.ts";
+import { attemptsCheck, rootCheck, sandboxCheck } from "./checks/sandbox.ts";
 import { setAsideCheck } from "./checks/set-aside.ts";
 import { skillsCheck } from "./checks/skills.ts";
 import { configurationCheck, plainFilesCheck, sharedWorkspaceCheck, storeCheck } from "./checks/store.ts";
@@ -27,6 +28,8 @@ export const CHECKS: readonly DoctorCheck[] = [
   budgetsCheck,
   exposureCheck,
   sandboxCheck,
+  attemptsCheck,
+  rootCheck,
   sharedWorkspaceCheck,
   skillsCheck,
   setAsideCheck,

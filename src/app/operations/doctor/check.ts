@@ -24,7 +24,7 @@ export interface DoctorFacts {
 }
 
 /** The parts of a running engine. */
-export interface DoctorEngine {
+interface DoctorEngine {
   readonly connectors: ReadonlyMap<string, Connector>;
   /** Agents that could not be restored, and why. */
   readonly degraded: ReadonlyMap<string, string>;

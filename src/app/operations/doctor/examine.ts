@@ -21,7 +21,7 @@ export interface DoctorReport {
   readonly notices: number;
 }
 
-export interface ExamineOptions {
+interface ExamineOptions {
   readonly checkMs?: number;
 }
 

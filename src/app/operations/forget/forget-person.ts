@@ -44,7 +44,7 @@ export interface ForgetDeps {
 }
 
 /** What was removed and what stays. It names the tombstone, not the person. */
-export interface ForgetReceipt {
+interface ForgetReceipt {
   readonly tombstone: string;
   readonly at: number;
   readonly removed: ForgetCounts;

@@ -9,7 +9,7 @@ import { backupDirectory, type HomePaths } from "../../../config/paths.ts";
 import { blobsOf } from "../../../core/message/blobs-of.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 
-export interface OldFile {
+interface OldFile {
   readonly what: string;
   readonly path: string;
   readonly bytes: number;

@@ -11,14 +11,14 @@ import { agesOf, pruneRound, type RetentionLimits } from "../../../engine/agents
 import { retentionLimits } from "../../node/engine-options.ts";
 import { findOldFiles, removeOldFiles } from "./old-files.ts";
 
-export interface PruneDeps {
+interface PruneDeps {
   readonly ports: Ports;
   readonly agents: AgentSystem;
   readonly paths: HomePaths;
   readonly config: Config;
 }
 
-export interface PruneOptions {
+interface PruneOptions {
   /** Everything older than this goes, instead of what the configuration says. */
   readonly days?: number;
   /** Only say what would be removed. */
@@ -27,7 +27,7 @@ export interface PruneOptions {
   readonly compact?: boolean;
 }
 
-export interface PrunedPart {
+interface PrunedPart {
   readonly what: string;
   readonly count: number;
   /** Of files. */

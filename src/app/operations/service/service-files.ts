@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { InvalidInputError } from "../../../core/errors.ts";
 
-export interface ServiceTarget {
+interface ServiceTarget {
   /** The home of the installation. */
   readonly home: string;
   /** The user's home directory. */
@@ -17,7 +17,7 @@ export interface ServiceTarget {
   readonly program: string;
 }
 
-export interface ServiceFile {
+interface ServiceFile {
   readonly path: string;
   readonly mode: number;
   readonly text: string;

@@ -11,7 +11,7 @@ import { InvalidInputError, TimeoutError } from "../../../core/errors.ts";
 import { readEntries } from "./read-archive.ts";
 import type { SourceTree } from "./source-tree.ts";
 
-export interface Repository {
+interface Repository {
   readonly url: string;
   /** A branch or tag; default: what the repository names. */
   readonly ref?: string;

@@ -9,7 +9,7 @@ import { readArchive } from "./read-archive.ts";
 import { readTree } from "./read-tree.ts";
 import { chosenSkill } from "./source-tree.ts";
 
-export interface SourceDeps {
+interface SourceDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The directory with the skills of this package. */
   readonly packaged: string;

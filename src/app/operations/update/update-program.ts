@@ -19,7 +19,7 @@ import { replaceDatabase } from "../backup/replace-database.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface UpdateDeps {
+interface UpdateDeps {
   /** The directory of the installed package. */
   readonly root: string;
   readonly paths: HomePaths;
@@ -173,7 +173,8 @@ async function problemsOf({ paths, env }: UpdateDeps, program: string): Promise<
 async function databaseBack(paths: HomePaths, backup: string, now: number): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "rookery-update-"));
   try {
-    await readBackup(backup, { into: directory, only: (path) => path === DATABASE });
+    const only = (path: string): boolean => path === DATABASE;
+    await readBackup(backup, { into: directory, only, maxBytes: Number.POSITIVE_INFINITY });
     replaceDatabase({ paths, file: join(directory, DATABASE), now });
   } finally {
     await rm(directory, { recursive: true, force: true });

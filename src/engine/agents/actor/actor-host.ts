@@ -8,8 +8,9 @@ import type { Gate } from "../../../core/ports/gate.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import { isNode } from "../../../core/rights/exec-settings.ts";
 import { DEFAULT_TEXT_LIMITS, type TextLimits } from "../../../core/text-limits.ts";
-import { approvalPortOf } from "../../approvals/approval-port.ts";
+import { type ApprovalPort, approvalPortOf } from "../../approvals/approval-port.ts";
 import type { Approvals } from "../../approvals/approvals.ts";
+import { digestOf } from "../../approvals/call-digest.ts";
 import { personNow } from "../../budgets/person-now.ts";
 import { ShownFiles } from "../../context/show-files.ts";
 import type { Emit } from "../../engine-event.ts";
@@ -54,7 +55,7 @@ export interface ActorHost {
 
 type Given = Pick<ActorHost, "lanes" | "node" | "queue" | "trials" | "fates" | "restoring" | "draining" | "emit">;
 
-export interface HostParts extends Given {
+interface HostParts extends Given {
   readonly events: RunEvents;
   readonly subagents: Subagents;
   readonly outbox: Pick<Outbox, "offer">;
@@ -106,6 +107,13 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
   const whoNow = personNow(directory);
   const shown = options.files && new ShownFiles(ports.store, options.files);
   const textLimits = (): TextLimits => options.textLimits ?? DEFAULT_TEXT_LIMITS;
+  const asking = approvalPortOf(options, people, {
+    asked: (dueAt) => approvals.asked(dueAt),
+    definitionOf(agent, name) {
+      const tool = ports.tools.find(agent, name);
+      return tool && modelTool(tool);
+    },
+  });
   return {
     ...ports,
     model: limitedModel(ports.model, () => textLimits().answerCharacters),
@@ -116,14 +124,8 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
     watchdogNotes,
     ...hooks,
     resolveModel: options.resolveModel,
-    gate: options.rights && gateFor(ports, options, directory),
-    approvals: approvalPortOf(options, people, {
-      asked: (dueAt) => approvals.asked(dueAt),
-      definitionOf(agent, name) {
-        const tool = ports.tools.find(agent, name);
-        return tool && modelTool(tool);
-      },
-    }),
+    gate: options.rights && gateFor(ports, options, directory, asking),
+    approvals: asking,
     sendPolicy: options.sendPolicy,
     setsRoute: people.setsRoute,
     personOf: people.personOf,
@@ -164,7 +166,7 @@ function runPortsOf(ports: Ports, options: AgentSystemOptions, parts: HostParts)
   };
 }
 
-function gateFor(ports: Ports, options: AgentSystemOptions, directory: Directory): Gate {
+function gateFor(ports: Ports, options: AgentSystemOptions, directory: Directory, asking: ApprovalPort): Gate {
   const { rights, people = { isOwner: options.isOwner } } = options;
   return gateOf({
     policyOf: (profile) => rights?.policyOf?.(profile),
@@ -175,6 +177,8 @@ function gateFor(ports: Ports, options: AgentSystemOptions, directory: Directory
     ancestorsOf: (agent) => ancestorsOf(ports.store, agent),
     tools: ports.tools,
     directory,
+    digestOf: async (agent, call, effects, runId) =>
+      digestOf(call, await asking.surroundingsOf(agent, call, effects, runId)),
     // A swarm's agent has the rights of its contact, and its kind limits it to talking.
     personOf: (agent) => personOf(ports.store, people, agent, { rights: agent.descriptor.type !== "swarm" }),
   });

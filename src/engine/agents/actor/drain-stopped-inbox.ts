@@ -16,7 +16,7 @@ const PORTION = 256;
  * The result of one step. `free`: no stop holds for the agent; its record in memory may be old. `quiet`: no message is left
  * that needs a run. `removing`: only the stop messages of a removal are left. `settled`: these messages; there may be more.
  */
-export type StopResult =
+type StopResult =
   | { readonly is: "free" }
   | { readonly is: "quiet" }
   | { readonly is: "removing"; readonly reason: string; readonly stops: readonly Message[] }

@@ -1,6 +1,6 @@
 /**
- * Counts the failed tries at handling a message and settles it after the last one, so that no message blocks its inbox (M48,
- * L14). A try counts only through its own commit: while the store is away, nothing is counted.
+ * Counts the failed tries at handling a message and settles it after the last one, so that no message blocks its inbox
+ * (M48, L14). A try counts only through its own commit: while the store is away, nothing is counted.
  */
 
 import { shortened } from "../../../core/cut-text.ts";
@@ -15,7 +15,7 @@ import type { RunPorts } from "../../runtime/run-ports.ts";
 import { answerTo, noticesIn, opsOfEnd, settlement } from "./inbox-steps.ts";
 
 /** How long a message rests after its first failure, its second, and its third. The next failure settles it. */
-export const RETRY_MS = [1_000, 10_000, 60_000] as const;
+const RETRY_MS = [1_000, 10_000, 60_000] as const;
 
 const MAX_REASON = 500;
 const NO_ROOM: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EROFS"]);

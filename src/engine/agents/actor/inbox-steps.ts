@@ -22,10 +22,10 @@ import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { belongingOf } from "../../runtime/belonging.ts";
 import type { AnsweredCommand, RunPorts, Settled } from "../../runtime/run-ports.ts";
 
-export const STOPPED_TEXT = "⚙️ Agent was aborted.";
-export const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
+const STOPPED_TEXT = "⚙️ Agent was aborted.";
+const NOTHING_TO_STOP_TEXT = "No active inference to stop.";
 /** The answer to a stop. */
-export const stoppedText = (children: number): string =>
+const stoppedText = (children: number): string =>
   children === 0 ? STOPPED_TEXT : `${STOPPED_TEXT} Stopped ${children} sub-agent${children === 1 ? "" : "s"}.`;
 
 export const settlement = ({ seq }: Message, state: Settlement["state"], reason?: string): Settlement => ({

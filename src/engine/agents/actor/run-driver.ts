@@ -29,7 +29,7 @@ import { type RunChoice, steerInto, takeRun } from "./take.ts";
 export type Next = "again" | "reload" | "rest";
 
 /** What the driver needs from its actor. */
-export interface DriverActor {
+interface DriverActor {
   /** Whether something came since the actor last read its inbox. */
   woken(): boolean;
   /** A summary is ready to be appended, or a flush is due. */

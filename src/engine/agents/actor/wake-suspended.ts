@@ -10,7 +10,7 @@ import { type RecoveryParts, recoverRun } from "../recovery/recover-run.ts";
 const PAGE = 256;
 
 /** `woken`: the run went on, until it ended or was suspended again. */
-export type Woken = "woken" | Exclude<WhileSuspended, { act: "resume" }>;
+type Woken = "woken" | Exclude<WhileSuspended, { act: "resume" }>;
 
 export async function wakeSuspended(parts: RecoveryParts, lease: AgentLease, runId: RunId): Promise<Woken> {
   const { store, clock } = parts.host.ports;

@@ -7,7 +7,7 @@ import type { RunRecord } from "../../../core/run/run.ts";
 import type { RunTrial } from "../../../core/run/trial.ts";
 import type { Fate } from "./node-fates.ts";
 
-export const TRIAL_MS = 10_000;
+const TRIAL_MS = 10_000;
 /** Each trial that a run survives without a step makes its next one this many times longer. */
 const LONGER = 6;
 /** How long nothing is tried after the first and the second death that counts. */
@@ -31,7 +31,7 @@ export function hasCrashed(run: Pick<RunRecord, "body">, node: number, fateOf: F
   return wasInterrupted(run, node) && (was === undefined || isGone(fateOf(was)));
 }
 
-export interface Judgement {
+interface Judgement {
   readonly trial: RunTrial;
   /** Whether a death was added. It is committed, and the process tries nothing for a while. */
   readonly counted: boolean;

@@ -15,7 +15,7 @@ import { belongingOf } from "../../runtime/belonging.ts";
 import { LiveRun, type RunTime, runTimeOf } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 
-export interface Resumption {
+interface Resumption {
   readonly attempt: number;
   /** Whether a crash interrupted it. Continuing after an answer or a drain is not recovery (M45). */
   readonly crashed: boolean;

@@ -25,7 +25,7 @@ interface Suspect extends Candidate {
   readonly since: number;
 }
 
-export interface TrialsOptions {
+interface TrialsOptions {
   readonly node: number;
   readonly fates: NodeFates;
   /** Resolves when the node holds all agents that it found at its start. */

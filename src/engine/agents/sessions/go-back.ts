@@ -13,7 +13,7 @@ import { belongingOf } from "../../runtime/belonging.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settle, settleCommand } from "../actor/inbox-steps.ts";
 
-export const WENT_BACK_TEXT = "Went back.";
+const WENT_BACK_TEXT = "Went back.";
 
 /** After a reset the entry no longer belongs to the session: then the tip stays, and the answer says why. */
 export async function goBack(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {
@@ -36,7 +36,7 @@ export async function goBack(ports: RunPorts, lease: AgentLease, message: Messag
   await settleCommand(ports, lease, message, { site: "branch", reason, text: WENT_BACK_TEXT }, beside);
 }
 
-export const GONE_TEXT = "The conversation began a new session after the answer that this message continues.";
+const GONE_TEXT = "The conversation began a new session after the answer that this message continues.";
 
 /**
  * Goes to the entry that a message continues, before the message is taken. The message waits until then, so a crash in between

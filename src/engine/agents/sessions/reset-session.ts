@@ -13,7 +13,7 @@ import { belongingOf } from "../../runtime/belonging.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import { settleCommand } from "../actor/inbox-steps.ts";
 
-export const RESET_TEXT = "Session reset.";
+const RESET_TEXT = "Session reset.";
 
 /** A person's reset. Settles its message. */
 export async function resetSession(ports: RunPorts, lease: AgentLease, message: Message): Promise<void> {

@@ -20,7 +20,7 @@ const MAX_SUMMARY = 100_000;
 type Reader = Pick<StoreReader, "agent" | "linesBack">;
 
 /** Why an agent cannot have these settings, in whole sentences; undefined if it can. `patch`: what changes. */
-export type CheckSettings = (
+type CheckSettings = (
   agent: Pick<AgentRecord, "profile" | "state">,
   patch: Readonly<Record<string, unknown>>,
 ) => Promise<string | undefined>;
@@ -65,9 +65,9 @@ async function existing(store: Reader, agentId: AgentId): Promise<AgentRecord> {
   return agent;
 }
 
-export type RuleChange = NonNullable<Extract<MessageBody, { kind: "setting" }>["rules"]>;
+type RuleChange = NonNullable<Extract<MessageBody, { kind: "setting" }>["rules"]>;
 
-export interface BranchOptions {
+interface BranchOptions {
   readonly summary?: string;
   readonly timeoutMs?: number;
 }

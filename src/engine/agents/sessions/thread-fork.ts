@@ -18,7 +18,7 @@ import { forkFirstLines } from "../../context/transcript/fork.ts";
 import { withSpeakers } from "../../people/run-behalf.ts";
 import { isMarked, markedState } from "../../people/untrusted.ts";
 
-export interface NewAgent {
+interface NewAgent {
   readonly descriptor: AgentDescriptor;
   readonly profile: string;
   readonly sessionKey: SessionKey;

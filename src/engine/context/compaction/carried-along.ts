@@ -6,7 +6,7 @@ import type { Block } from "../../../core/history/entry.ts";
 import type { ModelMessage } from "../../../core/ports/model.ts";
 import type { CompactionDetails } from "./compaction-details.ts";
 
-export interface Carried {
+interface Carried {
   readonly readFiles: readonly string[];
   readonly modifiedFiles: readonly string[];
   /** Marked with backticks in the conversation. */

@@ -11,8 +11,8 @@ import { summaryFor } from "./fit-context.ts";
 import { type CompactionInput, makesProgress } from "./make-compaction.ts";
 import { measuresTaken } from "./measures-taken.ts";
 
-export const COMPACTED_TEXT = "⚙️ Compacted";
-export const NOT_COMPACTED_TEXT = "⚙️ Compaction skipped";
+const COMPACTED_TEXT = "⚙️ Compacted";
+const NOT_COMPACTED_TEXT = "⚙️ Compaction skipped";
 export const COMPACTION_FAILED_TEXT = "⚙️ Compaction failed";
 const NO_PROGRESS = "the summary would not be smaller than the messages it replaces";
 const DONE_BEFORE = "it was compacted before the program stopped";

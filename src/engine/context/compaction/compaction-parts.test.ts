@@ -8,7 +8,7 @@ import { thresholdsOf } from "../measure-context.ts";
 import { compactionDetails } from "./compaction-details.ts";
 import { describeCompaction } from "./describe-compaction.ts";
 import { assistant, call, compaction, image, message, text, user } from "./entries.test-kit.ts";
-import { EMPTY_SIZE, estimateMessage, sizeOfMessages, sizeWith } from "./estimate-tokens.ts";
+import { EMPTY_SIZE, estimateMessage, sizeWith } from "./estimate-tokens.ts";
 import { applyMeasure, cutText, measuresFor, TRUNCATED_CHARS } from "./measures.ts";
 
 const file = (as: "image" | "text" | "reference", characters?: number): Block =>
@@ -50,8 +50,9 @@ describe("the size of one message", () => {
   test("counts of providers replace estimates, and a count of nothing does not", () => {
     const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
     const forty = [message("user", text("x".repeat(40)))];
-    expect(sizeOfMessages(forty)).toEqual({ counted: undefined, since: 10, all: 10 });
-    expect(sizeWith(sizeOfMessages(forty), assistant("x", { usage, stopReason: "stop" }), forty)).toEqual({
+    const ten = sizeWith(EMPTY_SIZE, user("x"), forty);
+    expect(ten).toEqual({ counted: undefined, since: 10, all: 10 });
+    expect(sizeWith(ten, assistant("x", { usage, stopReason: "stop" }), forty)).toEqual({
       ...{ counted: undefined, since: 20, all: 20 },
     });
     const one = { ...usage, totalTokens: 1 };

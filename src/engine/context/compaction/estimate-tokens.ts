@@ -15,7 +15,7 @@ export const IMAGE_CHARS = 4_800;
 export const IMAGE_PLACEHOLDER = "<image>";
 const MAX_DEPTH = 6;
 
-export const tokensOfChars = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
+const tokensOfChars = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
 export const estimateText = (text: string): number => tokensOfChars(text.length);
 
 const known = new WeakMap<ModelMessage, number>();
@@ -73,11 +73,6 @@ export const estimateTools = (tools: readonly ModelTool[]): number =>
   );
 
 export const EMPTY_SIZE: ContextSize = { counted: undefined, since: 0, all: 0 };
-
-export const sizeOfMessages = (messages: readonly ModelMessage[]): ContextSize => {
-  const all = estimateMessages(messages);
-  return { counted: undefined, since: all, all };
-};
 
 /** The size with one more entry in the context, which adds these messages. */
 export function sizeWith(size: ContextSize, entry: Entry, added: readonly ModelMessage[]): ContextSize {

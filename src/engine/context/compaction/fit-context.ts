@@ -218,12 +218,12 @@ class CompactionSteps {
   }
 }
 
-export type Attempt =
+type Attempt =
   | { readonly made: CompactionProposal }
   | { readonly refused: string }
   | { readonly why: SummaryFailure; readonly reason: string };
 
-export interface SummaryWishes {
+interface SummaryWishes {
   readonly instructions?: string;
   /** A summary that is being written or waits: it is used, and no second one is paid for (M15). */
   readonly background?: BackgroundCompaction;

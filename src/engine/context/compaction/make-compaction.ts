@@ -16,7 +16,7 @@ import { type CompactionPlan, currentEntries, planOf, sizedEntries } from "./pla
 import { harmless, NO_PRIOR_HISTORY, SPLIT_TURN } from "./summary-prompt.ts";
 
 /** The entry without its place. */
-export type CompactionDraft = {
+type CompactionDraft = {
   readonly type: "compaction";
   readonly summary: string;
   readonly firstKeptEntryId: EntryId;
@@ -48,7 +48,7 @@ export interface CompactionInput {
 }
 
 /** A compaction must leave at most this share of the context. */
-export const PROGRESS_SHARE = 0.9;
+const PROGRESS_SHARE = 0.9;
 
 /** After a summary failed the context must grow by this share of the emergency limit before the next one is tried. */
 export const GROWN_SHARE = 0.05;

@@ -24,15 +24,15 @@ export interface CompactionPlan {
   readonly request?: { readonly texts: readonly string[]; readonly runId?: string };
 }
 
-export interface CompactionBase {
+interface CompactionBase {
   readonly marker: EntryId | undefined;
   readonly compaction: EntryId | undefined;
 }
 
-export type Planned = { readonly plan: CompactionPlan } | { readonly refused: string };
+type Planned = { readonly plan: CompactionPlan } | { readonly refused: string };
 
-export const NOTHING_TO_COMPACT = "Nothing to compact.";
-export const ALREADY_COMPACTED = "Already compacted.";
+const NOTHING_TO_COMPACT = "Nothing to compact.";
+const ALREADY_COMPACTED = "Already compacted.";
 /** How much of the request of a cut turn is carried along word for word. */
 const REQUEST_CHARS = 4_000;
 const MIN_REQUEST_CHARS = 80;

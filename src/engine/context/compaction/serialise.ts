@@ -7,7 +7,7 @@ import type { ModelMessage } from "../../../core/ports/model.ts";
 import { CHARS_PER_TOKEN, IMAGE_PLACEHOLDER } from "./estimate-tokens.ts";
 import { cutText } from "./measures.ts";
 
-export const TOOL_RESULT_CHARS = 2_000;
+const TOOL_RESULT_CHARS = 2_000;
 /** Beyond so many requests for one summary long texts are cut shorter; beyond twice as many the oldest are left out. */
 export const MAX_CHUNKS = 12;
 const SHORT_CHARS = 500;

@@ -36,7 +36,7 @@ export interface Summarising {
 }
 
 /** Reserves what a call may cost and settles it; may throw `CommitRefused`. */
-export interface SpendingGate {
+interface SpendingGate {
   before(request: ModelRequest): Promise<Permission>;
   after(permit: Permit, result: ModelResult): void;
 }

@@ -168,7 +168,7 @@ describe("carried-along data", () => {
     expect(user + system).toBeLessThan(500_000);
   });
 
-  it("costs little to remove if blocks are opened and never closed (L14)", () => {
+  it("costs little to remove if blocks are opened and never closed", () => {
     const summary = "\n\n<read-files>\n".repeat(40_000);
     const before = process.cpuUsage();
     expect(withoutCarried(summary)).toBe(summary);

@@ -110,7 +110,7 @@ describe("the files that an agent is shown", () => {
     );
   });
 
-  it("have the mark of the text that was in context when they were written (M32)", () => {
+  it("have the mark of the text that was in context when they were written", () => {
     const asked: unknown[] = [];
     const isMarked = (name: string, text: string): boolean => {
       asked.push([name, text]);

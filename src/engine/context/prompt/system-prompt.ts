@@ -57,7 +57,7 @@ export interface PromptSources {
   readonly task?: string;
 }
 
-export interface PromptSkill {
+interface PromptSkill {
   readonly name: string;
   readonly description: string;
   /** Characters of the description that are left out already. */

@@ -6,7 +6,7 @@ import type { EntryId } from "../../../core/ids.ts";
 import { readTranscript, type TranscriptEntry } from "./read-transcript.ts";
 import { pathTo } from "./tree.ts";
 
-export type Archived =
+type Archived =
   | {
       /** The new content of the file. It contains the parent of each of its entries. */
       readonly text: string;

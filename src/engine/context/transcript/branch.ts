@@ -8,7 +8,7 @@ import { type Entry, entryLine } from "../../../core/history/entry.ts";
 import { type EntryId, entryId, type Ids } from "../../../core/ids.ts";
 import type { Op } from "../../../core/store/change.ts";
 
-export interface Branching {
+interface Branching {
   /** The entries of the current session, its marker first. */
   readonly entries: readonly Entry[];
   readonly nextPos: number;

@@ -8,7 +8,7 @@ import { type AgentId, type EntryId, entryId, type Ids, type SessionId } from ".
 import { resetText } from "../entries.ts";
 import type { Raw } from "./older-shape.ts";
 
-export interface Fork {
+interface Fork {
   readonly descriptor: AgentDescriptor;
   readonly sessionId: SessionId;
   readonly at: number;

@@ -1,25 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { type Entry, readEntry } from "../../../core/history/entry.ts";
-import type { EntryId, SessionId } from "../../../core/ids.ts";
-import { modelMessages } from "../context.ts";
+import type { EntryId } from "../../../core/ids.ts";
+import { contextOf } from "../context.ts";
 import { readTranscript } from "./read-transcript.ts";
 import { agentId, history, ISO, sessionId } from "./transcript.test-kit.ts";
 import { pathTo } from "./tree.ts";
-import { sessionLines, transcriptFileName, writeTranscript } from "./write-transcript.ts";
+import { transcriptFileName, writeTranscript } from "./write-transcript.ts";
 
 describe("writing a session file", () => {
   const { lines, ids, second } = history();
   const leaf = ids[6] as EntryId;
 
-  it("selects the lines of one session from a history", () => {
-    expect(sessionLines(lines, sessionId)).toEqual(lines.slice(1, 3));
-    expect(sessionLines(lines, second)).toEqual(lines.slice(3));
-    expect(sessionLines(lines, "other" as SessionId)).toEqual([]);
-    expect(sessionLines(lines.slice(-1), sessionId)).toEqual([]);
-  });
-
   it.each([2, 3] as const)("writes version %i, which reads back to the same context", (version) => {
-    const session = { agentId, sessionId: second, lines: sessionLines(lines, second), leaf, cwd: "/ws" };
+    const session = { agentId, sessionId: second, lines: lines.slice(3), leaf, cwd: "/ws" };
     const { text: written, skipped } = writeTranscript({ ...session, parentSession: sessionId }, version);
     expect(skipped).toEqual([]);
     expect(written.endsWith("\n")).toBe(true);
@@ -30,14 +23,14 @@ describe("writing a session file", () => {
     expect(read.problems).toEqual([]);
     expect(read.leaf).toBe(leaf);
     const entries = (from: readonly { entry?: Entry }[]): Entry[] => from.flatMap(({ entry }) => entry ?? []);
-    const before = modelMessages(
+    const before = contextOf(
       agentId,
       lines.slice(3).flatMap((line) => {
         const one = readEntry(line);
         return one.kind === "entry" ? [one.entry] : [];
       }),
-    );
-    const after = modelMessages(agentId, entries(pathTo(read.entries, read.leaf)));
+    ).messages;
+    const after = contextOf(agentId, entries(pathTo(read.entries, read.leaf))).messages;
     const words = (messages: typeof before) => messages.map(({ role, content }) => ({ role, content }));
     expect(words(after)).toEqual(words(before));
     expect(read.entries.map(({ raw }) => raw.type)).toEqual(["custom_message", "message", "label", "message"]);

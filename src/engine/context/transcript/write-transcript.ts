@@ -9,7 +9,7 @@ import { nestedRecord } from "./nested-shape.ts";
 import type { Raw } from "./older-shape.ts";
 import type { Reported } from "./tree.ts";
 
-export interface SessionLines {
+interface SessionLines {
   readonly agentId: AgentId;
   readonly sessionId: SessionId;
   /** The lines of this session in their order, its marker first. */
@@ -29,19 +29,6 @@ export interface WrittenTranscript {
 export function transcriptFileName(sessionId: string, threadId?: string | number): string {
   const topic = threadId === undefined || threadId === "" ? "" : `-topic-${encodeURIComponent(String(threadId))}`;
   return `${encodeURIComponent(sessionId)}${topic}.jsonl`;
-}
-
-/** The lines that belong to a session, out of the lines of a whole history. */
-export function sessionLines(lines: readonly string[], sessionId: SessionId): readonly string[] {
-  const markers = lines.map((line) => {
-    const read = readEntry(line);
-    const isMarker = read.kind === "entry" && (read.entry.type === "start" || read.entry.type === "reset");
-    return isMarker ? (read.entry as { sessionId: SessionId }).sessionId : undefined;
-  });
-  const from = markers.indexOf(sessionId);
-  if (from === -1) return [];
-  const next = markers.findIndex((marker, index) => index > from && marker !== undefined);
-  return lines.slice(from, next === -1 ? undefined : next);
 }
 
 export function writeTranscript(session: SessionLines, version: 2 | 3): WrittenTranscript {

@@ -56,13 +56,13 @@ export interface SlotView extends JobSlot {
   readonly deliveries: readonly { readonly id: string; readonly state: DeliveryState; readonly reason?: string }[];
 }
 
-export interface RunNowOptions {
+interface RunNowOptions {
   /** Who starts it: it acts for this person too, whose limits count. */
   readonly by?: Behalf;
   readonly also?: (started: { readonly slot: string }) => readonly Op[];
 }
 
-export interface RunsPage {
+interface RunsPage {
   readonly limit?: number;
   readonly beforeN?: number;
 }

@@ -61,7 +61,7 @@ const fields = {
 };
 
 /** What times in the input are relative to. */
-export interface Moment {
+interface Moment {
   readonly now?: number;
   /** Of times without a zone. Default: UTC. */
   readonly zone?: string;

@@ -6,12 +6,12 @@ import { InvalidInputError } from "../../../core/errors.ts";
 import { wallInstant, zonedFields } from "../../../core/zoned-time.ts";
 import { parseDuration } from "../../inbox/user-input.ts";
 
-export interface TimeMoment {
+interface TimeMoment {
   readonly now: number;
   readonly zone: string;
 }
 
-export interface LeadingTime {
+interface LeadingTime {
   readonly at: number;
   /** The text after the time. */
   readonly rest: string;

@@ -10,7 +10,7 @@ import { submit } from "../../commit/submit.ts";
 import { type ChangedJob, type Moment, replannedJob } from "./job-changes.ts";
 import { computeNextRunAtMs } from "./schedule.ts";
 
-export interface Replanning extends Required<Moment> {
+interface Replanning extends Required<Moment> {
   /** Whether the clock may have been set back. */
   readonly setBack: boolean;
 }

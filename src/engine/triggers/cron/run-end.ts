@@ -26,7 +26,7 @@ interface RunEndPorts extends JobPorts, Pick<Ports, "ids"> {
   readonly store: StoreReader;
 }
 
-export interface EndedRun {
+interface EndedRun {
   readonly id: RunResult["runId"];
   readonly startedAt: number;
   readonly body: RunBody;

@@ -2,7 +2,7 @@
  * Reads the front matter of a task file: the subset of YAML that daycare's files use (strings, numbers, booleans, lists, one
  * level of nesting). Never throws: unreadable lines are left out and returned in `unread`.
  */
-export interface FrontMatter {
+interface FrontMatter {
   readonly fields: Readonly<Record<string, Value>>;
   /** The text below the front matter. */
   readonly body: string;

@@ -1,6 +1,6 @@
 /**
- * Makes the jobs match the task files of a workspace: a new file adds a job, a changed file edits it (and closes its due
- * times, M22), a removed file removes it. An unchanged file changes nothing.
+ * Makes the jobs match the task files of a workspace: a new file adds a job, a changed file edits it and closes its due
+ * times (M22), a removed file removes it. An unchanged file changes nothing.
  */
 
 import { errorText, RookeryError } from "../../../core/errors.ts";
@@ -24,7 +24,7 @@ export interface TaskFile {
   readonly untrusted?: boolean;
 }
 
-export interface SyncPorts extends Pick<Ports, "store" | "ids" | "clock" | "log"> {
+interface SyncPorts extends Pick<Ports, "store" | "ids" | "clock" | "log"> {
   readonly zone?: string;
   /** A missing file may be on another machine: its job stays. */
   readonly keepsMissing?: boolean;

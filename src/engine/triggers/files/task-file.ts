@@ -6,7 +6,7 @@ import { type Gate, gateSchema } from "../../../core/schedule/job.ts";
 import type { HeartbeatTask } from "../heartbeat/heartbeat-tasks.ts";
 import { readFrontMatter, type Value } from "./front-matter.ts";
 
-export interface CronTask {
+interface CronTask {
   readonly taskId: string;
   readonly create: Readonly<Record<string, unknown>>;
   /** Runs in this agent instead of the task's own. */

@@ -14,7 +14,7 @@ export interface ShapedReply {
   readonly stateFor?: (delivery: Pick<NewDelivery, "id">) => Partial<AgentState>;
 }
 
-export interface ReplySettings {
+interface ReplySettings {
   readonly ackMaxChars?: number;
   readonly includeReasoning?: boolean;
 }

@@ -27,7 +27,7 @@ import { HeartbeatTasks } from "./heartbeat-tasks.ts";
 
 export type HeartbeatPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> & TickPorts;
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   /** The person's zone, for active hours. */
   readonly zone?: string;
   readonly mainKey?: string;
@@ -46,8 +46,8 @@ export interface HeartbeatStatus extends HeartbeatSummary {
   readonly ticks: readonly JobSlot[];
 }
 
-export const WAKE_COALESCE_MS = 250;
-export const WAKE_RETRY_MS = 1_000;
+const WAKE_COALESCE_MS = 250;
+const WAKE_RETRY_MS = 1_000;
 const WAKE_RETRY_MAX_MS = 60_000;
 const SYNC_RETRY_MS = 1_000;
 /** How long `runHeartbeatOnce` waits for its run. */

@@ -20,7 +20,7 @@ export interface HeartbeatTask {
   readonly untrusted?: boolean;
 }
 
-export interface TaskPorts {
+interface TaskPorts {
   readonly store: Pick<StoreReader, "job">;
   /** The task files of a profile. */
   tasks?(profile: string): Promise<readonly HeartbeatTask[]>;

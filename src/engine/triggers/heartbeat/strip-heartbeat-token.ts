@@ -5,7 +5,7 @@
 export const HEARTBEAT_TOKEN = "HEARTBEAT_OK";
 export const DEFAULT_HEARTBEAT_ACK_MAX_CHARS = 300;
 
-export interface StrippedText {
+interface StrippedText {
   /** Nothing is left that a person needs to read. */
   readonly shouldSkip: boolean;
   readonly text: string;

@@ -6,7 +6,7 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 export const SCHEMES = ["body", "rookery", "stripe", "slack", "standard"] as const;
 
-export interface SignatureRule {
+interface SignatureRule {
   readonly scheme: (typeof SCHEMES)[number];
   readonly secret: string;
   /** Of `body`: the header with the signature in hex, the algorithm, and what stands before the signature. */

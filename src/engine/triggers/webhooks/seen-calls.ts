@@ -13,7 +13,7 @@ import { checkSignature, type SignedCall, type SignedRequest, sameText } from ".
 
 type Hook = Config["hooks"][string];
 
-export interface CheckPorts extends Pick<Ports, "clock"> {
+interface CheckPorts extends Pick<Ports, "clock"> {
   /** Reads a secret at the moment of use. Absent: every call is refused. */
   reveal?(secret: Secret): string;
 }

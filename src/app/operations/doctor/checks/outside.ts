@@ -1,29 +1,9 @@
-/** Checks of the outside: models, channels, the sandbox of commands, and who can reach the gateway. */
+/** Checks of the outside: models, channels, and who can reach the gateway. */
 import { connect } from "node:net";
-import { INSTALL, openSandbox } from "../../../../adapters/sandbox/open-sandbox.ts";
-import type { SandboxKind } from "../../../../adapters/sandbox/sandbox.ts";
 import { systemClock } from "../../../../adapters/system/system-clock.ts";
 import { silentLog } from "../../../../core/ports/log.ts";
 import { refusedKeyHelp, refusedKeyText } from "../../../../core/refused-key.ts";
 import { type DoctorFacts, defineCheck, type Finding } from "../check.ts";
-
-const SANDBOX_TEXTS: Readonly<Record<SandboxKind, string>> = {
-  srt: "Commands of agents run in the sandbox runtime; the network is limited to sandbox.domains.",
-  bwrap: "Commands of agents run in bubblewrap, without network. For sandbox.domains install socat.",
-  docker: "Commands of agents run in Docker, without network.",
-};
-
-export const sandboxCheck = defineCheck({
-  id: "sandbox",
-  needs: ["config"],
-  async check({ config }) {
-    const { kind, dockerImage } = config.sandbox;
-    const { sandbox, problems } = await openSandbox({ sandbox: kind, dockerImage });
-    if (sandbox) return { fine: SANDBOX_TEXTS[sandbox.kind] };
-    const text = `Agents cannot run commands: there is no sandbox (${problems.join(". ")}).`;
-    return { fine: "", findings: [{ level: "problem", text, help: INSTALL }] };
-  },
-});
 
 export const connectorsCheck = defineCheck({
   id: "connectors",

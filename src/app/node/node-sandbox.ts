@@ -1,0 +1,41 @@
+/** The sandbox of a node: opened and tried with the first command, and again when the configuration names another one. */
+import { openTriedSandbox } from "../../adapters/sandbox/open-tried-sandbox.ts";
+import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
+import type { Config } from "../../config/config-schema.ts";
+import type { HomePaths } from "../../config/paths.ts";
+
+interface NodeSandboxParts {
+  readonly config: Pick<Config, "sandbox">;
+  readonly paths: Pick<HomePaths, "home">;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+interface NodeSandbox {
+  /** Throws `DeniedError` if there is none, or one in which an attempt succeeds. */
+  get(): Promise<Sandbox>;
+  close(): Promise<void>;
+}
+
+export function nodeSandbox({ config, paths, env }: NodeSandboxParts): NodeSandbox {
+  let opened: { readonly key: string; readonly sandbox: Promise<Sandbox> } | undefined;
+  const close = async (): Promise<void> => {
+    const before = opened;
+    opened = undefined;
+    await (await before?.sandbox.catch(() => undefined))?.close();
+  };
+  return {
+    async get() {
+      const { kind, dockerImage } = config.sandbox;
+      const key = JSON.stringify([kind, dockerImage]);
+      if (opened && opened.key !== key) await close();
+      opened ??= { key, sandbox: openTriedSandbox({ sandbox: kind, dockerImage }, { home: paths.home, env }) };
+      const now = opened;
+      return now.sandbox.catch((error) => {
+        // It may be installed or repaired while this program runs.
+        if (opened === now) opened = undefined;
+        throw error;
+      });
+    },
+    close,
+  };
+}
