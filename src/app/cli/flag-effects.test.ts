@@ -146,7 +146,6 @@ const EFFECTS: Readonly<Record<string, (at: CliHome) => Promise<void>>> = {
 
 /** Flags that have no row yet, and what a row would need. */
 const WITHOUT_ROW: Readonly<Record<string, string>> = {
-  "approvals yes --width": "a call that waits, which offers several widths",
   "channels add whatsapp --app-secret-file": "a server that answers as Meta's does",
   "channels add whatsapp --verify-token-env": "a server that answers as Meta's does",
   "people requests yes --as": "someone who waits to be let in",
