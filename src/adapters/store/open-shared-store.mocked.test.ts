@@ -63,7 +63,7 @@ test("a node that writes no plain files has nothing to flush, and closes the dat
 
 test("a node that writes plain files ends this before the database is closed", async () => {
   const shared = await open("{}", true);
-  expect(state.followed).toEqual({ home: "/home/me", store, log: silentLog });
+  expect(state.followed).toEqual({ home: "/home/me", store, log: silentLog, archiveAbove: 16 << 20 });
   await shared.flush?.();
   await shared.close();
   expect(done).toEqual(["flushed", "mirror stopped", "store closed"]);
