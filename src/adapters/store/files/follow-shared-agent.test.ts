@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { entryId } from "../../../core/ids.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import type { Statement } from "../postgres/batched-reads.ts";
 import type { PostgresStore } from "../postgres/open-store.ts";
@@ -82,9 +83,9 @@ function world(count: number) {
     ),
     rightsRevision: () => later(0),
   } as unknown as PostgresStore;
-  const follow = async (): Promise<SharedMirror> => {
+  const follow = async (archiveAbove?: number): Promise<SharedMirror> => {
     const log = { ...silentLog, warn: (text: string) => void warned.push(text) };
-    const mirror = await followShared({ home, store, log, everyMs: 3_600_000 });
+    const mirror = await followShared({ home, store, log, everyMs: 3_600_000, archiveAbove });
     running.push(mirror);
     return mirror;
   };
@@ -118,6 +119,29 @@ describe("the history of an agent in a shared database", () => {
     await mirror.flush();
     expectSame();
     expect(asked).toEqual(["lines of 3 from 3"]);
+  });
+
+  test("is archived above the set size, followed from there, and written whole again without its .bak", async () => {
+    const { agents, asked, warned, follow, touch, history, expectSame } = world(1);
+    const lines = Array.from({ length: 20 }, (_none, n) =>
+      JSON.stringify({ type: "someday", id: entryId(n, "00000000-0000-7000-8000-000000000001"), pad: "x".repeat(50) }),
+    );
+    const kept = entryId(15, "00000000-0000-7000-8000-000000000001");
+    lines.push(JSON.stringify({ type: "compaction", firstKeptEntryId: kept }));
+    agents.set(idOf(1), { lines, messages: 0 });
+    const mirror = await follow(1_000);
+    await mirror.flush();
+    const read = (path: string) => readFileSync(path, "utf8").split("\n").slice(0, -1);
+    expect([...read(`${history(1)}.bak`), ...read(history(1)).slice(3)]).toEqual(lines);
+    expect(read(`${history(1)}.bak`)).toHaveLength(15);
+    touch(1, (agent) => agent.lines.push(line(21)));
+    await mirror.flush();
+    expect(read(history(1)).slice(3)).toEqual(lines.slice(15));
+    expect(asked).toEqual(["lines of 1 from 0", "lines of 1 from 21"]);
+    rmSync(`${history(1)}.bak`);
+    await (await follow(1_000_000)).flush();
+    expectSame();
+    expect(warned).toHaveLength(1);
   });
 
   test("is read from its beginning again if the file is not as it was left, and says what it moved aside", async () => {
