@@ -107,7 +107,7 @@ describe("a proposal", () => {
     writeFileSync(main, "- Likes coffee.\n");
     await say({ note: "MEMORY.md", text: "- Likes tea." });
     const [question] = await pending();
-    expect(question?.prompt).toContain("  --- MEMORY.md\n  +++ MEMORY.md\n");
+    expect(question?.prompt).toContain(`  --- ${main}\n  +++ ${main}\n`);
     expect(question?.prompt).toContain("\n   - Likes coffee.\n  +- Likes tea.");
     expect(read()).toBe("- Likes coffee.\n");
     expect(await decide(true)).toMatch(/Added to MEMORY\.md \(change \d+\)\. It has 28 of 20000 characters\./);
