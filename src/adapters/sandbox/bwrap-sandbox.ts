@@ -35,7 +35,7 @@ export const bwrapArguments = (mounts: readonly Mount[], { cwd }: Pick<SandboxPo
   ...["--setenv", "TMPDIR", "/tmp", "--chdir", cwd],
 ];
 
-function mountArguments({ path, mode, isDirectory }: Mount): readonly string[] {
+export function mountArguments({ path, mode, isDirectory }: Mount): readonly string[] {
   switch (mode) {
     case "write":
       return ["--bind", path, path];
