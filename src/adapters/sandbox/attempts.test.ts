@@ -72,7 +72,7 @@ it.each<[string, string, readonly AttemptName[]]>([
   ["has the network of the machine", "--unshare-net) shift;;", ["loopback"]],
   [
     "hides no directory",
-    "--tmpfs) shift 2;;",
+    "--tmpfs|--size) shift 2;;",
     readdirSync(homedir()).length > 0 ? ["home", "otherWorkspace", "userHome"] : ["home", "otherWorkspace"],
   ],
   ["has no filter of new sockets", "*/apply-seccomp) shift;;", ["workspaceSocket", "readOnlySocket"]],
