@@ -19,6 +19,10 @@ const QUESTIONS = "test/hostile/questions.test.ts";
 const PANEL = "src/app/cli/chat/approval-panel.test.ts";
 const PREVIEWS = "test/channels/link-previews.test.ts";
 const FOREIGN = "test/e2e/foreign-backup.test.ts";
+const REPOSITORIES = "test/hostile/planted-repositories.test.ts";
+const REFUSED = "src/app/node/refused-sandbox.test.ts";
+const DOCTOR = "src/app/cli/doctor.test.ts";
+const PROCESSES = "src/adapters/tools/exec/processes.test.ts";
 const BACKUP = "src/app/operations/backup";
 
 export const GUARDS: readonly Guard[] = [
@@ -286,5 +290,126 @@ export const GUARDS: readonly Guard[] = [
     replace: "const counts = restoreAgent(context, state === undefined ? agent : { ...agent });",
     test: "src/adapters/store/files/adopt.test.ts",
     title: "takes over no setting that widens rights",
+  },
+  {
+    name: "a repository of any depth is read-only for commands",
+    file: "src/adapters/tools/exec/guard-repositories.ts",
+    search: "const files = await repositoryFiles([...new Set(real)]);",
+    replace: "const files: readonly string[] = [];",
+    test: REPOSITORIES,
+    title: "lets no program but git change",
+  },
+  {
+    name: "a repository that a command makes is set aside",
+    file: "src/adapters/workspace/made-repositories.ts",
+    search: "repositories ? repositoryFiles(outermost(writable)) : [];",
+    replace: "repositories && outermost(writable).length < 0 ? repositoryFiles([]) : [];",
+    test: REPOSITORIES,
+    title: "sets aside the settings of a repository",
+  },
+  {
+    name: "git changes no settings in a run without a person",
+    file: "src/adapters/tools/exec/guard-repositories.ts",
+    search: "if (background || context.headless === true || writesMarked(context)) return false;",
+    replace: "if (background || writesMarked(context)) return false;",
+    test: REPOSITORIES,
+    title: "lets git change no settings",
+  },
+  {
+    name: "git that reads starts no monitor",
+    file: "src/adapters/tools/exec/git-environment.ts",
+    search: '["core.fsmonitor", "false"],',
+    replace: '["core.pager", "cat"],',
+    test: REPOSITORIES,
+    title: "starts no monitor",
+  },
+  {
+    name: "a sandbox in which an attempt succeeds is refused",
+    file: "src/adapters/sandbox/open-tried-sandbox.ts",
+    search: "if (refusal) throw refusal;",
+    replace: "if (refusal?.code === undefined) throw refusal;",
+    test: REFUSED,
+    title: "refuses a command if the sandbox lets one reach the network",
+  },
+  {
+    name: "the sandbox is tried by the first command only",
+    file: "src/app/node/node-sandbox.ts",
+    search: "  return {\n    async get() {",
+    replace:
+      "  void openTriedSandbox({ sandbox: config.sandbox.kind }, { home: paths.home, env });\n  return {\n    async get() {",
+    test: REFUSED,
+    title: "answers messages without trying the sandbox",
+  },
+  {
+    name: "commands cannot change the machine through /proc",
+    file: "src/adapters/sandbox/proc-mounts.ts",
+    search: "PROC_PATHS.filter((path) => existsSync(path))",
+    replace: "PROC_PATHS.filter((path) => !existsSync(path))",
+    test: "src/adapters/sandbox/attempts.test.ts",
+    title: "refuses every attempt and leaves nothing",
+  },
+  {
+    name: "doctor lists the attempts",
+    file: "src/app/operations/doctor/checks/sandbox.ts",
+    search: "In the sandbox a command cannot",
+    replace: "Tried:",
+    test: DOCTOR,
+    title: "lists what people shared",
+  },
+  {
+    name: "doctor warns about root",
+    file: "src/app/operations/doctor/checks/sandbox.ts",
+    search: "findings: process.getuid?.() === 0 ? [ROOT] : [],",
+    replace: "findings: process.getuid?.() === -1 ? [ROOT] : [],",
+    test: DOCTOR,
+    title: "lists what people shared",
+  },
+  {
+    name: "a command that adds too much to the disk ends",
+    file: "src/adapters/tools/exec/processes.ts",
+    search: "(await this.#disks.added(id)) > diskMb * 1024 * 1024;",
+    replace: "(await this.#disks.added(id)) < -diskMb;",
+    test: "src/adapters/tools/exec/exec-tool.test.ts",
+    title: "adds too much to the disk",
+  },
+  {
+    name: "an empty file counts as much as a block",
+    file: "src/adapters/tools/exec/disk-watch.ts",
+    search: "Math.max(blocks * BLOCK, MIN_BYTES)",
+    replace: "Math.max(blocks * BLOCK, MIN_BYTES - MIN_BYTES)",
+    test: "src/adapters/tools/exec/exec-tool.test.ts",
+    title: "too much to the disk: empty files",
+  },
+  {
+    name: "commands that run at the same time have one sum",
+    file: "src/adapters/tools/exec/disk-watch.ts",
+    search: "const watch = same ?? new",
+    replace: "const watch = (same && undefined) ?? new",
+    test: PROCESSES,
+    title: "counts together what commands",
+  },
+  {
+    name: "the disk is counted after a restart too",
+    file: "src/adapters/tools/exec/processes.ts",
+    search: "if (start) await",
+    replace: "if (start && start.before < 0) await",
+    test: PROCESSES,
+    title: "counts together what commands",
+  },
+  {
+    name: "directories in memory have a size",
+    file: "src/adapters/sandbox/bwrap-sandbox.ts",
+    search: 'if (word === "--tmpfs") return',
+    replace: 'if (word === "--tmpfs" && index < 0) return',
+    test: "src/adapters/tools/exec/exec-tool.test.ts",
+    title: "little room in memory",
+  },
+  {
+    name: "other directories of /dev are read-only",
+    file: "src/adapters/sandbox/bwrap-sandbox.ts",
+    search: ', "--remount-ro", "/dev"]',
+    replace: "]",
+    test: "src/adapters/tools/exec/exec-tool.test.ts",
+    title: "little room in memory",
   },
 ];

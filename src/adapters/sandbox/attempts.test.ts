@@ -1,6 +1,6 @@
 /** Makes the attempts in the real sandboxes, whole and with one guard missing. */
 import { execFile } from "node:child_process";
-import { chmodSync, chownSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -16,6 +16,7 @@ import { srtSandbox } from "./srt-sandbox.ts";
 const home = makeDiskDirectory("rookery-attempts-");
 afterAll(() => rmSync(home, { recursive: true }));
 
+const MEMORY = "/dev/shm";
 const isRoot = process.getuid?.() === 0;
 const ALL_REFUSED = Object.keys(ATTEMPTS).map((name) => ({ name, outcome: "refused" }));
 
@@ -28,6 +29,14 @@ describe.each<[string, () => Sandbox]>([
     expect(await makeAttempts(sandbox, { home, env: process.env })).toEqual(ALL_REFUSED);
     await sandbox.close();
     expect(readdirSync(home)).toEqual([]);
+  });
+
+  it.runIf(existsSync(MEMORY))("runs commands for a home in /dev/shm", async () => {
+    const own = mkdtempSync(join(MEMORY, "rookery-attempts-"));
+    const sandbox = open();
+    expect(await makeAttempts(sandbox, { home: own, env: process.env })).toEqual(ALL_REFUSED);
+    await sandbox.close();
+    rmSync(own, { recursive: true });
   });
 
   it.runIf(isRoot)("refuses every attempt of an account that is not root", async () => {
@@ -63,7 +72,7 @@ it.each<[string, string, readonly AttemptName[]]>([
   ["has the network of the machine", "--unshare-net) shift;;", ["loopback"]],
   [
     "hides no directory",
-    "--tmpfs) shift 2;;",
+    "--tmpfs|--size) shift 2;;",
     readdirSync(homedir()).length > 0 ? ["home", "otherWorkspace", "userHome"] : ["home", "otherWorkspace"],
   ],
   ["has no filter of new sockets", "*/apply-seccomp) shift;;", ["workspaceSocket", "readOnlySocket"]],

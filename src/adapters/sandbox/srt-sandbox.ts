@@ -7,7 +7,8 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { InvariantError } from "../../core/errors.ts";
 import { SPECIAL_RANGES } from "../system/public-address.ts";
-import { mountsOf } from "./mounts.ts";
+import { hasSizes, mountArguments, withSizes } from "./bwrap-sandbox.ts";
+import { type Mount, mountsOf } from "./mounts.ts";
 import { procMounts } from "./proc-mounts.ts";
 import { quoteShell, splitQuoted } from "./quote-shell.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -54,7 +55,8 @@ export const srtSandbox = (): Sandbox => {
       const wrapped = await withSockets(manager, policy.sockets ?? false, () =>
         manager.wrapWithSandboxArgv(command, SHELL, config, signal, policy.cwd, { commandId }),
       );
-      const confined = process.platform === "linux" ? confine(wrapped.argv, policy.sockets ?? false) : wrapped.argv;
+      const confined =
+        process.platform === "linux" ? await confine(wrapped.argv, mounts, policy.sockets ?? false) : wrapped.argv;
       manager.registerCommandNetworkLists(commandId, { allowedDomains: [...policy.domains] });
       let isReleased = false;
       return {
@@ -76,14 +78,21 @@ export const srtSandbox = (): Sandbox => {
 
 /**
  * Completes what the runtime leaves open: it makes a shell and a line that starts bubblewrap. Its words are started as they are, with the
- * read-only parts of `/proc` after the mount of `/proc`, and with the second filter of sockets around its own. That filter cannot
- * hold for the whole sandbox, because the relays to the proxy need such sockets.
+ * read-only parts of `/proc` after the mount of `/proc`, with the directories of the policy in `/dev/shm`, which the `/dev` of the
+ * runtime covers, and with the second filter of sockets around its own. That filter cannot hold for the whole sandbox, because the
+ * relays to the proxy need such sockets.
  */
-function confine(argv: readonly string[], sockets: boolean): readonly string[] {
+async function confine(
+  argv: readonly string[],
+  mounts: readonly Mount[],
+  sockets: boolean,
+): Promise<readonly string[]> {
   const words = splitQuoted(argv[2] ?? "");
   const at = words.findIndex((word, index) => word === "--proc" && words[index + 1] === "/proc") + 2;
   if (at < 2) throw unknownStart();
-  const before = [...words.slice(0, at), ...procMounts(), ...words.slice(at, -1)];
+  const devices = mounts.filter(({ path }) => path.startsWith("/dev/")).flatMap(mountArguments);
+  const all = [...words.slice(0, at), ...procMounts(), ...devices, ...words.slice(at, -1)];
+  const before = (await hasSizes(words[0] ?? "")) ? withSizes(all) : all;
   const line = words.at(-1) ?? "";
   return sockets ? [...before, line] : withFilter([...before, withInnerFilter(line)]);
 }

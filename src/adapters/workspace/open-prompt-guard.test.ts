@@ -19,6 +19,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { workUntilStopped } from "../../../test/kit/other-work.ts";
 import { homePaths } from "../../config/paths.ts";
 import { silentLog } from "../../core/ports/log.ts";
 import { realDisk } from "../tools/files/disk.ts";
@@ -469,4 +470,17 @@ describe("a directory that gets prompt files while a writer lives", () => {
     for (const name of names) put(name, "evil");
     expect(names.map((name) => changes.guard.of(at(name)).is).sort()).not.toContain("disk");
   });
+});
+
+it("looks for repositories after a command while the process does its other work", async () => {
+  const DIRECTORIES = 6_000;
+  for (let number = 0; number < DIRECTORIES; number++)
+    mkdirSync(at(`many/${number % 40}/${number}`), { recursive: true });
+  await changes.guard.begin("a", NAMES.map(at), [workspace], true);
+  for (const name of ["objects", "refs"]) mkdirSync(at(`many/7/7/${name}`), { recursive: true });
+  put("many/7/7/HEAD", "ref: refs/heads/main");
+  put("many/7/7/config", "[core]");
+  const other = workUntilStopped();
+  expect(await end()).toEqual([at("many/7/7/config")]);
+  expect(await other.stop()).toBeGreaterThan(DIRECTORIES / 100);
 });

@@ -5,15 +5,16 @@
  */
 import { opendirSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { FILE_MODE } from "../../config/paths.ts";
 import { errorText, InvariantError } from "../../core/errors.ts";
 import type { FileVersion } from "../../core/file-change.ts";
 import type { Log } from "../../core/ports/log.ts";
 import { makeDirectory } from "../system/make-directory.ts";
 import { ON_DISK, type PromptGuard, type Trusted } from "../tools/files/prompt-guard.ts";
-import { hasOnlySamples, repositoryFiles } from "../tools/files/repository-files.ts";
 import { setAside } from "../tools/files/set-aside.ts";
 import { PROMPT_NAMES } from "./guarded-workspace-files.ts";
+import { isIn, madeBy, repositoryFilesOf } from "./made-repositories.ts";
 import {
   bytesAt,
   identityOf,
@@ -62,6 +63,8 @@ const ABSENT: Trusted = { is: "absent" };
 const ANY_NAME = ".rookery-any";
 /** A directory with more in it than that is not as it was. */
 const MOST_FILES = 10_000;
+/** Files that are noted before the process does its other work. */
+const PORTION = 50;
 
 class LeasedFiles implements HomeGuard {
   readonly #parts: GuardParts;
@@ -155,7 +158,11 @@ class LeasedFiles implements HomeGuard {
     if (paths.length === 0 && writable.length === 0) return Promise.resolve();
     return this.#parts.reviews.exclusive(async () => {
       const { directory, reviews, now } = this.#parts;
-      const entries = [...new Set(paths)].flatMap((path) => this.#noted(path));
+      const entries: LeaseEntry[] = [];
+      for (const path of new Set(paths)) {
+        entries.push(...this.#noted(path));
+        if (entries.length % PORTION === 0) await nextTurn();
+      }
       const place = realOf(directory);
       const at = { at: now(), since: reviews.last() };
       let lease: WriterLease = { writer, place, ...at, writable: withReal(writable), repositories, entries };
@@ -216,16 +223,21 @@ class LeasedFiles implements HomeGuard {
     ];
   }
 
-  check(writer: string): Promise<readonly string[]> {
-    if (!this.#leaseOf(writer)) return Promise.resolve([]);
-    return this.#parts.reviews.exclusive(async () => (await this.#putRight(writer)).aside);
+  async check(writer: string): Promise<readonly string[]> {
+    const found = await this.#repositoriesOf(writer);
+    if (!this.#leaseOf(writer)) return [];
+    return this.#parts.reviews.exclusive(async () => (await this.#putRight(writer, found)).aside);
   }
 
-  end(writer: string): Promise<readonly string[]> {
-    if (!this.#leaseOf(writer)) return Promise.resolve([]);
+  async end(writer: string): Promise<readonly string[]> {
+    const found = await this.#repositoriesOf(writer);
+    const others = new Map<string, readonly string[]>();
+    if (this.#leaseOf(writer)?.repositories === false)
+      for (const one of this.#others(writer)) others.set(one.writer, await this.#repositoriesOf(one.writer));
+    if (!this.#leaseOf(writer)) return [];
     return this.#parts.reviews.exclusive(async () => {
-      const { aside, isDone } = await this.#putRight(writer);
-      if (this.#leaseOf(writer)?.repositories === false) this.#adoptRepositories(writer);
+      const { aside, isDone } = await this.#putRight(writer, found);
+      for (const [other, files] of others) await this.#adoptRepositories(other, files);
       if (!isDone) {
         this.#left.add(writer);
         return aside;
@@ -237,13 +249,19 @@ class LeasedFiles implements HomeGuard {
     });
   }
 
+  /** Before changes wait for it: it may take long. */
+  async #repositoriesOf(writer: string): Promise<readonly string[]> {
+    const lease = this.#leaseOf(writer);
+    return lease ? repositoryFilesOf(lease) : [];
+  }
+
   /** Files that git has made with a yes count for the other writers as they are now. */
-  #adoptRepositories(writer: string): void {
-    for (const lease of this.#others(writer).filter(({ repositories }) => repositories)) {
-      const made = madeBy(lease);
-      if (made.length === 0) continue;
-      this.#replace({ ...lease, entries: [...lease.entries, ...made.flatMap((path) => this.#notedLate(path))] });
-    }
+  async #adoptRepositories(writer: string, files: readonly string[]): Promise<void> {
+    const before = this.#leaseOf(writer);
+    const made = before ? await madeBy(before, files) : [];
+    const lease = this.#leaseOf(writer);
+    if (!lease || made.length === 0) return;
+    this.#replace({ ...lease, entries: [...lease.entries, ...made.flatMap((path) => this.#notedLate(path))] });
   }
 
   left(): readonly string[] {
@@ -282,7 +300,10 @@ class LeasedFiles implements HomeGuard {
   }
 
   /** `isDone`: every file is as it counts. */
-  async #putRight(writer: string): Promise<{ readonly aside: readonly string[]; readonly isDone: boolean }> {
+  async #putRight(
+    writer: string,
+    repositories: readonly string[],
+  ): Promise<{ readonly aside: readonly string[]; readonly isDone: boolean }> {
     const { log } = this.#parts;
     const lease = this.#leaseOf(writer);
     const aside: string[] = [];
@@ -297,7 +318,8 @@ class LeasedFiles implements HomeGuard {
         });
       }
     }
-    for (const path of lease ? madeBy(lease) : []) {
+    const now = this.#leaseOf(writer);
+    for (const path of now ? await madeBy(now, repositories) : []) {
       try {
         await setAside(path);
         aside.push(path);
@@ -333,8 +355,6 @@ const withReal = (paths: readonly string[]): readonly string[] => [
   ...new Set(paths.flatMap((path) => [path, realOf(path)])),
 ];
 
-const isIn = (root: string, path: string): boolean => path === root || path.startsWith(`${root}${sep}`);
-
 const missing = ({ path, real }: LeaseEntry): LeaseEntry => ({ path, real, state: { is: "absent" } });
 
 const indexes = new WeakMap<WriterLease, ReadonlyMap<string, LeaseEntry>>();
@@ -350,22 +370,6 @@ function nearest(lease: WriterLease, path: string): { readonly entry: LeaseEntry
     if (entry) return { entry, rest: relative(at, path) };
     if (dirname(at) === at) return undefined;
   }
-}
-
-/** Finds the files that git obeys in the directories of a writer and that did not exist when it started. */
-function madeBy({ repositories, writable, entries }: WriterLease): readonly string[] {
-  if (!repositories) return [];
-  const known = new Set(entries.flatMap(({ path, real }) => [path, real]));
-  return repositoryFiles(outermost(writable)).filter((path) => {
-    const now = known.has(path) || known.has(realOf(path)) ? undefined : statsAt(path);
-    return now !== undefined && !(now.isDirectory() && hasOnlySamples(path));
-  });
-}
-
-/** Without directories in other ones, each by its real path. */
-function outermost(paths: readonly string[]): readonly string[] {
-  const real = [...new Set(paths.map(realOf))];
-  return real.filter((path) => !real.some((other) => other !== path && isIn(other, path)));
 }
 
 async function moved(path: string): Promise<true> {

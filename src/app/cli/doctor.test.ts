@@ -1,15 +1,11 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { DISK } from "../../../test/kit/disk-directory.ts";
 import { needs } from "../../../test/kit/needs.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths, sharedBeforeFile } from "../../config/paths.ts";
 import { openNode } from "../node/open-node.ts";
 import { cliHome, TERMINAL } from "./cli.test-kit.ts";
-
-// A sandbox has a /dev of its own.
-process.env.TMPDIR = DISK;
 
 const home = cliHome();
 

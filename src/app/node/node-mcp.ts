@@ -68,7 +68,7 @@ function guarded(parts: McpParts, name: string, writers: Map<string, string>, op
   return async (timeoutMs, onClosed) => {
     const { url, sandbox = true } = config.mcp.servers[name] ?? {};
     if (url !== undefined || !sandbox) return open(timeoutMs, onClosed);
-    const { frozen, writable } = guardRepositories(await policyOf(parts, name));
+    const { frozen, writable } = await guardRepositories(await policyOf(parts, name));
     const writer = `mcp-${randomBytes(8).toString("hex")}`;
     await guard.begin(writer, frozen, writable, true);
     writers.set(name, writer);
@@ -178,6 +178,6 @@ async function localServer(
   const passed = Object.fromEntries(PASSED.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]])));
   return {
     ...{ command, args, directory, env: { HOME: directory, ...passed, ...own } },
-    sandbox: sandbox ? { open, policy: guardRepositories(await policyOf(parts, name)) } : undefined,
+    sandbox: sandbox ? { open, policy: await guardRepositories(await policyOf(parts, name)) } : undefined,
   };
 }

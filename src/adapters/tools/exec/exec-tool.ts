@@ -56,7 +56,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
     const isMarked = writesMarked(context);
     const freezesSkills = isMarked || given.background === true;
     const shown = isHost ? undefined : { ...(await deps.policyOf(agent, places, freezesSkills)), cwd, domains };
-    const policy = shown && (mayWriteRepositories(given, context) ? shown : guardRepositories(shown));
+    const policy = shown && (mayWriteRepositories(given, context) ? shown : await guardRepositories(shown));
     const forgotten = given.background ? await roomFor(deps, agent) : [];
     const brings = bringsOthersText(deps, places, isHost, domains);
     if (brings || isMarked) {

@@ -2,7 +2,7 @@
  * Which commands may change what makes git run programs: only git itself, in a conversation in which someone waits and no text of others
  * is in context. For all others it is read-only, and new repositories are set aside.
  */
-import { realpathSync } from "node:fs";
+import { realpath } from "node:fs/promises";
 import type { ToolContext } from "../../../core/ports/tool.ts";
 import { splitShellLine } from "../../../core/rights/shell-line.ts";
 import { freeze } from "../../sandbox/freeze.ts";
@@ -28,17 +28,18 @@ export function mayWriteRepositories(
 }
 
 /** The policy with the files of every repository that it can write. */
-export function guardRepositories<Policy extends Pick<SandboxPolicy, "writable" | "frozen">>(policy: Policy): Policy {
-  const files = repositoryFiles([...new Set(policy.writable.flatMap(real))]);
-  const { writable, frozen } = freeze([...new Set([...policy.writable, ...policy.writable.flatMap(real)])], files);
+export async function guardRepositories<Policy extends Pick<SandboxPolicy, "writable" | "frozen">>(
+  policy: Policy,
+): Promise<Policy> {
+  const real = (await Promise.all(policy.writable.map(realPaths))).flat();
+  const files = await repositoryFiles([...new Set(real)]);
+  const { writable, frozen } = freeze([...new Set([...policy.writable, ...real])], files);
   const all = files.length === 0 ? policy.writable : writable;
   return { ...policy, writable: all, frozen: [...new Set([...policy.frozen, ...frozen])], guardsRepositories: true };
 }
 
-function real(path: string): readonly string[] {
-  try {
-    return [realpathSync(path)];
-  } catch {
-    return [];
-  }
-}
+const realPaths = (path: string): Promise<readonly string[]> =>
+  realpath(path).then(
+    (found) => [found],
+    () => [],
+  );

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { backgroundProcessSchema } from "../../../core/agent/background-process.ts";
 import type { AgentId } from "../../../core/ids.ts";
+import type { DiskStart } from "./disk-watch.ts";
 
 /** `pid` and `startTime` are absent until the process has started. */
 const processInfoSchema = backgroundProcessSchema.partial({ pid: true, startTime: true }).extend({
@@ -52,6 +53,21 @@ export async function writeInfo({ directory }: ProcessFiles, info: ProcessInfo):
 export async function readInfo({ directory }: ProcessFiles): Promise<ProcessInfo | undefined> {
   try {
     return processInfoSchema.parse(JSON.parse(await readFile(join(directory, "process.json"), "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+const diskStartSchema = z.object({ roots: z.array(z.string()), before: z.number() });
+
+/** How much was in the directories of the command before it. */
+export const writeDisk = ({ directory }: ProcessFiles, start: DiskStart): Promise<void> =>
+  writeFile(join(directory, "disk.json"), JSON.stringify(start), { mode: 0o600 });
+
+/** Undefined if it was not counted to the end. */
+export async function readDisk({ directory }: ProcessFiles): Promise<DiskStart | undefined> {
+  try {
+    return diskStartSchema.parse(JSON.parse(await readFile(join(directory, "disk.json"), "utf8")));
   } catch {
     return undefined;
   }

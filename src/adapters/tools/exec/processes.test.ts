@@ -1,7 +1,7 @@
 /** Processes after the engine that started them is gone (M33). A second instance on the same files stands for the next start. */
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { homePaths } from "../../../config/paths.ts";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentId, RunId } from "../../../core/ids.ts";
@@ -108,6 +108,38 @@ it("ends the processes of an aborted run, and removes those of an agent that is 
   expect((await found()).state.is).toBe("ended");
   await keeperOf(undefined, undefined).check();
   expect(await next.ofAgent(AGENT)).toEqual([]);
+});
+
+it("counts together what commands that run at the same time add to the disk, and after a restart too", async () => {
+  const policy = {
+    ...(await world.deps.policyOf(world.agent, world.places, false)),
+    cwd: world.workspace,
+    domains: [],
+  };
+  const add = (name: string) => `read line; head -c 15000000 /dev/zero >${name}; sync ${name}; echo added; sleep 600`;
+  const limits = () => ({ memoryMb: 4_096, processes: 512, diskMb: 20 });
+  const sandbox = async () => bwrapSandbox();
+  const processes = new Processes({ directory: `${world.home}/processes`, clock: systemClock, sandbox, limits });
+  const keeper = keeperOf(world.agent, undefined, world.deps.guard, processes);
+  const ids: string[] = [];
+  for (const callId of ["one", "two"]) {
+    const { info, files } = await world.processes.start(spec(add(callId), { policy, callId }));
+    await next.write({ info, files, state: { is: "running" } }, "go\n", false);
+    await vi.waitFor(() => expect(readFileSync(files.output, "utf8")).toContain("added"), 20_000);
+    ids.push(info.id);
+    await keeper.check();
+  }
+  await vi.waitFor(async () => {
+    await keeper.check();
+    for (const id of ids) {
+      const known = await next.find(AGENT, id);
+      expect(known?.state.is).toBe("ended");
+      expect(readFileSync(known?.files.output ?? "", "utf8")).toContain(
+        "[ended: it added more than 20 MB to the disk]",
+      );
+    }
+  }, 30_000);
+  await keeper.stop();
 });
 
 const told: string[] = [];

@@ -15,7 +15,7 @@ import type { Sandbox, SandboxedCommand, SandboxPolicy } from "../../sandbox/san
 import { makeDirectory } from "../../system/make-directory.ts";
 import { noGuard, type PromptGuard } from "../files/prompt-guard.ts";
 import { type CommandLimits, overLimit } from "./command-limits.ts";
-import { type DiskWatch, watchDisk } from "./disk-watch.ts";
+import { DiskWatches } from "./disk-watch.ts";
 import { endProcess } from "./end-process.ts";
 import {
   agentsOf,
@@ -24,9 +24,11 @@ import {
   type ProcessFiles,
   type ProcessInfo,
   readCode,
+  readDisk,
   readInfo,
   removeFiles,
   writeCode,
+  writeDisk,
   writeInfo,
 } from "./process-files.ts";
 import { PROCESS_VARIABLE, startTimeOf, thisMachine } from "./process-identity.ts";
@@ -83,7 +85,7 @@ export class Processes {
   /** Wrappers that this instance has started. */
   readonly #children = new Map<string, ChildProcess>();
   readonly #starting = new Set<string>();
-  readonly #disks = new Map<string, DiskWatch>();
+  readonly #disks = new DiskWatches(() => this.#deps.clock.monotonic());
   #machine: Promise<string> | undefined;
 
   constructor(deps: ProcessDeps) {
@@ -102,19 +104,21 @@ export class Processes {
   async enforce(known: KnownProcess): Promise<boolean> {
     const { pid, machine } = known.info;
     if (pid === undefined || machine !== (await this.machine)) return false;
-    const why = (await overLimit(pid, this.limits())) ?? (await this.#overDisk(known.info.id));
+    const why = (await overLimit(pid, this.limits())) ?? (await this.#overDisk(known));
     if (why === undefined) return false;
     await this.end(known);
     await appendFile(known.files.output, `\n[ended: ${why}]\n`).catch(() => {});
     return true;
   }
 
-  async #overDisk(id: string): Promise<string | undefined> {
+  async #overDisk({ info: { id }, files }: KnownProcess): Promise<string | undefined> {
     const { diskMb } = this.limits();
-    const added = await this.#disks.get(id)?.added();
-    return added !== undefined && added > diskMb * 1024 * 1024
-      ? `it added more than ${diskMb} MB to the disk`
-      : undefined;
+    if (!this.#disks.has(id)) {
+      const start = await readDisk(files);
+      if (start) await this.#disks.begin(id, start.roots, start.before);
+    }
+    const isOver = (await this.#disks.added(id)) > diskMb * 1024 * 1024;
+    return isOver ? `it added more than ${diskMb} MB to the disk` : undefined;
   }
 
   get #guard(): PromptGuard {
@@ -173,22 +177,24 @@ export class Processes {
         await this.#guard.begin(id, frozen, writable, guardsRepositories);
       }
       wrapped = await this.#wrapped(spec);
-      if (policy)
-        this.#disks.set(
-          id,
-          watchDisk(policy.writable, () => this.#deps.clock.monotonic()),
-        );
+      if (policy) this.#watchDisk(id, policy.writable, files);
       const pid = await this.#spawn(spec, id, files, wrapped);
       const startTime = (await startTimeOf(pid)) ?? "ended";
       const record = { id, runId, command, cwd, startedAt, pid, startTime, machine };
       await writeInfo(files, { ...info, pid, startTime });
       return { info: { ...info, pid, startTime }, files, state: { is: "running" }, record };
     } catch (error) {
+      this.#disks.end(id);
       wrapped?.release();
       await this.#guard.end(id);
       await removeFiles(files);
       throw error;
     }
+  }
+
+  /** Counts what is there before; the next process that finds the command compares with it. */
+  #watchDisk(id: string, writable: readonly string[], files: ProcessFiles): void {
+    void this.#disks.begin(id, writable).then((start) => writeDisk(files, start).catch(() => {}));
   }
 
   async #wrapped({ policy, argv, env, signal }: ProcessSpec): Promise<SandboxedCommand> {
@@ -210,7 +216,7 @@ export class Processes {
       this.#children.set(id, child);
       const end = (): void => {
         this.#children.delete(id);
-        this.#disks.delete(id);
+        this.#disks.end(id);
         wrapped.release();
       };
       child.once("error", (error) => {
@@ -248,6 +254,7 @@ export class Processes {
 
   async #stateOf(info: ProcessInfo, files: ProcessFiles): Promise<ProcessState> {
     if (await this.#isAlive(info)) return { is: "running" };
+    if (!this.isOurs(info.id)) this.#disks.end(info.id);
     // Read after the check: the wrapper writes the code before it ends.
     const code = await readCode(files);
     return code === undefined ? { is: "lost" } : { is: "ended", code };
