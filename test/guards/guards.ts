@@ -2,6 +2,9 @@
  * The guards against hostile input, each with an edit that disables it and the test that must fail then. `npm run tool -- guards` tries
  * them. A new guard is an entry here.
  */
+import { LOGIN_GUARDS } from "./login-guards.ts";
+import { MARK_GUARDS } from "./mark-guards.ts";
+
 export interface Guard {
   readonly name: string;
   readonly file: string;
@@ -273,7 +276,7 @@ export const GUARDS: readonly Guard[] = [
   },
   {
     name: "rules of a copied database need a yes",
-    file: "src/app/cli/commands/restore.ts",
+    file: "src/app/cli/commands/backup-restore.ts",
     search: "if (programs.length > 0 && !(await agreed(context, programs)))",
     replace: "if (programs.length < 0 && !(await agreed(context, programs)))",
     test: FOREIGN,
@@ -287,4 +290,6 @@ export const GUARDS: readonly Guard[] = [
     test: "src/adapters/store/files/adopt.test.ts",
     title: "takes over no setting that widens rights",
   },
+  ...LOGIN_GUARDS,
+  ...MARK_GUARDS,
 ];

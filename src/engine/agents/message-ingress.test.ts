@@ -171,6 +171,19 @@ describe("the people of a message", () => {
   });
 });
 
+it("marks a long text that others wrote as a file too", async () => {
+  const textLimits = { messageCharacters: 4_000, toolResultCharacters: 9_000, answerCharacters: 9_000 };
+  const engine = await TestEngine.open({ system: { textLimits } });
+  const body: MessageBody = { kind: "user", text: "x".repeat(5_000) };
+  await engine.system.post({
+    ...engine.person("ann"),
+    longText: "file",
+    sender: { connector: "test", userId: "ann", untrusted: true },
+    body,
+  });
+  expect(await engine.store.files({ limit: 2 })).toMatchObject([{ behalf: { person: "test:ann", untrusted: true } }]);
+});
+
 describe("files of a message", () => {
   it("stay as long as an agent refers to them; unused ones are removed", async () => {
     const engine = await TestEngine.open();

@@ -100,6 +100,15 @@ describe("storing", () => {
     expect(fileId(ann, "s", "n")).toBe(id);
   });
 
+  it("keeps a file with the mark of untrusted text apart from an equal one without", async () => {
+    const files = service();
+    const given = { data: bytes("hello"), name: "a.txt", behalf: ann } as const;
+    const typed = await files.put({ ...given, from: "behalf" });
+    const sent = await files.put(given);
+    expect([typed.behalf, sent.behalf]).toEqual([ann, { ...ann, untrusted: true }]);
+    expect(await files.put({ ...given, from: "behalf" })).toEqual(typed);
+  });
+
   it("keeps the same content once, whoever stores it, and the same file of a person once", async () => {
     const files = service();
     const first = await files.put({ data: bytes("hello"), name: "a.txt", behalf: ann });
