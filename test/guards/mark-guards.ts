@@ -240,4 +240,20 @@ export const MARK_GUARDS: readonly Guard[] = [
     test: EXEC,
     title: "marks what it writes while untrusted text is in context",
   },
+  {
+    name: "files of a restored backup keep their mark at another place",
+    file: "src/adapters/workspace/open-file-marks.ts",
+    search: "path === home || isBelow(home, path) ? relative(home, path) : path;",
+    replace: "path === relative(home, path) ? home : path;",
+    test: HOSTILE,
+    title: entry("file in a restored backup"),
+  },
+  {
+    name: "sessions of a restored backup keep their mark",
+    file: "src/engine/rights/gate.ts",
+    search: "(state.untrusted ?? state.madeUntrusted ?? false)",
+    replace: "(state.untrusted === null)",
+    test: HOSTILE,
+    title: entry("history in a restored backup"),
+  },
 ];
