@@ -9,15 +9,14 @@ const HOSTILE = "test/hostile/hostile.test.ts";
 const PARTS = "src/core/message/incoming-message.ts";
 const UPDATE = "src/adapters/connectors/telegram/read-update.ts";
 /** The tests of the hostile corpus for one entry. */
-const entry = (name: string): string => `${name} has no effect`;
+const entry = (name: string): string => `${name} > has no effect`;
 
 export const MARK_GUARDS: readonly Guard[] = [
   ...(
     [
       ["words in the group before a message", "before.some(({ typed }) => !typed)", "before === undefined"],
       ["a quote", "quote !== undefined && !quote.typed", "quote === null"],
-      ["a forward", '"someone"}]`] : [], untrusted: isForwarded }', '"someone"}]`] : [], untrusted: false }'],
-      ["a text through a bot", "untrusted: throughBot }", "untrusted: false }"],
+      ["a text that its sender did not type", "untrusted: !isTypedText(decoration)", "untrusted: false"],
       ["a contact", "lines: notes, untrusted: notes.length > 0", "lines: notes, untrusted: false"],
     ] as const
   ).map(([name, search, replace]) => ({
@@ -251,8 +250,9 @@ export const MARK_GUARDS: readonly Guard[] = [
   {
     name: "sessions of a restored backup keep their mark",
     file: "src/engine/rights/gate.ts",
-    search: "(state.untrusted ?? state.madeUntrusted ?? false)",
-    replace: "(state.untrusted === null)",
+    search:
+      "untrusted: (behalf !== undefined && isUntrusted(behalf)) || (state.untrusted ?? state.madeUntrusted ?? false),",
+    replace: "untrusted: false,",
     test: HOSTILE,
     title: entry("history in a restored backup"),
   },
