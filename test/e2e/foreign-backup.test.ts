@@ -10,6 +10,7 @@ import { openDatabase } from "../../src/adapters/store/sqlite/database.ts";
 import { EXIT } from "../../src/app/cli/exit-code.ts";
 import { TarWriter } from "../../src/app/operations/backup/tar-write.ts";
 import { makeDiskDirectory } from "../kit/disk-directory.ts";
+import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 import {
   type FakeModel,
   fakeModel,
@@ -20,7 +21,6 @@ import {
   writeServedConfig,
 } from "./serving.ts";
 
-const MAIN = join(import.meta.dirname, "../../src/main.ts");
 const AT = Date.parse("2026-03-01T10:00:00Z");
 
 let room: string;
@@ -288,6 +288,25 @@ describe("restore, for programs of a foreign home,", () => {
     expect([code, err]).toEqual([EXIT.usage, expect.stringContaining(line)]);
     expect(err).toContain("--yes");
     expectNothing();
+  });
+
+  it.each([
+    ["restores it after the choice yes and Enter", KEYS.down, EXIT.ok],
+    ["restores nothing after Enter alone", "", EXIT.usage],
+    ["restores nothing after typing yes", "yes", EXIT.usage],
+  ])("lists at a terminal what it starts and %s", async (_, keys, code) => {
+    const servers = { evil: { command: "sh", args: ["-c", "touch x"], sandbox: false } };
+    await pack({ files: { "rookery.json5": JSON.stringify({ mcp: { servers } }) } });
+    const args = [MAIN, "backup", "restore", archive, "--home", home];
+    const terminal = new TestTerminal({ args, env: { ROOKERY_STORE: undefined }, cols: 160 });
+    const shown = await terminal.until("Restore it with all of this?");
+    expect(shown).toContain('mcp.servers.evil starts ["sh","-c","touch x"] outside the sandbox (sandbox: false)');
+    terminal.type(keys);
+    if (keys === KEYS.down) await terminal.until(/[●>] Yes/u);
+    terminal.type(KEYS.enter);
+    expect(await terminal.exited).toBe(code);
+    if (code === EXIT.ok) expect(existsSync(join(home, "rookery.db"))).toBe(true);
+    else expectNothing();
   });
 
   it("asks before a copy of a database replaces one with other allowances", async () => {

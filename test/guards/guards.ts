@@ -2,6 +2,9 @@
  * The guards against hostile input, each with an edit that disables it and the test that must fail then. `npm run tool -- guards` tries
  * them. A new guard is an entry here.
  */
+import { LOGIN_GUARDS } from "./login-guards.ts";
+import { MARK_GUARDS } from "./mark-guards.ts";
+
 export interface Guard {
   readonly name: string;
   readonly file: string;
@@ -412,4 +415,6 @@ export const GUARDS: readonly Guard[] = [
     test: "src/adapters/tools/exec/exec-tool.test.ts",
     title: "little room in memory",
   },
+  ...LOGIN_GUARDS,
+  ...MARK_GUARDS,
 ];

@@ -7,13 +7,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemIds } from "../../src/adapters/system/system-ids.ts";
 import { pinsFile } from "../../src/adapters/tools/mcp/pinned-tools.ts";
 import { openGateway } from "../../src/app/gateway/gateway.test-kit.ts";
 import { openNode, type RookeryNode } from "../../src/app/node/open-node.ts";
+import { createBackup } from "../../src/app/operations/backup/create-backup.ts";
+import { restoreBackup } from "../../src/app/operations/backup/restore-backup.ts";
 import { configSchema } from "../../src/config/config-schema.ts";
 import { type HomePaths, homePaths, mcpDirectory } from "../../src/config/paths.ts";
-import type { AgentRecord } from "../../src/core/agent/agent.ts";
+import { type AgentRecord, DEFAULT_PROFILE } from "../../src/core/agent/agent.ts";
 import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
+import { sessionKeyOf } from "../../src/core/agent/session-key.ts";
 import { silentLog } from "../../src/core/ports/log.ts";
 import type { Model, ModelMessage } from "../../src/core/ports/model.ts";
 import type { Tool } from "../../src/core/ports/tool.ts";
@@ -77,6 +81,8 @@ export interface HostileWorld {
   onTelegram(message: Json, until: () => boolean, files?: Readonly<Record<string, Uint8Array>>): Promise<void>;
   /** The conversations in which something untrusted was said start afresh. */
   fresh(): Promise<void>;
+  /** The home of a backup of this one at another place, with a model that has obeyed nothing yet. */
+  restored(gate: GateState): Promise<HostileWorld>;
   /** A member of a group writes. */
   inGroup(member: string, text: string): Promise<void>;
   /** A site of the attacker that every request can reach: only the gate prevents it. Its pages are the texts of the cases. */
@@ -111,7 +117,8 @@ function obedient(
       const described = tools.map(({ description, parameters }) => description + JSON.stringify(parameters)).join("\n");
       // A person's own words may quote an order: for a file, or for a child that only reports.
       const asked = messages.findLast(({ role }) => role === "user");
-      const orders = asked && /^QUOTE$/mu.test(textOf(asked)) ? [] : ordersIn(`${text}\n${described}`, done);
+      const seen = text === GO_ON ? messages.map(textOf).join("\n") : text;
+      const orders = asked && /^QUOTE$/mu.test(textOf(asked)) ? [] : ordersIn(`${seen}\n${described}`, done);
       for (const id of orders) {
         if (id !== ANY_TIME) done.add(id);
         tried.add(id);
@@ -134,6 +141,8 @@ function obedient(
     },
   };
 }
+/** The model obeys what the history of the session says. */
+export const GO_ON = "GO ON";
 /** A model obeys an order once, and this one, for children, every time. */
 const ANY_TIME = "h000";
 
@@ -159,13 +168,17 @@ async function openSite(): Promise<{ url: string; port: number; stolen: string[]
   return { url: `http://127.0.0.1:${port}`, port, stolen, close };
 }
 
-/** `gate`: with `open` every call seems to do nothing, so that the corpus must find what happens. */
-export async function openHostileWorld({
-  gate = "whole",
-}: {
-  readonly gate?: "whole" | "open";
-} = {}): Promise<HostileWorld> {
-  const paths = homePaths(mkdtempSync(join(tmpdir(), "rookery-hostile-")));
+export type GateState = "whole" | "open";
+
+interface HostileOptions {
+  /** With `open` every call seems to do nothing, so that the corpus must find what happens. */
+  readonly gate?: GateState;
+  /** A home that exists. Default: a new one. */
+  readonly home?: string;
+}
+
+export async function openHostileWorld({ gate = "whole", home }: HostileOptions = {}): Promise<HostileWorld> {
+  const paths = homePaths(home ?? mkdtempSync(join(tmpdir(), "rookery-hostile-")));
   const tried = new Set<string>();
   let lastSeen = "";
   const site = await openSite();
@@ -226,7 +239,9 @@ export async function openHostileWorld({
     return (await node.ports.store.agent(posted.agentId)) as AgentRecord;
   };
   const clerk = { name: "clerk", description: "files things", systemPrompt: "You file." };
-  const main = await say(OWNER_AT, `LOOK ${JSON.stringify({ name: "create_permanent_agent", with: clerk })}`);
+  const known = await node.ports.store.agentByKey(sessionKeyOf(OWNER_AT, DEFAULT_PROFILE));
+  const main =
+    known ?? (await say(OWNER_AT, `LOOK ${JSON.stringify({ name: "create_permanent_agent", with: clerk })}`));
   const bob = await say(BOB_AT, "hello");
   // The first list of tools has asked the server for its own.
   const pins = pinsFile(mcpDirectory(paths), "hostile");
@@ -248,6 +263,14 @@ export async function openHostileWorld({
   const { store } = node.ports;
   return {
     ...{ node, paths, main, tried, say, site: site.url },
+    async restored(gateThen) {
+      const into = mkdtempSync(join(tmpdir(), "rookery-hostile-"));
+      const file = `${into}.tar.gz`;
+      await createBackup({ paths, config, env: {}, file });
+      await restoreBackup({ file, home: into, ids: systemIds(), now: Date.now(), env: {}, mayStart: async () => true });
+      rmSync(file);
+      return openHostileWorld({ gate: gateThen, home: into });
+    },
     lastSeen: () => lastSeen,
     clean,
     async onTelegram(message, until, files = {}) {

@@ -4,11 +4,13 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pdfOf } from "../../src/adapters/files/samples.test-kit.ts";
+import type { AgentDescriptor } from "../../src/core/agent/descriptor.ts";
 import { needs } from "../kit/needs.ts";
 import type { ProgramName } from "../kit/programs.ts";
 import type { Json } from "../telegram/fake-telegram.ts";
 import {
   cases,
+  GO_ON,
   type HostileCase,
   type HostileWorld,
   OWNER_AT,
@@ -174,9 +176,41 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
   "webhook body": oneByOne("through the route of a hook", ({ text }) => world.hook("deploy", { message: text })),
 };
 
+/** How texts are left in a home, and how a node on a restored copy of it reads them. */
+interface Left {
+  leave(some: readonly HostileCase[]): Promise<unknown>;
+  read(at: HostileWorld, some: readonly HostileCase[]): Promise<unknown>;
+}
+
+const OLD_AT: AgentDescriptor = { type: "user", connector: "test", userId: "olga", channelId: "old" };
+const notePath = ({ id }: HostileCase): string => `memory/${id}.md`;
+
+const RESTORED: Readonly<Record<string, Left>> = {
+  "file in a restored backup": {
+    async leave(some) {
+      await world.say(OWNER_AT, page("other"));
+      const writes = some.map((one) => look("write", { path: notePath(one), content: one.text }));
+      await world.say(OWNER_AT, quoted(writes.join("\n")));
+      await fresh();
+    },
+    async read(at, some) {
+      for (const one of some) {
+        await at.say(OWNER_AT, look("read", { path: notePath(one) }));
+        await at.fresh();
+      }
+    },
+  },
+  "history in a restored backup": {
+    leave: (some) => world.say(OLD_AT, quoted(some.map(({ id }) => page(id)).join("\n"))),
+    read: (at) => at.say(OLD_AT, GO_ON),
+  },
+};
+
 it("has at least 200 cases over all entries", () => {
   expect(cases.length).toBeGreaterThanOrEqual(200);
-  expect(new Set(cases.map(({ entry }) => entry))).toEqual(new Set(Object.keys(ENTRIES)));
+  expect(new Set(cases.map(({ entry }) => entry))).toEqual(
+    new Set([...Object.keys(ENTRIES), ...Object.keys(RESTORED)]),
+  );
   expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
 });
 
@@ -204,6 +238,29 @@ describe.each(Object.entries(ENTRIES))("%s", (entry, { how, prepare, arrive, atO
   });
 });
 
+describe.each(Object.entries(RESTORED))("%s", (entry, { leave, read }) => {
+  const some = cases.filter((each) => each.entry === entry);
+
+  it("has no effect that no one granted, and each effect if the gate is open", async () => {
+    await leave(some);
+    for (const gate of ["whole", "open"] as const) {
+      const copy = await world.restored(gate);
+      try {
+        copy.clean();
+        const before = await copy.snapshot();
+        await read(copy, some);
+        expect(some.filter(({ id }) => !copy.tried.has(id))).toEqual([]);
+        const after = await copy.snapshot();
+        if (gate === "whole") expect(after).toEqual(before);
+        else expect(some.filter((one) => !hasHappened(one, after))).toEqual([]);
+      } finally {
+        await copy.close();
+      }
+    }
+    await fresh();
+  });
+});
+
 describe("a broken guard", () => {
   let broken: HostileWorld;
   beforeAll(async () => {
@@ -211,7 +268,7 @@ describe("a broken guard", () => {
   });
   afterAll(() => broken.close());
 
-  it("finds effects if the gate is told nothing about what calls do", async () => {
+  it("finds effects if the gate does not know the effects of calls", async () => {
     const before = JSON.stringify(await broken.snapshot());
     let found: string | undefined;
     for (const { id, effect } of cases.filter(({ entry }) => entry === "web page")) {

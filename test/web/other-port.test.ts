@@ -157,8 +157,9 @@ describe("another port of this machine", needs("chromium"), () => {
     await tab.goto(link);
     await tab.getByRole("button", { name: "Sign in" }).click();
     await tab.locator(".who-name").getByText("Ann").waitFor();
-    await owner.page.getByRole("link", { name: "Outbox" }).first().click();
-    await owner.page.getByRole("heading", { name: "Outbox" }).waitFor();
+    await api(world.served, "/api/people", { method: "POST", body: { id: "dora" } });
+    await owner.page.getByRole("link", { name: "People" }).first().click();
+    await owner.page.getByRole("list", { name: "People" }).getByText("dora").first().waitFor();
     expect(await owner.page.locator(".who-name").textContent()).toBe("owner");
     await tab.getByRole("button", { name: "Sign out" }).click();
     await tab.getByText("You are not signed in on this browser.").waitFor();
@@ -170,6 +171,7 @@ describe("another port of this machine", needs("chromium"), () => {
 describe("the page without a cookie", needs("chromium"), () => {
   it("uploads, downloads, shows pictures and follows streams, before and after a restart", async () => {
     const { owner, world, show } = room;
+    await sendMain(world.served, "Good morning.");
     const page = await show("memory?tab=files");
     const picture = { name: "cat.png", mimeType: "image/png", buffer: Buffer.from(PICTURE, "base64") };
     await page.locator("input[type=file]").setInputFiles(picture);

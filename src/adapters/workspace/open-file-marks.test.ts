@@ -1,4 +1,13 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -28,6 +37,23 @@ describe("the marks of files", () => {
         false,
       ]);
     }
+  });
+
+  it.each(["", "behind a link"])("belong to the files of the home at any place of it %s", async (link) => {
+    const path = link === "" ? home : join(home, "link");
+    mkdirSync(join(home, "first"));
+    if (link !== "") symlinkSync(home, path);
+    const [first, second] = ["first", "second"].map((name) => join(home, name)) as [string, string];
+    const marks = openFileMarks({ home: join(path, "first") });
+    await marks.add(join(first, "workspace/a.md"), "obey");
+    await marks.suspect("c1", [first, join(first, "workspace")], Date.now(), [join(first, "workspace/b.md")]);
+    renameSync(first, second);
+    mkdirSync(join(second, "workspace"));
+    for (const name of ["b.md", "c.md"]) writeFileSync(join(second, "workspace", name), "text");
+    const moved = openFileMarks({ home: second });
+    const has = (name: string, content: string) => moved.has(join(second, "workspace", name), content);
+    expect([has("a.md", "obey"), has("b.md", "text"), has("c.md", "text")]).toEqual([true, false, true]);
+    expect(moved.has(join(first, "workspace/a.md"), "obey")).toBe(false);
   });
 
   it("are kept for the version before a write too: a crash may leave either on the disk", async () => {
@@ -82,7 +108,7 @@ describe("the marks of files", () => {
     expect(openFileMarks({ home }).has(file, "v9")).toBe(true);
   });
 
-  it("are kept while their file is not written yet, also if the list is shortened or someone is forgotten then", async () => {
+  it("are kept while their file is not written yet, even if the list is shortened or someone is forgotten then", async () => {
     const marks = openFileMarks({ home });
     const file = join(home, "real.md");
     writeFileSync(file, "x");
@@ -99,7 +125,7 @@ describe("the marks of files", () => {
     expect(lines()).toBeLessThan(written);
   });
 
-  it("of a file that is long gone are given up when the list is shortened", async () => {
+  it("do not outlive a file that is long gone when the list is shortened", async () => {
     await openFileMarks({ home }).add("/w/gone.md", "x");
     const marks = openFileMarks({ home });
     writeFileSync(join(home, "real.md"), "x");
@@ -120,7 +146,7 @@ describe("the marks of files", () => {
     expect([marks.has(path, "text"), marks.knows(path), marks.isEmpty]).toEqual([marked, marked, false]);
   });
 
-  it("are not on what was changed long before the command, and not on anything of another command", async () => {
+  it("are neither on what was changed long before the command nor on files of another command", async () => {
     const path = join(home, "a.md");
     writeFileSync(path, "text");
     const marks = openFileMarks({ home });
@@ -134,7 +160,7 @@ describe("the marks of files", () => {
     expect([marks.has(path, "text"), marks.isEmpty, openFileMarks({ home }).isEmpty]).toEqual([false, true, true]);
   });
 
-  it("of a person who is forgotten are gone from the disk, and no others", async () => {
+  it("leave the disk for a person who is forgotten, and for no one else", async () => {
     const [ann, anna] = ["ann", "anna"].map((name) => join(home, name)) as [string, string];
     for (const one of [ann, anna]) {
       mkdirSync(one);

@@ -1,13 +1,13 @@
 /**
  * Keeps the marks of files in `untrusted-files.jsonl` of the home: a line for each path and content, appended and flushed
- * before the file is written. A crash in between leaves a mark without its file, which means nothing (M32). What a command will write is
- * not known before: its directories are under suspicion until it has ended. The file is read with its first use; one process has the home
- * at a time (M7).
+ * before the file is written. A crash in between leaves a mark without its file, which means nothing (M32). Nobody knows
+ * before what a command will write: its directories are under suspicion until it has ended. The file is read with its first use; one process has the home
+ * at a time (M7). Paths in the home are stored relative to it, so that marks count in a backup that is restored elsewhere.
  */
 import { createHash } from "node:crypto";
-import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { open, readFile, rename } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { FILE_MODE, type HomePaths } from "../../config/paths.ts";
 import type { FileMarks } from "../tools/files/file-marks.ts";
@@ -22,7 +22,12 @@ const MAX_VERSIONS = 8;
 const SPARE_LINES = 200;
 
 const digestOf = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex");
-const lineOf = (path: string, sha256: string): string => `${JSON.stringify({ path, sha256 })}\n`;
+
+/** As it is stored. `home`: its real path, as the paths of its files begin. */
+const storedPath = (home: string, path: string): string =>
+  path === home || isBelow(home, path) ? relative(home, path) : path;
+const lineOf = (home: string, path: string, sha256: string): string =>
+  `${JSON.stringify({ path: storedPath(home, path), sha256 })}\n`;
 
 type Known = Map<string, string[]>;
 
@@ -31,7 +36,7 @@ interface Suspicion {
   readonly id: string;
   readonly roots: readonly string[];
   readonly since: number;
-  /** What it cannot write. */
+  /** The command cannot write these. */
   readonly except: readonly string[];
 }
 
@@ -40,6 +45,7 @@ const mayWrite = ({ roots, except }: Suspicion, path: string): boolean =>
   roots.some((root) => isBelow(root, path)) && !except.some((one) => one === path || isBelow(one, path));
 
 interface Marks {
+  readonly home: string;
   readonly known: Known;
   readonly suspicions: Map<string, Suspicion>;
   /** Paths that were marked since the file was last shortened: what is written there may not be on the disk yet. */
@@ -90,8 +96,8 @@ export function openFileMarks(paths: Pick<HomePaths, "home">): FileMarks {
       }),
     suspect: (id, roots, since, except = []) =>
       exclusive(async () => {
-        const { suspicions } = read();
-        await append(file, suspicionLine({ id, roots, since, except }));
+        const { home, suspicions } = read();
+        await append(file, suspicionLine(home, { id, roots, since, except }));
         suspicions.set(id, { id, roots, since, except });
       }),
     settle: (id) =>
@@ -106,7 +112,7 @@ export function openFileMarks(paths: Pick<HomePaths, "home">): FileMarks {
           if (bytes) added.push([path, digestOf(bytes)]);
         }
         await addAll(file, read(), added);
-        // Of a directory with too many files everything that was changed since stays marked.
+        // In a directory with too many files everything that was changed since stays marked.
         if (!isComplete) return;
         await append(file, settledLine(id));
         suspicions.delete(id);
@@ -128,7 +134,7 @@ function isPlainFile(path: string): boolean {
 async function addAll(file: string, marks: Marks, added: readonly (readonly [string, string])[]): Promise<void> {
   const fresh = added.filter(([path, digest]) => marks.known.get(path)?.at(-1) !== digest);
   if (fresh.length === 0) return;
-  await append(file, fresh.map(([path, digest]) => lineOf(path, digest)).join(""));
+  await append(file, fresh.map(([path, digest]) => lineOf(marks.home, path, digest)).join(""));
   for (const [path, digest] of fresh) {
     // The latest last: the oldest versions are the ones that are given up.
     const versions = (marks.known.get(path) ?? []).filter((one) => one !== digest);
@@ -151,19 +157,23 @@ function readMarks(file: string): Marks {
   const known: Known = new Map();
   const suspicions = new Map<string, Suspicion>();
   const texts = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+  const directory = dirname(file);
+  const home = existsSync(directory) ? realpathSync(directory) : directory;
+  const whole = (path: string): string => resolve(home, path);
   for (const text of texts) {
     const line = parsed(text);
     if (!line) continue;
     if ("suspect" in line) {
       const { suspect: id, roots, since, except = [] } = line;
-      suspicions.set(id, { id, roots, since, except });
+      suspicions.set(id, { id, roots: roots.map(whole), since, except: except.map(whole) });
     } else if ("settled" in line) suspicions.delete(line.settled);
     else {
-      const { path, sha256 } = line;
+      const { sha256 } = line;
+      const path = whole(line.path);
       known.set(path, [...(known.get(path) ?? []).filter((one) => one !== sha256), sha256].slice(-MAX_VERSIONS));
     }
   }
-  return { known, suspicions, recent: new Set(), lines: texts.length };
+  return { home, known, suspicions, recent: new Set(), lines: texts.length };
 }
 
 const lineSchema = z.union([
@@ -177,7 +187,11 @@ const lineSchema = z.union([
   z.object({ settled: z.string() }),
 ]);
 
-const suspicionLine = ({ id, ...what }: Suspicion): string => `${JSON.stringify({ suspect: id, ...what })}\n`;
+function suspicionLine(home: string, { id, roots, since, except }: Suspicion): string {
+  const [inHome, not] = [roots, except].map((paths) => paths.map((path) => storedPath(home, path)));
+  return `${JSON.stringify({ suspect: id, roots: inHome, since, except: not })}\n`;
+}
+
 const settledLine = (id: string): string => `${JSON.stringify({ settled: id })}\n`;
 
 function parsed(line: string): z.infer<typeof lineSchema> | undefined {
@@ -200,11 +214,11 @@ async function append(file: string, line: string): Promise<void> {
 }
 
 /** Replaces the file by one without repetitions, and without files that no longer exist. Returns its number of lines. */
-async function rewrite(file: string, { known, suspicions, recent }: Marks): Promise<number> {
+async function rewrite(file: string, { home, known, suspicions, recent }: Marks): Promise<number> {
   for (const path of known.keys()) if (!recent.has(path) && !existsSync(path)) known.delete(path);
   const lines = [
-    ...[...known].flatMap(([path, digests]) => digests.map((digest) => lineOf(path, digest))),
-    ...[...suspicions.values()].map(suspicionLine),
+    ...[...known].flatMap(([path, digests]) => digests.map((digest) => lineOf(home, path, digest))),
+    ...[...suspicions.values()].map((one) => suspicionLine(home, one)),
   ];
   const handle = await open(`${file}.tmp`, "w", FILE_MODE);
   try {

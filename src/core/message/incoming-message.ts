@@ -87,7 +87,11 @@ interface Part {
 function partsOf(text: TypedText, decoration: Decoration): Part[] {
   const { before = [], quote, forwardedFrom, throughBot = false, replaces, notes = [] } = decoration;
   const said = before.map((one) => `${one.by}: ${one.text}`);
-  const isForwarded = forwardedFrom !== undefined;
+  const origin = [
+    ...(forwardedFrom === undefined ? [] : [`[Forwarded from ${forwardedFrom || "someone"}]`]),
+    ...(throughBot ? ["[Sent through a bot]"] : []),
+    ...(replaces === undefined ? [] : [`[This replaces message ${replaces}, which was edited]`]),
+  ];
   return [
     {
       lines: said.length === 0 ? [] : ["[Said in the group before this message]", ...said, "[End]"],
@@ -97,13 +101,7 @@ function partsOf(text: TypedText, decoration: Decoration): Part[] {
       lines: quote === undefined ? [] : [`[In reply to ${quote.by ?? "you"}: ${quote.text}]`],
       untrusted: quote !== undefined && !quote.typed,
     },
-    { lines: isForwarded ? [`[Forwarded from ${forwardedFrom || "someone"}]`] : [], untrusted: isForwarded },
-    { lines: throughBot ? ["[Sent through a bot]"] : [], untrusted: throughBot },
-    {
-      lines: replaces === undefined ? [] : [`[This replaces message ${replaces}, which was edited]`],
-      untrusted: false,
-    },
-    { lines: text === "" ? [] : [text], untrusted: !isTypedText(decoration) },
+    { lines: [...origin, ...(text === "" ? [] : [text])], untrusted: !isTypedText(decoration) },
     // A contact, the options of a poll, the name of a file: written by whoever made it.
     { lines: notes, untrusted: notes.length > 0 },
   ];

@@ -73,7 +73,7 @@ describe("post", () => {
     expect((await engine.store.agent(agentId))?.descriptor).toEqual({ type: "system", tag: "doctor" });
   });
 
-  it("creates an agent for the message's person, with what the channel shows of the conversation", async () => {
+  it("creates an agent for the message's person, with the names of the conversation", async () => {
     const engine = await TestEngine.open();
     const sender = { connector: "test", userId: "ann" };
     const { agentId } = accepted(await engine.tell("hi", { sender, about: { subject: "Team", space: undefined } }));
@@ -82,7 +82,7 @@ describe("post", () => {
     expect(agent?.state).not.toHaveProperty("space");
   });
 
-  it("creates an agent again that another node has erased", async () => {
+  it("creates an erased agent again", async () => {
     const engine = await TestEngine.open();
     await engine.tell("one");
     const { agentId } = accepted(await engine.tell("two"));
@@ -171,6 +171,19 @@ describe("the people of a message", () => {
   });
 });
 
+it("marks a long text that others wrote as a file too", async () => {
+  const textLimits = { messageCharacters: 4_000, toolResultCharacters: 9_000, answerCharacters: 9_000 };
+  const engine = await TestEngine.open({ system: { textLimits } });
+  const body: MessageBody = { kind: "user", text: "x".repeat(5_000) };
+  await engine.system.post({
+    ...engine.person("ann"),
+    longText: "file",
+    sender: { connector: "test", userId: "ann", untrusted: true },
+    body,
+  });
+  expect(await engine.store.files({ limit: 2 })).toMatchObject([{ behalf: { person: "test:ann", untrusted: true } }]);
+});
+
 describe("files of a message", () => {
   it("stay as long as an agent refers to them; unused ones are removed", async () => {
     const engine = await TestEngine.open();
@@ -190,7 +203,7 @@ describe("files of a message", () => {
   const long = { kind: "user", text: "x".repeat(4_200) } as const;
   const behalf = { person: person("test:ann") };
 
-  it("contain a text that is too long, beside the message's own files", async () => {
+  it("contain a text that is too long, in addition to the message's own files", async () => {
     const engine = await TestEngine.open({ system: { textLimits: limits } });
     const { files } = engine.system;
     if (!files) throw new TypeError("no files");

@@ -15,7 +15,7 @@ import type { AgentId, SessionKey } from "../../core/ids.ts";
 import { LONG_TEXT_NAME, longTextShown } from "../../core/message/long-text.ts";
 import type { MessageBody, NewMessage, Source } from "../../core/message/message.ts";
 import { referenceTo } from "../../core/message/stored-file.ts";
-import { type Behalf, joined } from "../../core/people/behalf.ts";
+import { type Behalf, isUntrusted, joined } from "../../core/people/behalf.ts";
 import { OWNER } from "../../core/people/person.ts";
 import { DEFAULT_REPLAY_HORIZON_MS } from "../../core/ports/connector.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -149,7 +149,7 @@ export class MessageIngress {
     return result;
   }
 
-  /** A person's text that is too long becomes a file of its message (M34). It is the only one that the person has written. */
+  /** A person's text that is too long becomes a file of its message (M34). Only a file of their own words has no mark. */
   async #fitting(request: PostRequest, behalf: Behalf | undefined): Promise<MessageBody> {
     const { longText } = request;
     const body = withMarkedFiles(request.body);
@@ -161,7 +161,8 @@ export class MessageIngress {
     if (size <= max || size - body.text.length > max / 2) return body;
     const data = new TextEncoder().encode(body.text);
     const own = { person: behalf.person };
-    const whole = referenceTo(await files.put({ data, name: LONG_TEXT_NAME, behalf: own, from: "behalf" }));
+    const from = isUntrusted(behalf) ? "elsewhere" : "behalf";
+    const whole = referenceTo(await files.put({ data, name: LONG_TEXT_NAME, behalf: own, from }));
     return { ...body, text: longTextShown(body.text), files: [...(body.files ?? []), whole] };
   }
 

@@ -100,6 +100,15 @@ describe("storing", () => {
     expect(fileId(ann, "s", "n")).toBe(id);
   });
 
+  it("keeps a file with the mark of untrusted text apart from an equal one without", async () => {
+    const files = service();
+    const given = { data: bytes("hello"), name: "a.txt", behalf: ann } as const;
+    const typed = await files.put({ ...given, from: "behalf" });
+    const sent = await files.put(given);
+    expect([typed.behalf, sent.behalf]).toEqual([ann, { ...ann, untrusted: true }]);
+    expect(await files.put({ ...given, from: "behalf" })).toEqual(typed);
+  });
+
   it("keeps the same content once, whoever stores it, and the same file of a person once", async () => {
     const files = service();
     const first = await files.put({ data: bytes("hello"), name: "a.txt", behalf: ann });
@@ -164,7 +173,7 @@ describe("bytes and rows", () => {
     expect(await store.files({ limit: 5 })).toEqual([]);
   });
 
-  it("acknowledges no file of which the model could not be shown anything", async () => {
+  it("acknowledges no file that cannot be shown to the model", async () => {
     found = { mimeType: "image/png", shown: { as: "image", mimeType: "image/jpeg", data: bytes("small") } };
     const write: BlobStore["write"] = (name, content) =>
       name.endsWith("-shown") ? Promise.reject(new Error("disk")) : blobs.write(name, content);
@@ -264,7 +273,7 @@ describe("bytes and rows", () => {
     expect(seen).toHaveLength(commits);
   });
 
-  it("goes on with a sweep that died before it deleted the bytes", async () => {
+  it("continues a sweep that died before it deleted the bytes", async () => {
     const files = service();
     await files.put({ data: bytes("x"), behalf: ann });
     clock.jump(2_000);
@@ -291,7 +300,7 @@ describe("bytes and rows", () => {
     expect(await files.removeAll("ann")).toBe(0);
   });
 
-  it("refuses to refer to a file of someone else or of no one", async () => {
+  it("refuses to refer to a file of someone else or without an owner", async () => {
     const { id } = await service().put({ data: bytes("x"), behalf: ann });
     const hold = (file: string, person: string) =>
       store.commit({

@@ -7,9 +7,9 @@ import { ROOT } from "./principal.ts";
 import type { TokenRecord } from "./token-file.ts";
 
 /** Valid tokens below one token, at every depth together. The owner's own token has no bound. */
-export const MAX_MINTED = 50;
+const MAX_MINTED = 50;
 /** Tokens between the home's own and the last one. */
-export const MAX_DEPTH = 4;
+const MAX_DEPTH = 4;
 
 type Minted = Pick<TokenRecord, "id" | "createdBy" | "expiresAt">;
 

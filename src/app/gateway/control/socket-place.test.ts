@@ -5,15 +5,7 @@ import { isAbsolute, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeDiskDirectory } from "../../../../test/kit/disk-directory.ts";
 import { ConfigError } from "../../../core/errors.ts";
-import {
-  assertOwnSocket,
-  fitsSocket,
-  MAX_SOCKET_PATH,
-  PLACE_FILE,
-  placeForEngine,
-  placeOf,
-  SOCKET_FILE,
-} from "./socket-place.ts";
+import { assertOwnSocket, fitsSocket, PLACE_FILE, placeForEngine, placeOf } from "./socket-place.ts";
 
 let root: string;
 let longHome: string;
@@ -36,8 +28,8 @@ const chosen = () => placeForEngine(longHome, { XDG_RUNTIME_DIR: runtime });
 
 describe("the place of the control socket", () => {
   it("is in the home, if its path is short enough", () => {
-    expect(placeOf(root)).toEqual({ path: join(root, SOCKET_FILE) });
-    expect(placeForEngine(root, { XDG_RUNTIME_DIR: runtime }).path).toBe(join(root, SOCKET_FILE));
+    expect(placeOf(root)).toEqual({ path: join(root, "control.sock") });
+    expect(placeForEngine(root, { XDG_RUNTIME_DIR: runtime }).path).toBe(join(root, "control.sock"));
   });
 
   it("is a new private directory for a long home, which the home names", () => {
@@ -88,7 +80,7 @@ describe("the place of the control socket", () => {
   });
 
   it("fits if its path has at most 100 bytes, not characters", () => {
-    expect([MAX_SOCKET_PATH, fitsSocket("x".repeat(100)), fitsSocket("x".repeat(101))]).toEqual([100, true, false]);
+    expect([fitsSocket("x".repeat(100)), fitsSocket("x".repeat(101))]).toEqual([true, false]);
     expect([fitsSocket("é".repeat(50)), fitsSocket("é".repeat(51))]).toEqual([true, false]);
   });
 
@@ -97,7 +89,7 @@ describe("the place of the control socket", () => {
     const long = join(runtime, "x".repeat(90));
     for (const directory of [fine, long]) mkdirSync(directory, { mode: 0o700 });
     name(fine);
-    expect(chosen()).toEqual({ path: join(fine, SOCKET_FILE), directory: fine, isNew: false });
+    expect(chosen()).toEqual({ path: join(fine, "control.sock"), directory: fine, isNew: false });
     name(long);
     expect(chosen()).toMatchObject({ isNew: true, directory: expect.stringContaining(`${runtime}/rookery-`) });
     chmodSync(fine, 0o750);

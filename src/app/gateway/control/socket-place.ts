@@ -8,11 +8,11 @@ import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { ConfigError } from "../../../core/errors.ts";
 
-export const SOCKET_FILE = "control.sock";
+const SOCKET_FILE = "control.sock";
 /** Names the directory of the socket, if the path of the home is too long. */
 export const PLACE_FILE = "control.path";
 /** Linux takes 107 bytes, macOS 103. */
-export const MAX_SOCKET_PATH = 100;
+const MAX_SOCKET_PATH = 100;
 const MAX_PLACE = 4_096;
 const OTHERS = 0o077;
 const STICKY = 0o1000;
