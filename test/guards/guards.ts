@@ -1,3 +1,5 @@
+import { APPROVAL_GUARDS } from "./approval-guards.ts";
+
 /**
  * The guards against hostile input, each with an edit that disables it and the test that must fail then. `npm run tool -- guards` tries
  * them. A new guard is an entry here.
@@ -287,4 +289,5 @@ export const GUARDS: readonly Guard[] = [
     test: "src/adapters/store/files/adopt.test.ts",
     title: "takes over no setting that widens rights",
   },
+  ...APPROVAL_GUARDS,
 ];

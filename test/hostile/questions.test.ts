@@ -164,15 +164,18 @@ describe.each(HOSTILE_CALLS.map((call, n) => ({ ...call, n })))("$title", (call)
   });
 });
 
-it.each([{ command: 5 }, { command: "ls", timeoutSeconds: "soon" }, { cwd: "." }, { command: [] }])(
-  "does not ask about %j, which exec refuses",
-  async (given) => {
-    last = "";
-    const from = telegram.sent.length;
-    telegram.say(TELEGRAM_OWNER, `call ${JSON.stringify(given)}`);
-    await telegram.until(() => telegram.sent.slice(from).some(({ text }) => text === "done") && last !== "");
-    expect(last).toContain("Invalid arguments for exec");
-    expect(telegram.sent.slice(from)).toHaveLength(1);
-    expect(await pending()).toEqual([]);
-  },
-);
+it.each([
+  { command: 5 },
+  { command: "ls", timeoutSeconds: "soon" },
+  { cwd: "." },
+  { command: [] },
+  { aaa: "x".repeat(5_000), command: "rm -rf x" },
+])("does not ask about %j, which exec refuses", async (given) => {
+  last = "";
+  const from = telegram.sent.length;
+  telegram.say(TELEGRAM_OWNER, `call ${JSON.stringify(given)}`);
+  await telegram.until(() => telegram.sent.slice(from).some(({ text }) => text === "done") && last !== "");
+  expect(last).toContain("Invalid arguments for exec");
+  expect(telegram.sent.slice(from)).toHaveLength(1);
+  expect(await pending()).toEqual([]);
+});
