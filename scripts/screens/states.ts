@@ -29,9 +29,9 @@ const MODEL = "qwen3-32b";
 /** Tokens of a model call. */
 const USED = [2_140, 38] as const;
 
-/** A person's directory: what the screen says does not depend on the machine. */
+/** A person's directory. Its name is short, so that a question names it in one line wherever temporary files are. */
 function scratch() {
-  const root = mkdtempSync(join(tmpdir(), "rookery-screens-"));
+  const root = mkdtempSync(join(tmpdir(), "home-"));
   const env = {
     ROOKERY_HOME: join(root, ".rookery"),
     HOME: root,
