@@ -1,7 +1,7 @@
-/** `npm run tool -- screens [offline|online|demo]`: records the pictures of the docs and the README, and the golden files that a test compares. */
+/** `npm run tool -- screens [offline|background|online|demo]`: records the pictures of the docs and the README, and the golden files that a test compares. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { goldenOf } from "./golden.ts";
-import { demoStates, offlineStates, onlineStates, type Show } from "./states.ts";
+import { backgroundStates, demoStates, offlineStates, onlineStates, type Show } from "./states.ts";
 import { svgOf } from "./terminal-svg.ts";
 
 const GOLDEN = "test/golden";
@@ -16,7 +16,12 @@ const record: Show = async (name, { terminal }, title) => {
 
 mkdirSync(GOLDEN, { recursive: true });
 const wanted = process.argv.slice(2);
-for (const [name, states] of Object.entries({ offline: offlineStates, online: onlineStates, demo: demoStates })) {
+for (const [name, states] of Object.entries({
+  offline: offlineStates,
+  background: backgroundStates,
+  online: onlineStates,
+  demo: demoStates,
+})) {
   if (wanted.length === 0 || wanted.includes(name)) await states(record);
 }
 process.exit(0);

@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { callTool } from "../../test/e2e/chat-kit.ts";
 import { type FakeModel, fakeModel, type ModelCall, serve } from "../../test/e2e/serving.ts";
 import { KEYS, MAIN, TestTerminal } from "../../test/kit/terminal.ts";
 
@@ -24,9 +25,13 @@ rm -rf /tmp/build-cache
 
 Shall I do that?`;
 
-/** A person's directory: what the screen says does not depend on the machine. */
+const MODEL = "qwen3-32b";
+/** Tokens of a model call. */
+const USED = [2_140, 38] as const;
+
+/** A person's directory. Its name is short, so that a question names it in one line wherever temporary files are. */
 function scratch() {
-  const root = mkdtempSync(join(tmpdir(), "rookery-screens-"));
+  const root = mkdtempSync(join(tmpdir(), "home-"));
   const env = {
     ROOKERY_HOME: join(root, ".rookery"),
     HOME: root,
@@ -43,15 +48,6 @@ export async function offlineStates(show: Show): Promise<void> {
   const terminal = new TestTerminal({ args: [MAIN], env, cwd: root });
   await terminal.until("● idle");
   await show("terminal-first", terminal, "The first screen of the chat");
-  terminal.say("what can you do?");
-  await terminal.until(/You said: what can you do\?[\s\S]*● idle/u);
-  terminal.say("in the background, write buy milk to notes.txt");
-  await terminal.until(/completed successfully[\s\S]*● idle/u);
-  await show("terminal-background", terminal, "A background agent has reported");
-  terminal.type("/qu");
-  await terminal.until("→ /queue");
-  await show("terminal-commands", terminal, "Commands are completed");
-  terminal.type(KEYS.ctrlC);
   terminal.resize(40, 12);
   terminal.say("/open work");
   await terminal.until(/Rookery[\s\S]*\/help[\s\S]* work · [^\n]*● idle/u);
@@ -60,11 +56,47 @@ export async function offlineStates(show: Show): Promise<void> {
   remove();
 }
 
+const TASK = "List the certificates that expire this month.";
+const FOUND = "Two: **mail.example.org** on the 24th and **shop.example.org** on the 29th.";
+
+/** Another agent works for the one of the chat. */
+export async function backgroundStates(show: Show): Promise<void> {
+  const { root, env, remove } = scratch();
+  const model = await fakeModel();
+  const served = await serve(model, { at: env.ROOKERY_HOME, modelId: MODEL });
+  const found = Promise.withResolvers<ModelCall>();
+  model.script = (call) => {
+    if (call.prompt.includes("just completed")) answer(call, `${FOUND} Shall I renew them?`);
+    else if (call.body.messages.at(-1)?.role === "tool") answer(call, "I am looking, and tell you when I know.");
+    else if (call.prompt.includes(TASK)) found.resolve(call);
+    else callTool(call, "start_background_agent", { prompt: TASK, name: "certificates" });
+  };
+  const terminal = new TestTerminal({ args: [MAIN], env, cwd: root });
+  await terminal.until("● idle");
+  terminal.say("which certificates expire soon? look in the background");
+  await terminal.until(/when I know\.[\s\S]*● idle/u);
+  answer(await found.promise, FOUND);
+  await terminal.until(/renew them\?[\s\S]*● idle/u);
+  await show("terminal-background", terminal, "A background agent has reported");
+  terminal.type("/qu");
+  await terminal.until("→ /queue");
+  await show("terminal-commands", terminal, "Commands are completed");
+  await terminal.close();
+  await served.stop();
+  await model.close();
+  remove();
+}
+
+function answer(call: ModelCall, text: string): void {
+  call.say(text);
+  call.end(...USED);
+}
+
 /** A chat with a running engine whose model waits for the test. */
 export async function onlineStates(show: Show): Promise<void> {
   const { root, env, remove } = scratch();
   const model = await fakeModel();
-  const served = await serve(model, { at: env.ROOKERY_HOME, more: { queue: { mode: "steer" } } });
+  const served = await serve(model, { at: env.ROOKERY_HOME, modelId: MODEL, more: { queue: { mode: "steer" } } });
   const terminal = new TestTerminal({ args: [MAIN], env, cwd: root });
   await terminal.until("● idle");
   await questions(show, terminal, model);
@@ -80,24 +112,16 @@ export async function onlineStates(show: Show): Promise<void> {
 
 /** The agent wants to run a command, and asks. */
 async function questions(show: Show, terminal: TestTerminal, model: FakeModel): Promise<void> {
-  const call = { index: 0, id: "c1", function: { name: "exec", arguments: '{"command":"git push origin main"}' } };
-  model.script = ({ body, response, say, end }) => {
-    if (body.messages.at(-1)?.role === "tool") {
-      say("Then I leave it as it is.");
-      end();
-      return;
-    }
-    const part = (delta: object, finish_reason: string | null): string =>
-      `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-    response.write(part({ tool_calls: [call] }, null));
-    response.end(`${part({}, "tool_calls")}data: [DONE]\n\n`);
+  model.script = (call) => {
+    if (call.body.messages.at(-1)?.role === "tool") answer(call, "Then I leave it as it is.");
+    else callTool(call, "exec", { command: "git push origin main" });
   };
   terminal.say("publish my changes");
   await terminal.until("yes, this once");
   await show("terminal-question", terminal, "The agent asks before it runs a command");
   terminal.type(`${KEYS.up.repeat(2)}${KEYS.enter}`);
-  await terminal.until("this prefix");
-  await show("terminal-always", terminal, "The rules that a yes for always would store");
+  await terminal.until("this call");
+  await show("terminal-always", terminal, "What a yes for always would store");
   terminal.type(KEYS.escape);
   await terminal.until("yes, this once");
   terminal.type(`${KEYS.up}${KEYS.enter}`);

@@ -234,7 +234,7 @@ const NO = `${KEYS.up}${KEYS.enter}`;
 const ALWAYS = `${KEYS.up.repeat(2)}${KEYS.enter}`;
 
 describe("a question about a call", () => {
-  /** The agent runs the command that it is told. */
+  /** The agent runs the command in the message. */
   const obeys = (): void => {
     model.script = (call) => {
       if (isAfterTool(call)) {
@@ -259,29 +259,23 @@ describe("a question about a call", () => {
     await chat.until("✗ exec");
   });
 
-  it.each([
-    [1, "this call", "exec(shipit two)", "run: shipit two", "run: shipit tow"],
-    [2, "this prefix", "exec(deliver now *)", "run: deliver now two", "run: deliver later two"],
-    [3, "this tool", "exec", "run: install it", undefined],
-  ])(
-    "is answered for always: choice %s stores the rule of %s, which covers no more",
-    async (n, width, rule, first, other) => {
-      obeys();
-      await begin();
-      chat.say(first);
-      await chat.until("yes, this once");
-      chat.type(ALWAYS);
-      await chat.until(new RegExp(`${width}\\s+${rule.replaceAll(/[()*]/gu, "\\$&")} for owner`, "u"));
-      chat.type(`${KEYS.down.repeat(n)}${KEYS.enter}`);
-      await chat.until(isOver(1));
-      expect(JSON.stringify(await api(served, "/api/permissions"))).toContain(JSON.stringify(rule));
-      chat.say(first);
-      await chat.until(isOver(2));
-      if (other === undefined) return;
-      chat.say(other);
-      await chat.until("yes, this once");
-      chat.type(NO);
-      await chat.until(isOver(3));
-    },
-  );
+  it("is answered for always: stores exactly this call, and asks about another", async () => {
+    obeys();
+    await begin();
+    chat.say("run: shipit two");
+    await chat.until("yes, this once");
+    chat.type(ALWAYS);
+    await chat.until("exactly this call for owner");
+    chat.type(`${KEYS.down}${KEYS.enter}`);
+    await chat.until(isOver(1));
+    const rules = JSON.stringify(await api(served, "/api/permissions"));
+    expect(rules).toContain("exec command: shipit two");
+    expect(rules).not.toMatch(/"exec["(]/u);
+    chat.say("run: shipit two");
+    await chat.until(isOver(2));
+    chat.say("run: shipit tow");
+    await chat.until("yes, this once");
+    chat.type(NO);
+    await chat.until(isOver(3));
+  });
 });

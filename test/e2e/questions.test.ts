@@ -1,5 +1,7 @@
 /** Questions in a real process, as a person sees and answers them: at the terminal, on the page and with `rookery approvals`. */
-import type { Browser } from "playwright-core";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import type { Approval } from "../../src/core/rights/approval.ts";
@@ -104,17 +106,63 @@ function beginOf({ shows, with: given }: HostileCall): string {
   return `exec\n  command:${shown.startsWith("\n") ? "" : " "}${shown}`;
 }
 
+let browser: Browser | undefined;
+let opened: Opened | undefined;
+afterAll(() => browser?.close());
+
+/** A question on the owner's page, on a phone. */
+async function openQuestion(id: string): Promise<{ readonly row: Locator; readonly problems: readonly string[] }> {
+  browser ??= await startBrowser();
+  if (opened === undefined) {
+    opened = await openBrowser(browser, served, { width: 390, height: 844 });
+    await signIn(opened, served);
+  }
+  const { page, problems } = opened;
+  await page.goto(`${served.url}/#/approvals/${id}`);
+  const row = page.locator("li", { has: page.locator(`[href$="approvals/${id}"]`) });
+  await row.locator(".question").waitFor();
+  return { row, problems };
+}
+
+describe("a long question on the page", needs("chromium"), () => {
+  /** The browser has drawn the page and told it what is on the screen. */
+  const isDrawn = (row: Locator): Promise<void> =>
+    row.evaluate(async (one) => {
+      for (let frames = 0; frames < 3; frames++)
+        await new Promise((resolve) => one.ownerDocument.defaultView?.requestAnimationFrame(resolve));
+    });
+
+  it("offers no yes until its end was on the screen", async () => {
+    await tellOther(`run: echo ${"word ".repeat(1_200)} && git push --force`);
+    await expect.poll(pending, { timeout: 30_000 }).toHaveLength(1);
+    const [{ id } = { id: "" }] = await pending();
+    const { row } = await openQuestion(id);
+    await isDrawn(row);
+    const button = (name: string): Locator => row.getByRole("button", { name, exact: true });
+    const offered = () => Promise.all(["Yes, once", "Always…", "No"].map((name) => button(name).isEnabled()));
+    expect(await offered()).toEqual([false, false, true]);
+    await button("No").scrollIntoViewIfNeeded();
+    await expect.poll(offered).toEqual([true, true, true]);
+    await button("Yes, once").click();
+    await expect.poll(pending).toEqual([]);
+    await expect.poll(() => approvals("used")).toContainEqual(expect.objectContaining({ id }));
+  });
+
+  it("is not asked beyond 20,000 characters, and the call is not executed", async () => {
+    await tellOther(`run: touch ran; echo ${"word ".repeat(4_000)}`);
+    const results = () => JSON.stringify(model.calls.map(({ body }) => body.messages.at(-1)));
+    await expect.poll(results, { timeout: 30_000 }).toContain("Not executed: the question about this call would have");
+    expect(await pending()).toEqual([]);
+    expect(existsSync(join(served.home, "workspace", "ran"))).toBe(false);
+  });
+});
+
 describe("a hostile call is shown as it is", () => {
-  let browser: Browser | undefined;
-  let opened: Opened;
   let chat: TestTerminal;
   beforeAll(async () => {
     chat = await openChat();
   });
-  afterAll(async () => {
-    await chat.close();
-    await browser?.close();
-  });
+  afterAll(() => chat.close());
 
   const asked = async (n: number): Promise<Approval> => {
     count += 1;
@@ -139,17 +187,9 @@ describe("a hostile call is shown as it is", () => {
   });
 
   it.each(cases)("on the page: $title", needs("chromium"), async (call) => {
-    browser ??= await startBrowser();
-    if (opened === undefined) {
-      opened = await openBrowser(browser, served, { width: 390, height: 844 });
-      await signIn(opened, served);
-    }
     const { id } = await asked(call.n);
-    await opened.page.goto(`${served.url}/#/approvals/${id}`);
-    const question = opened.page
-      .locator("li", { has: opened.page.locator(`[href$="approvals/${id}"]`) })
-      .locator(".question");
-    await question.waitFor();
+    const { row, problems } = await openQuestion(id);
+    const question = row.locator(".question");
     const text = (await question.textContent()) ?? "";
     expect(text).not.toMatch(HIDDEN);
     expect(text.startsWith(beginOf(call)), text).toBe(true);
@@ -157,6 +197,6 @@ describe("a hostile call is shown as it is", () => {
     expect(
       await question.evaluate((one) => [one.scrollWidth > one.clientWidth, one.scrollHeight > one.clientHeight]),
     ).toEqual([false, false]);
-    expect(opened.problems).toEqual([]);
+    expect(problems).toEqual([]);
   });
 });

@@ -14,13 +14,13 @@ export const TOKEN = "e2e-token-0123456789abcdef";
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 export interface ModelCall {
-  readonly body: { messages: { role: string; content: unknown }[] };
+  readonly body: { model: string; messages: { role: string; content: unknown }[] };
   /** The text of the last user message. */
   readonly prompt: string;
   /** Streams a piece of the answer. */
   say(text: string): void;
-  /** Ends the answer. */
-  end(): void;
+  /** Ends the answer, with what it used. */
+  end(inputTokens?: number, outputTokens?: number): void;
   readonly response: ServerResponse;
 }
 
@@ -52,7 +52,7 @@ export async function fakeModel(): Promise<FakeModel> {
     const chunk = (delta: object, finish_reason: string | null = null, more: object = {}): void => {
       const choices = [{ index: 0, delta, finish_reason }];
       response.write(
-        `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "fake", choices, ...more })}\n\n`,
+        `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: body.model, choices, ...more })}\n\n`,
       );
     };
     const call: ModelCall = {
@@ -60,8 +60,9 @@ export async function fakeModel(): Promise<FakeModel> {
       prompt,
       response,
       say: (piece) => chunk({ content: piece }),
-      end() {
-        chunk({}, "stop", { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
+      end(input = 10, output = 5) {
+        const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+        chunk({}, "stop", { usage });
         response.end("data: [DONE]\n\n");
       },
     };
@@ -112,18 +113,19 @@ export interface Served {
 export function writeServedConfig(
   home: string,
   model: Pick<FakeModel, "port">,
-  options: { readonly gateway?: object; readonly more?: object } = {},
+  options: { readonly gateway?: object; readonly more?: object; readonly modelId?: string } = {},
 ): void {
   mkdirSync(home, { recursive: true });
+  const { modelId = "fake" } = options;
   const provider = {
     api: "openai-completions",
     baseUrl: `http://127.0.0.1:${model.port}/v1`,
     apiKey: { env: "K" },
-    models: [{ id: "fake", contextWindow: 200_000, maxTokens: 8_192 }],
+    models: [{ id: modelId, contextWindow: 200_000, maxTokens: 8_192 }],
   };
   const config = {
     gateway: { ...options.gateway },
-    models: { default: "local/fake", providers: { local: provider } },
+    models: { default: `local/${modelId}`, providers: { local: provider } },
     ...options.more,
   };
   writeFileSync(join(home, "rookery.json5"), JSON.stringify(config));
@@ -138,8 +140,10 @@ export async function serve(
     port?: number;
     gateway?: object;
     more?: object;
+    /** The name of the model. Default: fake. */
+    modelId?: string;
     store?: string;
-    /** Flags of Node. */
+    /** Node flags. */
     flags?: readonly string[];
     env?: Readonly<Record<string, string>>;
   } = {},

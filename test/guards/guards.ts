@@ -1,3 +1,5 @@
+import { APPROVAL_GUARDS } from "./approval-guards.ts";
+
 /**
  * The guards against hostile input, each with an edit that disables it and the test that must fail then. `npm run tool -- guards` tries
  * them. A new guard is an entry here.
@@ -417,4 +419,5 @@ export const GUARDS: readonly Guard[] = [
   },
   ...LOGIN_GUARDS,
   ...MARK_GUARDS,
+  ...APPROVAL_GUARDS,
 ];

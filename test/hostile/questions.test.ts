@@ -96,6 +96,10 @@ async function seenInTelegram(from: number, part: string): Promise<Seen> {
 
 const codeIn = (text: string): string => /```\n([\s\S]*?)\n```/u.exec(text)?.[1] ?? "";
 
+/** The lines that are not of the call. */
+const OWN_LINE =
+  /^(?:exec$|The agent asks for owner: |It (?:works in|changes|may use:) |No file is covered: |The contents of )/u;
+
 /** A question shows the whole call as code and has a yes, or no part of it and has none. */
 function expectHonest({ text, code, labels }: Seen, { shows }: HostileCall, id: string): void {
   expect(text).not.toMatch(HIDDEN);
@@ -107,7 +111,7 @@ function expectHonest({ text, code, labels }: Seen, { shows }: HostileCall, id: 
   }
   const begins = `exec\n  command:${shows.startsWith("\n") ? "" : " "}${shows}`;
   expect(code.slice(0, begins.length)).toBe(begins);
-  expect(code.split("\n").filter((line) => !line.startsWith("  ")).length).toBeLessThanOrEqual(5);
+  expect(code.split("\n").filter((line) => !line.startsWith("  ") && !OWN_LINE.test(line))).toEqual([]);
   expect(labels[0]).toBe("Yes, once");
 }
 
@@ -164,15 +168,18 @@ describe.each(HOSTILE_CALLS.map((call, n) => ({ ...call, n })))("$title", (call)
   });
 });
 
-it.each([{ command: 5 }, { command: "ls", timeoutSeconds: "soon" }, { cwd: "." }, { command: [] }])(
-  "does not ask about %j, which exec refuses",
-  async (given) => {
-    last = "";
-    const from = telegram.sent.length;
-    telegram.say(TELEGRAM_OWNER, `call ${JSON.stringify(given)}`);
-    await telegram.until(() => telegram.sent.slice(from).some(({ text }) => text === "done") && last !== "");
-    expect(last).toContain("Invalid arguments for exec");
-    expect(telegram.sent.slice(from)).toHaveLength(1);
-    expect(await pending()).toEqual([]);
-  },
-);
+it.each([
+  { command: 5 },
+  { command: "ls", timeoutSeconds: "soon" },
+  { cwd: "." },
+  { command: [] },
+  { aaa: "x".repeat(5_000), command: "rm -rf x" },
+])("does not ask about %j, which exec refuses", async (given) => {
+  last = "";
+  const from = telegram.sent.length;
+  telegram.say(TELEGRAM_OWNER, `call ${JSON.stringify(given)}`);
+  await telegram.until(() => telegram.sent.slice(from).some(({ text }) => text === "done") && last !== "");
+  expect(last).toContain("Invalid arguments for exec");
+  expect(telegram.sent.slice(from)).toHaveLength(1);
+  expect(await pending()).toEqual([]);
+});

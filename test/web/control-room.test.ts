@@ -248,22 +248,20 @@ describe("approvals", needs("chromium"), () => {
 });
 
 describe("always", needs("chromium"), () => {
-  it("shows the rule in three widths before it is stored", async () => {
+  it("shows what would be stored, and stores exactly this call", async () => {
     await sendAsAnn(world.served, "Please write a note for good.");
     const page = await show("approvals");
     await page.getByRole("button", { name: "Always…" }).click();
     const dialog = page.getByRole("dialog");
-    const widths = dialog.getByRole("radio");
-    await expect.poll(() => widths.count()).toBe(3);
-    const rules = await dialog.locator(".choice .field-hint").allTextContents();
-    expect(rules.every((rule) => /^allow write.* for ann/.test(rule))).toBe(true);
+    await expect
+      .poll(() => dialog.locator(".choice .field-hint").allTextContents())
+      .toEqual(["exactly this call for ann", expect.stringContaining("there is no pattern for it")]);
     expect(((await api(world.served, "/api/people/ann")) as { grants: object[] }).grants).toHaveLength(1);
-    await widths.last().click();
+    expect(await dialog.getByRole("radio").last().isDisabled()).toBe(true);
     await dialog.getByRole("button", { name: "Yes, and store this rule" }).click();
     await done(page, "Answered.");
     const { grants } = (await api(world.served, "/api/people/ann")) as { grants: object[] };
-    // What was asked before is allowed from now on.
-    expect(grants).toMatchObject([{ allow: "write" }]);
+    expect(grants).toMatchObject([{ ask: "write" }, { allow: expect.stringMatching(/^call\(write:[0-9a-f]{32}\)$/) }]);
   });
 });
 
@@ -467,7 +465,7 @@ describe("memory, spend and health", needs("chromium"), () => {
     await show("spend");
     await page.locator(".chart canvas").waitFor();
     await page.getByRole("list", { name: "By agent" }).getByText("Main").waitFor();
-    await page.getByRole("list", { name: "By model" }).getByText("local/fake").waitFor();
+    await page.getByRole("list", { name: "By model" }).getByText("local/qwen3-32b").waitFor();
     await page.getByRole("list", { name: "Limits" }).getByRole("button", { name: "Lift" }).first().click();
     await page.getByRole("dialog").getByRole("button", { name: "Lift" }).click();
     await done(page, "Lifted.");

@@ -10,11 +10,12 @@ import { api, type FakeModel, fakeModel, type ModelCall, type Served, serve, TOK
 export interface World {
   readonly model: FakeModel;
   served: Served;
-  /** Lets the answers that wait go on. */
+  /** Lets the answers that wait continue. */
   readonly release: () => void;
   close(): Promise<void>;
 }
 
+const MODEL = "qwen3-32b";
 const MORE = {
   people: { records: { ann: { name: "Ann", role: "guest", grants: [{ ask: "write" }], accounts: ["telegram:42"] } } },
   budgets: { day: { dollars: 25 }, person: { tokens: 200_000 } },
@@ -71,9 +72,9 @@ export function script(waiting: Set<() => void>): (call: ModelCall) => void {
   };
 }
 
-function answer(call: ModelCall, text: string): void {
+export function answer(call: ModelCall, text: string, ...used: readonly number[]): void {
   for (const piece of text.split(/(?<= )/)) call.say(piece);
-  call.end();
+  call.end(...used);
 }
 
 /** Thoughts, as several providers stream them, and then the answer. */
@@ -91,7 +92,7 @@ export function callTool(call: ModelCall, name: string, args: object): void {
   };
   const chunk = (choice: object, more: object = {}): void => {
     call.response.write(
-      `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "fake", choices: [{ index: 0, ...choice }], ...more })}\n\n`,
+      `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: call.body.model, choices: [{ index: 0, ...choice }], ...more })}\n\n`,
     );
   };
   chunk({ delta, finish_reason: null });
@@ -102,15 +103,15 @@ export function callTool(call: ModelCall, name: string, args: object): void {
   call.response.end("data: [DONE]\n\n");
 }
 
-export async function startWorld(): Promise<World> {
+export async function startWorld(scriptOf = script): Promise<World> {
   const model = await fakeModel();
   const waiting = new Set<() => void>();
-  model.script = script(waiting);
+  model.script = scriptOf(waiting);
   const home = mkdtempSync(join(tmpdir(), "rookery-web-"));
   await beforehand(home);
   const world: World = {
     model,
-    served: await serve(model, { at: home, gateway: { publicUrl: "http://localhost:1" }, more: MORE }),
+    served: await serve(model, { at: home, modelId: MODEL, gateway: { publicUrl: "http://localhost:1" }, more: MORE }),
     release() {
       for (const go of waiting) go();
       waiting.clear();
@@ -124,7 +125,7 @@ export async function startWorld(): Promise<World> {
   return world;
 }
 
-/** What only time or a channel makes: strangers who want to be let in, a schedule that was missed while the process was off. */
+/** Adds what only time or a channel makes: strangers who want to be let in, a schedule that was missed while the process was off. */
 async function beforehand(home: string): Promise<void> {
   mkdirSync(join(home, "workspace", "memory"), { recursive: true });
   writeFileSync(join(home, "workspace", "memory", "plants.md"), "# Plants\n\nThe ficus wants water on Mondays.\n");
@@ -187,7 +188,7 @@ export async function sendAsAnn(served: Pick<Served, "url">, text: string): Prom
   });
 }
 
-/** What people have said and made before the tests look at it. */
+/** Adds conversations, a schedule and an agent before the tests look at them. */
 export async function fill({ served }: World): Promise<void> {
   await sendMain(served, "Is the build green?");
   await sendMain(served, "what time is it?");
@@ -202,42 +203,6 @@ export async function fill({ served }: World): Promise<void> {
     method: "POST",
     body: { name: "clerk", description: "Files things.", systemPrompt: "You file things." },
   });
-}
-
-/** More for pictures: an approval, a run that works, failures. Returns the views by name. */
-export async function fillForPictures(world: World): Promise<Readonly<Record<string, string>>> {
-  const { served } = world;
-  await sendAsAnn(served, "Please write a note about the plants.");
-  const { message } = await sendMain(served, "what time is it now?");
-  const { items } = (await api(served, "/api/cron")) as { items: { id: string }[] };
-  await api(served, `/api/cron/${items[0]?.id}/run`, { method: "POST" });
-  await api(served, "/api/people", { method: "POST", body: { id: "carla", name: "Carla", accounts: ["telegram:77"] } });
-  await fetch(`${served.url}/api/files?name=plan.md`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/octet-stream" },
-    body: "# Plan\n\nWater the plants on Monday.\n",
-  });
-  const note = { file: "workspace/memory/plants.md", text: "# Plants\n\nThe ficus wants water on Fridays.\n" };
-  await api(served, "/api/changes", { method: "POST", body: { ...note, why: "it was too dry" } });
-  await sendMain(served, "And now, is the build green?");
-  await send(served, "erik", "Please look slowly into the invoices.");
-  await send(served, "erik", "And the ones of last year.");
-  return {
-    now: "now",
-    conversations: `conversations/${message.agentId}`,
-    run: `runs/${message.runId}`,
-    approvals: "approvals",
-    inbox: "inbox",
-    outbox: "outbox",
-    agents: "agents",
-    agent: `agents/${message.agentId}`,
-    schedules: `schedules/${items[0]?.id}`,
-    memory: "memory",
-    spend: "spend",
-    people: "people",
-    person: "people/ann",
-    health: "health",
-  };
 }
 
 export { TOKEN };

@@ -5,7 +5,7 @@
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { BASE } from "./base.ts";
-import { plainText } from "./format.ts";
+import { oneLine, plainText } from "./format.ts";
 import { t } from "./texts.ts";
 
 const TAGS = [
@@ -74,3 +74,7 @@ export function renderMarkdown(text: string): DocumentFragment {
     RETURN_DOM_FRAGMENT: true,
   });
 }
+
+/** The beginning of a Markdown text as one line without its signs, for lists. */
+export const markdownLine = (text: string, most: number): string =>
+  oneLine(renderMarkdown(text.slice(0, most * 4)).textContent, most);

@@ -58,7 +58,7 @@ function promptOf(agent: AgentRecord, held: HeldCall): string {
   const { judged, files, preview, directory, behalf } = held;
   const { call, decision, effects } = judged;
   const shown = preview === undefined ? argumentLines(judged.input ?? call.arguments) : [visibleText(preview)];
-  const name = agent.state.label ?? agent.state.displayName ?? labelOf(agent.descriptor);
+  const name = agent.state.label ?? agent.state.displayName ?? nameOfKind(agent.descriptor);
   const rights = [...new Set(effects.flatMap((effect) => effect.rights))].join(", ");
   const details = preview === undefined ? effects : [];
   const changed = [
@@ -80,6 +80,9 @@ function promptOf(agent: AgentRecord, held: HeldCall): string {
     covered,
   ].join("\n");
 }
+
+const nameOfKind = (descriptor: AgentRecord["descriptor"]): string =>
+  descriptor.type === "user" ? "The agent" : labelOf(descriptor);
 
 /** In the order of the tool's own definition: what runs comes before what is said about it. */
 function argumentLines(input: unknown): readonly string[] {

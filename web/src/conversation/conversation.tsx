@@ -77,7 +77,6 @@ function Opened({ chat }: { chat: Chat }) {
         </a>
         <div class="chat-title">
           <h2>{agentName(agent)}</h2>
-          <span class="muted mono">{agent.sessionKey}</span>
         </div>
         {chat.live.value && <Badge tone="ok">{t.chat.working.toLowerCase()}</Badge>}
         {agent.stopped !== null && <Badge tone="bad">{t.now.stopped}</Badge>}

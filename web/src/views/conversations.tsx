@@ -1,10 +1,10 @@
 /** Conversations of all channels: a list with a search, and the one that is open. */
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { agentName } from "../agent-name.ts";
 import { api, type Page } from "../api.ts";
 import { Conversation } from "../conversation/conversation.tsx";
 import { saidIn } from "../conversation/entry.ts";
-import { oneLine } from "../format.ts";
+import { markdownLine } from "../markdown.ts";
 import { usePaged } from "../query.ts";
 import { linkTo, route } from "../router.ts";
 import { t } from "../texts.ts";
@@ -103,8 +103,14 @@ function List({ current }: { current: string | undefined }) {
   );
 }
 
+const PREVIEW_LENGTH = 90;
+
+const previewOf = (text: string): string =>
+  markdownLine(saidIn(text).text.replace(/<\/?system_message[^>]{0,200}>/g, ""), PREVIEW_LENGTH);
+
 function ListRow({ one, current }: { one: Listed; current: boolean }) {
   const { id, channel, waiting, runId, lastHumanAt, last } = one;
+  const preview = useMemo(() => (last ? previewOf(last.text) : "\u00a0"), [last?.text]);
   return (
     <Row
       href={linkTo("conversations", id)}
@@ -119,9 +125,7 @@ function ListRow({ one, current }: { one: Listed; current: boolean }) {
         </>
       }
     >
-      <p class="row-preview">
-        {last ? oneLine(saidIn(last.text).text.replace(/<\/?system_message[^>]{0,200}>/g, ""), 90) : "\u00a0"}
-      </p>
+      <p class="row-preview">{preview}</p>
     </Row>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { pathOf } from "../../../src/client-browser.ts";
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
 import { api, type Page } from "../api.ts";
-import { oneLine } from "../format.ts";
+import { markdownLine } from "../markdown.ts";
 import { usePaged } from "../query.ts";
 import { linkTo, route, setQuery } from "../router.ts";
 import { t } from "../texts.ts";
@@ -108,7 +108,7 @@ export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onCha
         </>
       }
     >
-      <p class="row-text">{oneLine(payload.text ?? t.outbox.noText, 300)}</p>
+      <p class="row-text">{markdownLine(payload.text ?? t.outbox.noText, 300)}</p>
       {reason && <p class="row-note">{reason}</p>}
       {isEditing && <EditDialog delivery={delivery} onClose={() => setEditing(false)} onSent={onChanged} />}
     </Row>
