@@ -138,7 +138,7 @@ describe("a yes at the terminal", () => {
 
   it("is no letter where something is removed for good", async () => {
     await api(served, "/api/people", { method: "POST", body: { id: "ann" } });
-    const terminal = start("forget", "ann");
+    const terminal = start("people", "forget", "ann");
     await terminal.until("Go on?");
     terminal.type("just do it");
     terminal.type(KEYS.enter);

@@ -1,4 +1,4 @@
-/** `rookery restore` with archives that an attacker has made, each in a real process, and the programs that a serving process starts then. */
+/** `rookery backup restore` with archives that an attacker has made, each in a real process, and the programs that a serving process starts then. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -112,7 +112,7 @@ const rookery = (...args: readonly string[]): Promise<Ended> =>
     );
     child.stdin?.end();
   });
-const restore = (...flags: readonly string[]) => rookery("restore", archive, "--home", home, ...flags);
+const restore = (...flags: readonly string[]) => rookery("backup", "restore", archive, "--home", home, ...flags);
 
 /** The archive has left no file, under any name. */
 const expectNothing = (): void =>
@@ -298,7 +298,7 @@ describe("restore, for programs of a foreign home,", () => {
       databaseWith((db) => db.sql.exec(grant)),
     );
     mkdirSync(home);
-    const args = ["restore", file, "--home", home];
+    const args = ["backup", "restore", file, "--home", home];
     expect(await rookery(...args)).toMatchObject({ code: EXIT.usage, err: expect.stringContaining('"exec"') });
     expect(existsSync(join(home, "rookery.db"))).toBe(false);
     expect((await rookery(...args, "--yes")).code).toBe(EXIT.ok);

@@ -273,7 +273,7 @@ export const GUARDS: readonly Guard[] = [
   },
   {
     name: "rules of a copied database need a yes",
-    file: "src/app/cli/commands/restore.ts",
+    file: "src/app/cli/commands/backup-restore.ts",
     search: "if (programs.length > 0 && !(await agreed(context, programs)))",
     replace: "if (programs.length < 0 && !(await agreed(context, programs)))",
     test: FOREIGN,

@@ -31,6 +31,8 @@ export interface EmbeddedStore {
 interface EmbeddedStoreOptions {
   readonly paths: HomePaths;
   readonly synchronous: "full" | "normal";
+  /** The size of a history, in MB, above which its older lines move to another plain file. */
+  readonly archiveAboveMb?: number;
   readonly ids: Ids;
   readonly now: number;
   readonly log: Log;
@@ -47,7 +49,7 @@ const DISAPPEARED = { hint: "Put the file back, or start again to rebuild it fro
 
 /** `start` starts the thread of the plain files; tests start another. */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions, start = startMirror): Promise<EmbeddedStore> {
-  const { paths, synchronous, ids, now, log, onFatal, stays } = options;
+  const { paths, synchronous, archiveAboveMb, ids, now, log, onFatal, stays } = options;
   const { home } = paths;
   // A large module that is rarely needed.
   const needed = rebuildNeeded(home, paths.database) ? await import("./files/rebuild.ts") : undefined;
@@ -80,7 +82,10 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions, start = s
   });
   const beginAfterMs = stays ? FILES_DELAY_MS.stays : FILES_DELAY_MS.ends;
   const { identity } = store;
-  const started = start({ home, databasePath: paths.database, log, beginAfterMs, identity });
+  const started = start({
+    ...{ home, databasePath: paths.database, log, beginAfterMs, identity },
+    archiveAbove: archiveAboveMb && archiveAboveMb << 20,
+  });
   mirror = started;
   started.nudge();
   return {

@@ -51,7 +51,7 @@ export interface Schedule {
 /** A due time of a job, what became of it, and where its report went. */
 export interface JobOutcome extends JobSlot {
   readonly n: number;
-  readonly deliveries: readonly { readonly state: string }[];
+  readonly deliveries: readonly { readonly id: string; readonly state: string; readonly reason?: string }[];
 }
 
 export interface Heartbeat {

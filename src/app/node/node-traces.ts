@@ -17,7 +17,9 @@ export interface NodeTraces {
 /** Of a home on which no engine runs: its threads work for this call only. */
 export const tracesOfHome = (paths: HomePaths, log: Log): NodeTraces => ({
   async flush() {
-    await startMirror({ home: paths.home, databasePath: paths.database, log }).stop();
+    // Without the configuration: a history is archived by the engine.
+    const archiveAbove = Number.POSITIVE_INFINITY;
+    await startMirror({ home: paths.home, databasePath: paths.database, log, archiveAbove }).stop();
   },
   async forgetSearch(traces) {
     const search = startSearch({ databasePath: paths.database, indexPath: searchFile(paths), log, stays: false });

@@ -1,5 +1,6 @@
 /** The real engine as the subject of the simulated world. */
 
+import { z } from "zod";
 import { agentToolDepsOf } from "../../../src/adapters/tools/agents/agent-tool-deps.ts";
 import { subagentTools } from "../../../src/adapters/tools/subagents/subagent-tools.ts";
 import { RequestLedger } from "../../../src/app/gateway/messages/request-ledger.ts";
@@ -108,7 +109,7 @@ export const engine: SubjectUnderTest = {
     const world = agentToolDepsOf({ ...ports, config: CONFIG, system: () => system });
     const triggers = node.triggers ? new Triggers(ports, triggerOptions(node)) : undefined;
     const all = withMore(withTalk(ports.tools, world, participants), [
-      ...subagentTools(() => system, ports),
+      ...subagentTools(() => system, ports).map(withToken),
       ...(triggers ? [jobTool(triggers.cron, ports.clock) as Tool] : []),
     ]);
     const tools = context ? listingOnly(all, "sim_safe") : all;
@@ -240,6 +241,12 @@ async function answerHttp(
 }
 
 /** A host's tools, and more that the program has. */
+/** The world's model marks each call with its token. A real tool refuses arguments that it does not know. */
+function withToken(tool: Tool): Tool {
+  const { input } = tool;
+  return input instanceof z.ZodObject ? { ...tool, input: input.extend({ token: z.string().optional() }) } : tool;
+}
+
 function withMore(host: ToolHost, more: readonly Tool[]): ToolHost {
   return {
     list: (agent) => [...host.list(agent), ...more],

@@ -12,8 +12,8 @@ import { lockHome } from "../sqlite/home-lock.ts";
 import { diskFiles } from "./disk-files.ts";
 import { endUnfinishedWork, type LostWork } from "./end-unfinished-work.ts";
 import { agentPaths } from "./file-format.ts";
-import { fileLines } from "./file-lines.ts";
 import { type ForeignAgent, openForeignAgent } from "./foreign-agent-files.ts";
+import { historyLines } from "./history-lines.ts";
 import { rebuildNeeded, refuseUnreadable } from "./inspect.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import { type AgentFiles, readAgentFiles } from "./read-agent-files.ts";
@@ -124,7 +124,7 @@ const unusable = (dir: string, why: string): CorruptDataError =>
   new CorruptDataError(`The agent in ${dir} cannot be adopted: ${why}`, { hint: "Nothing was changed." });
 
 function beginsWithSession(files: MirrorFiles, path: string): boolean {
-  const [first] = fileLines(files, path);
+  const [first] = historyLines(files, path);
   const read = first && readEntry(first.text);
   return read?.kind === "entry" && read.entry.type === "session";
 }

@@ -80,7 +80,7 @@ describe("the lines of a file", () => {
     // A window in which no line begins is too small, also if the file ends without a line end.
     ["one\ntwo\nthree!", 4, ["one", "two", "three"], true],
   ])("%j: the last that fit into %i bytes", (text, bytes, lines, whole) => {
-    expect(lastLines(fileWith(text), "lines", text.length, bytes)).toEqual({ lines, whole });
+    expect(lastLines(fileWith(text), "lines", { start: 0, end: text.length }, bytes)).toEqual({ lines, whole });
   });
 });
 

@@ -4,7 +4,7 @@ import type { MirrorFiles } from "./mirror-files.ts";
 const NEWLINE = 0x0a;
 const PORTION = 1 << 20;
 
-interface FileLine {
+export interface FileLine {
   readonly text: string;
   /** Where the line begins, in bytes. */
   readonly offset: number;
@@ -12,20 +12,25 @@ interface FileLine {
   readonly complete: boolean;
 }
 
-export function* fileLines(files: MirrorFiles, path: string): Generator<FileLine> {
-  const size = files.size(path) ?? 0;
+/** The lines from the offset `from`, at which a line begins, up to the offset `to`. */
+export function* fileLines(
+  files: MirrorFiles,
+  path: string,
+  from = 0,
+  to = files.size(path) ?? 0,
+): Generator<FileLine> {
   let rest: Buffer = Buffer.alloc(0);
-  let start = 0;
-  for (let at = 0; at < size; at += PORTION) {
-    const portion = files.readAt(path, at, PORTION);
+  let start = from;
+  for (let at = from; at < to; at += PORTION) {
+    const portion = files.readAt(path, at, Math.min(PORTION, to - at));
     rest = rest.length === 0 ? portion : Buffer.concat([rest, portion]);
-    let from = 0;
-    for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, from)) {
-      yield { text: rest.toString("utf8", from, end), offset: start + from, complete: true };
-      from = end + 1;
+    let next = 0;
+    for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, next)) {
+      yield { text: rest.toString("utf8", next, end), offset: start + next, complete: true };
+      next = end + 1;
     }
-    rest = rest.subarray(from);
-    start += from;
+    rest = rest.subarray(next);
+    start += next;
   }
   if (rest.length > 0) yield { text: rest.toString("utf8"), offset: start, complete: false };
 }
@@ -42,22 +47,22 @@ export function endOfLastLine(files: MirrorFiles, path: string, size: number): n
 }
 
 /**
- * The last complete lines before `end`: at least one if there is any, and as many as fit into `bytes`. `whole`: these are
- * all lines of the file.
+ * The last complete lines between `start` and `end`: at least one if there is any, and as many as fit into `bytes`. `whole`:
+ * these are all of them.
  */
 export function lastLines(
   files: MirrorFiles,
   path: string,
-  end: number,
+  { start, end }: { readonly start: number; readonly end: number },
   bytes: number,
 ): { readonly lines: readonly string[]; readonly whole: boolean } {
   for (let want = bytes; ; want *= 8) {
-    const from = Math.max(0, end - want);
+    const from = Math.max(start, end - want);
     const window = files.readAt(path, from, end - from);
-    const first = from === 0 ? 0 : window.indexOf(NEWLINE) + 1;
-    if (first < window.length && (from === 0 || first > 0)) {
-      return { lines: window.toString("utf8", first, window.length - 1).split("\n"), whole: from === 0 };
+    const first = from === start ? 0 : window.indexOf(NEWLINE) + 1;
+    if (first < window.length && (from === start || first > 0)) {
+      return { lines: window.toString("utf8", first, window.length - 1).split("\n"), whole: from === start };
     }
-    if (from === 0) return { lines: [], whole: true };
+    if (from === start) return { lines: [], whole: true };
   }
 }

@@ -27,6 +27,7 @@ import {
   SUBAGENTS_FILE,
   SWARMS_FILE,
 } from "./file-format.ts";
+import { ARCHIVE_ABOVE_BYTES } from "./history-archive.ts";
 import { type KnownAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import { type MirrorNotice, noticeText } from "./mirror-notice.ts";
@@ -45,6 +46,8 @@ interface SharedMirrorOptions {
   readonly store: PostgresStore;
   readonly log: Log;
   readonly everyMs?: number;
+  /** The size in bytes above which a history at rest is archived. */
+  readonly archiveAbove?: number;
 }
 
 const EVERY_MS = 1_000;
@@ -52,12 +55,12 @@ const KNOWN_AGENTS = 2_000;
 const MAX_COUNT = 1_000_000;
 
 export async function followShared(options: SharedMirrorOptions): Promise<SharedMirror> {
-  const { store, log, everyMs = EVERY_MS } = options;
+  const { store, log, everyMs = EVERY_MS, archiveAbove = ARCHIVE_ABOVE_BYTES } = options;
   // Only a node that follows needs the index, so only such a node creates it.
   await store.connections.use("read", (client) =>
     client.query("CREATE INDEX IF NOT EXISTS changes_xid ON changes (xid)"),
   );
-  const follower = new Follower(store, diskFiles(options.home), log);
+  const follower = new Follower(store, diskFiles(options.home), log, archiveAbove);
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let working: Promise<void> = Promise.resolve();
@@ -90,13 +93,15 @@ class Follower {
   readonly #store: PostgresStore;
   readonly #files: MirrorFiles;
   readonly #log: Log;
+  readonly #archiveAbove: number;
   readonly #known = new Map<string, KnownAgent>();
   /** Changes of all transactions below this id are in the files: none of them is open any more. */
   #mark: string | undefined;
   /** How many changes from the mark on are in the files, by what they touched. */
   #written = new Map<string, number>();
 
-  constructor(store: PostgresStore, files: MirrorFiles, log: Log) {
+  constructor(store: PostgresStore, files: MirrorFiles, log: Log, archiveAbove: number) {
+    this.#archiveAbove = archiveAbove;
     this.#store = store;
     this.#files = files;
     this.#log = log;
@@ -194,7 +199,15 @@ class Follower {
     if (!read) return;
     files.makeDir(AGENTS_DIR);
     const report = (notice: MirrorNotice): void => this.#log.warn(noticeText(notice));
-    const mirroring = { source: read.source, files, report, wrote: () => {}, last: 0, closely: false };
+    const mirroring = {
+      source: read.source,
+      files,
+      report,
+      wrote: () => {},
+      last: 0,
+      closely: false,
+      archiveAbove: this.#archiveAbove,
+    };
     const after = mirrorAgent(mirroring, read.no, known);
     if (after) this.#known.set(id, after);
     const [oldest] = this.#known.keys();

@@ -63,7 +63,7 @@ describe("the directory of an agent", () => {
     expect([files.read(paths.state)?.toString(), files.size(paths.history)]).toEqual(["{}", 8]);
   });
 
-  test.each(["state.json", "history.jsonl", "descriptor.json", "pending.json"])(
+  test.each(["state.json", "history.jsonl", "history.jsonl.bak", "descriptor.json", "pending.json"])(
     "is refused if its %s is a link, a pipe or a directory",
     (name) => {
       const path = join(dir, name);

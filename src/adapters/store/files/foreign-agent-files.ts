@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { type AgentId, isAgentId } from "../../../core/ids.ts";
 import { agentPaths } from "./file-format.ts";
+import { archivePath } from "./history-archive.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 
 const MB = 1 << 20;
@@ -17,6 +18,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   "state.json": 16 * MB,
   "pending.json": 64 * MB,
   "history.jsonl": 4_096 * MB,
+  "history.jsonl.bak": 4_096 * MB,
 };
 const MAX_LINE_BYTES = 16 * MB;
 const NEWLINE = 0x0a;
@@ -41,7 +43,8 @@ export function openForeignAgent(path: string): ForeignAgent {
   const nameOf = nameIn(agentPaths(id).dir);
   const files = readOnlyFiles(dir, nameOf);
   for (const name of Object.keys(LIMITS)) checkFile(dir, name);
-  checkLines(files, agentPaths(id).history);
+  const { history } = agentPaths(id);
+  for (const path of [history, archivePath(history)]) checkLines(files, path);
   return { id, dir, files };
 }
 

@@ -10,7 +10,7 @@ import { CorruptDataError } from "../../../core/errors.ts";
 import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { SessionId } from "../../../core/ids.ts";
 import type { AgentPaths } from "./file-format.ts";
-import { fileLines } from "./file-lines.ts";
+import { historyLines } from "./history-lines.ts";
 import type { AgentFiles, PendingFile } from "./read-agent-files.ts";
 import type { RestoreContext } from "./restore-context.ts";
 
@@ -49,7 +49,7 @@ const FIRST_LINES = 10;
 
 function firstMarker(files: RestoreContext["files"], path: string): Extract<Entry, { type: "start" }> | undefined {
   let count = 0;
-  for (const { text } of fileLines(files, path)) {
+  for (const { text } of historyLines(files, path)) {
     const read = readEntry(text);
     if (read.kind === "entry" && read.entry.type === "start") return read.entry;
     count += 1;

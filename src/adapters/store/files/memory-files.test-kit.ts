@@ -127,6 +127,14 @@ export class MemoryFiles implements MirrorFiles {
     (this.#names.get(path) ?? this.#create(path)).data = Buffer.from(data);
   }
 
+  /** The same files, which change by themselves. */
+  copy(): MemoryFiles {
+    const same = new MemoryFiles();
+    same.#names = new Map([...this.#names].map(([name, found]) => [name, { ...found }]));
+    same.#namesOnDisk = new Map(same.#names);
+    return same;
+  }
+
   /** The files after a power loss: for each name and each file the disk's version, the newer one, or a torn one. */
   afterPowerLoss(random: () => number): MemoryFiles {
     const left = new MemoryFiles();

@@ -4,7 +4,8 @@
  */
 import { hash } from "node:crypto";
 import { AGENTS_DIR, agentPaths, DEDUPE_KEYS, dedupeKeysIn, jsonText, pendingText, stateText } from "./file-format.ts";
-import { appendHistory, type HistoryEnd, settleHistory } from "./history-file.ts";
+import { archiveHistory, type HistoryEnd } from "./history-archive.ts";
+import { appendHistory, settleHistory } from "./history-file.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 import type { AgentRow, DedupeRow, MirrorSource } from "./mirror-source.ts";
@@ -24,6 +25,8 @@ export interface MirroringAgent {
   readonly report: (notice: MirrorNotice) => void;
   readonly last: number;
   readonly closely: boolean;
+  /** The size in bytes above which the history of an agent at rest is archived. */
+  readonly archiveAbove: number;
   /** Called with every path that was written and may not be on the disk yet. */
   readonly wrote: (path: string) => void;
 }
@@ -122,8 +125,11 @@ function writeAgent(mirroring: MirroringAgent, agent: AgentRow, texts: Texts, kn
     known && files.size(paths.history) === known.history.size
       ? known.history
       : settleHistory(mirroring, paths.history, agent.no);
-  const history = appendHistory(files, source, paths.history, agent.no, before);
-  if (history.size !== before.size) wrote(paths.history);
+  const appended = appendHistory(files, source, paths.history, agent.no, before);
+  if (appended.size !== before.size) wrote(paths.history);
+  // The lines of an open run stay in the file that people and tools look into.
+  const archiving = { files, report: mirroring.report, last: mirroring.last, above: mirroring.archiveAbove };
+  const history = agent.run_id === null ? archiveHistory(archiving, paths.history, appended) : appended;
   const descriptor = replaceIfChanged(mirroring, paths.dir, paths.descriptor, texts.descriptor, known?.descriptor);
   const state = replaceIfChanged(mirroring, paths.dir, paths.state, texts.state, known?.state);
   const pending = replaceIfChanged(mirroring, paths.dir, paths.pending, texts.pending, known?.pending);

@@ -8,6 +8,9 @@ export type MirrorNotice =
       readonly line: number;
       readonly bytes: number;
     }
+  /** Bytes after the counted ones of a `.bak`. */
+  | { readonly kind: "orphaned-archive"; readonly file: string; readonly aside: string; readonly bytes: number }
+  | { readonly kind: "unusable-archive"; readonly file: string; readonly archive: string; readonly aside: string }
   | { readonly kind: "orphaned-agent"; readonly file: string; readonly aside: string }
   | { readonly kind: "other-database"; readonly synced: number; readonly last: number }
   | { readonly kind: "unwritable-agent"; readonly agent: string; readonly reason: string };
@@ -19,6 +22,10 @@ export function noticeText(notice: MirrorNotice): string {
       return `The last line of ${notice.file} was torn (${notice.bytes} bytes). It was cut off, kept in ${notice.file}.torn, and written again.`;
     case "orphaned-lines":
       return `${notice.file} has lines from line ${notice.line} on that the database does not have. They were moved to ${notice.aside}.`;
+    case "orphaned-archive":
+      return `${notice.file} has ${notice.bytes} bytes that no history counts. They were moved to ${notice.aside}.`;
+    case "unusable-archive":
+      return `${notice.archive} lacks lines that the database has before those in ${notice.file}, or has others. The whole history was written to ${notice.file} again, and the file before is kept in ${notice.aside}.`;
     case "orphaned-agent":
       return `The database does not know the agent in ${notice.file}. Its files were moved to ${notice.aside}.`;
     case "other-database":

@@ -18,6 +18,8 @@ export interface WorkerData {
   readonly databasePath: string;
   /** How long after the first unsynced write everything is flushed to the disk. */
   readonly syncAfterMs: number;
+  /** The size in bytes above which a history at rest is archived. */
+  readonly archiveAbove?: number;
   /** The files the store opened. A home that was replaced has its own plain files. */
   readonly identity: HomeIdentity | undefined;
 }
@@ -57,12 +59,13 @@ export function completeWithin(data: WorkerData, withinMs: number, report: (noti
   }
 }
 
-function openFiles({ home, databasePath }: WorkerData, report: (notice: string) => void) {
+function openFiles({ home, databasePath, archiveAbove }: WorkerData, report: (notice: string) => void) {
   const sql = new DatabaseSync(databasePath, { readOnly: true, timeout: 5_000 });
   const mirror = openMirror({
     source: sqliteSource(sql),
     files: diskFiles(home),
     now: Date.now,
+    archiveAbove,
     report: (notice) => report(noticeText(notice)),
   });
   return { sql, mirror };

@@ -13,6 +13,7 @@ import {
   SUBAGENTS_FILE,
   SWARMS_FILE,
 } from "./file-format.ts";
+import { ARCHIVE_ABOVE_BYTES } from "./history-archive.ts";
 import { compareMark, type Mark, readMark, writeMark } from "./mark-file.ts";
 import { type KnownAgent, type MirroringAgent, mirrorAgent } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
@@ -32,6 +33,8 @@ interface MirrorOptions {
   readonly files: MirrorFiles;
   readonly now: () => number;
   readonly report?: (notice: MirrorNotice) => void;
+  /** The size in bytes above which a history at rest is archived. */
+  readonly archiveAbove?: number;
 }
 
 interface Stepped {
@@ -60,6 +63,7 @@ export class Mirror {
   readonly #files: MirrorFiles;
   readonly #now: () => number;
   readonly #report: (notice: MirrorNotice) => void;
+  readonly #archiveAbove: number;
   readonly #jobs: JobsMirror;
   readonly #jobRuns: JobRunsMirror;
   readonly #known = new Map<number, KnownAgent>();
@@ -73,11 +77,12 @@ export class Mirror {
   #clean: boolean;
   #pass: Pass | undefined;
 
-  constructor({ source, files, now, report = () => {} }: MirrorOptions) {
+  constructor({ source, files, now, report = () => {}, archiveAbove = ARCHIVE_ABOVE_BYTES }: MirrorOptions) {
     this.#source = source;
     this.#files = files;
     this.#now = now;
     this.#report = report;
+    this.#archiveAbove = archiveAbove;
     this.#jobs = jobsMirror(source, files, this.#wrote);
     this.#jobRuns = jobRunsMirror(source, files, this.#wrote);
     const { mark, trusted } = trustedMark(source, files, report);
@@ -197,6 +202,7 @@ export class Mirror {
       report: this.#report,
       wrote: this.#wrote,
       last: this.#source.bounds().last,
+      archiveAbove: this.#archiveAbove,
       closely: this.#pass !== undefined || this.#done < this.#suspectUntil,
     };
     for (const no of numbers) {

@@ -16,6 +16,7 @@ import { personIdSchema } from "../../../core/people/person.ts";
 import { approvalSchema, OPEN_APPROVALS } from "../../../core/rights/approval.ts";
 import { runBodySchema } from "../../../core/run/run.ts";
 import { type AgentPaths, agentPaths, PENDING_VERSION } from "./file-format.ts";
+import { checkHistory } from "./history-lines.ts";
 import { stateWithoutFile } from "./lost-state.ts";
 import type { RestoreContext } from "./restore-context.ts";
 
@@ -99,7 +100,7 @@ export function readAgentFiles(context: RestoreContext, id: AgentId): AgentFiles
   try {
     const descriptor = parseDescriptor(parseJson(text(at), at), at);
     at = paths.history;
-    if ((files.size(at) ?? 0) === 0) throw new CorruptDataError(`${at} is missing or empty.`);
+    checkHistory(files, at);
     at = paths.state;
     const known = files.size(at) === undefined ? undefined : parseStateFile(text(at), at);
     const pending = readPending(context, paths.pending);

@@ -4,7 +4,7 @@
  */
 import { readEntry } from "../../../core/history/entry.ts";
 import { insertEntry } from "../sqlite/entries.ts";
-import { fileLines } from "./file-lines.ts";
+import { historyLines } from "./history-lines.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import type { RestoreContext } from "./restore-context.ts";
 
@@ -24,16 +24,16 @@ export function restoreHistory({ db, files, report }: RestoreContext, path: stri
   let sessionId: string | undefined;
   let lastSeq = 0;
   const seqs = new Set<number>();
-  for (const { text, offset, complete } of fileLines(files, path)) {
+  for (const { text, offset, complete, file, number } of historyLines(files, path)) {
     const read = readEntry(text);
     if (!complete) {
       const torn = read.kind === "broken";
       repairEnd(files, path, offset, torn ? text : undefined);
       const reason = torn ? `torn, kept in ${path}.torn` : "its line end was missing";
-      report({ file: path, line: lines + 1, reason, consequence: "line-repaired" });
+      report({ file, line: number, reason, consequence: "line-repaired" });
       if (torn) break;
     } else if (read.kind === "broken") {
-      report({ file: path, line: lines + 1, reason: read.reason, consequence: "line-skipped", code: "corrupt_data" });
+      report({ file, line: number, reason: read.reason, consequence: "line-skipped", code: "corrupt_data" });
     }
     insertEntry(db, no, lines, text);
     lines += 1;

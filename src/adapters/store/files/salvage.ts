@@ -8,7 +8,7 @@ import { CorruptDataError, errorText } from "../../../core/errors.ts";
 import { readEntry } from "../../../core/history/entry.ts";
 import { isAgentId } from "../../../core/ids.ts";
 import { agentPaths } from "./file-format.ts";
-import { fileLines } from "./file-lines.ts";
+import { historyLines } from "./history-lines.ts";
 import { compareMark, readMark } from "./mark-file.ts";
 import { textsOf } from "./mirror-agent.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
@@ -93,7 +93,7 @@ function extendAgent(source: MirrorSource, files: MirrorFiles, no: number): numb
 function linesBeyond(source: MirrorSource, files: MirrorFiles, agent: AgentRow, path: string): readonly string[] {
   let have = 0;
   let last: string | undefined;
-  for (const { text, offset, complete } of fileLines(files, path)) {
+  for (const { text, offset, complete } of historyLines(files, path)) {
     if (!complete) {
       files.append(`${path}.torn`, `${text}\n`);
       files.truncate(path, offset);

@@ -27,6 +27,8 @@ export interface MirrorOptions {
   readonly databasePath: string;
   readonly log: Log;
   readonly syncAfterMs?: number;
+  /** The size in bytes above which a history at rest is archived. */
+  readonly archiveAbove?: number;
   /** The files the store opened: nothing is written beside others. */
   readonly identity?: HomeIdentity;
   /** How much later than the engine the thread starts, so that it does not slow down the start. Default: at once. */
@@ -84,11 +86,11 @@ class MirrorThread {
   #failing = false;
 
   constructor(
-    { home, databasePath, log, syncAfterMs = SYNC_AFTER_MS, identity }: MirrorOptions,
+    { home, databasePath, log, syncAfterMs = SYNC_AFTER_MS, archiveAbove, identity }: MirrorOptions,
     launch: typeof launchWorker,
   ) {
     this.#launchWorker = launch;
-    this.#data = { home, databasePath, syncAfterMs, identity };
+    this.#data = { home, databasePath, syncAfterMs, archiveAbove, identity };
     this.#log = log;
   }
 
