@@ -146,7 +146,7 @@ export {
   type SessionId,
   type SessionKey,
 } from "./core/ids.ts";
-export type { Decoration, IncomingMessage, PromptText, TypedText } from "./core/message/incoming-message.ts";
+export type { Decoration, IncomingMessage, PromptText, SubmittedText } from "./core/message/incoming-message.ts";
 export type {
   Message,
   MessageBody,

@@ -34,20 +34,30 @@ const { values } = readCommandLine({
     target: { kind: "text", shown: "NAME", oneOf: NAMES, default: "engine", about: "What is killed." },
     channel: { kind: "text", shown: "NAME", oneOf: NAMES, about: "The same: the channel whose connector is killed." },
     nodes: { kind: "count", least: 1, about: "Instead: so many nodes on one PostgreSQL, any of which is killed." },
+    every: { kind: "count", least: 100, about: "Instead of a mix, with the engine: lives of N milliseconds." },
+    people: { kind: "count", least: 1, default: 16, about: "With every: how many write." },
+    step: {
+      kind: "count",
+      least: 1,
+      default: 1_500,
+      about: "With every: milliseconds that a step of a message takes.",
+    },
     minutes: { kind: "count", least: 1, default: 5, about: "With nodes: for how long." },
   },
 });
-const { kills } = values;
+const { kills, every } = values;
+const shortLives = every === undefined ? undefined : { lifeMs: every, people: values.people, stepMs: values.step };
 if (values.nodes !== undefined) process.exit(await nodes(values.nodes, values.minutes));
 
 const target = TARGETS.find((one) => one.name === (values.channel ?? values.target)) ?? engineTarget;
-const report = await target.run({ kills, seed: values.seed, say: (text) => console.log(text) });
+const report = await target.run({ kills, seed: values.seed, shortLives, say: (text) => console.log(text) });
 console.log();
 for (const [what, count] of Object.entries(report.counts)) console.log(`${what}: ${count.toLocaleString("en")}`);
+const again = shortLives ? ` --every ${every} --people ${values.people} --step ${values.step}` : "";
 if (report.problems.length > 0) {
   console.error(`\n${report.problems.length} problems:`);
   for (const problem of report.problems.slice(0, 20)) console.error(`- ${problem}`);
-  console.error(`\nAgain: npm run crash -- --target ${target.name} --kills ${kills} --seed ${values.seed}`);
+  console.error(`\nAgain: npm run crash -- --target ${target.name} --kills ${kills} --seed ${values.seed}${again}`);
   process.exit(1);
 }
 console.log(`\nNothing acknowledged is missing after ${kills} kills, and nothing failed because of them.`);

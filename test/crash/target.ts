@@ -4,6 +4,15 @@ export interface CrashOptions {
   readonly kills: number;
   readonly seed: string;
   readonly say: (text: string) => void;
+  /** Instead of the usual mix: short lives of the process, in which everyone must be answered (M13). */
+  readonly shortLives?: ShortLives;
+}
+
+export interface ShortLives {
+  readonly lifeMs: number;
+  readonly people: number;
+  /** How long a step of each message takes. */
+  readonly stepMs: number;
 }
 
 export interface CrashReport {

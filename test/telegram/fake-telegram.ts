@@ -40,6 +40,8 @@ export interface FakeOptions {
     monotonic(): number;
     advance(ms: number, settle?: () => Promise<void>): Promise<void>;
   };
+  /** How far virtual time moves at once. */
+  readonly stepMs?: number;
 }
 
 const MESSAGE_METHODS = new Set([
@@ -55,7 +57,6 @@ const MESSAGE_METHODS = new Set([
 /** A topic that no chat has. */
 export const GONE_THREAD = 404_404;
 
-/** How far virtual time moves at once. */
 const STEP_MS = 25;
 
 export class FakeTelegram {
@@ -254,7 +255,10 @@ export class FakeTelegram {
 
   /** One step for all who wait: with a step for each, the time would run away from the requests on their way. */
   async #move(): Promise<void> {
-    await this.#options.clock?.advance(STEP_MS, () => new Promise((resolve) => setImmediate(resolve)));
+    await this.#options.clock?.advance(
+      this.#options.stepMs ?? STEP_MS,
+      () => new Promise((resolve) => setImmediate(resolve)),
+    );
     await new Promise((resolve) => setTimeout(resolve, 1));
     this.#step = undefined;
   }

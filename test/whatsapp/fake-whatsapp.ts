@@ -37,6 +37,8 @@ export interface FakeOptions {
   readonly statuses?: boolean;
   /** Virtual time: it moves while the test waits for the fake. */
   readonly clock?: { now(): number; advance(ms: number, settle?: () => Promise<void>): Promise<void> };
+  /** How far virtual time moves at once. */
+  readonly stepMs?: number;
 }
 
 const STEP_MS = 25;
@@ -196,9 +198,9 @@ export class FakeWhatsapp {
         const sent = JSON.stringify(this.sent.slice(-6).map(({ to, text }) => [to, text]));
         throw new Error(`the fake waited too long; sent: ${sent}`);
       }
-      const { clock } = this.#options;
+      const { clock, stepMs = STEP_MS } = this.#options;
       if (clock) {
-        await clock.advance(STEP_MS, () => new Promise((resolve) => setImmediate(resolve)));
+        await clock.advance(stepMs, () => new Promise((resolve) => setImmediate(resolve)));
         await new Promise((resolve) => setTimeout(resolve, 1));
       } else await this.#nextChange();
     }

@@ -4,8 +4,10 @@ import type { FileReference } from "../file-reference.ts";
 import type { QueueSettings } from "./queue.ts";
 
 declare const made: unique symbol;
-/** The words that a person typed, with nothing added. Commands are read from it alone. A text of a channel is one; a `PromptText` is not. */
-export type TypedText = string & { readonly [made]?: "typed" };
+/** A text as a connector submits it: any string but a `PromptText`. The host makes a `TypedText` of it. */
+export type SubmittedText = string & { readonly [made]?: "typed" };
+/** The words that a person typed, with nothing added. Commands are read from it alone. Only `typedText` makes it. */
+export type TypedText = string & { readonly [made]: "typed" };
 /** The text that the model reads: the typed text and its decoration. Only `promptText` makes it. */
 export type PromptText = string & { readonly [made]: "prompt" };
 
@@ -50,7 +52,7 @@ export interface IncomingMessage {
   readonly revision?: number;
   readonly sentAt?: number;
   /** Exactly as it was typed: what the channel shows around it goes into `decoration`. */
-  readonly text: TypedText;
+  readonly text: SubmittedText;
   readonly decoration?: Decoration;
   /** The names that the agent has in this chat: `@rook stop` and `/new@rook` are for it. */
   readonly names?: readonly string[];
@@ -107,6 +109,9 @@ function partsOf(text: TypedText, decoration: Decoration): Part[] {
   ];
 }
 
+/** Marks a typed text, or a part of one. Called where a text comes in, and where the reader of commands cuts it. */
+export const typedText = (text: SubmittedText): TypedText => text as TypedText;
+
 /** The text that the model reads. */
 export const promptText = (text: TypedText, decoration: Decoration = {}): PromptText =>
   partsOf(text, decoration)
@@ -119,4 +124,4 @@ export const isTypedText = ({ forwardedFrom, throughBot }: Decoration = {}): boo
 
 /** Whether that text has words that the sender did not type in this message (M32). */
 export const hasUntrustedPart = (decoration: Decoration = {}): boolean =>
-  partsOf("", decoration).some(({ untrusted }) => untrusted);
+  partsOf(typedText(""), decoration).some(({ untrusted }) => untrusted);

@@ -8,7 +8,7 @@ import type { SendDecision } from "../agent/send-policy.ts";
 import type { Button, DeliveryContext, Payload, SendingClass } from "../delivery/delivery.ts";
 import type { FileReference } from "../file-reference.ts";
 import type { AgentId, DeliveryId, MessageId, RunId } from "../ids.ts";
-import type { IncomingMessage, TypedText } from "../message/incoming-message.ts";
+import type { IncomingMessage, SubmittedText } from "../message/incoming-message.ts";
 import type { QueueSettings } from "../message/queue.ts";
 
 export interface ConnectorCapabilities {
@@ -29,7 +29,7 @@ export interface ConnectorCapabilities {
 /** A command that the channel itself names, such as one of a menu. Commands that people type are read by `accept`. */
 export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
   readonly command:
-    | { readonly name: "reset"; readonly text?: TypedText }
+    | { readonly name: "reset"; readonly text?: SubmittedText }
     | { readonly name: "stop" }
     | { readonly name: "compact"; readonly instructions?: string }
     /** About the agent's children: `text` is the command. */
@@ -44,7 +44,7 @@ export type IncomingCommand = Omit<IncomingMessage, "text" | "files"> & {
         readonly command: string;
         readonly text: string;
         readonly inTurn?: true;
-        readonly message?: TypedText;
+        readonly message?: SubmittedText;
       };
 };
 

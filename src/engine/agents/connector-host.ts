@@ -15,6 +15,7 @@ import {
   type IncomingMessage,
   isTypedText,
   promptText,
+  typedText,
 } from "../../core/message/incoming-message.ts";
 import type { MessageBody, Source } from "../../core/message/message.ts";
 import { referenceTo } from "../../core/message/stored-file.ts";
@@ -136,7 +137,7 @@ export function hostFor(
     const first = command && acceptedAs(await post({ ...common(incoming), body: command }));
     if (first && !message) return first;
     const messageId = first ? `${incoming.messageId}#text` : incoming.messageId;
-    return postMessage({ ...incoming, messageId }, message ?? { text: "" });
+    return postMessage({ ...incoming, messageId }, message ?? { text: typedText("") });
   };
   const entryOf = async (arriving: Arriving): Promise<Entry> => {
     // Otherwise one connector would speak for the people of another.
@@ -200,7 +201,10 @@ export function hostFor(
       const { text, names, files = [], decoration } = incoming;
       const on = isOn() && isTypedText(decoration);
       const hasFiles = files.length > 0 || (decoration?.notes?.length ?? 0) > 0;
-      return postTyped(incoming, readTyped(text, { resetTriggers: options.resetTriggers, names, on, hasFiles }));
+      return postTyped(
+        incoming,
+        readTyped(typedText(text), { resetTriggers: options.resetTriggers, names, on, hasFiles }),
+      );
     },
     async command(incoming) {
       const refused = await refusal({ ...incoming, text: "" });
@@ -209,7 +213,7 @@ export function hostFor(
       const text = command.name === "reset" ? command.text : command.name === "chat" ? command.message : undefined;
       return postTyped(incoming, {
         command: bodyOf(command, () => isOwner(incoming)),
-        message: text ? { text } : undefined,
+        message: text ? { text: typedText(text) } : undefined,
       });
     },
   };

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, it, test } from "vitest";
-import type { PromptText, TypedText } from "../../core/message/incoming-message.ts";
+import { type PromptText, type SubmittedText, type TypedText, typedText } from "../../core/message/incoming-message.ts";
 import type { MessageBody } from "../../core/message/message.ts";
 import { chatCommands } from "./chat-commands.ts";
 import { type ReadOptions, readChatCommand, readTyped } from "./read-chat-command.ts";
 
 /** The message as its text, or with its queue settings; the command as its body, and the message after it. */
 function read(text: string, options?: ReadOptions): unknown {
-  const { command, message } = readTyped(text, options);
+  const { command, message } = readTyped(typedText(text), options);
   const said = message?.queue ? [message.text, message.queue] : message?.text;
   return command && said !== undefined ? [command, said] : (command ?? said);
 }
@@ -117,7 +117,10 @@ describe("readTyped", () => {
 });
 
 test("keeps what was typed and what the model reads apart", () => {
-  expectTypeOf<string>().toExtend<TypedText>();
+  expectTypeOf<string>().not.toExtend<TypedText>();
+  expectTypeOf<string>().toExtend<SubmittedText>();
+  expectTypeOf<TypedText>().toExtend<SubmittedText>();
+  expectTypeOf<PromptText>().not.toExtend<SubmittedText>();
   expectTypeOf<PromptText>().not.toExtend<TypedText>();
   expectTypeOf<TypedText>().not.toExtend<PromptText>();
 });
@@ -127,7 +130,10 @@ test("every command of the table is read by its name and its aliases, and names 
   expect(new Set(names).size).toBe(names.length);
   for (const { name, aliases = [] } of chatCommands) {
     for (const alias of [name, ...aliases]) {
-      expect(readChatCommand(`/${alias}`)).toMatchObject({ kind: "command", name: name === "new" ? "reset" : name });
+      expect(readChatCommand(typedText(`/${alias}`))).toMatchObject({
+        kind: "command",
+        name: name === "new" ? "reset" : name,
+      });
     }
   }
 });
@@ -137,7 +143,7 @@ test("no text is lost: what is not a command is the message, whole", () => {
   fc.assert(
     fc.property(fc.array(word, { maxLength: 6 }), (words) => {
       const text = words.join(" ");
-      const input = readChatCommand(text, { names: ["@rook"] }) ?? { kind: "message", text };
+      const input = readChatCommand(typedText(text), { names: ["@rook"] }) ?? { kind: "message", text };
       const said = (one: string): number => one.split(" ").filter((part) => part === "hello").length;
       const kept = input.kind === "message" ? input.text : `${input.text} ${input.message ?? ""}`;
       if (input.kind === "message" || input.name === "queue") expect(said(kept)).toBe(said(text));

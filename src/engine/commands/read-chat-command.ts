@@ -5,7 +5,7 @@
 
 import { DEFAULT_RESET_TRIGGERS } from "../../core/agent/session-freshness.ts";
 import { closestWord } from "../../core/closest-word.ts";
-import type { TypedText } from "../../core/message/incoming-message.ts";
+import { type TypedText, typedText } from "../../core/message/incoming-message.ts";
 import type { MessageBody } from "../../core/message/message.ts";
 import type { QueueSettings } from "../../core/message/queue.ts";
 import { isAbortText, parseQueueDirective, parseResetCommand, withoutMention } from "../inbox/user-input.ts";
@@ -47,7 +47,7 @@ export function readTyped(text: TypedText, options: ReadOptions = {}): TypedInpu
   const input = readChatCommand(text, options);
   if (!input) return { message: { text } };
   if (input.kind === "message") return { message: input };
-  const { message = options.hasFiles ? "" : undefined } = input;
+  const { message = options.hasFiles ? typedText("") : undefined } = input;
   const command = commandBody(input.name, input.text, input.inTurn);
   return message === undefined ? { command } : { command, message: { text: message } };
 }
@@ -75,7 +75,13 @@ export function readChatCommand(text: TypedText, options: ReadOptions = {}): Cha
   const typed = withoutMention(text.trim(), names);
   if (!hasFiles && isAbortText(typed)) return { kind: "command", name: "stop", text: "" };
   const reset = parseResetCommand(text, resetTriggers, names);
-  if (reset) return { kind: "command", name: "reset", text: "", message: reset.text };
+  if (reset)
+    return {
+      kind: "command",
+      name: "reset",
+      text: "",
+      message: reset.text === undefined ? undefined : typedText(reset.text),
+    };
   const word = commandWord(typed, names);
   if (word && word.name !== "queue") return named(word, resetTriggers);
   return queueInput(typed);
@@ -128,7 +134,8 @@ function queueInput(typed: string): ChatInput | undefined {
     // A word that is not a setting gets an answer; inside a message it may be part of what the person says.
     return leads ? { kind: "command", name: "queue", text: words, inTurn: changes(words !== "") } : undefined;
   }
-  if (reset) return { kind: "command", name: "queue", text: "reset", inTurn: true, message: rest || undefined };
+  if (reset)
+    return { kind: "command", name: "queue", text: "reset", inTurn: true, message: rest ? typedText(rest) : undefined };
   if (rest === "") return { kind: "command", name: "queue", text: words, inTurn: true };
-  return { kind: "message", text: rest, queue: settings };
+  return { kind: "message", text: typedText(rest), queue: settings };
 }

@@ -25,6 +25,8 @@ export interface Crowd {
   /** Unanswered messages one of them may have. */
   readonly ahead: number;
   readonly takesMs?: number;
+  /** Nobody writes in the place of one who waits. */
+  readonly stays?: true;
 }
 
 const QUICK: Crowd = { people: 40, ahead: 2 };
@@ -34,7 +36,7 @@ export const MIX: readonly Crowd[] = [
   { people: 8, ahead: 1, takesMs: 5_000 },
   { people: 4, ahead: 1, takesMs: 60_000 },
 ];
-/** A person without an answer for so many lives waits for a trial, and another person writes meanwhile. */
+/** A person without an answer for this many lives waits for a trial, and another person writes in their place. */
 const STUCK_LIVES = 3;
 
 interface Person {
@@ -45,6 +47,8 @@ interface Person {
   answered: number;
   /** The life in which the last answer came. */
   life: number;
+  /** The most lives between two answers. */
+  waited: number;
 }
 
 export class Outside {
@@ -81,7 +85,7 @@ export class Outside {
 
   /** A person who writes once. */
   writeOnce(name: string, text: string): void {
-    this.#say({ name, channel: CHANNELS[0], crowd: QUICK, said: 0, answered: 0, life: this.#life }, text);
+    this.#say({ name, channel: CHANNELS[0], crowd: QUICK, said: 0, answered: 0, life: this.#life, waited: 0 }, text);
   }
 
   hear(said: FromChild): void {
@@ -97,21 +101,32 @@ export class Outside {
       const found = this.#people.get(person);
       if (!found) return;
       found.answered += 1;
+      found.waited = Math.max(found.waited, this.#life - found.life);
       found.life = this.#life;
       this.#write();
     }
   }
 
+  /** The people who have not had one answer. */
+  unanswered(): readonly string[] {
+    return [...this.#people.values()].filter(({ answered }) => answered === 0).map(({ name }) => name);
+  }
+
+  /** The most lives of the process that anyone has waited for an answer. */
+  longestWait(): number {
+    return Math.max(...[...this.#people.values()].map(({ waited, life }) => Math.max(waited, this.#life - life)));
+  }
+
   /** There are always as many people of a crowd as it says whose messages do not wait for a trial. */
   #fill(crowd: Crowd): void {
-    const patient = crowd.takesMs !== undefined && crowd.takesMs > 1_000;
+    const patient = crowd.stays || (crowd.takesMs !== undefined && crowd.takesMs > 1_000);
     const all = [...this.#people.values()].filter((person) => person.crowd === crowd);
     const active = patient ? all : all.filter(({ life }) => this.#life - life < STUCK_LIVES);
     for (let n = active.length; n < crowd.people; n++) {
       const place = this.#people.size;
       const channel = CHANNELS[place % CHANNELS.length] ?? CHANNELS[0];
       const name = `p${place}`;
-      this.#people.set(name, { name, channel, crowd, said: 0, answered: 0, life: this.#life });
+      this.#people.set(name, { name, channel, crowd, said: 0, answered: 0, life: this.#life, waited: 0 });
     }
   }
 

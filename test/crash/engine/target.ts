@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openDatabase } from "../../../src/adapters/store/sqlite/database.ts";
 import { readerOf } from "../../../src/adapters/store/sqlite/reader.ts";
 import { randomOf } from "../../kit/random.ts";
-import type { CrashOptions, CrashReport, CrashTarget } from "../target.ts";
+import type { CrashOptions, CrashReport, CrashTarget, ShortLives } from "../target.ts";
 import { startVictim, type Victim } from "../victim.ts";
 import { audit } from "./audit.ts";
 import { crashByRun } from "./by-run.ts";
@@ -32,6 +32,7 @@ export interface EngineCrashOptions extends CrashOptions {
 export const engineTarget: CrashTarget = {
   name: "engine",
   async run(options) {
+    if (options.shortLives) return crashShortLives(options, options.shortLives);
     const killed = await crashEngine({ ...options, crowds: MIX, every: [1_000, 3_000] });
     if (killed.problems.length > 0) return killed;
     options.say("Now a run kills the process itself.");
@@ -39,6 +40,12 @@ export const engineTarget: CrashTarget = {
     return { problems: found.problems, counts: { ...killed.counts, ...found.counts } };
   },
 };
+
+/** Everyone writes again when they are answered. Work takes a good part of a life, so that all of them are often suspected. */
+async function crashShortLives(options: CrashOptions, { lifeMs, people, stepMs }: ShortLives): Promise<CrashReport> {
+  const crowds = [{ people, ahead: 1, takesMs: stepMs, stays: true }] as const;
+  return crashEngine({ ...options, crowds, every: [Math.round(0.9 * lifeMs), Math.round(1.1 * lifeMs)] });
+}
 
 export async function crashEngine(options: EngineCrashOptions): Promise<CrashReport> {
   const counts: Record<string, number> = {
@@ -114,6 +121,11 @@ async function oneHome(
     if (tools > 0) counts["kills during a tool"] = (counts["kills during a tool"] ?? 0) + 1;
   }
 
+  const unanswered = options.shortLives ? outside.unanswered() : [];
+  if (options.shortLives) {
+    counts["answers while it was killed"] = (counts["answers while it was killed"] ?? 0) + outside.shown.length;
+    counts["longest wait in lives"] = Math.max(counts["longest wait in lives"] ?? 0, outside.longestWait());
+  }
   // The last process is not killed: it runs until all work has ended.
   outside.open = false;
   say(`${counts.kills} kills; waiting until everything is answered`);
@@ -127,7 +139,9 @@ async function oneHome(
   await last.over();
   const db = openDatabase(join(path, "rookery.db"), { readOnly: true });
   try {
-    return await audit(readerOf(db), outside);
+    const seen = await audit(readerOf(db), outside);
+    const silent = unanswered.map((name) => `${name} got no answer in ${lives} lives`);
+    return { ...seen, problems: [...seen.problems, ...silent] };
   } finally {
     db.close();
   }

@@ -1,5 +1,5 @@
 /** A person's message as a connector to a chat has read it, before its files are fetched and its text is composed. All ids are the channel's. */
-import type { TypedText } from "../../../core/message/incoming-message.ts";
+import type { SubmittedText } from "../../../core/message/incoming-message.ts";
 
 /** A file of a message, as the channel names it. It is fetched after the message is read. */
 export interface RemoteFile {
@@ -36,7 +36,7 @@ export interface ChatMessage {
   readonly revision?: number;
   readonly sentAt: number;
   /** The text of the message, and nothing else. */
-  readonly text: TypedText;
+  readonly text: SubmittedText;
   /** Whether the person typed it: false for a message that came through a bot (M32). */
   readonly typed: boolean;
   /** A line for each part that is neither text nor a file. */

@@ -1,7 +1,12 @@
 /** Messages of a chat as messages for the engine: the text, the people whose words are in it, and the address of the answer. */
 import { describe, expect, it, test } from "vitest";
 import { MemoryHost } from "../../../app/testing/kit/kit-case.ts";
-import { hasUntrustedPart, type IncomingMessage, promptText } from "../../../core/message/incoming-message.ts";
+import {
+  hasUntrustedPart,
+  type IncomingMessage,
+  promptText,
+  typedText,
+} from "../../../core/message/incoming-message.ts";
 import type { Accepted } from "../../../core/ports/connector.ts";
 import type { ChatMessage } from "./chat-message.ts";
 import { groupWindow } from "./group-window.ts";
@@ -37,7 +42,7 @@ function world(more: Partial<TakeIn> = {}) {
   const say = (one: Partial<ChatMessage>) => takeMessage(deps, { ...BASE, ...one });
   const prompt = (): string | undefined => {
     const { text, decoration } = host.messages.at(-1) ?? {};
-    return text === undefined ? undefined : promptText(text, decoration);
+    return text === undefined ? undefined : promptText(typedText(text), decoration);
   };
   return { host, deps, say, last: () => host.messages.at(-1), prompt };
 }

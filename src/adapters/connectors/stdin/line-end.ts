@@ -1,6 +1,7 @@
 /** How a line of standard input ended: whether it has an answer, and if not, why. And which lines wait for others. */
 import { deliveryId } from "../../../core/delivery/delivery.ts";
 import type { AgentId, MessageId } from "../../../core/ids.ts";
+import { typedText } from "../../../core/message/incoming-message.ts";
 import { isSettled, type Message } from "../../../core/message/message.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { type ReadOptions, readChatCommand } from "../../../engine/commands/read-chat-command.ts";
@@ -21,7 +22,7 @@ const ANSWERED = { kind: "answered" } as const;
 
 /** A command takes effect at once, so the lines before it must have ended. To end them is the purpose of "stop". */
 export function waitsForEarlierLines(text: string, options: ReadOptions): boolean {
-  const input = readChatCommand(text, options);
+  const input = readChatCommand(typedText(text), options);
   return input?.kind === "command" && input.name !== "stop";
 }
 

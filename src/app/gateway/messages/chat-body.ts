@@ -2,6 +2,7 @@
 
 import { commandsOn } from "../../../config/commands-on.ts";
 import type { Config } from "../../../config/config-schema.ts";
+import { typedText } from "../../../core/message/incoming-message.ts";
 import type { MessageBody } from "../../../core/message/message.ts";
 import { readTyped } from "../../../engine/commands/read-chat-command.ts";
 
@@ -14,7 +15,7 @@ export function chatBody(
   if (said.kind !== "user") return [said];
   const on = commandsOn(commands, channel);
   const hasFiles = (said.files?.length ?? 0) > 0;
-  const { command, message } = readTyped(said.text, { on, resetTriggers: session.resetTriggers, hasFiles });
+  const { command, message } = readTyped(typedText(said.text), { on, resetTriggers: session.resetTriggers, hasFiles });
   if (!message) return [command ?? said];
   return [{ ...said, text: message.text, queue: message.queue ?? said.queue }, command];
 }

@@ -1,6 +1,6 @@
 /** Shared by the cases of the contract kit: a host in memory, waiting, sending. */
 import type { SendingClass } from "../../../core/delivery/delivery.ts";
-import { type IncomingMessage, promptText } from "../../../core/message/incoming-message.ts";
+import { type IncomingMessage, promptText, typedText } from "../../../core/message/incoming-message.ts";
 import type {
   Accepted,
   Connector,
@@ -37,7 +37,7 @@ export class MemoryHost implements ConnectorHost {
 
   /** Each message as the model would read it. */
   get prompts(): readonly string[] {
-    return this.messages.map(({ text, decoration }) => promptText(text, decoration));
+    return this.messages.map(({ text, decoration }) => promptText(typedText(text), decoration));
   }
 
   async stopRun(): Promise<boolean> {
