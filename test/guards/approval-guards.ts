@@ -117,14 +117,6 @@ export const APPROVAL_GUARDS: readonly Guard[] = [
     title: "print the call as it is decided",
   },
   {
-    name: "a question that the window cuts has no yes",
-    file: COMMAND,
-    search: "lines + MENU_LINES > rows",
-    replace: "lines < MENU_LINES - rows",
-    test: ALWAYS,
-    title: "is not offered for a question that the window does not show whole",
-  },
-  {
     name: "a question on the page has no yes before its end was seen",
     file: "web/src/ui/approval-row.tsx",
     search: "const [isSeen, setSeen] = useState(false);",
