@@ -11,8 +11,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT, readPages } from "../../scripts/docs/pages.ts";
-import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
-import type { Command } from "../../src/app/cli/command.ts";
 import { createRookery, type Rookery } from "../../src/app/library/create-rookery.ts";
 import { toNode } from "../../src/app/library/mounts.test-kit.ts";
 import { freshDatabase } from "../postgres/shared.ts";
@@ -88,16 +86,10 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   "webhook.ts": { prints: "to bob: Sunny in Rome.\n" },
 };
 
-/**
- * A block of TypeScript that begins with the path of a file of the sources is a part of them: it is type-checked by
- * `scripts/docs/documentation.test.ts` and tested below. Every other block is a program.
- */
-const isPart = (text: string): boolean => text.startsWith("// src/");
-
-const blocks = [...readPages()].flatMap(([page, { blocks: all }]) =>
+/** Every block of TypeScript is a program. */
+const programs = [...readPages()].flatMap(([page, { blocks: all }]) =>
   all.flatMap(({ language, line, text }) => (language === "ts" ? [{ page, line, text }] : [])),
 );
-const programs = blocks.filter(({ text }) => !isPart(text));
 
 /** The output of the programs in the pages, by words of the program. The others are only run. */
 const PRINTED: readonly (readonly [words: string, prints: RegExp])[] = [
@@ -142,17 +134,4 @@ describe("programs", () => {
     expect((await engine.mailbox("ann").list()).items).toEqual([]);
     expect((await engine.agent("ann").history()).items.length).toBeGreaterThan(4);
   });
-});
-
-it("a command of the docs works", async () => {
-  const text = blocks.find((block) => isPart(block.text))?.text ?? "";
-  const file = join(dir, "greet.ts");
-  const commands = join(ROOT, "src/app/cli/commands");
-  writeFileSync(
-    file,
-    text.replaceAll(/from "(\.[^"]+)"/g, (_, from: string) => `from ${JSON.stringify(join(commands, from))}`),
-  );
-  const { greetCommand } = (await import(file)) as { greetCommand: Command };
-  const registry = { greet: { summary: greetCommand.summary, load: async () => greetCommand } };
-  expect(await runCommand(["greet", "ann", "--loud"], { registry })).toMatchObject({ code: 0, out: "HELLO ann\n" });
 });
