@@ -196,7 +196,8 @@ describe("the next start", () => {
   });
 
   it("fires a reminder while the chat is open, once", async () => {
-    await ask("remind me in 1 seconds to drink tea", "I will remind you");
+    // The files above count as text of others, for which a reminder would ask. A new session has none of them.
+    await ask("/new remind me in 1 seconds to drink tea", "I will remind you");
     const text = await terminal.until(/Reminder: drink tea[\s\S]*● idle/u);
     expect(text).toContain("◆");
     terminal.say("/quit");

@@ -1,8 +1,8 @@
-/** Reminders of the command line, through the real process, in the chat where the person wrote last. A late one is reported after a kill. */
+/** Reminders of the command line, through the real process, in the chat where the person wrote last. A late one is reported. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { FakeTelegram } from "../telegram/fake-telegram.ts";
 import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from "./serving.ts";
@@ -62,8 +62,14 @@ it.each([
 it("tells the person of a reminder whose time passed while no process ran", async () => {
   const home = await start();
   const before = shown().length;
-  await add(home, "--at", "1s", "--missed", "once", "--max-lateness", "1ms", "--message", "Remind me of tea.");
-  served = await served?.crash();
+  await served?.stop();
+  const due = Date.now() + 3_000;
+  const at = new Date(due).toISOString();
+  expect(
+    await add(home, "--at", at, "--missed", "once", "--max-lateness", "1ms", "--message", "Remind me of tea."),
+  ).toMatchObject({ code: 0 });
+  await vi.waitUntil(() => Date.now() > due, { interval: 20 });
+  served = await serve(model, { home });
   await telegram.until(() => shown().length > before);
   expect(shown().slice(before)).toEqual([
     expect.stringMatching(

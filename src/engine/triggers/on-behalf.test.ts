@@ -16,7 +16,9 @@ import { TriggerTestEngine } from "./triggers.test-kit.ts";
 const obeys: Script = ({ request, n }) => {
   const [, name, text] = /do (\w+) ([^<]*)/u.exec(lastText(request)) ?? [];
   const isNew = request.messages.at(-1)?.role === "user";
-  return name && isNew ? { call: [{ id: `c${n}`, name, with: { text, task: text } }] } : `done ${n}`;
+  return name && isNew
+    ? { call: [{ id: `c${n}`, name, with: name === "sessions_spawn" ? { task: text } : { text } }] }
+    : `done ${n}`;
 };
 
 let world: TriggerTestEngine;

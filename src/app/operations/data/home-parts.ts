@@ -79,6 +79,7 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
   packages: { backup: { left: "they are installed again when they are needed" }, forget: "nothing of people is in it" },
   "ended-by-watchdog.json": OF_THE_MACHINE,
   "rookery.lock": OF_THE_MACHINE,
+  "rookery.lock-journal": OF_THE_MACHINE,
   "rookery.pid": OF_THE_MACHINE,
   "control.sock": OF_THE_MACHINE,
   "control.path": OF_THE_MACHINE,
