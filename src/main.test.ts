@@ -32,7 +32,7 @@ describe("the rookery command", () => {
     try {
       writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline" } }');
       const loaded = join(home, "loaded.txt");
-      const argv = ["--import", LIST_MODULES, "src/main.ts", "run", "--home", home];
+      const argv = ["--import", LIST_MODULES, "src/main.ts", "send", "--home", home];
       const env = { ...process.env, LOADED_MODULES: loaded };
       const { stdout } = spawnSync(process.execPath, argv, { encoding: "utf8", input: "hello", env });
       expect(stdout).toContain("not an LLM");

@@ -35,6 +35,7 @@ let home: string;
 let model: FakeModel;
 let serving: Serving;
 let chat: ConnectorHost;
+let quiet: ConnectorHost;
 /** The paths that were read since this was last emptied. */
 const read = new Set<string>();
 let report: ReloadReport;
@@ -59,17 +60,23 @@ function script(call: ModelCall): void {
   call.response.end("data: [DONE]\n\n");
 }
 
-const connector: Connector = {
-  name: "chat",
+const connectorNamed = (name: string, started: (host: ConnectorHost) => void): Connector => ({
+  name,
   sendingClass: "idempotent",
   capabilities: { sendText: true },
-  start: async (host) => {
-    chat = host;
-  },
+  start: async (host) => started(host),
   stop: async () => {},
   health: () => ({ ok: true, detail: "" }),
   send: async (_, __) => (failing-- > 0 ? { status: "retry", reason: "busy" } : { status: "sent" }),
-} as Connector;
+});
+const connectors = [
+  connectorNamed("chat", (host) => {
+    chat = host;
+  }),
+  connectorNamed("quiet", (host) => {
+    quiet = host;
+  }),
+];
 let failing = 0;
 
 const ask = async (path: string, body?: object, headers: object = {}): Promise<{ status: number; json: unknown }> => {
@@ -128,7 +135,8 @@ async function exercise(n: 0 | 1): Promise<void> {
     { peerKind: "channel", channelId: `peer${n}`, threadId: "7" },
     { connector: "quiet", threadId: "8", peerKind: "group" },
   ]) {
-    for (const text of ["hello", "hello again"]) await chat.accept(incoming({ ...place, text }) as never);
+    const into = place.connector === "quiet" ? quiet : chat;
+    for (const text of ["hello", "hello again"]) await into.accept(incoming({ ...place, text }) as never);
   }
   // Its run waits for an answer.
   await chat.accept(incoming({ userId: "asker", text: "call current_time {}" }) as never);
@@ -193,7 +201,7 @@ beforeAll(async () => {
     config,
     env,
     port: 0,
-    connectors: [connector],
+    connectors,
     onFatal: (error) => expect.unreachable(String(error)),
     onConfigRead: (path) => void read.add(path),
   });

@@ -42,7 +42,7 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-/** One message with a PDF, one page of the web, and one search. */
+/** A page of the web, then a message with a PDF, whose text is not the owner's, and one search. */
 async function startEveryThread(served: Served, site: string): Promise<void> {
   model.script = (call) => {
     if (call.body.messages.at(-1)?.role === "tool") echo(call);
@@ -51,10 +51,10 @@ async function startEveryThread(served: Served, site: string): Promise<void> {
   const data = `data:application/pdf;base64,${Buffer.from(pdfOf("Invoice 42")).toString("base64")}`;
   const file = { type: "file", file: { filename: "invoice.pdf", file_data: data } } as const;
   const text = { type: "text", text: "the dentist is on Friday" } as const;
-  await openaiClient(served.port).chat.completions.create({
-    model: "main",
-    messages: [{ role: "user", content: [text, file] }],
-  });
+  const { completions } = openaiClient(served.port).chat;
+  await completions.create({ model: "main", messages: [{ role: "user", content: "What is new?" }] });
+  model.script = echo;
+  await completions.create({ model: "main", messages: [{ role: "user", content: [text, file] }] });
   expect(await found(served)).not.toEqual([]);
 }
 

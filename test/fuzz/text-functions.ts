@@ -31,6 +31,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "src/adapters/models/catalogue.ts#catalogueOf": CONFIGURED,
   "src/adapters/models/catalogue.ts#inCatalogue": CONFIGURED,
   "src/adapters/models/detect.ts#listensOn": NETWORK,
+  "src/adapters/sandbox/bwrap-sandbox.ts#hasSizes": "starts a program that the configuration names",
   "src/adapters/tools/mcp/input-asked.ts#inputAsked": CONFIGURED,
   "src/adapters/models/router-errors.ts#failure": ERRORS,
   "src/adapters/models/router-errors.ts#unknownModel": ERRORS,

@@ -112,8 +112,8 @@ POST /api/tokens: body.name 1..128, body.scopes 1..4, body.expiresInDays >0..365
 GET /api/people: query.after ..64, query.limit 1..500=100
 GET /api/people/:person: params.person 1..64
 POST /api/people: body.id 1..64, body.name ..200, body.accounts ..32, body.accounts[] 3..512, body.grants ..256,
-  body.grants[].allow ..1000, body.grants[].note ..1000, body.grants[].ask ..1000, body.grants[].note ..1000,
-  body.grants[].deny ..1000, body.grants[].note ..1000, body.limits.messagesPerDay 0..9007199254740991, body.limits.tokensPerDay 0..9007199254740991,
+  body.grants[].allow ..1000, body.grants[].note ..1000, body.grants[].shows ..1000, body.grants[].ask ..1000, body.grants[].note ..1000, body.grants[].shows ..1000,
+  body.grants[].deny ..1000, body.grants[].note ..1000, body.grants[].shows ..1000, body.limits.messagesPerDay 0..9007199254740991, body.limits.tokensPerDay 0..9007199254740991,
   body.limits.dollarsPerDay 0.., body.timeZone ..64, body.language ..35
 PATCH /api/people/:person: params.person 1..64, body.name ..200, body.timeZone ..64, body.language ..35,
   body.limits.messagesPerDay 0..9007199254740991, body.limits.tokensPerDay 0..9007199254740991,

@@ -115,7 +115,7 @@ describe("the commands", () => {
   const run = (env: Readonly<Record<string, string>>, ...argv: readonly string[]) =>
     runCommand([...argv, "--home", cli.dir], { env, input: "123456:token\n" });
 
-  it("doctor, connect and setup install what a channel needs after a yes, and else print the command", async () => {
+  it("doctor, channels add and setup install what a channel needs after a yes, and else print the command", async () => {
     expect(neededPackages(configSchema.parse(config))).toEqual([]);
     kind.needs = toy;
     try {
@@ -124,7 +124,7 @@ describe("the commands", () => {
       const command = `npm ci --ignore-scripts --prefix`;
       const read = await run(registry.env, "doctor");
       expect([read.code, read.out]).toEqual([1, expect.stringContaining("needs the package toy 1.2.3")]);
-      const unasked = await run(registry.env, "connect", "telegram", "--owner", "1");
+      const unasked = await run(registry.env, "channels", "add", "telegram", "--owner", "1");
       expect([unasked.code, unasked.err]).toEqual([3, expect.stringContaining(`Install it with: ${command}`)]);
       const offline = await run(down(), "doctor", "--fix", "--yes");
       expect([offline.code, offline.out]).toEqual([1, expect.stringContaining(command)]);
@@ -133,7 +133,7 @@ describe("the commands", () => {
       expect(fixed.out).toContain("Installed toy 1.2.3 for The toy channel.");
       expect(findPackage(toy, { home: cli.dir, env: {} })).toBeDefined();
       for (const argv of [
-        ["connect", "telegram", "--owner", "1", "--yes", "--api-root", "http://127.0.0.1:1"],
+        ["channels", "add", "telegram", "--owner", "1", "--yes", "--api-root", "http://127.0.0.1:1"],
         ["setup", "--yes", "--model", "offline"],
       ]) {
         rmSync(join(cli.dir, "packages"), { recursive: true, force: true });

@@ -19,7 +19,7 @@ describe("an answer", () => {
     [
       "names the message, who wrote it, and what it says",
       {},
-      { messageId: "2", userId: "6", userName: "Person 6", text: "the original", isOurs: false },
+      { messageId: "2", typed: true, userId: "6", userName: "Person 6", text: "the original", isOurs: false },
     ],
     ["shows only what is quoted", { quote: { text: "orig", position: 0 } }, expect.objectContaining({ text: "orig" })],
     [

@@ -200,7 +200,7 @@ describe("a call that waits for a yes", () => {
     expect(fake.answered.at(-1)?.text).toBe("current_time is approved.");
   });
 
-  it("is answered for always in one of three widths, each shown with its rule, by the owner only", async () => {
+  it("is answered for always with exactly this call, by the owner only", async () => {
     const count = (): number => fake.textsTo(42).filter((text) => text.startsWith("then: ")).length;
     const ask = async (): Promise<{ readonly id: number; readonly token: (label: string) => string }> => {
       const before = fake.sent.length;
@@ -229,26 +229,21 @@ describe("a call that waits for a yes", () => {
     await press(77, id, token("Yes, always"));
     expect(buttonsIn(id).map(({ text }) => text)).toEqual(["Yes, once", "Yes, always …", "No"]);
     expect(await press(OWNER, id, token("Yes, always"))).toBe("Choose what to allow from now on.");
-    await fake.until(() => buttonsIn(id).length === 4);
-    expect(buttonsIn(id).map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^Always, this call: current_time/u),
-      expect.stringMatching(/^Always, this prefix: current_time/u),
-      expect.stringMatching(/^Always, this tool: current_time/u),
-      "Back",
-    ]);
+    await fake.until(() => buttonsIn(id).length === 2);
+    expect(buttonsIn(id).map(({ text }) => text)).toEqual([expect.stringMatching(/^Always: /u), "Back"]);
     await press(OWNER, id, token("Back"));
     await fake.until(() => buttonsIn(id).length === 3);
     await press(OWNER, id, token("Yes, always"));
-    await fake.until(() => buttonsIn(id).length === 4);
-    const widest = token("Always, this tool");
-    expect(await press(42, id, widest)).toContain("Only the owner");
+    await fake.until(() => buttonsIn(id).length === 2);
+    const always = token("Always: ");
+    expect(await press(42, id, always)).toContain("Only the owner");
     const answered = count();
-    expect(await press(OWNER, id, widest)).toBe("current_time is approved, always for this tool.");
+    expect(await press(OWNER, id, always)).toContain("current_time is approved, and allowed");
     await fake.until(() => count() === answered + 1);
     // The next call is not asked about.
     fake.say(42, call("current_time", {}));
     await fake.until(() => count() === answered + 2);
     const grants = (await rookery.people.get("ann")).grants;
-    expect(JSON.stringify(grants)).toContain('"allow":"current_time"');
+    expect(JSON.stringify(grants)).toContain('"allow":"call(current_time:');
   });
 });

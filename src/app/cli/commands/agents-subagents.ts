@@ -5,15 +5,16 @@ import { NotFoundError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { printableJson } from "../../../core/printable.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
-import { describeSubagentRuns, stateOf } from "../../../engine/subagents/describe.ts";
-import { findSubagentRun } from "../../../engine/subagents/find.ts";
-import { logOf } from "../../../engine/subagents/history-log.ts";
 import type { RookeryClient } from "../../client/rookery-client.ts";
 import { reading, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { printResult } from "../print.ts";
 
 const LOG_LINES = 20;
+
+/** `agents list` needs none of it. */
+const loadFind = () => import("../../../engine/subagents/find.ts");
+const loadDescribe = () => import("../../../engine/subagents/describe.ts");
 
 /** Oldest first: the other actions accept the numbers of this list. */
 async function recordsOf(rookery: RookeryClient, requester?: string): Promise<readonly SubagentRunRecord[]> {
@@ -35,6 +36,7 @@ const list = defineAction({
         const { run } = endedAt === undefined ? await rookery.subagents.get(runId) : { run: null };
         if (run) runs.set(runId, run);
       }
+      const { describeSubagentRuns } = await loadDescribe();
       const { systemClock } = await import("../../../adapters/system/system-clock.ts");
       printResult(context, listOf(records), describeSubagentRuns(records, runs, systemClock.now()));
     });
@@ -54,6 +56,7 @@ const show = defineAction({
       json,
       stdout,
     } = context;
+    const [{ findSubagentRun }, { stateOf }] = await Promise.all([loadFind(), loadDescribe()]);
     await reading(context, async (rookery) => {
       const { runId } = findSubagentRun(await recordsOf(rookery), who);
       const { record, run } = await rookery.subagents.get(runId);
@@ -69,6 +72,8 @@ const log = defineAction({
   usage: CHILD,
   arguments: { min: 1, max: 1 },
   async run(context) {
+    const { findSubagentRun } = await loadFind();
+    const { logOf } = await import("../../../engine/subagents/history-log.ts");
     await reading(context, async (rookery) => {
       const child = childId(findSubagentRun(await recordsOf(rookery), context.args[0] ?? ""));
       const { items } = await rookery.agent(child).history({ limit: LOG_LINES });
@@ -92,6 +97,7 @@ const change = (summary: string, { done, method, below = "" }: Change, takesText
     arguments: takesText ? { min: 2, max: 99 } : { min: 1, max: 1 },
     async run(context) {
       const [who = "", ...words] = context.args;
+      const { findSubagentRun } = await loadFind();
       const { runId } = await reading(context, async (rookery) => findSubagentRun(await recordsOf(rookery), who));
       const path = `/api/subagents/${encodeURIComponent(runId)}${below}`;
       const body = takesText ? { text: words.join(" ") } : undefined;
