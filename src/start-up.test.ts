@@ -77,7 +77,7 @@ describe("a command loads little", () => {
     [30, ["--version"]],
     [32, ["--help"]],
     [125, ["status"]],
-    [150, ["agents", "list"]],
+    [135, ["agents", "list"]],
   ])("at most %d modules and no package without an engine: %j", async (most, argv) => {
     const loaded = await loadedBy(...argv, "--home", home);
     expectLean(loaded, most);
@@ -86,7 +86,7 @@ describe("a command loads little", () => {
 
   it.each([
     [150, ["status"], ["json5", "zod"]],
-    [150, ["agents", "list"], ["json5"]],
+    [135, ["agents", "list"], ["json5"]],
   ])("at most %d modules with the configuration that setup writes: %j, %j", async (most, argv, packages) => {
     const words = {
       models: { default: "anthropic/claude-sonnet-4-5" },
@@ -106,7 +106,7 @@ describe("a command loads little", () => {
     try {
       for (const [most, argv] of [
         [45, ["status"]],
-        [75, ["agents", "list"]],
+        [80, ["agents", "list"]],
       ] as const) {
         const loaded = await loadedBy(...argv, "--home", home);
         expectLean(loaded, most);

@@ -1,12 +1,7 @@
 /** `rookery agents inbox`: lists the messages of an agent, or those of all agents that got no answer, and drops one that waits. */
 
 import { UsageError } from "../../../core/errors.ts";
-import {
-  type Message,
-  type MessageState,
-  messageStateSchema,
-  UNANSWERED_STATES,
-} from "../../../core/message/message.ts";
+import type { Message, MessageState } from "../../../core/message/message.ts";
 import type { InboxMessage } from "../../client/resources.ts";
 import { reading, withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Options } from "../command.ts";
@@ -49,7 +44,7 @@ export const inboxAction = defineAction({
       const dropped = (await withApi(context, (api) => api.ask({ method: "POST", path }))) as Message;
       return printResult(context, dropped, `Message ${dropped.seq} is ${dropped.state}: ${dropped.reason}.`);
     }
-    const states = [...(flags.state ?? []).map(stateOf), ...(flags.failed ? UNANSWERED_STATES : [])];
+    const states = await statesOf(flags.state ?? [], flags.failed === true);
     const limit = limitFlag(flags.limit, LIMIT);
     const before = numberFlag(flags.before, "--before");
     const state = states.length > 0 ? states : undefined;
@@ -76,12 +71,18 @@ async function listFailed(context: CommandContext<typeof OPTIONS>): Promise<unde
   return printList(context, { ...page, line: failedLine, empty: "Every message has an answer." });
 }
 
-function stateOf(text: string): MessageState {
-  const parsed = messageStateSchema.safeParse(text);
-  if (parsed.success) return parsed.data;
-  throw new UsageError(`"${text}" is not a message state.`, {
-    hint: `States: ${messageStateSchema.options.join(", ")}.`,
+/** The schema of messages is loaded here only: `agents list` does not need it. */
+async function statesOf(words: readonly string[], failed: boolean): Promise<readonly MessageState[]> {
+  if (words.length === 0 && !failed) return [];
+  const { messageStateSchema, UNANSWERED_STATES } = await import("../../../core/message/message.ts");
+  const named = words.map((word) => {
+    const parsed = messageStateSchema.safeParse(word);
+    if (parsed.success) return parsed.data;
+    throw new UsageError(`"${word}" is not a message state.`, {
+      hint: `States: ${messageStateSchema.options.join(", ")}.`,
+    });
   });
+  return failed ? [...named, ...UNANSWERED_STATES] : named;
 }
 
 function line({ seq, state, acceptedAt, body, reason, runId }: Message): string {
