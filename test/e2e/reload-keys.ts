@@ -335,6 +335,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
     },
     store: {
       synchronous: n === 0 ? "full" : "normal",
+      archiveAboveMb: 16 + n,
       leaseSeconds: 10 + n,
       maxConnections: 10 + n,
       shard: `shard${n}`,
@@ -362,6 +363,7 @@ export function configAt(n: 0 | 1, modelPort: number, tls?: { cert: string; key:
       secrets: { [`S${n}`]: { env: `H${n}` } },
       timeoutSeconds: 100 + n,
       maxTimeoutSeconds: 1_000 + n,
+      diskMb: 1_000 + n,
       memoryMb: 1_000 + n,
       processes: 100 + n,
     },
