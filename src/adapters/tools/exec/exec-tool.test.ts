@@ -182,6 +182,19 @@ describe.each<[string, () => Sandbox]>([
     await world.call("process", { action: "stop", id });
   });
 
+  it("marks what it writes while untrusted text is in context, and nothing else", async () => {
+    const { marks } = world.deps;
+    // Files that were changed within a second before its start cannot be told apart.
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 1_100 - Date.now())));
+    const behalf = { person: OWNER, untrusted: true } as const;
+    await world.call("exec", { command: "echo obey > new.txt; mkdir d; mv old.txt d/moved.txt" }, { behalf });
+    expect(marks.has(join(world.workspace, "new.txt"), "obey\n")).toBe(true);
+    expect(marks.has(join(world.workspace, "d/moved.txt"), "old\n")).toBe(true);
+    expect(marks.has(join(world.workspace, "kept.txt"), "kept\n")).toBe(false);
+    // Someone else's version has no mark.
+    expect(marks.has(join(world.workspace, "new.txt"), "mine\n")).toBe(false);
+  });
+
   it("leaves skills as they are while untrusted text is in context or in the background, and writes them otherwise", async () => {
     const skill = join(world.workspace, "skills/tea/SKILL.md");
     const behalf = { person: OWNER, untrusted: true } as const;
@@ -195,19 +208,6 @@ describe.each<[string, () => Sandbox]>([
     await world.call("process", { action: "wait", id });
     await world.call("process", { action: "stop", id });
     expect(readFileSync(skill, "utf8")).toBe("kind\n");
-  });
-
-  it("marks what it writes while untrusted text is in context, and nothing else", async () => {
-    const { marks } = world.deps;
-    // Files that were changed within a second before its start cannot be told apart.
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 1_100 - Date.now())));
-    const behalf = { person: OWNER, untrusted: true } as const;
-    await world.call("exec", { command: "echo obey > new.txt; mkdir d; mv old.txt d/moved.txt" }, { behalf });
-    expect(marks.has(join(world.workspace, "new.txt"), "obey\n")).toBe(true);
-    expect(marks.has(join(world.workspace, "d/moved.txt"), "old\n")).toBe(true);
-    expect(marks.has(join(world.workspace, "kept.txt"), "kept\n")).toBe(false);
-    // Someone else's version has no mark.
-    expect(marks.has(join(world.workspace, "new.txt"), "mine\n")).toBe(false);
   });
 
   it("marks what a background command writes while it runs, and after a crash until it is looked at", async () => {
