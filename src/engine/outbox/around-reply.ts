@@ -22,7 +22,7 @@ const MAX_UNCONFIRMED = 20;
 export const NOTICED_FACTS = "noticed.";
 
 /** A notice that its target has not got yet. */
-interface OwedNotice {
+export interface OwedNotice {
   readonly text: string;
   /** The last unconfirmed answer there. */
   readonly answer: Delivery;

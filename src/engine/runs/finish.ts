@@ -14,7 +14,7 @@ import type { CommitSite } from "../../core/store/commit-sites.ts";
 import { isOutdated } from "../commit/commit-refused.ts";
 import { claimedFor } from "../commit/submit.ts";
 import { callEntry, chain, entryText, untagged } from "../context/entries.ts";
-import { type AroundReply, aroundReply, owedNotice } from "../outbox/around-reply.ts";
+import { type AroundReply, aroundReply, type OwedNotice, owedNotice } from "../outbox/around-reply.ts";
 import {
   after,
   createDeliveries,
@@ -68,6 +68,26 @@ const SETTLED: Readonly<Record<RunOutcome, Settlement["state"]>> = {
 
 export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, ending: Ending): Promise<RunResult> {
   ports.watchdog?.note(run, "end");
+  // A trigger answers no one, and a heartbeat compares its text with the last one. The notice follows it.
+  const answersTo = ending.payload && !run.body.trigger ? run.body.delivery : undefined;
+  const notice = answersTo && (await owedNotice(ports, answersTo));
+  if (!notice) return commitEnd(ports, lease, run, ending);
+  try {
+    return await commitEnd(ports, lease, run, ending, notice);
+  } catch (error) {
+    // An answer of another agent to the same chat has said it in between. The answer itself does not depend on it.
+    if (!isOutdated(error)) throw error;
+    return commitEnd(ports, lease, run, ending);
+  }
+}
+
+async function commitEnd(
+  ports: RunPorts,
+  lease: AgentLease,
+  run: LiveRun,
+  ending: Ending,
+  notice?: OwedNotice,
+): Promise<RunResult> {
   const at = ports.clock.now();
   const pending = run.openCalls;
   const orphans = pending.map((call) => orphanOf(call, run, at));
@@ -83,9 +103,6 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
       ? await ports.replyOf?.(agent, run, { payload, reasoning: ending.reasoning ?? "" })
       : undefined;
   const { reasoning } = ending;
-  // A trigger answers no one, and a heartbeat compares its text with the last one. The notice follows it.
-  const answersTo = payload && !run.body.trigger ? run.body.delivery : undefined;
-  const notice = answersTo && (await owedNotice(ports, answersTo));
   const around = aroundReply(agent.state, { reasoning, usage: run.body.usage, sessionKey: agent.sessionKey });
   const { owed, words } = repliesOf(
     ports,
@@ -114,8 +131,7 @@ export async function finish(ports: RunPorts, lease: AgentLease, run: LiveRun, e
   };
   const ops: Op[] = [
     ...deliveries.map((delivery): Op => ({ op: "delivery.add", delivery })),
-    // Never refused: the answer does not depend on it.
-    ...(notice && opened ? [{ ...notice.noticedBy(opened.id), expect: undefined }] : []),
+    ...(notice && opened ? [notice.noticedBy(opened.id)] : []),
     { op: "message.settle", settlements: settlementsOf(run, ending) },
     { op: "run.end", runId: run.id, body, outcome: ending.outcome },
     ...auditUnknown(ports, agent, run, startedOf(pending), at),

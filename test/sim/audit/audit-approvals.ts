@@ -3,7 +3,7 @@
  * (L13). A yes executes its call exactly once, unless history says why not. Of two answers one counts. What is aborted leaves no question open (M31).
  */
 import { OWNER_USER } from "../world/approvers.ts";
-import { broken, type View, type Violation } from "./audit-view.ts";
+import { broken, type View, type Violation, WALL } from "./audit-view.ts";
 
 /** The tool that must be asked about. */
 const RISKY = "sim_risky";
@@ -65,9 +65,6 @@ function* everyYesCounts({ approvals: rows, answers, executions, listed }: View)
     if (times === 0 && !isTold) yield broken("L13", `approval ${id} was used, but its call was not executed`);
   }
 }
-
-/** The clocks of these worlds do not jump. */
-const WALL = 1_800_000_000_000;
 
 /** What a file contained in the moments before a time. */
 function contentsAround(watched: View["watched"], at: number): readonly string[] {

@@ -5,7 +5,7 @@
 import type { Limit, Spend } from "../../../src/core/budget/budget.ts";
 import type { ModelCall } from "../world/model-call.ts";
 import { SIM_PRICE } from "../world/scripted-model.ts";
-import { broken, isBudgetNotice, parsed, textOf, type View, type Violation } from "./audit-view.ts";
+import { broken, budgetNotice, isBudgetNotice, parsed, type View, type Violation } from "./audit-view.ts";
 import type { ListedAgent } from "./evidence.ts";
 
 export function* budgets(view: View): Iterable<Violation> {
@@ -104,7 +104,7 @@ function* toldOnce({ listed }: View): Iterable<Violation> {
   for (const { agent, runs, deliveries } of listed) {
     const notices = new Map<string, number>();
     for (const notice of deliveries.filter(isBudgetNotice)) {
-      const whose = textOf(notice).split(" is ")[0] ?? "";
+      const whose = budgetNotice(notice).split(" is ")[0] ?? "";
       notices.set(whose, (notices.get(whose) ?? 0) + 1);
     }
     for (const [whose, times] of notices) {

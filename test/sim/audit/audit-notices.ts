@@ -4,9 +4,7 @@
  * after an unconfirmed answer is followed by the notice.
  */
 import type { Delivery } from "../../../src/core/delivery/delivery.ts";
-import { broken, push, textOf, type View, type Violation } from "./audit-view.ts";
-
-const NOTICE = "My last answer may not have arrived. Send /again to see it.";
+import { broken, UNCONFIRMED_NOTICE as NOTICE, push, textOf, type View, type Violation } from "./audit-view.ts";
 
 export function* notices({ listed, channels, scenario, edits }: View): Iterable<Violation> {
   // A delivery that is sent in another way or edited moves to the end: its place no longer says what was before it.

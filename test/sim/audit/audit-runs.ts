@@ -1,5 +1,6 @@
 /** The laws of runs: one live run per agent (L3), tools (L4), aborts (M9), attempts (M13). */
 
+import type { RunRecord } from "../../../src/core/run/run.ts";
 import { idOfProvider, type ModelCall } from "../world/model-call.ts";
 import { tokensIn } from "../world/tokens.ts";
 import {
@@ -12,6 +13,7 @@ import {
   parsed,
   type View,
   type Violation,
+  WALL,
 } from "./audit-view.ts";
 
 export function* runs(view: View): Iterable<Violation> {
@@ -175,6 +177,16 @@ function* settledInTime({ rows, scenario: { settledWithinMs = {} } }: View): Ite
   }
 }
 
+/** Whether a model that summarises slowly took at least half of a run's time. */
+function waitedForSummaries(
+  { sessionId, startedAt, endedAt = startedAt }: RunRecord,
+  summaries: View["summaries"],
+): boolean {
+  const own = summaries.filter((one) => one.sessionId === sessionId && one.startedAt + WALL >= startedAt);
+  const took = own.reduce((sum, one) => sum + ((one.endedAt ?? one.startedAt) - one.startedAt), 0);
+  return took >= (endedAt - startedAt) / 2;
+}
+
 /** Two crashes make a run a suspect, and three deaths alone on trial fail it (M13). */
 const KILLS_ALONE = 2 + 3;
 
@@ -182,7 +194,15 @@ const KILLS_ALONE = 2 + 3;
  * A run fails only because one of its own messages asked for it, no matter how often its nodes died (M13). A run that kills its node
  * each time fails too, after a number of kills that grows with the logarithm of the runs it may have been open with.
  */
-function* failuresHaveCauses({ listed, rows, directives, executions, deaths, scenario }: View): Iterable<Violation> {
+function* failuresHaveCauses({
+  listed,
+  rows,
+  directives,
+  executions,
+  summaries,
+  deaths,
+  scenario,
+}: View): Iterable<Violation> {
   const fails = (token: string): boolean =>
     [...FATAL, "unhandled" as const].some((fatal) => directives.get(token)?.includes(fatal));
   // Messages that a run took together have one outcome, and a run may also act on a message whose own run was aborted.
@@ -198,8 +218,10 @@ function* failuresHaveCauses({ listed, rows, directives, executions, deaths, sce
       const tooLarge = scenario.context !== undefined && isTooLarge && !scenario.context.fits;
       if (isTooLarge && scenario.context?.fits) yield broken("L10", `${token} failed although each entry fits`);
       const discarded = scenario.restore === "discard" && deaths > 0;
+      const run = of.runs.find(({ id }) => id === message.runId);
+      const waited = message.reason?.startsWith("The run took longer") && run && waitedForSummaries(run, summaries);
       const excused =
-        tooLarge || fails(token) || failing.has(message.runId) || overBudget({ of, message }) || discarded;
+        waited || tooLarge || fails(token) || failing.has(message.runId) || overBudget({ of, message }) || discarded;
       if (message.state === "failed" && !excused) {
         yield broken("M13", `${token} failed without its own fault: ${message.reason}`);
       }

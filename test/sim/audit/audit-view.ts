@@ -144,8 +144,20 @@ export const FATAL: readonly Directive[] = [
 export const overBudget = ({ of, message }: Row): boolean =>
   of.runs.find(({ id }) => id === message.runId)?.body.error?.kind === "budget";
 
+/** When worlds begin. Where no clock jumps, the scheduler's time counts from here. */
+export const WALL = 1_800_000_000_000;
+
+/** The notice about an unconfirmed answer (M46), alone or as the first sentence of another text. */
+export const UNCONFIRMED_NOTICE = "My last answer may not have arrived. Send /again to see it.";
+
 /** The notice that a budget is used up. */
-export const isBudgetNotice = (delivery: Delivery): boolean => textOf(delivery).startsWith("The budget ");
+export const isBudgetNotice = (delivery: Delivery): boolean => budgetNotice(delivery) !== "";
+
+/** Its text; empty for another delivery. */
+export function budgetNotice(delivery: Delivery): string {
+  const text = textOf(delivery).replace(`${UNCONFIRMED_NOTICE}\n\n`, "");
+  return text.startsWith("The budget ") ? text : "";
+}
 
 /** Whether a change resumes a run: after a crash, or after a pause or an answer. */
 export const isResumption = ({ site }: Change): boolean => site === "resume" || site === "continue";

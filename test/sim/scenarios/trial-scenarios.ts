@@ -52,7 +52,7 @@ export const TRIAL_SCENARIOS: readonly NamedChanges[] = [
         conversations: [16, 16],
         burst: [1, 1],
         pause: [20, 60],
-        directives: { "tool:steady": 0.7 },
+        directives: { "tool:steady": 0.45 },
       },
     },
   ],
