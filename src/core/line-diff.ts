@@ -32,7 +32,7 @@ const linesOf = (text: string | null): readonly string[] => {
 };
 
 /** All lines of both texts, in order, each with what became of it. */
-export function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
+function diffLines(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
   let start = 0;
   const shorter = Math.min(before.length, after.length);
   while (start < shorter && before[start] === after[start]) start++;

@@ -2,7 +2,7 @@
 import { closestWord } from "./closest-word.ts";
 import { InvalidInputError } from "./errors.ts";
 
-export interface ZonedFields {
+interface ZonedFields {
   readonly year: number;
   readonly month: number;
   readonly day: number;

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentKind } from "../../core/agent/descriptor.ts";
-import { MAX_FOUND_TOOLS, stateWithFound } from "../../core/agent/found-tools.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import { SELDOM } from "./shown-tools.ts";
@@ -148,12 +147,5 @@ describe("found tools", () => {
     expect(
       names(engine.requests.find(({ messages }) => JSON.stringify(messages).includes("new"))?.tools),
     ).not.toContain("sessions_list");
-  });
-
-  it("are limited: the oldest are left out", () => {
-    const state = { foundTools: Array.from({ length: MAX_FOUND_TOOLS }, (_, n) => `t${n}`) } as never;
-    const after = stateWithFound(state, ["t3", "new"])?.foundTools ?? [];
-    expect([after.length, after.slice(-2), after.includes("t0")]).toEqual([MAX_FOUND_TOOLS, ["t3", "new"], false]);
-    expect(stateWithFound(state, ["t3"])).toBeUndefined();
   });
 });

@@ -1,17 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { AGENT_KINDS, type AgentKind } from "../../core/agent/descriptor.ts";
 import type { AgentId, RunId } from "../../core/ids.ts";
 import type { Tool, ToolContext } from "../../core/ports/tool.ts";
-import {
-  CHILD_DENY,
-  CHILD_DENY_LASTING,
-  FOREGROUND_ONLY,
-  mayUse,
-  SWARM_TOOLS,
-  type ToolPolicy,
-} from "../../core/rights/kind-rules.ts";
 import { currentTimeTool } from "./current-time.ts";
 import { toolHost } from "./tool-host.ts";
 
@@ -24,58 +15,6 @@ const tool = (name: string): Tool => ({
   parallel: true,
   maxOutput: 10,
   execute: async () => ({ content: [] }),
-});
-
-describe("mayUse", () => {
-  const table: readonly [string, AgentKind, ToolPolicy | undefined, boolean][] = [
-    ["read", "user", undefined, true],
-    ["read", "subagent", undefined, true],
-    ["read", "user", { allow: ["write"] }, false],
-    ["read", "user", { allow: ["read"] }, true],
-    ["read", "user", { allow: [] }, false],
-    ["read", "user", { allow: ["*"], deny: ["read"] }, false],
-    ["read", "user", { allow: ["read"], deny: ["*"] }, false],
-    ["cron_add", "user", { deny: ["cron_*"] }, false],
-    ["current_time", "user", { deny: ["cron_*"] }, true],
-    ["sessions_spawn", "user", undefined, true],
-    ["sessions_spawn", "subagent", undefined, false],
-    ["sessions_spawn", "subagent", { allow: ["*"] }, false],
-    ["sessions_spawn", "subagent", { subagents: { allow: ["sessions_spawn"] } }, true],
-    ["sessions_spawn", "subagent", { subagents: { allow: ["*"], deny: ["sessions_*"] } }, false],
-    ["sessions_spawn", "subagent", { deny: ["sessions_spawn"], subagents: { allow: ["*"] } }, false],
-    ["read", "subagent", { subagents: { deny: ["read"] } }, false],
-    ["read", "user", { subagents: { deny: ["read"] } }, true],
-    ["send_file", "user", undefined, true],
-    ["send_file", "cron", undefined, false],
-    ["set_reaction", "permanent", { allow: ["*"] }, false],
-  ];
-  it.each(table)("%s for the kind %s with the policy %j: %j", (name, kind, policy, expected) => {
-    expect(mayUse(name, kind, policy)).toBe(expected);
-  });
-
-  it("allows a swarm's agents only what they need to answer, and the doctor its own tool", () => {
-    for (const name of SWARM_TOOLS) expect(mayUse(name, "swarm")).toBe(true);
-    for (const name of ["read", "write", "sessions_send", "create_swarm", "diagnose"]) {
-      expect(mayUse(name, "swarm"), name).toBe(false);
-    }
-    expect(mayUse("current_time", "swarm", { deny: ["*"] })).toBe(false);
-    for (const kind of AGENT_KINDS) expect(mayUse("diagnose", kind)).toBe(false);
-    expect([
-      mayUse("diagnose", "system", {}, { tag: "librarian" }),
-      mayUse("diagnose", "system", {}, { tag: "doctor" }),
-    ]).toEqual([false, true]);
-  });
-
-  it("denies the listed tools to subagents, and tools that need a person to all but user agents", () => {
-    for (const name of [...CHILD_DENY, ...CHILD_DENY_LASTING]) {
-      for (const kind of AGENT_KINDS.filter((one) => one !== "swarm")) {
-        expect(mayUse(name, kind), `${kind} ${name}`).toBe(kind !== "subagent");
-      }
-    }
-    for (const name of FOREGROUND_ONLY) {
-      for (const kind of AGENT_KINDS) expect(mayUse(name, kind)).toBe(kind === "user");
-    }
-  });
 });
 
 describe("the tool host", () => {

@@ -2,7 +2,7 @@
 import type { AgentState } from "./state.ts";
 
 /** The oldest are left out beyond this, so that a search cannot fill the context. */
-export const MAX_FOUND_TOOLS = 12;
+const MAX_FOUND_TOOLS = 12;
 
 /** The state with these tools found last; undefined if nothing changes. */
 export function stateWithFound(state: AgentState, found: readonly string[]): AgentState | undefined {

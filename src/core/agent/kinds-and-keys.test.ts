@@ -1,9 +1,8 @@
-/** Conversations by kind, those that a change of scope leaves behind: tables. */
+/** Tables of conversations that a change of scope leaves behind, and of the names of linked people. */
 import { describe, expect, test } from "vitest";
 import type { AgentDescriptor } from "./descriptor.ts";
 import { isCanonicalName, linkedName } from "./identity-links.ts";
 import { type LeftBehind, leftBehind, oneEach, type ScopeChange } from "./left-behind.ts";
-import { chatKindOf, nextBoundary, staleBy } from "./session-freshness.ts";
 import { sessionKeyOf } from "./session-key.ts";
 
 const user = (more: object = {}): AgentDescriptor => ({
@@ -12,43 +11,6 @@ const user = (more: object = {}): AgentDescriptor => ({
   userId: "7",
   channelId: "7",
   ...more,
-});
-
-test.each<[AgentDescriptor, string, string]>([
-  [user(), "agent:main:test:dm:7", "dm"],
-  [user({ threadId: 3 }), "agent:main:test:dm:7", "thread"],
-  [user(), "agent:main:test:group:7:thread:3", "thread"],
-  [user({ peerKind: "group" }), "agent:main:x", "group"],
-  [user({ peerKind: "channel" }), "agent:main:x", "group"],
-  [user(), "agent:main:test:Group:7", "group"],
-  [{ type: "heartbeat" }, "agent:main:heartbeat", "dm"],
-])("the conversation %j with the key %s is a %s", (descriptor, key, kind) => {
-  expect(chatKindOf(descriptor, key)).toBe(kind);
-});
-
-describe("the end of a session", () => {
-  const at = (text: string): number => Date.parse(text);
-  test("is the next hour of its zone, also asked twice and for an earlier time", () => {
-    const [nine, ten] = [at("2026-01-05T09:00:00Z"), at("2026-01-05T10:00:00Z")];
-    const four = at("2026-01-06T04:00:00Z");
-    expect(nextBoundary(4, ten, "UTC")).toBe(four);
-    expect(nextBoundary(4, nine, "UTC")).toBe(four);
-    expect(nextBoundary(4, four, "UTC")).toBe(at("2026-01-07T04:00:00Z"));
-    expect(nextBoundary(4, four - 1, "UTC")).toBe(four);
-    expect(nextBoundary(4, at("2026-01-05T03:59:59Z"), "UTC")).toBe(at("2026-01-05T04:00:00Z"));
-    expect(nextBoundary(4, ten, "Europe/Berlin")).toBe(at("2026-01-06T03:00:00Z"));
-  });
-  test("is the earlier of its limits", () => {
-    const said = at("2026-01-05T03:30:00Z");
-    const policy = { daily: { atHour: 4 }, idle: { minutes: 10 } };
-    expect(staleBy(policy, said, said + 600_000, "UTC")).toBeUndefined();
-    expect(staleBy(policy, said, said + 600_001, "UTC")).toBe("idle");
-    expect(staleBy(policy, said, said + 3_600_000, "UTC")).toBe("idle");
-    expect(staleBy({ ...policy, idle: { minutes: 30 } }, said, said + 3_600_000, "UTC")).toBe("daily");
-    expect(staleBy({ daily: { atHour: 4 } }, said, said + 1_800_000, "UTC")).toBe("daily");
-    expect(staleBy({}, said, said + 1e12, "UTC")).toBeUndefined();
-    expect(staleBy(policy, undefined, said, "UTC")).toBeUndefined();
-  });
 });
 
 describe("what a change of scope leaves behind", () => {

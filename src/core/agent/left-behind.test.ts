@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { AgentId } from "../ids.ts";
 import type { PersonId } from "../people/person.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
-import { leftBehind, linksIn, oneEach, type ScopeChange } from "./left-behind.ts";
+import { leftBehind, oneEach, type ScopeChange } from "./left-behind.ts";
 import { DM_SCOPES, type DmScope, sessionKeyOf } from "./session-key.ts";
 
 type User = Extract<AgentDescriptor, { type: "user" }>;
@@ -37,6 +37,22 @@ const agent = (descriptor: AgentDescriptor, sessionKey: string, more: object = {
 describe("leftBehind", () => {
   it.each<[string, AgentDescriptor, string, Partial<ScopeChange>, object, object | undefined]>([
     ["a guest with a record", user("42"), "agent:main:telegram:dm:42", {}, {}, { to: "agent:main:dm:ann" }],
+    [
+      "a guest whom the configuration links to another record",
+      user("42"),
+      "agent:main:telegram:dm:42",
+      { links: { ann: ["telegram:9"], bob: ["telegram:42"] } },
+      {},
+      { to: "agent:main:dm:bob" },
+    ],
+    [
+      "a guest with a record, in a scope by channel",
+      user("42"),
+      "agent:main:dm:ann",
+      { to: "per-account-channel-peer", earlier: ["per-peer"] },
+      {},
+      { to: "agent:main:telegram:default:dm:42" },
+    ],
     ["a guest without one", user("9"), "agent:main:telegram:dm:9", {}, {}, { to: "agent:main:dm:9" }],
     [
       "a topic",
@@ -124,12 +140,6 @@ describe("leftBehind", () => {
     else expect(found).toMatchObject({ from: key, ...expected });
   });
 
-  it("joins the accounts of records and of the configuration in the scope of people alone", () => {
-    const both = { links: { bob: ["x:1"] }, people: { ann: ["x:2"], bob: ["x:3"] } };
-    expect(linksIn("per-peer", both)).toEqual({ ann: ["x:2"], bob: ["x:1"] });
-    expect(linksIn("per-channel-peer", both)).toEqual({ bob: ["x:1"] });
-  });
-
   it("offers the newest of several to one key", () => {
     const found = [
       ["x", "agent:main:telegram:dm:42", user("42"), 5],
@@ -159,7 +169,7 @@ describe("leftBehind", () => {
           const scoping = (dmScope: DmScope) => ({
             dmScope,
             ownerAccounts: base.ownerAccounts,
-            identityLinks: linksIn(dmScope, change),
+            identityLinks: dmScope === "per-peer" ? base.people : base.links,
           });
           const found = people.flatMap(
             ({ userId, connector }) =>

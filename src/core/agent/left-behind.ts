@@ -45,7 +45,7 @@ type Candidate = Pick<
 };
 
 /** What a scope links: `per-peer` joins the accounts of a person's record too. */
-export const linksIn = (scope: DmScope, { links, people }: Pick<ScopeChange, "links" | "people">): IdentityLinks =>
+const linksIn = (scope: DmScope, { links, people }: Pick<ScopeChange, "links" | "people">): IdentityLinks =>
   scope === "per-peer" ? { ...people, ...links } : links;
 
 /** Undefined unless the agent's conversation began under an earlier scope, and its person's messages go elsewhere now. */

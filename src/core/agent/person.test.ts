@@ -2,14 +2,7 @@ import { describe, expect, test } from "vitest";
 import { OWNER_MAILBOX } from "../delivery/route.ts";
 import type { SessionKey } from "../ids.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
-import {
-  isMainConversation,
-  keysOfPerson,
-  type PeopleSettings,
-  personOfConversation,
-  personOfSender,
-  setsRoute,
-} from "./person.ts";
+import { isMainConversation, keysOfPerson, type PeopleSettings, personOfConversation, setsRoute } from "./person.ts";
 
 const settings: PeopleSettings = {
   ownerAccounts: ["telegram:1"],
@@ -31,13 +24,13 @@ test.each([
   ["slack", "1", "slack:1"],
   ["telegram", "9", "telegram:9"],
 ])("who writes on %s as %s is %s", (connector, userId, person) => {
-  expect(personOfSender({ connector, userId }, settings)).toBe(person);
+  expect(personOfConversation(user({ connector, userId }), settings)).toBe(person);
 });
 
 test("a rule of one's own decides who the owner is, before the accounts", () => {
   const own = { ...settings, isOwner: ({ userId }: { userId: string }) => userId === "9" };
-  expect(personOfSender({ connector: "telegram", userId: "9" }, own)).toBe("owner");
-  expect(personOfSender({ connector: "telegram", userId: "1" }, own)).toBe("telegram:1");
+  expect(personOfConversation(user({ userId: "9" }), own)).toBe("owner");
+  expect(personOfConversation(user({ userId: "1" }), own)).toBe("telegram:1");
 });
 
 test.each([

@@ -27,7 +27,7 @@ const ownsHome = (sender: Sender, { isOwner: own, ownerAccounts }: PeopleSetting
   own?.(sender) ?? isOwner(sender, ownerAccounts);
 
 /** The person who writes with this id on this channel. */
-export function personOfSender(sender: Sender, settings: PeopleSettings): string {
+function personOfSender(sender: Sender, settings: PeopleSettings): string {
   if (ownsHome(sender, settings)) return OWNER;
   const linked = linkedName(settings.identityLinks, sender.connector, sender.userId);
   return linked === undefined ? `${sender.connector}:${sender.userId}` : `link:${linked}`;

@@ -107,7 +107,7 @@ export const isStale = (policy: ResetPolicy, lastHumanAt: number | undefined, no
 const lastAsked = new Map<string, { readonly from: number; readonly boundary: number }>();
 
 /** The first instant after `from` at which clocks in the zone show the hour. At the hour itself the new day has begun. */
-export function nextBoundary(hour: number, after: number, zone: string): number {
+function nextBoundary(hour: number, after: number, zone: string): number {
   const asked = `${hour} ${zone}`;
   const last = lastAsked.get(asked);
   if (last && last.from <= after && after < last.boundary) return last.boundary;

@@ -20,7 +20,7 @@ const tokenSizeSchema = z.looseObject({
 });
 export type TokenSize = z.infer<typeof tokenSizeSchema>;
 
-export const agentStateSchema = z.looseObject({
+const agentStateSchema = z.looseObject({
   version: z.literal(STATE_VERSION),
   createdAt: z.number().int(),
   updatedAt: z.number().int(),

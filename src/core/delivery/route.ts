@@ -18,10 +18,8 @@ const MAILBOX_CHANNELS: ReadonlySet<string> = new Set([API_CHANNEL, TERMINAL_CHA
 
 /** The owner's own mailbox of the API. The account keeps it apart from an API user who is called `owner`. */
 export const OWNER_MAILBOX = { channel: API_CHANNEL, accountId: "root", to: "owner" } as const;
-/** The owner's terminal as an address. */
-export const TERMINAL_MAILBOX = { channel: TERMINAL_CHANNEL, to: "owner" } as const;
 /** All mailboxes of the owner: the person at the terminal is the owner. */
-export const OWNER_MAILBOXES: readonly DeliveryContext[] = [OWNER_MAILBOX, TERMINAL_MAILBOX];
+export const OWNER_MAILBOXES: readonly DeliveryContext[] = [OWNER_MAILBOX, { channel: TERMINAL_CHANNEL, to: "owner" }];
 
 /** The mailbox of a user of the API. */
 export const apiMailbox = (user: string): DeliveryContext => ({ channel: API_CHANNEL, to: user });

@@ -2,34 +2,28 @@
  * A row of the audit log: who did what, for which person, and what was decided. Rows are only ever added, in the commit of what they
  * tell about. Arguments appear as a digest, so that no secret gets into the log.
  */
-import { z } from "zod";
-import { VERDICTS } from "./grant.ts";
+import type { Verdict } from "./grant.ts";
 
-const short = z.string().max(512);
-
-export const auditEntrySchema = z
-  .strictObject({
-    at: z.number().int(),
-    /** The person it was done for. */
-    person: short,
-    /** Where it came from: `api`, `cli`, `control`, a channel, `cron`, `heartbeat`, `hook`. */
-    surface: short,
-    /** The id of the token that was presented. */
-    token: short.optional(),
-    agentId: short.optional(),
-    runId: short.optional(),
-    callId: short.optional(),
-    /** A tool, or what a person did: `person.put`, `token.mint`, `approval.decide`. */
-    action: short,
-    target: short.optional(),
-    decision: z.enum(VERDICTS),
-    reason: short.optional(),
-    outcome: z.enum(["ok", "error", "unknown"]).optional(),
-    /** SHA-256 of the arguments. */
-    digest: short.optional(),
-  })
-  .readonly();
-export type AuditEntry = z.infer<typeof auditEntrySchema>;
+export interface AuditEntry {
+  readonly at: number;
+  /** The person it was done for. */
+  readonly person: string;
+  /** Where it came from: `api`, `cli`, `control`, a channel, `cron`, `heartbeat`, `hook`. */
+  readonly surface: string;
+  /** The id of the token that was presented. */
+  readonly token?: string;
+  readonly agentId?: string;
+  readonly runId?: string;
+  readonly callId?: string;
+  /** A tool, or what a person did: `person.put`, `token.mint`, `approval.decide`. */
+  readonly action: string;
+  readonly target?: string;
+  readonly decision: Verdict;
+  readonly reason?: string;
+  readonly outcome?: "ok" | "error" | "unknown";
+  /** SHA-256 of the arguments. */
+  readonly digest?: string;
+}
 
 /** A stored row; `n` rises with time. */
 export type AuditRow = AuditEntry & { readonly n: number };

@@ -8,7 +8,7 @@ import { CROWD, CROWD_LIMIT } from "./crowd.ts";
 import { type PersonId, personIdSchema } from "./person.ts";
 
 /** Every message stores the people on its way, so there is a limit. */
-export const MAX_PEOPLE = 32;
+const MAX_PEOPLE = 32;
 
 /** Runs of one way that people's words began. */
 const MAX_ROOTS = 8;

@@ -34,7 +34,7 @@ const APPROVAL_ID = /^[a-hjkmnp-z]{4}$/;
 declare const brand: unique symbol;
 export type ApprovalId = string & { readonly [brand]: "ApprovalId" };
 
-export const approvalIdSchema = z
+const approvalIdSchema = z
   .string()
   .regex(APPROVAL_ID, "an approval's id has four letters")
   .transform((id) => id as ApprovalId);
@@ -70,7 +70,7 @@ const askedEffectSchema = z
   })
   .readonly();
 
-export const newApprovalSchema = z
+const newApprovalSchema = z
   .object({
     id: approvalIdSchema,
     agentId: agentIdSchema,

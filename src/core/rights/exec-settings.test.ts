@@ -5,7 +5,7 @@ import { ELEVATED_LEVELS, EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY } from "../agent/e
 import { strictest, VERDICTS, type Verdict } from "../people/grant.ts";
 import { OWNER, type PersonId } from "../people/person.ts";
 import { decide, type Effect } from "./decide.ts";
-import { type ExecPolicy, type ExecProfile, execPolicyFor, isNode } from "./exec-settings.ts";
+import { type ExecPolicy, execPolicyFor, isNode } from "./exec-settings.ts";
 import type { Rule } from "./rule.ts";
 import { ruleSet } from "./rule-set.ts";
 
@@ -105,9 +105,14 @@ describe("other people", () => {
 });
 
 describe("the settings of a profile", () => {
-  const profile: ExecProfile = {
-    ...{ host: "node", node: "worker", security: "full", ask: "always", elevated: "on", nodes: NODES },
-  };
+  const profile = {
+    host: "node",
+    node: "worker",
+    security: "full",
+    ask: "always",
+    elevated: "on",
+    nodes: NODES,
+  } as const;
   it("hold where the agent has none, and are replaced where it has", () => {
     const { bound: _, ...policy } = execPolicyFor(agent({}), OWNER, profile);
     expect(policy).toEqual({

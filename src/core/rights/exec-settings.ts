@@ -33,7 +33,7 @@ export interface ExecPolicy {
 export const DEFAULT_EXEC: ExecPolicy = { host: "sandbox", security: "allowlist", ask: "on-miss", elevated: "off" };
 
 /** The settings of a profile. Those of an agent replace them. */
-export interface ExecProfile {
+interface ExecProfile {
   readonly host?: ExecHost;
   readonly node?: string;
   readonly security?: ExecSecurity;

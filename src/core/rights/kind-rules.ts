@@ -13,8 +13,8 @@ export interface ToolPolicy {
   readonly subagents?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
 }
 
-/** Denied to subagents: other sessions, new agents, the machine, the memory. */
-export const CHILD_DENY: readonly string[] = [
+/** Denied to subagents: other sessions, the machine, the memory, agents that outlive the task, messages to other people's agents. */
+const CHILD_DENY: readonly string[] = [
   "sessions_list",
   "sessions_history",
   "sessions_send",
@@ -33,17 +33,6 @@ export const CHILD_DENY: readonly string[] = [
   "memory_get",
   "memory_write",
   "message",
-];
-
-/** The tools for child agents. Subagents have them only if the configuration allows nesting. */
-export const SPAWN_TOOLS: readonly string[] = ["sessions_spawn", "start_background_agent", "subagents"];
-/** Why they have not. */
-export const NESTED = "subagents may not have subagents";
-/** Clawdbot's text about it. */
-export const nestedSpawnText = (tool: string): string => `${tool} is not allowed from sub-agent sessions`;
-
-/** Also denied to subagents: agents that outlive the task, messages to other people's agents. */
-export const CHILD_DENY_LASTING: readonly string[] = [
   "create_permanent_agent",
   "remove_permanent_agent",
   "create_swarm",
@@ -51,11 +40,18 @@ export const CHILD_DENY_LASTING: readonly string[] = [
   "send_user_message",
 ];
 
+/** The tools for child agents. Subagents have them only if the configuration allows nesting. */
+const SPAWN_TOOLS: readonly string[] = ["sessions_spawn", "start_background_agent", "subagents"];
+/** Why they have not. */
+export const NESTED = "subagents may not have subagents";
+/** Clawdbot's text about it. */
+export const nestedSpawnText = (tool: string): string => `${tool} is not allowed from sub-agent sessions`;
+
 /** Only for agents that talk to a person. */
-export const FOREGROUND_ONLY: readonly string[] = ["set_reaction", "send_file", "ask_user"];
+const FOREGROUND_ONLY: readonly string[] = ["set_reaction", "send_file", "ask_user"];
 
 /** All tools of a swarm's agent: it talks to unknown contacts and must not reach anything of its owner's. */
-export const SWARM_TOOLS: readonly string[] = ["send_agent_message", "read_message_file", "current_time"];
+const SWARM_TOOLS: readonly string[] = ["send_agent_message", "read_message_file", "current_time"];
 
 /** All tools of a contact: to write to a swarm, and to be answered by it. */
 export const CONTACT_TOOLS: readonly string[] = [...SWARM_TOOLS, "send_user_message"];
@@ -91,7 +87,7 @@ export function denialByKind(
   if (named(tool, deny)) return "the profile denies it to subagents";
   if (named(tool, allow)) return undefined;
   if (SPAWN_TOOLS.includes(tool)) return nesting ? undefined : NESTED;
-  return [...CHILD_DENY, ...CHILD_DENY_LASTING].includes(tool) ? "subagents do not have this tool" : undefined;
+  return CHILD_DENY.includes(tool) ? "subagents do not have this tool" : undefined;
 }
 
 export function denialByProfile(tool: string, { allow, deny = [] }: ToolPolicy = {}): string | undefined {

@@ -1,15 +1,8 @@
 /** Who may use what before any rule is asked: by the kind of the agent, its profile, the role of the person, the token. */
 import { describe, expect, test } from "vitest";
+import { AGENT_KINDS } from "../agent/descriptor.ts";
 import type { Effect } from "./decide.ts";
-import {
-  CHILD_DENY,
-  CHILD_DENY_LASTING,
-  denialByKind,
-  mayUse,
-  SPAWN_TOOLS,
-  type ToolPolicy,
-  type ToolUser,
-} from "./kind-rules.ts";
+import { denialByKind, mayUse, type ToolPolicy, type ToolUser } from "./kind-rules.ts";
 import { isPromptFile, namesFile, plainName } from "./prompt-files.ts";
 import { roleVerdict } from "./role-rules.ts";
 import { holds, SCOPES, type Scope, within } from "./scope.ts";
@@ -47,17 +40,45 @@ describe("tools by the kind of the agent", () => {
     ["read", "user", { allow: ["read"] }, {}, true],
     ["read", "user", { allow: ["re*"], deny: ["read"] }, {}, false],
     ["read", "user", { allow: [] }, {}, false],
+    ["read", "user", { allow: ["read"], deny: ["*"] }, {}, false],
+    ["current_time", "user", { deny: ["cron_*"] }, {}, true],
+    ["current_time", "swarm", { deny: ["*"] }, {}, false],
+    ["set_reaction", "permanent", { allow: ["*"] }, {}, false],
+    ["sessions_spawn", "subagent", { deny: ["sessions_spawn"], subagents: { allow: ["*"] } }, {}, false],
+    ["sessions_spawn", "subagent", { subagents: { allow: ["*"], deny: ["sessions_*"] } }, {}, false],
   ])("%s for %s with %j and %j: %s", (tool, kind, policy, user, may) => {
     expect(mayUse(tool, kind, policy, user)).toBe(may);
   });
 
-  test("a child has no tool for other sessions, schedules, lasting agents or memory", () => {
-    for (const tool of [...CHILD_DENY, ...CHILD_DENY_LASTING]) {
-      expect(mayUse(tool, "subagent")).toBe(false);
-      expect(mayUse(tool, "user")).toBe(true);
-      expect(mayUse(tool, "subagent", {}, { nesting: true })).toBe(SPAWN_TOOLS.includes(tool));
+  test("denies subagents the tools for other sessions, schedules, lasting agents and memory", () => {
+    const denied = [
+      ...["sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message"],
+      ...["gateway", "whatsapp_login", "memory_search", "memory_get", "memory_write"],
+      ...["cron", "cron_add", "cron_delete_task", "heartbeat_add", "heartbeat_remove", "heartbeat_run"],
+      ...["create_permanent_agent", "remove_permanent_agent", "create_swarm", "remove_swarm", "send_user_message"],
+    ];
+    const nested = ["sessions_spawn", "start_background_agent", "subagents"];
+    for (const tool of [...denied, ...nested]) {
+      expect(mayUse(tool, "subagent"), tool).toBe(false);
+      expect(mayUse(tool, "subagent", { allow: ["*"] }), tool).toBe(false);
+      expect(mayUse(tool, "subagent", {}, { nesting: true }), tool).toBe(nested.includes(tool));
+      for (const kind of AGENT_KINDS.filter((one) => one !== "swarm" && one !== "subagent")) {
+        expect(mayUse(tool, kind), `${kind} ${tool}`).toBe(true);
+      }
     }
-    for (const tool of SPAWN_TOOLS) expect(denialByKind(tool, "subagent", {})).toBe("subagents may not have subagents");
+    for (const tool of nested) expect(denialByKind(tool, "subagent", {})).toBe("subagents may not have subagents");
+  });
+
+  test("allows tools that need a person to user agents only, and a swarm's agents only what they need to answer", () => {
+    for (const tool of ["set_reaction", "send_file", "ask_user"]) {
+      for (const kind of AGENT_KINDS) expect(mayUse(tool, kind), `${kind} ${tool}`).toBe(kind === "user");
+    }
+    for (const tool of ["send_agent_message", "read_message_file", "current_time"]) {
+      expect(mayUse(tool, "swarm"), tool).toBe(true);
+    }
+    for (const tool of ["read", "write", "sessions_send", "create_swarm", "diagnose"]) {
+      expect(mayUse(tool, "swarm"), tool).toBe(false);
+    }
   });
 });
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Entry } from "../history/entry.ts";
 import type { AgentId, EntryId, RunId, SessionId } from "../ids.ts";
-import { type EndedRun, type RunBody, runResult, saidIn } from "./run.ts";
+import { type RunBody, runResult, saidIn } from "./run.ts";
 import { parseWatchdogNote, watchdogKey } from "./watchdog-note.ts";
+
+type EndedRun = Parameters<typeof runResult>[0];
 
 const BODY: RunBody = { lane: "main", seqs: [1, 2], calls: [], iterations: 1, deliveries: 0 };
 const run = (body: Partial<RunBody> = {}, more: Partial<EndedRun> = {}): EndedRun => ({

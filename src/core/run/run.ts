@@ -201,7 +201,7 @@ export interface AgentMeta {
   };
 }
 
-export type EndedRun = Omit<RunRecord, "state" | "attempt" | "step" | "outcome"> & { readonly outcome: RunOutcome };
+type EndedRun = Omit<RunRecord, "state" | "attempt" | "step" | "outcome"> & { readonly outcome: RunOutcome };
 
 /** `last`: the line of history at the record's `lastPos`. One of another run is ignored. */
 export function runResult(run: EndedRun, last: Entry | undefined): RunResult {

@@ -3,7 +3,6 @@ import type { CronJob, CronJobState } from "./job.ts";
 import {
   ALERT_AFTER,
   DISABLE_AFTER,
-  FAILURE_BACKOFF_MS,
   type JobRunEnd,
   type JobSlot,
   jobAfterDelivery,
@@ -215,7 +214,7 @@ describe("a job after a delivery", () => {
     expect(after.state).toMatchObject({
       lastError: "The delivery failed: unconfirmed",
       consecutiveErrors: 1,
-      backoffUntilMs: AT + (FAILURE_BACKOFF_MS[0] ?? 0),
+      backoffUntilMs: AT + 30_000,
     });
     expect(after.state.disabledReason).toBeUndefined();
   });

@@ -70,7 +70,7 @@ export interface SlotDelivered {
 }
 
 /** Waits after the first, second, … failure in a row. */
-export const FAILURE_BACKOFF_MS: readonly number[] = [30_000, 60_000, 300_000, 900_000, 3_600_000];
+const FAILURE_BACKOFF_MS: readonly number[] = [30_000, 60_000, 300_000, 900_000, 3_600_000];
 /** `errors`: at least one. */
 const waitAfter = (errors: number): number =>
   FAILURE_BACKOFF_MS[Math.min(errors, FAILURE_BACKOFF_MS.length) - 1] as number;

@@ -14,7 +14,7 @@ export interface SearchTerm {
 }
 
 export const MAX_QUERY = 1_000;
-export const MAX_TERMS = 16;
+const MAX_TERMS = 16;
 const MIN_PREFIX = 3;
 
 export function parseQuery(text: string): readonly SearchTerm[] {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
-import { apiMailbox, OWNER_MAILBOX, personAddress, TERMINAL_MAILBOX } from "../../../core/delivery/route.ts";
+import { apiMailbox, OWNER_MAILBOX, personAddress } from "../../../core/delivery/route.ts";
 import { ConfigError } from "../../../core/errors.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import { httpPost } from "../../system/http-post.ts";
@@ -143,7 +143,7 @@ describe("a delivery goes to a webhook", () => {
     ["not of a user who is called owner", mine, apiMailbox("owner"), "main", undefined],
     ["of the owner", mine, OWNER_MAILBOX, "main", "owner"],
     ["of the owner without a known route", mine, personAddress("owner"), "main", "owner"],
-    ["not of a terminal, where somebody sits", mine, TERMINAL_MAILBOX, "main", undefined],
+    ["not of a terminal, where somebody sits", mine, { channel: "terminal", to: "owner" }, "main", undefined],
     ["of its profile", sales, apiMailbox("bob"), "sales", "bob"],
     ["not of another profile", sales, apiMailbox("bob"), "main", undefined],
     ["not of a person on a channel", shop, { channel: "telegram", to: "ann" }, "main", undefined],
