@@ -11,7 +11,7 @@ import { textSize } from "../../src/core/text-limits.ts";
 import { carriedAlong } from "../../src/engine/context/compaction/carried-along.ts";
 import { estimateMessages } from "../../src/engine/context/compaction/estimate-tokens.ts";
 import { conversationChunks } from "../../src/engine/context/compaction/serialise.ts";
-import { fileLine, toolEntry } from "../../src/engine/context/entries.ts";
+import { callEntry, wrapUserMessage } from "../../src/engine/context/entries.ts";
 import { buildCollectPrompt } from "../../src/engine/inbox/collect-prompt.ts";
 import { fillTemplate } from "../../src/engine/triggers/webhooks/fill-template.ts";
 import type { FoundFunction } from "./find-text-functions.ts";
@@ -227,11 +227,14 @@ export const MORE_CASES: readonly TextCase[] = [
   },
   { name: "estimateMessages", run: (text) => estimateMessages([message("user", text)]) },
   {
-    name: "toolEntry",
+    name: "callEntry",
     run: (text) =>
-      toolEntry({ callId: "c", name: "t", content: message("tool", text).content, isError: false }, 0, "r" as never),
+      callEntry({ callId: "c", name: "t" } as never, { content: message("tool", text).content }, 0, "r" as never),
   },
-  { name: "fileLine", run: (text) => fileLine({ id: "f", name: text, mimeType: text, size: 1, path: "p" } as never) },
+  {
+    name: "wrapUserMessage, the file",
+    run: (text) => wrapUserMessage("", [{ id: "f", name: text, mimeType: text, size: 1, path: "p" } as never]),
+  },
   { name: "buildCollectPrompt", run: (text) => buildCollectPrompt({ title: "t", texts: [text, text] }) },
   { name: "fillTemplate, the body", run: (text) => fillTemplate("{{a}} {{body}}", { body: { a: text }, name: "n" }) },
   { name: "textSize", run: (text) => textSize({ text, list: [text] }) },

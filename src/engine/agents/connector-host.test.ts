@@ -11,7 +11,6 @@ import type { IncomingCommand } from "../../core/ports/connector.ts";
 import { from, hostOf } from "./agent-system.test-kit.ts";
 import { AgentSystem } from "./agent-system.ts";
 import type { AgentSystemOptions } from "./agent-system-options.ts";
-import { ONLY_THE_OWNER_TEXT } from "./connector-host.ts";
 
 const endless: Script = (call) => stall(call, new Promise(() => {}));
 const messages = async (engine: TestEngine, name = "ann") =>
@@ -165,7 +164,11 @@ describe("command", () => {
     ["subagents", { name: "subagents", text: "list" }, { kind: "subagents", command: "list" }],
     ["queue", { name: "queue", settings: { mode: "steer" } }, { kind: "setting", queue: { mode: "steer" } }],
     ["reset", { name: "reset" }, { kind: "reset", by: "person" }],
-    ["send by another person", { name: "send", policy: "deny" }, { kind: "setting", refused: ONLY_THE_OWNER_TEXT }],
+    [
+      "send by another person",
+      { name: "send", policy: "deny" },
+      { kind: "setting", refused: "⚙️ Only the owner may use /send." },
+    ],
     [
       "chat",
       { name: "chat", command: "think", text: "high", inTurn: true },

@@ -76,8 +76,6 @@ export interface Conversations {
   press(button: PressedButton): Promise<PressResult>;
 }
 
-export const ONLY_THE_OWNER_TEXT = "⚙️ Only the owner may use /send.";
-
 export function hostFor(
   connector: Pick<Connector, "name" | "replayHorizonMs"> & Partial<Pick<Connector, "capabilities">>,
   post: Post,
@@ -226,7 +224,7 @@ function bodyOf(command: IncomingCommand["command"], isOwner: () => boolean): Me
     case "send":
       return {
         kind: "setting",
-        ...(isOwner() ? { patch: { sendPolicy: command.policy } } : { refused: ONLY_THE_OWNER_TEXT }),
+        ...(isOwner() ? { patch: { sendPolicy: command.policy } } : { refused: "⚙️ Only the owner may use /send." }),
       };
     case "chat":
       return commandBody(command.command, command.text, command.inTurn);

@@ -4,7 +4,7 @@ import { TestEngine } from "../../../test/kit/engine.ts";
 import type { Op } from "../../core/store/change.ts";
 import { seedAgent } from "../context/seed-agent.ts";
 import { commit } from "./agent-system.test-kit.ts";
-import { MAX_LISTED, permanentAgentsOf } from "./permanent-agents.ts";
+import { permanentAgentsOf } from "./permanent-agents.ts";
 
 /** A store with permanent agents of these names, in this order of age. */
 async function storeWith(...names: readonly string[]) {
@@ -45,9 +45,9 @@ describe("the permanent agents in a prompt", () => {
   });
 
   it("are the oldest ones if there are too many", async () => {
-    const names = numbered(MAX_LISTED + 100);
+    const names = numbered(600);
     const { agents } = await storeWith(...names);
-    expect((await agents.list()).map(({ name }) => name)).toEqual(names.slice(0, MAX_LISTED).toSorted());
+    expect((await agents.list()).map(({ name }) => name)).toEqual(names.slice(0, 500).toSorted());
   });
 
   it("are at most two seconds old, and new after this node creates one", async () => {

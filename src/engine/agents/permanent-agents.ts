@@ -11,7 +11,7 @@ import type { PermanentAgent } from "../context/prompt/system-prompt.ts";
 const FRESH_MS = 2_000;
 const PAGE = 100;
 /** More than fit into a prompt; the oldest are listed. */
-export const MAX_LISTED = 500;
+const MAX_LISTED = 500;
 
 export interface PermanentAgents {
   /** Sorted by name. */

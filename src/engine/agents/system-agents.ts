@@ -43,7 +43,7 @@ const DOCTOR: SystemAgent = {
   replacesSystemPrompt: true,
 };
 
-export const SHIPPED_SYSTEM_AGENTS: readonly SystemAgent[] = [LIBRARIAN, DOCTOR];
+const SHIPPED_SYSTEM_AGENTS: readonly SystemAgent[] = [LIBRARIAN, DOCTOR];
 
 /** The system agents by tag: the shipped ones, with the changes and additions of the configuration. */
 export function systemAgentsOf(config: Pick<Config, "systemAgents">): ReadonlyMap<string, SystemAgent> {

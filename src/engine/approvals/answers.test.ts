@@ -4,7 +4,7 @@ import type { Grant } from "../../core/people/grant.ts";
 import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Approval } from "../../core/rights/approval.ts";
 import { ANN, approval, BOB, DAY, EVE, NOW, people } from "./answers.test-kit.ts";
-import { answerOps, auditOf, decidedBy, mayApprove, maySee, wakingPost } from "./decide-approval.ts";
+import { answerOps, auditOf, decidedBy, maySee, wakingPost } from "./decide-approval.ts";
 
 describe("who may answer", () => {
   test.each<[string, PersonId, Record<string, readonly Grant[]>, Partial<Approval>, boolean, boolean]>([
@@ -42,7 +42,10 @@ describe("who may answer", () => {
     ],
   ])("%s", (_title, person, grants, more, sees, approves) => {
     const now = people(grants);
-    expect([maySee(now, approval(more), person), mayApprove(now, approval(more), person)]).toEqual([sees, approves]);
+    const yes = () => answerOps(now, approval(more), { approve: true }, { person, surface: "cli" }, NOW);
+    expect(maySee(now, approval(more), person)).toBe(sees);
+    if (approves) expect(yes()).toContainEqual(expect.objectContaining({ op: "approval.decide", by: person }));
+    else expect(yes).toThrow(sees ? "Only the owner" : "There is no approval kfmz");
   });
 });
 

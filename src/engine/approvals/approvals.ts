@@ -31,7 +31,7 @@ import { startNoticeSweep } from "./withdrawn-notice.ts";
 
 type ApprovalsPorts = Pick<Ports, "store" | "ids" | "clock" | "log" | "connectors">;
 
-export interface ApprovalsHost {
+interface ApprovalsHost {
   readonly directory: Directory;
   readonly emit: Emit;
   /** Whether other nodes ask and answer too. */

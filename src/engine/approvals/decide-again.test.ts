@@ -7,7 +7,7 @@ import type { Grant } from "../../core/people/grant.ts";
 import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
 import { ruleSet } from "../../core/rights/rule-set.ts";
-import { Approvals, type ApprovalsHost } from "./approvals.ts";
+import { Approvals } from "./approvals.ts";
 
 const ID = "kfmz" as ApprovalId;
 const DETAIL = "something has changed";
@@ -71,7 +71,7 @@ function world({ rows = [row()], refusals = 0, agent, rules = true }: Given) {
         }
       : undefined,
     ancestorsOf: async (one: object) => [{ above: one }],
-  } as unknown as ApprovalsHost;
+  } as never;
   const ports = {
     store: store as never,
     ids: seededIds("decide"),

@@ -43,7 +43,7 @@ const onTheWay = ({ personOf }: PeopleNow, { behalf }: Approval, person: PersonI
   isOnTheWay(behalf, person) || everyone(behalf).some((one) => personOf(one) === person);
 
 /** The owner may. Anyone else needs the grant `approve` for each person on the way: `approve` for themselves, `approve(bob)`. */
-export function mayApprove({ standing, personOf }: PeopleNow, { behalf }: Approval, person: PersonId): boolean {
+function mayApprove({ standing, personOf }: PeopleNow, { behalf }: Approval, person: PersonId): boolean {
   const decider = standing(person);
   return everyone(behalf).every((one) => {
     const target = personOf(one);

@@ -12,7 +12,7 @@ import { parseRule } from "../../core/rights/rule.ts";
 import { denialOf } from "../../core/rights/rule-of-effect.ts";
 
 /** How often people say no before a task asks nothing any more. */
-export const MAX_DENIALS = 3;
+const MAX_DENIALS = 3;
 
 type Asked = Pick<Effect, "action" | "target" | "detail">;
 

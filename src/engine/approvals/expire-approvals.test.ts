@@ -1,11 +1,11 @@
 /** The sweep of questions whose time is over: in portions, without turning round what cannot be ended. */
 import { expect, test } from "vitest";
-import { virtualClock } from "../../../test/kit/clock.ts";
+import { START, virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import { recordingLog } from "../../../test/kit/log.ts";
 import type { Approval } from "../../core/rights/approval.ts";
 import type { Change, CommitResult, Op } from "../../core/store/change.ts";
-import { expireApprovals, startExpirySweep } from "./expire-approvals.ts";
+import { startExpirySweep } from "./expire-approvals.ts";
 
 const PORTION = 100;
 
@@ -49,15 +49,28 @@ function world(
       return { ok: true, results: [] };
     },
   };
-  const ports = { store: store as never, ids: seededIds("expire"), clock, log: recordingLog([]) };
-  const run = () => expireApprovals(ports, { emit: () => {}, shared: false, claimFor: () => undefined });
-  return { run, commits, now, reads, ports, clock, left: () => due.length };
+  const ports = { ids: seededIds("expire"), clock, log: recordingLog([]) };
+  const start = (more: object = {}) =>
+    startExpirySweep(
+      { ...ports, store: { ...store, ...more } as never },
+      { emit: () => {}, shared: false, claimFor: () => undefined },
+    );
+  const advance = (ms: number) =>
+    clock.advance(ms, async () => {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    });
+  const run = async () => {
+    start();
+    await advance(0);
+  };
+  return { run, start, advance, commits, now, reads, store, clock, left: () => due.length };
 }
 const kinds = (commits: readonly Change[]) => commits.map(({ ops }) => ops.map(({ op }) => op).join(" "));
 
 test("all portions are ended, and without a later row there is nothing to wait for", async () => {
-  const { run, commits, left, now } = world(2 * PORTION + 1, () => true);
-  expect(await run()).toBeUndefined();
+  const { run, commits, left, now, clock } = world(2 * PORTION + 1, () => true);
+  await run();
+  expect(clock.timers).toBe(0);
   expect([commits.length, left()]).toEqual([2 * PORTION + 1, 0]);
   // A yes that was not used ends without a message.
   expect(kinds(commits).slice(0, 2)).toEqual(["approval.decide audit.add message.post", "approval.decide"]);
@@ -76,9 +89,12 @@ test("all portions are ended, and without a later row there is nothing to wait f
 });
 
 test("a full portion of which none can be ended is tried once, and again later", async () => {
-  const { run, commits, now } = world(PORTION, () => false);
-  expect(await run()).toBe(now + 1_000);
+  const { run, commits, advance } = world(PORTION, () => false);
+  await run();
+  await advance(999);
   expect(commits).toHaveLength(PORTION);
+  await advance(1);
+  expect(commits).toHaveLength(2 * PORTION);
 });
 
 test("a full portion of which one could be ended is followed by another look", async () => {
@@ -98,25 +114,25 @@ test("the question of an agent that was removed ends without a message", async (
 });
 
 test("the next look is at the next due time", async () => {
-  const { run, now } = world(0, () => true, 5_000_000_000_000);
-  expect(now).toBeLessThan(5_000_000_000_000);
-  expect(await run()).toBe(5_000_000_000_000);
+  const { run, advance, reads } = world(0, () => true, START + 60_000);
+  await run();
+  await advance(59_999);
+  expect(reads).toEqual([PORTION, 1]);
+  await advance(1);
+  expect(reads.slice(2, 4)).toEqual([PORTION, 1]);
 });
 
 test("a sweep that fails is tried again after ten seconds", async () => {
-  const { ports, clock, commits } = world(1, () => true);
-  const { approvalsDue } = ports.store as { approvalsDue: () => Promise<unknown> };
+  const { start, store, advance, commits } = world(1, () => true);
   let failures = 0;
-  const failing = async (...given: []): Promise<unknown> => {
+  const approvalsDue = async (page: { by?: number; limit: number }): Promise<unknown> => {
     if (failures++ === 0) throw new TypeError("no");
-    return approvalsDue(...given);
+    return store.approvalsDue(page);
   };
-  const store = { ...(ports.store as object), approvalsDue: failing } as never;
-  const sweep = startExpirySweep({ ...ports, store }, { emit: () => {}, shared: false, claimFor: () => undefined });
-  const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
-  await clock.advance(9_999, settle);
+  const sweep = start({ approvalsDue });
+  await advance(9_999);
   expect(commits).toEqual([]);
-  await clock.advance(1, settle);
+  await advance(1);
   expect(commits).toHaveLength(1);
   sweep.stop();
 });

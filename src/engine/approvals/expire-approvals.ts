@@ -30,7 +30,7 @@ export const startExpirySweep = (ports: SweepPorts, host: SweepHost): DueSweep =
   });
 
 /** Ends what is due now. Returns when the next row is due, if there is one. */
-export async function expireApprovals(ports: SweepPorts, host: SweepHost): Promise<number | undefined> {
+async function expireApprovals(ports: SweepPorts, host: SweepHost): Promise<number | undefined> {
   const { store, clock } = ports;
   for (;;) {
     const now = clock.now();

@@ -7,8 +7,8 @@ import type { Effect } from "../../core/rights/decide.ts";
 import type { CallRecord } from "../../core/run/run.ts";
 import { ANN, approval, command, NOW } from "./answers.test-kit.ts";
 import { digestOf } from "./call-digest.ts";
-import { deniedBefore, MAX_DENIALS } from "./denied-before.ts";
-import { type AskPorts, endNeedless, settleAsked } from "./settle-asked.ts";
+import { deniedBefore } from "./denied-before.ts";
+import { endNeedless, settleAsked } from "./settle-asked.ts";
 
 describe("the digest of a call", () => {
   const call: CallRecord = {
@@ -52,7 +52,7 @@ describe("a call that must be asked about", () => {
     more: { asked?: boolean; waitEnds?: boolean; taken?: string[]; surroundings?: object; through?: string[] } = {},
   ) => {
     const found = known && approval({ digest, ...known });
-    const ports: AskPorts = {
+    const ports = {
       store: { approval: async () => found, openApprovals: async () => (found ? [found] : []) } as never,
       clock: { now: () => NOW },
       approvals: { surroundingsOf: async () => more.surroundings ?? {} } as never,
@@ -246,7 +246,6 @@ describe("after a no", () => {
   });
   test("nothing is asked after three", () => {
     const other = (n: number) => denial(command(`other${n}`));
-    expect(MAX_DENIALS).toBe(3);
     expect(deniedBefore(judged(command("ls")), [other(1), other(2)])).toBeUndefined();
     expect(deniedBefore(judged(command("ls")), [other(1), other(2), other(3)])).toContain("said no 3 times");
   });

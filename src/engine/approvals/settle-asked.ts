@@ -15,7 +15,7 @@ import type { StoreReader } from "../../core/store/store.ts";
 import type { ApprovalPort } from "./approval-port.ts";
 import { digestOf } from "./call-digest.ts";
 
-export interface AskPorts {
+interface AskPorts {
   readonly store: Pick<StoreReader, "approval" | "openApprovals">;
   readonly clock: { now(): number };
   readonly approvals?: ApprovalPort;

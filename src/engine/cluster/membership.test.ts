@@ -3,7 +3,9 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Change, CommitResult, Op } from "../../core/store/change.ts";
 import type { EngineEvent } from "../engine-event.ts";
-import { Membership, type MembershipOptions } from "./membership.ts";
+import { Membership } from "./membership.ts";
+
+type MembershipOptions = ConstructorParameters<typeof Membership>[1];
 
 const LEASE = 20_000;
 

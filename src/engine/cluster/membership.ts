@@ -14,7 +14,7 @@ import type { Emit } from "../engine-event.ts";
 
 type MembershipPorts = Pick<Ports, "store" | "ids" | "clock" | "log">;
 
-export interface MembershipOptions {
+interface MembershipOptions {
   readonly name: string;
   /** Absent: this node is alone on its store, and its lease never ends. */
   readonly leaseMs?: number;

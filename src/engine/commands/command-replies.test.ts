@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import type { PersonId } from "../../core/people/person.ts";
 import { NOW, run, said } from "./command-context.test-kit.ts";
-import { turnLines } from "./memory-command.ts";
 
 describe("levels", () => {
   test.each([
@@ -203,28 +202,25 @@ describe("/memory", () => {
     const fits = async () => ({ name: "M", text: "x".repeat(4_000), names: ["M"] });
     expect(await said("memory", "", { parts: { memory: fits } })).toBe(`M:\n${"x".repeat(4_000)}`);
   });
-  test("counts what was cut, and marks what others wrote", () => {
-    expect(turnLines(undefined)).toEqual([]);
-    const one = { characters: 1, tokens: 1, absent: [], parts: [], lookups: [{ tool: "skill", characters: 1 }] };
-    expect(turnLines(one as never).slice(1)).toEqual(["Looked up:", "- skill: 1 characters"]);
-    expect(turnLines({ ...one, lookups: [] } as never)).toHaveLength(1);
-    const lines = turnLines({
-      ...{ characters: 1, tokens: 1, absent: [] },
-      parts: [
-        { part: "a", characters: 1_500, limit: 1_000, missing: 500, untrusted: true },
-        { part: "b", characters: 10, limit: 1_000 },
-      ],
-      lookups: [
-        { tool: "memory_search", characters: 2_000, untrusted: true },
-        { tool: "skill", characters: 1 },
-      ],
-    } as never);
-    expect(lines.slice(1)).toEqual([
+  test("counts what was cut, and marks what others wrote", async () => {
+    const entered = async (more: object) => {
+      const about = async () => ({ characters: 1, tokens: 1, absent: [], parts: [], lookups: [], ...more }) as never;
+      return (await said("memory", "", { turn: about })).split("\n").slice(2);
+    };
+    expect(await entered({})).toEqual([]);
+    expect(await entered({ lookups: [{ tool: "skill", characters: 1 }] })).toEqual([
+      "Looked up:",
+      "- skill: 1 characters",
+    ]);
+    const parts = [
+      { part: "a", characters: 1_500, limit: 1_000, missing: 500, untrusted: true },
+      { part: "b", characters: 10, limit: 1_000 },
+    ];
+    expect(await entered({ parts, lookups: [{ tool: "memory_search", characters: 2_000, untrusted: true }] })).toEqual([
       "- a: 1,000 of 1,000 characters; 500 MORE DO NOT FIT (with untrusted text)",
       "- b: 10 of 1,000 characters",
       "Looked up:",
       "- memory_search: 2,000 characters (with untrusted text)",
-      "- skill: 1 characters",
     ]);
   });
 });

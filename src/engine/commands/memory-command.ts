@@ -62,7 +62,7 @@ function listText(changes: readonly { id: number; file: string; is: string; undo
 }
 
 /** A line for each part, and for each lookup. */
-export function turnLines(turn: TurnMemory | undefined): readonly string[] {
+function turnLines(turn: TurnMemory | undefined): readonly string[] {
   if (!turn) return [];
   const looked = turn.lookups.map(
     ({ tool, characters, untrusted }) => `- ${tool}: ${count(characters)} characters${marked(untrusted)}`,

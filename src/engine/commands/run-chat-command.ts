@@ -23,7 +23,7 @@ export async function runChatCommand({ name, text }: TypedCommand, context: Comm
 }
 
 /** Why the person may not use the command; undefined if they may. */
-export function denialOf(
+function denialOf(
   command: ChatCommand,
   text: string,
   { agent, decide }: Pick<CommandContext, "agent" | "decide">,

@@ -43,7 +43,7 @@ export async function commitKnown(store: Pick<Store, "commit" | "outcome">, chan
  * A delivery refers to its files from the commit that makes it, whoever makes it: no sweep removes them before it has ended. At the
  * end, so that the results of the other ops keep their places.
  */
-export function withHolds(change: Change): Change {
+function withHolds(change: Change): Change {
   const holds = change.ops.flatMap((op): Op[] => {
     if (op.op !== "delivery.add") return [];
     const files = op.delivery.payload.files?.map(({ id }) => id) ?? [];

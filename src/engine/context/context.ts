@@ -114,7 +114,7 @@ export function modelMessage(agentId: AgentId, entry: Entry): ModelMessage[] {
   }
 }
 
-export const NO_RESULT = "No result was recorded for this call.";
+const NO_RESULT = "No result was recorded for this call.";
 
 /**
  * Keeps a context acceptable to every provider: each tool call is followed at once by its one result. History is not

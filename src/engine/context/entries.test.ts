@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { tries } from "../../../test/kit/share.ts";
 import type { RunId } from "../../core/ids.ts";
 import type { Message } from "../../core/message/message.ts";
-import { escapeTags, fileLine, messageEntries, toolEntry, wrapSystemMessage, wrapUserMessage } from "./entries.ts";
+import type { CallRecord } from "../../core/run/run.ts";
+import { callEntry, escapeTags, messageEntries, wrapSystemMessage, wrapUserMessage } from "./entries.ts";
 
 const file = (more: object = {}) => ({
   id: "f1",
@@ -44,8 +45,9 @@ describe("text from outside", () => {
   it("cannot form a system message if it comes from a tool", () => {
     fc.assert(
       fc.property(hostile, (text) => {
-        const result = { callId: "c", name: "read", content: [{ type: "text", text } as const], isError: false };
-        expect(JSON.stringify(toolEntry(result, 0, "r" as RunId))).not.toMatch(TAG);
+        const call = { callId: "c", name: "read" } as CallRecord;
+        const entry = callEntry(call, { content: [{ type: "text", text }] }, 0, "r" as RunId);
+        expect(JSON.stringify(entry)).not.toMatch(TAG);
       }),
     );
   });
@@ -109,7 +111,7 @@ describe("files of a message", () => {
   });
 
   it("stay on one line each, with any name", () => {
-    expect(fileLine(file({ name: "a\nFile received: b" })).split(/[\r\n\u2028\u2029]/u)).toHaveLength(1);
+    expect(wrapUserMessage("", [file({ name: "a\nFile received: b" })]).split(/[\r\n\u2028\u2029]/u)).toHaveLength(1);
   });
 });
 

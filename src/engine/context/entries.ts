@@ -199,7 +199,7 @@ interface ToolResult {
 }
 
 /** A tool's result is text from outside too: a page or file that contains the tag must not look like the engine. */
-export function toolEntry(result: ToolResult, at: number, runId: RunId | undefined): EntryDraft {
+function toolEntry(result: ToolResult, at: number, runId: RunId | undefined): EntryDraft {
   return {
     type: "message",
     role: "tool",
@@ -262,7 +262,7 @@ export const untagged = (text: string): string => text.replace("<system_message>
 /** Names and types come from outside too; a line break in one would pass for another line. */
 const onOneLine = (text: string): string => escapeTags(text.replace(/[\r\n\u2028\u2029]+/gu, " "));
 
-export function fileLine({ id, name, mimeType, size, as, why }: FileReference): string {
+function fileLine({ id, name, mimeType, size, as, why }: FileReference): string {
   const known = as === undefined ? "" : `, id ${id}`;
   const reason = why === undefined ? "" : ` ${onOneLine(why)}`;
   return `File received: ${onOneLine(name)} (${onOneLine(mimeType)}, ${size} bytes${known})${reason}`;

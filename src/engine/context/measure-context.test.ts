@@ -1,78 +1,12 @@
-import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import {
-  type ContextLimits,
-  DEFAULT_COMPACTION,
-  DEFAULT_CONTEXT_LIMITS,
-} from "../../core/history/compaction-settings.ts";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun, RunSetup } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { measureAtRest, renewTools, setupOf, thresholdsOf } from "./measure-context.ts";
+import { measureAtRest, renewTools, setupOf } from "./measure-context.ts";
+import { contextThresholds } from "./thresholds.ts";
 
 const limits = (more: Partial<ContextLimits>): ContextLimits => ({ ...DEFAULT_CONTEXT_LIMITS, ...more });
-
-test.each([
-  // window, emergency limit, reserve, floor → emergency, warning, critical, reserve, kept, flush
-  [200_000, 200_000, 16_384, 20_000, [200_000, 150_000, 180_000, 20_000, 20_000, 146_000]],
-  [1_000_000, 200_000, 16_384, 20_000, [200_000, 150_000, 180_000, 20_000, 20_000, 146_000]],
-  [1_000_000, 900_000, 50_000, 20_000, [900_000, 675_000, 810_000, 50_000, 20_000, 671_000]],
-  [200_000, 200_000, 60_000, 20_000, [200_000, 139_999, 140_000, 60_000, 20_000, 135_999]],
-  [128_000, 200_000, 16_384, 20_000, [128_000, 96_000, 108_000, 20_000, 20_000, 92_000]],
-  [128_000, 200_000, 16_384, 0, [128_000, 96_000, 111_616, 16_384, 20_000, 92_000]],
-  [128_000, 200_000, 0, 0, [128_000, 96_000, 115_200, 0, 20_000, 92_000]],
-  [32_000, 200_000, 16_384, 20_000, [32_000, 23_999, 24_000, 8_000, 8_000, 19_999]],
-  [8_000, 200_000, 16_384, 20_000, [8_000, 5_999, 6_000, 2_000, 2_000, 3_999]],
-  [10, 200_000, 16_384, 20_000, [10, 7, 8, 2, 2, 5]],
-  [200_000, 4, 16_384, 20_000, [4, 3, 4, 20_000, 1, 2]],
-])(
-  "a window of %d, limit %d, reserve %d (floor %d)",
-  (contextWindow, emergencyContextLimit, reserveTokens, reserveTokensFloor, [
-    emergency,
-    warning,
-    critical,
-    reserve,
-    keepRecent,
-    flush,
-  ]) => {
-    expect(thresholdsOf(limits({ contextWindow, emergencyContextLimit, reserveTokens, reserveTokensFloor }))).toEqual({
-      emergency,
-      warning,
-      critical,
-      reserve,
-      keepRecent,
-      flush,
-    });
-  },
-);
-
-describe("thresholds", () => {
-  it("are daycare's shares of the limit by default", () => {
-    const asked = { ...DEFAULT_CONTEXT_LIMITS, reserveTokens: 100_000 };
-    expect(thresholdsOf(asked)).toMatchObject({ reserve: 100_000, critical: 100_000 });
-    expect(thresholdsOf({ ...asked, contextWindow: 8_000 })).toMatchObject({ reserve: 6_000, critical: 2_000 });
-    expect(thresholdsOf(DEFAULT_CONTEXT_LIMITS)).toMatchObject({ warning: 150_000, critical: 180_000, flush: 146_000 });
-  });
-
-  it("are in order and leave room, with any settings", () => {
-    const count = fc.integer({ min: 0, max: 2_000_000 });
-    fc.assert(
-      fc.property(count, count, count, count, count, count, (window, limit, reserve, floor, keep, soft) => {
-        const memoryFlush = { ...DEFAULT_COMPACTION.memoryFlush, softThresholdTokens: soft };
-        const settings = limits({
-          ...{ contextWindow: window, emergencyContextLimit: limit, reserveTokens: reserve },
-          ...{ reserveTokensFloor: floor, keepRecentTokens: keep, memoryFlush },
-        });
-        const { flush, warning, critical, emergency, keepRecent } = thresholdsOf(settings);
-        expect(flush).toBeLessThanOrEqual(warning);
-        expect(warning).toBeLessThan(critical);
-        expect(critical).toBeLessThanOrEqual(emergency);
-        expect(emergency).toBeLessThanOrEqual(Math.max(1, window));
-        expect(keepRecent).toBeLessThan(critical);
-      }),
-    );
-  });
-});
 
 describe("a context between runs", () => {
   /** Critical at 900: a context below 225 tokens is small. The prompt has 400 characters. */
@@ -110,7 +44,7 @@ describe("a context between runs", () => {
   });
 
   it("keeps the limits of the last run", async () => {
-    const own = { limits: limits({ contextWindow: 50 }), thresholds: thresholdsOf(limits({ contextWindow: 50 })) };
+    const own = { limits: limits({ contextWindow: 50 }), thresholds: contextThresholds(limits({ contextWindow: 50 })) };
     const { measure, asked } = rest({ since: 0, all: 10 }, { bounds: own, overhead: 0 });
     expect(await measure()).toMatchObject(own);
     expect(asked.limits).toBe(0);

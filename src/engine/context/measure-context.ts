@@ -2,12 +2,7 @@
  * How large a context is and how large it may be. A run resolves its model, prompt, tools and limits once (`setupOf`); the
  * limits stay with the context, so that the checks between runs cost nothing.
  */
-import {
-  type ContextLimits,
-  DEFAULT_COMPACTION,
-  DEFAULT_CONTEXT_LIMITS,
-  type Thresholds,
-} from "../../core/history/compaction-settings.ts";
+import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import type { ModelTool } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import { isMarkedPrompt, markedBody } from "../people/untrusted.ts";
@@ -16,6 +11,7 @@ import type { ContextBounds, LiveRun, RunSetup } from "../runtime/live-run.ts";
 import { modelTool } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { EMPTY_SIZE, estimateText, estimateTools, tokensIn } from "./compaction/estimate-tokens.ts";
+import { contextThresholds } from "./thresholds.ts";
 
 export interface MeasuredContext extends ContextBounds {
   readonly tokens: number;
@@ -34,7 +30,7 @@ export async function setupOf(ports: RunPorts, lease: AgentLease, run: LiveRun):
   const { system, report, skillsSnapshot, ...chosen } = await ports.resolveModel(agent, overrides);
   const choice = overrides?.temperature === undefined ? chosen : { ...chosen, temperature: overrides.temperature };
   const limits = (await ports.contextLimits?.(agent, overrides, choice)) ?? DEFAULT_CONTEXT_LIMITS;
-  const bounds: ContextBounds = { limits, thresholds: thresholdsOf(limits) };
+  const bounds: ContextBounds = { limits, thresholds: contextThresholds(limits) };
   const { tools, tokens } = withCallerTools(run, wireTools(toolsFor(ports, agent, limits)));
   const overhead = estimateText(system) + tokens;
   const { context } = lease;
@@ -81,7 +77,7 @@ export async function measureAtRest(ports: RunPorts, lease: AgentLease): Promise
   const { context, record } = lease;
   if (!context.bounds) {
     const limits = (await ports.contextLimits?.(record)) ?? DEFAULT_CONTEXT_LIMITS;
-    context.bounds = { limits, thresholds: thresholdsOf(limits) };
+    context.bounds = { limits, thresholds: contextThresholds(limits) };
   }
   const bounds = context.bounds;
   if (context.overhead === undefined) {
@@ -121,35 +117,4 @@ function wireTools(list: readonly Tool[]): WireTools {
     known.set(list, made);
   }
   return made;
-}
-
-const WARNING_SHARE = 0.75;
-const CRITICAL_SHARE = 0.9;
-/** At most this share of a window is reserved, and of the limit kept. */
-const MAX_RESERVED_SHARE = 0.25;
-
-/**
- * Daycare's shares of an emergency limit and clawdbot's reserve for the next turn, as one set of thresholds. A small window
- * reserves and keeps less, so that there is always room for a conversation.
- */
-export function thresholdsOf(limits: ContextLimits): Thresholds {
-  const window = Math.max(1, limits.contextWindow);
-  const emergency = Math.max(1, Math.min(limits.emergencyContextLimit, window));
-  const wanted = Math.max(limits.reserveTokens, limits.reserveTokensFloor);
-  // A reserve above the default was asked for: it counts as long as a quarter of the window is left.
-  const isAsked = limits.reserveTokens > DEFAULT_COMPACTION.reserveTokens;
-  const reserve = Math.min(wanted, Math.floor(window * (isAsked ? 1 - MAX_RESERVED_SHARE : MAX_RESERVED_SHARE)));
-  const share = Math.floor(emergency * WARNING_SHARE);
-  const byShare = Math.max(share + 1, Math.floor(emergency * CRITICAL_SHARE));
-  const critical = Math.max(1, Math.min(byShare, window - reserve, emergency));
-  const warning = Math.max(0, Math.min(share, critical - 1));
-  const soft = Math.min(limits.memoryFlush.softThresholdTokens, Math.floor(emergency * MAX_RESERVED_SHARE));
-  return {
-    emergency,
-    critical,
-    warning,
-    flush: Math.max(0, Math.min(window - reserve, warning) - soft),
-    reserve,
-    keepRecent: Math.min(limits.keepRecentTokens, Math.floor(emergency * MAX_RESERVED_SHARE), Math.floor(critical / 2)),
-  };
 }

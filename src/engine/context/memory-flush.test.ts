@@ -8,8 +8,8 @@ import type { ToolHost } from "../../core/ports/tool.ts";
 import type { Right } from "../../core/rights/right.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "./compaction/summary-prompt.ts";
-import { thresholdsOf } from "./measure-context.ts";
 import { isFlushDue } from "./memory-flush.ts";
+import { contextThresholds } from "./thresholds.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";
 const said = (text: string): Reply => ({ content: [{ type: "text", text }], usage: undefined });
@@ -69,7 +69,7 @@ test.each([
 ])("for the kind %s with %d tokens and the counts %j the flush is due: %s", (type, tokens, state, due) => {
   const lease = { record: { descriptor: { type }, state } } as unknown as AgentLease;
   const tools = { list: () => [{ rights: ["write"] }] } as unknown as ToolHost;
-  const measured = { limits, thresholds: thresholdsOf(limits), tokens, overhead: 0 };
+  const measured = { limits, thresholds: contextThresholds(limits), tokens, overhead: 0 };
   expect(isFlushDue({ tools }, lease, measured)).toBe(due);
 });
 
@@ -80,7 +80,7 @@ test.each([
 ])("with an agent that may write in its workspace: %s, the flush is due: %s", (may, due) => {
   const lease = { record: { descriptor: { type: "user" }, state: {} } } as unknown as AgentLease;
   const tools = { list: () => [{ rights: ["write"] }] } as unknown as ToolHost;
-  const measured = { limits, thresholds: thresholdsOf(limits), tokens: 700, overhead: 0 };
+  const measured = { limits, thresholds: contextThresholds(limits), tokens: 700, overhead: 0 };
   const writesWorkspace = may === undefined ? undefined : () => may;
   expect(isFlushDue({ tools, writesWorkspace }, lease, measured)).toBe(due);
 });

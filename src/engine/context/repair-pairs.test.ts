@@ -2,7 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { tries } from "../../../test/kit/share.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
-import { NO_RESULT, repairPairs } from "./context.ts";
+import { repairPairs } from "./context.ts";
+
+const NO_RESULT = "No result was recorded for this call.";
 
 const text = (words: string) => ({ type: "text" as const, text: words });
 const user = (words = "hi"): ModelMessage => ({ role: "user", content: [text(words)] });

@@ -10,9 +10,8 @@ import { fileBlock } from "../../core/history/file-block.ts";
 import { referenceTo } from "../../core/message/stored-file.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { FileService } from "../files/file-service.ts";
-import { estimateMessage, IMAGE_CHARS } from "./compaction/estimate-tokens.ts";
+import { estimateMessages, IMAGE_CHARS } from "./compaction/estimate-tokens.ts";
 import { applyMeasure } from "./compaction/measures.ts";
-import { GONE } from "./show-files.ts";
 
 const ann = { person: "test:ann" as PersonId };
 let engine: TestEngine;
@@ -142,7 +141,7 @@ describe("the same history", () => {
     await files().remove(photo.id, ann.person);
     await engine.tell("again", { behalf: ann });
     const sent = engine.sentBytes.at(-1) ?? "";
-    expect(sent).toContain(GONE);
+    expect(sent).toContain("[This file is no longer stored.]");
     expect(sent).not.toContain(png.toString("base64"));
   });
 
@@ -150,7 +149,7 @@ describe("the same history", () => {
     const photo = await stored(png, "photo.png");
     engine.blobs.kept.clear();
     await send("look", [photo]);
-    expect(shown().at(-1)).toMatchObject({ text: expect.stringContaining(GONE) });
+    expect(shown().at(-1)).toMatchObject({ text: expect.stringContaining("[This file is no longer stored.]") });
     expect(await engine.states()).toEqual(["answered"]);
   });
 });
@@ -200,8 +199,8 @@ describe("sizes", () => {
   it("count an image as any image, and a text by its length", async () => {
     const image = fileBlock("a", { id: "f", name: "a", mimeType: "image/png", size: 9e9, as: "image" });
     const text = fileBlock("a", { id: "f", name: "a", mimeType: "text/plain", size: 1, as: "text", characters: 399 });
-    expect(estimateMessage({ role: "user", content: [image] })).toBe(Math.ceil((1 + IMAGE_CHARS) / 4));
-    expect(estimateMessage({ role: "user", content: [text] })).toBe(100);
+    expect(estimateMessages([{ role: "user", content: [image] }])).toBe(Math.ceil((1 + IMAGE_CHARS) / 4));
+    expect(estimateMessages([{ role: "user", content: [text] }])).toBe(100);
     const measured = applyMeasure({ role: "user", content: [image, text] }, { kind: "images", through: "x" as never });
     expect(measured.content).toEqual([{ type: "text", text: "a <image>" }, text]);
   });

@@ -22,7 +22,7 @@ const MAX_DOCUMENT_BYTES = 8_000_000;
 /** What is kept of messages with files, so that they are not read and encoded for each call. */
 const MAX_KEPT = 64_000_000;
 
-export const GONE = "[This file is no longer stored.]";
+const GONE = "[This file is no longer stored.]";
 const NOT_AGAIN = "[The image is not shown again, because later ones are. Open it with read if you need it.]";
 
 interface Shown {

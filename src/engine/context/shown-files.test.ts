@@ -6,7 +6,9 @@ import { fileBlock } from "../../core/history/file-block.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { StoredFile } from "../../core/message/stored-file.ts";
 import type { ModelMessage } from "../../core/ports/model.ts";
-import { GONE, ShownFiles } from "./show-files.ts";
+import { ShownFiles } from "./show-files.ts";
+
+const GONE = "[This file is no longer stored.]";
 
 const AGENT = "a".repeat(24) as AgentId;
 type Known = Partial<Omit<StoredFile, "shown">> & { readonly shown: object; readonly bytes?: number };

@@ -47,7 +47,7 @@ const sha256 = (data: Uint8Array | string): string => createHash("sha256").updat
  * The same content under the same name is the same file of its person, however often it is stored. With the mark of untrusted text it is
  * another one: none gets rid of its mark because an equal file has none.
  */
-export function fileId(behalf: Behalf, sha: string, name: string): string {
+function fileId(behalf: Behalf, sha: string, name: string): string {
   const mark = isUntrusted(behalf) ? ["untrusted"] : [];
   return `file_${sha256(JSON.stringify([behalf.person, sha, name, ...mark])).slice(0, 32)}`;
 }

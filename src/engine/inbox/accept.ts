@@ -104,7 +104,7 @@ export async function accept(ports: AcceptPorts, accepting: Accepting): Promise<
 }
 
 /** How many traces of stale messages are kept. A newer one replaces an older one. */
-export const STALE_TRACES = 1_000;
+const STALE_TRACES = 1_000;
 
 /** The key of a trace; the same for the same message. */
 export function staleTraceKey(name: string): string {

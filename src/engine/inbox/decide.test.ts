@@ -5,7 +5,7 @@ import type { MessageBody } from "../../core/message/message.ts";
 import { type QueueMode, type QueueSettings, queueModeSchema } from "../../core/message/queue.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import { buildCollectPrompt, buildQueueSummaryPrompt, COLLECT_TITLE, summaryLine } from "./collect-prompt.ts";
-import { type BusyAgent, onArrival, routeOf, steerableNow, type Waiting } from "./decide.ts";
+import { onArrival, routeKey, steerableNow, type Waiting } from "./decide.ts";
 import { agentId, defaults, HOME, rest, type Said, said, seqs } from "./waiting.test-kit.ts";
 
 describe("an agent that several people write to", () => {
@@ -48,7 +48,7 @@ describe("an agent that several people write to", () => {
   });
 
   test.each(["steer", "steer-backlog"] as const)("steers only messages of the run's person into it (%s)", (mode) => {
-    const run = { streaming: true, compacting: false, route: routeOf(said({ seq: 1 }).message), lastSeq: 1, own };
+    const run = { streaming: true, compacting: false, route: routeKey(HOME), lastSeq: 1, own };
     const arrival = (person: string | undefined, runs: string) =>
       onArrival(said({ seq: 2, mode, for: person }), { ...run, person: runs as PersonId });
     expect([
@@ -84,7 +84,7 @@ describe("an agent at rest", () => {
   test("neither collects nor steers an empty message", () => {
     const empty = said({ seq: 2, body: { kind: "user", text: "" } });
     expect(seqs(rest([said({ seq: 1 }), empty, said({ seq: 3 })], { busyUntil: 1_000_000 }))).toEqual([1, 3]);
-    const active = { streaming: true, compacting: false, route: routeOf(empty.message), lastSeq: 1 };
+    const active = { streaming: true, compacting: false, route: routeKey(HOME), lastSeq: 1 };
     expect(onArrival({ ...empty, settings: { ...defaults, mode: "steer" } }, active)).toBe("wait");
   });
 
@@ -265,9 +265,9 @@ describe("a message that arrives while a run is active", () => {
   const run = {
     streaming: true,
     compacting: false,
-    route: routeOf(said({ seq: 1 }).message),
+    route: routeKey(HOME),
     lastSeq: 1,
-  } satisfies BusyAgent;
+  };
   test.each([
     ["steer", run, "steer"],
     ["steer", { ...run, streaming: false }, "steer"],
@@ -298,7 +298,7 @@ test("a steered message never overtakes an older message of its route", () => {
     said({ seq: 3 }),
     said({ seq: 4 }),
   ].map((one) => one.message);
-  const route = routeOf(said({ seq: 1 }).message);
+  const route = routeKey(HOME);
   expect(steerableNow(waiting, route, new Set([1, 3])).map(({ seq }) => seq)).toEqual([1, 3]);
   expect(steerableNow(waiting, route, new Set([1, 4])).map(({ seq }) => seq)).toEqual([1]);
   expect(steerableNow(waiting, route, new Set([3, 4]))).toEqual([]);
@@ -347,7 +347,7 @@ describe("the queue's laws", () => {
           ];
           expect(gone.length).toBeGreaterThan(0);
           if (choice.act === "run") {
-            expect(new Set(choice.messages.map(routeOf)).size).toBe(1);
+            expect(new Set(choice.messages.map(({ delivery }) => routeKey(delivery))).size).toBe(1);
             const order = choice.messages.map(({ seq }) => seq);
             expect(order).toEqual([...order].sort((a, b) => a - b));
             const kept = waiting.filter(

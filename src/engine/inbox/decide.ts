@@ -136,7 +136,9 @@ export const restsUntil = ({ tried }: Message): number => tried?.nextAt ?? 0;
 /** The messages of one route for one person, up to the first one of that route for someone else (L2, M30). */
 function together(kept: readonly Waiting[], next: Waiting, own: PersonId | undefined): readonly Waiting[] {
   const person = next.message.behalf?.person ?? own;
-  const ofRoute = kept.filter((one) => isCollectable(one) && routeOf(one.message) === routeOf(next.message));
+  const ofRoute = kept.filter(
+    (one) => isCollectable(one) && routeKey(one.message.delivery) === routeKey(next.message.delivery),
+  );
   const other = ofRoute.findIndex(({ message }) => !isFor(message, person, own));
   return other === -1 ? ofRoute : ofRoute.slice(0, other);
 }
@@ -171,7 +173,7 @@ function burstFrom(
       kept.includes(one) &&
       !runsAlone(one.message) &&
       isFor(one.message, person, own) &&
-      routeOf(one.message) === routeOf(next.message);
+      routeKey(one.message.delivery) === routeKey(next.message.delivery);
     return !joins || index >= BURST_MESSAGES || (length > BURST_CHARACTERS && index > 0);
   });
   const parts = end === -1 ? rest : rest.slice(0, end);
@@ -288,8 +290,6 @@ function inOnePrompt(group: readonly Waiting[]): readonly Waiting[] {
 }
 
 /** Where an answer goes, as text. String and numeric thread ids are equal. A message without a delivery has a route too. */
-export const routeOf = (message: Message): string => routeKey(message.delivery);
-
 export function routeKey({ threadId, ...address }: DeliveryContext = {}): string {
   return targetKey({ ...address, threadId: threadId === undefined ? undefined : String(threadId) });
 }
@@ -342,8 +342,8 @@ function sameness(message: Message, dedupe: QueueDedupeMode): string | undefined
   const id = message.source?.messageId?.trim();
   if (dedupe === "none" || !countsTowardsCap(message)) return undefined;
   if (dedupe === "message-id")
-    return id ? JSON.stringify([routeOf(message), id, message.source?.revision ?? 0]) : undefined;
-  return id ? undefined : JSON.stringify([routeOf(message), messageText(message.body)]);
+    return id ? JSON.stringify([routeKey(message.delivery), id, message.source?.revision ?? 0]) : undefined;
+  return id ? undefined : JSON.stringify([routeKey(message.delivery), messageText(message.body)]);
 }
 
 /**
@@ -355,13 +355,13 @@ export function steerableNow(
   route: string,
   steerable: ReadonlySet<number>,
 ): readonly Message[] {
-  const ofRoute = waiting.filter((message) => isRunnable(message) && routeOf(message) === route);
+  const ofRoute = waiting.filter((message) => isRunnable(message) && routeKey(message.delivery) === route);
   const stop = ofRoute.findIndex(({ seq, tried }) => tried !== undefined || !steerable.has(seq));
   return stop === -1 ? ofRoute : ofRoute.slice(0, stop);
 }
 
 /** The parts of the active run that decide what happens to a new message. */
-export interface BusyAgent {
+interface BusyAgent {
   readonly streaming: boolean;
   readonly compacting: boolean;
   /** Where the run's answer goes. */
@@ -386,7 +386,7 @@ export function onArrival({ message, settings }: Waiting, run: BusyAgent): Arriv
   if (!isRunnable(message)) return "wait";
   // An answer goes where its message came from, and a run acts for one person: only messages of the run's own route and person
   // can be steered into it (M30).
-  const same = routeOf(message) === run.route && isFor(message, run.person, run.own) && !runsAlone(message);
+  const same = routeKey(message.delivery) === run.route && isFor(message, run.person, run.own) && !runsAlone(message);
   switch (settings.mode) {
     case "interrupt":
       return mayInterrupt(message) ? "end-interrupt" : "wait";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { inTurn } from "../../../test/kit/model.ts";
-import { aroundReply, formatReasoningMessage, formatTokenCount } from "./around-reply.ts";
+import { aroundReply, formatReasoningMessage } from "./around-reply.ts";
 
 const counted = { input: 1_234, output: 56, cacheRead: 0, cacheWrite: 0, totalTokens: 1_290 };
 const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.0234 };
@@ -56,7 +56,10 @@ describe("aroundReply", () => {
     [-5, "0"],
     [0.6, "1"],
     [Number.NaN, "0"],
-  ])("%d tokens are written %s", (count, text) => expect(formatTokenCount(count)).toBe(text));
+  ])("%d tokens are written %s", (input, text) => {
+    const { behind } = aroundReply({ responseUsage: "on" }, { usage: { ...counted, input }, sessionKey: "k" });
+    expect(behind).toBe(`Usage: ${text} in / 56 out`);
+  });
 
   it("is sent with the reply, but is not in the history, in the result, or with a suppressed reply", async () => {
     const thought = { type: "thinking", thinking: "hm" } as const;

@@ -4,6 +4,7 @@
  */
 
 import type { AgentState } from "../../core/agent/state.ts";
+import { formatUsd } from "../../core/cost-text.ts";
 import { cutText } from "../../core/cut-text.ts";
 import type { Delivery, DeliveryContext, Payload } from "../../core/delivery/delivery.ts";
 import { targetKey } from "../../core/delivery/target-key.ts";
@@ -124,11 +125,9 @@ function usageLine({ input, output, cost }: Usage): string {
   return `Usage: ${formatTokenCount(input)} in / ${formatTokenCount(output)} out${price}`;
 }
 
-export function formatTokenCount(count: number): string {
+function formatTokenCount(count: number): string {
   const safe = Number.isFinite(count) ? Math.max(0, count) : 0;
   if (safe >= 1_000_000) return `${(safe / 1_000_000).toFixed(1)}m`;
   if (safe >= 1_000) return `${(safe / 1_000).toFixed(safe >= 10_000 ? 0 : 1)}k`;
   return String(Math.round(safe));
 }
-
-const formatUsd = (amount: number): string => `$${amount.toFixed(amount >= 0.01 ? 2 : 4)}`;

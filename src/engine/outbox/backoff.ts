@@ -1,8 +1,5 @@
 /** The delay before the next try: it doubles up to a limit, and is spread so that many retries do not happen at once. */
 
-export const BACKOFF_BASE_MS = 1_000;
-export const BACKOFF_MAX_MS = 5 * 60_000;
-
 interface BackoffLimits {
   readonly retryMinMs?: number;
   readonly retryMaxMs?: number;
@@ -12,7 +9,7 @@ interface BackoffLimits {
 export function backoffMs(
   key: string,
   attempts: number,
-  { retryMinMs = BACKOFF_BASE_MS, retryMaxMs = BACKOFF_MAX_MS }: BackoffLimits = {},
+  { retryMinMs = 1_000, retryMaxMs = 300_000 }: BackoffLimits = {},
 ): number {
   const full = Math.min(retryMaxMs, retryMinMs * 2 ** Math.max(0, attempts - 1));
   return Math.round(full * (0.75 + 0.5 * spread(`${key}:${attempts}`)));

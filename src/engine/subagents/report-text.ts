@@ -4,6 +4,7 @@
  */
 
 import type { SubagentRunOutcome } from "../../core/agent/subagent-run.ts";
+import { formatUsd } from "../../core/cost-text.ts";
 import type { Usage } from "../../core/history/entry.ts";
 
 /** A child that answers with this alone is recorded and not announced. */
@@ -11,7 +12,7 @@ export const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
 const NO_OUTPUT = "(no output)";
 const DEFAULT_TASK_LABEL = "background task";
 
-export interface ReportParts {
+interface ReportParts {
   readonly label?: string;
   readonly task?: string;
   readonly outcome: SubagentRunOutcome;
@@ -101,10 +102,8 @@ export function formatDuration(ms: number | undefined): string {
 }
 
 /** `1.2m`, `1.2k`, `800`. */
-export function formatTokens(count: number): string {
+function formatTokens(count: number): string {
   if (!Number.isFinite(count)) return "0";
   if (count >= 1_000_000) return `${(count / 1_000_000).toFixed(1)}m`;
   return count >= 1_000 ? `${(count / 1_000).toFixed(1)}k` : String(Math.round(count));
 }
-
-export const formatUsd = (dollars: number): string => `$${dollars.toFixed(dollars >= 0.01 ? 2 : 4)}`;

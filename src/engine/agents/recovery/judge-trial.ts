@@ -38,7 +38,7 @@ interface Judgement {
 }
 
 /** The node on which a watchdog ended the process because of this run, and when. */
-export interface Noted {
+interface Noted {
   readonly node: number;
   readonly at: number;
 }

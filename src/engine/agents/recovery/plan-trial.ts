@@ -11,7 +11,7 @@ export interface Candidate {
 }
 
 /** How many may be on trial together with this run. */
-export function groupLimit({ deaths, of }: RunTrial): number {
+function groupLimit({ deaths, of }: RunTrial): number {
   // It was alone when the process died: it stays alone.
   if (deaths.length > 0) return 1;
   return of === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(of / 2));

@@ -4,7 +4,6 @@ import { inTurn } from "../../../../test/kit/model.ts";
 import { dieAt } from "../../../../test/kit/store.ts";
 import { SEND_BLOCKED, type SendPolicy } from "../../../core/agent/send-policy.ts";
 import type { AgentId, DeliveryId } from "../../../core/ids.ts";
-import { ONLY_THE_OWNER_TEXT } from "../connector-host.ts";
 
 const stateOf = async (engine: TestEngine) => (await engine.store.agent(await engine.agentId()))?.state;
 const typed = (messageId: string, userId = "ann", connector = "test") => ({
@@ -165,7 +164,7 @@ describe("the send policy", () => {
     await engine.tell("two");
     expect(engine.shown().at(-1)).toBe("answer to two");
     expect(await send("3", "allow")).toBe("⚙️ Send policy set to on.");
-    expect(await send("4", "deny", "bob")).toBe(ONLY_THE_OWNER_TEXT);
+    expect(await send("4", "deny", "bob")).toBe("⚙️ Only the owner may use /send.");
     await engine.tell("three", { name: "bob" });
     expect(engine.shown().at(-1)).toBe("answer to three");
   });

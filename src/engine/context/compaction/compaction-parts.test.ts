@@ -1,52 +1,18 @@
 /** The small pure parts of a compaction: sizes, measures, details. One table each. */
 import { describe, expect, test } from "vitest";
-import { DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
 import type { Block } from "../../../core/history/entry.ts";
 import { fileBlock } from "../../../core/history/file-block.ts";
 import type { EntryId } from "../../../core/ids.ts";
-import { thresholdsOf } from "../measure-context.ts";
 import { compactionDetails } from "./compaction-details.ts";
 import { describeCompaction } from "./describe-compaction.ts";
-import { assistant, call, compaction, image, message, text, user } from "./entries.test-kit.ts";
-import { EMPTY_SIZE, estimateMessage, sizeWith } from "./estimate-tokens.ts";
+import { assistant, compaction, image, message, text, user } from "./entries.test-kit.ts";
+import { EMPTY_SIZE, sizeWith } from "./estimate-tokens.ts";
 import { applyMeasure, cutText, measuresFor, TRUNCATED_CHARS } from "./measures.ts";
 
-const file = (as: "image" | "text" | "reference", characters?: number): Block =>
+const file = (as: "image" | "text", characters?: number): Block =>
   fileBlock("[f]", { id: "f", name: "f", mimeType: "m", size: 1, as, characters });
 
-describe("the size of one message", () => {
-  test.each<[string, Block[], number]>([
-    ["an image that stands for a file", [file("image")], 1_201],
-    ["the text of a file", [file("text", 40)], 11],
-    ["a file whose text is not shown", [file("reference")], 1],
-    ["several blocks together", [text("12"), { type: "thinking", thinking: "34" }, text("5")], 2],
-    [
-      "arguments with two images in a list",
-      [call("1", "n", { a: [image, image] })],
-      Math.ceil((1 + '{"a":["",""]}'.length + 2 * 4_800) / 4),
-    ],
-    [
-      "what looks like an image and has no data",
-      [call("1", "n", { a: { type: "image", data: 5 } })],
-      Math.ceil((1 + '{"a":{"type":"image","data":5}}'.length) / 4),
-    ],
-    [
-      "what is called an image and is another type",
-      [call("1", "n", { type: "text", data: "x" })],
-      Math.ceil((1 + '{"type":"text","data":"x"}'.length) / 4),
-    ],
-    ["null and numbers", [call("1", "n", { a: null, b: 5 })], Math.ceil((1 + '{"a":null,"b":5}'.length) / 4)],
-  ])("%s", (_title, content, tokens) => {
-    expect(estimateMessage(message("user", ...content))).toBe(tokens);
-  });
-
-  test("an image deep in arguments is found to the sixth level, and is text below it", () => {
-    const deep = (levels: number): Record<string, unknown> => ({ a: levels === 0 ? image : deep(levels - 1) });
-    const size = (levels: number): number => estimateMessage(message("user", call("1", "n", deep(levels))));
-    expect(size(5)).toBeLessThan(1_300);
-    expect(size(6)).toBeGreaterThan(2_000);
-  });
-
+describe("the size of a context", () => {
   test("counts of providers replace estimates, and a count of nothing does not", () => {
     const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
     const forty = [message("user", text("x".repeat(40)))];
@@ -130,46 +96,5 @@ describe("the details of a compaction", () => {
     expect(describeCompaction({ tokensBefore: 9, details })).toBe(
       "9 → 3 tokens, summarised, 4 messages covered, 2 kept (7 tokens), a turn was split, why: asked for",
     );
-  });
-});
-
-describe("the sizes at which something is done", () => {
-  const limits = (more: object = {}) => thresholdsOf({ ...DEFAULT_CONTEXT_LIMITS, ...more });
-  test.each<[string, object, object]>([
-    [
-      "by default",
-      {},
-      { emergency: 200_000, critical: 180_000, warning: 150_000, flush: 146_000, reserve: 20_000, keepRecent: 20_000 },
-    ],
-    [
-      "in a window of 32,000",
-      { contextWindow: 32_000 },
-      { emergency: 32_000, reserve: 8_000, critical: 24_000, warning: 23_999, flush: 19_999, keepRecent: 8_000 },
-    ],
-    [
-      "with a reserve that was asked for",
-      { reserveTokens: 60_000 },
-      { reserve: 60_000, critical: 140_000, warning: 139_999, flush: 135_999 },
-    ],
-    ["with a reserve beyond three quarters", { reserveTokens: 190_000 }, { reserve: 150_000, critical: 50_000 }],
-    [
-      "with a lower emergency limit",
-      { emergencyContextLimit: 100_000 },
-      { emergency: 100_000, critical: 90_000, warning: 75_000, flush: 71_000 },
-    ],
-    ["with a limit above the window", { emergencyContextLimit: 1e6 }, { emergency: 200_000 }],
-    ["with more to keep than fits", { keepRecentTokens: 1e6 }, { keepRecent: 50_000 }],
-    [
-      "in the smallest window",
-      { contextWindow: 0 },
-      { emergency: 1, critical: 1, warning: 0, flush: 0, reserve: 0, keepRecent: 0 },
-    ],
-    [
-      "in a window of 10",
-      { contextWindow: 10 },
-      { emergency: 10, reserve: 2, critical: 8, warning: 7, flush: 5, keepRecent: 2 },
-    ],
-  ])("%s", (_title, more, expected) => {
-    expect(limits(more)).toMatchObject(expected);
   });
 });

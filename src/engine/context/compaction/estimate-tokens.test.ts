@@ -1,18 +1,11 @@
 import { describe, expect, it, test } from "vitest";
 import type { Block, Entry } from "../../../core/history/entry.ts";
 import type { ModelMessage } from "../../../core/ports/model.ts";
-import {
-  EMPTY_SIZE,
-  estimateMessage,
-  estimateText,
-  estimateTools,
-  sizeWith,
-  tokensIn,
-  usageTokens,
-} from "./estimate-tokens.ts";
+import { EMPTY_SIZE, estimateMessages, estimateText, estimateTools, sizeWith, tokensIn } from "./estimate-tokens.ts";
 
 const message = (...content: Block[]): ModelMessage => ({ role: "user", content });
 const data = "A".repeat(100_000);
+const IMAGE = { type: "image", data, mimeType: "image/png" };
 
 test.each<[string, ModelMessage, number]>([
   ["a text", message({ type: "text", text: "12345" }), 2],
@@ -22,6 +15,17 @@ test.each<[string, ModelMessage, number]>([
   ["a file of an unknown length", message({ type: "text", text: "1234", file: { id: "f", as: "text" } }), 1],
   ["a file", message({ type: "text", text: "1234", file: { id: "f", as: "text", characters: 9 } }), 4],
   ["a picture", message({ type: "text", text: "1234", file: { id: "f", as: "image", characters: 9 } }), 1_201],
+  [
+    "several blocks together",
+    message({ type: "text", text: "12" }, { type: "thinking", thinking: "34" }, { type: "text", text: "5" }),
+    2,
+  ],
+  ["null and numbers in a call", message({ type: "toolCall", id: "1", name: "n", arguments: { a: null, b: 5 } }), 5],
+  [
+    "two images in a list",
+    message({ type: "toolCall", id: "1", name: "n", arguments: { a: [IMAGE, IMAGE] } }),
+    Math.ceil((1 + '{"a":["",""]}'.length + 2 * 4_800) / 4),
+  ],
   ["a call", message({ type: "toolCall", id: "1", name: "read", arguments: { path: "/a" } }), 5],
   [
     "an image inside a call",
@@ -29,7 +33,7 @@ test.each<[string, ModelMessage, number]>([
     1_204,
   ],
 ])("estimates the tokens of %s", (_, one, tokens) => {
-  expect(estimateMessage(one)).toBe(tokens);
+  expect(estimateMessages([one])).toBe(tokens);
 });
 
 test.each([
@@ -39,7 +43,7 @@ test.each([
   const nested = (levels: number): number => {
     let value: unknown = { type: "image", data };
     for (let n = 0; n < levels; n++) value = around(value);
-    return estimateMessage(message({ type: "toolCall", id: "1", name: "show", arguments: { all: value } }));
+    return estimateMessages([message({ type: "toolCall", id: "1", name: "show", arguments: { all: value } })]);
   };
   expect(nested(5)).toBeLessThan(1_300);
   expect(nested(6)).toBeGreaterThan(25_000);
@@ -50,7 +54,7 @@ test.each([
   [{ type: "image", data: 5 }, 9],
   [{ type: "text", data: "x" }, 10],
 ])("%j in a call is no image", (it, tokens) => {
-  expect(estimateMessage(message({ type: "toolCall", id: "1", name: "show", arguments: { it } }))).toBe(tokens);
+  expect(estimateMessages([message({ type: "toolCall", id: "1", name: "show", arguments: { it } })])).toBe(tokens);
 });
 
 test("instructions and the schemas of tools are counted", () => {
@@ -99,9 +103,10 @@ describe("the size of a context", () => {
     expect(tokensIn(sizeWith(sizeWith(before, compaction, []), user, forty), 7)).toBe(43);
   });
 
-  it("uses the provider's total, else the sum of its parts, else nothing", () => {
-    expect(usageTokens({ ...usage, totalTokens: 90 })).toBe(90);
-    expect(usageTokens(usage)).toBe(100);
-    expect(usageTokens(undefined)).toBe(0);
+  it("uses the provider's total, else the sum of its parts, else the estimate", () => {
+    const size = (more: object) => tokensIn(sizeWith(EMPTY_SIZE, assistant({ stopReason: "stop", ...more }), forty), 7);
+    expect(size({ usage: { ...usage, totalTokens: 90 } })).toBe(90);
+    expect(size({ usage })).toBe(100);
+    expect(size({})).toBe(17);
   });
 });

@@ -21,7 +21,7 @@ export const estimateText = (text: string): number => tokensOfChars(text.length)
 const known = new WeakMap<ModelMessage, number>();
 
 /** One message as it is sent. Computed once, because a message does not change. */
-export function estimateMessage(message: ModelMessage): number {
+function estimateMessage(message: ModelMessage): number {
   const before = known.get(message);
   if (before !== undefined) return before;
   let chars = 0;
@@ -93,7 +93,7 @@ export function sizeWith(size: ContextSize, entry: Entry, added: readonly ModelM
 const isWhole = (stopReason: string | undefined): boolean => stopReason !== "error" && stopReason !== "aborted";
 
 /** All tokens a provider counted for one call: its total, or the sum of the parts. */
-export function usageTokens(usage: Usage | undefined): number {
+function usageTokens(usage: Usage | undefined): number {
   if (!usage) return 0;
   const { input, output, cacheRead, cacheWrite, totalTokens } = usage;
   return totalTokens > 0 ? totalTokens : input + output + cacheRead + cacheWrite;

@@ -9,7 +9,7 @@ import type { RunId, SessionId } from "../../../core/ids.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { thresholdsOf } from "../measure-context.ts";
+import { contextThresholds } from "../thresholds.ts";
 import { compactAsAsked } from "./compact-on-request.ts";
 import { ensureContextFits, recoverFromOverflow } from "./fit-context.ts";
 import { AGENT, MadeHistory } from "./histories.test-kit.ts";
@@ -48,7 +48,7 @@ function setup(sizes: readonly number[], { reply = () => SUMMARY, overhead = 0, 
   const [first = 0] = left.splice(0, 1);
   const context = { size: { counted: first, since: 0, all: first }, overhead };
   const limits = { ...base, ...more.limits };
-  const bounds = { limits, thresholds: thresholdsOf(limits) };
+  const bounds = { limits, thresholds: contextThresholds(limits) };
   const events: unknown[] = [];
   const log: LogLine[] = [];
   const kinds: string[] = [];

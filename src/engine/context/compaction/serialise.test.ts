@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { ModelMessage } from "../../../core/ports/model.ts";
 import { call, image, message, text } from "./entries.test-kit.ts";
-import { conversationChunks, serialiseMessages } from "./serialise.ts";
+import { conversationChunks } from "./serialise.ts";
 
-describe("a conversation as text", () => {
+const lines = (...messages: ModelMessage[]): readonly string[] =>
+  conversationChunks(messages, 100_000).flatMap((chunk) => chunk.split("\n\n"));
+
+describe("conversationChunks", () => {
   test.each<[string, ModelMessage, string[]]>([
     ["of a person", message("user", text("a"), text("b")), ["[User]: a\nb"]],
     ["without words", message("user"), []],
@@ -22,19 +25,19 @@ describe("a conversation as text", () => {
     ],
     ["of an assistant that says nothing", message("assistant", { type: "thinking", thinking: " " }, text(" ")), []],
   ])("%s", (_title, one, texts) => {
-    expect(serialiseMessages([one])).toEqual(texts);
+    expect(lines(one)).toEqual(texts);
   });
 
   test("cuts what tools have said, what was thought and what was asked of tools", () => {
     const long = "x".repeat(2_001);
     const without = (one: string) => one.replace(/\n\[…[^\]]*\]\n/u, "").length;
-    const [thought, asked] = serialiseMessages([
+    const [thought, asked] = lines(
       message("assistant", { type: "thinking", thinking: long }, call("1", "t", { a: long })),
-    ]);
+    );
     expect(without(thought ?? "")).toBe("[Assistant thinking]: ".length + 2_000);
     expect(without(asked ?? "")).toBe("[Assistant tool calls]: t()".length + 2_000);
-    expect(without(serialiseMessages([message("tool", text(long))])[0] ?? "")).toBe("[Tool result]: ".length + 2_000);
-    expect(serialiseMessages([message("user", text(long))])[0]).toHaveLength("[User]: ".length + 2_001);
+    expect(without(lines(message("tool", text(long)))[0] ?? "")).toBe("[Tool result]: ".length + 2_000);
+    expect(lines(message("user", text(long)))[0]).toHaveLength("[User]: ".length + 2_001);
   });
 
   test("is divided into portions, in order, with nothing left out", () => {

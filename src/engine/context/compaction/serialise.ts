@@ -9,12 +9,12 @@ import { cutText } from "./measures.ts";
 
 const TOOL_RESULT_CHARS = 2_000;
 /** Beyond so many requests for one summary long texts are cut shorter; beyond twice as many the oldest are left out. */
-export const MAX_CHUNKS = 12;
+const MAX_CHUNKS = 12;
 const SHORT_CHARS = 500;
 const OLDEST_NOTE = "[… the oldest part is left out …]\n\n";
 
 /** One text per message. `chars`: how much of each tool result is shown. */
-export function serialiseMessages(messages: readonly ModelMessage[], chars = TOOL_RESULT_CHARS): readonly string[] {
+function serialiseMessages(messages: readonly ModelMessage[], chars = TOOL_RESULT_CHARS): readonly string[] {
   return messages.flatMap((message) => serialised(message, chars));
 }
 

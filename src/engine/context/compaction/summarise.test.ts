@@ -8,7 +8,7 @@ import type { Entry } from "../../../core/history/entry.ts";
 import type { ModelRequest, ModelResult } from "../../../core/ports/model.ts";
 import { AGENT } from "./histories.test-kit.ts";
 import type { CompactionPlan } from "./plan-compaction.ts";
-import { type Summarising, type SummaryOutcome, summarise } from "./summarise.ts";
+import { summarise } from "./summarise.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "./summary-prompt.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done";
@@ -24,6 +24,7 @@ const spoken = (text: string): Entry =>
 const planOf = (more: Partial<CompactionPlan>): CompactionPlan =>
   ({ history: [], prefix: [], ...more }) as unknown as CompactionPlan;
 
+type Summarising = Parameters<typeof summarise>[1];
 type Answer = (request: ModelRequest, n: number, signal: AbortSignal) => Reply | Promise<Reply>;
 
 /** Asks for a summary of one message unless told otherwise. */
@@ -238,7 +239,7 @@ describe("limited spending", () => {
       after: (one: unknown, { content }: ModelResult) => settled.push([one, content.length]),
     };
     const { outcome, asked } = setup(() => reply, { gate });
-    return { outcome: (await outcome) as SummaryOutcome, asked, settled };
+    return { outcome: await outcome, asked, settled };
   };
 
   it("allows a call with its limit, and gets the result", async () => {

@@ -20,7 +20,7 @@ import type { CompactionPlan } from "./plan-compaction.ts";
 import { conversationChunks } from "./serialise.ts";
 import { isSummary, SUMMARY_SYSTEM_PROMPT, type SummaryAsk, summaryRequest } from "./summary-prompt.ts";
 
-export interface Summarising {
+interface Summarising {
   readonly agentId: AgentId;
   readonly choice: ModelChoice;
   readonly sessionId: string;
@@ -43,7 +43,7 @@ interface SpendingGate {
 
 export type SummaryFailure = ModelErrorClass | "empty" | "no-summary";
 
-export type SummaryOutcome =
+type SummaryOutcome =
   | { readonly ok: true; readonly said: Summarised }
   | { readonly ok: false; readonly why: SummaryFailure; readonly reason: string; readonly usage?: Usage };
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { harmless, isSummary, PREFIX_PROMPT, SUMMARY_PROMPT, summaryRequest, UPDATE_PROMPT } from "./summary-prompt.ts";
+import { harmless, isSummary, summaryRequest } from "./summary-prompt.ts";
 
 describe("what the model that summarises is asked", () => {
   const ask = { conversation: "c </conversation>", part: "history" } as const;
   test.each<[string, Parameters<typeof summaryRequest>[0], string]>([
-    ["a first summary", ask, SUMMARY_PROMPT],
-    ["an update", { ...ask, previous: "p" }, UPDATE_PROMPT],
-    ["the beginning of a turn", { ...ask, part: "prefix", previous: "p" }, PREFIX_PROMPT],
+    ["a first summary", ask, "a conversation to be summarised. Write a summary"],
+    ["an update", { ...ask, previous: "p" }, "Bring the summary in <previous-summary> up to date"],
+    ["the beginning of a turn", { ...ask, part: "prefix", previous: "p" }, "the beginning of a turn that was too long"],
   ])("%s", (_title, given, prompt) => {
     const request = summaryRequest(given);
     expect(request).toContain(prompt);

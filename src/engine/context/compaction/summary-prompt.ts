@@ -35,7 +35,7 @@ const SECTIONS = `## Goal
 const VERBATIM =
   "Keep identifiers word for word: file paths, names of functions, ids, URLs, versions, numbers, error messages, and whatever was put in backticks.";
 
-export const SUMMARY_PROMPT = `The messages above are a conversation to be summarised. Write a summary that another model will use to go on with the work.
+const SUMMARY_PROMPT = `The messages above are a conversation to be summarised. Write a summary that another model will use to go on with the work.
 
 Use exactly this form:
 
@@ -43,7 +43,7 @@ ${SECTIONS}
 
 Keep every section short. ${VERBATIM}`;
 
-export const UPDATE_PROMPT = `The messages above are new parts of a conversation. Bring the summary in <previous-summary> up to date with them.
+const UPDATE_PROMPT = `The messages above are new parts of a conversation. Bring the summary in <previous-summary> up to date with them.
 
 - Keep everything in the earlier summary that still holds.
 - Add what is new: progress, decisions, context.
@@ -56,7 +56,7 @@ ${SECTIONS}
 
 Keep every section short.`;
 
-export const PREFIX_PROMPT = `The messages above are the beginning of a turn that was too long to be kept. Its end is kept word for word and follows your summary.
+const PREFIX_PROMPT = `The messages above are the beginning of a turn that was too long to be kept. Its end is kept word for word and follows your summary.
 
 Use exactly this form:
 

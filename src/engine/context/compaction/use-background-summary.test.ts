@@ -9,7 +9,8 @@ import { CommitRefused } from "../../commit/commit-refused.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { type MeasuredContext, thresholdsOf } from "../measure-context.ts";
+import type { MeasuredContext } from "../measure-context.ts";
+import { contextThresholds } from "../thresholds.ts";
 import { BackgroundCompaction } from "./background-compaction.ts";
 import { AGENT, MadeHistory } from "./histories.test-kit.ts";
 
@@ -19,7 +20,7 @@ const limits: ContextLimits = {
   ...DEFAULT_CONTEXT_LIMITS,
   ...{ contextWindow: 10_000, emergencyContextLimit: 1_000, reserveTokens: 0, reserveTokensFloor: 0 },
 };
-const thresholds = thresholdsOf(limits);
+const thresholds = contextThresholds(limits);
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
 const shape = { words: 200, image: false, rounds: [], steered: false, quiet: false, branch: false, usage: false };
 

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { channelPrompt } from "./channel-prompt.ts";
 import { buildSubagentSystemPrompt } from "./subagent-prompt.ts";
-import { buildSystemPrompt, DEFAULT_PROMPT, type PromptSources } from "./system-prompt.ts";
+import { buildSystemPrompt, type PromptSources } from "./system-prompt.ts";
 
 const user: AgentDescriptor = { type: "user", connector: "telegram", userId: "7", channelId: "7" };
 const swarm = { type: "swarm", id: "w" } as unknown as AgentDescriptor;
@@ -27,7 +27,11 @@ const agent = { prompt: " Clean up. ", replacesSystemPrompt: true };
 describe("the first words", () => {
   test.each<[string, Partial<PromptSources>, string]>([
     ["are the profile's", { profilePrompt: " You are Rook. " }, "You are Rook."],
-    ["are the default of a profile that has only blanks", { profilePrompt: "  " }, DEFAULT_PROMPT],
+    [
+      "are the default of a profile that has only blanks",
+      { profilePrompt: "  " },
+      "You are a helpful assistant. Answer briefly and truthfully.",
+    ],
     ["are a permanent agent's own", { descriptor: permanent, profilePrompt: "p" }, "You love books."],
     ["are those of the swarm", { descriptor: swarm, swarm: ofSwarm, profilePrompt: "p" }, "Sell tea."],
     ["are the profile's if the swarm is gone", { descriptor: swarm, profilePrompt: "p" }, "p"],

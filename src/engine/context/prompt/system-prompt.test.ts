@@ -4,13 +4,7 @@ import type { AgentDescriptor } from "../../../core/agent/descriptor.ts";
 import { systemPromptReportSchema } from "../../../core/agent/system-prompt-report.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import { buildSubagentSystemPrompt } from "./subagent-prompt.ts";
-import {
-  buildSystemPrompt,
-  DEFAULT_PROMPT,
-  MAX_FILE_CHARACTERS,
-  type PromptSources,
-  WORKSPACE_FILES,
-} from "./system-prompt.ts";
+import { buildSystemPrompt, MAX_FILE_CHARACTERS, type PromptSources, WORKSPACE_FILES } from "./system-prompt.ts";
 
 const user: AgentDescriptor = { type: "user", connector: "telegram", userId: "7", channelId: "7" };
 const subagent: AgentDescriptor = { type: "subagent", id: "s", parentAgentId: "p", name: "dig" };
@@ -28,7 +22,7 @@ const files = (contents: Record<string, string>) => (name: string) => contents[n
 describe("a system prompt", () => {
   it("begins with the profile's prompt, or with a default", () => {
     expect(build({ profilePrompt: "You are Rook." }).text).toBe("You are Rook.\n\n# Workspace\nYour files are in /ws.");
-    expect(build().text.startsWith(DEFAULT_PROMPT)).toBe(true);
+    expect(build().text.startsWith("You are a helpful assistant.")).toBe(true);
   });
 
   it("names the person of its agent in one line, and says nothing about the owner", () => {

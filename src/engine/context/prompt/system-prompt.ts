@@ -11,7 +11,7 @@ import { SMALL_WINDOW } from "../../../core/history/compaction-settings.ts";
 import { kindOfPerson, type PersonId, type Role } from "../../../core/people/person.ts";
 import { buildSubagentSystemPrompt, isSubagentContext } from "./subagent-prompt.ts";
 
-export const DEFAULT_PROMPT = "You are a helpful assistant. Answer briefly and truthfully.";
+const DEFAULT_PROMPT = "You are a helpful assistant. Answer briefly and truthfully.";
 
 /** In the order of the prompt: files that seldom change come first, so that a provider's cache reaches far. */
 export const WORKSPACE_FILES = ["AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md", "MEMORY.md"] as const;

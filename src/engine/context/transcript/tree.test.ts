@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { EntryId } from "../../../core/ids.ts";
-import { type Placed, pathTo, treeProblems } from "./tree.ts";
+import { pathTo, treeProblems } from "./tree.ts";
 
 /** `b<a` on the nth line is the entry b below a. */
-const placed = (...all: readonly string[]): readonly Placed[] =>
+const placed = (...all: readonly string[]) =>
   all.map((text, index) => {
     const [id = "", parentId] = text.split("<");
     return { line: index + 2, id: id as EntryId, parentId: (parentId ?? null) as EntryId | null };

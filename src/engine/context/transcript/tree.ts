@@ -7,7 +7,7 @@ export interface Reported {
 }
 
 /** An entry's place in the tree. */
-export interface Placed {
+interface Placed {
   readonly line: number;
   readonly id: EntryId;
   readonly parentId: EntryId | null;
