@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DATABASE_FILE } from "../src/adapters/store/sqlite/open-store.ts";
-import { DEFAULT_LANES } from "../src/engine/runs/lanes.ts";
 import type { Turns } from "./engine/turns.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
@@ -53,7 +52,6 @@ export const engineBench: Bench = {
           { what: "commits per turn", value: per(fewTurns, (turns) => turns.commitsPerTurn), unit: "" },
           { what: "answer, p50", value: per(fewTurns, (turns) => turns.answerMs.p50), unit: "ms" },
           { what: "answer, p99", value: per(fewTurns, (turns) => turns.answerMs.p99), unit: "ms" },
-          { what: "main lane", value: DEFAULT_LANES.main, unit: "runs at once" },
           { what: "turns per second over 1,000 agents", value: long.turnsPerSecond, unit: "/s" },
         ],
         goals: [

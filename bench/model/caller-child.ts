@@ -14,7 +14,6 @@ import type { Connector, ConnectorHost } from "../../src/core/ports/connector.ts
 import { silentLog } from "../../src/core/ports/log.ts";
 import type { Model, ModelMessage } from "../../src/core/ports/model.ts";
 import { AgentSystem } from "../../src/engine/agents/agent-system.ts";
-import { DEFAULT_LANES } from "../../src/engine/runs/lanes.ts";
 
 export type Way = "fetch" | "port" | "engine" | "library-completions" | "port-anthropic";
 
@@ -137,7 +136,7 @@ async function throughEngine(): Promise<Turn> {
       nodeName: "bench",
       people: { unknown: "guest" },
       // As many concurrent calls as with the port alone.
-      lanes: { ...DEFAULT_LANES, main: PEOPLE },
+      lanes: { main: PEOPLE, subagent: 16, cron: 4, nested: 16 },
       resolveModel: (agent) => ({ ...models.choose(agent), system: SYSTEM }),
     },
   );

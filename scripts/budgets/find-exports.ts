@@ -13,10 +13,6 @@ const READ_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/app/cli/command-json.ts#CommandError": "scripts/cli-schema.ts reads the types of this file",
   "src/adapters/store/postgres/watchdog-note.ts#writeSharedNote":
     "the thread of the watchdog loads this file by its path",
-  "src/adapters/store/op-table.ts#OP_TABLE": "a test compares this table with both stores",
-  "src/app/operations/data/tables.ts#FORGET_RULES": "a test compares this table with the database",
-  "src/app/operations/data/tables.ts#NOT_BACKED_UP": "a test compares this table with the database",
-  "src/app/operations/data/tables.ts#BACKED_UP": "a test compares this table with the database",
 };
 
 const ENTRIES = /^src\/(?:index|client|client-browser|compat|testing|main|bin)\.ts$/;

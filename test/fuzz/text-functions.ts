@@ -229,7 +229,12 @@ export const MORE_CASES: readonly TextCase[] = [
   {
     name: "callEntry",
     run: (text) =>
-      callEntry({ callId: "c", name: "t" } as never, { content: message("tool", text).content }, 0, "r" as never),
+      callEntry(
+        { callId: "c", name: "t", arguments: {}, replay: "safe", state: "asked" },
+        { content: message("tool", text).content },
+        0,
+        "r" as never,
+      ),
   },
   {
     name: "wrapUserMessage, the file",

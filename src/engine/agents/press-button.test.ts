@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { TestEngine } from "../../../test/kit/engine.ts";
 import { inTurn } from "../../../test/kit/model.ts";
 import type { PressedButton } from "../../core/ports/connector.ts";
-import { askOp, type OpenQuestion, questionIdOf } from "../people/open-question.ts";
+import { askOp, questionIdOf } from "../people/open-question.ts";
 import { accepted, commit, from, hostOf, putPerson } from "./agent-system.test-kit.ts";
 
 const GONE = { say: "This question is no longer open.", done: true };
@@ -104,7 +104,7 @@ describe("a choice of a question", () => {
     const engine = await TestEngine.open();
     const { agentId } = accepted(await engine.tell("hello"));
     const askedAt = engine.clock.now();
-    const question: OpenQuestion = { agentId, question: "Tea?", choices: ["Yes", "x".repeat(200)], target, askedAt };
+    const question = { agentId, question: "Tea?", choices: ["Yes", "x".repeat(200)], target, askedAt };
     await commit(engine, askOp(id, question));
     const token = (n: number | string, at = askedAt) => `q:${id}:${n}:${Math.floor(at / 1_000).toString(36)}`;
     return { engine, token, askedAt };

@@ -1,10 +1,13 @@
 import { describe, expect, it, test } from "vitest";
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
+import {
+  type ContextLimits,
+  contextThresholds,
+  DEFAULT_CONTEXT_LIMITS,
+} from "../../core/history/compaction-settings.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import type { LiveRun, RunSetup } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { measureAtRest, renewTools, setupOf } from "./measure-context.ts";
-import { contextThresholds } from "./thresholds.ts";
 
 const limits = (more: Partial<ContextLimits>): ContextLimits => ({ ...DEFAULT_CONTEXT_LIMITS, ...more });
 

@@ -2,7 +2,11 @@
  * How large a context is and how large it may be. A run resolves its model, prompt, tools and limits once (`setupOf`); the
  * limits stay with the context, so that the checks between runs cost nothing.
  */
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
+import {
+  type ContextLimits,
+  contextThresholds,
+  DEFAULT_CONTEXT_LIMITS,
+} from "../../core/history/compaction-settings.ts";
 import type { ModelTool } from "../../core/ports/model.ts";
 import type { Tool } from "../../core/ports/tool.ts";
 import { isMarkedPrompt, markedBody } from "../people/untrusted.ts";
@@ -11,7 +15,6 @@ import type { ContextBounds, LiveRun, RunSetup } from "../runtime/live-run.ts";
 import { modelTool } from "../runtime/model-call.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
 import { EMPTY_SIZE, estimateText, estimateTools, tokensIn } from "./compaction/estimate-tokens.ts";
-import { contextThresholds } from "./thresholds.ts";
 
 export interface MeasuredContext extends ContextBounds {
   readonly tokens: number;

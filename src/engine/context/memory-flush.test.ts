@@ -3,13 +3,16 @@ import { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { failure, lastText, type ModelCall, type Reply, stall } from "../../../test/kit/model.ts";
 import { dieAt } from "../../../test/kit/store.ts";
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
+import {
+  type ContextLimits,
+  contextThresholds,
+  DEFAULT_CONTEXT_LIMITS,
+} from "../../core/history/compaction-settings.ts";
 import type { ToolHost } from "../../core/ports/tool.ts";
 import type { Right } from "../../core/rights/right.ts";
 import type { AgentLease } from "../runtime/agent-lease.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "./compaction/summary-prompt.ts";
 import { isFlushDue } from "./memory-flush.ts";
-import { contextThresholds } from "./thresholds.ts";
 
 const SUMMARY = "## Goal\nto test\n\n## Progress\n- done\n\n## Original Request\nx\n\n## Early Progress\ny";
 const said = (text: string): Reply => ({ content: [{ type: "text", text }], usage: undefined });

@@ -33,12 +33,9 @@ export function auditOp(by: Actor, at: number, { args, decision = "allow", ...re
     decision,
     reason: rest.reason && short(rest.reason),
     outcome: rest.outcome,
-    digest: args === undefined ? undefined : digestOf(args),
+    digest: args === undefined ? undefined : createHash("sha256").update(JSON.stringify(args)).digest("hex"),
   };
   return { op: "audit.add", entry };
 }
 
 const short = (text: string): string => (text.length <= MAX_FIELD ? text : cutText(text, MAX_FIELD));
-
-/** The same for equal values of the same order of keys. */
-export const digestOf = (args: unknown): string => createHash("sha256").update(JSON.stringify(args)).digest("hex");

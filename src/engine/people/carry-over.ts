@@ -14,7 +14,7 @@ import { type BookPorts, type ConversationBook, changeBook, readBook } from "./c
 import { linksOfPeople } from "./links-of-people.ts";
 
 /** The parts of the configuration that decide an address. */
-export interface CarrySettings {
+interface CarrySettings {
   readonly session: {
     readonly dmScope?: DmScope;
     readonly mainKey?: string;

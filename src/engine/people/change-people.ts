@@ -21,7 +21,7 @@ type NewPerson = Pick<PersonRecord, "id"> &
   Partial<Pick<PersonRecord, "name" | "role" | "accounts" | "grants" | "limits" | "timeZone" | "language">>;
 
 /** `null` removes a field. */
-export type PersonPatch = {
+type PersonPatch = {
   readonly [Name in "name" | "timeZone" | "language" | "limits"]?: PersonRecord[Name] | null;
 } & { readonly role?: PersonRecord["role"] };
 

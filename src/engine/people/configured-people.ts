@@ -43,7 +43,7 @@ interface SyncPlan {
   readonly refused: readonly string[];
 }
 
-export function planSync(
+function planSync(
   stored: readonly PersonRecord[],
   configured: Readonly<Record<string, ConfiguredPerson>>,
   now: number,

@@ -24,7 +24,7 @@ export type ConversationBook = z.infer<typeof bookSchema>;
 export type BookPorts = Pick<Ports, "store" | "ids" | "clock">;
 const TRIES = 8;
 /** Beyond this number the ones carried first are dropped: their people begin a new conversation. */
-export const MAX_CARRIED = 20_000;
+const MAX_CARRIED = 20_000;
 
 export const readBook = async ({ store }: { store: Pick<Ports["store"], "fact"> }): Promise<ConversationBook> =>
   parsed(await store.fact(CONVERSATIONS_FACT));

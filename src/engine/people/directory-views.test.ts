@@ -1,14 +1,14 @@
 /** What the directory keeps of its reads: how old a view may be, what a slower read must not undo, more people than a page. */
 import { expect, test } from "vitest";
 import type { PersonId, PersonRecord } from "../../core/people/person.ts";
-import { type DirectorySettings, directoryOf } from "./directory.ts";
+import { directoryOf } from "./directory.ts";
 
 const person = (id: string, more: Partial<PersonRecord> = {}): PersonRecord => ({
   ...{ id, role: "guest", accounts: [], grants: [], createdAt: 1, createdBy: "owner" },
   ...more,
 });
 
-function world(settings: DirectorySettings = {}) {
+function world(settings: Parameters<typeof directoryOf>[1] = {}) {
   const state = {
     revision: 1,
     people: [] as PersonRecord[],

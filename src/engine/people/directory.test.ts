@@ -7,7 +7,7 @@ import { accountOf, appUser, OWNER, type PersonId, type PersonRecord } from "../
 import type { Op } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
 import { submit } from "../commit/submit.ts";
-import { type DirectorySettings, directoryOf } from "./directory.ts";
+import { directoryOf } from "./directory.ts";
 
 const id = (text: string) => text as PersonId;
 const person = (name: string, rest: Partial<PersonRecord> = {}): PersonRecord => ({
@@ -28,7 +28,7 @@ beforeEach(() => {
 const commit = async (...ops: Op[]) => submit({ store, clock, ids }, "test", ops);
 const put = (name: string, rest?: Partial<PersonRecord>) => commit({ op: "person.put", person: person(name, rest) });
 
-function open(settings?: DirectorySettings) {
+function open(settings?: Parameters<typeof directoryOf>[1]) {
   const counted = {
     people: (page: Parameters<Store["people"]>[0]) => {
       reads.push("people");

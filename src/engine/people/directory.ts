@@ -23,7 +23,7 @@ import { allPeople } from "./all-people.ts";
 export type DirectoryReader = Pick<StoreReader, "people" | "rightsRevision">;
 
 /** Read at the moment of use. */
-export interface DirectorySettings {
+interface DirectorySettings {
   /** The role of an account of a channel that belongs to no record. Default: `stranger`. */
   readonly unknown?: Extract<Role, "stranger" | "guest">;
   readonly ownerAccounts?: readonly string[];

@@ -15,7 +15,7 @@ const openQuestionSchema = z.object({
   target: deliveryContextSchema,
   askedAt: z.number().int(),
 });
-export type OpenQuestion = z.infer<typeof openQuestionSchema>;
+type OpenQuestion = z.infer<typeof openQuestionSchema>;
 
 /** How long a button can be pressed. */
 export const QUESTION_MS = 180 * 24 * 3600_000;

@@ -15,7 +15,6 @@ import {
   choiceButtons,
   isAskedAt,
   isTooOld,
-  type OpenQuestion,
   openQuestion,
   QUESTION_MS,
   questionIdOf,
@@ -257,7 +256,7 @@ describe("a delivery at night", () => {
 });
 
 describe("a question that waits for half a year", () => {
-  const question: OpenQuestion = {
+  const question = {
     ...{ agentId: childId, question: "Tea\nor coffee?", choices: ["Tea", "x".repeat(65)] },
     ...{ target: { channel: "telegram", to: "7", threadId: 3 }, askedAt: 1_999 },
   };

@@ -32,7 +32,7 @@ export interface RightsSettings {
   ancestorsOf?(agent: AgentRecord): Promise<readonly AgentRecord[]>;
 }
 
-export interface GateParts extends RightsSettings {
+interface GateParts extends RightsSettings {
   readonly tools: ToolHost;
   readonly directory: Pick<Directory, "now">;
   /** Who an agent acts for that began a run before runs named their people. Undefined: for no one. */

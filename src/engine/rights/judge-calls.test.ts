@@ -11,7 +11,7 @@ import type { CallRecord, RunBody } from "../../core/run/run.ts";
 import { auditOf } from "./audit-entry.ts";
 import type { Around } from "./configured-rules.ts";
 import { deniedText } from "./denied-text.ts";
-import { type GateParts, gateOf, NO_ONE, situationOf } from "./gate.ts";
+import { gateOf, NO_ONE, situationOf } from "./gate.ts";
 import { tryCall } from "./try-call.ts";
 
 const ANN = "ann" as PersonId;
@@ -31,6 +31,8 @@ const call = (name: string, given: Record<string, unknown> = {}): CallRecord => 
 const tool = (more: Partial<Tool> = {}): Tool =>
   ({ name: "t", rights: ["write"], input: z.object({ text: z.string().optional() }), ...more }) as Tool;
 const standing = (person: PersonId): Standing => ({ person, role: person === OWNER ? "owner" : "guest", grants: [] });
+
+type GateParts = Parameters<typeof gateOf>[0];
 
 function gate(tools: readonly Tool[], parts: Partial<GateParts> = {}) {
   return gateOf({

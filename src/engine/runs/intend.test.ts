@@ -13,7 +13,7 @@ import { digestOf } from "../approvals/call-digest.ts";
 import { CommitRefused } from "../commit/commit-refused.ts";
 import type { LiveRun } from "../runtime/live-run.ts";
 import type { RunPorts } from "../runtime/run-ports.ts";
-import { auditUnknown, commitIntent, intend, intendNext } from "./intend.ts";
+import { auditUnknown, commitIntent, intend } from "./intend.ts";
 
 const ports = {
   tools: {
@@ -36,7 +36,7 @@ const calls = (text: string): CallRecord[] =>
 const written = (records: readonly CallRecord[]): string =>
   records.map(({ name, state }) => `${name}${state === "intended" ? "*" : state === "done" ? "." : ""}`).join(" ");
 
-describe("intendNext", () => {
+describe("intend without a gate", () => {
   for (const [before, after] of [
     ["A", "A*"],
     ["a", "a*"],
@@ -49,11 +49,12 @@ describe("intendNext", () => {
     ["a. b* c", "a. b* c"],
     ["A B", "A* B"],
     ["! a", "!* a*"],
-    ["a. b.", "a. b."],
+    ["a. b.", ""],
     ["a B. c", "a* B. c*"],
   ] as const) {
-    it(`${before} → ${after}`, () => {
-      expect(written(intendNext(ports, {} as AgentRecord, calls(before)))).toBe(after);
+    it(`marks ${before} as ${after}`, async () => {
+      const next = await intend(ports, {} as AgentRecord, {} as LiveRun, calls(before));
+      expect(written(next.calls)).toBe(after);
     });
   }
 });

@@ -234,7 +234,7 @@ const left = (calls: readonly CallRecord[]): readonly CallRecord[] =>
   calls.every(({ state }) => state === "done") ? [] : calls;
 
 /** Marks the calls that may start now: the next one, or all next ones that may run in parallel. `held` ones do not start. */
-export function intendNext(
+function intendNext(
   ports: RunPorts,
   agent: AgentRecord,
   calls: readonly CallRecord[],

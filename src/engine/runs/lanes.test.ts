@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { tries } from "../../../test/kit/share.ts";
-import { Lanes, Place, type Slot } from "./lanes.ts";
+import { Lanes, Place } from "./lanes.ts";
+
+type Slot = NonNullable<Awaited<ReturnType<Lanes["enter"]>>>;
 
 const sizes = (main: number) => ({ main, subagent: 1, cron: 1, nested: 1 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -6,7 +6,7 @@ import type { Lane } from "../../core/run/run.ts";
 
 export type LaneSizes = Readonly<Record<Lane, number>>;
 
-export const DEFAULT_LANES: LaneSizes = { main: 32, subagent: 16, cron: 4, nested: 16 };
+const DEFAULT_LANES: LaneSizes = { main: 32, subagent: 16, cron: 4, nested: 16 };
 
 interface LaneState {
   readonly size: number;
@@ -19,7 +19,7 @@ interface Waiter {
   cancelled: boolean;
 }
 
-export interface Slot {
+interface Slot {
   /** May be called more than once; the second time does nothing. */
   release(): void;
 }

@@ -26,8 +26,8 @@ import { replyTexts } from "./reply-texts.ts";
 import { suspend } from "./suspend.ts";
 import { think } from "./think.ts";
 
-export const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
-export const OVERFLOW_TEXT =
+const TOOL_LIMIT_TEXT = "Tool execution limit reached.";
+const OVERFLOW_TEXT =
   "Context overflow: prompt too large for the model. Try again with less input or a larger-context model.";
 const ROLE_ORDER_TEXT =
   "The model refused the order of the messages; begin a new session with /new, or try another model.";

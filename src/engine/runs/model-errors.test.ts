@@ -4,7 +4,9 @@ import { failure, inTurn } from "../../../test/kit/model.ts";
 import { DEFAULT_CONTEXT_LIMITS } from "../../core/history/compaction-settings.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../context/compaction/summary-prompt.ts";
 import { resultOf } from "./loop.test-kit.ts";
-import { OVERFLOW_TEXT } from "./loop.ts";
+
+const OVERFLOW_TEXT =
+  "Context overflow: prompt too large for the model. Try again with less input or a larger-context model.";
 
 describe("errors of the model", () => {
   for (const [errorClass, kind, text] of [

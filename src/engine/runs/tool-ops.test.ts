@@ -5,7 +5,6 @@ import { gate } from "../../../test/kit/gate.ts";
 import { inTurn, lastText, type Reply, stall } from "../../../test/kit/model.ts";
 import type { AgentId } from "../../core/ids.ts";
 import { resultOf } from "./loop.test-kit.ts";
-import { TOOL_LIMIT_TEXT } from "./loop.ts";
 
 describe("the ops of a tool", () => {
   const fact = (key: string) => ({ op: "fact.put", key, value: "yes" }) as const;
@@ -154,13 +153,14 @@ describe("a message that a tool sends", () => {
   });
 
   it("never hides an error of the run, even with the same text", async () => {
+    const text = "Tool execution limit reached.";
     const engine = await TestEngine.open({
       script: () => ({ call: [{ name: "send" }] }),
-      tools: { send: sender([TOOL_LIMIT_TEXT]) },
+      tools: { send: sender([text]) },
       system: { runs: { maxIterations: 1 } },
     });
     await engine.tell("go");
-    expect(engine.shown()).toEqual([TOOL_LIMIT_TEXT, TOOL_LIMIT_TEXT]);
+    expect(engine.shown()).toEqual([text, text]);
   });
 
   it("is also recognised by the reply if it was split", async () => {

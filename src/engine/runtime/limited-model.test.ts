@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { modelResult } from "../../../test/kit/model.ts";
 import type { Block } from "../../core/history/entry.ts";
 import type { Model, ModelEvent, ModelRequest, ModelResult } from "../../core/ports/model.ts";
-import { cutNote, limitedModel } from "./limited-model.ts";
+import { limitedModel } from "./limited-model.ts";
+
+const cutNote = (max: number): string =>
+  `\n\n[The answer was cut off here: it is longer than ${max} characters, which is limits.answerCharacters.]`;
 
 const request: ModelRequest = { model: "m", system: "", messages: [], tools: [], sessionId: "s" };
 const ABORTED = { class: "aborted", message: "aborted" } as const;

@@ -7,7 +7,7 @@ import type { Block } from "../../core/history/entry.ts";
 import type { Model, ModelEvent, ModelResult } from "../../core/ports/model.ts";
 import { textSize } from "../../core/text-limits.ts";
 
-export const cutNote = (maxCharacters: number): string =>
+const cutNote = (maxCharacters: number): string =>
   `\n\n[The answer was cut off here: it is longer than ${maxCharacters} characters, which is limits.answerCharacters.]`;
 
 /** `maxCharacters` is read at each call: a reload may change it. */

@@ -21,7 +21,7 @@ import type { RunPorts, RunSettings } from "./run-ports.ts";
 import { addUsage } from "./usage.ts";
 
 /** Why a run is ended from outside. `drain`: it is paused and continues after the restart. `lost`: another node holds the agent; nothing may be committed. */
-export type EndReason = AbortMark["reason"] | "drain" | "lost";
+type EndReason = AbortMark["reason"] | "drain" | "lost";
 
 export class LiveRun {
   readonly id: RunId;

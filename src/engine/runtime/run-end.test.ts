@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
 import type { AgentId, RunId, SessionId } from "../../core/ids.ts";
 import type { CallRecord } from "../../core/run/run.ts";
-import { type EndReason, graceAfter, LiveRun, runTimeOf } from "./live-run.ts";
+import { graceAfter, LiveRun, runTimeOf } from "./live-run.ts";
 import { DEFAULT_RUN_SETTINGS } from "./run-ports.ts";
 
 const call = (callId: string, state: CallRecord["state"]): CallRecord => ({
@@ -20,6 +20,7 @@ const live = (more: object = {}) =>
   );
 
 describe("the end of a run", () => {
+  type EndReason = Parameters<LiveRun["end"]>[0];
   test.each<[EndReason[], EndReason, boolean]>([
     [["person"], "person", true],
     [["drain"], "drain", false],

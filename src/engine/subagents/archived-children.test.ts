@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import { type Made, NOW, world } from "./agents-by-name.test-kit.ts";
 import { subagentSettings } from "./settings.ts";
-import { sweepSubagentRuns } from "./sweep.ts";
+import { startSweep } from "./sweep.ts";
 
 describe("archiving children", () => {
   const due = (n: number, more: object = {}) =>
@@ -17,13 +17,15 @@ describe("archiving children", () => {
     }) as Partial<SubagentRunRecord>;
   const swept = async (agents: Record<string, Made>, runs: Partial<SubagentRunRecord>[], minutes = 60) => {
     const made = world(agents, runs);
-    const ports = {
-      store: made.store,
-      clock: { now: () => NOW },
-      ids: { change: () => "c" },
-      log: { warn: () => {} },
-    } as never;
-    const next = await sweepSubagentRuns(ports, { archiveAfterMinutes: minutes });
+    let next: number | undefined;
+    const after = (ms: number) => {
+      next = NOW + ms;
+      return () => {};
+    };
+    const clock = { now: () => NOW, after };
+    const ports = { store: made.store, clock, ids: { change: () => "c" }, log: { warn: () => {} } } as never;
+    startSweep(ports, { archiveAfterMinutes: minutes }, { shared: false, emit: () => {} });
+    await new Promise<void>((done) => setImmediate(done));
     return { next, ops: made.committed.flat() };
   };
   const kid = (more: object = {}) => ({ kid: { parent: "mum", more } });

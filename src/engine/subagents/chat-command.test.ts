@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { TestEngine } from "../../../test/kit/engine.ts";
 import { gate } from "../../../test/kit/gate.ts";
 import { lastText } from "../../../test/kit/model.ts";
-import { answerSubagentsCommand, SUBAGENTS_USAGE } from "./chat-command.ts";
+import { answerSubagentsCommand } from "./chat-command.ts";
 import { childrenOf, family, openFamily, records } from "./family.test-kit.ts";
 
 let ids = 0;
@@ -43,7 +43,17 @@ describe("/subagents", () => {
   });
 
   it.each([
-    ["/subagents nonsense", SUBAGENTS_USAGE],
+    [
+      "/subagents nonsense",
+      [
+        "⚙️ Usage: /subagents <list|stop|log|send|info>",
+        "- /subagents list",
+        "- /subagents stop <id|#|all>",
+        "- /subagents log <id|#> [limit]",
+        "- /subagents send <id|#> <message>",
+        "- /subagents info <id|#>",
+      ].join("\n"),
+    ],
     ["/subagents stop", "⚙️ Usage: /subagents stop <id|#|all>"],
     ["/subagents log", "⚙️ Usage: /subagents log <id|#> [limit]"],
     ["/subagents send 1", "⚙️ Usage: /subagents send <id|#> <message>"],

@@ -14,7 +14,7 @@ import { findSubagentRun } from "./find.ts";
 import { historyLog } from "./history-log.ts";
 import type { Subagents } from "./subagents.ts";
 
-export const SUBAGENTS_USAGE = [
+const SUBAGENTS_USAGE = [
   "⚙️ Usage: /subagents <list|stop|log|send|info>",
   "- /subagents list",
   "- /subagents stop <id|#|all>",

@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Op } from "../../core/store/change.ts";
 import { type Made, NOW, names, world } from "./agents-by-name.test-kit.ts";
-import { readTree } from "./live-tree.ts";
+import { readTree } from "./read-tree.ts";
 import { stopChildrenOps, stopOps } from "./stop.ts";
 import { ancestorsOf, depthOf, descendantsOf, stopOf } from "./tree.ts";
 

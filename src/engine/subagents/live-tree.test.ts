@@ -6,7 +6,7 @@ import type { TreeNode } from "../../core/agent/agent-tree.ts";
 import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { AgentId, ChangeId } from "../../core/ids.ts";
 import { seedAgent } from "../context/seed-agent.ts";
-import { readTree } from "./live-tree.ts";
+import { readTree } from "./read-tree.ts";
 
 const ids = seededIds("tree");
 

@@ -10,7 +10,6 @@ import { RunEvents } from "../runtime/run-events.ts";
 import { historyLog, logOf } from "./history-log.ts";
 import { LiveTree, type TreeChange } from "./live-tree.ts";
 import { initSubagentRegistry, listSubagentRunsForRequester, reportGivenUp } from "./registry.ts";
-import { sweepSubagentRuns } from "./sweep.ts";
 
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
 const record = (runId: string, more: Partial<SubagentRunRecord> = {}): SubagentRunRecord =>
@@ -147,15 +146,20 @@ describe("archiving", () => {
     [100, [100, 100, 1]],
     [201, [100, 100, 100, 1]],
   ])("of %i children reads a hundred at a time", async (count, expected) => {
-    const { ports, limits, commits } = world({ records: due(count) });
-    expect(await sweepSubagentRuns(ports, settings)).toBeUndefined();
-    expect([limits, commits.length]).toEqual([expected, count]);
+    const { ports, host, limits, commits, clock } = world({ records: due(count) });
+    initSubagentRegistry(ports, settings, host);
+    await turn();
+    expect([limits, commits.length, clock.timers]).toEqual([expected, count, 0]);
   });
 
   it("ends when the store refuses all of a portion, and is due again in a second", async () => {
-    const { ports, clock, limits } = world({ records: due(100), refuses: true });
-    expect(await sweepSubagentRuns(ports, settings)).toBe(clock.now() + 1_000);
+    const { ports, host, clock, limits } = world({ records: due(100), refuses: true });
+    const sweep = initSubagentRegistry(ports, settings, host);
+    await clock.advance(999, turn);
     expect(limits).toEqual([100, 1]);
+    await clock.advance(1, turn);
+    expect(limits).toEqual([100, 1, 100, 1]);
+    sweep.stop();
   });
 
   it("that fails is tried again after a minute", async () => {

@@ -9,7 +9,7 @@ import type { Store } from "../../core/store/store.ts";
 import { childrenOf, openFamily, records } from "./family.test-kit.ts";
 import { permissionsOf } from "./permissions.ts";
 import { DEFAULT_SUBAGENT_SETTINGS, type SubagentSettings } from "./settings.ts";
-import { type SpawnPorts, type SpawnRequest, spawnSubagent } from "./spawn.ts";
+import { type SpawnRequest, spawnSubagent } from "./spawn.ts";
 
 const requester = (more: Partial<AgentRecord> = {}): AgentRecord =>
   ({
@@ -25,7 +25,7 @@ const childRequester = requester({
   descriptor: { type: "subagent", id: "x", parentAgentId: "p", name: "x" },
 });
 
-function ports(open = 0): SpawnPorts {
+function ports(open = 0): Parameters<typeof spawnSubagent>[0] {
   const store: Store = openMemoryStore();
   return {
     store: {

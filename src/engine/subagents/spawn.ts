@@ -19,7 +19,7 @@ import { registerSubagentRun } from "./registry.ts";
 import type { SubagentSettings } from "./settings.ts";
 import { depthOf } from "./tree.ts";
 
-export type SpawnPorts = Pick<Ports, "store" | "ids" | "clock" | "tools">;
+type SpawnPorts = Pick<Ports, "store" | "ids" | "clock" | "tools">;
 
 export interface SpawnRequest {
   /** The name of the tool, for error texts. */

@@ -32,7 +32,7 @@ export const startSweep = (
   });
 
 /** Archives what is due now. Returns when the next record is due, if there is one. */
-export async function sweepSubagentRuns(
+async function sweepSubagentRuns(
   ports: RegistryPorts,
   settings: ReportSettings,
   emit?: Emit,

@@ -10,7 +10,9 @@ import type { JobSlot } from "../../core/schedule/job-slot.ts";
 import { versionOf, wakeTimeOf } from "../../core/schedule/job-times.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { PostRequest } from "../agents/message-ingress.ts";
-import { type BrokerOptions, type BrokerPorts, TriggerBroker } from "./broker.ts";
+import { type BrokerOptions, TriggerBroker } from "./broker.ts";
+
+type BrokerPorts = ConstructorParameters<typeof TriggerBroker>[0];
 
 const MAX_READS = 200;
 

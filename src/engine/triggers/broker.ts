@@ -19,14 +19,15 @@ import type { PostRequest } from "../agents/message-ingress.ts";
 import { submit } from "../commit/submit.ts";
 import type { AcceptResult } from "../inbox/accept.ts";
 import { ClockWatch } from "./clock-watch.ts";
-import { firedSlot, skippedSlot } from "./cron/job-changes.ts";
+import { skippedSlot } from "./cron/job-changes.ts";
 import { type Firing, type JobMessage, type JobPorts, jobMessage, jobNotice, profileOf } from "./cron/job-message.ts";
 import { jobDenial } from "./cron/job-rights.ts";
 import { skippedText, turnedOffText } from "./cron/job-texts.ts";
 import { DEFAULT_GRACE_MS, type DueDefaults, type DueStep, planDue } from "./cron/plan-due.ts";
 import { replanJobs } from "./cron/replan-jobs.ts";
+import { firedOps, isOver } from "./fired-ops.ts";
 
-export interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log">, Omit<JobPorts, "store"> {
+interface BrokerPorts extends Pick<Ports, "clock" | "ids" | "store" | "log">, Omit<JobPorts, "store"> {
   post(request: PostRequest): Promise<AcceptResult>;
   /** Absent: no gate passes. */
   readonly gates?: GateRunner;
@@ -329,35 +330,3 @@ export class TriggerBroker {
 
 /** The dedupe key of a slot's message. */
 const slotKey = (job: Pick<CronJob, "id">, slot: string): string => `slot:${job.id}:${slot}`;
-
-/** A one-time job without another due time. */
-const isOver = (job: CronJob, nextAt: number | undefined): boolean =>
-  job.schedule.kind === "at" && nextAt === undefined;
-
-/** The ops committed with a job's message: the slot's record, and the job with its next time. */
-export function firedOps(job: CronJob, firing: Firing, next: number | undefined, { body }: JobMessage): readonly Op[] {
-  const { slot, dueAt, now } = firing;
-  // A job that is deleted after its run has no other due time.
-  const nextAt = job.deleteAfterRun ? undefined : next;
-  const row = firedSlot(job, dueAt, now, slot);
-  const { runningAtMs: _, ...state } = job.state;
-  const expect = versionOf(job);
-  if (body.kind === "trigger") {
-    const fired = { ...job, state: { ...state, nextRunAtMs: nextAt, runningAtMs: now } };
-    return [
-      { op: "job.slot", slot: row },
-      { op: "job.put", job: fired, expect },
-    ];
-  }
-  // A silent message has no run: its slot ends at once.
-  const ended = { ...row, end: { at: now, status: "recorded", delivery: { status: "none" } } } as const;
-  const recorded: CronJob = {
-    ...job,
-    enabled: job.enabled && !isOver(job, nextAt),
-    state: { ...state, nextRunAtMs: nextAt, lastRunAtMs: now, lastStatus: "ok", consecutiveErrors: 0 },
-  };
-  return [
-    { op: "job.slot", slot: ended },
-    job.deleteAfterRun ? { op: "job.remove", id: job.id, expect } : { op: "job.put", job: recorded, expect },
-  ];
-}

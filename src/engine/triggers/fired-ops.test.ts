@@ -1,8 +1,8 @@
 /** What is committed with the message of a due time: one-shot jobs, silent events, and what becomes of the job. */
 import { describe, expect, test } from "vitest";
 import type { CronJob } from "../../core/schedule/job.ts";
-import { firedOps } from "./broker.ts";
 import { CronService } from "./cron/cron-service.ts";
+import { firedOps } from "./fired-ops.ts";
 
 const job = (more: Partial<CronJob> = {}): CronJob =>
   ({

@@ -6,7 +6,7 @@ import { dieAt } from "../../../test/kit/store.ts";
 import { parseConfig } from "../../config/parse-config.ts";
 import { OWNER_MAILBOX, OWNER_MAILBOXES } from "../../core/delivery/route.ts";
 import type { DeliveryId, SessionKey } from "../../core/ids.ts";
-import { lastHeartbeatOf, SUPERSEDED } from "./heartbeat/last-heartbeat.ts";
+import { lastHeartbeatOf } from "./heartbeat/last-heartbeat.ts";
 import { TriggerTestEngine } from "./triggers.test-kit.ts";
 
 const MINUTE = 60_000;
@@ -81,7 +81,7 @@ describe("an alert of the heartbeat", () => {
     await world.leap(HALF);
     const rows = await world.engine.deliveries();
     expect(rows.map(({ state, reason }) => [state, reason])).toEqual([
-      ["suppressed", SUPERSEDED],
+      ["suppressed", "a newer heartbeat replaces it"],
       ["unroutable", "no route to owner"],
     ]);
     await world.engine.tell("hi", { name: "ann" });

@@ -7,8 +7,10 @@ import type { GateRunner } from "../../core/ports/gate-runner.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
 import type { JobSlot } from "../../core/schedule/job-slot.ts";
 import type { AgentSystemOptions } from "../agents/agent-system-options.ts";
-import { type TriggerOptions, type TriggerPorts, Triggers } from "./triggers.ts";
+import { type TriggerOptions, Triggers } from "./triggers.ts";
 import type { HookAnswer, HookRequest } from "./webhooks/accept-hook.ts";
+
+type TriggerPorts = ConstructorParameters<typeof Triggers>[0];
 
 /** Ann is the owner, everyone else is a stranger. */
 const OWNER_IS_ANN = ({ userId }: { readonly userId: string }): boolean => userId === "ann";

@@ -25,7 +25,7 @@ import { lastHeartbeatOf } from "./heartbeat/last-heartbeat.ts";
 import { HEARTBEAT_TOKEN } from "./heartbeat/strip-heartbeat-token.ts";
 import { acceptHook, type HookAnswer, type HookPorts, type HookRequest } from "./webhooks/accept-hook.ts";
 
-export type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
+type TriggerPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> &
   Omit<TickPorts, "store" | "people"> &
   Pick<HookPorts, "reveal">;
 

@@ -9,11 +9,7 @@ import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { parseArgs } from "node:util";
 import { startMirror } from "../../../src/adapters/store/files/start-mirror.ts";
-import {
-  DATABASE_FILE,
-  openSqliteStore,
-  type SqliteStoreOptions,
-} from "../../../src/adapters/store/sqlite/open-store.ts";
+import { DATABASE_FILE, openSqliteStore } from "../../../src/adapters/store/sqlite/open-store.ts";
 import { systemIds } from "../../../src/adapters/system/system-ids.ts";
 import { silentLog } from "../../../src/core/ports/log.ts";
 import { randomOf } from "../../kit/random.ts";
@@ -58,7 +54,7 @@ function checkpoint(): void {
   other.close();
 }
 
-const synchronous = values.synchronous as SqliteStoreOptions["synchronous"];
+const synchronous = values.synchronous as Parameters<typeof openSqliteStore>[0]["synchronous"];
 const store = openSqliteStore({ home, synchronous, onCommitted: () => mirror?.nudge() });
 const mirror = startMirror({ home, databasePath, log: silentLog });
 await mirror.flush();

@@ -10,7 +10,8 @@ import { DATABASE_FILE } from "../sqlite/open-store.ts";
 import { type CopyEnd, PORTION } from "./copy-end.ts";
 import { copyStore } from "./copy-store.ts";
 import { sqliteEnd } from "./sqlite-end.ts";
-import { COPIED, type CopiedRow, type CopiedTable, LEFT_BEHIND } from "./tables.ts";
+import { LEFT_BEHIND } from "./tables.test-kit.ts";
+import { COPIED, type CopiedRow, type CopiedTable } from "./tables.ts";
 
 let root: string;
 let opened: CopyEnd[];

@@ -228,8 +228,5 @@ export const COPIED: readonly CopiedTable[] = [
   { name: "budget_told", key: ["key", "agent"], columns: { key: "text", agent: "text" } },
 ];
 
-/** Tables that belong to one database: the other creates its own, or keeps the data elsewhere. */
-export const LEFT_BEHIND = ["meta", "nodes", "changes", "states", "files"];
-
 /** A row with its columns in the table's order: text, number, boolean as 0 or 1, a list as JSON, or null. */
 export type CopiedRow = readonly (string | number | null)[];

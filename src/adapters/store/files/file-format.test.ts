@@ -1,6 +1,6 @@
 /** The text of an agent's files, field by field: what is there, and what is left out because there is none. */
 import { expect, test } from "vitest";
-import { agentPaths, dedupeKeysIn, jsonText, type PendingRows, pendingText, stateText } from "./file-format.ts";
+import { agentPaths, dedupeKeysIn, jsonText, pendingText, stateText } from "./file-format.ts";
 import type { AgentRow } from "./mirror-source.ts";
 
 const NONE = {
@@ -23,6 +23,7 @@ test("state.json has the state and what a rebuild needs beside it", () => {
   expect(JSON.parse(stateText(ALL))).toEqual({ a: 1, _engine: { ...engine, person: "ann", stopped: { at: 1 } } });
 });
 
+type PendingRows = Parameters<typeof pendingText>[0];
 const rows = (more: Partial<PendingRows> = {}): PendingRows => ({
   ...{ agent: NONE, run: undefined, messages: [], deliveries: [], approvals: [], dedupe: [] },
   ...more,

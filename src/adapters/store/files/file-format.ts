@@ -62,7 +62,7 @@ export const PENDING_VERSION = 1;
 /** How many of an agent's newest messages keep their dedupe key in `pending.json`. */
 export const DEDUPE_KEYS = 200;
 
-export interface PendingRows {
+interface PendingRows {
   readonly agent: AgentRow;
   readonly run: RunRow | undefined;
   readonly messages: readonly MessageRow[];

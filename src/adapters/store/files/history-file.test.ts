@@ -1,7 +1,7 @@
 /** How a history file is brought to an end that the database has, and how much of it is compared for that. */
 import { describe, expect, test } from "vitest";
 import { entryId } from "../../../core/ids.ts";
-import { appendHistory, type Settling, settleHistory } from "./history-file.ts";
+import { appendHistory, settleHistory } from "./history-file.ts";
 import { Crash, type Fault, MemoryFiles } from "./memory-files.test-kit.ts";
 import type { MirrorNotice } from "./mirror-notice.ts";
 
@@ -19,7 +19,7 @@ function world(count: number) {
   const lines = Array.from({ length: count }, (_none, position) => lineAt(position));
   const notices: MirrorNotice[] = [];
   const reads: { from: number; limit: number }[] = [];
-  const source: Settling["source"] = {
+  const source: Parameters<typeof settleHistory>[0]["source"] = {
     lines: (_no, from, limit) => {
       reads.push({ from, limit });
       return lines.slice(from, from + limit).map((line, index) => ({ pos: from + index, line }));

@@ -23,7 +23,7 @@ const CHECKED_BYTES = 4 << 10;
 const CLOSELY_CHECKED_BYTES = 1 << 20;
 const LINES_PER_READ = 500;
 
-export interface Settling {
+interface Settling {
   readonly files: MirrorFiles;
   readonly source: Pick<MirrorSource, "lines">;
   readonly report: (notice: MirrorNotice) => void;

@@ -3,8 +3,11 @@ import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { InvariantError, StoreFullError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
-import type { FromWorker, ToWorker, WorkerData } from "./mirror-worker.ts";
-import { type MirrorOptions, startMirror } from "./start-mirror.ts";
+import type { ThreadAnswer } from "../../system/thread.ts";
+import type { MirrorNote, ToWorker, WorkerData } from "./mirror-worker.ts";
+import { startMirror } from "./start-mirror.ts";
+
+type FromWorker = MirrorNote | ThreadAnswer;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -41,7 +44,7 @@ class FakeThread extends EventEmitter {
   }
 }
 
-function world(options: Partial<MirrorOptions> = {}) {
+function world(options: Partial<Parameters<typeof startMirror>[0]> = {}) {
   const threads: FakeThread[] = [];
   const said: string[] = [];
   const write = (level: string) => (text: string) => void said.push(`${level}: ${text}`);

@@ -6,12 +6,15 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { StoreLostError } from "../../../core/errors.ts";
 import type { AgentId } from "../../../core/ids.ts";
+import type { ThreadAnswer } from "../../system/thread.ts";
 import { type Database, openDatabase } from "../sqlite/database.ts";
 import { identifyHome } from "../sqlite/home-files.ts";
 import { diskFiles } from "./disk-files.ts";
 import { expectFilesMatch } from "./matches-database.test-kit.ts";
-import { type FromWorker, MirrorWorker, type ToWorker, type WorkerData } from "./mirror-worker.ts";
+import { type MirrorNote, MirrorWorker, type ToWorker, type WorkerData } from "./mirror-worker.ts";
 import { Workload } from "./workload.test-kit.ts";
+
+type FromWorker = MirrorNote | ThreadAnswer;
 
 const ann = "ann".padEnd(24, "0") as AgentId;
 let room: string;

@@ -33,7 +33,7 @@ export type MirrorNote =
   | { readonly type: "lag"; readonly lag: MirrorLag; readonly tookMs: number }
   | { readonly type: "notice"; readonly text: string }
   | { readonly type: "trouble"; readonly error: string };
-export type FromWorker = MirrorNote | ThreadAnswer;
+type FromWorker = MirrorNote | ThreadAnswer;
 
 /** The used part of a `MessagePort`. */
 type Port = Pick<MessagePort, "on" | "postMessage" | "close">;

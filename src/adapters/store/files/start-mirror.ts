@@ -22,7 +22,7 @@ const RESTART_AFTER_MS = 1_000;
 /** How long the end of a process may block its thread to save the start of another. */
 const COMPLETE_HERE_MS = 200;
 
-export interface MirrorOptions {
+interface MirrorOptions {
   readonly home: string;
   readonly databasePath: string;
   readonly log: Log;

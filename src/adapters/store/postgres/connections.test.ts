@@ -2,7 +2,9 @@ import { EventEmitter } from "node:events";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { StoreClosedError, StoreUnavailableError } from "../../../core/errors.ts";
-import { type ConnectionOptions, Connections } from "./connections.ts";
+import { Connections } from "./connections.ts";
+
+type ConnectionOptions = ConstructorParameters<typeof Connections>[1];
 
 const OPTIONS: ConnectionOptions = {
   url: "postgres://x@h/d",

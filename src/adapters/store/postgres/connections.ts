@@ -9,7 +9,7 @@ import { clean } from "./clean-text.ts";
 import { explain, isBroken } from "./database-error.ts";
 import { Semaphore } from "./semaphore.ts";
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly url: string;
   readonly schema: string;
   /** Sent to the server, so that an administrator sees which process a connection belongs to. */

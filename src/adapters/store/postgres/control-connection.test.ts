@@ -1,7 +1,6 @@
 /** The connection a store keeps for itself: locks of its nodes, leases, how it opens and closes, and what happens when it breaks. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pass, stopClock, turns, world } from "./control-connection.test-kit.ts";
-import { openControlConnection } from "./control-connection.ts";
 
 beforeEach(stopClock);
 afterEach(() => void vi.useRealTimers());
@@ -175,8 +174,8 @@ describe("a lease", () => {
 
 describe("a connection that opens", () => {
   test("listens to the channels of hints, of all and of its own process", async () => {
-    const { connections, last } = world();
-    const control = await openControlConnection(connections, "me-1");
+    const { control, last } = world();
+    await control.open();
     expect(last().texts).toEqual([
       'SET synchronous_commit = off; LISTEN "s_hint"; LISTEN "s_relay"; LISTEN "relay_me1"',
     ]);
@@ -184,9 +183,9 @@ describe("a connection that opens", () => {
   });
 
   test("checks itself without keeping its process alive; one that cannot be opened leaves no timer behind", async () => {
-    const { connections, control, state } = world();
+    const { control, state } = world();
     state.refuse = 1;
-    await expect(openControlConnection(connections, "me-1")).rejects.toThrow("no database");
+    await expect(control.open()).rejects.toThrow("no database");
     expect(vi.getTimerCount()).toBe(0);
     const made = vi.spyOn(globalThis, "setInterval");
     await control.open();

@@ -29,12 +29,6 @@ const NOTIFY = "SELECT pg_notify(c, p) FROM unnest($1::text[], $2::text[]) AS se
 const LOCK_NAME = "SELECT pg_try_advisory_lock(hashtextextended($1, 17)) AS held";
 const UNLOCK_NAME = "SELECT pg_advisory_unlock(hashtextextended($1, 17))";
 
-export async function openControlConnection(connections: Connections, self: string): Promise<ControlConnection> {
-  const control = new ControlConnection(connections, self);
-  await control.open();
-  return control;
-}
-
 export class ControlConnection {
   readonly #connections: Connections;
   /** The id of this process, at the start of every payload. */

@@ -1,12 +1,12 @@
 /** What an error of PostgreSQL means for the change that was sent. */
 import { describe, expect, test } from "vitest";
 import { StoreFullError, StoreUnavailableError } from "../../../core/errors.ts";
-import { explain, type Failure, failureOf, isBroken } from "./database-error.ts";
+import { explain, failureOf, isBroken } from "./database-error.ts";
 
 const error = (code: unknown): Error => Object.assign(new Error("it failed"), { code });
 
 describe("an error of the database", () => {
-  test.each<[code: unknown, failure: Failure, broken: boolean, what: string]>([
+  test.each<[code: unknown, failure: ReturnType<typeof failureOf>, broken: boolean, what: string]>([
     [undefined, "unknown", true, "no code: the socket closed"],
     ["ECONNRESET", "unknown", true, "the connection broke"],
     ["57P01", "unknown", true, "an administrator ended the connection"],

@@ -6,7 +6,7 @@ import { type RookeryError, StoreFullError, StoreUnavailableError } from "../../
  * so it is computed again. `refused`: one change of the group cannot be applied. `unknown`: the connection broke, so it is
  * unknown whether the statement was applied. `failed`: nothing was applied, and sending again does not help.
  */
-export type Failure = "retry" | "again" | "refused" | "unknown" | "failed";
+type Failure = "retry" | "again" | "refused" | "unknown" | "failed";
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 const isSqlState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code);

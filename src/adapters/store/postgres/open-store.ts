@@ -6,7 +6,7 @@ import { applyFunctions } from "./apply-functions.ts";
 import { applyGroup } from "./apply-group.ts";
 import { outcomeOf } from "./changes.ts";
 import { Connections } from "./connections.ts";
-import { openControlConnection } from "./control-connection.ts";
+import { ControlConnection } from "./control-connection.ts";
 import { explain } from "./database-error.ts";
 import { eraserOf } from "./erase.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -61,7 +61,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     } finally {
       await client.end();
     }
-    const control = await openControlConnection(connections, self);
+    const control = new ControlConnection(connections, self);
+    await control.open();
     const applier = {
       connections,
       databaseClock: options.leaseClock !== "changes",

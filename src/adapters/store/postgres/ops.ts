@@ -1,4 +1,4 @@
-/** All ops in the form they are sent to the database. `op-table.ts` names the SQL that reads each of them. */
+/** All ops in the form they are sent to the database. `op-table.test-kit.ts` names the SQL that reads each of them. */
 import type { Op } from "../../../core/store/change.ts";
 import { agentOps } from "./agents.ts";
 import { approvalOps } from "./approvals.ts";
@@ -20,7 +20,7 @@ import { subagentRunOps } from "./subagent-runs.ts";
 import { swarmOps } from "./swarms.ts";
 import { waitOps } from "./waits.ts";
 
-export const OP_FORMS: OpForms<Op["op"]> = {
+const OP_FORMS: OpForms<Op["op"]> = {
   ...agentOps,
   ...nodeOps,
   ...messageOps,

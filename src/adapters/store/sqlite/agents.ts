@@ -18,7 +18,7 @@ const SELECT = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE id = ?`;
 const SELECT_BY_KEY = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE no = (SELECT agent FROM session_keys WHERE key = ?)`;
-export const SELECT_PAGE = `SELECT ${AGENT_COLUMNS}
+const SELECT_PAGE = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE no > coalesce((SELECT no FROM agents WHERE id = ?), 0) AND ${NOT_REMOVED} ORDER BY no LIMIT ?`;
 const SELECT_NEWEST = `SELECT ${AGENT_COLUMNS}
 FROM agents WHERE no < coalesce((SELECT no FROM agents WHERE id = ?), 9223372036854775807) AND ${NOT_REMOVED}

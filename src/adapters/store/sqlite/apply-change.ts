@@ -51,7 +51,7 @@ const SELECT_CHANGE = "SELECT result FROM (SELECT id, result FROM changes ORDER 
 
 type ApplyOp<Name extends Op["op"]> = (applying: Applying, op: Extract<Op, { op: Name }>) => OpResult | undefined;
 
-/** How each op is applied. `op-table.ts` names its counterparts in PostgreSQL. */
+/** How each op is applied. `op-table.test-kit.ts` names its counterparts in PostgreSQL. */
 const APPLY: { readonly [Name in Op["op"]]: ApplyOp<Name> } = {
   "agent.create": createAgent,
   "agent.describe": describeAgent,

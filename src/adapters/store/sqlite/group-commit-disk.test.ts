@@ -9,7 +9,7 @@ import type { ChangeId } from "../../../core/ids.ts";
 import type { Change, Op } from "../../../core/store/change.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { freeBytes, logPagesFor } from "./disk-room.ts";
-import { type GroupCommitOptions, groupCommit, openLogFlush } from "./group-commit.ts";
+import { groupCommit, openLogFlush } from "./group-commit.ts";
 
 let home = "";
 let db: Database;
@@ -45,7 +45,7 @@ function failing(): { errcode: number | undefined; commits: number } {
 }
 
 /** A group that tells what it reports. */
-function group(options: Partial<GroupCommitOptions> = {}) {
+function group(options: Partial<Parameters<typeof groupCommit>[1]> = {}) {
   const told: string[] = [];
   const made = groupCommit(db, {
     onFull: () => told.push("full"),

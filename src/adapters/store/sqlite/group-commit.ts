@@ -12,7 +12,7 @@ import { explainDiskError, isDiskError, isFullError } from "./disk-error.ts";
 import { freeBytes, hasNoRoom, logPagesFor } from "./disk-room.ts";
 
 /** Small enough that one batch is applied while the one before it is being flushed. */
-export const MAX_BATCH = 64;
+const MAX_BATCH = 64;
 /** In groups. The room is cheap to look up, but not needed at every commit. */
 const LOOK_AT_ROOM_EVERY = 256;
 
@@ -30,7 +30,7 @@ export interface GroupCommit {
   close(): Promise<void>;
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   readonly maxBatch?: number;
   /** Makes the log durable. Absent: a commit is answered as soon as it is written. */
   readonly log?: LogFlush;
@@ -194,7 +194,7 @@ function fitLog(db: Database, directory: string): void {
   db.sql.exec(`PRAGMA wal_autocheckpoint = ${logPagesFor(freeBytes(directory))}`);
 }
 
-export interface LogFlush {
+interface LogFlush {
   /** Calls back when everything written to the log so far is on the disk, or with the disk's error. */
   flush(done: (error: Error | null) => void): void;
   close(): void;

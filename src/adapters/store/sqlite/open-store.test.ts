@@ -8,7 +8,7 @@ import type { ChangeId } from "../../../core/ids.ts";
 import type { Change } from "../../../core/store/change.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { isHomeLocked, lockHome } from "./home-lock.ts";
-import { openMemoryStore, openSqliteStore, type SqliteStoreOptions } from "./open-store.ts";
+import { openMemoryStore, openSqliteStore } from "./open-store.ts";
 
 let home: string;
 beforeEach(() => {
@@ -79,13 +79,10 @@ test.each(["beforeOpen", "afterOpen"] as const)(
   "an error of %s releases the home and is passed on as it is",
   async (at) => {
     const error = new Error("no");
-    const options: SqliteStoreOptions = {
-      home,
-      [at]: () => {
-        throw error;
-      },
+    const fail = (): never => {
+      throw error;
     };
-    expect(() => openSqliteStore(options)).toThrow(error);
+    expect(() => openSqliteStore({ home, [at]: fail })).toThrow(error);
     expect(isHomeLocked(home)).toBe(false);
     await openSqliteStore({ home }).close();
   },

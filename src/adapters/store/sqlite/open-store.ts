@@ -12,7 +12,7 @@ import { lockHome } from "./home-lock.ts";
 import { retireNodes } from "./nodes.ts";
 import { readerOf } from "./reader.ts";
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   readonly home: string;
   /**
    * `full`: a commit is on the disk when it is answered. `normal`: a power loss may lose the last moments (a kill does

@@ -3,7 +3,7 @@ import type { StoreReader } from "../../../core/store/store.ts";
 import type { WorkCounts } from "../../../core/store/work-counts.ts";
 import type { Database } from "./database.ts";
 
-export const SELECT_COUNTS = `SELECT
+const SELECT_COUNTS = `SELECT
   (SELECT count(*) FROM agents WHERE waiting > 0 OR (run_id IS NOT NULL AND suspended = 0)) AS busy,
   (SELECT count(*) FROM deliveries WHERE state IN ('pending', 'sending'))
     + (SELECT count(*) FROM deliveries WHERE state IN ('waiting-reader', 'unroutable')) AS undelivered,

@@ -3,12 +3,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { LEFT_BEHIND } from "../../../adapters/store/copy/tables.test-kit.ts";
+import { COPIED } from "../../../adapters/store/copy/tables.ts";
 import { openDatabase } from "../../../adapters/store/sqlite/database.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import { homeDirectories, homePaths } from "../../../config/paths.ts";
 import { openNode } from "../../node/open-node.ts";
 import { HOME_PARTS, isCopied } from "./home-parts.ts";
-import { BACKED_UP, FORGET_RULES, NOT_BACKED_UP } from "./tables.ts";
+import { FORGET_RULES } from "./tables.test-kit.ts";
 
 const home = mkdtempSync(join(tmpdir(), "rookery-inventory-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -38,7 +40,7 @@ describe("every stored table", () => {
   });
 
   it.each(tables)("%s is backed up or named as one that is not, and has a rule for forget", (table) => {
-    expect([...BACKED_UP, ...NOT_BACKED_UP]).toContain(table);
+    expect([...COPIED.map(({ name }) => name), ...LEFT_BEHIND]).toContain(table);
     expect(Object.keys(FORGET_RULES)).toContain(table);
   });
 

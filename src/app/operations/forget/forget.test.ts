@@ -24,7 +24,7 @@ import { nodeChanges } from "../../node/node-changes.ts";
 import { tracesOfHome } from "../../node/node-traces.ts";
 import { openFiles } from "../../node/open-files.ts";
 import { HOME_PARTS } from "../data/home-parts.ts";
-import { FORGET_RULES } from "../data/tables.ts";
+import { FORGET_RULES } from "../data/tables.test-kit.ts";
 import {
   ACCOUNT,
   AGENTS,

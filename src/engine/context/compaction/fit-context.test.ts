@@ -4,7 +4,6 @@ import { gate } from "../../../../test/kit/gate.ts";
 import { failure, lastText, type ModelCall, type Reply, stall } from "../../../../test/kit/model.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
 import type { RunId } from "../../../core/ids.ts";
-import { OVERFLOW_TEXT } from "../../runs/loop.ts";
 import type { RunEvent } from "../../runtime/run-events.ts";
 import { compactSession } from "./compact-session.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "./summary-prompt.ts";
@@ -165,7 +164,7 @@ describe("a context that cannot be made to fit", () => {
     const engine = await open({ script: (call) => said(isSummaryCall(call) ? SUMMARY : "fine") });
     await engine.tell("hello");
     await engine.tell(words(2_000));
-    expect(engine.shown().at(-1)).toBe(OVERFLOW_TEXT);
+    expect(engine.shown().at(-1)).toMatch(/^Context overflow: prompt too large/);
     expect((await engine.runs()).at(-1)).toMatchObject({
       outcome: "error",
       body: { error: { kind: "context_overflow" } },
@@ -222,7 +221,7 @@ describe("a context that the provider refuses as too large", () => {
     for (let n = 1; n <= 4; n++) await engine.tell(`q${n} ${words(40)}`);
     const before = engine.requests.length;
     await engine.tell("big");
-    expect(engine.shown().at(-1)).toBe(OVERFLOW_TEXT);
+    expect(engine.shown().at(-1)).toMatch(/^Context overflow: prompt too large/);
     expect(engine.requests.length - before).toBeLessThanOrEqual(8);
     expect((await engine.runs()).at(-1)?.outcome).toBe("error");
     const kinds = (await compactions(engine)).map(({ details }) => (details as { kind: string }).kind);

@@ -3,13 +3,16 @@ import { describe, expect, it, test } from "vitest";
 import { virtualClock } from "../../../../test/kit/clock.ts";
 import { type LogLine, recordingLog } from "../../../../test/kit/log.ts";
 import { failure, modelResult, type Reply } from "../../../../test/kit/model.ts";
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
+import {
+  type ContextLimits,
+  contextThresholds,
+  DEFAULT_CONTEXT_LIMITS,
+} from "../../../core/history/compaction-settings.ts";
 import { entryLine } from "../../../core/history/entry.ts";
 import type { RunId, SessionId } from "../../../core/ids.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
-import { contextThresholds } from "../thresholds.ts";
 import { compactAsAsked } from "./compact-on-request.ts";
 import { ensureContextFits, recoverFromOverflow } from "./fit-context.ts";
 import { AGENT, MadeHistory } from "./histories.test-kit.ts";

@@ -3,14 +3,17 @@ import { describe, expect, it } from "vitest";
 import { virtualClock } from "../../../../test/kit/clock.ts";
 import { type LogLine, recordingLog } from "../../../../test/kit/log.ts";
 import { failure, modelResult, type Reply } from "../../../../test/kit/model.ts";
-import { type ContextLimits, DEFAULT_CONTEXT_LIMITS } from "../../../core/history/compaction-settings.ts";
+import {
+  type ContextLimits,
+  contextThresholds,
+  DEFAULT_CONTEXT_LIMITS,
+} from "../../../core/history/compaction-settings.ts";
 import type { Entry } from "../../../core/history/entry.ts";
 import { CommitRefused } from "../../commit/commit-refused.ts";
 import type { AgentLease } from "../../runtime/agent-lease.ts";
 import type { LiveRun } from "../../runtime/live-run.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
 import type { MeasuredContext } from "../measure-context.ts";
-import { contextThresholds } from "../thresholds.ts";
 import { BackgroundCompaction } from "./background-compaction.ts";
 import { AGENT, MadeHistory } from "./histories.test-kit.ts";
 

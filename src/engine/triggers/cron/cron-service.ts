@@ -30,7 +30,7 @@ import { normalizeCronJobCreate, normalizeCronJobPatch } from "./normalize-job.t
 import { leadingTime } from "./read-time.ts";
 import { nextRunTimes } from "./schedule.ts";
 
-export interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">, Omit<JobPorts, "store"> {
+interface CronServicePorts extends Pick<Ports, "clock" | "ids" | "store">, Omit<JobPorts, "store"> {
   /** Called after jobs were changed here. */
   changed?(): void;
   /** Posts and wakes the recipient at once. Without it the next poll finds the message. */
@@ -74,8 +74,8 @@ const MAX_RUNS = 5_000;
 const TRIES = 5;
 
 /** Ids are never used in paths, and still must not look like one. */
-export function checkedJobId(id: unknown): string {
-  if (typeof id !== "string" || id.trim() === "") throw new InvalidInputError("Cron task id is required.");
+function checkedJobId(id: string): string {
+  if (id.trim() === "") throw new InvalidInputError("Cron task id is required.");
   if (!/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$/u.test(id) || id.includes("..")) {
     throw new InvalidInputError("Cron task id contains invalid characters.");
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeSchedule, durationText } from "./describe-schedule.ts";
+import { describeSchedule } from "./describe-schedule.ts";
 
 const cron = (expr: string): string => describeSchedule({ kind: "cron", expr }, "UTC");
 
@@ -76,7 +76,7 @@ describe("a schedule as a sentence", () => {
     [1_000, "second"],
     [1_500, "1500 milliseconds"],
     [1, "millisecond"],
-  ])("%i ms is %s", (ms, text) => {
-    expect(durationText(ms)).toBe(text);
+  ])("%i ms is %s", (everyMs, text) => {
+    expect(describeSchedule({ kind: "every", everyMs }, "UTC")).toBe(`Every ${text}`);
   });
 });

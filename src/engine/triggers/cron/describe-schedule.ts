@@ -33,7 +33,7 @@ const UNITS: readonly (readonly [number, string])[] = [
   [1, "millisecond"],
 ];
 
-export function durationText(ms: number): string {
+function durationText(ms: number): string {
   const [unit, name] = UNITS.find(([size]) => ms % size === 0 && ms >= size) ?? [1, "millisecond"];
   const count = ms / unit;
   return count === 1 ? name : `${count} ${name}s`;

@@ -5,7 +5,6 @@ import { slotName } from "../../../core/schedule/job-slot.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import { addedJob, editedJob, firedSlot, removedJob, replannedJob, skippedSlot } from "./job-changes.ts";
 import { planDue, range } from "./plan-due.ts";
-import { replanned } from "./replan-jobs.ts";
 import { computeNextRunAtMs } from "./schedule.ts";
 
 const MINUTE = 60_000;
@@ -257,39 +256,6 @@ test("the record of due times that were passed over names the last only if there
     at: 11,
   });
   expect(skipped(2)).toMatchObject({ slot: slotName(job, 5), dueAt: 5, untilAt: 9, count: 2 });
-});
-
-describe("planning again", () => {
-  test("a job of an older program that does not say its zone is judged by its next time", () => {
-    const cron = { ...added({ schedule: { kind: "cron", expr: "0 9 * * *" } }), zone: undefined };
-    const again = (to: string) => replanned(cron, { now: START, zone: to, setBack: false } as never);
-    expect(again("UTC")).toBeUndefined();
-    expect(again("Europe/Berlin")?.job).toMatchObject({
-      zone: "Europe/Berlin",
-      state: { nextRunAtMs: START + 8 * HOUR },
-    });
-    expect(
-      replanned({ ...cron, zone: "Europe/Berlin" }, { now: START, zone: "Europe/Berlin", setBack: false } as never),
-    ).toBeUndefined();
-  });
-
-  const every = (next: number, more: object = {}): CronJob => ({
-    ...added(),
-    schedule: { kind: "every", everyMs: HOUR, anchorMs: START, ...more },
-    state: { nextRunAtMs: next },
-  });
-  const set = (job: CronJob, now: number, setBack = true) => replanned(job, { now, zone, setBack } as never);
-
-  test("an interval is needed only if the clock was set back by more than a minute", () => {
-    const now = START;
-    expect(set(every(now + HOUR + MINUTE), now)).toBeUndefined();
-    expect(set(every(now + HOUR + MINUTE + 1), now)?.job.state.nextRunAtMs).toBe(now + HOUR);
-    expect(set(every(now + HOUR + MINUTE + 1), now, false)).toBeUndefined();
-    expect(set(every(now + 9 * HOUR, { anchorMs: now + 9 * HOUR }), now)).toBeUndefined();
-    expect(set({ ...every(now + 9 * HOUR), enabled: false }, now)).toBeUndefined();
-    expect(set(every(now + 20_001, { everyMs: 10_000 }), now)?.job.state.nextRunAtMs).toBe(now + 10_000);
-    expect(set(every(now + 20_000, { everyMs: 10_000 }), now)).toBeUndefined();
-  });
 });
 
 describe("due times", () => {

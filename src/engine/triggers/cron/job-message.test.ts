@@ -8,7 +8,6 @@ import {
   addressFrom,
   behalfOfJob,
   type Firing,
-  isolatedAddress,
   type JobMessage,
   type JobPorts,
   jobMessage,
@@ -18,7 +17,6 @@ import {
   overridesIn,
   profileOf,
   seedMain,
-  wantsDelivery,
 } from "./job-message.ts";
 
 const NOW = Date.parse("2026-01-31T09:00:00Z");
@@ -150,8 +148,7 @@ describe("the message of an isolated job", () => {
       to: { profile: "work" },
       delivery: { to: "route of chat" },
     });
-    expect(isolatedAddress(jobOf({ targetAgentId: "a1" }))).toEqual({ agentId: "a1" });
-    expect(wantsDelivery(jobOf({ payload: { kind: "systemEvent", text: "t" } }))).toBe(false);
+    expect(await made({ targetAgentId: "a1" })).toMatchObject({ to: { agentId: "a1" } });
   });
 });
 

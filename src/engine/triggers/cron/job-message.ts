@@ -78,7 +78,8 @@ async function messageOf(ports: JobPorts, job: CronJob, firing: Firing): Promise
     }
     return { to, body: { kind: "trigger", text, trigger }, delivery: await makerAddress(ports, job) };
   }
-  const delivery = wantsDelivery(job) ? (ownAddress(payload) ?? (await makerAddress(ports, job))) : undefined;
+  // Silence must be asked for (M46).
+  const delivery = payload.deliver === false ? undefined : (ownAddress(payload) ?? (await makerAddress(ports, job)));
   return {
     to: isolatedAddress(job),
     body: { kind: "trigger", text: turnText(job, payload.message, firing), trigger, wishes: overridesIn(payload) },
@@ -141,14 +142,10 @@ export const mainAddress = (job: JobScope, mainKey?: string): Address => ({
   sessionKey: mainKeyOf(job, mainKey),
 });
 
-export const isolatedAddress = (job: CronJob): Address =>
+const isolatedAddress = (job: CronJob): Address =>
   job.targetAgentId
     ? { agentId: job.targetAgentId as AgentId }
     : { descriptor: { type: "cron", id: job.id, name: job.name }, profile: profileOf(job) };
-
-/** Silence must be asked for (M46). */
-export const wantsDelivery = ({ payload }: CronJob): boolean =>
-  payload.kind === "agentTurn" && payload.deliver !== false;
 
 const LAST = "last";
 

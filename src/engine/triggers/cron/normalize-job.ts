@@ -68,7 +68,7 @@ interface Moment {
 }
 
 /** Of all texts of a job. Its message is posted at every due time. */
-export const MAX_JOB_CHARACTERS = 100_000;
+const MAX_JOB_CHARACTERS = 100_000;
 
 export const cronJobCreateSchema = z.strictObject(fields);
 export type CronJobCreate = z.infer<typeof cronJobCreateSchema>;

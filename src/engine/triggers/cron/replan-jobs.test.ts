@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type LogLine, recordingLog } from "../../../../test/kit/log.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { Op } from "../../../core/store/change.ts";
-import { replanJobs, replanned } from "./replan-jobs.ts";
+import { replanJobs } from "./replan-jobs.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -138,19 +138,22 @@ describe("a job needs another plan", () => {
     ["of a short interval, two of them away", every(1_000, 2_000), true, undefined],
     ["of a short interval, more than two away", every(1_000, 2_001), true, "clock set back"],
     ["of an interval whose first time is chosen", every(HOUR, 9 * HOUR, NOW + 9 * HOUR), true, undefined],
-  ])("if it is one %s", (_what, more, setBack, reason) => {
-    const changed = replanned(nine("UTC", more), { now: NOW, zone: "Asia/Tokyo", setBack });
-    expect(changed === undefined).toBe(reason === undefined);
-    if (!changed) return;
-    const { schedule, state } = changed.job;
-    expect(state.nextRunAtMs).toBe(schedule.kind === "every" ? NOW + schedule.everyMs : tokyo);
-    expect(changed.job.revision).toBe(2);
+  ])("if it is one %s", async (_what, more, setBack, reason) => {
+    const { replan, commits } = open([nine("UTC", more)]);
+    await replan("Asia/Tokyo", setBack);
+    expect(commits).toHaveLength(reason === undefined ? 0 : 1);
+    for (const op of commits.flat().filter((one) => one.op === "job.put")) {
+      const { schedule, state, revision } = op.job;
+      expect(state.nextRunAtMs).toBe(schedule.kind === "every" ? NOW + schedule.everyMs : tokyo);
+      expect(revision).toBe(2);
+    }
   });
 
-  test("and closes the due times that have passed, with the reason", () => {
+  test("and closes the due times that have passed, with the reason", async () => {
     const state = { nextRunAtMs: NOW - 1, consecutiveErrors: 2 };
-    const changed = replanned(nine("UTC", { state }), { now: NOW, zone: "Asia/Tokyo", setBack: false });
-    expect(changed?.ops).toMatchObject([
+    const { replan, commits } = open([nine("UTC", { state })]);
+    await replan("Asia/Tokyo");
+    expect(commits[0]).toMatchObject([
       { op: "job.slot", slot: { dueAt: NOW - 1, untilAt: NOW, count: 2, reason: "time zone changed" } },
       { op: "job.put", job: { state: { nextRunAtMs: tokyo, consecutiveErrors: 2 } } },
     ]);

@@ -48,7 +48,7 @@ export async function replanJobs(
 }
 
 /** The job with due times that fit; undefined if its own fit. */
-export function replanned(job: CronJob, { now, zone, setBack }: Replanning): ChangedJob | undefined {
+function replanned(job: CronJob, { now, zone, setBack }: Replanning): ChangedJob | undefined {
   const { schedule } = job;
   const next = job.enabled ? job.state.nextRunAtMs : undefined;
   if (next === undefined) return undefined;

@@ -1,7 +1,7 @@
 /** What one tick of the heartbeat decides: the reasons to skip it in their order, its text, its agent and its recipient. */
 import { describe, expect, test } from "vitest";
 import type { Gate } from "../../../core/schedule/job.ts";
-import { decideTick, type TickDecision, type TickPorts, type TickRequest } from "./decide-tick.ts";
+import { decideTick, type TickDecision, type TickPorts } from "./decide-tick.ts";
 import { resolveHeartbeatSummary } from "./heartbeat-config.ts";
 
 const NOW = Date.parse("2026-06-15T12:00:00Z");
@@ -10,6 +10,8 @@ const TIME = "Current time: 2026-06-15 12:00:00 (UTC)";
 const MAIN = "agent:main:main";
 const BEAT = "agent:main:heartbeat";
 const PROMPT = "look around";
+
+type TickRequest = Parameters<typeof decideTick>[1];
 
 interface World {
   readonly heartbeat?: TickRequest["heartbeat"];

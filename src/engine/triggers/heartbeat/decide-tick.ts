@@ -33,7 +33,7 @@ export interface TickPorts {
   modelProblem?(profile: string, model?: string): string | undefined;
 }
 
-export interface TickRequest {
+interface TickRequest {
   readonly profile: string;
   readonly heartbeat: HeartbeatConfig;
   readonly summary: HeartbeatSummary;

@@ -19,7 +19,7 @@ interface ReplySettings {
   readonly includeReasoning?: boolean;
 }
 
-export const DUPLICATE_WITHIN_MS = 24 * 3_600_000;
+const DUPLICATE_WITHIN_MS = 24 * 3_600_000;
 
 /** `last`: what the agent's last heartbeat said. */
 export function shapeReply(

@@ -5,7 +5,7 @@ import { seededIds } from "../../../../test/kit/ids.ts";
 import { recordingLog } from "../../../../test/kit/log.ts";
 import { parseConfig } from "../../../config/parse-config.ts";
 import { InvalidInputError, TimeoutError } from "../../../core/errors.ts";
-import { type HeartbeatPorts, HeartbeatRunner, startHeartbeatRunner } from "./heartbeat-runner.ts";
+import { HeartbeatRunner, startHeartbeatRunner } from "./heartbeat-runner.ts";
 
 const config = (text: string) => parseConfig({ text, file: "rookery.json5", env: {} }).config;
 /** Every tick is skipped as disabled. */
@@ -24,7 +24,7 @@ function setup(fail: () => Error | undefined = () => undefined) {
     },
     jobs: async () => [],
   };
-  const ports = { clock, store, ids: seededIds("beats"), log: recordingLog([]) } as unknown as HeartbeatPorts;
+  const ports = { clock, store, ids: seededIds("beats"), log: recordingLog([]) } as never;
   const runner = new HeartbeatRunner(ports, OFF);
   const advance = (ms: number): Promise<void> => clock.advance(ms, turn);
   return { clock, looked, ports, runner, advance, start: () => runner.start({} as never) };

@@ -5,7 +5,7 @@ import { parseConfig } from "../../../config/parse-config.ts";
 import { TimeoutError } from "../../../core/errors.ts";
 import type { AgentId, ChangeId, SessionKey } from "../../../core/ids.ts";
 import { TriggerTestEngine } from "../triggers.test-kit.ts";
-import { type HeartbeatPorts, HeartbeatRunner, startHeartbeatRunner } from "./heartbeat-runner.ts";
+import { HeartbeatRunner, startHeartbeatRunner } from "./heartbeat-runner.ts";
 
 const MINUTE = 60_000;
 const HALF = 30 * MINUTE;
@@ -235,7 +235,7 @@ test("a request while the conversation is busy is tried again, each time after t
 test("a request before the start and after the stop does nothing", async () => {
   const clock = virtualClock();
   const store = { job: async () => undefined, jobs: async () => [] };
-  const ports = { clock, store } as unknown as HeartbeatPorts;
+  const ports = { clock, store } as never;
   const runner = new HeartbeatRunner(ports, config(`{ heartbeat: { every: "0" } }`));
   runner.requestNow("manual", "main");
   expect(clock.timers).toBe(0);
@@ -251,7 +251,7 @@ test("a request before the start and after the stop does nothing", async () => {
 test("an error that no later try can mend ends the start, and is not tried again", async () => {
   const clock = virtualClock();
   const broken = { job: () => Promise.reject(new TypeError("no such table")), jobs: async () => [] };
-  const ports = { clock, store: broken } as unknown as HeartbeatPorts;
+  const ports = { clock, store: broken } as never;
   await expect(startHeartbeatRunner({ ports, cfg: config(), agents: {} as never })).rejects.toThrow("no such table");
   expect(clock.timers).toBe(0);
 });

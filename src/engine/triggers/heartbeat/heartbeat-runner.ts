@@ -25,7 +25,7 @@ import {
 import { commitHeartbeat, heartbeatJobId, syncHeartbeatJobs } from "./heartbeat-job.ts";
 import { HeartbeatTasks } from "./heartbeat-tasks.ts";
 
-export type HeartbeatPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> & TickPorts;
+type HeartbeatPorts = Pick<Ports, "clock" | "ids" | "store" | "log"> & TickPorts;
 
 interface HeartbeatOptions {
   /** The person's zone, for active hours. */

@@ -1,6 +1,6 @@
 /** What the last heartbeat said, as its deliveries tell it, and which of them a newer one replaces. */
 import { describe, expect, test } from "vitest";
-import { lastHeartbeatOf, SUPERSEDED, sameWords, supersedeOps } from "./last-heartbeat.ts";
+import { lastHeartbeatOf, sameWords, supersedeOps } from "./last-heartbeat.ts";
 
 interface Part {
   readonly text?: string;
@@ -65,7 +65,7 @@ describe("a newer heartbeat", () => {
         from: "unroutable",
         attempts: n,
         to: "suppressed",
-        reason: SUPERSEDED,
+        reason: "a newer heartbeat replaces it",
       })),
     );
   });

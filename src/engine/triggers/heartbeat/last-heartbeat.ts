@@ -21,7 +21,7 @@ type Reader = Pick<StoreReader, "delivery">;
 /** A text has at most this many parts here. No one reads a longer alert. */
 const MAX_PARTS = 100;
 
-export const SUPERSEDED = "a newer heartbeat replaces it";
+const SUPERSEDED = "a newer heartbeat replaces it";
 
 export async function lastHeartbeatOf(store: Reader, state: AgentState): Promise<LastHeartbeat | undefined> {
   const { lastHeartbeatDeliveryId: id, lastHeartbeatText, lastHeartbeatSentAt } = state;

@@ -40,7 +40,7 @@ export interface HookAnswer {
   readonly isRepeated?: boolean;
 }
 
-export const MAX_HOOK_BODY = 256 * 1024;
+const MAX_HOOK_BODY = 256 * 1024;
 const MAX_PROMPT = 32_000;
 const MAX_KEY = 200;
 

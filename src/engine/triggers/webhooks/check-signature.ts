@@ -4,10 +4,8 @@
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
-export const SCHEMES = ["body", "rookery", "stripe", "slack", "standard"] as const;
-
 interface SignatureRule {
-  readonly scheme: (typeof SCHEMES)[number];
+  readonly scheme: "body" | "rookery" | "stripe" | "slack" | "standard";
   readonly secret: string;
   /** Of `body`: the header with the signature in hex, the algorithm, and what stands before the signature. */
   readonly header: string;

@@ -1,8 +1,7 @@
 /**
- * What a backup does with each stored table, of both databases, and what forgetting a person does with it. A feature that adds a table
- * adds it here; a test fails for one that is missing, and another one for a table in which a person's rows stay. A backup of a home copies its database whole; one of a shared store copies the tables of `copy/tables.ts`.
+ * What forgetting a person does with each stored table, of both databases. A feature that adds a table adds it here; one test fails
+ * for a table that is missing, and another for one in which a person's rows stay.
  */
-import { COPIED, LEFT_BEHIND } from "../../../adapters/store/copy/tables.ts";
 
 /** What happens to the rows of a person who is forgotten. */
 type ForgetRule =
@@ -49,7 +48,3 @@ export const FORGET_RULES: Readonly<Record<string, ForgetRule>> = {
   states: "with the agent",
   files: "by person",
 };
-
-/** Tables that a backup of a shared store does not hold, because they belong to one database. */
-export const NOT_BACKED_UP: readonly string[] = LEFT_BEHIND;
-export const BACKED_UP: readonly string[] = COPIED.map(({ name }) => name);

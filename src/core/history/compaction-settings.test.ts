@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import {
   type ContextLimits,
+  contextThresholds,
   DEFAULT_COMPACTION,
   DEFAULT_CONTEXT_LIMITS,
-} from "../../core/history/compaction-settings.ts";
-import { contextThresholds } from "./thresholds.ts";
+} from "./compaction-settings.ts";
 
 const limits = (more: Partial<ContextLimits>): ContextLimits => ({ ...DEFAULT_CONTEXT_LIMITS, ...more });
 
