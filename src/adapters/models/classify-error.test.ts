@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classifyFailure, type Failure } from "./classify-error.ts";
+import { classifyFailure } from "./classify-error.ts";
 import { cutSilently, saysTooLong } from "./overflow.ts";
 import { errorInBody, errorInJson, errorInStream } from "./provider-error.ts";
 import { retryAfterMs, retryDelayIn } from "./retry-after.ts";
@@ -90,7 +90,7 @@ describe("a prompt that is too long", () => {
 });
 
 describe("the class of a failure", () => {
-  it.each<[Failure, string]>([
+  it.each<[Parameters<typeof classifyFailure>[0], string]>([
     [{ status: 429 }, "rate"],
     [{ status: 429, text: "too many tokens per minute" }, "rate"],
     [{ status: 400, text: "ThrottlingException: Too many tokens, please wait" }, "rate"],

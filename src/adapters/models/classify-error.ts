@@ -5,7 +5,7 @@
 import type { ModelErrorClass } from "../../core/ports/model.ts";
 import { saysTooLong } from "./overflow.ts";
 
-export interface Failure {
+interface Failure {
   /** The HTTP status, if the response was not a success. */
   readonly status?: number;
   /** The provider's error: code and text. Both absent if the connection or the protocol broke. */

@@ -3,7 +3,9 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { virtualClock } from "../../../test/kit/clock.ts";
 import { systemClock } from "../system/system-clock.ts";
-import { type DetectDeps, detectModel, detectServers, listensOn } from "./detect.ts";
+import { detectModel, listensOn } from "./detect.ts";
+
+type DetectDeps = Parameters<typeof detectModel>[0];
 
 /** Answers by the port of the requested address; every other port refuses the connection. */
 function machine(
@@ -88,10 +90,10 @@ describe("detecting a model", () => {
           asked.resolve();
         }),
     };
-    const looking = detectServers(world);
+    const looking = detectModel(world);
     await asked.promise;
     clock.advanceSync(1_000);
-    expect(await looking).toEqual([]);
+    expect(await looking).toMatchObject({ model: "offline" });
     expect(clock.timers).toBe(0);
   });
 });

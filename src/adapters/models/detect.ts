@@ -21,7 +21,7 @@ export interface DetectedServer {
   readonly contextWindow?: number;
 }
 
-export interface DetectDeps {
+interface DetectDeps {
   readonly clock: Clock;
   readonly fetch: typeof fetch;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -56,7 +56,7 @@ export async function detectModel(deps: DetectDeps): Promise<Detected> {
 const TITLES: Readonly<Record<string, string>> = { ollama: "Ollama", lmstudio: "LM Studio", llamacpp: "llama.cpp" };
 
 /** All servers that answer in time, in order of preference. Probed in parallel. */
-export async function detectServers(deps: DetectDeps): Promise<readonly DetectedServer[]> {
+async function detectServers(deps: DetectDeps): Promise<readonly DetectedServer[]> {
   const found = await Promise.all(Object.keys(TITLES).map((provider) => probe(deps, provider)));
   return found.filter((server) => server !== undefined);
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ModelEvent, ModelMessage, ModelRequest, ModelResult } from "../../core/ports/model.ts";
-import { OFFLINE_LABEL, offlineModel } from "./offline-model.ts";
+import { offlineModel } from "./offline-model.ts";
 import { OFFLINE_PHRASES, phraseIn } from "./offline-phrases.ts";
+
+const OFFLINE_LABEL = "[offline model, not an LLM]";
 
 const TOOLS = [...new Set(OFFLINE_PHRASES.map(({ tool }) => tool))];
 const say = (text: string): ModelMessage => ({ role: "user", content: [{ type: "text", text }] });

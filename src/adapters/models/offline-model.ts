@@ -6,7 +6,7 @@ import type { Block } from "../../core/history/entry.ts";
 import type { CallPrice, Model, ModelMessage, ModelRequest, ModelResult } from "../../core/ports/model.ts";
 import { findingsIn, OFFLINE_PHRASES, phraseIn } from "./offline-phrases.ts";
 
-export const OFFLINE_LABEL = "[offline model, not an LLM]";
+const OFFLINE_LABEL = "[offline model, not an LLM]";
 
 export const offlineModel: Model = {
   async call(request, signal, onEvent) {

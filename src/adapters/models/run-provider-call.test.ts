@@ -4,7 +4,7 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import type { ModelEvent } from "../../core/ports/model.ts";
 import type { ProviderCall } from "./provider-call.ts";
 import type { ProviderModel } from "./provider-model.ts";
-import { type Answer, type CallBody, runProviderCall } from "./run-provider-call.ts";
+import { type Answer, runProviderCall } from "./run-provider-call.ts";
 
 const MODEL: ProviderModel = {
   ...{ provider: "house", id: "m", api: "a", images: false, thinking: ["off"], contextWindow: 100, maxTokens: 10 },
@@ -17,6 +17,8 @@ const SAID: Answer = { content: [{ type: "text", text: "half" }], stopReason: "s
 const usage = (input: number, output = 1, cacheRead = 0) => ({
   ...{ input, output, cacheRead, cacheWrite: 0, totalTokens: input + output + cacheRead },
 });
+
+type CallBody = Parameters<typeof runProviderCall>[2];
 
 function started(body: CallBody, more: Partial<ProviderCall> & { readonly status?: number } = {}) {
   const clock = virtualClock();

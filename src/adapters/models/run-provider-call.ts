@@ -45,7 +45,7 @@ export interface CallContext {
 }
 
 /** The adaptor's part of a call. Fills the draft. Returns a failure that the provider reported; throws if the connection broke. */
-export type CallBody = (frame: CallContext) => Promise<ReportedFailure | undefined>;
+type CallBody = (frame: CallContext) => Promise<ReportedFailure | undefined>;
 
 export async function runProviderCall(deps: CallDeps, call: ProviderCall, body: CallBody): Promise<ProviderResult> {
   const draft: AnswerDraft = { read: () => ({ content: [], stopReason: "stop" }) };

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, syml
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { compileCacheDirectory } from "./compile-cache.ts";
+import { useCompileCache } from "./compile-cache.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -10,6 +10,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
+const compileCacheDirectory = (env: Readonly<Record<string, string>>): string | undefined => {
+  let used: string | undefined;
+  useCompileCache(env, (directory) => {
+    used = directory;
+  });
+  return used;
+};
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe("the directory of the compiled code", () => {
@@ -23,6 +30,10 @@ describe("the directory of the compiled code", () => {
   it("is where XDG_CACHE_HOME says, unless that is a relative path", () => {
     expect(compileCacheDirectory({ HOME: dir, XDG_CACHE_HOME: join(dir, "x") })).toBe(join(dir, "x/rookery/compiled"));
     expect(compileCacheDirectory({ HOME: dir, XDG_CACHE_HOME: "x" })).toBe(join(dir, ".cache/rookery/compiled"));
+  });
+
+  it.each(["NODE_COMPILE_CACHE", "NODE_DISABLE_COMPILE_CACHE"])("is Node's business with %s", (name) => {
+    expect(compileCacheDirectory({ HOME: dir, [name]: "1" })).toBeUndefined();
   });
 
   it.each(["rookery", "rookery/compiled"])("is not one that others could have written to: %s", (open) => {

@@ -12,14 +12,17 @@ import { DIRECTORY_MODE } from "../../config/paths.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Changes nothing if the environment names a cache or turns it off, which Node itself obeys. */
-export function useCompileCache(env: Environment = process.env): void {
+export function useCompileCache(
+  env: Environment = process.env,
+  enable: (directory: string) => unknown = enableCompileCache,
+): void {
   if (env.NODE_COMPILE_CACHE !== undefined || env.NODE_DISABLE_COMPILE_CACHE !== undefined) return;
   const directory = compileCacheDirectory(env);
-  if (directory !== undefined) enableCompileCache(directory);
+  if (directory !== undefined) enable(directory);
 }
 
 /** Made if it is missing. Undefined if there is no directory that only this user can write to. */
-export function compileCacheDirectory(env: Environment): string | undefined {
+function compileCacheDirectory(env: Environment): string | undefined {
   const { XDG_CACHE_HOME: named } = env;
   try {
     const caches = named !== undefined && isAbsolute(named) ? named : join(env.HOME || homedir(), ".cache");

@@ -16,7 +16,7 @@ interface GateRunnerOptions {
 }
 
 const DEFAULT_GATE_TIMEOUT_MS = 30_000;
-export const MAX_GATE_OUTPUT = 8_000;
+const MAX_GATE_OUTPUT = 8_000;
 /** How long a process that has left the group of its command may keep the output open. */
 const OUTPUT_MS = 1_000;
 

@@ -32,7 +32,7 @@ export interface OutgoingAnswer {
 
 export type OutgoingHttp = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
 
-export interface OutgoingOptions {
+interface OutgoingOptions {
   readonly allowed: () => AllowedAddresses;
   /** All addresses of a host. Default: the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { marksFile, openFileMarks } from "./open-file-marks.ts";
+import { openFileMarks } from "./open-file-marks.ts";
 
 let home: string;
 beforeEach(() => {
@@ -19,7 +19,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-const lines = (): number => readFileSync(marksFile({ home }), "utf8").split("\n").filter(Boolean).length;
+const marksFile = (): string => join(home, "untrusted-files.jsonl");
+const lines = (): number => readFileSync(marksFile(), "utf8").split("\n").filter(Boolean).length;
 
 describe("the marks of files", () => {
   it("name a path and a content, and outlive the process", async () => {
@@ -88,7 +89,7 @@ describe("the marks of files", () => {
 
   it("survive a torn line", async () => {
     await openFileMarks({ home }).add("/w/a.md", "one");
-    appendFileSync(marksFile({ home }), '{"path":"/w/b.md","sha');
+    appendFileSync(marksFile(), '{"path":"/w/b.md","sha');
     const marks = openFileMarks({ home });
     await marks.add("/w/c.md", "three");
     const later = openFileMarks({ home });
@@ -175,8 +176,8 @@ describe("the marks of files", () => {
     for (const one of [marks, openFileMarks({ home })]) {
       expect([one.knows(join(ann, "a.md")), one.knows(join(anna, "a.md"))]).toEqual([false, true]);
     }
-    expect(readFileSync(marksFile({ home }), "utf8")).not.toContain(JSON.stringify(join(ann, "a.md")));
-    expect(readFileSync(marksFile({ home }), "utf8")).not.toContain('"c1"');
+    expect(readFileSync(marksFile(), "utf8")).not.toContain(JSON.stringify(join(ann, "a.md")));
+    expect(readFileSync(marksFile(), "utf8")).not.toContain('"c1"');
     await marks.settle("c2");
     expect(marks.has(join(anna, "a.md"), "obey")).toBe(true);
   });

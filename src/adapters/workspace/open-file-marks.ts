@@ -14,8 +14,6 @@ import type { FileMarks } from "../tools/files/file-marks.ts";
 import { writeQueues } from "../tools/files/write-queues.ts";
 import { changedSince, isChangedSince } from "./changed-since.ts";
 
-export const marksFile = ({ home }: Pick<HomePaths, "home">): string => join(home, "untrusted-files.jsonl");
-
 /** Versions of one file that may be on the disk: those before and after writes that a crash interrupted. */
 const MAX_VERSIONS = 8;
 /** The file is written again when it has this many lines more than it needs. */
@@ -54,7 +52,7 @@ interface Marks {
 }
 
 export function openFileMarks(paths: Pick<HomePaths, "home">): FileMarks {
-  const file = marksFile(paths);
+  const file = join(paths.home, "untrusted-files.jsonl");
   const exclusive = writeQueues().of(file);
   let marks: Marks | undefined;
   const read = (): Marks => {

@@ -6,9 +6,9 @@ import { hiddenPaths, programPaths } from "../../adapters/sandbox/hidden-paths.t
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import { guardRepositories } from "../../adapters/tools/exec/guard-repositories.ts";
 import { noGuard, type PromptGuard } from "../../adapters/tools/files/prompt-guard.ts";
+import type { CallAnswers } from "../../adapters/tools/mcp/call-answers.ts";
 import { loginRequests } from "../../adapters/tools/mcp/login-requests.ts";
 import { McpServers } from "../../adapters/tools/mcp/mcp-servers.ts";
-import type { Answers } from "../../adapters/tools/mcp/mcp-tool.ts";
 import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapters/tools/mcp/oauth-provider.ts";
 import { type OpenSession, openSession } from "../../adapters/tools/mcp/open-session.ts";
 import { localTransport } from "../../adapters/tools/mcp/stdio-transport.ts";
@@ -97,7 +97,7 @@ function guarded(parts: McpParts, name: string, writers: Map<string, string>, op
   };
 }
 
-function openerOf(parts: McpParts, name: string, answers: Answers, sandbox: () => Promise<Sandbox>): OpenSession {
+function openerOf(parts: McpParts, name: string, answers: CallAnswers, sandbox: () => Promise<Sandbox>): OpenSession {
   return async (timeoutMs, onClosed) => {
     const server = parts.config.mcp.servers[name];
     const common = { elicit: answers.answer, timeoutMs, onClosed };

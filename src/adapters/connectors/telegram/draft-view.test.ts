@@ -2,9 +2,9 @@
 import { describe, expect, it, test } from "vitest";
 import { virtualClock } from "../../../app/testing/clock.ts";
 import type { BotApi } from "./bot-api.ts";
-import { type DraftDeps, draftIdOf, openView } from "./draft-view.ts";
+import { draftIdOf, openView } from "./draft-view.ts";
 
-function world(more: Partial<DraftDeps> = {}, code?: number) {
+function world(more: Partial<Parameters<typeof openView>[0]> = {}, code?: number) {
   const clock = virtualClock();
   const calls: { readonly method: string; readonly text: unknown; readonly at: number }[] = [];
   const shown: string[] = [];

@@ -21,7 +21,7 @@ const MAX_STATUS = 200;
 export const draftIdOf = (runId: RunId | string): number =>
   (createHash("sha256").update(runId).digest().readUInt32BE(0) % 0x7fff_fffe) + 1;
 
-export interface DraftDeps {
+interface DraftDeps {
   readonly api: BotApi;
   readonly clock: Clock;
   readonly chatId: string;

@@ -1,13 +1,13 @@
 /** What a message of WhatsApp Web says: whom it speaks to, what it answers, changes or deletes, and its files. */
 import { describe, expect, it, test } from "vitest";
 import { shownText } from "../chat/chat-message.ts";
-import { messageIdOf, OWN_ID, type ReadWeb, readWebMessage, type Self } from "./read-web-message.ts";
+import { messageIdOf, OWN_ID, readWebMessage, type Self } from "./read-web-message.ts";
 
 const SELF: Self = { phone: "4915999", lid: "888" };
 const NO_ONE: Self = { phone: "", lid: undefined };
 const DIRECT = { remoteJid: "491@s.whatsapp.net", id: "A1" };
 const GROUP = { remoteJid: "120@g.us", participant: "777@lid", id: "A1" };
-const read = (key: object, message: object, more: object = {}, self = SELF): ReadWeb =>
+const read = (key: object, message: object, more: object = {}, self = SELF) =>
   readWebMessage({ key, messageTimestamp: 10, message, ...more }, self, { phoneOf: () => undefined });
 
 describe("in a group", () => {

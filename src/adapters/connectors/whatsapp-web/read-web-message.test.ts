@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { messageIdOf, type ReadWeb, readWebMessage, type Self, userOf } from "./read-web-message.ts";
+import { messageIdOf, readWebMessage, type Self, userOf } from "./read-web-message.ts";
 
 const SELF: Self = { phone: "4915999", lid: "888" };
 const NO_ONE: Self = { phone: "", lid: undefined };
 const known = { phoneOf: (lid: string) => (lid === "777" ? "49177" : undefined) };
 const DIRECT = { remoteJid: "491@s.whatsapp.net", id: "A1" };
 const GROUP = { remoteJid: "120@g.us", participant: "777@lid", id: "A1" };
-const read = (key: object, message: object = { conversation: "hi" }, more: object = {}, self = SELF): ReadWeb =>
+const read = (key: object, message: object = { conversation: "hi" }, more: object = {}, self = SELF) =>
   readWebMessage({ key, messageTimestamp: 10, pushName: "Ann", message, ...more }, self, known);
 
 describe("the user of a jid", () => {

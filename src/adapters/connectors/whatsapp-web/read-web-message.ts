@@ -18,7 +18,7 @@ export interface Self {
   readonly lid?: string;
 }
 
-export type ReadWeb =
+type ReadWeb =
   | ({ readonly kind: "message"; readonly lid?: string } & ChatMessage)
   | ({ readonly kind: "reaction" } & ChatReaction)
   | ({ readonly kind: "revoke"; readonly revokeId: string } & Omit<ChatReaction, "emoji" | "reactionId">)

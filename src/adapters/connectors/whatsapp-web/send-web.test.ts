@@ -1,8 +1,10 @@
 import { describe, expect, it, test } from "vitest";
 import type { Payload } from "../../../core/delivery/delivery.ts";
 import { messageIdOf } from "./read-web-message.ts";
-import { jidOf, sendOverWeb, type WebSender } from "./send-web.ts";
+import { jidOf, sendOverWeb } from "./send-web.ts";
 import type { WebSocketPort } from "./web-port.ts";
+
+type WebSender = Parameters<typeof sendOverWeb>[0];
 
 function world(more: Partial<WebSender> = {}, fails?: Error) {
   const sent: unknown[][] = [];

@@ -6,7 +6,7 @@ import { toWhatsappText } from "../whatsapp/whatsapp-text.ts";
 import { messageIdOf, OWN_ID } from "./read-web-message.ts";
 import type { WebKey, WebSocketPort } from "./web-port.ts";
 
-export interface WebSender {
+interface WebSender {
   /** Undefined while there is no connection. */
   socket(): WebSocketPort | undefined;
   files(): ConnectorFiles | undefined;

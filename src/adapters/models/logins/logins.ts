@@ -40,7 +40,7 @@ export interface LoginProblem {
 }
 
 /** Tokens are refreshed when they expire sooner than this. */
-export const REFRESH_BEFORE_MS = 300_000;
+const REFRESH_BEFORE_MS = 300_000;
 const REFRESH_MS = 30_000;
 /** How often an ended login is looked up in the shared store: another node may have newer tokens. */
 const LOOK_AGAIN_MS = 30_000;

@@ -7,7 +7,7 @@ import { virtualClock } from "../../../../test/kit/clock.ts";
 import { silentLog } from "../../../core/ports/log.ts";
 import { type Login, loginIn, readLogins, writeLogin } from "./login-file.ts";
 import type { LoginFlow } from "./login-providers.ts";
-import { Logins, REFRESH_BEFORE_MS } from "./logins.ts";
+import { Logins } from "./logins.ts";
 import type { SharedLogins } from "./shared-logins.ts";
 
 let home: string;
@@ -56,8 +56,8 @@ const refused = (): never => {
 
 describe("a token", () => {
   test.each([
-    [REFRESH_BEFORE_MS, 0],
-    [REFRESH_BEFORE_MS - 1, 1],
+    [300_000, 0],
+    [299_999, 1],
     [-1, 1],
   ])("that expires in %i ms is refreshed %i times", async (left, times) => {
     const { logins, order } = world(loginWith({}, left), undefined);

@@ -67,7 +67,7 @@ async function show(get: typeof fetch, baseUrl: string, model: string): Promise<
   return response.ok ? readShown((await response.json()) as Shown) : undefined;
 }
 
-export function readShown({ model_info: info = {}, parameters, capabilities }: Shown): OllamaModel | undefined {
+function readShown({ model_info: info = {}, parameters, capabilities }: Shown): OllamaModel | undefined {
   const trained = Object.entries(info).find(([name]) => name.endsWith(".context_length"))?.[1];
   if (typeof trained !== "number" || !Number.isSafeInteger(trained) || trained < 1) return undefined;
   const set = /^num_ctx\s+(\d{1,9})\s*$/mu.exec(typeof parameters === "string" ? parameters.slice(0, 10_000) : "")?.[1];

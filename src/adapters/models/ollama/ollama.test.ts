@@ -5,7 +5,7 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestGateway, type TestGateway } from "../../../app/gateway/gateway.test-kit.ts";
 import { SUMMARY_SYSTEM_PROMPT } from "../../../engine/context/compaction/summary-prompt.ts";
-import { readShown } from "./ollama-show.ts";
+import { OllamaModels } from "./ollama-show.ts";
 
 const WINDOW = 8_192;
 const SUMMARY = "## Ziel\nZahlen\n## Vorgaben\nkeine\n## Stand\nfertig\n## Nächste Schritte\nkeine";
@@ -89,7 +89,8 @@ describe("what Ollama says about a model", () => {
     [{ model_info: { "qwen3.context_length": 8_192 }, parameters: "num_ctx 99999" }, 8_192],
     [{ model_info: { "a.context_length": "many" } }, undefined],
     [{}, undefined],
-  ])("%j is a window of %s tokens", (shown, window) => {
-    expect(readShown(shown)?.contextWindow).toBe(window);
+  ])("%j is a window of %s tokens", async (shown, window) => {
+    const models = new OllamaModels({ fetch: async () => Response.json(shown), monotonic: () => 0 });
+    expect((await models.show("http://127.0.0.1:11434/v1", "m"))?.contextWindow).toBe(window);
   });
 });

@@ -9,7 +9,7 @@ import { jsonOf, openTestTools, permanent, person, textOf } from "./agents.test-
 import { callKey } from "./outgoing.ts";
 import { mayRead, mayWrite } from "./relations.ts";
 import { sendAgentMessageTool } from "./send-agent-message.ts";
-import { statusOf } from "./session-row.ts";
+import { sessionRow } from "./session-row.ts";
 
 const ANY = `{ agentToAgent: { write: ["any"], maxCharacters: 100 } }`;
 
@@ -180,5 +180,6 @@ it.each([
   [{ waiting: 1 }, "waiting"],
   [{ waiting: 0 }, "resting"],
 ])("shows %j as %s", (agent, status) => {
-  expect(statusOf(agent as unknown as AgentRecord)).toBe(status);
+  const record = { descriptor: { type: "heartbeat" }, state: { updatedAt: 1, stats: {} }, createdAt: 1, ...agent };
+  expect(sessionRow(record as unknown as AgentRecord).status).toBe(status);
 });

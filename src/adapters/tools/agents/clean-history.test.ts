@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Block, Entry } from "../../../core/history/entry.ts";
 import type { SessionKey } from "../../../core/ids.ts";
-import { cleanMessage, MAX_MESSAGE_CHARACTERS } from "./clean-history.ts";
+import { cleanMessage } from "./clean-history.ts";
 import { filePrefix, isMarkedName, shortened } from "./long-text.ts";
 
 const entry = (role: string, ...content: readonly Block[]): Entry =>
@@ -27,7 +27,7 @@ describe("a message for another agent", () => {
   });
 
   it("is cut beyond its limit, never inside of a character", () => {
-    const most = "x".repeat(MAX_MESSAGE_CHARACTERS);
+    const most = "x".repeat(4_000);
     expect(cleanMessage(entry("user", text(most)), false)).toEqual({ role: "user", text: most, at: 7, tool: "look" });
     expect(cleanMessage(entry("user", text(`${most}y`)), false)?.text).toBe(`${most}… [4001 characters]`);
     const halved = cleanMessage(entry("user", text(`${most.slice(1)}🙂`)), false)?.text ?? "";

@@ -12,7 +12,7 @@ export interface CleanMessage {
   readonly tool?: string;
 }
 
-export const MAX_MESSAGE_CHARACTERS = 4_000;
+const MAX_MESSAGE_CHARACTERS = 4_000;
 
 export function cleanMessage(entry: Entry, includeTools: boolean): CleanMessage | undefined {
   if (entry.type !== "message" || (entry.role === "tool" && !includeTools)) return undefined;

@@ -41,7 +41,7 @@ export function sessionRow(agent: AgentRecord): SessionRow {
   };
 }
 
-export function statusOf({ runId, waiting, stopped }: AgentRecord): SessionRow["status"] {
+function statusOf({ runId, waiting, stopped }: AgentRecord): SessionRow["status"] {
   if (stopped) return "stopped";
   if (runId !== undefined) return "running";
   return waiting > 0 ? "waiting" : "resting";

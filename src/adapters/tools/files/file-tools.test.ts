@@ -24,9 +24,7 @@ import type { ToolContext } from "../../../core/ports/tool.ts";
 import { isInside, type Places } from "./allowed-path.ts";
 import { type Disk, realDisk } from "./disk.ts";
 import { fileTools } from "./file-tools.ts";
-import { MAX_LISTED } from "./list-tool.ts";
 import { MAX_FILE_BYTES } from "./read-text.ts";
-import { MAX_READ_CHARACTERS, MAX_READ_LINES } from "./read-tool.ts";
 
 let root: string;
 let ws: string;
@@ -91,19 +89,19 @@ describe("read", () => {
   });
 
   it("shows some lines and how to continue", async () => {
-    writeFileSync(join(ws, "long.txt"), Array.from({ length: MAX_READ_LINES + 5 }, (_, n) => `${n + 1}`).join("\n"));
+    writeFileSync(join(ws, "long.txt"), Array.from({ length: 2_005 }, (_, n) => `${n + 1}`).join("\n"));
     const first = await read("long.txt");
-    expect(first).toContain(`[lines 1 to ${MAX_READ_LINES} of ${MAX_READ_LINES + 5}; go on with offset 2001]`);
+    expect(first).toContain("[lines 1 to 2000 of 2005; go on with offset 2001]");
     expect(await call("read", { path: "long.txt", offset: 2_001 })).toBe("2001\n2002\n2003\n2004\n2005");
     expect(await call("read", { path: "long.txt", offset: 3, limit: 2 })).toMatch(/^3\n4\n\n\[lines 3 to 4 of 2005;/);
     await expect(call("read", { path: "long.txt", offset: 9_999 })).rejects.toThrow("long.txt has 2005 lines only.");
   });
 
   it("cuts long output with a note", async () => {
-    writeFileSync(join(ws, "wide.txt"), `${"x".repeat(MAX_READ_CHARACTERS + 7)}\nnext`);
+    writeFileSync(join(ws, "wide.txt"), `${"x".repeat(40_007)}\nnext`);
     const text = await read("wide.txt");
-    expect(text.length).toBeLessThan(MAX_READ_CHARACTERS + 500);
-    expect(text).toContain(`[line 1 is cut, it has ${MAX_READ_CHARACTERS + 7} characters; lines 1 to 1 of 2;`);
+    expect(text.length).toBeLessThan(40_500);
+    expect(text).toContain("[line 1 is cut, it has 40007 characters; lines 1 to 1 of 2;");
   });
 
   it("reports an empty file", async () => {
@@ -237,9 +235,9 @@ describe("list", () => {
   });
 
   it("is limited", async () => {
-    for (let n = 0; n < MAX_LISTED + 3; n++) writeFileSync(join(ws, `f${n}`), "");
+    for (let n = 0; n < 503; n++) writeFileSync(join(ws, `f${n}`), "");
     const lines = (await call("list", {})).split("\n");
-    expect(lines).toHaveLength(MAX_LISTED + 1);
+    expect(lines).toHaveLength(501);
     expect(lines.at(-1)).toBe("[3 more are not shown]");
   });
 

@@ -8,7 +8,7 @@ import { fromFile } from "./file-marks.ts";
 import { effectsOnFiles, type FileToolDeps } from "./file-tool-deps.ts";
 import { type OpenedDirectory, openDirectory } from "./open-inside.ts";
 
-export const MAX_LISTED = 500;
+const MAX_LISTED = 500;
 
 const input = z.strictObject({
   path: z.string().optional().describe("The directory, relative to the workspace; the workspace itself if left out"),

@@ -8,7 +8,6 @@ import { type KeepsChanges, keepsNothing, type NewChange } from "./file-changes.
 import { fileTools } from "./file-tools.ts";
 import { ON_DISK, type Trusted } from "./prompt-guard.ts";
 import { MAX_FILE_BYTES } from "./read-text.ts";
-import { MAX_READ_CHARACTERS } from "./read-tool.ts";
 
 let ws: string;
 let changes: KeepsChanges;
@@ -54,7 +53,7 @@ describe("a part of a file", () => {
   });
 
   it("is as long as it may be, and no longer", async () => {
-    const [most, half] = [MAX_READ_CHARACTERS, MAX_READ_CHARACTERS / 2];
+    const [most, half] = [40_000, 20_000];
     inFile("x".repeat(most));
     expect(await read()).toBe("x".repeat(most));
     inFile("x".repeat(most + 1));
@@ -67,7 +66,7 @@ describe("a part of a file", () => {
   });
 
   it("begins with any line, also one that is too long", async () => {
-    inFile(`a\n${"x".repeat(MAX_READ_CHARACTERS + 1)}\nb`);
+    inFile(`a\n${"x".repeat(40_001)}\nb`);
     expect(await read()).toBe("a\n\n[lines 1 to 1 of 3; go on with offset 2]");
     const text = await read({ offset: 2 });
     expect(text).toContain("[line 2 is cut, it has 40001 characters; lines 2 to 2 of 3; go on with offset 3]");

@@ -15,8 +15,8 @@ import { decode } from "./read-text.ts";
 import { readTrustedBytes } from "./read-trusted.ts";
 import { isFileId, type StoredFiles } from "./stored-files.ts";
 
-export const MAX_READ_LINES = 2_000;
-export const MAX_READ_CHARACTERS = 40_000;
+const MAX_READ_LINES = 2_000;
+const MAX_READ_CHARACTERS = 40_000;
 
 const input = z.strictObject({
   path: z.string().describe("The file, relative to the workspace, or the id of a file of this conversation"),

@@ -1,14 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ToolContext } from "../../../core/ports/tool.ts";
-import {
-  forgetInput,
-  givenInput,
-  inputAsked,
-  keptInputs,
-  MAX_AGE_MS,
-  MAX_OPEN,
-  type StoredInput,
-} from "./input-asked.ts";
+import { forgetInput, givenInput, inputAsked, keptInputs } from "./input-asked.ts";
+
+type StoredInput = Parameters<typeof givenInput>[0];
+const WEEK = 7 * 24 * 3_600_000;
 
 const input = (id: string, at: number, size = 0): StoredInput => ({
   ...{ id, at, server: "bank", tool: "transfer", args: {}, questions: [], state: "x".repeat(size) },
@@ -16,15 +11,15 @@ const input = (id: string, at: number, size = 0): StoredInput => ({
 const ids = (inputs: readonly StoredInput[]): readonly string[] => inputs.map(({ id }) => id);
 
 it("keeps the newest questions of an agent: not too many, not too old, not too large", () => {
-  expect(ids(keptInputs([input("old", 0), input("new", 10)], MAX_AGE_MS))).toEqual(["new"]);
-  const many = Array.from({ length: 2 * MAX_OPEN }, (_, n) => input(`q${n}`, n));
-  expect(ids(keptInputs(many, 100))).toEqual(ids(many.slice(MAX_OPEN)));
+  expect(ids(keptInputs([input("old", 0), input("new", 10)], WEEK))).toEqual(["new"]);
+  const many = Array.from({ length: 20 }, (_, n) => input(`q${n}`, n));
+  expect(ids(keptInputs(many, 100))).toEqual(ids(many.slice(10)));
   const large = Array.from({ length: 8 }, (_, n) => input(`q${n}`, n, 99_000));
   expect(ids(keptInputs(large, 100))).toEqual(["q3", "q4", "q5", "q6", "q7"]);
 });
 
 it("says how many unanswered questions go with a new one, and replaces the one that was answered", () => {
-  const now = MAX_AGE_MS + 5;
+  const now = WEEK + 5;
   const open = { inputs: [input("old", 0), input("kept", 10), input("answered", 20)], now };
   const context = { runId: "run", callId: "call", agentId: "agent" } as unknown as ToolContext;
   const asked = { inputRequests: { pin: { method: "elicitation/create", params: { message: "Which PIN?" } } } };
@@ -101,7 +96,7 @@ describe("a question", () => {
   });
 
   it("is forgotten alone, with those that are too old", () => {
-    const open = { inputs: [input("old", 0), input("a", 10), input("b", 10)], now: MAX_AGE_MS };
+    const open = { inputs: [input("old", 0), input("a", 10), input("b", 10)], now: WEEK };
     const { value } = forgetInput("agent", open, "a");
     expect(ids((JSON.parse(value ?? "") as { inputs: StoredInput[] }).inputs)).toEqual(["b"]);
   });

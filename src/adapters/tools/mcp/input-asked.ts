@@ -21,7 +21,7 @@ const storedSchema = z.object({
   questions: z.array(z.object({ key: z.string().optional(), message: z.string() })),
   state: z.string().optional(),
 });
-export type StoredInput = z.infer<typeof storedSchema>;
+type StoredInput = z.infer<typeof storedSchema>;
 
 /** What goes back to the server. */
 export interface PendingInput {
@@ -42,8 +42,8 @@ interface Asked {
 const MAX_STATE = 100_000;
 const MAX_MESSAGE = 2_000;
 /** What an agent may leave unanswered: so many questions, for so long, in so many characters. */
-export const MAX_OPEN = 10;
-export const MAX_AGE_MS = 7 * 24 * 3_600_000;
+const MAX_OPEN = 10;
+const MAX_AGE_MS = 7 * 24 * 3_600_000;
 const MAX_STORED = 500_000;
 const keyOf = (agentId: string): string => `mcp-input:${agentId}`;
 

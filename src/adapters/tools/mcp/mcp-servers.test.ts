@@ -5,13 +5,14 @@ import { setImmediate as settled } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { virtualClock } from "../../../../test/kit/clock.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
-import type { StoredInput } from "./input-asked.ts";
-import { answersOf, McpServers, type ServerSettings } from "./mcp-servers.ts";
+import { callAnswers } from "./call-answers.ts";
+import { McpServers } from "./mcp-servers.ts";
 import type { McpSession } from "./open-session.ts";
 import { type Pins, pinned, readPins, writePins } from "./pinned-tools.ts";
 
 let directory: string;
 let clock: ReturnType<typeof virtualClock>;
+type ServerSettings = ReturnType<ConstructorParameters<typeof McpServers>[0]["settings"]>[string];
 let settings: Record<string, ServerSettings>;
 let live: { name: string; description: string }[];
 let called: string[];
@@ -84,14 +85,14 @@ const use = async (servers: McpServers, name: string, given: object, profile?: s
 
 describe("questions of a server during a call", () => {
   it("are declined without a person's answer, and told", () => {
-    const answers = answersOf();
+    const answers = callAnswers();
     answers.begin(undefined);
     expect(answers.answer({ message: "PIN?" })).toEqual({ action: "decline" });
     expect(answers.end()).toEqual([{ message: "PIN?" }]);
   });
 
   it("get the answers of their own call only", () => {
-    const answers = answersOf();
+    const answers = callAnswers();
     answers.begin({ pin: "1" });
     expect(answers.answer({ message: "PIN?" })).toEqual({ action: "accept", content: { pin: "1" } });
     expect(answers.end()).toHaveLength(1);
@@ -100,7 +101,7 @@ describe("questions of a server during a call", () => {
     expect(answers.end()).toHaveLength(1);
   });
 
-  it.each<[string, (answers: ReturnType<typeof answersOf>) => void]>([
+  it.each<[string, (answers: ReturnType<typeof callAnswers>) => void]>([
     ["before any call", () => {}],
     [
       "after the call",
@@ -124,14 +125,14 @@ describe("questions of a server during a call", () => {
       },
     ],
   ])("are declined %s, and no one is told their text", (_, before) => {
-    const answers = answersOf();
+    const answers = callAnswers();
     before(answers);
     expect(answers.answer({ message: "PIN?" })).toEqual({ action: "decline" });
     expect(answers.end()).toEqual([]);
   });
 
   it("do not get the answer of a call that ended while another one goes on", () => {
-    const answers = answersOf();
+    const answers = callAnswers();
     answers.begin({ pin: "1" });
     answers.begin(undefined);
     answers.end();
@@ -256,7 +257,7 @@ describe("a server for some profiles", () => {
   ])("takes the answer of an agent %s: %s", async (_, profile, more, isTaken) => {
     settings = { bank: { ...ON, profiles: ["work"], ...more } };
     const at = clock.now();
-    const input: StoredInput = { id: "ref", at, server: "bank", tool: "send_it", args: {}, questions: [] };
+    const input = { id: "ref", at, server: "bank", tool: "send_it", args: {}, questions: [] };
     facts.set("mcp-input:agent", JSON.stringify({ agentId: "agent", inputs: [input] }));
     const answering = use(open(), "mcp_answer", { ref: "ref", answers: {} }, profile);
     if (isTaken) expect(await answering).toBe("send_it done");

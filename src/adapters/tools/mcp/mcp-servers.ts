@@ -8,10 +8,11 @@ import type { Log } from "../../../core/ports/log.ts";
 import type { Tool } from "../../../core/ports/tool.ts";
 import { matchesWildcard } from "../../../core/rights/wildcard.ts";
 import { identitiesOf } from "../files/set-aside.ts";
+import { type CallAnswers, callAnswers } from "./call-answers.ts";
 import { type InputStore, openInputs } from "./input-asked.ts";
 import { mcpAnswerTool } from "./mcp-answer-tool.ts";
 import { mcpPromptsTool, mcpResourcesTool, type ServerNamed } from "./mcp-read-tools.ts";
-import { type Answers, type McpToolDeps, mcpTool } from "./mcp-tool.ts";
+import { type McpToolDeps, mcpTool } from "./mcp-tool.ts";
 import type { McpSession, OpenSession } from "./open-session.ts";
 import {
   comparePins,
@@ -25,7 +26,7 @@ import {
 import { type LinkState, ServerLink } from "./server-link.ts";
 
 /** A server as the configuration has it now. */
-export interface ServerSettings {
+interface ServerSettings {
   readonly idleSeconds: number;
   readonly startSeconds: number;
   readonly timeoutSeconds: number;
@@ -39,7 +40,7 @@ interface McpServersOptions {
   /** The enabled servers, by name. Read at each use. */
   readonly settings: () => Readonly<Record<string, ServerSettings>>;
   /** How to reach one. `answers` answers what it asks during a call. */
-  readonly open: (server: string, answers: Answers) => OpenSession;
+  readonly open: (server: string, answers: CallAnswers) => OpenSession;
   /** The prompt files that it could make, because it may write their directories. */
   readonly prompts?: (server: string) => Promise<readonly string[]>;
   /** Sets aside what it has put in their place. Returns their paths. */
@@ -170,7 +171,7 @@ export class McpServers {
     if (settings()[name] === undefined) return undefined;
     if (known) return known;
     const now = (): ServerSettings => settings()[name] ?? GONE;
-    const answers = answersOf();
+    const answers = callAnswers();
     const link = new ServerLink({
       ...{ name, clock, open: open(name, answers) },
       settings: () => ({ idleMs: now().idleSeconds * 1_000, startMs: now().startSeconds * 1_000 }),
@@ -289,32 +290,3 @@ const isOfProfile = (settings: ServerSettings | undefined, profile: string): boo
 
 const liveTools = async (session: McpSession): Promise<readonly PinnedTool[]> =>
   (await session.tools()).flatMap((tool) => pinned(tool) ?? []);
-
-/**
- * Without an answer of a person every question is declined, and the call says what was asked. A question that comes while several calls
- * are under way belongs to none of them for sure: it is declined, and its text is dropped.
- */
-export function answersOf(): Answers {
-  let given: Parameters<Answers["begin"]>[0];
-  let asked: { message: string; schema?: unknown; url?: string }[] = [];
-  let calls = 0;
-  return {
-    begin(answers) {
-      calls++;
-      asked = [];
-      given = calls === 1 ? answers : undefined;
-    },
-    end() {
-      calls--;
-      const before = asked;
-      asked = [];
-      given = undefined;
-      return before;
-    },
-    answer(request) {
-      if (calls !== 1) return { action: "decline" };
-      asked.push(request);
-      return given ? { action: "accept", content: given } : { action: "decline" };
-    },
-  };
-}

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { InvalidInputError, ServerUnavailableError } from "../../../core/errors.ts";
 import type { ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
-import { type OpenInputs, openInputs, type StoredInput } from "./input-asked.ts";
+import { callAnswers } from "./call-answers.ts";
+import { type OpenInputs, openInputs } from "./input-asked.ts";
 import { mcpAnswerTool } from "./mcp-answer-tool.ts";
-import { answersOf } from "./mcp-servers.ts";
 import { callServer, type McpToolDeps, mcpTool } from "./mcp-tool.ts";
 
 interface Request {
@@ -22,7 +22,7 @@ beforeEach(() => {
   requests = [];
   answer = () => ({ content: [{ type: "text", text: "done" }] });
   [aside, safe, changed] = [[], [], []];
-  answers = answersOf();
+  answers = callAnswers();
 });
 
 const client = {
@@ -214,11 +214,11 @@ describe("a question of the server", () => {
 
 describe("mcp_answer", () => {
   const WEEK = 7 * 24 * 3_600_000;
-  const stored = (id: string, at = 0): StoredInput => ({
+  const stored = (id: string, at = 0): OpenInputs["inputs"][number] => ({
     ...{ id, at, server: "bank", tool: "send", args: { to: id }, state: "s" },
     questions: [{ key: "pin", message: "Which PIN?" }],
   });
-  const world = (inputs: readonly StoredInput[], now = 0) => {
+  const world = (inputs: OpenInputs["inputs"], now = 0) => {
     const store = {
       fact: async (key: string) =>
         key === "mcp-input:agent" ? JSON.stringify({ agentId: "agent", inputs }) : undefined,

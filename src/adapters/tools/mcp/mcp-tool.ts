@@ -6,8 +6,9 @@ import type { Client } from "@modelcontextprotocol/client";
 import { errorText, InvalidInputError, ServerUnavailableError } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
 import { asideNote } from "../files/set-aside.ts";
+import type { CallAnswers } from "./call-answers.ts";
 import { inputAsked, type OpenInputs, type PendingInput } from "./input-asked.ts";
-import type { CallToolResult, ElicitAnswer, McpSession } from "./open-session.ts";
+import type { CallToolResult, McpSession } from "./open-session.ts";
 import { pinnedInput } from "./pinned-input.ts";
 import type { PinnedTool } from "./pinned-tools.ts";
 import type { ServerLink } from "./server-link.ts";
@@ -26,18 +27,9 @@ export interface McpToolDeps {
   /** The questions of an agent that no one has answered. */
   readonly open: (agentId: string) => Promise<OpenInputs>;
   /** Answers to questions that an older server asks during the call, by the call. */
-  readonly answers: Answers;
+  readonly answers: CallAnswers;
   /** Sets aside what the server has put in the place of prompt files. Returns their paths. */
   readonly settle?: () => Promise<readonly string[]>;
-}
-
-/** Questions of older servers, and what a person has answered. One call of a server at a time may have answers. */
-export interface Answers {
-  /** A call begins, with what a person has answered. */
-  begin(answers: PendingInput["answers"] | undefined): void;
-  /** A call has ended: the questions that were asked during it. */
-  end(): readonly { readonly message: string; readonly schema?: unknown; readonly url?: string }[];
-  answer(request: { readonly message: string; readonly schema?: unknown; readonly url?: string }): ElicitAnswer;
 }
 
 const MAX_OUTPUT = 20_000;
@@ -109,7 +101,7 @@ async function called(
     });
   // Newer servers get the answers with the call, older ones ask for them during it.
   deps.answers.begin(given?.keys ? undefined : given?.answers);
-  let asked: ReturnType<Answers["end"]> = [];
+  let asked: ReturnType<CallAnswers["end"]> = [];
   onSend();
   const result = await request(session.client, { tool, args, given }, deps.timeoutMs(), context).finally(() => {
     asked = deps.answers.end();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MAX_FILE_CHARACTERS } from "../../../engine/context/prompt/system-prompt.ts";
-import { changedNote, isNote, MAIN_NOTE, MAX_DAY_NOTE, notePathOf } from "./note-change.ts";
+import { changedNote, isNote, MAIN_NOTE, notePathOf } from "./note-change.ts";
 
 const DAY = "memory/2026-11-03.md";
 
@@ -89,7 +89,7 @@ describe("a change of a note", () => {
 
   it.each([
     [MAIN_NOTE, MAX_FILE_CHARACTERS],
-    [DAY, MAX_DAY_NOTE],
+    [DAY, 200_000],
   ])("of %s ends at its limit", (path, limit) => {
     expect(changedNote(null, { text: "x".repeat(limit) }, path)).toHaveLength(limit + 1);
     expect(() => changedNote(null, { text: "x".repeat(limit + 1) }, path)).toThrow(

@@ -6,7 +6,7 @@ import { MAX_FILE_CHARACTERS } from "../../../engine/context/prompt/system-promp
 /** The note that is part of every prompt of its person's agents. */
 export const MAIN_NOTE = "MEMORY.md";
 /** Of the note of a day. */
-export const MAX_DAY_NOTE = 200_000;
+const MAX_DAY_NOTE = 200_000;
 
 interface NoteChange {
   readonly text: string;

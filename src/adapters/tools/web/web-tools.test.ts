@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Tool, ToolContext } from "../../../core/ports/tool.ts";
-import { type OutgoingOptions, outgoingHttp } from "../../system/outgoing-http.ts";
+import { outgoingHttp } from "../../system/outgoing-http.ts";
 import { AllowedAddresses } from "../../system/public-address.ts";
 import { pageText } from "./page-text.ts";
 import { plainText } from "./plain-text.ts";
@@ -35,7 +35,7 @@ const html =
     response.end(body);
   };
 
-function toolsOf(options: Partial<OutgoingOptions> = {}, more: Partial<WebDeps> = {}) {
+function toolsOf(options: Partial<Parameters<typeof outgoingHttp>[0]> = {}, more: Partial<WebDeps> = {}) {
   const http = outgoingHttp({ allowed: () => new AllowedAddresses(["127.0.0.1"]), ...options });
   const tools = webTools({ http, clock: { now: () => 0 }, search: () => undefined, ...more });
   return async (name: string, input: Record<string, unknown>) => {

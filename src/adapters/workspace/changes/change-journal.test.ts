@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ChangeJournal, type ChangeLimits, type JournalRow, withUndone } from "./change-journal.ts";
+import { ChangeJournal, type ChangeLimits, withUndone } from "./change-journal.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -11,15 +11,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+type NewChange = Parameters<ChangeJournal["begin"]>[0];
 const LIMITS: ChangeLimits = { rows: 100, ofFile: 100, bytes: 1_000, spare: 100 };
 const open = (limits: Partial<ChangeLimits> = {}) => new ChangeJournal(directory, { ...LIMITS, ...limits });
 const version = (name: string, bytes = 1) => ({ sha256: name.padStart(64, "0"), bytes });
-const change = (file: string, more: Partial<JournalRow> = {}): Omit<JournalRow, "id" | "state"> => ({
+const change = (file: string, more: Partial<NewChange> = {}): NewChange => ({
   ...{ at: 1, kind: "memory" as const, file, by: { person: "ann", surface: "api" }, before: null, after: version("a") },
   ...more,
 });
 const ids = (journal: ChangeJournal): readonly number[] => [...journal.rows.keys()];
-const write = async (journal: ChangeJournal, ...changes: Omit<JournalRow, "id" | "state">[]): Promise<void> => {
+const write = async (journal: ChangeJournal, ...changes: NewChange[]): Promise<void> => {
   for (const one of changes) await journal.end((await journal.begin(one)).id, "done");
 };
 

@@ -17,7 +17,7 @@ const lineSchema = z.union([
 ]);
 type Line = z.infer<typeof lineSchema>;
 
-export type JournalRow = z.infer<typeof fileChangeSchema> & { readonly state: ChangeState };
+type JournalRow = z.infer<typeof fileChangeSchema> & { readonly state: ChangeState };
 
 /** What is kept. Older changes are removed. */
 export interface ChangeLimits {

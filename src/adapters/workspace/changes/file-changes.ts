@@ -4,7 +4,7 @@ import type { ChangeAuthor, ChangeFilter, FileChange, FileVersion, KeptFile } fr
 import type { Log } from "../../../core/ports/log.ts";
 import type { KeepsChanges, NewChange } from "../../tools/files/file-changes.ts";
 import type { PromptGuard } from "../../tools/files/prompt-guard.ts";
-import type { SkillDisk } from "../skills/skill-directory.ts";
+import type { SkillDisk } from "../skills/skill-disk.ts";
 import type { ChangeLimits } from "./change-journal.ts";
 import type { KeptPlace } from "./kept-kinds.ts";
 

@@ -23,7 +23,8 @@ import { installSkill, removeSkill } from "./home-skills.ts";
 import { readInstalled } from "./installed-skills.ts";
 import { listSkills } from "./list-skills.ts";
 import { bundleOf, filesIn, MAX_FILES } from "./skill-bundle.ts";
-import { readSkill, realSkillDisk, type SkillDisk } from "./skill-directory.ts";
+import { readSkill } from "./skill-directory.ts";
+import { realSkillDisk, type SkillDisk } from "./skill-disk.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rookery-home-skills-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

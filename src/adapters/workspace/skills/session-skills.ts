@@ -21,7 +21,7 @@ export interface SessionSkills {
   snapshotOf(agent: AgentRecord): Promise<SkillsSnapshot | undefined>;
 }
 
-export interface SkillParts {
+interface SkillParts {
   find(places: { readonly workspace: string }): readonly FoundSkill[];
   workspaceOf(agent: AgentRecord): Promise<string>;
   /** Whether its file was written while untrusted text was in context: then it is no skill until someone has changed it (M32). */

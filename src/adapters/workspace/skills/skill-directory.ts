@@ -4,46 +4,11 @@
  * next change puts it back (`settleSkills`). So there is the old skill or the new one, and nothing in between.
  */
 import { lstatSync, readdirSync } from "node:fs";
-import { open, readdir, rename, rm } from "node:fs/promises";
+import { open, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { FILE_MODE } from "../../../config/paths.ts";
-import { makeDirectory } from "../../system/make-directory.ts";
 import { codeOf, READ } from "../../tools/files/disk.ts";
 import { checkPath, MAX_FILE, MAX_FILES, refused, type SkillFiles } from "./skill-bundle.ts";
-
-/** What a replacement does to the disk. A test ends the process between any two of these. */
-export interface SkillDisk {
-  mkdir(path: string): Promise<unknown>;
-  /** Durable when it resolves. */
-  write(path: string, bytes: Uint8Array): Promise<void>;
-  /** Names in it are durable when it resolves. */
-  flush(directory: string): Promise<void>;
-  rename(from: string, to: string): Promise<void>;
-  remove(path: string): Promise<void>;
-}
-
-export const realSkillDisk: SkillDisk = {
-  mkdir: async (path) => makeDirectory(path),
-  async write(path, bytes) {
-    const handle = await open(path, "wx", FILE_MODE);
-    try {
-      await handle.writeFile(bytes);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  },
-  async flush(directory) {
-    const handle = await open(directory, "r");
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  },
-  rename: (from, to) => rename(from, to),
-  remove: (path) => rm(path, { recursive: true, force: true }),
-};
+import { realSkillDisk } from "./skill-disk.ts";
 
 const NEW = ".new";
 const OLD = ".old";

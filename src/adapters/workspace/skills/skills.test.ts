@@ -9,7 +9,7 @@ import { skillTool } from "../../tools/skills/skill-tool.ts";
 import { findSkills, readText } from "./find-skills.ts";
 import { keptBody, skillTexts } from "./kept-skills.ts";
 import { parseSkill } from "./parse-skill.ts";
-import { type SkillParts, sessionSkills } from "./session-skills.ts";
+import { sessionSkills } from "./session-skills.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rookery-skills-"));
 const places = { workspace: join(root, "workspace"), home: join(root, "home"), userHome: join(root, "user") };
@@ -79,7 +79,7 @@ const texts = skillTexts({ home: join(root, "kept") });
 const sources = async () =>
   findSkills(places).skills.map(({ allowedTools, ...skill }) => ({ ...skill, tools: allowedTools }));
 const deps = { skillsOf: sources, bodyOf: keptBody(texts), readText };
-const sessions = (more: Partial<SkillParts> = {}) =>
+const sessions = (more: Partial<Parameters<typeof sessionSkills>[0]> = {}) =>
   sessionSkills({
     find: ({ workspace }) => findSkills({ ...places, workspace }).skills,
     workspaceOf: async () => places.workspace,

@@ -4,9 +4,10 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { OFFLINE_LABEL } from "../../../adapters/models/offline-model.ts";
 import { cliHome, ids, runCommand } from "../cli.test-kit.ts";
 import { runCli } from "../router.ts";
+
+const OFFLINE_LABEL = "[offline model, not an LLM]";
 
 const home = cliHome();
 let children: ChildProcess[];
