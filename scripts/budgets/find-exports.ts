@@ -13,6 +13,11 @@ const READ_ELSEWHERE: Readonly<Record<string, string>> = {
   "src/app/cli/command-json.ts#CommandError": "scripts/cli-schema.ts reads the types of this file",
   "src/adapters/store/postgres/watchdog-note.ts#writeSharedNote":
     "the thread of the watchdog loads this file by its path",
+  "src/app/gateway/mcp/mcp-routes.ts#mcpRoute": "the conformance suite of MCP needs a server with tools of its own",
+  "src/app/cli/other-names.ts#OTHER_NAMES": "a test runs every command that this table suggests",
+  "src/config/live-keys.ts#LIVE_KEYS": "a test compares this table with the schema",
+  "src/adapters/tools/shown-tools.ts#SELDOM": "a test compares this table with the tools that exist",
+  "src/adapters/tools/shown-tools.ts#NOT_CORE": "a test compares this table with the tools that exist",
 };
 
 const ENTRIES = /^src\/(?:index|client|client-browser|compat|testing|main|bin)\.ts$/;

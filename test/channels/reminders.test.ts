@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stdinConnector } from "../../src/adapters/connectors/stdin/stdin-connector.ts";
 import { whatsappWebConnector } from "../../src/adapters/connectors/whatsapp-web/whatsapp-web-connector.ts";
-import { jobFrom } from "../../src/app/cli/commands/schedules-add.ts";
+import { jobFrom } from "../../src/app/cli/commands/job-flags.ts";
 import { createRookery, type Rookery } from "../../src/app/library/create-rookery.ts";
 import { virtualClock } from "../../src/app/testing/clock.ts";
 import { seededIds } from "../../src/app/testing/ids.ts";

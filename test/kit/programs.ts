@@ -1,7 +1,7 @@
 /** Programs that tests start and that a machine may not have. One that does not work here counts as missing. */
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { systemProbes } from "../../src/adapters/sandbox/open-sandbox.ts";
+import { openSandbox } from "../../src/adapters/sandbox/open-sandbox.ts";
 
 /** The path that docs/mcp.md names. */
 export const CHROMIUM = "/usr/bin/chromium";
@@ -16,7 +16,7 @@ interface TestProgram {
 }
 
 const PROGRAMS = {
-  bwrap: { from: "bubblewrap", problem: systemProbes.bwrap },
+  bwrap: { from: "bubblewrap", problem: async () => (await openSandbox({ sandbox: "bwrap" })).problems[0] },
   socat: { from: "socat", problem: () => problemOf("socat", "-V") },
   chromium: { from: "chromium", problem: () => problemOf(CHROMIUM, "--version") },
   strace: { from: "strace", problem: () => problemOf("strace", "-f", "-o", "/dev/null", "true") },

@@ -9,7 +9,7 @@ import {
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { McpExtension } from "../../src/app/gateway/mcp/mcp-routes.ts";
+import type { mcpRoute } from "../../src/app/gateway/mcp/mcp-routes.ts";
 import { addAsking } from "./conformance-asking.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -21,7 +21,7 @@ const resource = {
   resource: { uri: "test://embedded-resource", mimeType: "text/plain", text: "This is an embedded resource content." },
 };
 
-export function conformanceExtension(): McpExtension {
+export function conformanceExtension(): NonNullable<Parameters<typeof mcpRoute>[0]> {
   const bus = new InMemoryServerEventBus();
   const states = createRequestStateCodec<{ step: string }>({ key: randomBytes(32) });
   return {

@@ -7,11 +7,13 @@ import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import { makeDiskDirectory } from "../../../test/kit/disk-directory.ts";
 import { needs } from "../../../test/kit/needs.ts";
-import { ATTEMPTS, type AttemptName, makeAttempts } from "./attempts.ts";
+import { ATTEMPTS, makeAttempts } from "./attempts.ts";
 import { bwrapSandbox } from "./bwrap-sandbox.ts";
 import { dockerSandbox } from "./docker-sandbox.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { srtSandbox } from "./srt-sandbox.ts";
+
+type AttemptName = keyof typeof ATTEMPTS;
 
 const home = makeDiskDirectory("rookery-attempts-");
 afterAll(() => rmSync(home, { recursive: true }));

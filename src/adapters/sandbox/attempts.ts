@@ -30,7 +30,7 @@ export const ATTEMPTS = {
   procBus: "open a file of /proc/bus for writing",
 } as const;
 
-export type AttemptName = keyof typeof ATTEMPTS;
+type AttemptName = keyof typeof ATTEMPTS;
 
 /** `untried`: the sandbox has no program for it. */
 type Outcome = "refused" | "succeeded" | "untried";

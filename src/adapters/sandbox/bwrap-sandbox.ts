@@ -56,7 +56,7 @@ export const bwrapSandbox = (program = "bwrap"): Sandbox => ({
   close: async () => {},
 });
 
-export const bwrapArguments = (mounts: readonly Mount[], { cwd }: Pick<SandboxPolicy, "cwd">): readonly string[] => [
+const bwrapArguments = (mounts: readonly Mount[], { cwd }: Pick<SandboxPolicy, "cwd">): readonly string[] => [
   ...NAMESPACES,
   ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", ...procMounts()],
   ...mounts.flatMap(mountArguments),

@@ -31,7 +31,7 @@ function checkWritten({ path }: Mount): void {
   if (/[",]/.test(path)) throw new InvalidInputError(`${path} has a comma or a quote, which Docker cannot mount.`);
 }
 
-export const dockerArguments = (
+const dockerArguments = (
   mounts: readonly Mount[],
   { cwd }: Pick<SandboxPolicy, "cwd">,
   names: readonly string[],

@@ -17,7 +17,7 @@ export interface SandboxSettings {
 }
 
 /** Why each kind cannot be used; undefined: it can. */
-export interface SandboxProbes {
+interface SandboxProbes {
   srt(): Promise<string | undefined>;
   bwrap(): Promise<string | undefined>;
   docker(image: string | undefined): Promise<string | undefined>;
@@ -56,7 +56,7 @@ export const noSandbox = ({ problems }: SandboxChoice): DeniedError =>
 const bwrapFails = (): Promise<string | undefined> =>
   fails("bwrap", ["--ro-bind", "/", "/", "--unshare-user", "--unshare-net", "--unshare-pid", "true"]);
 
-export const systemProbes: SandboxProbes = {
+const systemProbes: SandboxProbes = {
   srt: async () => (await srtProblem()) ?? (process.platform === "linux" ? bwrapFails() : undefined),
   bwrap: bwrapFails,
   docker: async (image) =>

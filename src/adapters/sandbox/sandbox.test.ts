@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { bwrapArguments, bwrapSandbox } from "./bwrap-sandbox.ts";
-import { dockerArguments, dockerSandbox } from "./docker-sandbox.ts";
+import { bwrapSandbox } from "./bwrap-sandbox.ts";
+import { dockerSandbox } from "./docker-sandbox.ts";
 import { hiddenPaths, programPaths } from "./hidden-paths.ts";
 import { mountsOf } from "./mounts.ts";
-import { noSandbox, openSandbox, type SandboxProbes, systemProbes } from "./open-sandbox.ts";
+import { noSandbox, openSandbox } from "./open-sandbox.ts";
 import { procMounts } from "./proc-mounts.ts";
 import { quoteShell, splitQuoted } from "./quote-shell.ts";
 import type { SandboxPolicy } from "./sandbox.ts";
@@ -69,7 +69,9 @@ it("mounts what is deeper later, whatever its name is", async () => {
 });
 
 it("makes the arguments of bubblewrap from them: no network, own processes, no rights", async () => {
-  const args = bwrapArguments(await mountsOf(policy()), policy()).join(" ");
+  const { signal } = new AbortController();
+  const open = { ...policy(), sockets: true };
+  const args = (await bwrapSandbox("/bin/bw").wrap(["true"], open, [], signal)).argv.join(" ");
   for (const namespace of ["net", "pid", "user", "ipc", "uts", "cgroup-try"])
     expect(args).toContain(`--unshare-${namespace}`);
   for (const option of ["--new-session", "--die-with-parent", "--cap-drop ALL"]) expect(args).toContain(option);
@@ -83,16 +85,18 @@ it("makes the arguments of bubblewrap from them: no network, own processes, no r
 
 it("makes Docker arguments: granted directories, no network, values only by name", async () => {
   const docker = { image: "debian", user: "1:2" };
-  expect(dockerArguments(await mountsOf(policy()), policy(), ["PATH", "TOKEN"], docker).join(" ")).toBe(
+  const { signal } = new AbortController();
+  const { argv } = await dockerSandbox(docker).wrap(["true"], policy(), ["PATH", "TOKEN"], signal);
+  expect(argv.join(" ")).toBe(
     [
-      "run --rm --init --interactive --pull never --network none --read-only --tmpfs /tmp --user 1:2",
+      "docker run --rm --init --interactive --pull never --network none --read-only --tmpfs /tmp --user 1:2",
       "--cap-drop ALL --security-opt no-new-privileges --pids-limit 512",
       `--mount type=tmpfs,target=${at("home")}`,
       `--mount type=bind,source=/dev/null,target=${at("home/token")},readonly`,
       `--mount type=bind,source=${at("home/ws")},target=${at("home/ws")}`,
       `--mount type=bind,source=${at("home/ws/SOUL.md")},target=${at("home/ws/SOUL.md")},readonly`,
       `--mount type=tmpfs,target=${at("home/ws/keys")}`,
-      `--env PATH --env TOKEN --workdir ${at("link")} debian`,
+      `--env PATH --env TOKEN --workdir ${at("link")} debian true`,
     ].join(" "),
   );
   mkdirSync(at("a,b"));
@@ -107,6 +111,8 @@ it("makes Docker arguments: granted directories, no network, values only by name
 
 const works = async (): Promise<undefined> => undefined;
 const broken = async (): Promise<string> => "is not installed";
+
+type SandboxProbes = NonNullable<Parameters<typeof openSandbox>[1]>;
 
 it.each<[string, Partial<SandboxProbes>, "auto" | "srt" | "bwrap" | "docker"]>([
   ["srt", {}, "auto"],
@@ -140,7 +146,7 @@ it("explains why each kind does not work, in order, and asks only the wanted one
   asked.length = 0;
   expect((await openSandbox({ sandbox: "docker" }, probes)).problems).toEqual(["docker: no undefined 1"]);
   expect(asked).toEqual(["docker"]);
-  expect(await systemProbes.docker(undefined)).toBe("exec.dockerImage is not set");
+  expect((await openSandbox({ sandbox: "docker" })).problems).toEqual(["docker: exec.dockerImage is not set"]);
 });
 
 it("passes a command unchanged after the options of each sandbox", async () => {

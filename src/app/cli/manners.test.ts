@@ -12,7 +12,7 @@ import { printable, printableJson } from "../../core/printable.ts";
 import { actionsOf } from "./choose-action.ts";
 import { type CommandResult, runCommand } from "./cli.test-kit.ts";
 import { type Action, defineAction, type Options } from "./command.ts";
-import { ADD_FLAGS, jobFrom } from "./commands/schedules-add.ts";
+import { JOB_FLAGS, jobFrom } from "./commands/job-flags.ts";
 import { EXIT } from "./exit-code.ts";
 import { here, programOf } from "./here.ts";
 import { REGISTRY } from "./registry.ts";
@@ -437,7 +437,7 @@ describe("schedules add", () => {
       "gate-header": ["A=b"],
       "no-deliver": true,
     };
-    expect([...Object.keys(flags), ...Object.keys(rest)].sort()).toEqual(Object.keys(ADD_FLAGS).sort());
+    expect([...Object.keys(flags), ...Object.keys(rest)].sort()).toEqual(Object.keys(JOB_FLAGS).sort());
     expect(jobFrom(flags)).toEqual({
       ...{ name: "n", sessionTarget: "isolated", wakeMode: "now", agentId: "main", missed: "once", overlap: "skip" },
       ...{ description: "d", deleteAfterRun: true, enabled: false, maxLatenessMs: 7_200_000, staggerMs: 10_000 },

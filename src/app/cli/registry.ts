@@ -4,7 +4,7 @@
  */
 import type { Command } from "./command.ts";
 
-export interface Registration {
+interface Registration {
   readonly summary: string;
   readonly load: () => Promise<Command>;
 }

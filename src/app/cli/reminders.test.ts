@@ -6,7 +6,7 @@ import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
 import { deliveryStateSchema } from "../../core/delivery/delivery.ts";
 import { syncTaskFiles } from "../../engine/triggers/files/sync-task-files.ts";
 import { RestartingGateway } from "../gateway/restarting.test-kit.ts";
-import { jobFrom } from "./commands/schedules-add.ts";
+import { jobFrom } from "./commands/job-flags.ts";
 
 const MINUTE = 60_000;
 const IN = { kind: "at", inMs: 10 * MINUTE } as const;

@@ -16,12 +16,12 @@ import { type CommandResult, cliHome, type RunOptions, runCommand } from "./cli.
 import { type CommandContext, defineAction } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
 import { OTHER_NAMES } from "./other-names.ts";
-import { REGISTRY, type Registration, type Registry } from "./registry.ts";
+import { REGISTRY, type Registry } from "./registry.ts";
 
 const run = (argv: readonly string[], { piped = false, ...around }: RunOptions & { piped?: boolean } = {}) =>
   runCommand(argv, { ...around, input: piped ? "" : undefined });
 
-const fails = (error: unknown): Registration => ({
+const fails = (error: unknown): Registry[string] => ({
   summary: "fails",
   load: async () =>
     defineAction({

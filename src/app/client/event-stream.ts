@@ -72,7 +72,7 @@ async function* connectOnce(
 }
 
 /** Blocks are separated by an empty line; the server sends one line of data per event. */
-export async function* parseEvents(pieces: AsyncIterable<string>): AsyncGenerator<ServerEvent> {
+async function* parseEvents(pieces: AsyncIterable<string>): AsyncGenerator<ServerEvent> {
   let rest: string[] = [];
   for await (const piece of pieces) {
     if (!piece.includes("\n")) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseEvents, type ServerEvent } from "./event-stream.ts";
+import { readEvents, type ServerEvent } from "./event-stream.ts";
 import { answerEvents } from "./stream-answer.ts";
 
 const event = (type: string, data: object = {}): ServerEvent => ({ id: type, type, data: { type, ...data } });
@@ -40,7 +40,7 @@ describe("the deltas of an answer", () => {
   });
 });
 
-describe("parseEvents", () => {
+describe("readEvents", () => {
   it("reads events however the text is cut, and leaves comments out", async () => {
     const text = ': here\n\nid: 1\nevent: delta\ndata: {"text":"a\\n\\nb"}\n\nevent: delivery\ndata: {}\n\n';
     for (const size of [1, 3, 7, 1_000]) {
@@ -48,7 +48,8 @@ describe("parseEvents", () => {
         text.slice(n * size, (n + 1) * size),
       );
       const events: ServerEvent[] = [];
-      for await (const one of parseEvents(each(pieces))) events.push(one);
+      const answer = { status: 200, body: each(pieces), bytes: async () => new Uint8Array() };
+      for await (const one of readEvents(async () => answer, "/events")) events.push(one);
       expect(events).toEqual([
         { id: "1", type: "delta", data: { text: "a\n\nb" } },
         { id: undefined, type: "delivery", data: {} },

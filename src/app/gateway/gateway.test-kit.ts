@@ -13,8 +13,10 @@ import type { Model } from "../../core/ports/model.ts";
 import type { Scope } from "../../core/rights/scope.ts";
 import { openNode, type RookeryNode } from "../node/open-node.ts";
 import { openControl } from "./control/open-control.ts";
-import { type HereOptions, serveHere } from "./in-process/serve-here.ts";
+import { serveHere } from "./in-process/serve-here.ts";
 import type { Port } from "./open-port.ts";
+
+type HereOptions = Parameters<typeof serveHere>[0];
 
 export const ROOT_TOKEN = "root-token-of-the-tests";
 

@@ -13,7 +13,7 @@ import type { AgentDescriptor } from "../../core/agent/descriptor.ts";
 import type { ChangeId, RunId } from "../../core/ids.ts";
 import type { Store } from "../../core/store/store.ts";
 import { seedAgent } from "../../engine/context/seed-agent.ts";
-import { createToolkit, type ToolkitOptions } from "./create-toolkit.ts";
+import { createToolkit } from "./create-toolkit.ts";
 
 const ids = systemIds();
 let paths: HomePaths;
@@ -38,7 +38,7 @@ async function make(descriptor: AgentDescriptor, profile = "main"): Promise<Agen
   return (await store.agent(seed.id)) as AgentRecord;
 }
 
-const open = (text = "{}", rest: Partial<ToolkitOptions> = {}) => {
+const open = (text = "{}", rest: Partial<Parameters<typeof createToolkit>[0]> = {}) => {
   const { config } = parseConfig({ text, file: "rookery.json5", env: {} });
   return createToolkit({ config, paths, clock: systemClock, store, ...rest });
 };

@@ -1,25 +1,17 @@
-/** Builds the toolkit of a node: the tools of each agent, and its system prompt. Loaded with the first run. */
+/** Builds a toolkit: the tools of each agent, and its system prompt. */
 
 import { homedir } from "node:os";
 import { commandEnvironment } from "../../adapters/system/command-environment.ts";
-import { agentToolDepsOf } from "../../adapters/tools/agents/agent-tool-deps.ts";
-import { agentTools, olderAgentTools } from "../../adapters/tools/agents/agent-tools.ts";
 import type { OwnerReader } from "../../adapters/tools/agents/relations.ts";
 import { currentTimeTool } from "../../adapters/tools/current-time.ts";
 import { realDisk } from "../../adapters/tools/files/disk.ts";
 import type { KeepsChanges } from "../../adapters/tools/files/file-changes.ts";
-import type { FileMarks } from "../../adapters/tools/files/file-marks.ts";
 import { fileTools } from "../../adapters/tools/files/file-tools.ts";
 import { noGuard, type PromptGuard } from "../../adapters/tools/files/prompt-guard.ts";
-import { type StoredFiles, storedFiles } from "../../adapters/tools/files/stored-files.ts";
+import type { StoredFiles } from "../../adapters/tools/files/stored-files.ts";
 import type { MemoryDeps } from "../../adapters/tools/memory/memory-deps.ts";
 import { memoryTools } from "../../adapters/tools/memory/memory-tools.ts";
-import { messageTools } from "../../adapters/tools/messages/message-tools.ts";
-import { cronTaskTools } from "../../adapters/tools/schedules/cron-task-tools.ts";
-import { cronTool } from "../../adapters/tools/schedules/cron-tool.ts";
-import { heartbeatTools } from "../../adapters/tools/schedules/heartbeat-tools.ts";
 import { skillTool } from "../../adapters/tools/skills/skill-tool.ts";
-import { subagentTools } from "../../adapters/tools/subagents/subagent-tools.ts";
 import { type ChangingTools, toolHost } from "../../adapters/tools/tool-host.ts";
 import { agentPlaces } from "../../adapters/workspace/agent-places.ts";
 import { agentPrompts, type PromptDeps, type PromptOf } from "../../adapters/workspace/agent-prompt.ts";
@@ -30,30 +22,20 @@ import { rulePlaces } from "../../adapters/workspace/rule-places.ts";
 import { findSkills, readText } from "../../adapters/workspace/skills/find-skills.ts";
 import { keptBody, skillTexts } from "../../adapters/workspace/skills/kept-skills.ts";
 import { sessionSkills } from "../../adapters/workspace/skills/session-skills.ts";
-import { type PersonOf, profileWorkspaces, workspaceMaker, workspacesOf } from "../../adapters/workspace/workspaces.ts";
+import { type PersonOf, workspacesOf } from "../../adapters/workspace/workspaces.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import type { RunId } from "../../core/ids.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { Ports } from "../../core/ports/ports.ts";
 import type { Tool, ToolHost } from "../../core/ports/tool.ts";
 import type { Place } from "../../core/rights/match-rule.ts";
-import type { SearchIndex } from "../../core/search/search-index.ts";
 import { hostZone } from "../../core/zoned-time.ts";
-import type { AgentSystem } from "../../engine/agents/agent-system.ts";
-import { permanentAgentsOf } from "../../engine/agents/permanent-agents.ts";
-import type { SystemAgent } from "../../engine/agents/system-agents.ts";
 import type { Directory } from "../../engine/people/directory.ts";
 import { personOf } from "../../engine/runtime/people.ts";
 import { peopleSettings } from "../../engine/runtime/people-settings.ts";
-import type { SubagentSettings } from "../../engine/subagents/settings.ts";
-import type { Triggers } from "../../engine/triggers/triggers.ts";
-import { type CommandParts, type CommandTools, commandTools } from "./command-tools.ts";
-import { type NodeMcp, nodeMcp } from "./node-mcp.ts";
-import { nodeWebTools } from "./node-web-tools.ts";
-import { permanentDirectories } from "./permanent-directories.ts";
+import type { CommandParts, CommandTools } from "./command-tools.ts";
+import type { NodeMcp } from "./node-mcp.ts";
 import { listRights } from "./tool-list-rights.ts";
 import { toolPolicies } from "./tool-policies.ts";
 
@@ -68,7 +50,7 @@ export interface Toolkit {
   placeOf(agent: AgentRecord): Promise<Place>;
 }
 
-export interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAgents" | "swarmNamed" | "marks"> {
+interface ToolkitOptions extends Pick<PromptDeps, "permanentAgents" | "systemAgents" | "swarmNamed" | "marks"> {
   readonly config: Config;
   readonly paths: HomePaths;
   readonly clock: Clock;
@@ -186,92 +168,3 @@ const changingTools = ({ servers }: NodeMcp): ChangingTools => ({
   summary: () => servers.summary(),
   untrustedFrom: (tool) => servers.untrustedFrom(tool),
 });
-
-interface NodeToolkitParts {
-  readonly config: Config;
-  readonly paths: HomePaths;
-  readonly ports: Pick<Ports, "store" | "clock" | "ids" | "files" | "log" | "connectors">;
-  readonly system: AgentSystem;
-  readonly systemAgents: () => ReadonlyMap<string, SystemAgent>;
-  readonly subagents: SubagentSettings;
-  readonly triggers: Pick<Triggers, "cron" | "heartbeat">;
-  readonly marks?: FileMarks;
-  readonly changes?: KeepsChanges;
-  readonly guard?: PromptGuard;
-  readonly tools?: ToolHost;
-  readonly nodeName?: string;
-  readonly search?: SearchIndex;
-  /** The environment that holds keys. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Tools in addition to those of the node. */
-  readonly moreTools?: readonly Tool[];
-}
-
-/** The toolkit of a running node, with the tools that reach other agents, start subagents and make schedules. */
-export function createNodeToolkit(parts: NodeToolkitParts): Toolkit {
-  const { config, paths, ports, systemAgents, subagents, triggers, tools, moreTools = [] } = parts;
-  const { store, clock } = ports;
-  const system = () => parts.system;
-  const deps = agentToolDepsOf({
-    ...ports,
-    config,
-    system,
-    systemAgents,
-    subagents,
-    workspaceFor: workspaceMaker(config, paths, parts.guard),
-    shards: { name: config.store.shard, others: Object.keys(config.store.shards) },
-  });
-  const schedules = [
-    cronTool(triggers.cron),
-    ...cronTaskTools(triggers.cron),
-    ...heartbeatTools(triggers.heartbeat),
-  ] as readonly Tool[];
-  return createToolkit({
-    config,
-    paths,
-    clock,
-    store,
-    directory: parts.system.directory,
-    marks: parts.marks,
-    changes: parts.changes,
-    guard: parts.guard,
-    stored: parts.system.files && storedFiles(store, parts.system.files),
-    systemAgents,
-    tools,
-    permanentAgents: permanentAgentsOf(store, clock).list,
-    swarmNamed: store.swarm,
-    more: [
-      ...messageTools({
-        personOf: async (account) => (await parts.system.directory.recent()).personOf(account),
-        answeredBy: async (runId) => (await store.run(runId as RunId))?.body.replyToId,
-        has: (channel) => parts.ports.connectors.has(channel),
-        now: () => clock.now(),
-      }),
-      ...agentTools(deps),
-      ...subagentTools(system, ports),
-      ...schedules,
-      ...moreTools,
-    ],
-    older: olderAgentTools(deps),
-    memory: { index: parts.search, store },
-    mcp: tools
-      ? undefined
-      : nodeMcp({
-          ...{ config, paths, ports, guard: parts.guard, env: parts.env ?? process.env },
-          permanents: () => permanentDirectories(ports.store, profileWorkspaces(config, paths)),
-        }),
-    web: nodeWebTools({ config, paths, clock, env: parts.env ?? process.env }),
-    commands: tools
-      ? undefined
-      : (files) =>
-          commandTools({
-            ...{ ...files, config, paths, ports, events: parts.system.events, env: parts.env ?? process.env },
-            nodeName: parts.nodeName ?? "",
-            post: (request) => parts.system.post(request),
-            async people(ids) {
-              const now = await parts.system.directory.now();
-              return ids.map((id) => now.standing(id).person);
-            },
-          }),
-  });
-}

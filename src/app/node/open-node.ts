@@ -293,7 +293,7 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
 function connect({ options, config, opened, telemetry }: Base, parts: Parts, live: LiveConfig): void {
   const { ports, triggers, toolkit, systemAgents, subagents, system, marks, changes } = parts;
   toolkit.connect(async () => {
-    const { createNodeToolkit } = await import("./create-toolkit.ts");
+    const { createNodeToolkit } = await import("./node-toolkit.ts");
     const { paths, tools, moreTools, env } = options;
     return live.building(() =>
       createNodeToolkit({

@@ -7,28 +7,38 @@ import { configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { silentLog } from "../../core/ports/log.ts";
-import { blockedMsOf, openWatchdog, type WatchdogDeps, watchdogFile } from "./open-watchdog.ts";
+import { openWatchdog, type WatchdogDeps, watchdogFile } from "./open-watchdog.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "rookery-watchdog-"));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 describe("how long the event loop may stand still", () => {
-  const of = (watchdog: object, leaseMs?: number) => blockedMsOf(configSchema.parse({ watchdog }), leaseMs);
-
   it.each([
     ["20 seconds by default", {}, undefined, 20_000],
     ["half a lease on a shared store", {}, 10_000, 5_000],
     ["less than a stop may take", { drainSeconds: 10 }, undefined, 7_500],
     ["without a limit", { blockedSeconds: 0 }, 10_000, 0],
-  ])("is %s", (_, watchdog, leaseMs, ms) => {
-    expect(of(watchdog, leaseMs)).toBe(ms);
+  ])("is %s", async (_, watchdog, leaseMs, ms) => {
+    const shared = leaseMs === undefined ? undefined : { leaseMs };
+    const deps = {
+      paths: homePaths(home),
+      config: configSchema.parse({ watchdog }),
+      opened: { shared },
+      log: silentLog,
+    };
+    const started: number[] = [];
+    await openWatchdog(deps as unknown as WatchdogDeps, ({ blockedMs }) => {
+      started.push(blockedMs);
+      return { stop: async () => {} } as never;
+    });
+    expect(started).toEqual([ms]);
   });
 });
 
 describe("the note of the last process", () => {
-  let home: string;
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), "rookery-watchdog-"));
-  });
-  afterEach(() => rmSync(home, { recursive: true, force: true }));
-
   const run = { agentId: "a", runId: "r", phase: "context" };
   const open = (commit: () => Promise<unknown>) => {
     const store = { run: async () => ({ state: "open" }), commit, outcome: async () => undefined };

@@ -29,17 +29,20 @@ const DRAIN_SHARE = 0.75;
  * How long the event loop may stand still. On a shared store at most half a lease: the process must be dead before another
  * node takes its runs over.
  */
-export function blockedMsOf({ watchdog }: Pick<Config, "watchdog">, leaseMs = Number.POSITIVE_INFINITY): number {
+function blockedMsOf({ watchdog }: Pick<Config, "watchdog">, leaseMs = Number.POSITIVE_INFINITY): number {
   const { blockedSeconds, drainSeconds } = watchdog;
   return Math.min(blockedSeconds * 1_000, DRAIN_SHARE * drainSeconds * 1_000, leaseMs / 2);
 }
 
-export async function openWatchdog({ paths, config, opened, ports, log }: WatchdogDeps): Promise<RunningWatchdog> {
+export async function openWatchdog(
+  { paths, config, opened, ports, log }: WatchdogDeps,
+  start = startWatchdog,
+): Promise<RunningWatchdog> {
   const file = watchdogFile(paths.home);
   await takeOver(file, ports, log);
   const { shared } = opened;
   const module = import.meta.url.endsWith(".ts") ? "watchdog-note.ts" : "watchdog-note.js";
-  return startWatchdog({
+  return start({
     file,
     log,
     blockedMs: blockedMsOf(config, shared?.leaseMs),

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { overLimit } from "./command-limits.ts";
-import { fateOf } from "./process-keeper.ts";
+import { processFate } from "./process-fate.ts";
 import type { KnownProcess, ProcessState } from "./processes.ts";
 
 const started: ChildProcess[] = [];
@@ -57,6 +57,6 @@ describe("the fate of a process", () => {
     ["one that a call waited for before a crash", "end", known("running", false), agent, false, 0],
     ["one in the background, for weeks", "keep", known("running", true), agent, false, 9 * WEEK],
   ])("of %s is: %s", (_, fate, process, of, isOurs, now) => {
-    expect(fateOf(process, of, undefined, isOurs, now)).toBe(fate);
+    expect(processFate(process, of, undefined, isOurs, now)).toBe(fate);
   });
 });

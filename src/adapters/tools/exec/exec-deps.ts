@@ -9,7 +9,7 @@ import type { PromptGuard } from "../files/prompt-guard.ts";
 import type { SecretValues } from "./output-secrets.ts";
 import type { Processes } from "./processes.ts";
 
-export interface ExecSettings {
+interface ExecSettings {
   readonly timeoutSeconds: number;
   readonly maxTimeoutSeconds: number;
   /** Hosts that commands in the sandbox may reach. */

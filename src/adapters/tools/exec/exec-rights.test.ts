@@ -11,16 +11,18 @@ import type { Places } from "../files/allowed-path.ts";
 import { realDisk } from "../files/disk.ts";
 import { noMarks } from "../files/file-marks.ts";
 import { noGuard } from "../files/prompt-guard.ts";
-import type { ExecDeps, ExecSettings } from "./exec-deps.ts";
+import type { ExecDeps } from "./exec-deps.ts";
 import { execTool } from "./exec-tool.ts";
 import { processTool } from "./process-tool.ts";
-import type { KnownProcess, ProcessSpec, ProcessState } from "./processes.ts";
+import type { KnownProcess, Processes, ProcessState } from "./processes.ts";
+
+type ProcessSpec = Parameters<Processes["start"]>[0];
 
 let root: string;
 let ws: string;
 let places: Places;
 let host: "sandbox" | "host";
-let settings: ExecSettings;
+let settings: ReturnType<ExecDeps["settings"]>;
 let knownMark: string | undefined;
 let suspected: unknown[][];
 let started: ProcessSpec[];

@@ -19,7 +19,7 @@ import { openFileMarks } from "../../workspace/open-file-marks.ts";
 import type { Places } from "../files/allowed-path.ts";
 import { realDisk } from "../files/disk.ts";
 import type { CommandLimits } from "./command-limits.ts";
-import type { ExecDeps, ExecSettings } from "./exec-deps.ts";
+import type { ExecDeps } from "./exec-deps.ts";
 import { execTools } from "./exec-tools.ts";
 import { Processes } from "./processes.ts";
 
@@ -32,7 +32,7 @@ export interface CommandWorld {
   readonly processes: Processes;
   readonly deps: ExecDeps;
   agent: AgentRecord;
-  settings: Partial<ExecSettings>;
+  settings: Partial<ReturnType<ExecDeps["settings"]>>;
   limits: CommandLimits;
   places: Places;
   access: WorkspaceAccess;

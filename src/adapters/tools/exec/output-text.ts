@@ -46,7 +46,7 @@ const UNSHOWN =
   /\u001b\[[0-9;?]{0,32}[ -/]{0,4}[@-~]|[\u0000-\u0008\u000b-\u001f\u007f]|\u00c2[\u0080-\u009f]/g;
 
 /** A part of these bytes as a text. Half a character at the edges becomes a replacement character. */
-export function readable(bytes: Buffer, part: Span & { readonly isEnd: boolean }, secrets: SecretValues): string {
+function readable(bytes: Buffer, part: Span & { readonly isEnd: boolean }, secrets: SecretValues): string {
   const raw = bytes.toString("latin1");
   let text = "";
   let shown = part.begin;

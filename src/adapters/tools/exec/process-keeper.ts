@@ -10,6 +10,7 @@ import type { Log } from "../../../core/ports/log.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import type { FileMarks } from "../files/file-marks.ts";
 import type { PromptGuard } from "../files/prompt-guard.ts";
+import { isCutOff, type ProcessFate, processFate } from "./process-fate.ts";
 import { writeInfo } from "./process-files.ts";
 import type { KnownProcess, Processes } from "./processes.ts";
 import { settleFiles } from "./settle-files.ts";
@@ -35,9 +36,6 @@ export interface EndedProcess extends Pick<KnownProcess, "info" | "state"> {
 }
 
 const CHECK_MS = 2_000;
-const KEPT_MS = 7 * 24 * 3600_000;
-
-type Fate = "keep" | "end" | "remove";
 
 export class ProcessKeeper {
   readonly #deps: KeeperDeps;
@@ -148,27 +146,9 @@ export class ProcessKeeper {
     await writeInfo(files, { ...(now?.info ?? info), told: true });
   }
 
-  async #fateOf(known: KnownProcess, agent: AgentRecord | undefined): Promise<Fate> {
+  async #fateOf(known: KnownProcess, agent: AgentRecord | undefined): Promise<ProcessFate> {
     const run = await this.#deps.store.run(known.info.runId as RunId);
     const isOurs = this.#deps.processes.isOurs(known.info.id);
-    return fateOf(known, agent, run, isOurs, this.#deps.clock.now());
+    return processFate(known, agent, run, isOurs, this.#deps.clock.now());
   }
 }
-
-/** `isOurs`: this process has started it and waits for it. */
-export function fateOf(
-  { info, state }: Pick<KnownProcess, "info" | "state">,
-  agent: Pick<AgentRecord, "stopped" | "state"> | undefined,
-  run: Pick<RunRecord, "outcome" | "body" | "state"> | undefined,
-  isOurs: boolean,
-  now: number,
-): Fate {
-  if (!agent) return "remove";
-  if (state.is !== "running") return !isOurs && now - info.startedAt > KEPT_MS ? "remove" : "keep";
-  if (agent.stopped) return "end";
-  if (!info.background) return isOurs ? "keep" : "end";
-  return isCutOff(run) ? "end" : "keep";
-}
-
-const isCutOff = (run: Pick<RunRecord, "outcome" | "body"> | undefined): boolean =>
-  run?.outcome === "aborted" || run?.outcome === "timeout" || run?.body.error?.kind === "budget";

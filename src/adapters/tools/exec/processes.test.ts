@@ -13,10 +13,13 @@ import { openFileChanges } from "../../workspace/changes/open-file-changes.ts";
 import { noMarks } from "../files/file-marks.ts";
 import { noGuard } from "../files/prompt-guard.ts";
 import { AGENT, type CommandWorld, commandWorld } from "./exec.test-kit.ts";
+import { processFate } from "./process-fate.ts";
 import { processesOf, startTimeOf } from "./process-identity.ts";
-import { fateOf, ProcessKeeper } from "./process-keeper.ts";
-import { type KnownProcess, Processes, type ProcessSpec } from "./processes.ts";
+import { ProcessKeeper } from "./process-keeper.ts";
+import { type KnownProcess, Processes } from "./processes.ts";
 import { settleFiles } from "./settle-files.ts";
+
+type ProcessSpec = Parameters<Processes["start"]>[0];
 
 let world: CommandWorld;
 let next: Processes;
@@ -300,9 +303,9 @@ it.each([
   const known = { info: { background: true, startedAt: 0 }, state: { is: "running" } } as KnownProcess;
   const whole = { body: {}, ...run } as RunRecord;
   const agent = { state: {} } as AgentRecord;
-  expect(fateOf(known, agent, whole, false, 0)).toBe(fate);
-  expect(fateOf(known, { ...agent, stopped: { at: 0, reason: "" } } as AgentRecord, whole, true, 0)).toBe("end");
+  expect(processFate(known, agent, whole, false, 0)).toBe(fate);
+  expect(processFate(known, { ...agent, stopped: { at: 0, reason: "" } } as AgentRecord, whole, true, 0)).toBe("end");
   const ended: KnownProcess = { ...known, state: { is: "ended", code: 0 } };
-  expect(fateOf(ended, agent, whole, false, 8 * 24 * 3600_000)).toBe("remove");
-  expect(fateOf(ended, agent, whole, false, 1)).toBe("keep");
+  expect(processFate(ended, agent, whole, false, 8 * 24 * 3600_000)).toBe("remove");
+  expect(processFate(ended, agent, whole, false, 1)).toBe("keep");
 });

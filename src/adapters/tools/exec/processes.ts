@@ -46,7 +46,7 @@ interface ProcessDeps {
   limits?(): CommandLimits;
 }
 
-export interface ProcessSpec {
+interface ProcessSpec {
   readonly agentId: AgentId;
   readonly runId: RunId;
   readonly callId: string;

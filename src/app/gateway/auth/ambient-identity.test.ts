@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { OWNER as OWNER_ID, type PersonId } from "../../../core/people/person.ts";
-import { type AmbientContext, ambientIdentity } from "./ambient-identity.ts";
+import { ambientIdentity } from "./ambient-identity.ts";
 import type { Caller } from "./authorise.ts";
 import { OWNER } from "./principal.ts";
 
@@ -24,7 +24,7 @@ async function identityIn(world: World) {
     config: () => ({ gateway: { trustedProxy: { header: "X-Who", addresses: ["10.0.0.2"] } } }),
     logins: { find: async (secret: string) => (secret === "good" ? OWNER : undefined) },
     agents: { directory },
-  } as unknown as AmbientContext;
+  } as never;
   const caller = {
     surface: world.surface ?? "network",
     peer,

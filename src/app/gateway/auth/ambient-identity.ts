@@ -11,7 +11,7 @@ import type { Caller } from "./authorise.ts";
 import type { LoginService } from "./login-service.ts";
 import { PROXY_PREFIX, type Principal } from "./principal.ts";
 
-export interface AmbientContext {
+interface AmbientContext {
   readonly config: () => Config;
   readonly logins: LoginService;
   readonly agents: { readonly directory: Directory };

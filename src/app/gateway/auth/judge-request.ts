@@ -29,7 +29,7 @@ interface JudgedRoute {
 }
 
 /** What every request of a route does, before it names anything. */
-export function effectOf({ action, method, access, own }: JudgedRoute): Effect {
+function effectOf({ action, method, access, own }: JudgedRoute): Effect {
   const rights = [method === "GET" ? "read" : "write"] as const;
   const isScope = access !== "any" && access !== "anonymous" && access !== "hook";
   return { action, rights, asked: isScope ? { scope: access, own } : undefined };
@@ -53,7 +53,7 @@ export async function admitted(directory: Directory, route: JudgedRoute, princip
 }
 
 /** The verdict about one effect of a request. */
-export function judgeRequest(principal: Principal, effect: Effect): Decision {
+function judgeRequest(principal: Principal, effect: Effect): Decision {
   const { people } = principal.asks ?? {};
   const of = effect.of && (people?.personOf(effect.of) ?? effect.of);
   const situation = {

@@ -5,7 +5,6 @@ import {
   findInvitation,
   findLogin,
   freshInvitation,
-  type Invitation,
   type Login,
   type LoginRecords,
   loginSecret,
@@ -18,7 +17,7 @@ import {
 const NOW = 1_000;
 const EMPTY: LoginRecords = { invitations: [], logins: [] };
 
-const invitation = (person: string, expiresAt = NOW + 1): Invitation & { readonly text: string } => {
+const invitation = (person: string, expiresAt = NOW + 1) => {
   const { id, hash, text } = freshInvitation();
   return { id, hash, text, person, createdAt: 1, expiresAt };
 };

@@ -11,7 +11,7 @@ const id = z.string().regex(/^[a-z0-9]{12}$/);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
 const invitationSchema = z.object({ id, hash, person: z.string(), createdAt: z.int(), expiresAt: z.int() });
-export type Invitation = z.infer<typeof invitationSchema>;
+type Invitation = z.infer<typeof invitationSchema>;
 
 const loginSchema = z.object({
   id,

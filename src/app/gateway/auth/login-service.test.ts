@@ -7,7 +7,7 @@ import { silentLog } from "../../../core/ports/log.ts";
 import type { Op } from "../../../core/store/change.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { submit } from "../../../engine/commit/submit.ts";
-import { type LoginOptions, LoginService } from "./login-service.ts";
+import { LoginService } from "./login-service.ts";
 import { OWNER } from "./principal.ts";
 
 const MINUTE = 60_000;
@@ -33,7 +33,7 @@ const putPerson = (id: string, role: "guest" | "contact"): Op => ({
   op: "person.put",
   person: { id, role, accounts: [], grants: [], createdAt: 1, createdBy: "owner" },
 });
-const open = (more: Partial<LoginOptions> = {}): Promise<LoginService> =>
+const open = (more: Partial<Parameters<typeof LoginService.open>[0]> = {}): Promise<LoginService> =>
   LoginService.open({ ports, isShared: false, loginMs: () => loginMs, ...more });
 
 async function invite(service: LoginService, person = "ann"): Promise<string> {

@@ -27,7 +27,7 @@ import { LOGIN_PREFIX, type Principal } from "./principal.ts";
 
 type ShownLogin = Omit<Login, "hash">;
 
-export interface LoginOptions {
+interface LoginOptions {
   readonly ports: Pick<Ports, "store" | "ids" | "clock" | "log">;
   /** Whether other nodes change the records too. */
   readonly isShared: boolean;

@@ -6,7 +6,6 @@ import {
   clientAddress,
   controlPolicy,
   isSameOrigin,
-  isSecure,
   largestBody,
   type RequestPolicy,
   requestPolicy,
@@ -46,7 +45,9 @@ describe("the origin of a request", () => {
     ],
     ["nothing", { host: "127.0.0.1" }, {}, undefined, false],
   ])("is encrypted with %s: %s", (_, headers, policy, peer, expected) => {
-    expect(isSecure(incoming(headers, { peer }), { ...POLICY, ...policy })).toBe(expected);
+    const host = headers.host ?? "a.test";
+    const request = incoming({ ...headers, host, origin: `https://${host}` }, { peer });
+    expect(isSameOrigin(request, { ...POLICY, ...policy })).toBe(expected);
   });
 
   it.each<[string, Record<string, string>, Partial<RequestPolicy>, boolean]>([

@@ -164,7 +164,7 @@ export function isSameOrigin(incoming: IncomingMessage, policy: RequestPolicy): 
 }
 
 /** Whether the client's connection is encrypted: to this server, or to the proxy before it. */
-export function isSecure({ socket, headers }: IncomingMessage, policy: RequestPolicy): boolean {
+function isSecure({ socket, headers }: IncomingMessage, policy: RequestPolicy): boolean {
   const { secure, trustedProxies, publicUrl } = policy;
   if (secure || (trustedProxies.includes(plain(socket.remoteAddress)) && headers["x-forwarded-proto"] === "https")) {
     return true;

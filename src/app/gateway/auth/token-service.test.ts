@@ -10,7 +10,7 @@ import type { Op } from "../../../core/store/change.ts";
 import type { Principal } from "./principal.ts";
 import { rootToken } from "./root-token.ts";
 import { hashOf } from "./token.ts";
-import { type MintRequest, TokenService } from "./token-service.ts";
+import { TokenService } from "./token-service.ts";
 import { fileTokenStorage, sharedTokenStorage } from "./token-storage.ts";
 
 const ROOT: Principal = { id: "root", name: "root", kind: "owner", scopes: ["admin"] };
@@ -99,7 +99,7 @@ describe.each([
 
   it("mints a token for the owner, an application or a person, and no token reaches more people than its minter", async () => {
     const service = await open();
-    const mint = async (by: Principal, request: Partial<MintRequest>) => {
+    const mint = async (by: Principal, request: Partial<Parameters<TokenService["mint"]>[1]>) => {
       const { token, record } = await service.mint(by, { name: "My Shop", scopes: ["chat"], ...request });
       return { record, principal: service.find(token) as Principal };
     };

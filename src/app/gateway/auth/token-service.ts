@@ -15,7 +15,7 @@ import { freshToken, hashOf, MAX_TOKEN, sameHash, tokenId } from "./token.ts";
 import type { TokenRecord } from "./token-file.ts";
 import type { TokenStorage } from "./token-storage.ts";
 
-export interface MintRequest {
+interface MintRequest {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresInDays?: number;

@@ -9,7 +9,7 @@ import type { RemoteNodes } from "../../../engine/cluster/relay-events.ts";
 import { RunEvents } from "../../../engine/runtime/run-events.ts";
 import { OWNER } from "../auth/principal.ts";
 import { Metrics } from "../http/metrics.ts";
-import { type AgentStreamContext, type AgentStreamOptions, streamAgent } from "./agent-stream.ts";
+import { type AgentStreamContext, streamAgent } from "./agent-stream.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { RunEventHub } from "./run-event-hub.ts";
 
@@ -52,7 +52,7 @@ async function open({ shared = false } = {}) {
     tokens: { stillValid: () => true },
     agents: { runs: { live: () => (live === undefined ? undefined : { id: live }) } },
   } as unknown as AgentStreamContext;
-  const stream = (options: Partial<AgentStreamOptions>) => {
+  const stream = (options: Partial<Parameters<typeof streamAgent>[1]>) => {
     const response = new FakeResponse();
     const outgoing = response as unknown as ServerResponse;
     streamAgent({ context, principal: OWNER, outgoing }, { agentId, from: 0, ...options });

@@ -23,7 +23,7 @@ export interface AgentStreamContext extends StreamContext {
   readonly runEvents: RunEventHub;
 }
 
-export interface AgentStreamOptions {
+interface AgentStreamOptions {
   readonly agentId: AgentId;
   /** Only this run; the stream ends with it. */
   readonly runId?: RunId;

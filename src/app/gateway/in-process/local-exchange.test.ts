@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import { exchangeLocally, type Listener, type LocalRequest } from "./local-exchange.ts";
+import { exchangeLocally } from "./local-exchange.ts";
+
+type Listener = Parameters<typeof exchangeLocally>[0];
+type LocalRequest = Parameters<typeof exchangeLocally>[1];
 
 const get: LocalRequest = { method: "GET", url: "/x?y=1", headers: { host: "here", accept: "*/*" } };
 

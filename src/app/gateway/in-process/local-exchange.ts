@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable, Writable } from "node:stream";
 import { lostConnection } from "../../client/api.ts";
 
-export interface LocalRequest {
+interface LocalRequest {
   readonly method: string;
   /** Path and query. */
   readonly url: string;
@@ -26,7 +26,7 @@ export interface LocalResponse {
   readonly body: AsyncIterable<string | Uint8Array>;
 }
 
-export type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
 /** Characters and bytes of a response that no one has read yet. */
 const MAX_HELD = 65_536;

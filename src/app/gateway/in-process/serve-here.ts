@@ -24,7 +24,7 @@ export interface ServedHere {
   close(): Promise<void>;
 }
 
-export interface HereOptions extends Pick<ContextOptions, "node" | "config" | "routes" | "env"> {
+interface HereOptions extends Pick<ContextOptions, "node" | "config" | "routes" | "env"> {
   readonly paths: HomePaths;
   /** The address of the shared store, if the node uses one. */
   readonly store?: string;

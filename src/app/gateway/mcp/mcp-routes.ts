@@ -27,7 +27,7 @@ const PASSED = [
 const PARAMETER = "mcp-param-";
 
 /** Tools, prompts and resources besides those of the engine. */
-export interface McpExtension {
+interface McpExtension {
   readonly options?: McpServerOptions;
   readonly bus?: ServerEventBus;
   add(server: McpServer): void;
