@@ -14,6 +14,8 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "rookery-watchdog-"));
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
+const depsWith = (more: object): WatchdogDeps =>
+  ({ paths: homePaths(home), log: silentLog, ...more }) as unknown as WatchdogDeps;
 
 describe("how long the event loop may stand still", () => {
   it.each([
@@ -23,16 +25,10 @@ describe("how long the event loop may stand still", () => {
     ["without a limit", { blockedSeconds: 0 }, 10_000, 0],
   ])("is %s", async (_, watchdog, leaseMs, ms) => {
     const shared = leaseMs === undefined ? undefined : { leaseMs };
-    const deps = {
-      paths: homePaths(home),
-      config: configSchema.parse({ watchdog }),
-      opened: { shared },
-      log: silentLog,
-    };
     const started: number[] = [];
-    await openWatchdog(deps as unknown as WatchdogDeps, ({ blockedMs }) => {
+    await openWatchdog(depsWith({ config: configSchema.parse({ watchdog }), opened: { shared } }), ({ blockedMs }) => {
       started.push(blockedMs);
-      return { stop: async () => {} } as never;
+      return { note: () => {}, tool: () => () => {}, drain: () => {}, stop: async () => {} };
     });
     expect(started).toEqual([ms]);
   });
@@ -43,9 +39,7 @@ describe("the note of the last process", () => {
   const open = (commit: () => Promise<unknown>) => {
     const store = { run: async () => ({ state: "open" }), commit, outcome: async () => undefined };
     const ports = { store, ids: { change: () => "c" }, clock: { now: () => 0 } };
-    const config = configSchema.parse({});
-    const deps = { paths: homePaths(home), config, opened: {}, ports, log: silentLog };
-    return openWatchdog(deps as unknown as WatchdogDeps);
+    return openWatchdog(depsWith({ config: configSchema.parse({}), opened: {}, ports }));
   };
 
   it("stays in the home until it is stored", async () => {

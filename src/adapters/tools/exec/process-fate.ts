@@ -1,4 +1,4 @@
-/** Decides whether a process goes on (M33, L7). Files of ended ones are kept for some days. */
+/** Decides whether a process continues, ends or is removed (M33, L7). Files of ended processes are kept for some days. */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
 import type { KnownProcess } from "./processes.ts";

@@ -1,6 +1,6 @@
 /**
  * Ends processes that no one may keep any more (M33, L7): those of an aborted run or one without budget, of a stopped or removed
- * agent, and after a crash those that someone waited for. All others go on, and files of ended ones are removed after some days.
+ * agent, and after a crash those that someone waited for. All others continue, and files of ended ones are removed after some days.
  */
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { errorText } from "../../../core/errors.ts";

@@ -7,7 +7,7 @@ import { type Grant, VERDICTS } from "../../../core/people/grant.ts";
 import { type PersonId, ROLES, type Role } from "../../../core/people/person.ts";
 import { decide, type Standing } from "../../../core/rights/decide.ts";
 import { SCOPES, type Scope } from "../../../core/rights/scope.ts";
-import type { Directory, PeopleNow } from "../../../engine/people/directory.ts";
+import type { PeopleNow } from "../../../engine/people/directory.ts";
 import { HttpError } from "../http/http-error.ts";
 import { ROUTES } from "../route-table.ts";
 import { admitted, reaches } from "./judge-request.ts";
@@ -32,9 +32,8 @@ const tokenOf = (scopes: readonly Scope[], role: Role, grants: readonly Grant[])
 /** The sender as the route admits it; undefined if it is refused. */
 async function entering(route: (typeof CLOSED)[number], token: Principal): Promise<Principal | undefined> {
   const people = async (): Promise<PeopleNow> => token.asks?.people as PeopleNow;
-  const directory = { now: people, recent: people } as unknown as Directory;
   try {
-    return await admitted(directory, route, token);
+    return await admitted({ now: people, recent: people }, route, token);
   } catch (error) {
     if (error instanceof HttpError && error.status === 403) return undefined;
     throw error;

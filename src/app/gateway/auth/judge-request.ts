@@ -39,7 +39,11 @@ function effectOf({ action, method, access, own }: JudgedRoute): Effect {
  * The sender with what it asks for, and with the people of now if rights of people count for it. Throws a 403 if the request may
  * not do it, for any agent or person it names.
  */
-export async function admitted(directory: Directory, route: JudgedRoute, principal: Principal): Promise<Principal> {
+export async function admitted(
+  directory: Pick<Directory, "now" | "recent">,
+  route: JudgedRoute,
+  principal: Principal,
+): Promise<Principal> {
   if (route.access === "anonymous" || route.access === "hook") return principal;
   const effect = effectOf(route);
   // A change looks at the rights of this moment; to read, those of some seconds ago are enough.
