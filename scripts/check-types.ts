@@ -10,6 +10,9 @@ import { ROOT, readPages } from "./docs/pages.ts";
 
 /** "… is declared but never used", of a variable, an import and a type. */
 const UNUSED = /: error TS(?:6133|6192|6196):/;
+/** A declaration cannot be written. Only the package needs declarations: `npm run build` makes them of `src`. */
+const UNDECLARED = /: error TS4\d{3}:/;
+const isShipped = (line: string): boolean => /^src\//.test(line) && !/\.(?:test|test-kit)\.ts\(/.test(line);
 
 const dir = mkdtempSync(join(tmpdir(), "rookery-types-"));
 try {
@@ -23,6 +26,7 @@ try {
   const { include } = JSON.parse(readFileSync(join(ROOT, "tsconfig.json"), "utf8")) as { include: readonly string[] };
   const config = {
     extends: join(ROOT, "tsconfig.json"),
+    compilerOptions: { declaration: true },
     include: ["./*.ts", ...include.map((path) => join(ROOT, path))],
   };
   writeFileSync(join(dir, "tsconfig.json"), JSON.stringify(config));
@@ -35,6 +39,7 @@ try {
   const found = stdout.split("\n").filter(Boolean);
   const problems = found.flatMap((line) => {
     const n = new RegExp(`${dir.split("/").at(-1)}/(\\d+)\\.ts`).exec(line)?.[1];
+    if (UNDECLARED.test(line) && !isShipped(line)) return [];
     if (n === undefined) return [line];
     return UNUSED.test(line) ? [] : [`${programs[Number(n)]?.at}: ${line}`];
   });

@@ -30,7 +30,7 @@ export function packageManifest(version?: string) {
 
 /** Builds the package and packs it into a file in `directory`. */
 export function packPackage(directory: string, version?: string): PackedFile {
-  execFileSync("npm", ["run", "build"], { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("npm", ["run", "build"], { cwd: ROOT, stdio: ["ignore", 2, "inherit"] });
   const content = mkdtempSync(join(tmpdir(), "rookery-pack-"));
   try {
     const manifest = packageManifest(version);

@@ -1,12 +1,8 @@
 /** The bytes of files in memory. */
 import type { BlobStore } from "../../core/ports/ports.ts";
 
-interface MemoryBlobs extends BlobStore {
-  /** By name. */
-  readonly kept: Map<string, Uint8Array>;
-}
-
-export function memoryBlobs(): MemoryBlobs {
+/** `kept`: the bytes by name. */
+export function memoryBlobs(): BlobStore & { readonly kept: Map<string, Uint8Array> } {
   const kept = new Map<string, Uint8Array>();
   return {
     kept,

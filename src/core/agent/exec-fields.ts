@@ -47,7 +47,7 @@ export const inheritedExecSchema = z.object({
   },
 });
 
-interface InheritedExec {
+export interface InheritedExec {
   readonly host: ExecHost;
   readonly node?: string;
   readonly security: ExecSecurity;

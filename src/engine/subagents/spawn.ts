@@ -3,6 +3,7 @@
  * They are committed with the tool's result, so a child exists only if its parent's history contains the spawn (M12).
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
+import type { InheritedExec } from "../../core/agent/exec-fields.ts";
 import { isSubagentSessionKey, normalizeAgentId } from "../../core/agent/session-key.ts";
 import type { AgentState } from "../../core/agent/state.ts";
 import { closestWord } from "../../core/closest-word.ts";
@@ -216,7 +217,7 @@ function rightsOf(
   return {
     permissions: given,
     inheritedTools,
-    inheritedExec: execOf ? (inheritedExec as AgentState["inheritedExec"]) : undefined,
+    inheritedExec: execOf ? (inheritedExec as InheritedExec) : undefined,
     inheritedProfiles: inheritedProfiles.length === 0 ? undefined : inheritedProfiles,
     rules: state.rules,
   };
