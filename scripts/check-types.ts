@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
+import { fileName } from "./docs/markdown.ts";
 import { ROOT, readPages } from "./docs/pages.ts";
 
 /** "… is declared but never used", of a variable, an import and a type. */
@@ -22,7 +23,9 @@ try {
   if (programs.length === 0) throw new Error("The documentation has no programs.");
   symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
   writeFileSync(join(dir, "package.json"), JSON.stringify({ type: "module" }));
-  for (const [n, { text }] of programs.entries()) writeFileSync(join(dir, `${n}.ts`), placed(text));
+  const files = new Map(programs.map(({ at, text }, n) => [fileName(text) ?? `${n}.ts`, { at, text }]));
+  if (files.size < programs.length) throw new Error("Two programs of the documentation have one name.");
+  for (const [name, { text }] of files) writeFileSync(join(dir, name), placed(text));
   const { include } = JSON.parse(readFileSync(join(ROOT, "tsconfig.json"), "utf8")) as { include: readonly string[] };
   const config = {
     extends: join(ROOT, "tsconfig.json"),
@@ -38,10 +41,10 @@ try {
   });
   const found = stdout.split("\n").filter(Boolean);
   const problems = found.flatMap((line) => {
-    const n = new RegExp(`${dir.split("/").at(-1)}/(\\d+)\\.ts`).exec(line)?.[1];
+    const name = new RegExp(`${dir.split("/").at(-1)}/([\\w-]+\\.ts)`).exec(line)?.[1];
     if (UNDECLARED.test(line) && !isShipped(line)) return [];
-    if (n === undefined) return [line];
-    return UNUSED.test(line) ? [] : [`${programs[Number(n)]?.at}: ${line}`];
+    if (name === undefined) return [line];
+    return UNUSED.test(line) ? [] : [`${files.get(name)?.at}: ${line}`];
   });
   for (const line of problems) console.error(line);
   if (stderr !== "") console.error(stderr);

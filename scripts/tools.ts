@@ -34,6 +34,7 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     usage: "[--only TEXT]",
     about: "disables the guards against hostile input and lists those that no test misses",
   },
+  http: { file: "scripts/http-routes.ts", usage: "[--write]", about: "docs/reference/http.md, from the route table" },
   lock: { file: "scripts/complete-lock.ts", about: "completes package-lock.json after `npm install`" },
   malformed: { file: "test/malformed/main.ts", usage: "[--help]", about: "sends malformed events to all connectors" },
   mutations: {

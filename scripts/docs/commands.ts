@@ -31,6 +31,7 @@ async function problemsOfOne(words: readonly string[]): Promise<readonly string[
     case "npm":
       return npmProblems(args);
     case "npx":
+      if (args[0] === "rookery") return rookeryProblems(args.slice(1));
       return args[0] === "vitest"
         ? args
             .slice(2)

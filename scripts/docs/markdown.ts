@@ -51,6 +51,9 @@ export function readPage(text: string): Page {
   return { anchors, links, blocks, spans };
 }
 
+/** The file of a program that others import or commands start: its first line is `// NAME.ts`. */
+export const fileName = (text: string): string | undefined => /^\/\/ ([\w-]+\.ts)\n/.exec(text)?.[1];
+
 /** The anchor that GitHub gives a heading. */
 export const anchorOf = (heading: string): string =>
   heading

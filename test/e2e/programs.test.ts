@@ -10,6 +10,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fileName } from "../../scripts/docs/markdown.ts";
 import { ROOT, readPages } from "../../scripts/docs/pages.ts";
 import { createRookery, type Rookery } from "../../src/app/library/create-rookery.ts";
 import { toNode } from "../../src/app/library/mounts.test-kit.ts";
@@ -86,9 +87,11 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   "webhook.ts": { prints: "to bob: Sunny in Rome.\n" },
 };
 
-/** Every block of TypeScript is a program. */
+/** Every block of TypeScript is a program. Commands of its page start one that has a name (`scripts/docs/transcript.test.ts`). */
 const programs = [...readPages()].flatMap(([page, { blocks: all }]) =>
-  all.flatMap(({ language, line, text }) => (language === "ts" ? [{ page, line, text }] : [])),
+  all.flatMap(({ language, line, text }) =>
+    language === "ts" && fileName(text) === undefined ? [{ page, line, text }] : [],
+  ),
 );
 
 /** The output of the programs in the pages, by words of the program. The others are only run. */
