@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Comparison, compareCommand, regressions } from "./compare.ts";
 
-const counts = { statements: 20, rows: 10, commits: 3, readerStatements: 1 };
+const counts = { statements: 20, rows: 10, pages: 25, commits: 3, fileCalls: 14, readerStatements: 1 };
 const comparison = (low: number, more: Partial<typeof counts> = {}): Comparison => ({
   workload: "engine",
   cpuMs: { old: 1, new: 1 },

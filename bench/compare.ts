@@ -1,18 +1,18 @@
 /**
  * `npm run bench -- compare OLD NEW`: measures what a turn costs at two commits, in alternating pairs on the same machine,
- * so that its other load cancels out. Fails if the newer commit is slower or makes more statements, rows or commits.
+ * so that its other load cancels out. Fails if the newer commit is slower or a turn has a higher count.
  */
 import { parseArgs } from "node:util";
 import { type Checkout, withCheckouts } from "./compare/checkout.ts";
-import type { StatementCounts } from "./compare/statement-counter.ts";
-import { type Measured, WORKLOADS } from "./compare/workloads.ts";
+import { type Measured, type TurnCounts, WORKLOADS } from "./compare/workloads.ts";
 import { printTable } from "./report.ts";
 import { type Interval, median, medianInterval } from "./statistics.ts";
 
 const USAGE = `Usage: npm run bench -- compare OLD NEW [--pairs 15] [--turns 200] [--only NAME] [--json]
 
 Compares two commits. Per workload: the processor time of a turn (user and system, all threads of the process) in pairs,
-old and new in turns, as the median ratio new/old with its 90 % interval; and the statements, rows and commits of a turn.
+old and new in turns, as the median ratio new/old with its 90 % interval; and the statements, rows, pages, commits and file
+calls of a turn.
 Exit code 1: an interval lies above 1.05 as a whole, or a count is higher. Fewer than 5 pairs give no 90 % interval.
 
 Workloads:
@@ -26,16 +26,14 @@ const MAX_RATIO = 1.05;
 const MIN_CONFIDENCE = 0.9;
 /** Work of timers adds a few statements to many turns. One more statement in one kind of turn adds at least 0.25. */
 const COUNT_SLACK = 0.2;
-const COUNTED = ["statements", "rows", "commits"] as const;
-/** Background work can only add, so the lowest of a few runs is the turn itself. */
-const COUNTED_RUNS = 2;
+const COUNTED = ["statements", "rows", "pages", "commits", "fileCalls"] as const;
 
 export interface Comparison {
   readonly workload: string;
   /** Processor time per turn, milliseconds, median. */
   readonly cpuMs: { readonly old: number; readonly new: number };
   readonly ratio: Interval;
-  readonly counts: { readonly old: StatementCounts; readonly new: StatementCounts };
+  readonly counts: { readonly old: TurnCounts; readonly new: TurnCounts };
 }
 
 interface Options {
@@ -131,19 +129,10 @@ async function compareCheckouts(old: Checkout, newer: Checkout, options: Options
 const measure = (workload: string, path: string, turns: number, count: boolean): Promise<Measured> =>
   (WORKLOADS[workload] as (typeof WORKLOADS)[string]).measure(path, { turns, count });
 
-async function countsOf(workload: string, { path }: Checkout, turns: number): Promise<StatementCounts> {
-  const runs: StatementCounts[] = [];
-  for (let n = 0; n < COUNTED_RUNS; n++) {
-    const { counts } = await measure(workload, path, turns, true);
-    if (counts) runs.push(counts);
-  }
-  const least = (name: keyof StatementCounts): number => Math.min(...runs.map((counts) => counts[name]));
-  return {
-    statements: least("statements"),
-    rows: least("rows"),
-    commits: least("commits"),
-    readerStatements: least("readerStatements"),
-  };
+async function countsOf(workload: string, { path }: Checkout, turns: number): Promise<TurnCounts> {
+  const { counts } = await measure(workload, path, turns, true);
+  if (!counts) throw new Error(`${workload}: no counts`);
+  return counts;
 }
 
 /** The regressions of the newer commit, as sentences. */

@@ -1,64 +1,79 @@
 /**
- * Turns over HTTP: the real process, a model server without delay, twenty people over `/v1/chat/completions`.
- * The same load on the bare model server shows the limit of the machine.
+ * Turns over HTTP: the real process and a bare durable proxy (`front/proxy-child.ts`) in alternating rounds, with a model server
+ * without delay. Other load of the machine cancels out in the ratio of their processor time.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { type Figures, freePort, measureServer, type Server, TOKEN, type TurnLoad } from "./front/measure-server.ts";
+import { COUNTED, countTurns, TURN_LIMITS } from "./front/turn-counts.ts";
 import type { Bench } from "./report.ts";
 import { median } from "./statistics.ts";
 
 const ROUNDS = 3;
-const PEOPLE = 20;
-const TURNS = 100;
-const TOKEN = "bench-token-0123456789abcdef";
+/** 5,000 turns: a hundred people, twenty at once. */
+const LOAD: TurnLoad = { groups: 5, people: 20, turns: 50 };
 
-interface Load {
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly p99: number;
-}
-
-interface Round extends Load {
-  readonly residentMb: number;
-  readonly startMs: number;
-  readonly bare: number;
+interface Round {
+  readonly gateway: Figures;
+  readonly proxy: Figures;
 }
 
 const fileOf = (name: string): string => fileURLToPath(new URL(`./front/${name}.ts`, import.meta.url));
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
+const cpuMs = ({ userMs, systemMs }: Figures): number => userMs + systemMs;
+
 export const frontBench: Bench = {
   about:
-    "turns over HTTP with twenty conversations, memory afterwards, and the time from the start to the first accepted message",
+    "turns over HTTP beside a bare durable proxy: ratio of processor time, throughput, memory, start, counts per turn",
   async run(say) {
     const model = spawn(process.execPath, [fileOf("model-child")], { stdio: ["ignore", "pipe", "inherit"] });
     try {
       const [first] = (await once(model.stdout, "data")) as [Buffer];
-      const modelPort = Number(first.toString());
+      const modelUrl = `http://127.0.0.1:${Number(first.toString())}/v1`;
       const rounds: Round[] = [];
-      for (let n = 1; n <= ROUNDS; n++) {
-        const round = await measure(modelPort);
-        rounds.push(round);
-        const { perSecond, p50, p99, residentMb, startMs, bare } = round;
+      for (let n = 0; n < ROUNDS; n++) {
+        // The order is swapped every round, so that neither always runs second.
+        const early = n % 2 === 0 ? undefined : await measureProxy(modelUrl);
+        const gateway = await measureGateway(modelUrl);
+        const proxy = early ?? (await measureProxy(modelUrl));
+        rounds.push({ gateway, proxy });
         say(
-          `run ${n}: ${perSecond.toFixed(0)} turns/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${residentMb.toFixed(0)} MB afterwards, first message accepted ${startMs.toFixed(0)} ms after the start; the bare call ${bare.toFixed(0)}/s`,
+          `round ${n + 1}: ${(cpuMs(gateway) / cpuMs(proxy)).toFixed(2)} times the processor time of the proxy (${shown(gateway)} against ${shown(proxy)} per turn)`,
         );
       }
-      const of = (what: (round: Round) => number): number => median(rounds.map(what));
+      const counts = await countTurns();
+      const of = (what: (figures: Figures) => number, who: keyof Round = "gateway"): number =>
+        median(rounds.map((round) => what(round[who])));
+      const ratio = (what: (figures: Figures) => number): number =>
+        median(rounds.map(({ gateway, proxy }) => what(gateway) / what(proxy)));
       return {
         figures: [
-          { what: "answer, p99", value: of(({ p99 }) => p99), unit: "ms" },
-          { what: "the bare call of the model server", value: of(({ bare }) => bare), unit: "/s" },
+          { what: "processor time per turn, gateway / proxy", value: ratio(cpuMs), unit: "" },
+          { what: "… user", value: ratio(({ userMs }) => userMs), unit: "" },
+          { what: "… system", value: ratio(({ systemMs }) => systemMs), unit: "" },
+          ...(["gateway", "proxy"] as const).flatMap((who) => [
+            { what: `${who}: user time per turn`, value: of(({ userMs }) => userMs, who), unit: "ms" },
+            { what: `${who}: system time per turn`, value: of(({ systemMs }) => systemMs, who), unit: "ms" },
+            { what: `${who}: turns`, value: of(({ perSecond }) => perSecond, who), unit: "/s" },
+            { what: `${who}: first word, p50`, value: of(({ firstWordMs }) => firstWordMs, who), unit: "ms" },
+            { what: `${who}: answer, p99`, value: of(({ p99 }) => p99, who), unit: "ms" },
+            { what: `${who}: memory idle`, value: of(({ idleMb }) => idleMb, who), unit: "MB" },
+            { what: `${who}: memory after 5,000 turns`, value: of(({ afterMb }) => afterMb, who), unit: "MB" },
+            {
+              what: `${who}: start to first accepted message`,
+              value: of(({ acceptedMs }) => acceptedMs, who),
+              unit: "ms",
+            },
+          ]),
         ],
         goals: [
           {
-            what: `turns per second, ${PEOPLE} conversations`,
+            what: `turns per second, ${LOAD.people} conversations at once`,
             goal: 300,
             better: "more",
             measured: of(({ perSecond }) => perSecond),
@@ -66,19 +81,26 @@ export const frontBench: Bench = {
           },
           { what: "answer, p50", goal: 60, better: "less", measured: of(({ p50 }) => p50), unit: "ms" },
           {
-            what: "resident afterwards",
+            what: "memory after 5,000 turns",
             goal: 160,
             better: "less",
-            measured: of(({ residentMb }) => residentMb),
+            measured: of(({ afterMb }) => afterMb),
             unit: "MB",
           },
           {
             what: "start to first accepted message",
             goal: 600,
             better: "less",
-            measured: of(({ startMs }) => startMs),
+            measured: of(({ acceptedMs }) => acceptedMs),
             unit: "ms",
           },
+          ...COUNTED.map((name) => ({
+            what: `${name} per turn`,
+            goal: TURN_LIMITS[name],
+            better: "less" as const,
+            measured: counts[name],
+            unit: "",
+          })),
         ],
       };
     } finally {
@@ -87,80 +109,45 @@ export const frontBench: Bench = {
   },
 };
 
-async function measure(modelPort: number): Promise<Round> {
-  const home = mkdtempSync(join(tmpdir(), "rookery-front-"));
-  const port = await freePort();
-  const provider = {
-    api: "openai-completions",
-    baseUrl: `http://127.0.0.1:${modelPort}/v1`,
-    apiKey: { env: "K" },
-    models: [{ id: "fake" }],
-  };
-  const config = { gateway: { port }, models: { default: "local/fake", providers: { local: provider } } };
-  writeFileSync(join(home, "rookery.json5"), JSON.stringify(config));
-  const begun = performance.now();
-  const server = spawn(process.execPath, [MAIN, "serve", "--home", home], {
-    stdio: ["ignore", "ignore", "inherit"],
-    env: { ...process.env, ROOKERY_TOKEN: TOKEN, K: "k" },
+const shown = ({ userMs, systemMs }: Figures): string => `${userMs.toFixed(2)} + ${systemMs.toFixed(2)} ms`;
+
+const measureGateway = (modelUrl: string): Promise<Figures> =>
+  inDirectory(async (home) => {
+    const port = await freePort();
+    const provider = { api: "openai-completions", baseUrl: modelUrl, apiKey: { env: "K" }, models: [{ id: "fake" }] };
+    const config = { gateway: { port }, models: { default: "local/fake", providers: { local: provider } } };
+    writeFileSync(join(home, "rookery.json5"), JSON.stringify(config));
+    const begun = performance.now();
+    const child = spawn(process.execPath, [MAIN, "serve", "--home", home], {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: { ...process.env, ROOKERY_TOKEN: TOKEN, K: "k" },
+    });
+    return measured({ child, port, model: "main" }, begun);
   });
+
+const measureProxy = (modelUrl: string): Promise<Figures> =>
+  inDirectory(async (directory) => {
+    const begun = performance.now();
+    const args = [fileOf("proxy-child"), join(directory, "proxy.db"), modelUrl];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const [first] = (await once(child.stdout, "data")) as [Buffer];
+    return measured({ child, port: Number(first.toString()), model: "main" }, begun);
+  });
+
+async function measured(server: Server, begun: number): Promise<Figures> {
   try {
-    while (!(await accepted(port))) await new Promise((next) => setTimeout(next, 5));
-    const startMs = performance.now() - begun;
-    // The first rounds warm the process up.
-    await load(port, 20);
-    const through = await load(port, TURNS);
-    // A second later the process has released the memory of the load.
-    await new Promise((next) => setTimeout(next, 1_000));
-    const residentMb = residentOf(server);
-    const { perSecond: bare } = await load(modelPort, TURNS, "/chat/completions");
-    return { ...through, residentMb, startMs, bare };
+    return await measureServer(server, begun, LOAD);
   } finally {
-    server.kill();
-    await once(server, "exit");
-    rmSync(home, { recursive: true, force: true });
+    server.child.kill();
+    if (server.child.exitCode === null) await once(server.child, "exit");
   }
 }
 
-async function load(port: number, turns: number, path = "/v1/chat/completions"): Promise<Load> {
-  const args = [fileOf("caller-child"), String(port), TOKEN, String(PEOPLE), String(turns), path];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
-  return JSON.parse(stdout) as Load;
-}
-
-/** The first byte of a stream is sent when the message is durable. */
-function accepted(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const body = JSON.stringify({
-      model: "main",
-      user: "first",
-      stream: true,
-      messages: [{ role: "user", content: "hi" }],
-    });
-    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
-    const asked = request(
-      { host: "127.0.0.1", port, path: "/v1/chat/completions", method: "POST", headers },
-      (response) => {
-        response.once("data", () => resolve(response.statusCode === 200));
-        response.resume();
-      },
-    );
-    asked.on("error", () => resolve(false));
-    asked.end(body);
-  });
-}
-
-function residentOf({ pid }: ChildProcess): number {
-  const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(line?.[1] ?? Number.NaN) / 1024;
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import("node:net");
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
+async function inDirectory<Result>(use: (directory: string) => Promise<Result>): Promise<Result> {
+  const directory = mkdtempSync(join(tmpdir(), "rookery-front-"));
+  try {
+    return await use(directory);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }

@@ -14,6 +14,8 @@ describe("the workloads", () => {
       expect(measured?.counts?.statements).toBeGreaterThan(5);
       expect(measured?.counts?.rows).toBeGreaterThan(3);
       expect(measured?.counts?.commits).toBeGreaterThanOrEqual(1);
+      expect(measured?.counts?.pages).toBeGreaterThan(3);
+      expect(measured?.counts?.fileCalls).toBeGreaterThanOrEqual(1);
     },
   );
 });

@@ -3,19 +3,27 @@
  * makes N turns to warm up, then 2N that are measured, so that the cost of starting cancels out.
  */
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Sample } from "./sample-hook.ts";
 import type { StatementCounts } from "./statement-counter.ts";
 import { type Subject, startSubject, TOKEN } from "./subject.ts";
+
+export interface TurnCounts extends StatementCounts {
+  /** Calls of `node:fs` on the main thread. */
+  readonly fileCalls: number;
+  /** Pages written to the log of the database. */
+  readonly pages: number;
+}
 
 export interface Measured {
   readonly cpuMsPerTurn: number;
   /** Per turn. Only with the option `count`. */
-  readonly counts?: StatementCounts;
+  readonly counts?: TurnCounts;
 }
 
 export interface WorkloadOptions {
@@ -23,7 +31,13 @@ export interface WorkloadOptions {
   readonly turns: number;
   /** Counts statements. Turns then come one after the other, so that the counts do not depend on what overlaps. */
   readonly count: boolean;
+  /** Continues to count until this returns true, for at most `MAX_BLOCKS` blocks. */
+  readonly isEnough?: (counts: TurnCounts) => boolean;
 }
+
+/** Timers and threads add to the counts of a turn, never take away: the lowest of a few blocks is the turn itself. */
+const BLOCKS = 4;
+const MAX_BLOCKS = 40;
 
 export interface Workload {
   readonly about: string;
@@ -38,8 +52,8 @@ const pipeCommand = (root: string): string => (existsSync(join(root, "src/app/cl
 export const WORKLOADS: Readonly<Record<string, Workload>> = {
   engine: {
     about: "one conversation through `send --lines`; every fourth line makes the agent use a tool",
-    async measure(root, { turns, count }) {
-      const subject = startSubject(root, [pipeCommand(root), "--lines"], { count });
+    async measure(root, options) {
+      const subject = startSubject(root, [pipeCommand(root), "--lines"], options);
       const answers = createInterface({ input: subject.child.stdout })[Symbol.asyncIterator]();
       let line = 0;
       // The next line follows the answer: an agent's queue has a cap, and drops what exceeds it.
@@ -50,7 +64,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
           if ((await answers.next()).done) throw new Error(`no answer to "${text}"`);
         }
       };
-      return measureTurns(subject, turns, say);
+      return measureTurns(subject, options, say);
     },
   },
   front: {
@@ -82,26 +96,71 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
   },
 };
 
-async function measureTurns(subject: Subject, turns: number, say: (many: number) => Promise<void>): Promise<Measured> {
+async function measureTurns(
+  subject: Subject,
+  { turns, count, isEnough = () => true }: WorkloadOptions,
+  say: (many: number) => Promise<void>,
+): Promise<Measured> {
   try {
     await say(turns);
-    const before = await subject.sample();
-    await say(2 * turns);
-    const after = await subject.sample();
-    const perTurn = (name: keyof StatementCounts): number =>
-      ((after.counts?.[name] ?? 0) - (before.counts?.[name] ?? 0)) / (2 * turns);
-    return {
-      cpuMsPerTurn: (after.cpuMs - before.cpuMs) / (2 * turns),
-      counts: after.counts && {
-        statements: perTurn("statements"),
-        rows: perTurn("rows"),
-        commits: perTurn("commits"),
-        readerStatements: perTurn("readerStatements"),
-      },
-    };
+    const first = await subject.sample();
+    const turnsOfBlock = count ? Math.ceil(turns / 2) : 2 * turns;
+    let least: TurnCounts | undefined;
+    let from = { sample: first, log: readLog(subject.home) };
+    let done = 0;
+    const isDone = (): boolean => !count || done === MAX_BLOCKS || (done >= BLOCKS && (!least || isEnough(least)));
+    do {
+      await say(turnsOfBlock);
+      const to = { sample: await subject.sample(), log: readLog(subject.home) };
+      const counts = countsBetween(from, to, turnsOfBlock);
+      least = least && counts ? lower(least, counts) : counts;
+      from = to;
+      done += 1;
+    } while (!isDone());
+    return { cpuMsPerTurn: (from.sample.cpuMs - first.cpuMs) / (done * turnsOfBlock), counts: least };
   } finally {
     await subject.stop();
   }
+}
+
+interface Moment {
+  readonly sample: Sample;
+  readonly log: ReturnType<typeof readLog>;
+}
+
+function countsBetween(from: Moment, to: Moment, turns: number): TurnCounts | undefined {
+  const [before, after] = [from.sample.counts, to.sample.counts];
+  if (!before || !after) return undefined;
+  const perTurn = (name: keyof typeof before): number => (after[name] - before[name]) / turns;
+  return {
+    statements: perTurn("statements"),
+    rows: perTurn("rows"),
+    commits: perTurn("commits"),
+    readerStatements: perTurn("readerStatements"),
+    fileCalls: perTurn("fileCalls"),
+    // If the log was restarted, nothing is known about these turns.
+    pages: to.log.salt === from.log.salt ? (to.log.frames - from.log.frames) / turns : Number.POSITIVE_INFINITY,
+  };
+}
+
+const lower = (one: TurnCounts, other: TurnCounts): TurnCounts => ({
+  statements: Math.min(one.statements, other.statements),
+  rows: Math.min(one.rows, other.rows),
+  commits: Math.min(one.commits, other.commits),
+  readerStatements: Math.min(one.readerStatements, other.readerStatements),
+  fileCalls: Math.min(one.fileCalls, other.fileCalls),
+  pages: Math.min(one.pages, other.pages),
+});
+
+/** The write-ahead log of a home: its salt changes when SQLite restarts it, and each frame with this salt is a page written. */
+function readLog(home: string): { readonly salt: string; readonly frames: number } {
+  const log = readFileSync(join(home, "rookery.db-wal"));
+  const [header, frame] = [32, 24];
+  const salt = log.toString("hex", 16, 24);
+  const size = frame + log.readUInt32BE(8);
+  let frames = 0;
+  while (log.toString("hex", header + frames * size + 8, header + frames * size + 16) === salt) frames += 1;
+  return { salt, frames };
 }
 
 interface Server {
@@ -110,11 +169,11 @@ interface Server {
 
 async function overHttp(
   root: string,
-  { turns, count }: WorkloadOptions,
+  options: WorkloadOptions,
   turnOf: (server: Server, person: string, turn: number) => Promise<void>,
 ): Promise<Measured> {
   const port = await freePort();
-  const subject = startSubject(root, ["serve", "--port", String(port)], { count });
+  const subject = startSubject(root, ["serve", "--port", String(port)], options);
   const agent = new Agent({ keepAlive: true, maxSockets: PEOPLE });
   const server: Server = {
     async call(method, path, body) {
@@ -130,9 +189,9 @@ async function overHttp(
   };
   try {
     await ready(agent, port, subject);
-    return await measureTurns(subject, turns, async (many) => {
+    return await measureTurns(subject, options, async (many) => {
       const each = Array.from({ length: PEOPLE }, (_, n) => Math.floor(many / PEOPLE) + (n < many % PEOPLE ? 1 : 0));
-      if (count) for (const [n, own] of each.entries()) await person(n, own);
+      if (options.count) for (const [n, own] of each.entries()) await person(n, own);
       else await Promise.all(each.map((own, n) => person(n, own)));
     });
   } finally {

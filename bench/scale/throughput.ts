@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { secondsOf, shareOf } from "./processor-time.ts";
+import { secondsOf, shareOf } from "../processes.ts";
 
 export interface Throughput {
   readonly perSecond: number;
