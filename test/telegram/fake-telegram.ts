@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { passTime } from "../kit/pass-time.ts";
 
 export type Json = Record<string, unknown>;
 
@@ -255,11 +256,8 @@ export class FakeTelegram {
 
   /** One step for all who wait: with a step for each, the time would run away from the requests on their way. */
   async #move(): Promise<void> {
-    await this.#options.clock?.advance(
-      this.#options.stepMs ?? STEP_MS,
-      () => new Promise((resolve) => setImmediate(resolve)),
-    );
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    const { clock, stepMs = STEP_MS } = this.#options;
+    if (clock) await passTime(clock, stepMs);
     this.#step = undefined;
   }
 

@@ -5,6 +5,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { passTime } from "../kit/pass-time.ts";
 
 export type Json = Record<string, unknown>;
 
@@ -12,6 +13,8 @@ export interface ProgramOptions {
   readonly bring?: (request: { readonly body: string; readonly headers: Record<string, string> }) => Promise<number>;
   readonly clock?: { now(): number; advance(ms: number, settle?: () => Promise<void>): Promise<void> };
 }
+
+const STEP_MS = 25;
 
 export type ProgramFault = "cut-before" | "cut-after" | number;
 
@@ -101,8 +104,8 @@ export class FakeProgram {
         throw new Error(`the program waited too long; shown: ${JSON.stringify([...this.shown.values()].slice(-5))}`);
       }
       const { clock } = this.#options;
-      await clock?.advance(25, () => new Promise((resolve) => setImmediate(resolve)));
-      await new Promise((resolve) => setTimeout(resolve, clock ? 1 : 10));
+      if (clock) await passTime(clock, STEP_MS);
+      else await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
 

@@ -6,6 +6,7 @@
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { passTime } from "../kit/pass-time.ts";
 import type { Json } from "./json.ts";
 import { type Shown, shownOf, type Uploaded, uploadedIn } from "./shown-message.ts";
 
@@ -199,10 +200,8 @@ export class FakeWhatsapp {
         throw new Error(`the fake waited too long; sent: ${sent}`);
       }
       const { clock, stepMs = STEP_MS } = this.#options;
-      if (clock) {
-        await clock.advance(stepMs, () => new Promise((resolve) => setImmediate(resolve)));
-        await new Promise((resolve) => setTimeout(resolve, 1));
-      } else await this.#nextChange();
+      if (clock) await passTime(clock, stepMs);
+      else await this.#nextChange();
     }
   }
 
