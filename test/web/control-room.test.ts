@@ -1,7 +1,7 @@
 /** The control room in a real browser, against a real process: every view and every action. One browser and one process for all. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { api, TOKEN } from "../e2e/serving.ts";
 import { needs } from "../kit/needs.ts";
@@ -22,6 +22,13 @@ beforeAll(async () => {
   ({ browser, world, owner, show } = room);
 });
 afterAll(() => room.close());
+
+/** A click on the middle of the element goes to it, and not to what it covers. */
+const takesClicks = (element: Locator): Promise<boolean> =>
+  element.evaluate((one) => {
+    const { left, top, width, height } = one.getBoundingClientRect();
+    return one.contains(one.ownerDocument.elementFromPoint(left + width / 2, top + height / 2));
+  });
 
 describe("an empty installation", needs("chromium"), () => {
   it("says what to do, and the first message takes its files along", async () => {
@@ -227,6 +234,8 @@ describe("approvals", needs("chromium"), () => {
     const yes = (page: Page) => page.getByRole("button", { name: "Yes, once" });
     await Promise.all([yes(one).waitFor(), yes(two).waitFor()]);
     await two.route("**/api/approvals?*", (route) => route.abort());
+    // A browser tells a tab in the background late what is on its screen.
+    await one.bringToFront();
     await yes(one).click();
     await done(one, "Answered.");
     await yes(two).click();
@@ -482,6 +491,8 @@ describe("memory, spend and health", needs("chromium"), () => {
     await page.getByRole("button", { name: "Check again" }).click();
     await page.getByRole("button", { name: "Reload the file" }).click();
     await done(page, "The file was read again.");
+    expect(await takesClicks(page.locator(".toast span").last())).toBe(false);
+    expect(await takesClicks(page.locator(".toast button").last())).toBe(true);
     await page.getByText("Configuration in force").waitFor();
     await page.getByText("Show", { exact: true }).click();
     await page.locator("pre.code").getByText('"budgets"').waitFor();

@@ -13,18 +13,23 @@ export const connection = signal<Connection>("connecting");
 /** Rises when something has changed. Views that show lists read again. */
 export const changes = signal(0);
 
-const BUMP_MS = 300;
+/** Events that follow each other closely are one change. */
+const TOGETHER_MS = 40;
+const BETWEEN_CHANGES_MS = 300;
 const HIDDEN_MS = 5_000;
 const RETRY_MS = 1_000;
 
 let isBumping = false;
+let lastChange = Number.NEGATIVE_INFINITY;
 export function bump(): void {
   if (isBumping) return;
   isBumping = true;
+  const wait = Math.max(TOGETHER_MS, lastChange + BETWEEN_CHANGES_MS - performance.now());
   setTimeout(() => {
     isBumping = false;
+    lastChange = performance.now();
     changes.value += 1;
-  }, BUMP_MS);
+  }, wait);
 }
 
 /** Calls `run` while the tab is visible, with a signal that aborts some seconds after it is hidden. Returns how to end it. */
