@@ -45,6 +45,7 @@ export default defineConfig({
           include: ["src/**/*.test.ts", "bench/**/*.test.ts", "scripts/**/*.test.ts"],
           exclude: [MOCKED],
           isolate: false,
+          setupFiles: ["test/kit/restore-environment.ts"],
           env: homes,
         },
       },
