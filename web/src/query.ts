@@ -55,7 +55,8 @@ export function useQuery<T>(read: (signal: AbortSignal) => Promise<T>, options: 
   };
 }
 
-function usePoll(ms: number | undefined, reload: () => void): void {
+/** Reads again every so often while the tab is visible. */
+export function usePoll(ms: number | undefined, reload: () => void): void {
   useEffect(() => {
     if (ms === undefined) return undefined;
     return whileVisible((signal) => {

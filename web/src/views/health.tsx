@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Diagnosis } from "../../../src/core/agent/diagnosis.ts";
 import { api, type Page } from "../api.ts";
 import { bytes, clockTime, count, duration } from "../format.ts";
-import { type Query, useQuery } from "../query.ts";
+import { type Query, usePoll, useQuery } from "../query.ts";
 import { t } from "../texts.ts";
 import { List } from "../ui/list.tsx";
 import {
@@ -166,7 +166,12 @@ const Check = ({ check, status, text, help }: Item) => (
   />
 );
 
+/** The code of a channel changes every few seconds until a phone has taken it. */
+const LINKING_POLL_MS = 500;
+
 function Channels({ connectors }: { connectors: Query<Page<Connector>> }) {
+  const isLinking = connectors.data?.items.some(({ login }) => login !== undefined);
+  usePoll(isLinking ? LINKING_POLL_MS : undefined, connectors.reload);
   return (
     <Section title={t.health.connectors}>
       <List query={connectors} rows={1} label={t.health.connectors} none={t.health.noConnectors}>

@@ -9,7 +9,7 @@ import { writeLogin } from "../login-text.ts";
 import { addEntry, askText, configWith, connected, entryName, entryText, packagesOf, statesOf } from "./entry.ts";
 
 const LINK_MS = 180_000;
-const LOOK_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 250;
 
 const digitsOf = (number: string, what: string): string => {
   const digits = number.replaceAll(/[\s()+.-]/gu, "");
