@@ -33,14 +33,14 @@ afterAll(async () => {
   await served.stop();
   await model.close();
 });
-afterEach(async () => {
-  for (const { id } of await pending())
-    await api(served, `/api/approvals/${id}`, { method: "POST", body: { answer: "no" } });
-});
 
 const approvals = async (state: string): Promise<readonly Approval[]> =>
   ((await api(served, `/api/approvals?state=${state}&limit=500`)) as { items: readonly Approval[] }).items;
 const pending = () => approvals("pending");
+async function refuseAll(): Promise<void> {
+  for (const { id } of await pending())
+    await api(served, `/api/approvals/${id}`, { method: "POST", body: { answer: "no" } });
+}
 
 let count = 0;
 
@@ -62,6 +62,8 @@ async function tellOther(text: string): Promise<void> {
 }
 
 describe("a letter does not answer", () => {
+  afterEach(refuseAll);
+
   it.each([
     ["chat", []],
     ["chat --inline", ["--inline"]],
@@ -125,6 +127,8 @@ async function openQuestion(id: string): Promise<{ readonly row: Locator; readon
 }
 
 describe("a long question on the page", needs("chromium"), () => {
+  afterEach(refuseAll);
+
   /** The browser has drawn the page and told it what is on the screen. */
   const isDrawn = (row: Locator): Promise<void> =>
     row.evaluate(async (one) => {
@@ -174,29 +178,35 @@ describe("a hostile call is shown as it is", () => {
     if (approval === undefined) throw new Error(chat.text);
     return approval;
   };
-  const cases = HOSTILE_CALLS.map((call, n) => ({ ...call, n }));
+  // Each is asked about once, and looked at wherever it is shown.
+  describe.each(HOSTILE_CALLS.map((call, n) => ({ ...call, n })))("$title", (call) => {
+    let approval: Approval;
+    beforeAll(async () => {
+      approval = await asked(call.n);
+    });
+    afterAll(refuseAll);
 
-  it.each(cases)("at the terminal and with rookery approvals: $title", async (call) => {
-    const { id, prompt } = await asked(call.n);
-    const { out } = await runCommand(["approvals", "show", id, "--home", served.home]);
-    expect(out).not.toMatch(HIDDEN);
-    expect(out).toContain(`\n${beginOf(call)}`);
-    const screen = await chat.until((now) => /yes, this once|Too long for this window/u.test(now));
-    expect(screen.replaceAll(/^[^│].*$/gmu, "")).not.toMatch(HIDDEN);
-    if (screen.includes("yes, this once")) expect(squeezed(screen)).toContain(squeezed(prompt));
-  });
+    it("at the terminal and with rookery approvals", async () => {
+      const { id, prompt } = approval;
+      const { out } = await runCommand(["approvals", "show", id, "--home", served.home]);
+      expect(out).not.toMatch(HIDDEN);
+      expect(out).toContain(`\n${beginOf(call)}`);
+      const screen = await chat.until((now) => /yes, this once|Too long for this window/u.test(now));
+      expect(screen.replaceAll(/^[^│].*$/gmu, "")).not.toMatch(HIDDEN);
+      if (screen.includes("yes, this once")) expect(squeezed(screen)).toContain(squeezed(prompt));
+    });
 
-  it.each(cases)("on the page: $title", needs("chromium"), async (call) => {
-    const { id } = await asked(call.n);
-    const { row, problems } = await openQuestion(id);
-    const question = row.locator(".question");
-    const text = (await question.textContent()) ?? "";
-    expect(text).not.toMatch(HIDDEN);
-    expect(text.startsWith(beginOf(call)), text).toBe(true);
-    // The whole text is visible.
-    expect(
-      await question.evaluate((one) => [one.scrollWidth > one.clientWidth, one.scrollHeight > one.clientHeight]),
-    ).toEqual([false, false]);
-    expect(problems).toEqual([]);
+    it("on the page", needs("chromium"), async () => {
+      const { row, problems } = await openQuestion(approval.id);
+      const question = row.locator(".question");
+      const text = (await question.textContent()) ?? "";
+      expect(text).not.toMatch(HIDDEN);
+      expect(text.startsWith(beginOf(call)), text).toBe(true);
+      // The whole text is visible.
+      expect(
+        await question.evaluate((one) => [one.scrollWidth > one.clientWidth, one.scrollHeight > one.clientHeight]),
+      ).toEqual([false, false]);
+      expect(problems).toEqual([]);
+    });
   });
 });
