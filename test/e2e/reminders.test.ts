@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { runCommand } from "../../src/app/cli/cli.test-kit.ts";
 import { FakeTelegram } from "../telegram/fake-telegram.ts";
 import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from "./serving.ts";
@@ -10,8 +10,6 @@ import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from
 const OWNER = 7;
 const root = mkdtempSync(join(tmpdir(), "rookery-reminders-"));
 let model: FakeModel;
-let telegram: FakeTelegram;
-let served: Served | undefined;
 let homes = 0;
 beforeAll(async () => {
   model = await fakeModel();
@@ -19,59 +17,68 @@ beforeAll(async () => {
     call.say(call.prompt.includes("Remind me of tea.") ? "It is time for tea." : "Hello.");
     call.end();
   };
-  telegram = await new FakeTelegram().start();
-});
-afterEach(async () => {
-  await served?.stop();
-  served = undefined;
 });
 afterAll(async () => {
-  await telegram.close();
   await model.close();
   rmSync(root, { recursive: true, force: true });
 });
 
-/** A served home whose owner has written on Telegram. */
-async function start(): Promise<string> {
-  const home = join(root, `home${++homes}`);
-  const connectors = { telegram: { token: telegram.token, apiRoot: telegram.url, drafts: false } };
-  writeServedConfig(home, model, { more: { gateway: {}, connectors, owner: { accounts: [`telegram:${OWNER}`] } } });
-  served = await serve(model, { home });
-  const before = shown().length;
-  telegram.say(OWNER, "hello");
-  await telegram.until(() => shown().length > before);
-  return home;
+interface World {
+  readonly home: string;
+  readonly telegram: FakeTelegram;
+  served: Served;
+  /** What the owner reads after the first answer. */
+  reminded(): readonly string[];
+  /** Runs `rookery schedules add`. */
+  add(...flags: readonly string[]): ReturnType<typeof runCommand>;
 }
 
-const shown = () => telegram.textsTo(OWNER);
-const add = (home: string, ...flags: string[]) =>
-  runCommand(["schedules", "add", "--name", "tea", ...flags, "--home", home], { env: { K: "k" } });
+/** Runs the test with a served home whose owner has written on Telegram. */
+async function inWorld(test: (world: World) => Promise<void>): Promise<void> {
+  const home = join(root, `home${++homes}`);
+  const telegram = await new FakeTelegram().start();
+  const connectors = { telegram: { token: telegram.token, apiRoot: telegram.url, drafts: false } };
+  writeServedConfig(home, model, { more: { gateway: {}, connectors, owner: { accounts: [`telegram:${OWNER}`] } } });
+  const shown = () => telegram.textsTo(OWNER);
+  const world: World = {
+    ...{ home, telegram, served: await serve(model, { home }), reminded: () => shown().slice(1) },
+    add: (...flags) => runCommand(["schedules", "add", "--name", "tea", ...flags, "--home", home], { env: { K: "k" } }),
+  };
+  try {
+    telegram.say(OWNER, "hello");
+    await telegram.until(() => shown().length > 0);
+    await test(world);
+  } finally {
+    await world.served.stop();
+    await telegram.close();
+  }
+}
 
-it.each([
+// They wait for real time, side by side.
+it.concurrent.each([
   ["--message", "3s"],
   ["--system-event", "in 3 seconds"],
-])("delivers the reminder of `schedules add --name tea %s` to the person", async (kind, at) => {
-  const home = await start();
-  const before = shown().length;
-  expect(await add(home, "--at", at, kind, "Remind me of tea.")).toMatchObject({ code: 0, err: "" });
-  expect(shown().slice(before)).toEqual([]);
-  await telegram.until(() => shown().length > before);
-  expect(shown().slice(before)).toEqual(["It is time for tea."]);
-});
+])("delivers the reminder of `schedules add --name tea %s` to the person", (kind, at) =>
+  inWorld(async ({ telegram, reminded, add }) => {
+    expect(await add("--at", at, kind, "Remind me of tea.")).toMatchObject({ code: 0, err: "" });
+    expect(reminded()).toEqual([]);
+    await telegram.until(() => reminded().length > 0);
+    expect(reminded()).toEqual(["It is time for tea."]);
+  }),
+);
 
-it("tells the person of a reminder whose time passed while no process ran", async () => {
-  const home = await start();
-  const before = shown().length;
-  const due = Date.now() + 1_500;
-  const at = new Date(due).toISOString();
-  await add(home, "--at", at, "--missed", "once", "--max-lateness", "1ms", "--message", "Remind me of tea.");
-  served?.process.kill("SIGKILL");
-  await vi.waitUntil(() => Date.now() > due, { interval: 20, timeout: 10_000 });
-  served = await serve(model, { home });
-  await telegram.until(() => shown().length > before);
-  expect(shown().slice(before)).toEqual([
-    expect.stringMatching(
-      /^⚠️ The cron job "tea" did not run at .*: it would have been too late\.\nIts text: Remind me of tea\.$/su,
-    ),
-  ]);
-});
+it.concurrent("tells the person of a reminder whose time passed while no process ran", () =>
+  inWorld(async (world) => {
+    const due = Date.now() + 1_500;
+    const at = new Date(due).toISOString();
+    await world.add("--at", at, "--missed", "once", "--max-lateness", "1ms", "--message", "Remind me of tea.");
+    world.served.process.kill("SIGKILL");
+    await vi.waitUntil(() => Date.now() > due, { interval: 20, timeout: 10_000 });
+    world.served = await serve(model, { home: world.home });
+    await world.telegram.until(() => world.reminded().length > 0);
+    expect(world.reminded()).toEqual([
+      expect.stringMatching(
+        /^⚠️ The cron job "tea" did not run at .*: it would have been too late\.\nIts text: Remind me of tea\.$/su,
+      ),
+    ]);
+  }));
