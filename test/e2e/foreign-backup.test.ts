@@ -193,7 +193,7 @@ describe("the parts of a foreign archive", () => {
   });
 
   it("stops unpacking at the limit, unless it is raised", async () => {
-    // In memory: so much takes seconds on a disk.
+    // In memory: a disk needs seconds for 257 MB.
     const memory = mkdtempSync(join(tmpdir(), "rookery-large-"));
     [home, archive] = [join(memory, "home"), join(memory, "backup.tar.gz")];
     await pack({ files: { "workspace/zeros": Buffer.alloc(257 * 1_024 * 1_024) } });

@@ -23,33 +23,33 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-interface World {
+interface Owner {
   readonly home: string;
   readonly telegram: FakeTelegram;
   served: Served;
-  /** What the owner reads after the first answer. */
+  /** The texts that the owner got after the first answer. */
   reminded(): readonly string[];
   /** Runs `rookery schedules add`. */
   add(...flags: readonly string[]): ReturnType<typeof runCommand>;
 }
 
 /** Runs the test with a served home whose owner has written on Telegram. */
-async function inWorld(test: (world: World) => Promise<void>): Promise<void> {
+async function withOwner(test: (owner: Owner) => Promise<void>): Promise<void> {
   const home = join(root, `home${++homes}`);
   const telegram = await new FakeTelegram().start();
   const connectors = { telegram: { token: telegram.token, apiRoot: telegram.url, drafts: false } };
   writeServedConfig(home, model, { more: { gateway: {}, connectors, owner: { accounts: [`telegram:${OWNER}`] } } });
   const shown = () => telegram.textsTo(OWNER);
-  const world: World = {
+  const owner: Owner = {
     ...{ home, telegram, served: await serve(model, { home }), reminded: () => shown().slice(1) },
     add: (...flags) => runCommand(["schedules", "add", "--name", "tea", ...flags, "--home", home], { env: { K: "k" } }),
   };
   try {
     telegram.say(OWNER, "hello");
     await telegram.until(() => shown().length > 0);
-    await test(world);
+    await test(owner);
   } finally {
-    await world.served.stop();
+    await owner.served.stop();
     await telegram.close();
   }
 }
@@ -59,7 +59,7 @@ it.concurrent.each([
   ["--message", "3s"],
   ["--system-event", "in 3 seconds"],
 ])("delivers the reminder of `schedules add --name tea %s` to the person", (kind, at) =>
-  inWorld(async ({ telegram, reminded, add }) => {
+  withOwner(async ({ telegram, reminded, add }) => {
     expect(await add("--at", at, kind, "Remind me of tea.")).toMatchObject({ code: 0, err: "" });
     expect(reminded()).toEqual([]);
     await telegram.until(() => reminded().length > 0);
@@ -68,15 +68,15 @@ it.concurrent.each([
 );
 
 it.concurrent("tells the person of a reminder whose time passed while no process ran", () =>
-  inWorld(async (world) => {
+  withOwner(async (owner) => {
     const due = Date.now() + 1_500;
     const at = new Date(due).toISOString();
-    await world.add("--at", at, "--missed", "once", "--max-lateness", "1ms", "--message", "Remind me of tea.");
-    world.served.process.kill("SIGKILL");
+    await owner.add("--at", at, "--missed", "once", "--max-lateness", "1ms", "--message", "Remind me of tea.");
+    owner.served.process.kill("SIGKILL");
     await vi.waitUntil(() => Date.now() > due, { interval: 20, timeout: 10_000 });
-    world.served = await serve(model, { home: world.home });
-    await world.telegram.until(() => world.reminded().length > 0);
-    expect(world.reminded()).toEqual([
+    owner.served = await serve(model, { home: owner.home });
+    await owner.telegram.until(() => owner.reminded().length > 0);
+    expect(owner.reminded()).toEqual([
       expect.stringMatching(
         /^⚠️ The cron job "tea" did not run at .*: it would have been too late\.\nIts text: Remind me of tea\.$/su,
       ),

@@ -11,7 +11,7 @@ export interface MovableClock {
 
 /** How far time moves at once while nothing has been on its way for some moments. */
 const QUIET_MS = 1_000;
-/** What a process holds while it waits for others or for time. Anything else is work that it has begun. */
+/** Resources of a process that waits for others or for time. Any other resource is work in progress. */
 const AT_REST = new Set(["TCPServerWrap", "TCPSocketWrap", "PipeWrap", "TTYWrap", "Timeout", "Immediate"]);
 
 /** Waits a moment of real time, and for modules that are being loaded. */

@@ -55,7 +55,7 @@ export function useQuery<T>(read: (signal: AbortSignal) => Promise<T>, options: 
   };
 }
 
-/** Reads again every so often while the tab is visible. */
+/** Reads again every `ms` milliseconds while the tab is visible. */
 export function usePoll(ms: number | undefined, reload: () => void): void {
   useEffect(() => {
     if (ms === undefined) return undefined;

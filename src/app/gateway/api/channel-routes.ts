@@ -37,7 +37,7 @@ const verifyRoute = defineRoute({
 const receiveRoute = defineRoute({
   ...common,
   method: "POST",
-  summary: "How a platform brings messages to an account; they are durable when it is answered",
+  summary: "Takes messages of a platform for an account; they are durable when it is answered",
   answers: { status: 200, holds: "what the platform expects", type: "text/plain" },
   handle: (call) => receive(call, "POST"),
 });
