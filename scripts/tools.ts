@@ -74,7 +74,11 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     usage: "[--help]",
     about: "runs the larger proofs of the Telegram connector",
   },
-  walk: { file: "scripts/walk-message.ts", usage: "[--write | --check]", about: "the files that one message passes" },
+  walk: {
+    file: "scripts/walk-message.ts",
+    usage: "[--files | --write | --check]",
+    about: "the modules that one message enters; files with --files",
+  },
   words: { file: "scripts/words.ts", usage: "[--list] [PATH…]", about: "finds sentences that sound translated" },
 };
 

@@ -1,6 +1,6 @@
 /**
- * Loaded with `--require`: records the files of `src` whose functions are called, in the order of the first call. At SIGUSR2
- * it writes the list into the directory ROOKERY_WALK and starts a new one.
+ * Loaded with `--require`: records in which file of `src` each function starts, in order. At SIGUSR2 it writes the list into the
+ * directory ROOKERY_WALK and starts a new one.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
@@ -14,10 +14,10 @@ const directory = process.env.ROOKERY_WALK;
 
 if (isMainThread && directory !== undefined) {
   const files: string[] = [];
-  let seen = new Set<number>();
+  let started: number[] = [];
   Object.assign(globalThis, {
     rookeryWalk(file: number) {
-      seen.add(file);
+      started.push(file);
     },
   });
   registerHooks({
@@ -31,8 +31,8 @@ if (isMainThread && directory !== undefined) {
   let written = 0;
   process.on("SIGUSR2", () => {
     const path = join(directory, String(written++));
-    writeFileSync(`${path}.part`, JSON.stringify([...seen].map((file) => files[file])));
+    writeFileSync(`${path}.part`, JSON.stringify(started.map((file) => files[file])));
     renameSync(`${path}.part`, path);
-    seen = new Set();
+    started = [];
   });
 }
