@@ -35,7 +35,7 @@ export function mergePage(page: string, traces: Traces): string {
   return replaceBlock(replaceBlock(page, MODULES, modules), FIGURES, figures);
 }
 
-/** What is wrong with the table of modules, a line each. Order and figures are not compared: work that starts together may vary. */
+/** Compares the table of modules with the traces; each problem is a line. Order and figures are not compared: work that starts together may vary. */
 export function pageProblems(page: string, traces: Traces): readonly string[] {
   const rows = readRows(page);
   const walked = walkedRows(traces);
