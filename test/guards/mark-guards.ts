@@ -24,6 +24,14 @@ export const MARK_GUARDS: readonly Guard[] = [
     ...{ test: HOST, title: "as untrusted text" },
   })),
   {
+    name: "the notice about the job of someone who is gone has the mark",
+    file: "src/engine/triggers/cron/job-message.ts",
+    search: "{ person: OWNER, untrusted: true }",
+    replace: "{ person: OWNER }",
+    test: "src/engine/triggers/on-behalf.test.ts",
+    title: "a job is turned off when someone it acts for has no rights",
+  },
+  {
     name: "no command is read from a text through a bot",
     file: PARTS,
     search: "forwardedFrom === undefined && throughBot !== true;",

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { lastText, type Script, stall } from "../../../test/kit/model.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import type { AgentId, RunId } from "../../core/ids.ts";
+import type { AgentId, RunId, SessionKey } from "../../core/ids.ts";
 import type { IncomingMessage } from "../../core/message/incoming-message.ts";
 import type { QueueMode } from "../../core/message/queue.ts";
 import type { Behalf } from "../../core/people/behalf.ts";
@@ -100,6 +100,11 @@ const wayOf = ({ person, through = [] }: Behalf = { person: "?" as PersonId }): 
   [person, ...through].join(" < ");
 const waysOf = async (agentId: AgentId): Promise<readonly string[]> =>
   (await runsOf(agentId)).map(({ body }) => wayOf(body.behalf));
+const mainConversation = async (): Promise<AgentRecord> => {
+  const main = await world.store.agentByKey("agent:main:main" as SessionKey);
+  if (!main) throw new TypeError("no main conversation");
+  return main;
+};
 const agentOf = async (kind: AgentRecord["descriptor"]["type"]): Promise<AgentRecord> => {
   const [agent] = await world.store.agentsOfKind(kind, { limit: 1 });
   if (!agent) throw new TypeError(`no ${kind}`);
@@ -279,6 +284,9 @@ describe("what a run makes is made for the same people", () => {
     const notice = '⚠️ The cron job "job" was turned off: ann is not known here any more';
     const told = (await world.engine.deliveries()).filter(({ payload }) => payload.text === notice);
     expect(told.map(({ target }) => target.to)).toEqual(["owner"]);
+    // Its name and text are not the owner's words, so they mark the owner's main conversation.
+    const recorded = await world.store.messages((await mainConversation()).id, { limit: 1, states: ["recorded"] });
+    expect(recorded).toMatchObject([{ body: { text: notice }, behalf: { person: "owner", untrusted: true } }]);
     expect(await waysOf((await agentOf("cron")).id)).toHaveLength(1);
   });
 

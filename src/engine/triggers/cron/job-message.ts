@@ -189,6 +189,7 @@ export async function jobNotice(ports: JobPorts, job: CronJob, text: string, mai
     to: main ? { agentId: main.id } : mainAddress({ agentId: job.agentId }, mainKey),
     body: { kind: "system", text, origin: `cron:${job.id}`, silent: true, said: "notice" },
     delivery: isGone ? await ports.people.addressOf(OWNER) : await makerAddress(ports, job),
-    behalf: isGone ? { person: OWNER } : behalf,
+    // The job's name and text are somebody else's words (M32).
+    behalf: isGone ? { person: OWNER, untrusted: true } : behalf,
   };
 }
