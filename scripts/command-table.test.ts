@@ -1,10 +1,16 @@
 import { expect, it } from "vitest";
-import { commandTables, loadCommands, readPage, withTables } from "./command-table.ts";
+import { chatCommandTable, commandTables, loadCommands, writtenPages } from "./command-table.ts";
 
 const commands = await loadCommands();
 
-it("docs/cli.md has every command with its flags", () => {
-  expect(withTables(readPage(), commands) === readPage(), "run npm run tool -- commands --write").toBe(true);
+it.each(writtenPages(commands))("has the commands of now in $file", ({ text, now }) => {
+  expect(now === text, "run npm run tool -- commands --write").toBe(true);
+});
+
+it("has a row for each command in chats", () => {
+  expect(chatCommandTable()).toContain(
+    "| `/link` | a code that makes another account yours | the person of the conversation |",
+  );
 });
 
 it("the tables of commands have a row for each action, in groups", () => {

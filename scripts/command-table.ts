@@ -1,12 +1,17 @@
-/** `npm run tool -- commands`: compares the tables in docs/cli.md with the commands. With `--write` it writes the tables. */
+/**
+ * `npm run tool -- commands`: compares the tables in docs/cli.md and docs/chat-commands.md with the commands. With `--write` it writes
+ * the tables.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { actionsOf } from "../src/app/cli/choose-action.ts";
 import type { Action, Command } from "../src/app/cli/command.ts";
 import { HELP_COLUMNS } from "../src/app/cli/help-groups.ts";
 import { REGISTRY } from "../src/app/cli/registry.ts";
+import type { ChatCommand } from "../src/engine/commands/chat-command.ts";
+import { chatCommands } from "../src/engine/commands/chat-commands.ts";
 
-const FILE = join(import.meta.dirname, "../docs/cli.md");
+const DOCS = join(import.meta.dirname, "../docs");
 const BEGIN = "<!-- commands: written by npm run tool -- commands -->\n";
 const END = "<!-- end of commands -->";
 
@@ -87,20 +92,46 @@ function linked(path: string, summary: string): string {
   return page === undefined ? text : `[${text}](${page})`;
 }
 
-/** The page with the tables of now. */
-export function withTables(page: string, commands: ReadonlyMap<string, Command>): string {
-  const from = page.indexOf(BEGIN) + BEGIN.length;
-  return `${page.slice(0, from)}${commandTables(commands)}${page.slice(page.indexOf(END))}`;
+const WHO: Readonly<Record<ChatCommand["who"], string>> = {
+  writers: "everyone who may write there",
+  own: "the person of the conversation",
+  owner: "the owner",
+};
+
+export function chatCommandTable(): string {
+  const rows = chatCommands.map(({ name, usage, help, who }) => {
+    const call = `/${[name, usage].filter(Boolean).join(" ")}`.replaceAll("|", String.raw`\|`);
+    return `| \`${call}\` | ${help} | ${WHO[who]} |`;
+  });
+  return ["| command | what it does | who may use it |", "| --- | --- | --- |", ...rows, ""].join("\n");
 }
 
-export const readPage = (): string => readFileSync(FILE, "utf8");
+interface WrittenPage {
+  readonly file: string;
+  readonly text: string;
+  /** The text with the tables of now. */
+  readonly now: string;
+}
+
+export function writtenPages(commands: ReadonlyMap<string, Command>): readonly WrittenPage[] {
+  const tables = [
+    ["cli.md", commandTables(commands)],
+    ["chat-commands.md", chatCommandTable()],
+  ] as const;
+  return tables.map(([name, table]) => {
+    const file = join(DOCS, name);
+    const text = readFileSync(file, "utf8");
+    const from = text.indexOf(BEGIN) + BEGIN.length;
+    return { file, text, now: `${text.slice(0, from)}${table}${text.slice(text.indexOf(END))}` };
+  });
+}
 
 if (import.meta.main) {
-  const page = readPage();
-  const now = withTables(page, await loadCommands());
-  if (process.argv.includes("--write")) writeFileSync(FILE, now);
-  else if (now !== page) {
-    process.stderr.write("docs/cli.md differs from the commands; run npm run tool -- commands --write\n");
-    process.exitCode = 1;
+  for (const { file, text, now } of writtenPages(await loadCommands())) {
+    if (process.argv.includes("--write")) writeFileSync(file, now);
+    else if (now !== text) {
+      process.stderr.write(`${file} differs from the commands; run npm run tool -- commands --write\n`);
+      process.exitCode = 1;
+    }
   }
 }

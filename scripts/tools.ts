@@ -18,7 +18,11 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     usage: "[--write]",
     about: "docs/cli.schema.json, from the types of the commands",
   },
-  commands: { file: "scripts/command-table.ts", usage: "[--write]", about: "the tables of docs/cli.md" },
+  commands: {
+    file: "scripts/command-table.ts",
+    usage: "[--write]",
+    about: "the tables of docs/cli.md and docs/chat-commands.md",
+  },
   conformance: {
     file: "test/mcp/conformance.ts",
     about: "runs the conformance suite of MCP on the client and the server",

@@ -1,6 +1,6 @@
 /** Executes the commands of the quickstart and the tutorials in a fresh directory and compares their output with the page. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -39,9 +39,23 @@ const expectedLine = (line: string): unknown => {
 
 const bin = join(ROOT, "node_modules/.bin");
 const PROGRAM = `"${join(bin, "node")}" "${join(ROOT, "src/main.ts")}"`;
+/** `rookery serve` of a page listens on its default port; here on any free one. */
+const toRun = (command: string): string =>
+  command.replace(/npm start(?: --)?|npx rookery|\brookery(?= )/g, PROGRAM).replace(/ serve(?= )/, "$& --port 0");
 const PACKAGE = new URL("../../test/kit/package-by-name.ts", import.meta.url).href;
 
-it.each(["quickstart", "tutorial-build", "tutorial-understand"])(
+/** An engine that a page left running. */
+function stopEngine(home: string): void {
+  const file = join(home, ".rookery/rookery.pid");
+  if (!existsSync(file)) return;
+  try {
+    process.kill(Number(readFileSync(file, "utf8")), "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+it.each(["quickstart", "tutorial-build", "tutorial-operate", "tutorial-understand"])(
   "prints what docs/%s.md shows",
   (page) => {
     const home = mkdtempSync(join(tmpdir(), "rookery-transcript-"));
@@ -61,12 +75,13 @@ it.each(["quickstart", "tutorial-build", "tutorial-understand"])(
       const steps = blocks.filter(({ language }) => language === "console").flatMap(({ text }) => stepsOf(text));
       expect(steps.length).toBeGreaterThan(2);
       for (const { command, output } of steps) {
-        const line = command.replace(/npm start(?: --)?|npx rookery/g, PROGRAM);
-        const printed = execFileSync("bash", ["-c", line], { cwd: home, env, encoding: "utf8", stdio: "pipe" });
+        const options = { cwd: home, env, encoding: "utf8", stdio: "pipe", timeout: 60_000 } as const;
+        const printed = execFileSync("bash", ["-c", toRun(command)], options);
         const lines = printed.replace(/\n$/, "").split("\n").map(withoutIds);
         expect(lines, command).toEqual(output.length === 0 ? [""] : output.map(expectedLine));
       }
     } finally {
+      stopEngine(home);
       rmSync(home, { recursive: true, force: true });
     }
   },
