@@ -54,6 +54,8 @@ const PAGES: Readonly<Record<string, string>> = {
   permissions: "permissions.md",
   "runs replay": "operations.md#replay",
   schedules: "triggers.md",
+  "schedules heartbeat": "heartbeat.md",
+  "schedules webhooks": "hooks.md",
   send: "#send",
   serve: "gateway.md",
   sessions: "transcript.md",
@@ -61,7 +63,7 @@ const PAGES: Readonly<Record<string, string>> = {
   setup: "terminal.md#setup",
   skills: "skills.md",
   "skills install": "skills.md#installing",
-  usage: "models.md",
+  usage: "budgets.md",
 };
 
 /** The commands that are in the tables. */
