@@ -63,7 +63,8 @@ async function npmProblems([command, ...args]: readonly string[]): Promise<reado
   const name = command === "run" ? args[0] : command;
   if (name === undefined || ["ci", "install"].includes(name)) return [];
   if (!Object.hasOwn(scripts, name)) return [`npm has no script "${name}"`];
-  if (name === "tool") return Object.hasOwn(TOOLS, args[2] ?? "") ? [] : [`there is no tool "${args[2]}"`];
+  if (name === "tool" && args[2] !== undefined)
+    return Object.hasOwn(TOOLS, args[2]) ? [] : [`there is no tool "${args[2]}"`];
   return name === "start" && args[0] === "--" ? rookeryProblems(args.slice(1)) : [];
 }
 
