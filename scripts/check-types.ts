@@ -1,6 +1,6 @@
 /**
  * Type-checks the code and, in the same run, each program of the documentation, as part of `npm run check`. A program may leave
- * its variables unused. What did not change since the last run is not checked again.
+ * its variables unused. Files that have not changed since the last run are not checked again.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const UNUSED = /: error TS(?:6133|6192|6196):/;
 const UNDECLARED = /: error TS4\d{3}:/;
 const isShipped = (line: string): boolean => /^src\//.test(line) && !/\.(?:test|test-kit)\.ts\(/.test(line);
 
-/** The programs, and what the compiler knows of the last run. */
+/** Holds the programs and the compiler's record of the last run. */
 const dir = join(ROOT, "node_modules/.cache/rookery-types");
 const programs = [...readPages()].flatMap(([path, { blocks }]) =>
   blocks.filter(({ language }) => language === "ts").map(({ line, text }) => ({ at: `${path}:${line}`, text })),
