@@ -1,35 +1,21 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { mapProblems } from "./check-maps.ts";
 
 const layers = { core: ["agent", "message"], config: [], "": [] };
-const agents = ["| layer | folders |", "|---|---|", "| `src/core` | `agent`, `message` |", "| `src/config` | – |"];
-const architecture = ["| `src/core/agent` | a |", "| `src/core/message` | b |", "| `src/config` | c |"];
-const problems = (page: string, rows: readonly string[]): readonly string[] =>
-  mapProblems(page, rows.join("\n"), layers).map(({ line, message }) => `${line}: ${message}`);
+const map = ["| layer | folders |", "|---|---|", "| `src/core` | `agent`, `message` |", "| `src/config` | – |"];
+const order = "3: the folders of src/core are, in this order: agent, message";
 
-describe("mapProblems", () => {
-  it("finds no problem if both maps are complete", () => {
-    expect(problems("AGENTS.md", agents)).toEqual([]);
-    expect(problems("docs/architecture.md", architecture)).toEqual([]);
-  });
-
-  it("finds a layer or folder that is missing", () => {
-    expect(problems("AGENTS.md", agents.slice(0, 3))).toEqual(["1: the map has no row for src/config"]);
-    expect(problems("docs/architecture.md", architecture.slice(1))).toEqual([
-      "1: the map has no row for src/core/agent",
-    ]);
-  });
-
-  it("finds folders that are missing, too many or in another order", () => {
-    const message = "3: the folders of src/core are, in this order: agent, message";
-    for (const cell of ["`agent`", "`message`, `agent`", "`agent`, `message`, `run`"]) {
-      expect(problems("AGENTS.md", agents.with(2, `| \`src/core\` | ${cell} |`))).toEqual([message]);
-    }
-  });
-
-  it("finds rows of folders that do not exist", () => {
-    expect(problems("docs/architecture.md", [...architecture, "| `src/world` | d |"])).toEqual([
-      "4: the map shows src/world, which is not in the table of layers",
-    ]);
-  });
+it.each<[string, readonly string[], readonly string[]]>([
+  ["accepts a complete map", map, []],
+  ["finds a layer without a row", map.slice(0, 3), ["1: the map has no row for src/config"]],
+  ["finds a missing folder", map.with(2, "| `src/core` | `agent` |"), [order]],
+  ["finds folders in another order", map.with(2, "| `src/core` | `message`, `agent` |"), [order]],
+  ["finds a folder too many", map.with(2, "| `src/core` | `agent`, `message`, `run` |"), [order]],
+  [
+    "finds a row of an unknown layer",
+    [...map, "| `src/world` | `d` |"],
+    ["5: the map shows src/world, which is not in the table of layers"],
+  ],
+])("%s", (_, rows, problems) => {
+  expect(mapProblems(rows.join("\n"), layers).map(({ line, message }) => `${line}: ${message}`)).toEqual(problems);
 });

@@ -1,12 +1,12 @@
 /**
  * Checks the rules that no compiler checks, as part of `npm run check`: imports point downwards, only the entry points are barrels,
  * core and engine do not use the ambient world, every file opens with its purpose, errors are typed, no home is recreated,
- * no handle that could be awaited is unreferenced, comments state rules instead of numbers, and the maps in the documentation match the source tree. Prints each breach
+ * no handle that could be awaited is unreferenced, comments state rules instead of numbers, and the map in AGENTS.md matches the source tree. Prints each breach
  * with file and line.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { MAPS, mapProblems } from "./check-maps.ts";
+import { mapProblems } from "./check-maps.ts";
 import { checkWeb, readWeb } from "./check-web.ts";
 import { LIST, patternProblems } from "./find-patterns.ts";
 import { maskSource } from "./mask-source.ts";
@@ -287,7 +287,7 @@ export function readSources(root: string, directory = "src"): ReadonlyMap<string
   return new Map(sources.map((name) => [`${directory}/${name}`, readFileSync(join(root, directory, name), "utf8")]));
 }
 
-/** Layers and subfolders of the table that do not exist, and maps that do not match the table. */
+/** Layers and subfolders of the table that do not exist, and a map that does not match the table. */
 function treeBreaches(root: string, sources: ReadonlyMap<string, string>): readonly Breach[] {
   const places = Object.entries(LAYERS).flatMap(([layer, subfolders]) =>
     subfolders.length === 0 ? [`src/${layer}`] : subfolders.map((subfolder) => `src/${layer}/${subfolder}`),
@@ -301,13 +301,10 @@ function treeBreaches(root: string, sources: ReadonlyMap<string, string>): reado
         line: 1,
         message: `the table of layers has ${place}, which is empty`,
       })),
-    ...Object.keys(MAPS).flatMap((page) =>
-      mapProblems(page, readFileSync(join(root, page), "utf8"), LAYERS).map(({ line, message }) => ({
-        file: page,
-        line,
-        message,
-      })),
-    ),
+    ...mapProblems(readFileSync(join(root, "AGENTS.md"), "utf8"), LAYERS).map((problem) => ({
+      file: "AGENTS.md",
+      ...problem,
+    })),
   ];
 }
 
