@@ -191,7 +191,7 @@ it("each reader gets each delivery once, through three kills: a script, an appli
 
 it("delivers the reminder of the quickstart to an owner who has not written yet", async () => {
   const page = readFileSync(new URL("../../docs/quickstart.md", import.meta.url), "utf8");
-  const [, message] = /^rookery schedules add --name tea --cron "[^"]+" --message "([^"]+)"/mu.exec(page) ?? [];
+  const [, message] = /^\$ rookery schedules add --name tea --cron "[^"]+" --message "([^"]+)"/mu.exec(page) ?? [];
   const { home } = await start({ heartbeat: { every: "0" } });
   model.script = echo;
   const argv = ["schedules", "add", "--name", "tea", "--at", "1s", "--message", message ?? ""];
