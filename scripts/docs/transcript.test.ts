@@ -75,7 +75,7 @@ it.each(["quickstart", "tutorial-build", "tutorial-operate", "tutorial-understan
       const steps = blocks.filter(({ language }) => language === "console").flatMap(({ text }) => stepsOf(text));
       expect(steps.length).toBeGreaterThan(2);
       for (const { command, output } of steps) {
-        const options = { cwd: home, env, encoding: "utf8", stdio: "pipe", timeout: 60_000 } as const;
+        const options = { cwd: home, env, encoding: "utf8", stdio: "pipe", timeout: 120_000 } as const;
         const printed = execFileSync("bash", ["-c", toRun(command)], options);
         const lines = printed.replace(/\n$/, "").split("\n").map(withoutIds);
         expect(lines, command).toEqual(output.length === 0 ? [""] : output.map(expectedLine));
