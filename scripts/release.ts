@@ -34,7 +34,7 @@ export function releasedChangelog(text: string, version: string, day: string): s
 export function makeFixture(file: string): void {
   const home = mkdtempSync(join(tmpdir(), "rookery-release-"));
   try {
-    writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline", detect: false } }\n', { mode: 0o600 });
+    writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline" } }\n', { mode: 0o600 });
     const run = (...argv: readonly string[]): string =>
       execFileSync(process.execPath, [join(ROOT, "src", "main.ts"), ...argv, "--home", home], {
         encoding: "utf8",

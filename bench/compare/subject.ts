@@ -31,7 +31,7 @@ export function startSubject(root: string, args: readonly string[], options: { c
   const home = join(dir, "home");
   const samples = join(dir, "samples");
   for (const path of [home, samples]) mkdirSync(path, { mode: 0o700 });
-  writeFileSync(join(home, "rookery.json5"), JSON.stringify({ models: { detect: false } }), { mode: 0o600 });
+  writeFileSync(join(home, "rookery.json5"), JSON.stringify({ models: { default: "offline" } }), { mode: 0o600 });
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [join(root, "src/main.ts"), ...args, "--home", home], {
     cwd: root,

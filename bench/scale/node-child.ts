@@ -24,7 +24,7 @@ const model: Model = {
 const channel = channelTo((done) => tell({ done }));
 
 const { config } = parseConfig({
-  text: `{ people: { unknown: "guest" }, queue: { mode: "queue", cap: 10000 }, log: { level: "error" }, lanes: { main: ${lane} } }`,
+  text: `{ people: { unknown: "guest" }, queue: { mode: "queue", cap: 10000 }, log: { level: "error" }, runs: { maxConcurrent: ${lane} } }`,
   file: "rookery.json5",
   env: {},
 });

@@ -62,7 +62,7 @@ it.each(["quickstart", "tutorial-build", "tutorial-operate", "tutorial-understan
     try {
       // No key and no model server of this machine may replace the offline model.
       mkdirSync(join(home, ".rookery"), { mode: 0o700 });
-      writeFileSync(join(home, ".rookery/rookery.json5"), "{ models: { detect: false } }", { mode: 0o600 });
+      writeFileSync(join(home, ".rookery/rookery.json5"), "{ models: { default: 'offline' } }", { mode: 0o600 });
       symlinkSync(join(ROOT, "node_modules"), join(home, "node_modules"));
       writeFileSync(join(home, "package.json"), '{ "type": "module" }');
       const { PATH, NODE_COMPILE_CACHE } = process.env;

@@ -86,7 +86,9 @@ async function walk(
   const dir = mkdtempSync(join(tmpdir(), "rookery-walk-"));
   const [home, lists] = [join(dir, "home"), join(dir, "lists")];
   for (const path of [home, lists]) mkdirSync(path, { mode: 0o700 });
-  writeFileSync(join(home, "rookery.json5"), JSON.stringify({ models: { detect: false }, ...config }), { mode: 0o600 });
+  writeFileSync(join(home, "rookery.json5"), JSON.stringify({ models: { default: "offline" }, ...config }), {
+    mode: 0o600,
+  });
   const { PATH, HOME, TMPDIR } = process.env;
   const child = spawn(process.execPath, [join(ROOT, "src/main.ts"), ...args, "--home", home], {
     stdio: ["pipe", "pipe", "inherit"],

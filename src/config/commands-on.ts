@@ -3,10 +3,7 @@
 /** Texts of programs go to the model as they are. */
 const OFF_BY_DEFAULT: readonly string[] = ["api"];
 
-export function commandsOn(
-  { enabled, byChannel }: { readonly enabled: boolean; readonly byChannel: Readonly<Record<string, boolean>> },
-  channel: string,
-): boolean {
-  const own = Object.hasOwn(byChannel, channel) ? byChannel[channel] : undefined;
-  return own ?? (enabled && !OFF_BY_DEFAULT.includes(channel));
+export function commandsOn(configured: Readonly<Record<string, boolean>>, channel: string): boolean {
+  const own = Object.hasOwn(configured, channel) ? configured[channel] : undefined;
+  return own ?? !OFF_BY_DEFAULT.includes(channel);
 }

@@ -1,11 +1,11 @@
 /** The schema of the whole configuration, made of its sections. A new section is a file in `sections/` and a line here. */
 import type { z } from "zod";
 import type { CarriedConversations } from "../core/agent/carried-conversations.ts";
-import { agentToAgentDefaults, agentToAgentSchema } from "./sections/agent-to-agent.ts";
+import { agentToAgentSchema } from "./sections/agent-to-agent.ts";
 import { approvalsDefaults, approvalsSchema } from "./sections/approvals.ts";
 import { bindingsSchema } from "./sections/bindings.ts";
 import { budgetsSchema } from "./sections/budgets.ts";
-import { commandDefaults, commandsSchema } from "./sections/commands.ts";
+import { commandsSchema } from "./sections/commands.ts";
 import { compactionDefaults, compactionSchema } from "./sections/compaction.ts";
 import { connectorDefaults, connectorsSchema } from "./sections/connectors.ts";
 import { cronDefaults, cronSchema } from "./sections/cron.ts";
@@ -13,10 +13,8 @@ import { fileDefaults, filesSchema } from "./sections/files.ts";
 import { gatewayDefaults, gatewaySchema } from "./sections/gateway.ts";
 import { heartbeatDefaults, heartbeatSchema } from "./sections/heartbeat.ts";
 import { hooksSchema } from "./sections/hooks.ts";
-import { laneDefaults, lanesSchema } from "./sections/lanes.ts";
-import { limitDefaults, limitsSchema } from "./sections/limits.ts";
 import { logDefaults, logSchema } from "./sections/log.ts";
-import { mailboxDefaults, mailboxSchema } from "./sections/mailbox.ts";
+import { mailboxSchema } from "./sections/mailbox.ts";
 import { mcpDefaults, mcpSchema } from "./sections/mcp.ts";
 import { modelDefaults, modelsSchema, providerDefaults } from "./sections/models.ts";
 import { networkDefaults, networkSchema } from "./sections/network.ts";
@@ -34,7 +32,6 @@ import { storeDefaults, storeSchema } from "./sections/store.ts";
 import { subagentDefaults, subagentsSchema } from "./sections/subagents.ts";
 import { systemAgentsSchema } from "./sections/system-agents.ts";
 import { telemetryDefaults, telemetrySchema } from "./sections/telemetry.ts";
-import { watchdogDefaults, watchdogSchema } from "./sections/watchdog.ts";
 import { webSchema } from "./sections/web.ts";
 import { workspaceDefaults, workspacesSchema } from "./sections/workspaces.ts";
 import { section, text } from "./values.ts";
@@ -58,10 +55,7 @@ export const configSchema = section({
   compaction: compactionSchema,
   queue: queueSchema,
   subagents: subagentsSchema,
-  lanes: lanesSchema,
   runs: runsSchema,
-  limits: limitsSchema,
-  watchdog: watchdogSchema,
   cron: cronSchema,
   heartbeat: heartbeatSchema,
   hooks: hooksSchema,
@@ -93,21 +87,15 @@ export const configDefaults = {
   model: modelDefaults,
   people: peopleDefaults,
   session: sessionDefaults,
-  agentToAgent: agentToAgentDefaults,
-  commands: commandDefaults,
   /** Of each account. */
   connector: connectorDefaults,
   compaction: compactionDefaults,
   queue: queueDefaults,
   subagents: subagentDefaults,
-  lanes: laneDefaults,
   runs: runDefaults,
-  limits: limitDefaults,
-  watchdog: watchdogDefaults,
   cron: cronDefaults,
   heartbeat: heartbeatDefaults,
   outbox: outboxDefaults,
-  mailbox: mailboxDefaults,
   approvals: approvalsDefaults,
   store: storeDefaults,
   retention: retentionDefaults,

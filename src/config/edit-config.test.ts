@@ -14,7 +14,7 @@ describe("adding an entry to a configuration", () => {
     ["another section", "{ log: { level: 'warn' } /* kept */ }"],
     ["the section, empty", "{ connectors: {} }"],
     ["the section, with others", '{ "connectors": { work: { kind: "telegram", token: { env: "T" } } } }'],
-    ["a key of the same name elsewhere", "{ commands: { byChannel: { connectors: true } } }"],
+    ["a key of the same name elsewhere", "{ queue: { byChannel: { connectors: {} } } }"],
   ])("works in %s, and keeps the rest", (_, text) => {
     const added = withEntry(text, "connectors", "telegram", entry);
     expect(read(added).connectors.telegram?.token).toBeDefined();

@@ -19,7 +19,7 @@ const written = parse(`{
   session: {
     mainKey: "home",
     identityLinks: { tyler: ["telegram:9"] },
-    reset: { idleMinutes: 30, byType: { group: { mode: "idle" } }, byChannel: { slack: { mode: "off" } } },
+    reset: { idleMinutes: 30, byType: { group: { mode: "idle" } } },
     sendPolicy: { rules: [{ action: "deny", match: { channel: "irc" } }] },
   },
 }`).config;
@@ -42,7 +42,7 @@ describe("the identity settings of the configuration", () => {
   it.each([
     ["telegram", undefined, { daily: { atHour: 4 }, idle: { minutes: 30 } }],
     ["telegram", "group", { idle: { minutes: 30 } }],
-    ["slack", "group", {}],
+    ["slack", "group", { idle: { minutes: 30 } }],
   ] as const)("decide when a conversation on %s (%s) begins a new session", (connector, peerKind, policy) => {
     const descriptor = { type: "user", connector, userId: "u", channelId: "c", peerKind } as const;
     expect(resetPolicyFor({ descriptor, sessionKey: "agent:main:x" }, written.session.reset)).toEqual(policy);

@@ -131,7 +131,7 @@ describe("a bad value", () => {
     ["{ models: { providers: { 'a/b': {} } } }", "1:26", "models.providers.a/b: expected a name of letters"],
     ["{ store: { url: { env: '' } } }", "1:17", "store.url: expected a secret"],
     ["{ runs: { restore: 'retry' } }", "1:20", 'runs.restore: expected one of "resume", "discard", not this text'],
-    ["{ retention: { runsDays: -1 } }", "1:26", "retention.runsDays: expected a number from 0 to 36500, not -1"],
+    ["{ retention: { auditDays: -1 } }", "1:27", "retention.auditDays: expected a number from 0 to 36500, not -1"],
     ["[]", "1:1", "expected an object with keys, { … }, not a list"],
     ["{\n  gateway: {\n", "3:1", "not valid JSON5: invalid end of input"],
     ["{ a b }", "1:5", "not valid JSON5: invalid character 'b'"],

@@ -78,11 +78,6 @@ const TABLE: readonly (readonly [what: string, text: string, error: string | und
     'subagents.model: There is no provider "opnai". Did you mean "openai"?',
   ],
   [
-    "the model of a hook",
-    `{ hooks: { h: { token: { env: "T" }, model: "opnai/x" } } }`,
-    'hooks.h.model: There is no provider "opnai". Did you mean "openai"?',
-  ],
-  [
     "the thinking level of a profile",
     `{ ${PROVIDERS}, profiles: { work: { model: "local/qwen", thinking: "high" } } }`,
     'profiles.work.thinking: The model local/qwen cannot think at the level "high". Possible are: off, low.',
@@ -96,11 +91,6 @@ const TABLE: readonly (readonly [what: string, text: string, error: string | und
     "a thinking level that does not exist",
     `{ profiles: { work: { thinking: "hihg" } } }`,
     'profiles.work.thinking: expected one of "off", "minimal", "low", "medium", "high", "xhigh"; did you mean "high"?',
-  ],
-  [
-    "the thinking level of a hook",
-    `{ hooks: { h: { token: { env: "T" }, thinking: "lwo" } } }`,
-    'hooks.h.thinking: expected one of "off", "minimal", "low", "medium", "high", "xhigh"; did you mean "low"?',
   ],
   [
     "the time zone of sessions",

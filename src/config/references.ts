@@ -62,7 +62,7 @@ function profileProblem({ profiles }: Config, name: string): string | undefined 
 
 /** The names of models in a configuration, with where each is written. */
 export function modelNames(config: Config): readonly Found[] {
-  const { profiles, heartbeat, hooks, subagents } = config;
+  const { profiles, heartbeat, subagents } = config;
   return [
     ...Object.entries(profiles).flatMap(([name, profile]): readonly Found[] => [
       [["profiles", name, "model"], profile.model],
@@ -72,7 +72,6 @@ export function modelNames(config: Config): readonly Found[] {
     ]),
     [["heartbeat", "model"], heartbeat.model],
     [["subagents", "model"], primary(subagents.model)],
-    ...Object.entries(hooks).map(([name, hook]) => [["hooks", name, "model"], hook.model] as const),
     [["models", "default"], config.models.default],
     ...eachOf(["models", "fallbacks"], config.models.fallbacks),
   ];

@@ -51,9 +51,6 @@ export function assertMessageFits(body: object, max: number = DEFAULT_TEXT_LIMIT
   const size = messageSize(body);
   if (size <= max) return;
   throw new TooLargeError(`The message has ${size} characters; at most ${max} are accepted.`, {
-    hint:
-      max === LONGEST_TEXT
-        ? "Send it as a file."
-        : "Send it in parts, or raise limits.messageCharacters in the configuration.",
+    hint: max === LONGEST_TEXT ? "Send it as a file." : "Send it in parts, or as a file.",
   });
 }

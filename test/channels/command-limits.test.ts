@@ -146,9 +146,9 @@ beforeAll(async () => {
     ),
     config: {
       session: { dmScope: "per-channel-peer" },
-      commands: { byChannel: { api: true } },
+      commands: { api: true },
       connectors: {
-        telegram: { token: "123456:fake-token", apiRoot: telegram.url, pollSeconds: 5, drafts: false },
+        telegram: { token: "123456:fake-token", apiRoot: telegram.url, drafts: false },
         whatsapp: { token, appSecret, phoneNumberId, apiRoot: url, webhook: { secret } },
         shop: { kind: "webhook", sendUrl: program.url, webhook: { secret: program.secret } },
       },

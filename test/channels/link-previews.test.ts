@@ -73,7 +73,7 @@ describe.each([
       model: scripted(...Array.from({ length: 60 }, () => answers(released.promise))),
       config: {
         connectors: {
-          telegram: { ...settings, token: telegram.token, apiRoot: telegram.url, pollSeconds: 5 },
+          telegram: { ...settings, token: telegram.token, apiRoot: telegram.url },
           whatsapp: { ...settings, token, appSecret, phoneNumberId, apiRoot: url, webhook: { secret: verifyToken } },
         },
         owner: { accounts: [`telegram:${OWNER}`, `whatsapp:${PHONE}`, `whatsapp-web:${PHONE}`] },

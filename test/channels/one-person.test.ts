@@ -50,7 +50,7 @@ beforeAll(async () => {
     ),
     config: {
       connectors: {
-        telegram: { token: "123456:fake-token", apiRoot: telegram.url, pollSeconds: 5, drafts: false },
+        telegram: { token: "123456:fake-token", apiRoot: telegram.url, drafts: false },
         whatsapp: { token, appSecret, phoneNumberId, apiRoot: url, webhook: { secret } },
       },
       owner: { accounts: [`telegram:${TELEGRAM}`, `whatsapp:${WHATSAPP}`] },

@@ -60,7 +60,7 @@ function telegram(clock: Clock): Platform {
   return {
     name: "telegram",
     start: () => fake.start(),
-    config: () => ({ token: fake.token, apiRoot: fake.url, pollSeconds: 5, drafts: false, reactions: false }),
+    config: () => ({ token: fake.token, apiRoot: fake.url, drafts: false, reactions: false }),
     say: (person, text) => fake.say(person, text),
     seen: (person) =>
       fake.sent

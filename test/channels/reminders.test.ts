@@ -85,9 +85,9 @@ class World {
       config: {
         session: { dmScope: "per-channel-peer" },
         heartbeat: { every: heartbeat },
-        commands: { byChannel: { api: true } },
+        commands: { api: true },
         connectors: {
-          telegram: { token: this.telegram.token, apiRoot: this.telegram.url, pollSeconds: 5, drafts: false },
+          telegram: { token: this.telegram.token, apiRoot: this.telegram.url, drafts: false },
           whatsapp: { token, appSecret, phoneNumberId, apiRoot: url, webhook: { secret } },
           webhook: { sendUrl: this.program.url, webhook: { secret: this.program.secret } },
         },

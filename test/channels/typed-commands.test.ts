@@ -86,7 +86,7 @@ beforeAll(async () => {
     model: scripted(...Array.from({ length: 200 }, () => answer)),
     config: {
       connectors: {
-        telegram: { token: telegram.token, apiRoot: telegram.url, pollSeconds: 5, drafts: false },
+        telegram: { token: telegram.token, apiRoot: telegram.url, drafts: false },
         whatsapp: { token, appSecret, phoneNumberId, apiRoot: url, webhook: { secret: verifyToken } },
         shop: { kind: "webhook", sendUrl: program.url, webhook: { secret: program.secret } },
       },

@@ -2,8 +2,8 @@
  * A process for tests of the watchdog: a node whose tool blocks the event loop. Its scripted model calls the tool that the
  * message names, and answers other messages. Prints a line of JSON for what happens.
  *
- *     node blocked-node.ts HOME             the tools block or hang
- *     node blocked-node.ts HOME harmless    the tools return at once
+ *     node blocked-node.ts HOME blocking BLOCKED_SECONDS DRAIN_SECONDS    the tools block or hang
+ *     node blocked-node.ts HOME harmless BLOCKED_SECONDS DRAIN_SECONDS    the tools return at once
  */
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
@@ -73,6 +73,7 @@ const node = await openNode({
   },
   stays: true,
   watchdog: true,
+  times: { watchdog: { blockedMs: Number(process.argv[4]) * 1_000, drainMs: Number(process.argv[5]) * 1_000 } },
   onFatal: () => process.exit(4),
 });
 process.once("SIGTERM", () => {

@@ -23,7 +23,6 @@ export function world(
     join(home, "rookery.json5"),
     JSON.stringify({
       people: { unknown: "guest" },
-      watchdog: { blockedSeconds: BLOCKED_SECONDS, drainSeconds },
       // Another node waits for the end of the lease.
       store: { leaseSeconds: 2 * BLOCKED_SECONDS },
     }),
@@ -37,7 +36,7 @@ export function world(
   return {
     drainSeconds,
     start(tools: "blocking" | "harmless" = "blocking") {
-      const child = spawn(process.execPath, [SCRIPT, home, tools], {
+      const child = spawn(process.execPath, [SCRIPT, home, tools, String(BLOCKED_SECONDS), String(drainSeconds)], {
         stdio: ["pipe", "pipe", "pipe"],
         env: { ...process.env, ROOKERY_STORE: store },
       });

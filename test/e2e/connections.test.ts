@@ -1,18 +1,9 @@
 /** Two thousand connections at the same moment: each is answered, none is reset. */
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  api,
-  echo,
-  type FakeModel,
-  fakeModel,
-  type ModelCall,
-  openaiClient,
-  type Served,
-  serve,
-  userMessage,
-  writeServedConfig,
-} from "./serving.ts";
+import { openTestGateway } from "../../src/app/gateway/gateway.test-kit.ts";
+import { lastText, modelResult } from "../kit/model.ts";
+import { type FakeModel, fakeModel, type Served, serve, userMessage } from "./serving.ts";
 
 const CONNECTIONS = 2_000;
 let model: FakeModel;
@@ -53,19 +44,27 @@ describe(`${CONNECTIONS} connections at once`, () => {
 
   it("are answered with 503 while more requests than the limit are in progress, and those are answered", async () => {
     const requests = 20;
-    const held: ModelCall[] = [];
-    model.script = (call) => void held.push(call);
-    writeServedConfig(served.home, model, { gateway: { limits: { requests, requestsPerSecond: 100_000 } } });
-    await api(served, "/api/config/reload", { method: "POST" });
-    const client = openaiClient(served.port, { maxRetries: 0 });
-    const waiting = Array.from({ length: requests }, (_, n) =>
-      client.chat.completions.create({ model: "main", user: `u${n}`, messages: userMessage("hello") }),
-    );
+    const held: (() => void)[] = [];
+    const kit = await openTestGateway({
+      limits: { requests, requestsPerSecond: 100_000 },
+      model: {
+        async call(request) {
+          await new Promise<void>((resolve) => held.push(resolve));
+          return modelResult(`echo: ${lastText(request)}`);
+        },
+      },
+    });
+    const { port } = kit.gateway;
+    const waiting = Array.from({ length: requests }, (_, n) => {
+      const body = { model: "main", user: `u${n}`, messages: userMessage("hello") };
+      return kit.ask({ method: "POST", path: "/v1/chat/completions", body });
+    });
     await expect.poll(() => held.length, { timeout: 60_000 }).toBe(requests);
-    const request = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${served.port}\r\nconnection: close\r\n\r\n`;
-    const answers = await Promise.all(Array.from({ length: CONNECTIONS }, () => answerOn(served.port, request)));
+    const request = `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\n\r\n`;
+    const answers = await Promise.all(Array.from({ length: CONNECTIONS }, () => answerOn(port, request)));
     expect(counts(answers)).toEqual({ 503: CONNECTIONS });
-    for (const call of held) echo(call);
-    for (const answer of waiting) expect((await answer).choices[0]?.message.content).toBe("echo: hello");
+    for (const release of held) release();
+    for (const answer of waiting) expect((await answer).text).toContain("echo: hello");
+    await kit.close();
   });
 });

@@ -20,8 +20,7 @@ let model: FakeModel;
 let served: Served;
 beforeAll(async () => {
   model = await fakeModel();
-  const gateway = { limits: { streamBufferBytes: 16_384 } };
-  served = await serve(model, { gateway, more: { limits: { answerCharacters: 4_000_000 } } });
+  served = await serve(model);
 });
 afterEach(() => {
   model.script = echo;
@@ -135,7 +134,7 @@ describe("a stream of events", () => {
     const piece = "x".repeat(64 * 1024);
     model.script = (call) => {
       if (!call.prompt.startsWith("flood")) return echo(call);
-      for (let n = 0; n < 200; n++) call.say(piece);
+      for (let n = 0; n < 15; n++) call.say(piece);
       call.end();
     };
     const ask = (content: string) =>
@@ -152,7 +151,7 @@ describe("a stream of events", () => {
     const head = `GET /api/agents/${id}/events HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${TOKEN}\r\n\r\n`;
     slow.write(head);
     // Together more than the buffers of both ends of the connection hold.
-    for (let n = 0; n < 5; n++) {
+    for (let n = 0; n < 20; n++) {
       await ask(`flood ${n}`);
       await api(served, `/api/agents/${id}/reset`, { method: "POST", body: {} });
     }

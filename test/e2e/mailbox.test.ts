@@ -132,8 +132,7 @@ it("each reader gets each delivery once, through three kills: a script, an appli
     else echo(call);
   };
   const shop = { url: receiver.url, secret: { env: "K" }, users: ["bea"] };
-  const outbox = { retryMinMs: 50, retryMaxMs: 100 };
-  let server = await start({ mailbox: { webhooks: { shop } }, outbox, cron: {}, queue: { debounceMs: 0 } });
+  let server = await start({ mailbox: { webhooks: { shop } }, cron: {}, queue: { debounceMs: 0 } });
   const rookery = (input: string) => runCommand(["send", "--home", server.home], { env: { K: "k" }, input });
   const client = openaiClient(server.port);
   const ask = (user: string, text: string) =>

@@ -208,11 +208,11 @@ describe("a rule that is reloaded holds at once", () => {
   });
 
   it("a lane that grows admits the runs that wait", async () => {
-    await start({ lanes: { main: 1 } });
+    await start({ runs: { maxConcurrent: 1 } });
     const waiting = hold();
     const answers = ["a", "b", "c"].map((user) => say("hello", user));
     await until(() => serving.node.agents.lanes.counts().main.waiting === 2);
-    await reload({ lanes: { main: 3 } });
+    await reload({ runs: { maxConcurrent: 3 } });
     await until(() => waiting.held.length === 3);
     waiting.release();
     for (const answer of answers) expect((await answer).status).toBe(200);
@@ -226,17 +226,6 @@ describe("a rule that is reloaded holds at once", () => {
     serving.node.ports.log.debug("after the reload");
     expect(log()).not.toContain("before the reload");
     expect(log()).toContain("after the reload");
-  });
-
-  it("turns detection off and on", async () => {
-    await openOther("{ models: { detect: false } }", { ROOKERY_TOKEN: TOKEN });
-    const log = () => readFileSync(join(home, "logs", "rookery.log"), "utf8");
-    await say("hello");
-    expect(log()).not.toContain("no model is configured");
-    writeFileSync(file(), "{ models: { detect: true } }");
-    await serving.reload();
-    await say("hello");
-    expect(log()).toContain("no model is configured");
   });
 
   it("another certificate is used at once", needs("openssl"), async () => {
@@ -277,11 +266,15 @@ describe("a rule that is reloaded holds at once", () => {
 describe("a file that cannot be used", () => {
   const BAD: readonly (readonly [string, string, RegExp])[] = [
     ["a syntax error", '{\n  log: { level: "debug" },\n  queue: {\n', /rookery\.json5:4:1: not valid JSON5/],
-    ["a wrong value", '{\n  log: { level: "debug" },\n  lanes: { main: "many" },\n}', /:3:\d+: lanes\.main: expected/],
+    [
+      "a wrong value",
+      '{\n  log: { level: "debug" },\n  runs: { maxConcurrent: "many" },\n}',
+      /:3:\d+: runs\.maxConcurrent: expected/,
+    ],
     [
       "two wrong values",
-      '{\n  lanes: { main: 0 },\n  queue: { mode: "x" } }',
-      /:3:\d+: queue\.mode.*\n.*:2:\d+: lanes\.main/,
+      '{\n  runs: { maxConcurrent: 0 },\n  queue: { mode: "x" } }',
+      /:3:\d+: queue\.mode.*\n.*:2:\d+: runs\.maxConcurrent/,
     ],
     ["not an object", "[1]", /rookery\.json5:1:1: /],
     [
@@ -340,7 +333,7 @@ describe("reloads under way", () => {
     const reports = await Promise.all(
       Array.from({ length: 20 }, async (_, n) => {
         const next = join(home, `next-${n}`);
-        writeFileSync(next, text({ lanes: { main: 10 + n }, profiles: { [`p${n}`]: {} } }));
+        writeFileSync(next, text({ runs: { maxConcurrent: 10 + n }, profiles: { [`p${n}`]: {} } }));
         renameSync(next, file());
         return ask("/api/config/reload", {});
       }),
@@ -348,10 +341,10 @@ describe("reloads under way", () => {
     for (const { status, json } of reports) expect(status, JSON.stringify(json)).toBe(200);
     // The file says the same from here on: another reload changes nothing.
     expect((await serving.reload()).changed).toEqual([]);
-    const { lanes, profiles } = parseConfig({ text: readFileSync(file(), "utf8"), file: "x", env }).config;
-    expect(serving.node.config.lanes.main).toBe(lanes.main);
+    const { runs, profiles } = parseConfig({ text: readFileSync(file(), "utf8"), file: "x", env }).config;
+    expect(serving.node.config.runs.maxConcurrent).toBe(runs.maxConcurrent);
     expect(Object.keys(serving.node.config.profiles)).toEqual(Object.keys(profiles));
-    expect(serving.node.agents.lanes.counts().main.size).toBe(lanes.main);
+    expect(serving.node.agents.lanes.counts().main.size).toBe(runs.maxConcurrent);
     waiting.release();
     expect(JSON.stringify((await running).json)).toContain("echo: slow");
   });

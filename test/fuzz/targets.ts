@@ -22,7 +22,7 @@ const pathOf = (path: string): string =>
 export async function withTargets<T>(work: (targets: readonly Target[]) => Promise<T>): Promise<T> {
   const unlimited = 1_000_000;
   const kit = await openTestGateway({
-    config: { gateway: { limits: { requestsPerSecond: unlimited, failuresPerMinute: unlimited } } },
+    limits: { requestsPerSecond: unlimited, failuresPerMinute: unlimited },
   });
   try {
     await kit.ask({

@@ -195,7 +195,7 @@ export async function openHostileWorld({ gate = "whole", home }: HostileOptions 
     });
   const config = configSchema.parse({
     owner: { accounts: ["test:olga", `telegram:${TELEGRAM_OWNER}`] },
-    connectors: { telegram: { token: telegram.token, apiRoot: telegram.url, pollSeconds: 5 } },
+    connectors: { telegram: { token: telegram.token, apiRoot: telegram.url } },
     queue: { debounceMs: 0 },
     cron: { commandGates: true },
     agentToAgent: { write: ["any"], read: ["any"] },

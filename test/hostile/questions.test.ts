@@ -47,7 +47,6 @@ beforeAll(async () => {
         telegram: {
           token: "123456:fake-token",
           apiRoot: telegram.url,
-          pollSeconds: 5,
           drafts: false,
           reactions: false,
         },

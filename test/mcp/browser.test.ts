@@ -98,7 +98,7 @@ describe("a browser", needs("chromium", "bwrap", "socat"), () => {
     timeout: 240_000,
   }, async () => {
     // As `rookery mcp pin browser` does.
-    const config = configSchema.parse({ models: { default: "offline", detect: false }, ...recipe() });
+    const config = configSchema.parse({ models: { default: "offline" }, ...recipe() });
     const pinning = nodeMcp({ config, paths: homePaths(kit.home), ports: kit.node.ports, env: process.env });
     await pinning.servers.pin("browser");
     await pinning.close();

@@ -22,7 +22,7 @@ let store: PostgresStore;
 beforeAll(async () => {
   url = await freshDatabase();
   home = mkdtempSync(join(tmpdir(), "rookery-shared-"));
-  writeFileSync(join(home, "rookery.json5"), `{ models: { default: "offline", detect: false } }`);
+  writeFileSync(join(home, "rookery.json5"), `{ models: { default: "offline" } }`);
   store = await openPostgresStore({ url });
 });
 afterAll(async () => {

@@ -14,7 +14,7 @@ import { silentLog } from "../../src/core/ports/log.ts";
 import { withClient } from "./server.ts";
 import { freshDatabase } from "./shared.ts";
 
-const CONFIG = '{ models: { default: "offline", detect: false } }';
+const CONFIG = '{ models: { default: "offline" } }';
 let dir = "";
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "rookery-shared-ops-"));

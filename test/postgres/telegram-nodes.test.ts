@@ -36,11 +36,12 @@ function openOn(name: string): Promise<RookeryNode> {
     kind: "telegram",
     token: "999:hook",
     apiRoot: called?.url,
-    webhook: { url: "https://x.example", secret: SECRET },
+    webhook: { secret: SECRET },
   };
-  const telegram = { token: "123456:fake-token", apiRoot: asked?.url, pollSeconds: 1 };
+  const telegram = { token: "123456:fake-token", apiRoot: asked?.url };
   const config = configSchema.parse({
     ...{ connectors: { telegram, hook }, people: { unknown: "guest" }, log: { level: "error" } },
+    gateway: { publicUrl: "https://x.example" },
     store: { leaseSeconds: 60 },
   });
   return openNode({

@@ -10,7 +10,7 @@ const { config } = parseConfig({
   env: {},
   text: JSON.stringify({
     people: { unknown: "guest" },
-    connectors: { telegram: { token: "123456:fake-token", apiRoot, pollSeconds: 10, drafts: false, reactions: false } },
+    connectors: { telegram: { token: "123456:fake-token", apiRoot, drafts: false, reactions: false } },
     log: { level: "warn" },
   }),
 });

@@ -19,7 +19,7 @@ export interface Malformed {
 export async function malformedUpdates(updates: number, seed: string): Promise<Malformed> {
   const fake = await new FakeTelegram().start();
   const lines: LogLine[] = [];
-  const telegram = { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5, reactions: false, drafts: false };
+  const telegram = { token: "123456:fake-token", apiRoot: fake.url, reactions: false, drafts: false };
   const rookery = await createRookery({
     home: "memory",
     model: scripted(...Array.from({ length: 200 }, () => echo)),

@@ -7,12 +7,15 @@ import { IMAGE_TYPES, shownImage } from "./show-image.ts";
 import { shownSpeech, type Transcriber } from "./transcribe.ts";
 
 export interface InspectorSettings {
-  /** How much text of one file a model is shown. */
-  readonly textCharacters: number;
-  /** The longer side of an image as a model is shown it. */
-  readonly imagePixels: number;
+  /** How much text of one file a model is shown. Default: 50,000. */
+  readonly textCharacters?: number;
+  /** The longer side of an image as a model is shown it. Default: 1,568. */
+  readonly imagePixels?: number;
   readonly transcriber?: Transcriber;
 }
+
+const SHOWN_CHARACTERS = 50_000;
+const SHOWN_PIXELS = 1_568;
 
 /** `settings` is called for each file: a reload may change them. */
 export const fileInspector = (settings: () => InspectorSettings): FileInspector => ({
@@ -25,7 +28,7 @@ export const fileInspector = (settings: () => InspectorSettings): FileInspector 
 async function shownOf(
   data: Uint8Array,
   file: { readonly name: string; readonly mimeType: string },
-  { textCharacters: maxCharacters, imagePixels, transcriber }: InspectorSettings,
+  { textCharacters: maxCharacters = SHOWN_CHARACTERS, imagePixels = SHOWN_PIXELS, transcriber }: InspectorSettings,
 ): Promise<ShownContent> {
   const { mimeType } = file;
   if (data.length === 0) return { as: "reference", why: "The file is empty." };

@@ -39,18 +39,6 @@ describe("contextLimitsOf", () => {
     });
   });
 
-  it("applies settings per model, and for the model of a single run", async () => {
-    const text = '{ compaction: { byModel: { "acme/large": { emergencyContextLimit: 900000, enabled: false } } } }';
-    const { limits } = limitsOf(text, "acme/small");
-    expect(await limits(agent, { model: "acme/large" })).toMatchObject({
-      contextWindow: 1_000_000,
-      emergencyContextLimit: 900_000,
-      enabled: false,
-      keepRecentTokens: 20_000,
-    });
-    expect(await limits(agent)).toMatchObject({ contextWindow: 8_000, emergencyContextLimit: 200_000, enabled: true });
-  });
-
   it("resolves once per model, and again after each detection", async () => {
     const { limits, asked } = limitsOf("{}", "acme/small");
     await limits(agent);
@@ -73,6 +61,5 @@ describe("contextLimitsOf", () => {
     expect(() => parseConfig({ text: "{ compaction: { keepRecentTokens: 0 } }", file: "x", env: {} })).toThrow(
       /compaction\.keepRecentTokens: expected a whole number/,
     );
-    expect(() => parseConfig({ text: "{ compaction: { byModel: { small: {} } } }", file: "x", env: {} })).toThrow();
   });
 });

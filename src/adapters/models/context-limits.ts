@@ -1,7 +1,6 @@
 /** The size limits of an agent's context: the settings for its model, and that model's context window. */
 import type { Config } from "../../config/config-schema.ts";
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { defined } from "../../core/defined.ts";
 import { type ContextLimits, DEFAULT_CONTEXT_WINDOW } from "../../core/history/compaction-settings.ts";
 import type { RunOverrides } from "../../core/message/run-overrides.ts";
 import type { ModelChoice } from "../../core/ports/model.ts";
@@ -39,7 +38,6 @@ export function contextLimitsOf(config: Pick<Config, "compaction">, models: Mode
       else if (detected) detections.set(detected, contextWindow);
       else names.set(chosen, contextWindow);
     }
-    const { byModel, ...general } = config.compaction;
-    return { ...general, ...defined(byModel[model] ?? {}), contextWindow };
+    return { ...config.compaction, contextWindow };
   };
 }

@@ -160,7 +160,7 @@ describe("a node with a configured model", () => {
   });
 
   it("uses the offline model only if nothing is configured", async () => {
-    expect((await run({ models: { detect: false } }, "hello\n")).out).toContain("not an LLM");
+    expect((await run({ models: { default: "offline" } }, "hello\n")).out).toContain("not an LLM");
     const { out, err } = await run({ models: { default: "anthropic/claude-sonnet-5" } }, "hello\n");
     expect(out + err).toContain("There is no key for anthropic.");
   });

@@ -132,12 +132,12 @@ function directPost(fetchNow: typeof fetch): HttpPost {
 }
 
 function detection(
-  { config, clock, log, env }: ModelsOptions,
+  { clock, log, env }: ModelsOptions,
   fetchNow: typeof fetch,
   hasKey: (provider: string) => boolean,
   providers: Providers,
 ): () => Promise<Detected> {
-  const off: Detected = { model: "offline", why: "no model is configured, and detection is off" };
+  const off: Detected = { model: "offline", why: "no model is configured" };
   let found: Promise<Detected> | undefined;
   let detectedAt = 0;
   const run = async (env: NonNullable<ModelsOptions["env"]>): Promise<Detected> => {
@@ -149,7 +149,7 @@ function detection(
     return detected;
   };
   return async () => {
-    if (env === undefined || config.models.detect === false) return off;
+    if (env === undefined) return off;
     found ??= run(env);
     const detected = await found;
     if (detected.model === "offline" && clock.monotonic() - detectedAt >= DETECT_AGAIN_MS) found = run(env);

@@ -65,7 +65,7 @@ async function openFiles({ config, env = {}, paths }: SharedStoreOptions, store:
   });
 }
 
-async function startMirror({ paths, config, log }: SharedStoreOptions, store: PostgresStore): Promise<SharedMirror> {
+async function startMirror({ paths, log }: SharedStoreOptions, store: PostgresStore): Promise<SharedMirror> {
   const { followShared } = await import("./files/follow-shared.ts");
-  return followShared({ home: paths.home, store, log, archiveAbove: config.store.archiveAboveMb << 20 });
+  return followShared({ home: paths.home, store, log });
 }

@@ -17,6 +17,9 @@ import { profileWorkspaces, type WorkspaceOf } from "./workspaces.ts";
 type PlacesConfig = Pick<Config, "profiles" | "workspaces">;
 
 /** The part of the owner's workspace that others may read. */
+/** How many files and directories one person may have. */
+const MAX_FILES = 2_000;
+
 export const sharedDirectory = (workspace: string): string => join(workspace, "shared");
 
 export function agentPlaces(config: PlacesConfig, paths: HomePaths, workspaceOf: WorkspaceOf) {
@@ -32,14 +35,14 @@ export function agentPlaces(config: PlacesConfig, paths: HomePaths, workspaceOf:
     }
     if (guest === undefined) return { workingDir: own, readDirs, writeDirs };
     makeDirectory(own);
-    const { maxBytes, maxFiles, shared } = config.workspaces;
+    const { maxBytes, shared } = config.workspaces;
     const common = sharedDirectory(ofProfile(agent.profile));
     return {
       workingDir: own,
       readDirs: shared && (await isDirectory(common)) ? [...readDirs, common] : readDirs,
       writeDirs,
       guarded: guardedFilesOf(config, paths),
-      quota: { of: guest, maxBytes, maxFiles, exclusive: queues.of(own) },
+      quota: { of: guest, maxBytes, maxFiles: MAX_FILES, exclusive: queues.of(own) },
     };
   };
 }

@@ -90,7 +90,7 @@ describe("rookery models", () => {
   });
 
   it("says that the offline model is not an LLM, and uses a key from the environment", async () => {
-    writeFileSync(join(home.dir, "rookery.json5"), "{ models: { detect: false } }");
+    writeFileSync(join(home.dir, "rookery.json5"), "{ models: { default: 'offline' } }");
     expect((await run(["models"])).out).toContain("not an LLM");
     writeFileSync(join(home.dir, "rookery.json5"), "{}");
     const found = await run(["models"], { env: { ANTHROPIC_API_KEY: KEY } });

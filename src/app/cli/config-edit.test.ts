@@ -10,7 +10,7 @@ import { runCommand } from "./cli.test-kit.ts";
 import { printsDocumentsOf } from "./command-document.test-kit.ts";
 import { EXIT } from "./exit-code.ts";
 
-const BEFORE = '{\n  // Mine.\n  log: { level: "info" },\n  models: { default: "offline", detect: false },\n}\n';
+const BEFORE = '{\n  // Mine.\n  log: { level: "info" },\n  models: { default: "offline" },\n}\n';
 let home: string;
 const at = (name: string): string => join(home, name);
 const config = (): string => readFileSync(at("rookery.json5"), "utf8");
@@ -112,7 +112,7 @@ describe("a change by a command", () => {
   });
 
   it("sets the model of all agents or of a profile, and refuses one that is not known", async () => {
-    writeFileSync(at("rookery.json5"), "{ models: { detect: false }, profiles: { helper: {} } }");
+    writeFileSync(at("rookery.json5"), "{ models: { default: 'offline' }, profiles: { helper: {} } }");
     expect((await run({}, "models", "set", "offline")).out).toContain("rookery models test offline");
     expect(config()).toContain('default: "offline"');
     await run({}, "models", "set", "offline", "--profile", "helper");

@@ -13,7 +13,7 @@ import { REGISTRY } from "./registry.ts";
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 const home = cliHome({
   setup: async ({ dir }) => {
-    writeFileSync(join(dir, "rookery.json5"), '{ models: { default: "offline", detect: false } }');
+    writeFileSync(join(dir, "rookery.json5"), '{ models: { default: "offline" } }');
   },
 });
 

@@ -43,7 +43,7 @@ const json = async (...argv: readonly string[]) => JSON.parse((await run(...argv
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "rookery-manners-"));
-  writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline", detect: false } }');
+  writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline" } }');
   const said = await run("send", `remind ${EVIL}`);
   expect(said.code, said.err).toBe(0);
   const job = await json("schedules", "add", "--name", EVIL, "--every", "1h", "--message", EVIL, "--description", EVIL);
@@ -464,7 +464,7 @@ describe("schedules add", () => {
   it("reads a time without a zone in the configured zone", async () => {
     writeFileSync(
       join(home, "rookery.json5"),
-      '{ models: { default: "offline", detect: false }, session: { timeZone: "America/New_York" } }',
+      '{ models: { default: "offline" }, session: { timeZone: "America/New_York" } }',
     );
     const at = async (time: string) =>
       (await json("schedules", "add", "--name", "n", "--at", time, "--message", "m")).schedule.atMs as number;

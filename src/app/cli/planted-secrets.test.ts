@@ -42,7 +42,6 @@ const ENV = { PLANTED: SECRETS.environment, SEARCH_KEY: SECRETS.search };
 const configOf = (port: number) => ({
   models: {
     default: "p/m",
-    detect: false,
     providers: {
       p: {
         api: "openai-completions",

@@ -18,7 +18,6 @@ const env = { MY_API_KEY: SECRETS.environment, BRIDGE: SECRETS.variable };
 const CONFIG = {
   models: {
     default: "offline",
-    detect: false,
     providers: {
       a: {
         api: "openai-completions",

@@ -12,7 +12,7 @@ const usage = async (by: string) => JSON.parse((await rookery("usage", "--by", b
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "rookery-usage-"));
-  writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline", detect: false } }');
+  writeFileSync(join(home, "rookery.json5"), '{ models: { default: "offline" } }');
   await rookery("send", "hello");
   await rookery("send", "hello again, with a longer text than before");
   await rookery("send", "--user", "ann", "hi");

@@ -26,7 +26,7 @@ let expired: string;
 const tokenWith = new Map<Scope, string>();
 
 beforeAll(async () => {
-  kit = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 100_000 } } } });
+  kit = await openTestGateway({ limits: { failuresPerMinute: 100_000 } });
   for (const scope of SCOPES) tokenWith.set(scope, (await kit.mint(scope)).token);
   const toRevoke = await kit.mint("admin");
   revoked = toRevoke.token;
@@ -151,7 +151,7 @@ describe("a caller without a valid token", () => {
 
   it("gets a 429 after too many wrong tokens; valid tokens and hooks from the same address are not slowed down", async () => {
     const hooks = { open: { token: "secret-of-the-hook", prompt: "{{text}}" } };
-    const strict = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 3 } }, hooks } });
+    const strict = await openTestGateway({ config: { hooks }, limits: { failuresPerMinute: 3 } });
     try {
       const statuses = [];
       for (let n = 0; n < 4; n++) statuses.push((await strict.ask({ path: "/api/agents", token: "guess" })).status);

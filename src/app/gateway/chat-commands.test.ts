@@ -143,7 +143,7 @@ function chat(name: string): Chat {
 
 const [talk, plain] = [chat("talk"), chat("plain")];
 const config = {
-  commands: { byChannel: { plain: false } },
+  commands: { plain: false },
   owner: { accounts: ["talk:boss"] },
   people: { unknown: "guest" },
   queue: { mode: "queue" },
@@ -166,7 +166,7 @@ async function terminal(text: string): Promise<readonly string[]> {
 }
 
 async function api(text: string, on: boolean): Promise<readonly string[]> {
-  kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: on } } });
+  kit.config = configSchema.parse({ ...kit.config, commands: { api: on } });
   const path = "/api/agents/agent:main:api:dm:ann/messages";
   const { json } = await kit.ask({ method: "POST", path, body: { text, waitSeconds: 60 } });
   const { text: said } = json.answer as { text: string };
@@ -175,7 +175,7 @@ async function api(text: string, on: boolean): Promise<readonly string[]> {
 
 /** The routes of OpenAI, which clients of other programs use. A conversation of their own: a stop in it ends nothing else. */
 async function openai(route: "chat/completions" | "responses", text: string, on: boolean): Promise<readonly string[]> {
-  kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: on } } });
+  kit.config = configSchema.parse({ ...kit.config, commands: { api: on } });
   const said = route === "responses" ? { input: text } : { messages: [{ role: "user", content: text }] };
   const body = { model: "main", user: `openai-${route}`, ...said };
   const { status, json } = await kit.ask({ method: "POST", path: `/v1/${route}`, body });
@@ -190,7 +190,7 @@ async function openai(route: "chat/completions" | "responses", text: string, on:
 
 /** The pieces of text in a stream, put together. */
 async function streamed(path: string, body: object, on: boolean): Promise<readonly string[]> {
-  kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: on } } });
+  kit.config = configSchema.parse({ ...kit.config, commands: { api: on } });
   const { status, text } = await kit.ask({ method: "POST", path, body });
   expect(status, text).toBe(200);
   const pieces = text.split("\n").flatMap((line) => {
@@ -214,7 +214,7 @@ const uiChat = (text: string, on: boolean): Promise<readonly string[]> =>
   streamed("/api/chat", { id: "ui", messages: [{ role: "user", parts: [{ type: "text", text }] }] }, on);
 
 async function mcp(text: string, on: boolean): Promise<readonly string[]> {
-  kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: on } } });
+  kit.config = configSchema.parse({ ...kit.config, commands: { api: on } });
   const headers = { accept: "application/json, text/event-stream" };
   const params = { name: "ask", arguments: { agent: "mcp", text } };
   const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
@@ -311,7 +311,7 @@ describe("text that is not a command", () => {
   });
 
   it("carries a command of a repeated request out once", async () => {
-    kit.config = configSchema.parse({ ...kit.config, commands: { byChannel: { api: true } } });
+    kit.config = configSchema.parse({ ...kit.config, commands: { api: true } });
     const { store } = kit.node.ports;
     const body = { model: "main", user: "twice", messages: [{ role: "user", content: "/new hello" }] };
     for (const count of ["0", "1"]) {

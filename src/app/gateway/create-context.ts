@@ -15,6 +15,7 @@ import { UsageLimiter } from "./auth/usage-limiter.ts";
 import { OpenStreams } from "./events/open-streams.ts";
 import { RunEventHub } from "./events/run-event-hub.ts";
 import { TreeEventLog } from "./events/tree-event-log.ts";
+import { GATEWAY_LIMITS, type GatewayLimits } from "./http/gateway-limits.ts";
 import { Metrics } from "./http/metrics.ts";
 import { RateLimiter } from "./http/rate-limiter.ts";
 import { RequestLedger } from "./messages/request-ledger.ts";
@@ -49,6 +50,8 @@ export interface ContextOptions {
   readonly rootToken?: string;
   readonly version: string;
   readonly routes?: readonly Route[];
+  /** For tests that must reach a limit. Default: `GATEWAY_LIMITS`. */
+  readonly limits?: Partial<GatewayLimits>;
 }
 
 export async function createContext(options: ContextOptions, stopping: AbortSignal): Promise<GatewayContext> {
@@ -67,6 +70,7 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
     isShared,
     loginMs: () => config().gateway.loginDays * DAY_MS,
   });
+  const limits = { ...GATEWAY_LIMITS, ...options.limits };
   let openApi: Promise<unknown> | undefined;
   return {
     agents,
@@ -88,11 +92,12 @@ export async function createContext(options: ContextOptions, stopping: AbortSign
       limits: () => config().gateway.limits,
       dayOf: (at) => dayIn(at, config().session.timeZone ?? hostZone()),
     }),
+    limits,
     failures: new RateLimiter(() => clock.monotonic()),
     failureLog: new FailureLog(ports),
     runEvents,
     treeEvents: new TreeEventLog(runEvents, agents.tree, clock, remoteNodes),
-    streams: new OpenStreams(() => config().gateway.limits),
+    streams: new OpenStreams(() => limits),
     ledger: new RequestLedger(ports),
     metrics: new Metrics(),
     version,

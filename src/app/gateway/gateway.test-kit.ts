@@ -69,7 +69,7 @@ export interface TestGateway {
 }
 
 export async function openTestGateway(
-  options: Pick<HereOptions, "routes"> & {
+  options: Pick<HereOptions, "routes" | "limits"> & {
     config?: object;
     model?: Model;
     store?: string;
@@ -81,7 +81,7 @@ export async function openTestGateway(
 ): Promise<TestGateway> {
   const home = mkdtempSync(join(options.within ?? tmpdir(), "rookery-gateway-"));
   const paths = homePaths(home);
-  const config = configSchema.parse({ models: { default: "offline", detect: false }, ...options.config });
+  const config = configSchema.parse({ models: { default: "offline" }, ...options.config });
   const onFatal = (error: unknown): never => {
     throw error;
   };
@@ -96,6 +96,7 @@ export async function openTestGateway(
     control: home,
     store: options.store,
     routes: options.routes,
+    limits: options.limits,
   });
   const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
   return Object.assign(kit, {

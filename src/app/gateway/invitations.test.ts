@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { configSchema } from "../../config/config-schema.ts";
 import { openTestGateway, type TestGateway, type TestResponse } from "./gateway.test-kit.ts";
 
-const GATEWAY = { publicUrl: "http://rookery.test:8080/", limits: { failuresPerMinute: 100_000 } };
+const GATEWAY = { publicUrl: "http://rookery.test:8080/" };
 let kit: TestGateway;
 beforeAll(async () => {
-  kit = await openTestGateway({ config: { gateway: GATEWAY } });
+  kit = await openTestGateway({ config: { gateway: GATEWAY }, limits: { failuresPerMinute: 100_000 } });
 });
 afterAll(() => kit.close());
 
@@ -113,7 +113,7 @@ describe("an invitation", () => {
 
   it("cannot be guessed: 256 random bits, and wrong links make their address wait", async () => {
     const { invitation } = await invited();
-    const strict = await openTestGateway({ config: { gateway: { ...GATEWAY, limits: { failuresPerMinute: 3 } } } });
+    const strict = await openTestGateway({ config: { gateway: GATEWAY }, limits: { failuresPerMinute: 3 } });
     try {
       const statuses = [];
       for (const one of [invitation, "x", `${invitation.slice(0, -1)}!`, invitation]) {

@@ -36,9 +36,10 @@ const begin = async (body: object): Promise<string> =>
 
 beforeAll(async () => {
   kit = await openTestGateway({
+    limits: { failuresPerMinute: 100_000 },
     config: {
       people: { records: { ann: {}, bob: {} } },
-      gateway: { publicUrl: "http://rookery.test:8080/", limits: { failuresPerMinute: 100_000 } },
+      gateway: { publicUrl: "http://rookery.test:8080/" },
     },
   });
   whos.owner = { login: await signedIn(), token: ROOT_TOKEN };

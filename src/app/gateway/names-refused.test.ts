@@ -10,7 +10,6 @@ beforeAll(async () => {
     config: {
       models: {
         default: "local/qwen",
-        detect: false,
         providers: {
           local: {
             api: "openai-completions",

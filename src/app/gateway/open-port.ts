@@ -1,7 +1,7 @@
 /** The HTTP port of an engine: a server over the route table, open from `openPort` to `close`. */
 import { collectWhenIdle } from "../../adapters/system/collect-when-idle.ts";
 import { assertSecureBind, requestPolicy } from "./auth/request-policy.ts";
-import { type Certificate, closeServer, createServer, limitServer, listen } from "./http/server.ts";
+import { type Certificate, closeServer, createServer, listen } from "./http/server.ts";
 import type { GatewayContext } from "./routing/gateway-context.ts";
 import { requestListener } from "./routing/request-listener.ts";
 import type { LazyRouter } from "./routing/router.ts";
@@ -17,7 +17,7 @@ export interface Port {
   readonly url: string;
   readonly port: number;
   readonly context: GatewayContext;
-  /** Follows a changed configuration: the limits of the server, and its certificate. */
+  /** Follows a changed configuration: its certificate. */
   renew(tls: Certificate | undefined): void;
   /** Closes the server. Call it when its streams are closed. */
   close(): Promise<void>;
@@ -39,7 +39,7 @@ export async function openPort(context: GatewayContext, router: LazyRouter, opti
     policy: () => requestPolicy(context.config(), host, isSecure),
     onRequestEnd: () => collector.worked(),
   });
-  const server = createServer({ tls, limits: gateway.limits, onRequest });
+  const server = createServer({ tls, limits: context.limits, onRequest });
   const port = await listen(server, options.port ?? gateway.port, host);
   const url = `${isSecure ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
   context.address.url = url;
@@ -48,7 +48,6 @@ export async function openPort(context: GatewayContext, router: LazyRouter, opti
     port,
     context,
     renew(next) {
-      limitServer(server, context.config().gateway.limits);
       if (next && "setSecureContext" in server) server.setSecureContext(next);
     },
     async close() {

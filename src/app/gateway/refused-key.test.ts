@@ -13,7 +13,7 @@ beforeAll(async () => {
   clock = virtualClock();
   wire = await startWire("openai-completions", () => turn);
   const local = { api: "openai-completions", baseUrl: wire.baseUrl, apiKey: "k", models: [{ id: "m" }] };
-  const config = { models: { default: "local/m", detect: false, providers: { local } } };
+  const config = { models: { default: "local/m", providers: { local } } };
   kit = await openTestGateway({ clock, config });
 });
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { openTestGateway, type TestGateway, type TestResponse } from "./gateway.
 
 let kit: TestGateway;
 beforeAll(async () => {
-  kit = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 100_000 } } } });
+  kit = await openTestGateway({ limits: { failuresPerMinute: 100_000 } });
 });
 afterAll(() => kit.close());
 
@@ -72,7 +72,7 @@ describe("a sign-in code", () => {
     expect((await as(given, "/api/invitation")).status).toBe(410);
     const body = { invitation: given };
     expect((await kit.ask({ method: "POST", path: "/api/logins", token: null, body })).status).toBe(410);
-    kit.config = configSchema.parse({ gateway: { publicUrl: own(), limits: { failuresPerMinute: 100_000 } } });
+    kit.config = configSchema.parse({ gateway: { publicUrl: own() } });
     const { json } = await kit.ask({ method: "POST", path: "/api/people/ann/invitations" });
     const invitation = new URL(String(json.link)).hash.slice("#invite=".length);
     expect((await use(invitation)).status).toBe(410);

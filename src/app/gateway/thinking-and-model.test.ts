@@ -19,7 +19,6 @@ beforeAll(async () => {
     config: {
       models: {
         default: "local/plain",
-        detect: false,
         providers: {
           local: {
             ...{ api: "openai-completions", baseUrl: wire.baseUrl, apiKey: "k" },

@@ -6,6 +6,7 @@
 import { sharedStoreUrl } from "../../adapters/store/shared-store-url.ts";
 import { holdProcess } from "../../adapters/system/hold-process.ts";
 import { openControl } from "../gateway/control/open-control.ts";
+import type { GatewayLimits } from "../gateway/http/gateway-limits.ts";
 import { type ServedHere, serveHere } from "../gateway/in-process/serve-here.ts";
 import type { Reload } from "../gateway/routing/gateway-context.ts";
 import { type NodeOptions, openNode, type RookeryNode } from "../node/open-node.ts";
@@ -17,6 +18,8 @@ interface EngineOptions extends NodeOptions {
   readonly reload?: Reload;
   /** False: no control socket. For a home that no one else knows. */
   readonly control?: boolean;
+  /** For tests that must reach a limit of the gateway. */
+  readonly limits?: Partial<GatewayLimits>;
 }
 
 export interface Engine {
@@ -46,10 +49,10 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 }
 
 async function openHeld(options: EngineOptions): Promise<Engine> {
-  const { paths, config, env, rootToken, reload, control = true } = options;
+  const { paths, config, env, rootToken, reload, control = true, limits } = options;
   const node = await openNode(options);
   const store = options.store ? undefined : sharedStoreUrl(paths, config, env);
-  const served = serveHere({ node, config: () => node.config, paths, store, rootToken, reload });
+  const served = serveHere({ node, config: () => node.config, paths, store, rootToken, reload, limits });
   const socket = control ? await openControl(paths.home, node.ports, () => served.server()) : undefined;
   return {
     node,

@@ -11,6 +11,7 @@ import { submit } from "../../engine/commit/submit.ts";
 import { type Actor, auditOp } from "../../engine/people/audit-entry.ts";
 import { assertSecureBind, isLoopback } from "../gateway/auth/request-policy.ts";
 import { MIN_ROOT, type RootToken, rootToken } from "../gateway/auth/root-token.ts";
+import type { GatewayLimits } from "../gateway/http/gateway-limits.ts";
 import type { Certificate } from "../gateway/http/server.ts";
 import type { Port } from "../gateway/open-port.ts";
 import { compareConfigs, liveConfig } from "../gateway/reload.ts";
@@ -32,6 +33,8 @@ export interface ServeOptions {
   readonly onConfigRead?: (path: string) => void;
   /** Ends the whole process if it does not respond. */
   readonly watchdog?: boolean;
+  /** For tests that must reach a limit of the gateway. */
+  readonly limits?: Partial<GatewayLimits>;
 }
 
 export interface Serving {
@@ -47,7 +50,7 @@ export interface Serving {
 const SETTLE_MS = 200;
 
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { paths, env, errors, onFatal, watchdog } = options;
+  const { paths, env, errors, onFatal, watchdog, limits } = options;
   const { config, connectors = [], onConfigRead } = options;
   const host = options.host ?? config.gateway.host;
   const tls = readTls(config, paths);
@@ -61,7 +64,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   };
   let reload: Reload | undefined;
   const engine = await openEngine({
-    ...{ paths, config, env, connectors, errors, onFatal, onConfigRead, watchdog },
+    ...{ paths, config, env, connectors, errors, onFatal, onConfigRead, watchdog, limits },
     stays: true,
     rootToken: () => token().text,
     reload: (by) => reload?.(by) ?? Promise.reject(starting()),

@@ -43,6 +43,9 @@ export interface CommandTools {
   close(): Promise<void>;
 }
 
+/** How many processes a command may have. */
+const MAX_PROCESSES = 512;
+
 export function commandTools(parts: CommandParts): CommandTools {
   const { config, paths, ports, events, env, placesOf, marks, guard } = parts;
   const { clock, store, log } = ports;
@@ -52,7 +55,7 @@ export function commandTools(parts: CommandParts): CommandTools {
     clock,
     sandbox: sandbox.get,
     guard,
-    limits: () => config.sandbox,
+    limits: () => ({ ...config.sandbox, processes: MAX_PROCESSES }),
   });
   const keeper = new ProcessKeeper({ processes, clock, log, store, marks, guard, tell: teller(parts.post) });
   const unlisten = events.listenToEnds(({ agentId }) => void keeper.check(agentId));
@@ -72,7 +75,7 @@ export function commandTools(parts: CommandParts): CommandTools {
       }),
     hostOf: hostOf(rules, parts),
     environment: () => commandEnvironment(env),
-    settings: () => ({ ...config.sandbox, secrets: Object.keys(config.sandbox.secrets) }),
+    settings: () => ({ domains: config.sandbox.domains, secrets: Object.keys(config.sandbox.secrets) }),
     secretValues: () => known(Object.keys(config.sandbox.secrets), secret),
     started: () => keeper.watch(),
   });

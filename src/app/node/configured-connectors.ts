@@ -104,7 +104,7 @@ function accountsOf(deps: ConfiguredDeps, kind: ConnectorKind): readonly Channel
   const reveal = (secret: Secret): string => secret.reveal(secretDeps(home, env));
   const load = (one: OptionalPackage) => loadPackage(one, { home, env });
   return entriesOf(config, kind).map(({ name, accountId, settings }): ChannelAccount => {
-    const webhookUrl = settings.webhook && webhookUrlOf(name, settings.webhook.url ?? config.gateway.publicUrl);
+    const webhookUrl = settings.webhook && webhookUrlOf(name, config.gateway.publicUrl);
     return {
       ...{ name, accountId, groupActivation: settings.groups.activation },
       fingerprint: fingerprintOf({ ...settings, webhookUrl } as ConnectorAccount, reveal),

@@ -58,8 +58,7 @@ async function described(logins: LoginsByProvider, now: number): Promise<readonl
   return describeLogins(logins, now);
 }
 
-async function detect({ config, paths, env, clock }: ModelSources, logins: LoginsByProvider): Promise<Detected> {
-  if (config.models.detect === false) return { model: "offline", why: "no model is configured, and detection is off" };
+async function detect({ paths, env, clock }: ModelSources, logins: LoginsByProvider): Promise<Detected> {
   const keys = existsSync(paths.auth)
     ? (await import("../../adapters/models/auth-file.ts")).storedKeysIn(paths.auth, () => {})()
     : {};

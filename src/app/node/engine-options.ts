@@ -33,6 +33,8 @@ import type { Toolkit } from "./create-toolkit.ts";
 const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;
 
+export type OutboxTimes = Pick<NonNullable<AgentSystemOptions["outbox"]>, "retryMinMs" | "retryMaxMs">;
+
 interface EngineParts
   extends Pick<
     AgentSystemOptions,
@@ -46,6 +48,8 @@ interface EngineParts
   readonly connectors: ReadonlyMap<string, Connector>;
   /** The caller of `openNode` provides the model: none is detected. */
   readonly modelGiven: boolean;
+  /** For tests. */
+  readonly outboxTimes?: OutboxTimes | undefined;
 }
 
 export function engineOptions({
@@ -54,15 +58,16 @@ export function engineOptions({
   models,
   modelGiven,
   connectors,
+  outboxTimes,
   ...rest
 }: EngineParts): AgentSystemOptions {
   const contextLimits = contextLimitsOf(config, modelGiven ? withoutDetection(models) : models);
   return {
     ...rest,
     restore: config.runs.restore,
-    lanes: config.lanes,
+    lanes: laneSizes(config),
     runs: runSettings(config),
-    outbox: outboxSettings(config),
+    outbox: outboxSettings(config, outboxTimes),
     ...sessionOptions(config),
     people: peopleSettings(config),
     rights: {
@@ -71,9 +76,6 @@ export function engineOptions({
       rules: configuredRules(config),
       placeOf: (agent) => toolkit.placeOf(agent),
     },
-    get waiting() {
-      return waitingLimits(config);
-    },
     approvals: {
       get expiryMs() {
         return config.approvals.expiryMinutes * 60_000;
@@ -81,12 +83,6 @@ export function engineOptions({
       surroundingsOf: (agent, call, effects, runId) => toolkit.surroundingsOf(agent, call, effects, runId),
     },
     queue: config.queue,
-    get resetTriggers() {
-      return config.session.resetTriggers;
-    },
-    get textLimits() {
-      return config.limits;
-    },
     get budgets() {
       return budgetsOf(config);
     },
@@ -130,25 +126,27 @@ function runLimits({ profiles }: Config, profile: string): RunLimits {
   return { timeoutMs: timeoutSeconds === undefined ? undefined : timeoutSeconds * 1000, maxIterations };
 }
 
-const outboxSettings = ({ outbox }: Config): AgentSystemOptions["outbox"] => ({
+const outboxSettings = ({ outbox }: Config, times: OutboxTimes | undefined): AgentSystemOptions["outbox"] => ({
+  ...times,
   get maxAgeMs() {
     return outbox.maxAgeHours * HOUR_MS;
   },
-  get sendTimeoutMs() {
-    return outbox.sendTimeoutSeconds * 1000;
-  },
-  get retryMinMs() {
-    return outbox.retryMinMs;
-  },
-  get retryMaxMs() {
-    return outbox.retryMaxMs;
-  },
 });
 
-const waitingLimits = ({ outbox, mailbox }: Config): NonNullable<AgentSystemOptions["waiting"]> => ({
-  maxUnroutableAgeMs: outbox.maxUnroutableAgeHours * HOUR_MS,
-  maxWaiting: mailbox.maxWaiting,
-  retentionMs: mailbox.retentionDays * DAY_MS,
+/** Children and answers to other runs take half as many places as conversations, cron jobs an eighth. */
+const laneSizes = ({ runs }: Config): NonNullable<AgentSystemOptions["lanes"]> => ({
+  get main() {
+    return runs.maxConcurrent;
+  },
+  get subagent() {
+    return Math.ceil(runs.maxConcurrent / 2);
+  },
+  get nested() {
+    return Math.ceil(runs.maxConcurrent / 2);
+  },
+  get cron() {
+    return Math.ceil(runs.maxConcurrent / 8);
+  },
 });
 
 let host: string | undefined;
@@ -191,11 +189,14 @@ export function subagentOptions(
   });
 }
 
+/** Ended runs explain what an agent did and spent, so they are kept longer than the rest. */
+const RUNS_TIMES = 3;
+
 export const retentionLimits = ({ retention }: Config): RetentionLimits => ({
-  messagesMs: retention.messagesDays * DAY_MS,
-  deliveriesMs: retention.deliveriesDays * DAY_MS,
-  runsMs: retention.runsDays * DAY_MS,
-  changesMs: retention.changesHours * HOUR_MS,
+  messagesMs: retention.recordsDays * DAY_MS,
+  deliveriesMs: retention.recordsDays * DAY_MS,
+  runsMs: RUNS_TIMES * retention.recordsDays * DAY_MS,
+  changesMs: DAY_MS,
   auditMs: retention.auditDays * DAY_MS,
 });
 

@@ -30,7 +30,7 @@ test("parts that are built may keep sections and values that need a restart, but
     () => config.queue.mode,
     () => config.profiles.main?.tools?.deny,
     () => config.profiles.absent,
-    () => ({ ...config.lanes }),
+    () => ({ ...config.outbox }),
     () => Object.keys(config.profiles),
     () => config.bindings,
   ];

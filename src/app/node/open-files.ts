@@ -15,7 +15,8 @@ interface FilesDeps {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-const HOUR_MS = 3600_000;
+/** How long a file is kept that no conversation and no delivery refers to. */
+const UNUSED_MS = 24 * 3600_000;
 
 export function openFiles({ ports, blobs, config, paths, env = {} }: FilesDeps): FileService {
   return new FileService({
@@ -23,8 +24,8 @@ export function openFiles({ ports, blobs, config, paths, env = {} }: FilesDeps):
     blobs,
     inspector: fileInspector(() => inspectorSettings(config, paths, env)),
     limits: () => {
-      const { maxBytes, quotaBytes, unusedHours } = config.files;
-      return { maxBytes, quotaBytes, unusedMs: unusedHours * HOUR_MS };
+      const { maxBytes, quotaBytes } = config.files;
+      return { maxBytes, quotaBytes, unusedMs: UNUSED_MS };
     },
   });
 }
@@ -34,9 +35,9 @@ function inspectorSettings(
   { home }: Pick<HomePaths, "home">,
   env: Readonly<Record<string, string | undefined>>,
 ): InspectorSettings {
-  const { textCharacters, imagePixels, transcriber } = files;
-  if (!transcriber) return { textCharacters, imagePixels };
+  const { transcriber } = files;
+  if (!transcriber) return {};
   const { url, model, apiKey } = transcriber;
   const key = apiKey && (() => apiKey.reveal(secretDeps(home, env)));
-  return { textCharacters, imagePixels, transcriber: { url, model, key } };
+  return { transcriber: { url, model, key } };
 }

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-const config = configSchema.parse({ models: { default: "offline", detect: false } });
+const config = configSchema.parse({ models: { default: "offline" } });
 const open = () => openIdleEngine({ paths: homePaths(home), config, env: {}, log: silentLog });
 const onFatal = (error: unknown): never => {
   throw error;

@@ -46,6 +46,7 @@ import type { SubagentSettings } from "../../engine/subagents/settings.ts";
 import type { Triggers } from "../../engine/triggers/triggers.ts";
 import { commandParts } from "./command-parts.ts";
 import { type ConfiguredConnectors, configuredConnectors } from "./configured-connectors.ts";
+import type { OutboxTimes } from "./engine-options.ts";
 import { engineOptions, retentionLimits, subagentOptions } from "./engine-options.ts";
 import { followScope } from "./follow-scope.ts";
 import { type LazyToolkit, lazyToolkit } from "./lazy-toolkit.ts";
@@ -57,7 +58,7 @@ import type { NodeTraces } from "./node-traces.ts";
 import { openFiles } from "./open-files.ts";
 import { type NodeStore, openStore } from "./open-store.ts";
 import { type OpenTriggers, openTriggers } from "./open-triggers.ts";
-import type { WatchdogDeps } from "./open-watchdog.ts";
+import type { WatchdogDeps, WatchdogTimes } from "./open-watchdog.ts";
 import { warnOfModels } from "./warn-of-models.ts";
 
 export interface NodeOptions {
@@ -85,6 +86,8 @@ export interface NodeOptions {
   readonly onConfigRead?: (path: string) => void;
   /** Ends the whole process if it does not respond (M34). For a process that does nothing else. */
   readonly watchdog?: boolean;
+  /** Shorter times, for tests. */
+  readonly times?: { readonly watchdog?: WatchdogTimes; readonly outbox?: OutboxTimes };
 }
 
 export interface RookeryNode {
@@ -166,7 +169,9 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
   try {
     const opened = await openStore({ ...options, config, clock, ids, log });
     closing.defer(() => opened.close());
-    watchdog = options.watchdog ? await watchdogOf({ ...options, config, opened, clock, ids, log }) : undefined;
+    watchdog = options.watchdog
+      ? await watchdogOf({ paths, times: options.times?.watchdog, opened, clock, ids, log })
+      : undefined;
     const base: Base = { options, config, clock, ids, log, opened, watchdog, telemetry: await openTelemetryOf(config) };
     const parts = live.building(() => createParts(base, linked));
     const { ports, system, triggers, models } = parts;
@@ -272,6 +277,7 @@ function createParts(base: Base, linked: LinkedAccounts): Parts {
     engineOptions({
       config,
       nodeName: opened.nodeName,
+      outboxTimes: options.times?.outbox,
       files,
       watchdog,
       leaseMs,

@@ -56,13 +56,13 @@ export async function openStore(options: NodeStoreOptions): Promise<NodeStore> {
   if (options.store) return { nodeName, ...(await useGiven(options.store, options)) };
   const url = sharedStoreUrl(paths, config, env);
   if (url !== undefined) return { nodeName, ...(await openSharedWithCluster(url, options)) };
-  const { synchronous, archiveAboveMb } = config.store;
+  const { synchronous } = config.store;
   const search = startSearch({
     ...{ databasePath: paths.database, indexPath: searchFile(paths), log: options.log },
     stays: options.stays ?? false,
   });
   const { store, rebuilt, mirror, close } = await openEmbeddedStore({
-    ...{ ...options, synchronous, archiveAboveMb, now: clock.now(), onCommitted: search.nudge },
+    ...{ ...options, synchronous, now: clock.now(), onCommitted: search.nudge },
   });
   return {
     ...{ nodeName, store, rebuilt, search, files: diskFileStore(paths.files), flush: mirror.flush },

@@ -138,12 +138,6 @@ function triggerOptions(
     get mainKey() {
       return session.mainKey;
     },
-    get maxLatenessMs() {
-      return cron.maxLatenessMinutes === undefined ? undefined : cron.maxLatenessMinutes * 60_000;
-    },
-    get graceMs() {
-      return cron.missedGraceSeconds * 1_000;
-    },
     leaseMs,
     people: peopleSettings(config),
     heartbeat: config,

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeNote } from "../../adapters/system/watchdog/note-file.ts";
-import { configSchema } from "../../config/config-schema.ts";
 import { homePaths } from "../../config/paths.ts";
 import { StoreFullError } from "../../core/errors.ts";
 import { silentLog } from "../../core/ports/log.ts";
@@ -19,14 +18,14 @@ const depsWith = (more: object): WatchdogDeps =>
 
 describe("how long the event loop may stand still", () => {
   it.each([
-    ["20 seconds by default", {}, undefined, 20_000],
-    ["half a lease on a shared store", {}, 10_000, 5_000],
-    ["less than a stop may take", { drainSeconds: 10 }, undefined, 7_500],
-    ["without a limit", { blockedSeconds: 0 }, 10_000, 0],
-  ])("is %s", async (_, watchdog, leaseMs, ms) => {
+    ["20 seconds by default", undefined, undefined, 20_000],
+    ["half a lease on a shared store", undefined, 10_000, 5_000],
+    ["less than a stop may take", { blockedMs: 20_000, drainMs: 10_000 }, undefined, 7_500],
+    ["without a limit", { blockedMs: 0, drainMs: 30_000 }, 10_000, 0],
+  ])("is %s", async (_, times, leaseMs, ms) => {
     const shared = leaseMs === undefined ? undefined : { leaseMs };
     const started: number[] = [];
-    await openWatchdog(depsWith({ config: configSchema.parse({ watchdog }), opened: { shared } }), ({ blockedMs }) => {
+    await openWatchdog(depsWith({ times, opened: { shared } }), ({ blockedMs }) => {
       started.push(blockedMs);
       return { note: () => {}, tool: () => () => {}, drain: () => {}, stop: async () => {} };
     });
@@ -39,7 +38,7 @@ describe("the note of the last process", () => {
   const open = (commit: () => Promise<unknown>) => {
     const store = { run: async () => ({ state: "open" }), commit, outcome: async () => undefined };
     const ports = { store, ids: { change: () => "c" }, clock: { now: () => 0 } };
-    return openWatchdog(depsWith({ config: configSchema.parse({}), opened: {}, ports }));
+    return openWatchdog(depsWith({ opened: {}, ports }));
   };
 
   it("stays in the home until it is stored", async () => {

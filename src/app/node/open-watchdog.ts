@@ -5,16 +5,25 @@
 import { join } from "node:path";
 import { readNote, removeNote } from "../../adapters/system/watchdog/note-file.ts";
 import { type RunningWatchdog, startWatchdog } from "../../adapters/system/watchdog/start-watchdog.ts";
-import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { Log } from "../../core/ports/log.ts";
 import { keepWatchdogNote } from "../../engine/agents/recovery/watchdog-notes.ts";
 import type { CommitPorts } from "../../engine/commit/submit.ts";
 import type { NodeStore } from "./open-store.ts";
 
+export interface WatchdogTimes {
+  /** How long the event loop may stand still. 0: without a limit. */
+  readonly blockedMs: number;
+  /** How long a stop may take. Give a supervisor more. */
+  readonly drainMs: number;
+}
+
+const WATCHDOG_TIMES: WatchdogTimes = { blockedMs: 20_000, drainMs: 30_000 };
+
 export interface WatchdogDeps {
   readonly paths: HomePaths;
-  readonly config: Config;
+  /** For tests. Default: `WATCHDOG_TIMES`. */
+  readonly times?: WatchdogTimes;
   readonly opened: NodeStore;
   readonly ports: CommitPorts;
   readonly log: Log;
@@ -29,13 +38,12 @@ const DRAIN_SHARE = 0.75;
  * How long the event loop may stand still. On a shared store at most half a lease: the process must be dead before another
  * node takes its runs over.
  */
-function blockedMsOf({ watchdog }: Pick<Config, "watchdog">, leaseMs = Number.POSITIVE_INFINITY): number {
-  const { blockedSeconds, drainSeconds } = watchdog;
-  return Math.min(blockedSeconds * 1_000, DRAIN_SHARE * drainSeconds * 1_000, leaseMs / 2);
+function longestBlock({ blockedMs, drainMs }: WatchdogTimes, leaseMs = Number.POSITIVE_INFINITY): number {
+  return Math.min(blockedMs, DRAIN_SHARE * drainMs, leaseMs / 2);
 }
 
 export async function openWatchdog(
-  { paths, config, opened, ports, log }: WatchdogDeps,
+  { paths, times = WATCHDOG_TIMES, opened, ports, log }: WatchdogDeps,
   start = startWatchdog,
 ): Promise<RunningWatchdog> {
   const file = watchdogFile(paths.home);
@@ -45,8 +53,8 @@ export async function openWatchdog(
   return start({
     file,
     log,
-    blockedMs: blockedMsOf(config, shared?.leaseMs),
-    drainMs: config.watchdog.drainSeconds * 1_000,
+    blockedMs: longestBlock(times, shared?.leaseMs),
+    drainMs: times.drainMs,
     shared: shared && {
       module: new URL(`../../adapters/store/postgres/${module}`, import.meta.url).href,
       options: shared.connection,

@@ -29,8 +29,8 @@ async function telegram(): Promise<ConnectorPlatform> {
   const clock = virtualClock();
   const fake = await new FakeTelegram({ clock }).start();
   closing.push(() => fake.close());
-  const settings = configSchema.parse({ connectors: { telegram: { token: "x", apiRoot: fake.url, pollSeconds: 1 } } })
-    .connectors.telegram;
+  const settings = configSchema.parse({ connectors: { telegram: { token: "x", apiRoot: fake.url } } }).connectors
+    .telegram;
   if (!settings) throw new TypeError("no settings");
   const ports = { clock, log: recordingLog([]), store: openMemoryStore(), ids: seededIds("kit") };
   let user = 500;

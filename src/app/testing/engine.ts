@@ -136,8 +136,8 @@ export class TestEngine {
       files: new FileService({
         ports,
         blobs: this.blobs,
-        inspector: fileInspector(() => fileDefaults),
-        limits: () => ({ ...fileDefaults, unusedMs: fileDefaults.unusedHours * 3600_000 }),
+        inspector: fileInspector(() => ({})),
+        limits: () => ({ ...fileDefaults, unusedMs: 24 * 3600_000 }),
       }),
       ...this.options.system,
       ...options,

@@ -1,5 +1,5 @@
-/** Which agents may write to and read which others, and the limits of messages between agents. */
-import { list, oneOf, section, wholeNumber } from "../values.ts";
+/** Which agents may write to and read which others. */
+import { list, oneOf, section } from "../values.ts";
 
 /**
  * The relation of one agent to another. `tree`: both have the same root. `parent`: it started this one. `permanent`, `system`:
@@ -7,12 +7,6 @@ import { list, oneOf, section, wholeNumber } from "../values.ts";
  */
 const RELATIONS = ["tree", "parent", "permanent", "system", "foreground", "any"] as const;
 export type Relation = (typeof RELATIONS)[number];
-
-export const agentToAgentDefaults = {
-  maxCharacters: 8_000,
-  maxHops: 32,
-  timeoutSeconds: 30,
-} as const;
 
 const DEFAULT_WRITE: readonly Relation[] = ["tree", "parent", "permanent", "system", "foreground"];
 const DEFAULT_READ: readonly Relation[] = ["tree"];
@@ -22,7 +16,4 @@ const relations = (otherwise: readonly Relation[]) => list(oneOf(RELATIONS)).def
 export const agentToAgentSchema = section({
   write: relations(DEFAULT_WRITE),
   read: relations(DEFAULT_READ),
-  maxCharacters: wholeNumber(100, 1_000_000).default(agentToAgentDefaults.maxCharacters),
-  maxHops: wholeNumber(1, 10_000).default(agentToAgentDefaults.maxHops),
-  timeoutSeconds: wholeNumber(0, 86_400).default(agentToAgentDefaults.timeoutSeconds),
 }).prefault({});

@@ -1,9 +1,4 @@
-/** The section about commands such as /new in the texts of channels. */
-import { flag, named, section } from "../values.ts";
+/** Whether commands such as /new are read from the texts of each channel. */
+import { flag, named } from "../values.ts";
 
-export const commandDefaults = { enabled: true } as const;
-
-export const commandsSchema = section({
-  enabled: flag().default(commandDefaults.enabled),
-  byChannel: named(flag()).prefault({}),
-}).prefault({});
+export const commandsSchema = named(flag()).prefault({});

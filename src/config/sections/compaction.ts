@@ -1,4 +1,4 @@
-/** When contexts are compacted, what is kept, and the memory flush before: for all models, and for single ones. */
+/** When contexts are compacted, what is kept, and the memory flush before. */
 import { z } from "zod";
 import { DEFAULT_COMPACTION } from "../../core/history/compaction-settings.ts";
 import { section, text, wholeNumber } from "../values.ts";
@@ -17,14 +17,6 @@ const memoryFlushSchema = section({
   systemPrompt: text("the system prompt of the agent").default(memoryFlush.systemPrompt),
 }).prefault({});
 
-const modelSchema = section({
-  enabled: flag().optional(),
-  reserveTokens: tokens().optional(),
-  reserveTokensFloor: tokens().optional(),
-  keepRecentTokens: tokens(1).optional(),
-  emergencyContextLimit: tokens(1).optional(),
-});
-
 export const compactionSchema = section({
   enabled: flag().default(compactionDefaults.enabled),
   reserveTokens: tokens().default(compactionDefaults.reserveTokens),
@@ -32,11 +24,4 @@ export const compactionSchema = section({
   keepRecentTokens: tokens(1).default(compactionDefaults.keepRecentTokens),
   emergencyContextLimit: tokens(1).default(compactionDefaults.emergencyContextLimit),
   memoryFlush: memoryFlushSchema,
-  /** By the model's name, `provider/id`. */
-  byModel: z
-    .record(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/\S+$/), modelSchema, {
-      error: 'expected an object of models, { "provider/id": … }',
-    })
-    .readonly()
-    .prefault({}),
 }).prefault({});

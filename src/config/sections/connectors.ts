@@ -2,18 +2,15 @@
 import { z } from "zod";
 import { CONNECTOR_KINDS, type ConnectorKind, kindOfAccount } from "../connector-kinds.ts";
 import { secretSchema } from "../secret.ts";
-import { flag, httpUrl, named, oneOf, section, text, wholeNumber } from "../values.ts";
+import { flag, httpUrl, named, oneOf, section, text } from "../values.ts";
 
 export const connectorDefaults = {
   enabled: true,
-  pollSeconds: 30,
-  rich: "auto",
   drafts: true,
   reactions: true,
   readMarks: true,
   linkPreviews: false,
-  groups: { activation: "mention", history: 30 },
-  maxFileMb: 20,
+  groups: { activation: "mention" },
 } as const;
 
 const PHONE_NUMBER_ID = "expected the id of a phone number, which has only digits";
@@ -26,11 +23,7 @@ const accountSchema = section({
   enabled: flag().default(connectorDefaults.enabled),
   token: secretSchema.optional(),
   apiRoot: httpUrl().optional(),
-  pollSeconds: wholeNumber(0, 50).default(connectorDefaults.pollSeconds),
-  webhook: section({
-    url: httpUrl().optional(),
-    secret: secretSchema,
-  }).optional(),
+  webhook: section({ secret: secretSchema }).optional(),
   sendUrl: httpUrl().optional(),
   phoneNumberId: z
     .string({ error: PHONE_NUMBER_ID })
@@ -44,14 +37,11 @@ const accountSchema = section({
   template: section({ name: text("the name of a template"), language: text("a language, such as en_US") }).optional(),
   readMarks: flag().default(connectorDefaults.readMarks),
   linkPreviews: flag().default(connectorDefaults.linkPreviews),
-  rich: oneOf(["auto", "off"]).default(connectorDefaults.rich),
   drafts: flag().default(connectorDefaults.drafts),
   reactions: flag().default(connectorDefaults.reactions),
   groups: section({
     activation: oneOf(["mention", "always"]).default(connectorDefaults.groups.activation),
-    history: wholeNumber(0, 200).default(connectorDefaults.groups.history),
   }).prefault({}),
-  maxFileMb: wholeNumber(1, 2_000).default(connectorDefaults.maxFileMb),
 });
 export type ConnectorAccount = z.output<typeof accountSchema>;
 

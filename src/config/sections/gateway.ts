@@ -7,14 +7,6 @@ export const gatewayDefaults = {
   loginDays: 30,
   limits: {
     bodyBytes: 1_048_576,
-    requestSeconds: 30,
-    answerSeconds: 600,
-    requests: 2_000,
-    requestsPerSecond: 2_000,
-    failuresPerMinute: 300,
-    streams: 1_000,
-    streamsPerToken: 500,
-    streamBufferBytes: 1_048_576,
   },
 } as const;
 
@@ -30,20 +22,6 @@ const { limits } = gatewayDefaults;
 const limitsSchema = section({
   /** Of one request's body. */
   bodyBytes: wholeNumber(1_024, 100_000_000).default(limits.bodyBytes),
-  /** How long a request may take to arrive. */
-  requestSeconds: wholeNumber(1, 3_600).default(limits.requestSeconds),
-  /** How long a request waits for an answer. The answer is not lost after that. */
-  answerSeconds: wholeNumber(1, 86_400).default(limits.answerSeconds),
-  /** Under way at a time. */
-  requests: wholeNumber(1, 1_000_000).default(limits.requests),
-  /** From one address. */
-  requestsPerSecond: wholeNumber(1, 1_000_000).default(limits.requestsPerSecond),
-  /** Wrong tokens from one address before further wrong ones are answered with 429. */
-  failuresPerMinute: wholeNumber(1, 1_000_000).default(limits.failuresPerMinute),
-  streams: wholeNumber(1, 1_000_000).default(limits.streams),
-  streamsPerToken: wholeNumber(1, 1_000_000).default(limits.streamsPerToken),
-  /** How much a slow reader may leave unread before it is disconnected. */
-  streamBufferBytes: wholeNumber(1_024, 100_000_000).default(limits.streamBufferBytes),
   /** For every token without separate limits. */
   perToken: allowanceSchema,
   /** For every `user` of the API. */

@@ -1,8 +1,6 @@
-/** How much waits in the mailbox of an API user or a terminal, how long, and which deliveries go to an application instead (M27). */
+/** Which deliveries of API users and of the owner go to an application instead of a mailbox (M27). */
 import { secretSchema } from "../secret.ts";
-import { amount, flag, httpUrl, list, named, section, text, wholeNumber } from "../values.ts";
-
-export const mailboxDefaults = { maxWaiting: 1_000, retentionDays: 30 } as const;
+import { flag, httpUrl, list, named, section, text } from "../values.ts";
 
 const webhookSchema = section({
   url: httpUrl(),
@@ -19,7 +17,5 @@ const webhookSchema = section({
 });
 
 export const mailboxSchema = section({
-  maxWaiting: wholeNumber(1, 1_000_000).default(mailboxDefaults.maxWaiting),
-  retentionDays: amount(36_500).default(mailboxDefaults.retentionDays),
   webhooks: named(webhookSchema).prefault({}),
 }).prefault({});

@@ -7,8 +7,6 @@ export const mcpDefaults = {
   enabled: true,
   sandbox: true,
   sockets: false,
-  idleSeconds: 300,
-  startSeconds: 30,
   timeoutSeconds: 120,
 } as const;
 
@@ -54,8 +52,6 @@ const serverSchema = section({
   domains: list(text('a host such as "example.org" or "*.example.org"')).default([]),
   /** Whether a local server in the sandbox may open local sockets, as browsers do. */
   sockets: flag().default(mcpDefaults.sockets),
-  idleSeconds: wholeNumber(1, 86_400).default(mcpDefaults.idleSeconds),
-  startSeconds: wholeNumber(1, 600).default(mcpDefaults.startSeconds),
   timeoutSeconds: wholeNumber(1, 3_600).default(mcpDefaults.timeoutSeconds),
 }).refine(({ command, url }) => (command === undefined) !== (url === undefined), {
   error: 'expected either "command" for a local server or "url" for a remote one',

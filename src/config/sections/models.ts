@@ -14,7 +14,7 @@ export const modelDefaults = {
 /** Defaults of each provider, applied where a provider is used. */
 export const providerDefaults = { maxConcurrent: 64, stallSeconds: 180 } as const;
 
-const cliDefaults = { output: "json", timeoutSeconds: 600, env: [] as readonly string[] } as const;
+const cliDefaults = { output: "json", env: [] as readonly string[] } as const;
 
 const MODEL = 'a model as "provider/id"';
 
@@ -55,7 +55,6 @@ const cliSchema = section({
   /** The same to go on with the session `{sessionId}`. */
   resume: list(text("a program or an argument")).optional(),
   output: oneOf(["json", "text"]).default(cliDefaults.output),
-  timeoutSeconds: wholeNumber(1, 86_400).default(cliDefaults.timeoutSeconds),
   /** Variables that it gets besides the usual ones. */
   env: list(text("the name of a variable")).default(cliDefaults.env),
 });
@@ -92,6 +91,5 @@ export const modelsSchema = section({
   default: modelNameSchema().optional(),
   fallbacks: list(modelNameSchema()).prefault([]),
   thinking: thinkingSchema().optional(),
-  detect: z.boolean({ error: "expected true or false" }).optional(),
   providers: providersSchema.prefault({}),
 }).prefault({});

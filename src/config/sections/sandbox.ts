@@ -1,4 +1,4 @@
-/** How commands of agents run: in which sandbox, what they see besides the workspace, and how long they may take. */
+/** How commands of agents run: in which sandbox, what they see besides the workspace, and how much they may use. */
 import { secretSchema } from "../secret.ts";
 import { list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
@@ -6,10 +6,7 @@ export const sandboxDefaults = {
   kind: "auto",
   domains: [] as readonly string[],
   read: [] as readonly string[],
-  timeoutSeconds: 120,
-  maxTimeoutSeconds: 3_600,
   memoryMb: 4_096,
-  processes: 512,
   diskMb: 10_240,
 } as const;
 
@@ -24,14 +21,8 @@ export const sandboxSchema = section({
   read: list(text("the path of a directory")).default(sandboxDefaults.read),
   /** Secrets that a call may ask for, by the name of the variable. */
   secrets: named(secretSchema).default({}),
-  /** How long a command may take if the call says nothing. */
-  timeoutSeconds: wholeNumber(1, 86_400).default(sandboxDefaults.timeoutSeconds),
-  /** The most that a call can ask for. */
-  maxTimeoutSeconds: wholeNumber(1, 86_400).default(sandboxDefaults.maxTimeoutSeconds),
   /** How much memory a command may use with everything that it has started. */
   memoryMb: wholeNumber(16, 1_048_576).default(sandboxDefaults.memoryMb),
-  /** How many processes a command may have. */
-  processes: wholeNumber(8, 100_000).default(sandboxDefaults.processes),
   /** How much a command may add to the directories that it can write. */
   diskMb: wholeNumber(1, 100_000_000).default(sandboxDefaults.diskMb),
 }).prefault({});

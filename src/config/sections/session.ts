@@ -1,6 +1,6 @@
 /** How conversations are separated, when a new session begins, and whether they may send. */
 import { z } from "zod";
-import { DEFAULT_RESET_HOUR, DEFAULT_RESET_TRIGGERS, RESET_MODES } from "../../core/agent/session-freshness.ts";
+import { DEFAULT_RESET_HOUR, RESET_MODES } from "../../core/agent/session-freshness.ts";
 import { DEFAULT_DM_SCOPE, DEFAULT_MAIN_KEY, DM_SCOPES } from "../../core/agent/session-key.ts";
 import { list, named, oneOf, section, text, wholeNumber } from "../values.ts";
 
@@ -29,7 +29,6 @@ const resetSchema = section({
   byType: section({ dm: partSchema.optional(), group: partSchema.optional(), thread: partSchema.optional() }).prefault(
     {},
   ),
-  byChannel: named(partSchema).prefault({}),
 }).prefault({});
 
 const yesOrNo = () => z.boolean({ error: "expected true or false" });
@@ -57,11 +56,9 @@ export const sessionSchema = section({
     .default(sessionDefaults.mainKey),
   identityLinks: named(list(text('an id, or "channel:id"'))).prefault({}),
   timeZone: text(ZONE).optional(),
-  resetTriggers: list(text("a word that begins a new session")).prefault([...DEFAULT_RESET_TRIGGERS]),
   reset: resetSchema,
   thread: section({
     inheritParent: yesOrNo().default(sessionDefaults.thread.inheritParent),
-    byChannel: named(section({ inheritParent: yesOrNo() })).prefault({}),
   }).prefault({}),
   sendPolicy: section({
     default: action().default(sessionDefaults.sendPolicy.default),

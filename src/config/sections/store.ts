@@ -4,7 +4,6 @@ import { httpUrl, named, oneOf, section, text, wholeNumber } from "../values.ts"
 
 export const storeDefaults = {
   synchronous: "full",
-  archiveAboveMb: 16,
   leaseSeconds: 10,
   maxConnections: 10,
   shard: "main",
@@ -12,8 +11,6 @@ export const storeDefaults = {
 
 export const storeSchema = section({
   synchronous: oneOf(["full", "normal"]).default(storeDefaults.synchronous),
-  /** The size of a `history.jsonl` above which its older lines move to `history.jsonl.bak`. */
-  archiveAboveMb: wholeNumber(1, 1_024).default(storeDefaults.archiveAboveMb),
   /** The address of a shared database. It may hold a password, so it is a secret. */
   url: secretSchema.optional(),
   /** How long a silent node counts as alive. */

@@ -1,9 +1,9 @@
-/** Subagents: depth, number, profile, model, and when they are archived. */
+/** Subagents: depth, profile, model and thinking. */
 import { z } from "zod";
 import { list, section, text, wholeNumber } from "../values.ts";
 import { modelNameSchema, thinkingSchema } from "./models.ts";
 
-export const subagentDefaults = { maxDepth: 1, maxChildren: 100, archiveAfterMinutes: 60 } as const;
+export const subagentDefaults = { maxDepth: 1 } as const;
 
 const allowAgents = () => list(text('the name of a profile, or "*" for any'));
 /** A name, or an object whose `primary` is one. */
@@ -18,8 +18,6 @@ export const profileSubagentsSchema = section({
 
 export const subagentsSchema = section({
   maxDepth: wholeNumber(1, 5).default(subagentDefaults.maxDepth),
-  maxChildren: wholeNumber(1, 10_000).default(subagentDefaults.maxChildren),
-  archiveAfterMinutes: wholeNumber(0, 525_600).default(subagentDefaults.archiveAfterMinutes),
   allowAgents: allowAgents().prefault([]),
   model: model().optional(),
   thinking: thinkingSchema().optional(),

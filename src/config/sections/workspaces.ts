@@ -3,14 +3,11 @@ import { flag, section, wholeNumber } from "../values.ts";
 
 export const workspaceDefaults = {
   maxBytes: 104_857_600,
-  maxFiles: 2_000,
   shared: false,
 } as const;
 
 export const workspacesSchema = section({
   maxBytes: wholeNumber(0, 1_099_511_627_776).default(workspaceDefaults.maxBytes),
-  /** Files and directories. */
-  maxFiles: wholeNumber(0, 20_000).default(workspaceDefaults.maxFiles),
   /** Everyone may read `shared/` in the owner's workspace. */
   shared: flag().default(workspaceDefaults.shared),
 }).prefault({});

@@ -56,7 +56,7 @@ describe("accept", () => {
     const error = await accept({ body: { kind: "user", text: "x".repeat(500_001) } }).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "too_large", retryable: false });
     expect(error.message).toBe("The message has 500001 characters; at most 500000 are accepted.");
-    expect(error.hint).toContain("limits.messageCharacters");
+    expect(error.hint).toBe("Send it in parts, or as a file.");
     expect(await kept()).toEqual([]);
   });
 

@@ -4,8 +4,7 @@ import type { Block } from "../../core/history/entry.ts";
 import type { Model, ModelEvent, ModelRequest, ModelResult } from "../../core/ports/model.ts";
 import { limitedModel } from "./limited-model.ts";
 
-const cutNote = (max: number): string =>
-  `\n\n[The answer was cut off here: it is longer than ${max} characters, which is limits.answerCharacters.]`;
+const cutNote = (max: number): string => `\n\n[The answer was cut off here: it is longer than ${max} characters.]`;
 
 const request: ModelRequest = { model: "m", system: "", messages: [], tools: [], sessionId: "s" };
 const ABORTED = { class: "aborted", message: "aborted" } as const;

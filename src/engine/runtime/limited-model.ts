@@ -8,7 +8,7 @@ import type { Model, ModelEvent, ModelResult } from "../../core/ports/model.ts";
 import { textSize } from "../../core/text-limits.ts";
 
 const cutNote = (maxCharacters: number): string =>
-  `\n\n[The answer was cut off here: it is longer than ${maxCharacters} characters, which is limits.answerCharacters.]`;
+  `\n\n[The answer was cut off here: it is longer than ${maxCharacters} characters.]`;
 
 /** `maxCharacters` is read at each call: a reload may change it. */
 export function limitedModel(model: Model, maxCharacters: () => number): Model {

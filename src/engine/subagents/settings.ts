@@ -56,12 +56,6 @@ export function subagentSettings(
     get maxDepth() {
       return subagents.maxDepth;
     },
-    get maxChildren() {
-      return subagents.maxChildren;
-    },
-    get archiveAfterMinutes() {
-      return subagents.archiveAfterMinutes;
-    },
     get mainKey() {
       return session.mainKey;
     },

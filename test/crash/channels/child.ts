@@ -15,7 +15,6 @@ const { config } = parseConfig({
   text: JSON.stringify({
     people: { unknown: "guest" },
     connectors: JSON.parse(connectors),
-    outbox: { retryMinMs: 50, retryMaxMs: 500 },
     // Nothing is dropped by the queue's cap: every message is answered.
     queue: { cap: 1_000 },
     log: { level: "warn" },
@@ -23,6 +22,7 @@ const { config } = parseConfig({
 });
 const engine = await openEngine({
   ...{ paths: homePaths(home), config, connectors: [], model: echoModel, env, stays: true },
+  times: { outbox: { retryMinMs: 50, retryMaxMs: 500 } },
   rootToken: () => "root-0123456789abcdef0123456789abcdef",
   onFatal: (error) => {
     console.error(error);

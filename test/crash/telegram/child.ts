@@ -12,8 +12,7 @@ const config = parseConfig({
   env: {},
   text: JSON.stringify({
     people: { unknown: "guest" },
-    connectors: { telegram: { token: "123456:fake-token", apiRoot, pollSeconds: 2 } },
-    outbox: { retryMinMs: 50, retryMaxMs: 500 },
+    connectors: { telegram: { token: "123456:fake-token", apiRoot } },
     // Nothing is dropped by the queue's cap: every message is answered.
     queue: { cap: 1_000 },
     log: { level: "warn" },
@@ -22,6 +21,7 @@ const config = parseConfig({
 
 const node = await openNode({
   ...{ paths: homePaths(home), config, connectors: [], model: echoModel, env: {}, stays: true },
+  times: { outbox: { retryMinMs: 50, retryMaxMs: 500 } },
   onFatal: (error) => {
     console.error(error);
     process.exit(1);

@@ -11,6 +11,7 @@ import type { ModelChoice } from "../../../src/core/ports/model.ts";
 import type { Ports } from "../../../src/core/ports/ports.ts";
 import type { ApprovalId } from "../../../src/core/rights/approval.ts";
 import type { LaneSizes } from "../../../src/engine/runs/lanes.ts";
+import type { SubagentSettings } from "../../../src/engine/subagents/settings.ts";
 import type { SimContext } from "../world/summariser.ts";
 import type { TokenTree } from "../world/token-tree.ts";
 
@@ -101,7 +102,7 @@ export interface SubjectNode {
   readonly queue?: Partial<Config["queue"]>;
   readonly runMs?: number;
   readonly lanes?: LaneSizes;
-  readonly subagents?: Partial<Pick<Config["subagents"], "maxDepth" | "maxChildren">>;
+  readonly subagents?: Partial<Pick<SubagentSettings, "maxDepth" | "maxChildren">>;
   readonly participants: Participants;
   /** The budget, in tokens and millionths of a dollar. */
   readonly budgets?: Limits;

@@ -4,13 +4,12 @@ import { boundedBytes, fetchFiles } from "./fetch-files.ts";
 const remote = (name: string, size?: number) => ({ fileId: name, name, size, what: "document" });
 const reference = (name: string) => ({ id: `file_${name}`, name, mimeType: "text/plain", size: 1 }) as never;
 
-function world(download: (tries: number) => Promise<Uint8Array | { refused: string }>, limits = [10, 10]) {
-  const [maxBytes = 0, ofStore = 0] = limits;
+function world(download: (tries: number) => Promise<Uint8Array | { refused: string }>) {
   const stored: string[] = [];
   const asked: number[] = [];
   let tries = 0;
   const files = {
-    maxBytes: ofStore,
+    maxBytes: 10,
     async put({ name = "", userId, data }: { name?: string; userId: string; data: Uint8Array }) {
       stored.push(`${userId} ${name} ${Buffer.from(data).toString("utf8")}`);
       return reference(name);
@@ -18,7 +17,7 @@ function world(download: (tries: number) => Promise<Uint8Array | { refused: stri
     read: async () => undefined,
   };
   const fetching = {
-    ...{ files, maxBytes },
+    files,
     download: (_: unknown, limit: number) => {
       asked.push(limit);
       return download(++tries);
@@ -61,12 +60,11 @@ describe("a file of a message", () => {
   });
 
   test.each([
-    [[10, 20], 10, [10]],
-    [[20, 10], 10, [10]],
-    [[20, 10], 11, []],
-    [[10, 20], undefined, [10]],
-  ])("with the limits %j and a size of %s", async (limits, size, asked) => {
-    const one = world(async () => Buffer.from("x"), limits);
+    [10, [10]],
+    [11, []],
+    [undefined, [10]],
+  ])("keeps the limit of the store for a size of %s", async (size, asked) => {
+    const one = world(async () => Buffer.from("x"));
     const { missing } = await fetchFiles(one.fetching, "ann", [remote("a", size)]);
     expect(one.asked).toEqual(asked);
     expect(missing.join()).toBe(asked.length > 0 ? "" : '[document "a" was not fetched: it is larger than 10 bytes]');

@@ -9,7 +9,6 @@ import { missingFileNote, type RemoteFile } from "./chat-message.ts";
 
 export interface FetchDeps {
   readonly files: ConnectorFiles | undefined;
-  readonly maxBytes: number;
   /** The content, or why the channel never gives it. It may reject; then it is tried again. */
   download(file: RemoteFile, limit: number): Promise<Uint8Array | { readonly refused: string }>;
 }
@@ -40,12 +39,12 @@ export async function fetchFiles(
 
 /** Why it is not there, if it is not. */
 async function fetchOne(
-  { download, files, maxBytes }: FetchDeps,
+  { download, files }: FetchDeps,
   userId: string,
   remote: RemoteFile,
 ): Promise<FileReference | string> {
   if (!files) return "files are not stored here";
-  const limit = Math.min(maxBytes, files.maxBytes);
+  const limit = files.maxBytes;
   if ((remote.size ?? 0) > limit) return largerThan(limit);
   let why = "";
   for (let tries = 0; tries < TRIES; tries++) {

@@ -19,7 +19,10 @@ export interface GroupWindow {
   take(chat: string): readonly Heard[];
 }
 
-export function groupWindow(size: number): GroupWindow {
+/** How many messages before a mention are shown to the model. */
+const SHOWN_BEFORE = 30;
+
+export function groupWindow(size: number = SHOWN_BEFORE): GroupWindow {
   const chats = new Map<string, Heard[]>();
   return {
     hear(chat, heard) {

@@ -34,7 +34,6 @@ function world(more: Partial<TakeIn> = {}) {
     window: groupWindow(3),
     fetching: {
       files: undefined,
-      maxBytes: 10,
       download: async () => Buffer.from("x"),
     },
     ...more,
@@ -222,7 +221,7 @@ describe("a file", () => {
     const files = { maxBytes: 10, put: async () => ({}) as never, read: async () => undefined };
     const asked: string[] = [];
     const download = async () => ({ refused: asked.push("a file").toString() });
-    const { say, host } = world({ fetching: { files, maxBytes: 10, download } });
+    const { say, host } = world({ fetching: { files, download } });
     host.closed = true;
     expect(await say({ files: [FILE] })).toMatchObject({ status: "refused" });
     expect(asked).toEqual([]);

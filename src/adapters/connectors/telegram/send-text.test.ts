@@ -26,7 +26,7 @@ function world(answers: readonly BotCall<unknown>[] = [], more: Partial<Sender> 
     },
   } as unknown as BotApi;
   const files = { maxBytes: 1, put: async () => ({}) as never, read: async () => Buffer.from("bytes") };
-  const sender: Sender = { api, rates, files, rich: "auto", warn: (text) => void warnings.push(text), ...more };
+  const sender: Sender = { api, rates, files, warn: (text) => void warnings.push(text), ...more };
   const send = async (payload: Payload, target: DeliveryContext = { to: "5" }) => {
     let isOver = false;
     const sending = sendText(sender, { id: "d.0" as never, target, payload }, new AbortController().signal).finally(
@@ -152,12 +152,6 @@ describe("a text", () => {
     expect((await send({ text })).status).toBe(status);
     expect(methods()).toEqual(expected);
     if (expected.join() === "sendMessage,sendMessage") expect(calls[1]?.[1]).not.toHaveProperty("parse_mode");
-  });
-
-  it("with rich off is HTML", async () => {
-    const { send, methods } = world([], { rich: "off" });
-    await send({ text: TABLE });
-    expect(methods()).toEqual(["sendMessage"]);
   });
 
   test.each<[string, BotCall<unknown>, DeliveryContext, readonly (readonly [unknown, unknown])[], string]>([

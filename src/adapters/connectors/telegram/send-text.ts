@@ -16,7 +16,6 @@ export interface Sender {
   readonly rates: SendRates;
   /** Absent until the connector has started. */
   files?: ConnectorFiles;
-  readonly rich: "auto" | "off";
   warn(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
@@ -110,7 +109,7 @@ async function changeMessage(
 /** Rich if the text gains by it, else HTML; plain if the server cannot read our markup. */
 async function inSomeForm(sender: Sender, place: Place, text: string, signal: AbortSignal): Promise<Sent> {
   const { api, rates } = sender;
-  const rich = sender.rich === "auto" ? toRichMessage(text) : undefined;
+  const rich = toRichMessage(text);
   if (rich) {
     const sendRich = () => api.call("sendRichMessage", { ...place, rich_message: rich }, signal);
     const call = await rates.paced(place.chat_id, signal, sendRich);

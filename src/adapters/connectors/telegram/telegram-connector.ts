@@ -38,6 +38,8 @@ const CALL_SECONDS = 75;
 const ACCEPTED_REACTION = "👀";
 /** Drafts and typing marks of all chats in one second. */
 const VIEWS_PER_SECOND = 10;
+/** How long a request for messages waits for one. */
+const POLL_SECONDS = 30;
 
 export function telegramConnector(options: TelegramOptions): Connector {
   const { name, accountId, settings, token, webhook, ports } = options;
@@ -47,7 +49,7 @@ export function telegramConnector(options: TelegramOptions): Connector {
   const notes = rateNotes(ports, `telegram.rates.${name}`);
   const rates = sendRates(clock, { ...RATES, notes });
   const warn: Sender["warn"] = (message, fields) => log.warn(message, { account: name, ...fields });
-  const sender: Sender = { api, rates, rich: settings.rich, warn };
+  const sender: Sender = { api, rates, warn };
   const stop = new AbortController();
   const views = new Map<string, Set<ChatView>>();
   const statuses = statusMessages({ api, rates, ports, account: name, warn });
@@ -98,12 +100,12 @@ export function telegramConnector(options: TelegramOptions): Connector {
   const worked = (): void => {
     problem = undefined;
   };
-  const window = groupWindow(settings.groups.history);
+  const window = groupWindow();
   const takeInFor = (host: ConnectorHost, by: Bot): TakeIn => ({
     ...{ channel: TELEGRAM_CHANNEL, host, accountId, activation: settings.groups.activation, window },
     self: { userId: String(by.id), names: [by.username] },
     fetching: {
-      ...{ files: host.files, maxBytes: settings.maxFileMb * 1_000_000 },
+      files: host.files,
       download: async ({ fileId }, limit) => {
         const found = await api.call("getFile", { file_id: fileId });
         if (found.status === "refused") return { refused: found.reason };
@@ -143,7 +145,7 @@ export function telegramConnector(options: TelegramOptions): Connector {
       const handleHere = (update: unknown): Promise<void> => handle(host, signedIn, update);
       polling = webhook
         ? watchWebhook(watching, webhook, stop.signal)
-        : pollUpdates({ ...work, ...watching, handle: handleHere, timeoutSeconds: settings.pollSeconds }, stop.signal);
+        : pollUpdates({ ...work, ...watching, handle: handleHere, timeoutSeconds: POLL_SECONDS }, stop.signal);
     },
     receive: async (request, host) => received?.take(request, async (update) => handle(host, await botNow(), update)),
     async stop() {

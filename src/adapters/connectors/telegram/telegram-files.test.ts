@@ -25,8 +25,12 @@ beforeAll(async () => {
       return "read";
     }),
   );
-  const telegram = { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5, maxFileMb: 1 };
-  const config = { connectors: { telegram }, owner: { accounts: [`telegram:${OWNER}`] } };
+  const telegram = { token: "123456:fake-token", apiRoot: fake.url };
+  const config = {
+    connectors: { telegram },
+    files: { maxBytes: 1_000_000 },
+    owner: { accounts: [`telegram:${OWNER}`] },
+  };
   rookery = await createRookery({ home: "memory", clock, model, config });
 });
 
@@ -81,7 +85,7 @@ describe("a file that goes out", () => {
     const ports = { clock, log: recordingLog([]), store: openMemoryStore(), ids: seededIds("bot") } as never;
     const connector = telegramConnector({
       name: "out",
-      settings: { ...settings, pollSeconds: 0 },
+      settings,
       token: fake.token,
       reveal: () => "",
       ports,

@@ -34,12 +34,11 @@ beforeAll(async () => {
     model,
     config: {
       connectors: {
-        telegram: { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5 },
+        telegram: { token: "123456:fake-token", apiRoot: fake.url },
         other: {
           kind: "telegram",
           token: second.token,
           apiRoot: second.url,
-          pollSeconds: 5,
           groups: { activation: "always" },
         },
       },

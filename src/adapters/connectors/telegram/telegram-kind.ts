@@ -37,7 +37,7 @@ export const TELEGRAM: ConnectorKindDefinition = {
     if (!token) throw new ConfigError(`connectors.${account.name}.token is missing.`);
     if (webhook && account.webhookUrl === undefined) {
       throw new ConfigError(`connectors.${account.name}.webhook has no public address.`, {
-        hint: `Set connectors.${account.name}.webhook.url, or gateway.publicUrl.`,
+        hint: "Set gateway.publicUrl.",
       });
     }
     const { telegramConnector } = await import("./telegram-connector.ts");

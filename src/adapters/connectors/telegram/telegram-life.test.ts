@@ -35,7 +35,7 @@ function open(home: string): Promise<Rookery> {
     ),
     config: {
       connectors: {
-        telegram: { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5, rich: "off", reactions: false },
+        telegram: { token: "123456:fake-token", apiRoot: fake.url, reactions: false },
       },
       owner: { accounts: [`telegram:${OWNER}`] },
       people: {
@@ -61,15 +61,6 @@ afterAll(async () => {
 });
 
 describe("an account", () => {
-  it("with rich off shows a table as HTML and never asks for a rich message", async () => {
-    script = () => "| a | b |\n| - | - |\n| 1 | 2 |";
-    fake.say(OWNER, "a table, please");
-    await fake.until(() => fake.textsTo(OWNER).length === 1);
-    script = echo;
-    expect(fake.sent.at(-1)).toMatchObject({ method: "sendMessage", args: { parse_mode: "HTML" } });
-    expect(fake.calls.some(({ method }) => method === "sendRichMessage")).toBe(false);
-  });
-
   it("shows in a group that it is typing while a run works", async () => {
     const release = Promise.withResolvers<Reply>();
     script = (call) => stall(call, release.promise, "…");

@@ -19,7 +19,7 @@ async function open(session: object = {}): Promise<Rookery> {
       return `answer to ${lastText(call.request)}`;
     }),
   );
-  const telegram = { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5 };
+  const telegram = { token: "123456:fake-token", apiRoot: fake.url };
   return createRookery({
     home: "memory",
     clock,

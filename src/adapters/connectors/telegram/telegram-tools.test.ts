@@ -24,7 +24,7 @@ function script({ request }: ModelCall): Reply {
 
 beforeAll(async () => {
   fake = await new FakeTelegram({ clock }).start();
-  const telegram = { token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5, drafts: false, reactions: false };
+  const telegram = { token: "123456:fake-token", apiRoot: fake.url, drafts: false, reactions: false };
   rookery = await createRookery({
     home: "memory",
     clock,

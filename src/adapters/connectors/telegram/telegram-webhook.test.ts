@@ -23,15 +23,16 @@ let serving: Serving;
 beforeAll(async () => {
   fake = await new FakeTelegram({ reach: (url) => url.replace(/^https:\/\/[^/]+/u, serving.gateway.url) }).start();
   const token = "123456:fake-token";
-  const webhook = { url: "https://bot.example.org", secret: SECRET };
+  const webhook = { secret: SECRET };
   const config = configSchema.parse({
     connectors: { work: { kind: "telegram", token, apiRoot: fake.url, webhook } },
     owner: { accounts: [`telegram:${OWNER}`] },
-    gateway: { limits: { failuresPerMinute: 5 } },
-    models: { default: "offline", detect: false },
+    gateway: { publicUrl: "https://bot.example.org" },
+    models: { default: "offline" },
     log: { level: "error" },
   });
   serving = await serve({
+    limits: { failuresPerMinute: 5 },
     ...{ paths: homePaths(home), config, env: { ROOKERY_TOKEN: "root-0123456789abcdef" }, port: 0 },
     onFatal: (error: unknown) => {
       throw error;

@@ -13,7 +13,7 @@ let rookery: Rookery;
 let script: Script = ({ request }) => `answer to ${lastText(request)}`;
 const prompts: string[] = [];
 
-const settingsOf = (more: object = {}) => ({ token: "123456:fake-token", apiRoot: fake.url, pollSeconds: 5, ...more });
+const settingsOf = (more: object = {}) => ({ token: "123456:fake-token", apiRoot: fake.url, ...more });
 
 beforeAll(async () => {
   fake = await new FakeTelegram({ clock }).start();

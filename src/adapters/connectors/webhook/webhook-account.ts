@@ -41,7 +41,7 @@ export function webhookAccount(options: WebhookAccountOptions): Connector {
   const { name, accountId, settings, ports, sendUrl, secret } = options;
   const { clock, log } = ports;
   const inOrder = chatOrder();
-  const window = groupWindow(settings.groups.history);
+  const window = groupWindow();
   const stop = new AbortController();
   let files: ConnectorFiles | undefined;
   let lastError: { at: number; text: string } | undefined;
@@ -62,7 +62,7 @@ export function webhookAccount(options: WebhookAccountOptions): Connector {
     self: { names: [] },
     isProgram: true,
     fetching: {
-      ...{ files: host.files, maxBytes: settings.maxFileMb * 1_000_000 },
+      files: host.files,
       download: async ({ fileId }, limit) => {
         const data = Buffer.from(contents.get(fileId) ?? "", "base64");
         return data.length > limit ? { refused: `it is larger than ${limit} bytes` } : data;

@@ -104,7 +104,7 @@ describe("a request", () => {
     [1_000_000, "a.bin: 1000000", ""],
     [1_000_001, undefined, "it is larger than 1000000 bytes"],
   ])("with a file of %i bytes", async (length, kept, note) => {
-    const { bring, host, stored } = opened({ maxFileMb: 1 });
+    const { bring, host, stored } = opened();
     const files = [{ name: "a.bin", data: Buffer.alloc(length).toString("base64") }];
     await bring({ id: "m1", from: "ann", files });
     expect(stored).toEqual(kept === undefined ? [] : [kept]);

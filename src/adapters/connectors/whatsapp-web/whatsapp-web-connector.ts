@@ -44,7 +44,7 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
   const history = askHistory(seen);
   const stop = new AbortController();
   const inOrder = chatOrder();
-  const window = groupWindow(settings.groups.history);
+  const window = groupWindow();
   const subjects = bounded<string>(500);
   const writers = bounded<string>(5_000);
   const deliveries = bounded<Pick<OutgoingDelivery, "id" | "attempt">>(5_000);
@@ -201,7 +201,7 @@ export function whatsappWebConnector(options: WhatsappWebOptions): Connector {
     // A mention in a text is the number or the LID.
     self: { userId: self().phone, names: [self().phone, self().lid ?? ""].filter((one) => one !== "") },
     fetching: {
-      ...{ files: to.files, maxBytes: settings.maxFileMb * 1_000_000 },
+      files: to.files,
       download: (_, limit) => fetchMedia(socket, message, limit, { clock, signal: stop.signal }),
     },
   });

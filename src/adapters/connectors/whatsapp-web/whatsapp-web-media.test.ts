@@ -95,7 +95,7 @@ describe("a file that comes in", () => {
     ["is larger than it says", { ...DOCUMENT.documentMessage, fileLength: 3 }, "x".repeat(1_000_001)],
     ["does not say how large it is", { ...DOCUMENT.documentMessage, fileLength: undefined }, "x".repeat(1_000_001)],
   ])("that %s is named with the reason", async (_, documentMessage, data) => {
-    const { one, stored, say, text } = await opened({ maxFileMb: 1 });
+    const { one, stored, say, text } = await opened();
     say({ documentMessage }, data);
     expect(await text()).toContain('[document "notes.txt" was not fetched: it is larger than 1000000 bytes]');
     expect(stored.size).toBe(0);

@@ -20,7 +20,7 @@ function world() {
     { name: "other", accountId: "other", settings: settingsOf("30", { appSecret: "of another app" }) },
     { name: "open", accountId: "open", settings: { ...settingsOf("40"), appSecret: undefined } },
   ];
-  const own = { name: "whatsapp", accountId: undefined, settings: settingsOf("10", { maxFileMb: 2 }) };
+  const own = { name: "whatsapp", accountId: undefined, settings: settingsOf("10") };
   const numbers = numbersOf({ ...own, appSecret: "app", reveal, siblings: () => [own, ...others] });
   return { numbers, others };
 }
@@ -47,12 +47,11 @@ it("a number stays the same one until its settings change", () => {
   expect(numbers.find("20")).toBeUndefined();
 });
 
-it("what is taken in is of the account, with its own limits and names", () => {
+it("what is taken in is of the account, with its own names", () => {
   const { numbers } = world();
   const host = new MemoryHost();
   expect(numbers.own.takeIn(host, "1555")).toMatchObject({
     ...{ channel: "whatsapp", accountId: undefined, self: { userId: "1555", names: ["1555"] } },
-    fetching: { maxBytes: 2_000_000 },
   });
   expect(numbers.own.takeIn(host, "").self.names).toEqual([]);
   expect(numbers.find("20")?.takeIn(host, "1").accountId).toBe("shop");

@@ -35,16 +35,16 @@ export function numbersOf({
   /** Secrets have no text in JSON, so the token is compared as such. */
   const fingerprintOf = (settings: ConnectorAccount): string => JSON.stringify([settings, tokenOf(settings)]);
   const open = ({ accountId, settings }: Account): NumberOf => {
-    const { phoneNumberId = "", apiRoot, groups, maxFileMb, linkPreviews } = settings;
+    const { phoneNumberId = "", apiRoot, groups, linkPreviews } = settings;
     const api = graphApi({ token: tokenOf(settings), phoneNumberId, apiRoot, linkPreviews });
-    const window = groupWindow(groups.history);
+    const window = groupWindow();
     return {
       ...{ api, accountId, settings },
       takeIn: (host, ourNumber) => ({
         ...{ channel: WHATSAPP_CHANNEL, host, accountId, activation: groups.activation, window },
         self: { userId: ourNumber, names: ourNumber === "" ? [] : [ourNumber] },
         fetching: {
-          ...{ files: host.files, maxBytes: maxFileMb * 1_000_000 },
+          files: host.files,
           download: ({ fileId }, limit) => api.download(fileId, limit),
         },
       }),

@@ -34,13 +34,14 @@ export class WhatsappWorld {
       model: scripted(...Array.from({ length: 200 }, () => (asked: ModelCall) => world.#script(asked))),
       config: {
         connectors: {
-          whatsapp: { ...common, phoneNumberId: number, maxFileMb: 1 },
+          whatsapp: { ...common, phoneNumberId: number },
           shop: {
             ...{ ...common, kind: "whatsapp", phoneNumberId: SECOND },
             template: { name: "news", language: "en_US" },
           },
           other: { ...common, kind: "whatsapp", phoneNumberId: "3077700", appSecret: "of another app" },
         },
+        files: { maxBytes: 1_000_000 },
         owner: { accounts: [`whatsapp:${OWNER}`] },
         people: {
           records: {

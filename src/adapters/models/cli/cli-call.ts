@@ -23,6 +23,8 @@ export async function callCli(_deps: CallDeps, call: ProviderCall): Promise<Prov
   return ask(call, cli, cli.command, request.messages, undefined);
 }
 
+const ANSWER_SECONDS = 600;
+
 async function ask(
   call: ProviderCall,
   cli: CliSettings,
@@ -39,7 +41,7 @@ async function ask(
     argv,
     input: isArgument ? "" : prompt,
     env: cli.env,
-    timeoutMs: cli.timeoutSeconds * 1000,
+    timeoutMs: (cli.timeoutSeconds ?? ANSWER_SECONDS) * 1000,
     signal,
   });
   const problem = problemOf(end, argv[0] ?? "", signal);

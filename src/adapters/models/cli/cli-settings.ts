@@ -5,7 +5,8 @@ export interface CliSettings {
   /** The same for a session that is known; `{sessionId}` is its id. Absent: every call gets the whole conversation. */
   readonly resume?: readonly string[];
   readonly output: "json" | "text";
-  readonly timeoutSeconds: number;
+  /** How long an answer may take. Default: ten minutes; the run has its own limit. */
+  readonly timeoutSeconds?: number;
   /** Names of variables that the program gets besides the usual ones. */
   readonly env: readonly string[];
 }

@@ -11,7 +11,7 @@ import { mayRead, mayWrite } from "./relations.ts";
 import { sendAgentMessageTool } from "./send-agent-message.ts";
 import { sessionRow } from "./session-row.ts";
 
-const ANY = `{ agentToAgent: { write: ["any"], maxCharacters: 100 } }`;
+const ANY = `{ agentToAgent: { write: ["any"] } }`;
 
 describe("sessions_send", () => {
   it.each<[string, object, string]>([
@@ -129,8 +129,8 @@ describe("a message to another shard", () => {
 
   it("is not sent if it is too long, empty or was not allowed", async () => {
     const { send } = await setUp();
-    expect((await send("x".repeat(100))).deliveries).toHaveLength(1);
-    await expect(send("x".repeat(101))).rejects.toThrow("at most 100 characters");
+    expect((await send("x".repeat(8_000))).deliveries).toHaveLength(1);
+    await expect(send("x".repeat(8_001))).rejects.toThrow("at most 8000 characters");
     await expect(send(" ")).rejects.toThrow("A message needs text.");
     await expect(send("hi", { allowed: [] })).rejects.toThrow("was not allowed to this call");
   });

@@ -195,19 +195,19 @@ describe("writing to another agent", () => {
 
 describe("a long text", () => {
   it("goes into a file that only its recipient can read, and the message contains its beginning", async () => {
-    const kit = await openTestTools({ config: `{ agentToAgent: { maxCharacters: 200 } }` });
+    const kit = await openTestTools();
     const ann = await kit.make(person("ann"), { lastHumanAt: START });
     const clerk = await kit.make(permanent("clerk"));
-    const text = `${"word ".repeat(100)}the end`;
+    const text = `${"word ".repeat(2_000)}the end`;
     const sent = await kit.call(ann, "send_agent_message", { text, agentId: "clerk" });
     const body = posted(sent.ops)[0]?.message.body;
     if (body?.kind !== "system") throw new TypeError("no message");
     const path = /whole text is in (\S+);/.exec(body.text)?.[1] ?? "";
     expect(body.text).toBe(
-      `${text.slice(0, 200)}\n\n[200 of 507 characters. The whole text is in ${path}; read it with read_message_file.]`,
+      `${text.slice(0, 1_000)}\n\n[1000 of 10007 characters. The whole text is in ${path}; read it with read_message_file.]`,
     );
     expect(textOf(await kit.call(clerk, "read_message_file", { path }))).toBe(text);
-    expect(textOf(await kit.call(clerk, "read_message_file", { path, offset: 500 }))).toBe("the end");
+    expect(textOf(await kit.call(clerk, "read_message_file", { path, offset: 10_000 }))).toBe("the end");
     expect(textOf(await kit.call(ann, "read_message_file", { path }))).toBe(`${path} is not a message to this agent.`);
     expect(textOf(await kit.call(clerk, "read_message_file", { path: path.replace(".txt", "") }))).toMatch(
       /^There is no file/,

@@ -13,6 +13,13 @@ import { isUntrustedFor } from "./text-of-agent.ts";
 type SystemBody = Extract<MessageBody, { kind: "system" }>;
 type Sender = Pick<ToolContext, "agent" | "runId" | "person" | "behalf">;
 
+/** A longer text goes to a file; its start and a reference are sent. */
+export const MAX_SENT_CHARACTERS = 8_000;
+/** How long a call waits for the answer of another agent by default. */
+export const ANSWER_SECONDS = 30;
+/** The longest chain of messages between agents. */
+const MAX_HOPS = 32;
+
 /** A message of the calling agent; a long text goes into a file. Throws `DeniedError` at the limit of hops. */
 export async function bodyFrom(
   deps: AgentToolDeps,
@@ -21,23 +28,24 @@ export async function bodyFrom(
   text: string,
   silent = false,
 ): Promise<SystemBody> {
-  const { maxCharacters } = deps.config.agentToAgent;
   const body = await wholeBodyFrom(deps, sender, text, silent);
   const untrusted = isUntrustedFor(sender, to.agent);
-  return { ...body, text: await shortened(deps.files, text, { maxCharacters, to: keyOf(to), untrusted }) };
+  return {
+    ...body,
+    text: await shortened(deps.files, text, { maxCharacters: MAX_SENT_CHARACTERS, to: keyOf(to), untrusted }),
+  };
 }
 
 /** The same with its whole text. */
 export async function wholeBodyFrom(
-  { store, config }: AgentToolDeps,
+  { store }: AgentToolDeps,
   { agent, runId, person }: Sender,
   text: string,
   silent: boolean,
 ): Promise<SystemBody> {
-  const { maxHops } = config.agentToAgent;
   const hops = (await hopsOf(store, { agent, runId })) + 1;
-  if (hops > maxHops) {
-    throw new DeniedError(`Agents have answered each other ${maxHops} times in a row; this message is not sent.`, {
+  if (hops > MAX_HOPS) {
+    throw new DeniedError(`Agents have answered each other ${MAX_HOPS} times in a row; this message is not sent.`, {
       hint: "A message from outside must come first.",
     });
   }

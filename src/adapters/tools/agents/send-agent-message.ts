@@ -20,7 +20,7 @@ import { checkAllowed } from "../allowed-effects.ts";
 import { effectsOn, effectsOnFound } from "./agent-effects.ts";
 import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { findTarget, type Target } from "./find-target.ts";
-import { bodyFrom, postTo, wholeBodyFrom } from "./outgoing.ts";
+import { bodyFrom, MAX_SENT_CHARACTERS, postTo, wholeBodyFrom } from "./outgoing.ts";
 import { foregroundFor, mayWrite } from "./relations.ts";
 
 const text = z.string().describe("What to say");
@@ -110,9 +110,8 @@ async function sendToShard(
 ): Promise<ToolOutput> {
   const { agent } = context;
   checkAllowed(context, [effectOnShard(to)]);
-  const { maxCharacters } = deps.config.agentToAgent;
-  if (words.length > maxCharacters) {
-    throw new InvalidInputError(`A message to another shard has at most ${maxCharacters} characters.`, {
+  if (words.length > MAX_SENT_CHARACTERS) {
+    throw new InvalidInputError(`A message to another shard has at most ${MAX_SENT_CHARACTERS} characters.`, {
       hint: "Say it shorter, or in several messages.",
     });
   }

@@ -20,7 +20,7 @@ import type { AgentToolDeps } from "./agent-tool-deps.ts";
 import { answerMarks } from "./answer-marks.ts";
 import { keyOf, permanentNamed, type Target } from "./find-target.ts";
 import { textOutput } from "./json-output.ts";
-import { bodyFrom, callKey, postTo } from "./outgoing.ts";
+import { ANSWER_SECONDS, bodyFrom, callKey, postTo } from "./outgoing.ts";
 import { rootOf } from "./relations.ts";
 
 const input = z.strictObject({
@@ -85,7 +85,7 @@ async function ask(
   const key = callKey(context, given);
   const to = target.agent ? { agentId: target.agent.id } : { descriptor: target.descriptor, profile: target.profile };
   const { agentId: from, signal } = context;
-  const timeoutMs = deps.config.agentToAgent.timeoutSeconds * 1000;
+  const timeoutMs = ANSWER_SECONDS * 1000;
   const endWait: Op[] = [{ op: "wait.end", id: key }];
   try {
     // The contact is recorded with the message, the count with the result: a repeated call counts once.

@@ -21,7 +21,7 @@ import type { AgentToolDeps, AskResult } from "./agent-tool-deps.ts";
 import { answerMarks } from "./answer-marks.ts";
 import { findTarget, keyOf, type Target } from "./find-target.ts";
 import { jsonOutput, textOutput } from "./json-output.ts";
-import { bodyFrom, callKey, postTo } from "./outgoing.ts";
+import { ANSWER_SECONDS, bodyFrom, callKey, postTo } from "./outgoing.ts";
 import { mayWrite } from "./relations.ts";
 
 const EFFECT = { action: "sessions_send", rights: ["send"] } as const;
@@ -83,7 +83,7 @@ async function send(
   sessionKey: SessionKey,
 ): Promise<ToolOutput> {
   const body = await bodyFrom(deps, context, target, given.message);
-  const timeoutMs = (given.timeoutSeconds ?? deps.config.agentToAgent.timeoutSeconds) * 1000;
+  const timeoutMs = (given.timeoutSeconds ?? ANSWER_SECONDS) * 1000;
   if (timeoutMs === 0) return jsonOutput({ status: "accepted", sessionKey }, [postTo(deps, target, body)]);
   const key = callKey(context, given);
   const to = target.agent ? { agentId: target.agent.id } : { descriptor: target.descriptor, profile: target.profile };

@@ -10,8 +10,10 @@ import type { SecretValues } from "./output-secrets.ts";
 import type { Processes } from "./processes.ts";
 
 interface ExecSettings {
-  readonly timeoutSeconds: number;
-  readonly maxTimeoutSeconds: number;
+  /** How long a command may take if the call says nothing. Default: two minutes. */
+  readonly timeoutSeconds?: number;
+  /** The most that a call can ask for. Default: an hour. */
+  readonly maxTimeoutSeconds?: number;
   /** Hosts that commands in the sandbox may reach. */
   readonly domains: readonly string[];
   /** The names of secrets that a call may ask for. */

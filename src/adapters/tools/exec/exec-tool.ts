@@ -24,6 +24,8 @@ import { settleFiles } from "./settle-files.ts";
 
 const MAX_COMMAND = 100_000;
 const MAX_ARGUMENTS = 1_000;
+const DEFAULT_SECONDS = 120;
+const MAX_SECONDS = 3_600;
 
 const input = z.strictObject({
   command: z
@@ -153,8 +155,8 @@ async function awaited(
   context: ToolContext,
   isHost: boolean,
 ): Promise<ToolOutput> {
-  const limits = settings();
-  const seconds = Math.min(timeoutSeconds ?? limits.timeoutSeconds, limits.maxTimeoutSeconds);
+  const { timeoutSeconds: usual = DEFAULT_SECONDS, maxTimeoutSeconds = MAX_SECONDS } = settings();
+  const seconds = Math.min(timeoutSeconds ?? usual, maxTimeoutSeconds);
   const { clock } = processes;
   const from = clock.monotonic();
   const state = await processes.wait(

@@ -27,8 +27,10 @@ import { type LinkState, ServerLink } from "./server-link.ts";
 
 /** A server as the configuration has it now. */
 interface ServerSettings {
-  readonly idleSeconds: number;
-  readonly startSeconds: number;
+  /** After how long without a call it is stopped. Default: five minutes. */
+  readonly idleSeconds?: number;
+  /** How long it may take to start. Default: a minute. */
+  readonly startSeconds?: number;
   readonly timeoutSeconds: number;
   readonly allow?: readonly string[];
   readonly deny: readonly string[];
@@ -174,7 +176,10 @@ export class McpServers {
     const answers = callAnswers();
     const link = new ServerLink({
       ...{ name, clock, open: open(name, answers) },
-      settings: () => ({ idleMs: now().idleSeconds * 1_000, startMs: now().startSeconds * 1_000 }),
+      settings: () => {
+        const { idleSeconds = IDLE_SECONDS, startSeconds = START_SECONDS } = now();
+        return { idleMs: idleSeconds * 1_000, startMs: startSeconds * 1_000 };
+      },
       // Its sandbox protects the prompt files that existed when it started.
       dependsOn: async () => identitiesOf((await this.#options.prompts?.(name)) ?? []),
       onOpened: async (session) => this.#opened(name, session),
@@ -277,6 +282,9 @@ export class McpServers {
 const NONE: readonly Tool[] = [];
 const MAX_SUMMARY = 300;
 const LOOK_MS = 5_000;
+const IDLE_SECONDS = 300;
+/** A package manager may have to fetch the server first. */
+const START_SECONDS = 60;
 const GONE: ServerSettings = { idleSeconds: 1, startSeconds: 1, timeoutSeconds: 1, deny: [], safe: [] };
 
 const matches = (patterns: readonly string[], tool: string): boolean =>

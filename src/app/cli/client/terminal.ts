@@ -5,7 +5,6 @@
 import { unansweredText, waitsForEarlierLines } from "../../../adapters/connectors/stdin/line-end.ts";
 import { allOf, linesOf, STDIN_CHANNEL } from "../../../adapters/connectors/stdin/stdin-connector.ts";
 import { commandsOn } from "../../../config/commands-on.ts";
-import { MAX_CHARACTERS } from "../../../config/sections/limits.ts";
 import { RookeryError } from "../../../core/errors.ts";
 import { ApiError, ConnectionLostError } from "../../client/api.ts";
 import { EngineApi, pathOf } from "../../client/engine-api.ts";
@@ -92,10 +91,10 @@ export async function runTerminal(context: CommandContext, options: TerminalOpti
   const input = stdin();
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   const work = async (): Promise<void> => {
-    const { session, commands } = (await context.loadConfig()).config;
-    const reading = { resetTriggers: session.resetTriggers, on: commandsOn(commands, STDIN_CHANNEL) };
+    const { commands } = (await context.loadConfig()).config;
+    const reading = { on: commandsOn(commands, STDIN_CHANNEL) };
     let count = 0;
-    for await (const text of lines ? linesOf(input, MAX_CHARACTERS) : [await allOf(input, MAX_CHARACTERS)]) {
+    for await (const text of lines ? linesOf(input) : [await allOf(input)]) {
       count += 1;
       const line = count;
       if (signal.aborted) return;

@@ -1,6 +1,5 @@
 import { get } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { configSchema } from "../../../config/config-schema.ts";
 import { sessionKeyOf } from "../../../core/agent/session-key.ts";
 import { apiMailbox, OWNER_MAILBOX } from "../../../core/delivery/route.ts";
 import { openTestGateway, ROOT_TOKEN, type TestGateway } from "../gateway.test-kit.ts";
@@ -16,7 +15,10 @@ const ANN = "person:ann";
 
 let kit: TestGateway;
 beforeAll(async () => {
-  kit = await openTestGateway({ config: { people: { records: { ann: {}, dee: {}, eve: {} } } } });
+  kit = await openTestGateway({
+    config: { people: { records: { ann: {}, dee: {}, eve: {} } } },
+    limits: { streamsPerToken: 2 },
+  });
 });
 afterAll(() => kit.close());
 
@@ -136,7 +138,6 @@ describe("a mailbox over HTTP", () => {
     const root = { id: "root", name: "root", kind: "owner", scopes: ["admin"] } as const;
     const { tokens, streams } = kit.gateway.context;
     const { token, record } = await tokens.mint(root, { name: "dee", scopes: ["chat"], person: "dee" });
-    kit.config = configSchema.parse({ gateway: { limits: { streamsPerToken: 2 } } });
     const waiting = [1, 2].map(() => kit.ask({ path: "/api/deliveries?wait=60", token }));
     await expect.poll(() => streams.count).toBe(2);
     expect((await kit.ask({ path: "/api/deliveries?wait=60", token })).status).toBe(429);
@@ -144,7 +145,6 @@ describe("a mailbox over HTTP", () => {
     await kit.ask({ method: "DELETE", path: `/api/tokens/${record.id}` });
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([401, 401]);
     expect(streams.count).toBe(0);
-    kit.config = configSchema.parse({});
   });
 
   it("refuses bad input with what to do", async () => {

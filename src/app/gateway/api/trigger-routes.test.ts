@@ -8,7 +8,7 @@ beforeAll(async () => {
     config: {
       hooks: {
         deploy: { token: "open-sesame", prompt: "{{who}} pushed" },
-        signed: { hmac: { secret: "s", prefix: "sha256=" } },
+        signed: { hmac: { secret: "s" } },
       },
     },
   });
@@ -110,7 +110,7 @@ describe("a webhook", () => {
 
   it("makes an address wait after too many wrong secrets, as every route does", async () => {
     const hooks = { deploy: { token: "open-sesame", prompt: "x" } };
-    const strict = await openTestGateway({ config: { gateway: { limits: { failuresPerMinute: 3 } }, hooks } });
+    const strict = await openTestGateway({ config: { hooks }, limits: { failuresPerMinute: 3 } });
     const ask = async () =>
       (
         await strict.ask({

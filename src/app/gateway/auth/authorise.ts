@@ -1,7 +1,7 @@
 /** Finds out who sends a request. What the sender may do is decided by `judge-request.ts`. */
 import type { IncomingMessage } from "node:http";
-import type { Config } from "../../../config/config-schema.ts";
 import type { Scope } from "../../../core/rights/scope.ts";
+import type { GatewayLimits } from "../http/gateway-limits.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { RateLimiter } from "../http/rate-limiter.ts";
 import type { FailureLog } from "./failure-log.ts";
@@ -16,7 +16,7 @@ export type Access = "anonymous" | "any" | "hook" | Scope;
 
 /** The part of the gateway's context that authorisation needs. */
 interface AuthorisationContext {
-  readonly config: () => Config;
+  readonly limits: Pick<GatewayLimits, "failuresPerMinute">;
   readonly tokens: TokenService;
   /** Requests without a valid token, by client address. */
   readonly failures: RateLimiter;
@@ -73,7 +73,7 @@ export function authorise(
  * error. Requests with the right secret are never slowed down: others may share the address.
  */
 export function countFailure(
-  context: Pick<AuthorisationContext, "config" | "failures" | "failureLog">,
+  context: Pick<AuthorisationContext, "limits" | "failures" | "failureLog">,
   address: string,
   reason: string,
 ): HttpError | undefined {
@@ -85,7 +85,7 @@ export function countFailure(
   });
 }
 
-function failureRate({ config }: Pick<AuthorisationContext, "config">): { burst: number; perSecond: number } {
-  const { failuresPerMinute } = config().gateway.limits;
+function failureRate({ limits }: Pick<AuthorisationContext, "limits">): { burst: number; perSecond: number } {
+  const { failuresPerMinute } = limits;
   return { burst: failuresPerMinute, perSecond: failuresPerMinute / 60 };
 }

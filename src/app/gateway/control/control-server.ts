@@ -37,5 +37,5 @@ export function controlServer(context: GatewayContext, router: LazyRouter, store
     const error = new HttpError(421, "other_store", "The running engine of this home uses another store.");
     sendError(context.ports.log, outgoing, error, "control socket");
   };
-  return createServer({ tls: undefined, limits: context.config().gateway.limits, onRequest });
+  return createServer({ tls: undefined, limits: context.limits, onRequest });
 }

@@ -18,7 +18,7 @@ describe("the control socket of a gateway", () => {
   let socket: string;
   const STORE = "postgres://one";
   beforeAll(async () => {
-    kit = await openTestGateway({ store: STORE, config: { gateway: { limits: { requestsPerSecond: 1 } } } });
+    kit = await openTestGateway({ store: STORE, limits: { requestsPerSecond: 1 } });
     socket = join(kit.home, "control.sock");
   });
   afterAll(() => kit.close());

@@ -48,7 +48,11 @@ async function open({ shared = false } = {}) {
   const config = configSchema.parse({});
   const context = {
     ...{ ports: { clock, store, log: silentLog }, runEvents: new RunEventHub(events, remote), metrics: new Metrics() },
-    ...{ config: () => config, streams: new OpenStreams(() => ({ streams: 10, streamsPerToken: 10 })) },
+    ...{
+      config: () => config,
+      limits: { streamBufferBytes: 1_000_000 },
+      streams: new OpenStreams(() => ({ streams: 10, streamsPerToken: 10 })),
+    },
     tokens: { stillValid: () => true },
     agents: { runs: { live: () => (live === undefined ? undefined : { id: live }) } },
   } as unknown as AgentStreamContext;

@@ -4,6 +4,7 @@ import type { Config } from "../../../config/config-schema.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { Principal } from "../auth/principal.ts";
 import { isStillValid, type ValidityContext } from "../auth/still-valid.ts";
+import type { GatewayLimits } from "../http/gateway-limits.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Metrics } from "../http/metrics.ts";
 import { EventStreamWriter } from "./event-stream-writer.ts";
@@ -13,6 +14,7 @@ import type { OpenStreams } from "./open-streams.ts";
 export interface StreamContext extends ValidityContext {
   readonly ports: { readonly clock: Clock };
   readonly config: () => Config;
+  readonly limits: Pick<GatewayLimits, "streamBufferBytes">;
   readonly streams: OpenStreams;
   readonly metrics: Metrics;
 }
@@ -48,7 +50,7 @@ export function openEventStream(request: StreamRequest): EventStreamWriter {
   });
   outgoing.flushHeaders();
   outgoing.socket?.setNoDelay(true);
-  const bufferBytes = context.config().gateway.limits.streamBufferBytes;
+  const bufferBytes = context.limits.streamBufferBytes;
   const writer = new EventStreamWriter(outgoing, { bufferBytes, stalledMs: STALLED_MS, after });
   const remove = context.streams.add(principal, writer);
   let cancelHeartbeat: (() => void) | undefined;

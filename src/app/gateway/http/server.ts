@@ -54,7 +54,7 @@ export function createServer({ tls, limits, onRequest }: ServerOptions): HttpSer
 }
 
 /** May be called again: the limits change while the server runs. */
-export function limitServer(server: HttpServer, { requestSeconds, requests }: ServerLimits): void {
+function limitServer(server: HttpServer, { requestSeconds, requests }: ServerLimits): void {
   server.requestTimeout = requestSeconds * 1000;
   server.headersTimeout = Math.min(HEADERS_MS, requestSeconds * 1000);
   // A connection above this number is closed without an answer, so it is far above what is answered with 503.

@@ -24,7 +24,7 @@ export interface ServedHere {
   close(): Promise<void>;
 }
 
-interface HereOptions extends Pick<ContextOptions, "node" | "config" | "routes" | "env"> {
+interface HereOptions extends Pick<ContextOptions, "node" | "config" | "routes" | "env" | "limits"> {
   readonly paths: HomePaths;
   /** The address of the shared store, if the node uses one. */
   readonly store?: string;
@@ -59,11 +59,11 @@ export function serveHere(options: HereOptions): ServedHere {
 }
 
 async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
-  const { node, config, paths, env, store, rootToken, reload = cannotReload, routes } = options;
+  const { node, config, paths, env, store, rootToken, reload = cannotReload, routes, limits } = options;
   const [{ closeContext, createContext, loadRoutes }, early, { lazyRouter }, { readVersion }, here] =
     await loadGateway(first);
   const { version = readVersion() } = options;
-  const about = { node, config, reload, paths, env, rootToken: rootToken?.(), version, routes };
+  const about = { node, config, reload, paths, env, rootToken: rootToken?.(), version, routes, limits };
   const context = await createContext(about, stopping);
   const router = lazyRouter(routes ?? early, () => loadRoutes(options));
   let server: HttpServer | undefined;
@@ -77,9 +77,7 @@ async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
   return {
     async server() {
       const { controlServer } = await import("../control/control-server.ts");
-      const { limitServer } = await import("../http/server.ts");
       server ??= controlServer(context, router, store);
-      limitServer(server, config().gateway.limits);
       return server;
     },
     transport: here.ownerTransport(context, router),

@@ -17,6 +17,7 @@ import type { UsageLimiter } from "../auth/usage-limiter.ts";
 import type { OpenStreams } from "../events/open-streams.ts";
 import type { RunEventHub } from "../events/run-event-hub.ts";
 import type { TreeEventLog } from "../events/tree-event-log.ts";
+import type { GatewayLimits } from "../http/gateway-limits.ts";
 import type { Metrics } from "../http/metrics.ts";
 import type { RateLimiter } from "../http/rate-limiter.ts";
 import type { RequestLedger } from "../messages/request-ledger.ts";
@@ -55,6 +56,7 @@ export interface GatewayContext {
   readonly failureLog: FailureLog;
   readonly runEvents: RunEventHub;
   readonly treeEvents: TreeEventLog;
+  readonly limits: GatewayLimits;
   readonly streams: OpenStreams;
   readonly ledger: RequestLedger;
   readonly metrics: Metrics;

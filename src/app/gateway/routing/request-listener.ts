@@ -98,7 +98,7 @@ function answerPreflight(outgoing: ServerResponse): void {
 }
 
 function checkLoad(context: GatewayContext, addresses: RateLimiter, address: string): Refusal | undefined {
-  const { requests, requestsPerSecond } = context.config().gateway.limits;
+  const { requests, requestsPerSecond } = context.limits;
   if (context.metrics.inFlight > requests) {
     return { status: 503, code: "busy", message: "Too many requests are in progress.", retryAfterMs: 1_000 };
   }

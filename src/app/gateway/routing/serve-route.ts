@@ -56,8 +56,7 @@ export async function serveRoute(
     };
     // A request to the OpenAI API may repeat a whole conversation. Its own message is checked when it is accepted.
     if (route.body && route.tag !== "openai") {
-      const { messageCharacters } = config.limits;
-      assertMessageFits(call.body as object, route.longText ? LONGEST_TEXT : messageCharacters);
+      assertMessageFits(call.body as object, route.longText ? LONGEST_TEXT : undefined);
     }
     // A hook checks its own secret and key.
     const isKeyed = route.method === "POST" && route.access !== "hook";

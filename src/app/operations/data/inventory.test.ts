@@ -70,7 +70,7 @@ describe("every part of a home", () => {
 
   it("that an engine makes is in the table", async () => {
     const paths = homePaths(home);
-    const { config } = parseConfig({ text: "{ models: { detect: false } }", file: "rookery.json5", env: {} });
+    const { config } = parseConfig({ text: "{ models: { default: 'offline' } }", file: "rookery.json5", env: {} });
     const node = await openNode({ paths, config, connectors: [], onFatal() {} });
     await node.close();
     const made = [

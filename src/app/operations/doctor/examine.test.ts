@@ -86,7 +86,7 @@ describe("examine", () => {
 
   it("has checks with distinct ids, and every check runs on a home that does not exist", async () => {
     expect(new Set(CHECKS.map(({ id }) => id)).size).toBe(CHECKS.length);
-    const config = configSchema.parse({ models: { detect: false } });
+    const config = configSchema.parse({ models: { default: "offline" } });
     const report = await examine(CHECKS, { ...facts, config });
     expect(report.items.filter(({ text }) => text.startsWith("This check did not work"))).toEqual([]);
   });

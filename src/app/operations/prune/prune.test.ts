@@ -62,7 +62,7 @@ const EXPECTED = [
 describe.each(["stopped", "running"])("with a %s engine", (state) => {
   it("shows what it would remove, asks, removes it, and leaves open work, history and backups", async () => {
     await fill();
-    const config = configSchema.parse({ models: { detect: false } });
+    const config = configSchema.parse({ models: { default: "offline" } });
     // Nothing may work on the message that waits.
     await home.inStore(async (store) => void (await store.nodes()));
     const engine =

@@ -33,7 +33,7 @@ export interface ServicePlan {
   readonly environment: string;
 }
 
-/** Longer than `watchdog.drainSeconds`: a stop is never cut short. */
+/** Longer than a stop may take: a stop is never cut short. */
 const STOP_SECONDS = 40;
 const RESTART_SECONDS = 2;
 /** Exit codes after which another start cannot help: a wrong command line, a wrong configuration. */

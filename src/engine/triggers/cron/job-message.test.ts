@@ -14,7 +14,6 @@ import {
   mainAddress,
   mainKeyOf,
   mainOf,
-  overridesIn,
   profileOf,
   seedMain,
 } from "./job-message.ts";
@@ -107,8 +106,10 @@ describe("the message of an isolated job", () => {
   test("has its own settings as wishes, and none if there are none", async () => {
     const { body } = await made({ payload: { kind: "agentTurn", message: "m", model: "a/b", thinking: "low" } });
     expect(body).toMatchObject({ wishes: { model: "a/b", thinking: "low" } });
-    expect(overridesIn({})).toBeUndefined();
-    expect(overridesIn({ timeoutSeconds: 5 })).toEqual({ timeoutSeconds: 5 });
+    const plain = await made({ payload: { kind: "agentTurn", message: "m" } });
+    expect(plain.body).not.toHaveProperty("wishes.model");
+    const timed = await made({ payload: { kind: "agentTurn", message: "m", timeoutSeconds: 5 } });
+    expect(timed.body).toMatchObject({ wishes: { timeoutSeconds: 5 } });
   });
 
   test.each([

@@ -88,7 +88,7 @@ async function messageOf(ports: JobPorts, job: CronJob, firing: Firing): Promise
 }
 
 /** The run's own settings; undefined if there are none. */
-export function overridesIn({ model, thinking, timeoutSeconds }: RunOverrides): RunOverrides | undefined {
+function overridesIn({ model, thinking, timeoutSeconds }: RunOverrides): RunOverrides | undefined {
   const overrides = defined({ model, thinking, timeoutSeconds });
   return Object.keys(overrides).length > 0 ? overrides : undefined;
 }

@@ -34,9 +34,7 @@ test("a repeated key is the same call, and is refused with another body", async 
 });
 
 test("a call with a wrong token or signature is refused", async () => {
-  const world = await open(
-    `{ a: { token: "open" }, b: { hmac: { secret: "s", header: "X-Hub-Signature-256", prefix: "sha256=" } } }`,
-  );
+  const world = await open(`{ a: { token: "open" }, b: { hmac: { secret: "s", header: "X-Hub-Signature-256" } } }`);
   const body = `{"n":1}`;
   const signature = createHmac("sha256", "s").update(body).digest("hex");
   const table: readonly (readonly [string, Record<string, string>, string, number])[] = [
@@ -45,7 +43,7 @@ test("a call with a wrong token or signature is refused", async () => {
     ["a", { authorization: "open" }, body, 401],
     ["a", BEARER, body, 202],
     ["b", { "x-hub-signature-256": `sha256=${signature}` }, body, 202],
-    ["b", { "x-hub-signature-256": signature }, body, 401],
+    ["b", { "x-hub-signature-256": signature }, body, 202],
     ["b", { "x-hub-signature-256": `sha256=${signature}` }, `${body} `, 401],
     ["b", BEARER, body, 401],
     ["unknown", BEARER, body, 404],

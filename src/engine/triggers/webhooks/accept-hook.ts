@@ -16,7 +16,7 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import type { KeyedEntry } from "../../../core/store/request.ts";
 import type { PostRequest } from "../../agents/message-ingress.ts";
 import type { AcceptResult } from "../../inbox/accept.ts";
-import { addressFrom, type JobPorts, type JobScope, mainAddress, mainKeyOf, overridesIn } from "../cron/job-message.ts";
+import { addressFrom, type JobPorts, type JobScope, mainAddress, mainKeyOf } from "../cron/job-message.ts";
 import { fillTemplate } from "./fill-template.ts";
 import { checkCall, earlierCall, type Seen, seenOf, seenOp } from "./seen-calls.ts";
 
@@ -104,7 +104,6 @@ async function take(
       kind: "trigger",
       text,
       trigger: { type: "webhook", id: name, slot: key },
-      wishes: overridesIn(hook),
     },
     delivery: await deliveryOf(people, hook, main, mainKey),
     // The owner set the hook up. Its calls come from the network (M32).

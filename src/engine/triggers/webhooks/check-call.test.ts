@@ -104,16 +104,15 @@ describe("of several signatures", () => {
 });
 
 test.each([
-  [hex("{}"), undefined, true],
-  [` ${hex("{}").toUpperCase()} `, undefined, true],
-  [`sha256=${hex("{}")}`, "sha256=", true],
-  [hex("{}"), "sha256=", false],
-  [`sha256=${hex("{}")}`, undefined, false],
-  [`sha256=${hex("[]")}`, "sha256=", false],
-  [`sha512=${hex("{}")}`, "sha256=", false],
-  ["", undefined, false],
-])("the signature of a body %j, behind %j, is right: %s", (given, prefix, isRight) => {
-  const own = { ...(rule("body") as object), prefix } as never;
+  [hex("{}"), true],
+  [` ${hex("{}").toUpperCase()} `, true],
+  [`sha256=${hex("{}")}`, true],
+  [`sha256=${hex("[]")}`, false],
+  [`sha512=${hex("{}")}`, false],
+  [`sha256=sha256=${hex("{}")}`, false],
+  ["", false],
+])("checks the signature %j of a body, with or without its algorithm: %s", (given, isRight) => {
+  const own = rule("body");
   const call = checkSignature(own, { headers: { "x-signature": given }, body: "{}" });
   expect(call).toEqual(isRight ? { signature: hex("{}") } : undefined);
   expect(checkSignature(own, { headers: {}, body: "{}" })).toBeUndefined();

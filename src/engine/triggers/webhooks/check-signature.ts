@@ -7,10 +7,9 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 interface SignatureRule {
   readonly scheme: "body" | "rookery" | "stripe" | "slack" | "standard";
   readonly secret: string;
-  /** Of `body`: the header with the signature in hex, the algorithm, and what stands before the signature. */
+  /** Of `body`: the header with the signature in hex, which may begin with the algorithm as `sha256=`. */
   readonly header: string;
   readonly algorithm: string;
-  readonly prefix?: string;
 }
 
 export interface SignedRequest {
@@ -40,9 +39,9 @@ export function checkSignature(rule: SignatureRule, { headers, body }: SignedReq
     case "body": {
       const right = createHmac(rule.algorithm, secret).update(body).digest("hex");
       const given = header(rule.header.toLowerCase());
-      const prefix = rule.prefix ?? "";
-      const isRight = given.startsWith(prefix) && sameText(given.slice(prefix.length).toLowerCase(), right);
-      return isRight ? { signature: right } : undefined;
+      const prefix = `${rule.algorithm}=`;
+      const signature = given.startsWith(prefix) ? given.slice(prefix.length) : given;
+      return sameText(signature.toLowerCase(), right) ? { signature: right } : undefined;
     }
     case "rookery": {
       const at = header("x-rookery-timestamp");

@@ -88,14 +88,6 @@ describe("the recipient of a call", () => {
     const { post } = await call({ ...TOKEN, ...more }, { headers: BEARER, body: "{}" }, { mainKey: "home" });
     expect(post.delivery).toEqual(delivery);
   });
-
-  test("has the settings of the hook", async () => {
-    const wishes = { model: "a/b", thinking: "high", timeoutSeconds: 5 };
-    const { post } = await call({ ...TOKEN, ...wishes }, { headers: BEARER, body: "{}" });
-    expect((post.body as { wishes?: object }).wishes).toEqual(wishes);
-    const plain = await call(TOKEN, { headers: BEARER, body: "{}" });
-    expect((plain.post.body as { wishes?: object }).wishes).toBeUndefined();
-  });
 });
 
 describe("the text of a call", () => {
