@@ -155,7 +155,7 @@ export class TriggerBroker {
   }
 
   async #replan(): Promise<void> {
-    const setBack = await this.#clockWatch.isSetBack();
+    const setBack = await this.#clockWatch.setBack();
     if (!this.#mustReplan && !setBack) return;
     // Before it begins: the zone may change again while the jobs are read.
     this.#mustReplan = false;
@@ -165,7 +165,7 @@ export class TriggerBroker {
       this.#mustReplan = true;
       throw error;
     }
-    if (setBack) this.#clockWatch.handled();
+    if (setBack) this.#clockWatch.planned(setBack);
   }
 
   async #fireDue(): Promise<void> {

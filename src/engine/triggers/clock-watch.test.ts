@@ -1,6 +1,6 @@
-/** When a wall clock counts as set back: by more than drift, once, and only if the nodes that live agree. */
+/** When a wall clock counts as set back: by more than drift, once, and from which clock the intervals are planned then. */
 import { describe, expect, test } from "vitest";
-import { ClockWatch } from "./clock-watch.ts";
+import { ClockWatch, type SetBack } from "./clock-watch.ts";
 
 const LEASE = 20_000;
 const START = 1_000_000;
@@ -17,74 +17,79 @@ function watched(leaseMs?: number) {
   const clock = { now: () => time.now, monotonic: () => time.monotonic };
   const watch = new ClockWatch(clock as never, { nodes: async () => nodes } as never, leaseMs);
   /** Both clocks go on; the wall clock is set by `set` besides. */
-  const pass = (ms: number, set = 0): Promise<boolean> => {
+  const look = async (ms: number, set = 0): Promise<SetBack | undefined> => {
     time.monotonic += ms;
     time.now += ms + set;
-    return watch.isSetBack();
+    return watch.setBack();
   };
-  return { watch, pass, nodes, time };
+  /** The same: how far ahead the intervals are planned from, and now are. */
+  const plan = async (ms: number, set = 0): Promise<number | undefined> => {
+    const setBack = await look(ms, set);
+    if (setBack) watch.planned(setBack);
+    return setBack?.aheadMs;
+  };
+  return { look, plan, nodes };
 }
 
 describe("the clock of a node that is alone", () => {
-  test("counts as set back at the start, until that is handled", async () => {
-    const { watch, pass } = watched();
-    expect([await pass(0), await pass(5_000)]).toEqual([true, true]);
-    watch.handled();
-    expect([await pass(0), await pass(3_600_000)]).toEqual([false, false]);
+  test("counts as set back at the start, until the intervals are planned", async () => {
+    const { look, plan } = watched();
+    expect([await look(0), await plan(5_000)]).toEqual([{ aheadMs: 0 }, 0]);
+    expect([await plan(0), await plan(3_600_000)]).toEqual([undefined, undefined]);
   });
 
   test.each([
-    [-1_001, true],
-    [-1_000, false],
-    [0, false],
-    [3_600_000, false],
-  ])("that is set by %d ms counts as set back: %s", async (set, expected) => {
-    const { watch, pass } = watched();
-    await pass(0);
-    watch.handled();
-    expect(await pass(60_000, set)).toBe(expected);
-    // It stays so until it is handled.
-    expect(await pass(60_000)).toBe(expected);
-    watch.handled();
-    expect(await pass(60_000)).toBe(false);
+    [-1_001, 0],
+    [-1_000, undefined],
+    [0, undefined],
+    [3_600_000, undefined],
+  ])("counts as set back if it changes by %d ms: %s", async (set, expected) => {
+    const { look, plan } = watched();
+    await plan(0);
+    expect((await look(60_000, set))?.aheadMs).toBe(expected);
+    // It stays so until the intervals are planned.
+    expect(await plan(60_000)).toBe(expected);
+    expect(await plan(60_000)).toBe(undefined);
   });
 
   test("is compared with the last look: small changes are drift, also many of them", async () => {
-    const { watch, pass } = watched();
-    await pass(0);
-    watch.handled();
-    for (let n = 0; n < 5; n++) expect(await pass(1_000, -900)).toBe(false);
+    const { plan } = watched();
+    await plan(0);
+    for (let n = 0; n < 5; n++) expect(await plan(1_000, -900)).toBe(undefined);
   });
 });
 
 describe("the clock of a node among others", () => {
-  test.each<readonly [string, Omit<Node, "node">, boolean]>([
-    ["has a lease that this clock allows", { leaseUntil: START + LEASE + 1_000 }, true],
-    ["has a lease that ends later", { leaseUntil: START + LEASE + 1_001 }, false],
-    ["has left", { leaseUntil: START + 9 * LEASE, left: true }, true],
-  ])("counts as set back if another node %s: %s", async (_what, node, expected) => {
-    const { pass, nodes } = watched(LEASE);
+  test.each<readonly [string, Omit<Node, "node">, number]>([
+    ["has a lease that this clock allows", { leaseUntil: START + LEASE + 1_000 }, 0],
+    ["has a lease that ends later", { leaseUntil: START + LEASE + 1_001 }, LEASE + 1_001],
+    ["has left", { leaseUntil: START + 9 * LEASE, left: true }, 0],
+  ])("plans from the furthest clock if another node %s: %s ms ahead", async (_what, node, expected) => {
+    const { plan, nodes } = watched(LEASE);
     nodes.push({ node: 2, ...node });
-    expect(await pass(0)).toBe(expected);
+    expect(await plan(0)).toBe(expected);
   });
 
-  test("waits for a node whose clock is ahead until that has not renewed its lease for the length of one", async () => {
-    const { pass, nodes } = watched(LEASE);
+  test("plans once while a node is ahead, and from its own clock when that has not renewed its lease for the length of one", async () => {
+    const { plan, nodes } = watched(LEASE);
     nodes.push({ node: 2, leaseUntil: START + 100 * LEASE });
-    expect([await pass(0), await pass(LEASE - 1), await pass(1)]).toEqual([false, false, true]);
+    expect(await plan(0)).toBe(100 * LEASE);
+    expect([await plan(1), await plan(LEASE - 2)]).toEqual([undefined, undefined]);
     // It lives: it has renewed its lease.
     nodes[0] = { node: 2, leaseUntil: START + 101 * LEASE };
-    expect([await pass(0), await pass(LEASE - 1), await pass(1)]).toEqual([false, false, true]);
+    expect([await plan(0), await plan(LEASE - 1)]).toEqual([undefined, undefined]);
+    expect([await plan(1), await plan(1)]).toEqual([0, undefined]);
   });
 
-  test("waits for all of them, and anew for one that had agreed in between", async () => {
-    const { pass, nodes } = watched(LEASE);
+  test("plans again from the next clock when the furthest is ahead no more, and when it is set back itself", async () => {
+    const { plan, nodes } = watched(LEASE);
     const ahead = { node: 2, leaseUntil: START + 100 * LEASE };
-    nodes.push(ahead, { node: 3, leaseUntil: START });
-    expect(await pass(0)).toBe(false);
-    nodes[0] = { node: 2, leaseUntil: START };
-    expect(await pass(LEASE / 2)).toBe(true);
-    nodes[0] = ahead;
-    expect([await pass(LEASE / 2), await pass(LEASE - 1), await pass(1)]).toEqual([false, false, true]);
+    nodes.push(ahead, { node: 3, leaseUntil: START + 50 * LEASE });
+    expect([await plan(0), await plan(0)]).toEqual([100 * LEASE, undefined]);
+    nodes[0] = { ...ahead, left: true };
+    expect([await plan(0), await plan(0)]).toEqual([50 * LEASE, undefined]);
+    expect([await plan(0, -2_000), await plan(0)]).toEqual([50 * LEASE + 2_000, undefined]);
+    nodes[1] = { node: 3, leaseUntil: START };
+    expect([await plan(0), await plan(0)]).toEqual([0, undefined]);
   });
 });

@@ -43,7 +43,8 @@ function open(jobs: readonly CronJob[], refused = 0) {
     },
   };
   const ports = { store, clock: { now: () => NOW }, ids: { change: () => "c" }, log: recordingLog(lines) } as never;
-  const replan = (zone: string, setBack = false) => replanJobs(ports, { zone, setBack });
+  const replan = (zone: string, aheadMs?: number) =>
+    replanJobs(ports, { zone, setBack: aheadMs === undefined ? undefined : { aheadMs } });
   return { replan, commits, lines, pages, seen, known };
 }
 
@@ -113,38 +114,40 @@ describe("a job needs another plan", () => {
   const next = Date.parse("2026-01-06T09:00:00Z");
   const tokyo = Date.parse("2026-01-06T00:00:00Z");
 
-  test.each<readonly [string, Partial<CronJob>, boolean, string | undefined]>([
-    ["planned in another zone", {}, false, "time zone changed"],
-    ["planned in this zone", { zone: "Asia/Tokyo" }, false, undefined],
-    ["with a zone of its own", { schedule: { kind: "cron", expr: "0 9 * * *", tz: "UTC" } }, true, undefined],
-    ["that is off", { enabled: false }, false, undefined],
-    ["without a next time", { state: {} }, false, undefined],
+  test.each<readonly [string, Partial<CronJob>, number | undefined, string | undefined]>([
+    ["planned in another zone", {}, undefined, "time zone changed"],
+    ["planned in this zone", { zone: "Asia/Tokyo" }, undefined, undefined],
+    ["with a zone of its own", { schedule: { kind: "cron", expr: "0 9 * * *", tz: "UTC" } }, 0, undefined],
+    ["that is off", { enabled: false }, undefined, undefined],
+    ["without a next time", { state: {} }, undefined, undefined],
     [
       "of an older program, due at that time here",
       { zone: undefined, state: { nextRunAtMs: tokyo } },
-      false,
+      undefined,
       undefined,
     ],
     [
       "of an older program, due at another",
       { zone: undefined, state: { nextRunAtMs: next } },
-      false,
+      undefined,
       "time zone changed",
     ],
-    ["of one time", { schedule: { kind: "at", atMs: next } }, true, undefined],
-    ["of an interval, with the clock as it was", every(HOUR, 9 * HOUR), false, undefined],
-    ["of an interval that is too far away", every(HOUR, HOUR + MINUTE + 1), true, "clock set back"],
-    ["of an interval that is a little further away", every(HOUR, HOUR + MINUTE), true, undefined],
-    ["of a short interval, two of them away", every(1_000, 2_000), true, undefined],
-    ["of a short interval, more than two away", every(1_000, 2_001), true, "clock set back"],
-    ["of an interval whose first time is chosen", every(HOUR, 9 * HOUR, NOW + 9 * HOUR), true, undefined],
-  ])("if it is one %s", async (_what, more, setBack, reason) => {
+    ["of one time", { schedule: { kind: "at", atMs: next } }, 0, undefined],
+    ["of an interval, with the clock as it was", every(HOUR, 9 * HOUR), undefined, undefined],
+    ["of an interval that is too far away", every(HOUR, HOUR + MINUTE + 1), 0, "clock set back"],
+    ["of an interval that is a little further away", every(HOUR, HOUR + MINUTE), 0, undefined],
+    ["of a short interval, two of them away", every(1_000, 2_000), 0, undefined],
+    ["of a short interval, more than two away", every(1_000, 2_001), 0, "clock set back"],
+    ["of an interval that fits a clock that is ahead", every(HOUR, 2 * HOUR), HOUR, undefined],
+    ["of an interval that is too far away for it", every(HOUR, 3 * HOUR), HOUR, "clock set back"],
+    ["of an interval whose first time is chosen", every(HOUR, 9 * HOUR, NOW + 9 * HOUR), 0, undefined],
+  ])("if it is one %s", async (_what, more, aheadMs, reason) => {
     const { replan, commits } = open([nine("UTC", more)]);
-    await replan("Asia/Tokyo", setBack);
+    await replan("Asia/Tokyo", aheadMs);
     expect(commits).toHaveLength(reason === undefined ? 0 : 1);
     for (const op of commits.flat().filter((one) => one.op === "job.put")) {
       const { schedule, state, revision } = op.job;
-      expect(state.nextRunAtMs).toBe(schedule.kind === "every" ? NOW + schedule.everyMs : tokyo);
+      expect(state.nextRunAtMs).toBe(schedule.kind === "every" ? NOW + (aheadMs ?? 0) + schedule.everyMs : tokyo);
       expect(revision).toBe(2);
     }
   });

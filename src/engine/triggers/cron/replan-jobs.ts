@@ -7,12 +7,13 @@ import { ConflictError } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import { submit } from "../../commit/submit.ts";
+import type { SetBack } from "../clock-watch.ts";
 import { type ChangedJob, type Moment, replannedJob } from "./job-changes.ts";
 import { computeNextRunAtMs } from "./schedule.ts";
 
 interface Replanning extends Required<Moment> {
-  /** Whether the clock may have been set back. */
-  readonly setBack: boolean;
+  /** Set if the clock may have been set back. */
+  readonly setBack: SetBack | undefined;
 }
 
 /** A smaller correction of the clock keeps the rhythm of an interval. */
@@ -57,8 +58,13 @@ function replanned(job: CronJob, { now, zone, setBack }: Replanning): ChangedJob
   if (schedule.kind !== "every" || !setBack) return undefined;
   // The first due time of an interval may be far away, because a person chose it.
   const { everyMs, anchorMs } = schedule;
-  if (next === anchorMs || next - now <= everyMs + Math.min(everyMs, SET_BACK_MS)) return undefined;
-  return replannedJob(job, { schedule: { ...schedule, anchorMs: now }, reason: "clock set back" }, { now, zone });
+  const from = now + setBack.aheadMs;
+  if (next === anchorMs || next - from <= everyMs + Math.min(everyMs, SET_BACK_MS)) return undefined;
+  return replannedJob(
+    job,
+    { schedule: { ...schedule, anchorMs: from }, reason: "clock set back" },
+    { now: from, zone },
+  );
 }
 
 /** A job of an older program does not say its zone: its next time decides. */
