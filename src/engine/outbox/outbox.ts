@@ -1,6 +1,7 @@
 /**
  * Sends deliveries. A send is an intent (M16): the delivery is committed as `sending` before the channel is called. After a
- * crash it is sent again under the same id, looked up, or listed as unconfirmed (L5, L12). Order per target (M17).
+ * crash it is sent again under the same id, looked up, or listed as unconfirmed (L5, L12).
+ * Deliveries to one target are sent in order (M17).
  */
 
 import type { Delivery, DeliveryContext, NewDelivery, WaitingState } from "../../core/delivery/delivery.ts";
