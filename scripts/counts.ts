@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { REGISTRY } from "../src/app/cli/registry.ts";
 import { configSchema } from "../src/config/config-schema.ts";
-import { keyPaths, schemaTree } from "../src/config/schema-tree.ts";
+import { keysOf, schemaTree } from "../src/config/schema-tree.ts";
 import { handWrittenWords } from "./counts/hand-written-words.ts";
 import { readTree } from "./read-tree.ts";
 
@@ -30,7 +30,7 @@ const counts = {
   "README words": handWrittenWords(read("README.md")),
   "docs words written by hand": pages().reduce((sum, page) => sum + handWrittenWords(read(`docs/${page}`)), 0),
   "top-level commands": Object.keys(REGISTRY).length,
-  "configuration keys": [...keyPaths(schemaTree(configSchema))].length,
+  "configuration keys": keysOf(schemaTree(configSchema)).length,
   "npm scripts": Object.keys((JSON.parse(read("package.json")) as { scripts: object }).scripts).length,
 };
 const lines = [...readTree(root)].reduce(

@@ -23,6 +23,11 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     usage: "[--write]",
     about: "the tables of docs/cli.md and docs/chat-commands.md",
   },
+  config: {
+    file: "scripts/config-reference.ts",
+    usage: "[--write]",
+    about: "docs/reference/configuration.md and the JSON schema, from the schema of the configuration",
+  },
   conformance: {
     file: "test/mcp/conformance.ts",
     about: "runs the conformance suite of MCP on the client and the server",
@@ -61,7 +66,6 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     about: "the tokens of a default prompt and of its tools",
   },
   rights: { file: "scripts/rights-table.ts", usage: "[--write]", about: "the table of docs/rights.md" },
-  schema: { file: "scripts/config-schema.ts", usage: "[--write]", about: "the JSON schema of the configuration" },
   screens: {
     file: "scripts/screens/main.ts",
     usage: "[offline|online|demo]",

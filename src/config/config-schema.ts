@@ -37,8 +37,7 @@ import { workspaceDefaults, workspacesSchema } from "./sections/workspaces.ts";
 import { section, text } from "./values.ts";
 
 export const configSchema = section({
-  /** For editors; the program does not read it. */
-  $schema: text("the address of a schema").optional(),
+  $schema: text("the address of a schema").optional().describe("for editors; the program does not read it"),
   gateway: gatewaySchema,
   models: modelsSchema,
   profiles: profilesSchema,

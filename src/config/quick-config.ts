@@ -1,5 +1,5 @@
 /**
- * The configuration of a text in which everything is right, at the cost of the sections that stand in it: only their schemas are
+ * The configuration of a text in which everything is right, at the cost of the sections that it has: only their schemas are
  * loaded, and the schema library only if there is one. All schemas take longer to load than most commands run. A text with
  * anything to say about it is left to `parseConfig`, which says it.
  */
@@ -16,7 +16,7 @@ export type SectionName = Exclude<KnownName, "$schema">;
 
 const isSection = (name: string): name is KnownName => Object.hasOwn(SECTION_SCHEMAS, name);
 
-/** What a configuration without any section says. Written by `npm run tool -- schema --write`. */
+/** A configuration without any section. Written by `npm run tool -- config --write`. */
 const DEFAULTS = frozen(defaults) as unknown as Config;
 
 /**

@@ -90,10 +90,13 @@ const sourceSchema = z.union([
 ]);
 
 /** The schema of a secret. One object, so that code that walks the schema recognises it. */
-export const secretSchema = z.unknown().transform((value, context) => {
-  const source = sourceSchema.safeParse(value);
-  if (source.success) return new Secret(source.data);
-  // A fixed message: a value that may be a secret is never quoted.
-  context.addIssue({ code: "custom", message: EXPECTED });
-  return z.NEVER;
-});
+export const secretSchema = z
+  .unknown()
+  .transform((value, context) => {
+    const source = sourceSchema.safeParse(value);
+    if (source.success) return new Secret(source.data);
+    // A fixed message: a value that may be a secret is never quoted.
+    context.addIssue({ code: "custom", message: EXPECTED });
+    return z.NEVER;
+  })
+  .meta({ isSecret: true });

@@ -11,12 +11,12 @@ import { configSchema } from "../../src/config/config-schema.ts";
 import { isLive, isUnder } from "../../src/config/live-keys.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
-import { keyPaths, schemaTree } from "../../src/config/schema-tree.ts";
+import { keysOf, schemaTree } from "../../src/config/schema-tree.ts";
 import type { Connector, ConnectorHost } from "../../src/core/ports/connector.ts";
 import { configAt, otherStore } from "./reload-keys.ts";
 import { echo, type FakeModel, fakeModel, type ModelCall, TOKEN } from "./serving.ts";
 
-const KEYS = keyPaths(schemaTree(configSchema));
+const KEYS = keysOf(schemaTree(configSchema), true).map(({ path }) => path);
 const NAMED = KEYS.filter((key) => key.includes("<name>"));
 
 /** Whether a key of the schema is meant by a path of a configuration, such as `profiles.main.prompt` or `bindings`. */

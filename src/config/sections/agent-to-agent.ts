@@ -14,6 +14,10 @@ const DEFAULT_READ: readonly Relation[] = ["tree"];
 const relations = (otherwise: readonly Relation[]) => list(oneOf(RELATIONS)).default(otherwise);
 
 export const agentToAgentSchema = section({
-  write: relations(DEFAULT_WRITE),
-  read: relations(DEFAULT_READ),
-}).prefault({});
+  write: relations(DEFAULT_WRITE).describe("the relations of agents that an agent may write to"),
+  read: relations(DEFAULT_READ).describe(
+    "the agents whose sessions it may list and read, with the same values; the owner's agents read all",
+  ),
+})
+  .prefault({})
+  .meta({ description: "which agents may write to and read which others", page: "agents-together.md" });

@@ -2,21 +2,17 @@
 import { amount, section, wholeNumber } from "../values.ts";
 
 const limitSchema = section({
-  tokens: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
-  dollars: amount().optional(),
-  /** Messages of people, always of one day. */
-  messages: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
+  tokens: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional().describe("model tokens"),
+  dollars: amount().optional().describe("dollars"),
+  messages: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional().describe("messages of people per day"),
 }).optional();
 
 export const budgetsSchema = section({
-  /** Of one agent, over its life. */
-  agent: limitSchema,
-  /** Of an agent and everything it started. */
-  tree: limitSchema,
-  /** Of the agents of one profile on one day. */
-  profile: limitSchema,
-  /** Of one person on one day. */
-  person: limitSchema,
-  /** Of this installation on one day. */
-  day: limitSchema,
-}).prefault({});
+  agent: limitSchema.describe("for one agent, over its lifetime"),
+  tree: limitSchema.meta({ description: "for an agent and all agents it started", as: "budgets.agent" }),
+  profile: limitSchema.meta({ description: "for all agents of one profile per day", as: "budgets.agent" }),
+  person: limitSchema.meta({ description: "for one person per day", as: "budgets.agent" }),
+  day: limitSchema.meta({ description: "for this installation per day", as: "budgets.agent" }),
+})
+  .prefault({})
+  .meta({ description: "spending limits that end runs", page: "budgets.md" });

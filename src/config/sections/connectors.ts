@@ -18,29 +18,53 @@ const PHONE_NUMBER_ID = "expected the id of a phone number, which has only digit
 const PAIR_PHONE = "expected a phone number with the code of the country, in digits";
 
 const accountSchema = section({
-  /** Absent: the name of the entry. */
-  kind: oneOf(CONNECTOR_KINDS).optional(),
-  enabled: flag().default(connectorDefaults.enabled),
-  token: secretSchema.optional(),
-  apiRoot: httpUrl().optional(),
-  webhook: section({ secret: secretSchema }).optional(),
-  sendUrl: httpUrl().optional(),
+  kind: oneOf(CONNECTOR_KINDS).optional().describe("the kind of channel; the name of the account if it is not set"),
+  enabled: flag().default(connectorDefaults.enabled).describe("whether it is connected"),
+  token: secretSchema.optional().describe("the token of the account; required by Telegram and WhatsApp"),
+  apiRoot: httpUrl().optional().describe("another address of the channel's API"),
+  webhook: section({
+    secret: secretSchema.describe(
+      "the secret that each call of the channel has; the verify token at Meta; it signs both ways for a webhook channel. The channel then sends messages to `gateway.publicUrl` + `/channels/<name>`",
+    ),
+  }).optional(),
+  sendUrl: httpUrl().optional().describe("of a webhook channel: the address that gets the answers"),
   phoneNumberId: z
     .string({ error: PHONE_NUMBER_ID })
     .regex(/^\d{1,32}$/u, PHONE_NUMBER_ID)
-    .optional(),
-  appSecret: secretSchema.optional(),
+    .optional()
+    .describe("of WhatsApp: the id of the phone number at Meta"),
+  appSecret: secretSchema.optional().describe("of WhatsApp: the secret of the app, which signs webhooks"),
   pairPhone: z
     .string({ error: PAIR_PHONE })
     .regex(/^\d{6,20}$/u, PAIR_PHONE)
-    .optional(),
-  template: section({ name: text("the name of a template"), language: text("a language, such as en_US") }).optional(),
-  readMarks: flag().default(connectorDefaults.readMarks),
-  linkPreviews: flag().default(connectorDefaults.linkPreviews),
-  drafts: flag().default(connectorDefaults.drafts),
-  reactions: flag().default(connectorDefaults.reactions),
+    .optional()
+    .describe(
+      "of WhatsApp Web: the number of the phone, in digits; it is linked with a code to type instead of one to scan",
+    ),
+  template: section({
+    name: text("the name of a template").describe(
+      "of WhatsApp: the approved template that carries texts after 24 hours",
+    ),
+    language: text("a language, such as en_US").describe("the language of the template, such as `en_US`"),
+  }).optional(),
+  readMarks: flag()
+    .default(connectorDefaults.readMarks)
+    .describe("of WhatsApp: whether accepted messages are marked as read"),
+  linkPreviews: flag()
+    .default(connectorDefaults.linkPreviews)
+    .describe(
+      "of Telegram and WhatsApp: whether the channel may fetch addresses in what agents write to show a preview",
+    ),
+  drafts: flag()
+    .default(connectorDefaults.drafts)
+    .describe(
+      "whether a run is shown while it works: in private chats a draft with a Stop button, in groups one status message",
+    ),
+  reactions: flag().default(connectorDefaults.reactions).describe("whether accepted messages are marked with 👀"),
   groups: section({
-    activation: oneOf(["mention", "always"]).default(connectorDefaults.groups.activation),
+    activation: oneOf(["mention", "always"])
+      .default(connectorDefaults.groups.activation)
+      .describe("which messages of a group are answered: those that address the bot, or all"),
   }).prefault({}),
 });
 export type ConnectorAccount = z.output<typeof accountSchema>;
@@ -81,4 +105,5 @@ export const connectorsSchema = named(accountSchema)
       }
     }
   })
-  .prefault({});
+  .prefault({})
+  .meta({ description: "accounts on channels, each under a name you choose", page: "channels.md" });

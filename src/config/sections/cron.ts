@@ -4,8 +4,11 @@ import { flag, oneOf, section } from "../values.ts";
 export const cronDefaults = { enabled: true, missed: "once", commandGates: false } as const;
 
 export const cronSchema = section({
-  /** Whether due times become messages in this process. */
-  enabled: flag().default(cronDefaults.enabled),
-  missed: oneOf(["skip", "once", "all"]).default(cronDefaults.missed),
-  commandGates: flag().default(cronDefaults.commandGates),
-}).prefault({});
+  enabled: flag().default(cronDefaults.enabled).describe("whether this process runs due jobs"),
+  missed: oneOf(["skip", "once", "all"])
+    .default(cronDefaults.missed)
+    .describe("what happens to due times that were missed: none runs, only the latest, or all"),
+  commandGates: flag().default(cronDefaults.commandGates).describe("whether gates of `TASK.md` files may run commands"),
+})
+  .prefault({})
+  .meta({ description: "scheduled jobs", page: "triggers.md" });

@@ -11,14 +11,20 @@ export const fileDefaults = {
 const MAX_BYTES = 100_000_000;
 
 export const filesSchema = section({
-  /** Of one file. */
-  maxBytes: wholeNumber(1_000, MAX_BYTES).default(fileDefaults.maxBytes),
-  /** Of all files of one person. */
-  quotaBytes: wholeNumber(1_000, Number.MAX_SAFE_INTEGER).default(fileDefaults.quotaBytes),
+  maxBytes: wholeNumber(1_000, MAX_BYTES)
+    .default(fileDefaults.maxBytes)
+    .describe("the bytes of one file; a larger one is refused, and not fetched from a channel"),
+  quotaBytes: wholeNumber(1_000, Number.MAX_SAFE_INTEGER)
+    .default(fileDefaults.quotaBytes)
+    .describe("the bytes of all files of one person"),
   /** A server with the OpenAI API for transcription. Absent: speech is not turned into text. */
   transcriber: section({
-    url: httpUrl(),
-    model: text("the name of a model"),
-    apiKey: secretSchema.optional(),
+    url: httpUrl().describe(
+      "a server with the OpenAI API for transcription, such as `https://api.openai.com/v1`; without one, recordings are not turned into text",
+    ),
+    model: text("the name of a model").describe("the model that transcribes"),
+    apiKey: secretSchema.optional().describe("the key of that server"),
   }).optional(),
-}).prefault({});
+})
+  .prefault({})
+  .meta({ description: "files of people", page: "files.md" });

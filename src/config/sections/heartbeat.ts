@@ -21,27 +21,43 @@ const target = () => text('"last", "none" or "channel:id"');
 const ackMaxChars = () => wholeNumber(0, 100_000);
 
 const fields = {
-  prompt: text("the text of a prompt").optional(),
-  session: text('"main" or a session key').optional(),
-  model: text("the name of a model").optional(),
+  prompt: text("the text of a prompt").optional().describe("the message the agent gets instead of the usual one"),
+  session: text('"main" or a session key')
+    .optional()
+    .describe("`main`, or a session key: the conversation it runs in, instead of the heartbeat's own"),
+  model: text("the name of a model").optional().describe("the model of its runs; that of the profile if it is not set"),
   activeHours: section({
     start: clockTime()
       .refine((value) => value !== "24:00", { error: TIME_ERRORS.start })
-      .optional(),
-    end: clockTime().optional(),
-    timezone: text('"user", "local" or the name of a time zone').optional(),
+      .optional()
+      .describe("the start of its active hours, `HH:MM`"),
+    end: clockTime().optional().describe("their end, `HH:MM`; an end before the start means the next day"),
+    timezone: text('"user", "local" or the name of a time zone')
+      .optional()
+      .describe("`user` (if it is not set), `local` or a time zone"),
   }).optional(),
-  /** What the ticks of one day may cost. After that, ticks are skipped until the next day. */
-  dollarsPerDay: amount().optional(),
+  dollarsPerDay: amount().optional().describe("the most its ticks may cost per day (UTC)"),
 };
 
 export const heartbeatSchema = section({
-  every: duration().default(heartbeatDefaults.every),
-  target: target().default(heartbeatDefaults.target),
-  ackMaxChars: ackMaxChars().default(heartbeatDefaults.ackMaxChars),
-  includeReasoning: flag().default(heartbeatDefaults.includeReasoning),
+  every: duration()
+    .default(heartbeatDefaults.every)
+    .describe("the interval, such as `30m` or `2h`; a number without a unit means minutes; `0` turns it off"),
+  target: target()
+    .default(heartbeatDefaults.target)
+    .describe("who gets alerts: `last` (where the owner wrote last), `none`, or `channel:id`"),
+  ackMaxChars: ackMaxChars()
+    .default(heartbeatDefaults.ackMaxChars)
+    .describe(
+      "an answer with `HEARTBEAT_OK` and at most this many other characters means that nothing needs attention",
+    ),
+  includeReasoning: flag()
+    .default(heartbeatDefaults.includeReasoning)
+    .describe("whether the model's thinking is sent before an alert"),
   ...fields,
-}).prefault({});
+})
+  .prefault({})
+  .meta({ description: "how often an agent checks whether something needs attention", page: "heartbeat.md" });
 
 /** The settings of one profile; the rest as above. */
 export const profileHeartbeatSchema = section({

@@ -6,4 +6,8 @@ export const logDefaults = { level: "info" } as const;
 
 const LEVELS = ["debug", "info", "warn", "error"] as const satisfies readonly LogLevel[];
 
-export const logSchema = section({ level: oneOf(LEVELS).default(logDefaults.level) }).prefault({});
+export const logSchema = section({
+  level: oneOf(LEVELS).default(logDefaults.level).describe("the lowest level that is logged"),
+})
+  .prefault({})
+  .meta({ description: "the log", page: "operations.md" });

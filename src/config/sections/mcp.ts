@@ -15,44 +15,57 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9.-]{0,31}$/;
 const patterns = (what: string) => list(text(`names of ${what}, * for any characters`));
 
 const serverSchema = section({
-  enabled: flag().default(mcpDefaults.enabled),
-  /** The program of a local server, and its arguments. */
-  command: text("the path or name of a program").optional(),
-  args: list(z.string({ error: "expected a text" })).default([]),
-  /** Variables of its environment. */
+  enabled: flag().default(mcpDefaults.enabled).describe("whether agents may use it"),
+  command: text("the path or name of a program")
+    .optional()
+    .describe("the program of a local server; either this or `url`"),
+  args: list(z.string({ error: "expected a text" }))
+    .default([])
+    .describe("the arguments of the program"),
   env: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), secretSchema)
     .readonly()
-    .default({}),
-  /** The address of a remote server (streamable HTTP). */
-  url: httpUrl().optional(),
+    .default({})
+    .describe("variables of its environment; it gets no others of the engine but `PATH` and the language"),
+  url: httpUrl().optional().describe("the address of a remote server"),
   headers: z
     .record(z.string().regex(/^[A-Za-z0-9-]+$/), secretSchema)
     .readonly()
-    .default({}),
-  /** Whether the remote server wants a login: `rookery mcp login NAME`. */
-  oauth: flag().optional(),
-  /** Who this program is at the login server. Absent: it registers itself. */
-  clientId: text("the id of a registered client").optional(),
-  clientSecret: secretSchema.optional(),
-  /** Where this program describes itself, for login servers that read it there. */
-  clientMetadataUrl: z.url({ protocol: /^https$/, error: "expected an https address with a path" }).optional(),
-  /** The profiles whose agents may use it. Absent: all. */
-  profiles: list(text("the name of a profile")).optional(),
-  /** Only these tools; without: all. */
-  allow: patterns("tools").optional(),
-  deny: patterns("tools").default([]),
-  /** Tools that may be repeated after a crash: those that only read. */
-  safe: patterns("tools").default([]),
-  /** Whether a local server runs in the sandbox. */
-  sandbox: flag().default(mcpDefaults.sandbox),
-  /** What a local server in the sandbox may read, write and reach. */
-  read: list(text("the path of a directory")).default([]),
-  write: list(text("the path of a directory")).default([]),
-  domains: list(text('a host such as "example.org" or "*.example.org"')).default([]),
-  /** Whether a local server in the sandbox may open local sockets, as browsers do. */
-  sockets: flag().default(mcpDefaults.sockets),
-  timeoutSeconds: wholeNumber(1, 3_600).default(mcpDefaults.timeoutSeconds),
+    .default({})
+    .describe("headers of each request to it"),
+  oauth: flag().optional().describe("whether it wants a login: `rookery mcp login <name>`; false if it is not set"),
+  clientId: text("the id of a registered client")
+    .optional()
+    .describe("the client that you have registered at its login server; without it Rookery registers itself"),
+  clientSecret: secretSchema.optional().describe("the secret of that client"),
+  clientMetadataUrl: z
+    .url({ protocol: /^https$/, error: "expected an https address with a path" })
+    .optional()
+    .describe(
+      "an `https` address where you describe the client, for login servers that read it there instead of registering it",
+    ),
+  profiles: list(text("the name of a profile"))
+    .optional()
+    .describe("the profiles whose agents may use it; all if it is not set"),
+  allow: patterns("tools")
+    .optional()
+    .describe("the tools that are offered; `*` stands for any characters. All if it is not set"),
+  deny: patterns("tools").default([]).describe("tools that are not offered"),
+  safe: patterns("tools").default([]).describe("tools that may be repeated after a crash, because they only read"),
+  sandbox: flag().default(mcpDefaults.sandbox).describe("whether a local server runs in the sandbox"),
+  read: list(text("the path of a directory"))
+    .default([])
+    .describe("directories that it may read although they are hidden"),
+  write: list(text("the path of a directory")).default([]).describe("directories that it may write"),
+  domains: list(text('a host such as "example.org" or "*.example.org"'))
+    .default([])
+    .describe("hosts that it may reach; only with `srt`"),
+  sockets: flag()
+    .default(mcpDefaults.sockets)
+    .describe("whether it may open local sockets, as browsers do; those of the system stay hidden"),
+  timeoutSeconds: wholeNumber(1, 3_600)
+    .default(mcpDefaults.timeoutSeconds)
+    .describe("how many seconds a call may take without a sign of progress"),
 }).refine(({ command, url }) => (command === undefined) !== (url === undefined), {
   error: 'expected either "command" for a local server or "url" for a remote one',
 });
@@ -62,6 +75,8 @@ export const mcpSchema = section({
     .record(z.string().regex(NAME, "expected a name of up to 32 letters, digits, dots and dashes"), serverSchema)
     .readonly()
     .default({}),
-}).prefault({});
+})
+  .prefault({})
+  .meta({ description: "MCP servers whose tools agents may use, by name", page: "mcp.md" });
 
 export type McpServerConfig = z.output<typeof serverSchema>;

@@ -25,19 +25,27 @@ export const modelNameSchema = () =>
 export const thinkingSchema = () => oneOf(["off", "minimal", "low", "medium", "high", "xhigh"]);
 
 const costSchema = section({
-  input: amount().default(modelDefaults.cost.input),
-  output: amount().default(modelDefaults.cost.output),
-  cacheRead: amount().default(modelDefaults.cost.cacheRead),
-  cacheWrite: amount().default(modelDefaults.cost.cacheWrite),
+  input: amount().default(modelDefaults.cost.input).describe("dollars per million input tokens"),
+  output: amount().default(modelDefaults.cost.output).describe("dollars per million output tokens"),
+  cacheRead: amount()
+    .default(modelDefaults.cost.cacheRead)
+    .describe("dollars per million tokens read from the provider's cache"),
+  cacheWrite: amount()
+    .default(modelDefaults.cost.cacheWrite)
+    .describe("dollars per million tokens written to the provider's cache"),
 }).prefault({});
 
 const modelSchema = section({
-  id: text("the model's id as its provider names it"),
-  contextWindow: wholeNumber(1, 100_000_000).default(modelDefaults.contextWindow),
-  maxTokens: wholeNumber(1, 100_000_000).default(modelDefaults.maxTokens),
+  id: text("the model's id as its provider names it").describe("the name of the model at the provider"),
+  contextWindow: wholeNumber(1, 100_000_000)
+    .default(modelDefaults.contextWindow)
+    .describe("the size of its context in tokens"),
+  maxTokens: wholeNumber(1, 100_000_000).default(modelDefaults.maxTokens).describe("the longest answer in tokens"),
   cost: costSchema,
-  thinking: list(thinkingSchema()).optional(),
-  images: z.boolean({ error: "expected true or false" }).optional(),
+  thinking: list(thinkingSchema())
+    .optional()
+    .describe("the thinking levels it supports, with `off` if thinking can be turned off"),
+  images: z.boolean({ error: "expected true or false" }).optional().describe("whether it reads images"),
 });
 
 const API = 'the name of an API, such as "openai-completions"';
@@ -50,25 +58,30 @@ const APIS = [
 
 /** A program on this machine that answers as a model, for the API "cli". */
 const cliSchema = section({
-  /** The program and its arguments. `{model}`, `{system}` and `{prompt}` are replaced; without `{prompt}` it is the input. */
-  command: list(text("a program or an argument")),
-  /** The same to go on with the session `{sessionId}`. */
-  resume: list(text("a program or an argument")).optional(),
-  output: oneOf(["json", "text"]).default(cliDefaults.output),
-  /** Variables that it gets besides the usual ones. */
-  env: list(text("the name of a variable")).default(cliDefaults.env),
+  command: list(text("a program or an argument")).describe(
+    'for `api: "cli"`: the program and its arguments, with `{model}`, `{system}` and `{prompt}`',
+  ),
+  resume: list(text("a program or an argument"))
+    .optional()
+    .describe("the command that continues the session `{sessionId}`"),
+  output: oneOf(["json", "text"]).default(cliDefaults.output).describe("what the program prints"),
+  env: list(text("the name of a variable"))
+    .default(cliDefaults.env)
+    .describe("variables of this process that the program gets"),
 });
 
 const providerSchema = section({
   cli: cliSchema.optional(),
-  api: oneOf(APIS).optional(),
-  baseUrl: httpUrl().optional(),
-  apiKey: secretSchema.optional(),
-  /** More keys, each under the name of its auth profile, in the order they are used. */
-  apiKeys: named(secretSchema).optional(),
-  maxConcurrent: wholeNumber(1, 100_000).optional(),
-  /** The platform's own HTTP client gives up after 300. */
-  stallSeconds: wholeNumber(1, 300).optional(),
+  api: oneOf(APIS).optional().describe("the protocol of the provider; not needed for known names"),
+  baseUrl: httpUrl().optional().describe("its address, without a password; not needed for known names"),
+  apiKey: secretSchema.optional().describe("its key"),
+  apiKeys: named(secretSchema)
+    .optional()
+    .describe("more keys, each under the name of its auth profile, tried in this order"),
+  maxConcurrent: wholeNumber(1, 100_000).optional().describe("concurrent calls; 64 if it is not set"),
+  stallSeconds: wholeNumber(1, 300)
+    .optional()
+    .describe("a call that receives nothing for this long is ended and retried; 180 if it is not set"),
   models: list(modelSchema).prefault([]),
 });
 
@@ -88,8 +101,12 @@ const providersSchema = named(providerSchema).superRefine((providers, context) =
 });
 
 export const modelsSchema = section({
-  default: modelNameSchema().optional(),
-  fallbacks: list(modelNameSchema()).prefault([]),
-  thinking: thinkingSchema().optional(),
+  default: modelNameSchema().optional().describe('the model if a profile names none; `"offline"` needs no provider'),
+  fallbacks: list(modelNameSchema()).prefault([]).describe("models to try, in order, if the first one fails"),
+  thinking: thinkingSchema()
+    .optional()
+    .describe("the thinking level; a model that does not support it uses a lower one"),
   providers: providersSchema.prefault({}),
-}).prefault({});
+})
+  .prefault({})
+  .meta({ description: "providers and their models; a model is named `provider/id`", page: "models.md" });

@@ -32,21 +32,25 @@ const rules = () =>
 
 /** `what`: where it stands, for the texts of errors. */
 export const permissionsSchema = section({
-  allow: rules(),
-  ask: rules(),
-  deny: rules(),
-  /**
-   * What untrusted text in context changes: `ask`: what sends data out or runs commands asks even if a rule allows it; `rules`: not
-   * what a rule names exactly; `off`: nothing.
-   */
-  untrusted: oneOf(["ask", "rules", "off"]).optional(),
-}).superRefine((permissions, context) => {
-  for (const verdict of VERDICTS) {
-    for (const [at, one] of (permissions[verdict] ?? []).entries()) {
-      const given = typeof one === "string" ? { rule: one } : one;
-      const wrong = wrongInRule(verdict, given.rule, given);
-      if (wrong !== undefined) context.addIssue({ code: "custom", path: [verdict, at], message: wrong });
+  allow: rules().describe(
+    "what happens without a question: a rule such as `exec(npm test *)`, or `{ rule, because, match, notMatch, when }`",
+  ),
+  ask: rules().describe("what needs an approval"),
+  deny: rules().describe("what never happens"),
+  untrusted: oneOf(["ask", "rules", "off"])
+    .optional()
+    .describe(
+      "what untrusted text in context changes: calls ask even if a rule allows them (`ask`, if it is not set), except those that a rule names exactly (`rules`), or nothing (`off`)",
+    ),
+})
+  .superRefine((permissions, context) => {
+    for (const verdict of VERDICTS) {
+      for (const [at, one] of (permissions[verdict] ?? []).entries()) {
+        const given = typeof one === "string" ? { rule: one } : one;
+        const wrong = wrongInRule(verdict, given.rule, given);
+        if (wrong !== undefined) context.addIssue({ code: "custom", path: [verdict, at], message: wrong });
+      }
     }
-  }
-});
+  })
+  .meta({ description: "rules for every agent", page: "permissions.md" });
 export type Permissions = z.output<typeof permissionsSchema>;

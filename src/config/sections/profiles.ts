@@ -18,10 +18,12 @@ const tools = () => list(text('the name of a tool, or a beginning with "*" behin
 
 /** The tools of its agents. `deny` overrides `allow`. */
 const toolsSchema = section({
-  allow: tools().optional(),
-  deny: tools().optional(),
-  /** Subagents have fewer tools by default. Adds tools for them, or removes more. */
-  subagents: section({ allow: tools().optional(), deny: tools().optional() }).optional(),
+  allow: tools().optional().describe("its tools; `cron_*` means all with that prefix. Every tool if it is not set"),
+  deny: tools().optional().describe("tools it never has, even if another setting allows them"),
+  subagents: section({ allow: tools().optional(), deny: tools().optional() }).optional().meta({
+    description: "tools its subagents have in addition to those that children are allowed, and those they do not have",
+    as: "profiles.<name>.tools",
+  }),
 });
 
 const limitsSchema = section({
@@ -30,43 +32,60 @@ const limitsSchema = section({
 });
 
 const execSchema = section({
-  host: oneOf(EXEC_HOSTS).optional(),
-  /** The name of a node of the cluster, for `host: "node"`. */
-  node: text("the name of a node").optional(),
-  security: oneOf(EXEC_SECURITY).optional(),
-  ask: oneOf(EXEC_ASK).optional(),
-  elevated: oneOf(ELEVATED_LEVELS).optional(),
+  host: oneOf(EXEC_HOSTS).optional().describe("where commands run; `sandbox` if it is not set"),
+  node: text("the name of a node").optional().describe('the node for `host: "node"`'),
+  security: oneOf(EXEC_SECURITY)
+    .optional()
+    .describe("which commands run: none, those on the list, or all; `allowlist` if it is not set"),
+  ask: oneOf(EXEC_ASK).optional().describe("when a command asks; `on-miss` if it is not set"),
+  elevated: oneOf(ELEVATED_LEVELS)
+    .optional()
+    .describe("whether commands may leave the sandbox; `off` if it is not set"),
 });
 
 /** What of their person's notes enters the prompts of its agents. */
 const memorySchema = section({
-  /** Whether MEMORY.md does. Default: yes. */
-  main: z.boolean({ error: "expected true or false" }).optional(),
-  /** How many notes of days do, the latest. Default: none. */
-  days: wholeNumber(0, 14).optional(),
+  main: z
+    .boolean({ error: "expected true or false" })
+    .optional()
+    .describe("whether `MEMORY.md` enters the prompts of its agents; true if it is not set"),
+  days: wholeNumber(0, 14).optional().describe("how many notes of days enter them, the latest; none if it is not set"),
 });
 
 const profileSchema = section({
-  model: modelNameSchema().optional(),
-  fallbacks: list(modelNameSchema()).optional(),
-  thinking: thinkingSchema().optional(),
-  authProfile: text("the name of an auth profile").optional(),
-  prompt: text("the text of a prompt").optional(),
-  workspace: text("the path of a directory").optional(),
+  model: modelNameSchema().optional().describe("its model; `models.default` if it is not set"),
+  fallbacks: list(modelNameSchema())
+    .optional()
+    .describe("models to try, in order, if its model fails; `models.fallbacks` if it is not set"),
+  thinking: thinkingSchema().optional().describe("its thinking level; `models.thinking` if it is not set"),
+  authProfile: text("the name of an auth profile").optional().describe("the auth profile of the key to try first"),
+  prompt: text("the text of a prompt").optional().describe("the start of its system prompt"),
+  workspace: text("the path of a directory")
+    .optional()
+    .describe("the directory the owner's agents work in; `workspace/` in the home if it is not set"),
   memory: memorySchema.optional(),
   tools: toolsSchema.optional(),
-  /** Rules in addition to `permissions`. */
-  permissions: permissionsSchema.optional(),
+  permissions: permissionsSchema
+    .optional()
+    .meta({ description: "rules in addition to the general ones; `untrusted` replaces theirs", as: "permissions" }),
   /** Where commands run and when they ask, in runs for the owner. A setting of an agent replaces these. */
   exec: execSchema.optional(),
-  /** What its agents may do in their workspace. Default: `rw`. */
-  workspaceAccess: oneOf(WORKSPACE_ACCESS).optional(),
-  limits: limitsSchema.optional(),
-  /** Settings that a request of the OpenAI API may have. */
-  request: list(oneOf(["temperature", "response_format", "tools"])).optional(),
-  subagents: profileSubagentsSchema.optional(),
-  /** With this section the profile has a separate heartbeat. Missing fields are as in `heartbeat`. */
-  heartbeat: profileHeartbeatSchema.optional(),
+  workspaceAccess: oneOf(WORKSPACE_ACCESS)
+    .optional()
+    .describe("what its agents may do in their workspace: nothing, read, or read and write; `rw` if it is not set"),
+  limits: limitsSchema.optional().meta({ description: "the limits of a run of its agents", as: "runs" }),
+  request: list(oneOf(["temperature", "response_format", "tools"]))
+    .optional()
+    .describe("settings that a request of the OpenAI API may have; others are refused. All three if it is not set"),
+  subagents: profileSubagentsSchema.optional().meta({
+    description:
+      "profiles its agents may start children with, and the model and thinking level of children with this profile",
+    as: "subagents",
+  }),
+  heartbeat: profileHeartbeatSchema.optional().meta({
+    description: "its own heartbeat; if any profile has one, only those profiles have a heartbeat",
+    as: "heartbeat",
+  }),
 });
 
 /** A profile's name is part of its agents' addresses, so two names must differ there. */
@@ -85,4 +104,8 @@ export const profilesSchema = named(profileSchema)
         });
     }
   })
-  .prefault({});
+  .prefault({})
+  .meta({
+    description: "settings for a group of agents; `main` is the default profile",
+    page: "identity.md#profiles-and-bindings",
+  });

@@ -11,10 +11,30 @@ export const runDefaults = {
 } as const;
 
 export const runsSchema = section({
-  timeoutSeconds: wholeNumber(1, 604_800).default(runDefaults.timeoutSeconds),
-  maxIterations: wholeNumber(1, 1_000_000).default(runDefaults.maxIterations),
-  maxConcurrent: wholeNumber(1, 100_000).default(runDefaults.maxConcurrent),
-  restore: oneOf(["resume", "discard"]).default(runDefaults.restore),
-  blockReplyBreak: oneOf(["text_end", "message_end"]).default(runDefaults.blockReplyBreak),
-  enforceFinalTag: flag().default(runDefaults.enforceFinalTag),
-}).prefault({});
+  timeoutSeconds: wholeNumber(1, 604_800)
+    .default(runDefaults.timeoutSeconds)
+    .describe("how long a run may take; a request over HTTP waits as long for its answer"),
+  maxIterations: wholeNumber(1, 1_000_000)
+    .default(runDefaults.maxIterations)
+    .describe("how many model calls a run may make"),
+  maxConcurrent: wholeNumber(1, 100_000)
+    .default(runDefaults.maxConcurrent)
+    .describe(
+      "how many runs of conversations a node has active at once; children and nested runs get half as many places, cron jobs an eighth",
+    ),
+  restore: oneOf(["resume", "discard"])
+    .default(runDefaults.restore)
+    .describe("what a restart does with unfinished work: continue it, or end it with a notice"),
+  blockReplyBreak: oneOf(["text_end", "message_end"])
+    .default(runDefaults.blockReplyBreak)
+    .describe(
+      "what is sent of an answer: its whole text at the end, or each finished block of text as a message of its own",
+    ),
+  enforceFinalTag: flag()
+    .default(runDefaults.enforceFinalTag)
+    .describe(
+      "whether only the text between `<final>` and `</final>` is sent; the model is asked to write the answer there",
+    ),
+})
+  .prefault({})
+  .meta({ description: "limits of a run, and what is sent of its answer", page: "guarantees.md" });

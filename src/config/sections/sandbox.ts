@@ -11,18 +11,27 @@ export const sandboxDefaults = {
 } as const;
 
 export const sandboxSchema = section({
-  /** `auto`: the first that works on this machine. */
-  kind: oneOf(["auto", "srt", "bwrap", "docker"]).default(sandboxDefaults.kind),
-  /** The image for `docker`. It is never pulled. */
-  dockerImage: text("the name of a Docker image").optional(),
-  /** Hosts that commands may reach. */
-  domains: list(text('a host such as "example.org" or "*.example.org"')).default(sandboxDefaults.domains),
-  /** Directories that commands of the owner's agents may read although they are hidden by default. */
-  read: list(text("the path of a directory")).default(sandboxDefaults.read),
-  /** Secrets that a call may ask for, by the name of the variable. */
-  secrets: named(secretSchema).default({}),
-  /** How much memory a command may use with everything that it has started. */
-  memoryMb: wholeNumber(16, 1_048_576).default(sandboxDefaults.memoryMb),
-  /** How much a command may add to the directories that it can write. */
-  diskMb: wholeNumber(1, 100_000_000).default(sandboxDefaults.diskMb),
-}).prefault({});
+  kind: oneOf(["auto", "srt", "bwrap", "docker"])
+    .default(sandboxDefaults.kind)
+    .describe("how commands are confined; `auto` is the first kind that works on this machine"),
+  dockerImage: text("the name of a Docker image")
+    .optional()
+    .describe("the image for `docker`, which is never pulled; without one Docker is not used"),
+  domains: list(text('a host such as "example.org" or "*.example.org"'))
+    .default(sandboxDefaults.domains)
+    .describe("hosts that commands may reach, such as `example.org` and `*.example.org`; only with `srt`"),
+  read: list(text("the path of a directory"))
+    .default(sandboxDefaults.read)
+    .describe("directories that commands of the owner's agents may read although they are hidden"),
+  secrets: named(secretSchema)
+    .default({})
+    .describe("secrets that a call can ask for; the command gets each as a variable of this name"),
+  memoryMb: wholeNumber(16, 1_048_576)
+    .default(sandboxDefaults.memoryMb)
+    .describe("the memory, in MB, that a command may use with everything it has started; it is ended above that"),
+  diskMb: wholeNumber(1, 100_000_000)
+    .default(sandboxDefaults.diskMb)
+    .describe("how many MB a command may add to the directories that it can write; it is ended above that"),
+})
+  .prefault({})
+  .meta({ description: "how commands of agents run", page: "exec.md" });

@@ -10,24 +10,33 @@ export const storeDefaults = {
 } as const;
 
 export const storeSchema = section({
-  synchronous: oneOf(["full", "normal"]).default(storeDefaults.synchronous),
-  /** The address of a shared database. It may hold a password, so it is a secret. */
-  url: secretSchema.optional(),
-  /** How long a silent node counts as alive. */
-  leaseSeconds: wholeNumber(2, 300).default(storeDefaults.leaseSeconds),
-  /** Connections of one node to the shared database, besides the one it always has. */
-  maxConnections: wholeNumber(2, 200).default(storeDefaults.maxConnections),
-  /** The name of this shard. Each shard is a shared database with some of the agents and their data. */
-  shard: text("the name of this shard").default(storeDefaults.shard),
-  /** The addresses of the other shards, by name. */
-  shards: named(secretSchema).default({}),
+  synchronous: oneOf(["full", "normal"])
+    .default(storeDefaults.synchronous)
+    .describe("`full`: a commit survives a power failure. `normal`: it survives the death of the process"),
+  url: secretSchema
+    .optional()
+    .describe("the address of a shared database; `ROOKERY_STORE` in the environment overrides it"),
+  leaseSeconds: wholeNumber(2, 300)
+    .default(storeDefaults.leaseSeconds)
+    .describe("shared store: how many seconds a silent node counts as alive"),
+  maxConnections: wholeNumber(2, 200)
+    .default(storeDefaults.maxConnections)
+    .describe("shared store: connections of one node, in addition to its control connection"),
+  shard: text("the name of this shard")
+    .default(storeDefaults.shard)
+    .describe("the name of this shard, if agents are spread over several databases"),
+  shards: named(secretSchema)
+    .default({})
+    .describe("the addresses of other shards by name; `send_agent_message` reaches `name/agent`"),
   /** A bucket for files, instead of the shared database. */
   s3: section({
-    endpoint: httpUrl(),
-    bucket: text("the name of a bucket"),
-    region: text("the name of a region").default("us-east-1"),
-    prefix: text("what all keys begin with").optional(),
-    accessKeyId: secretSchema,
-    secretAccessKey: secretSchema,
+    endpoint: httpUrl().describe("shared store: the address of an S3 service; files go there instead of the database"),
+    bucket: text("the name of a bucket").describe("the name of the bucket"),
+    region: text("the name of a region").default("us-east-1").describe("the region of the bucket"),
+    prefix: text("what all keys begin with").optional().describe("the start of every key"),
+    accessKeyId: secretSchema.describe("the id of the access key"),
+    secretAccessKey: secretSchema.describe("the secret of the access key"),
   }).optional(),
-}).prefault({});
+})
+  .prefault({})
+  .meta({ description: "where durable data is kept", page: "scaling.md" });

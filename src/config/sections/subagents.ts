@@ -17,8 +17,18 @@ export const profileSubagentsSchema = section({
 });
 
 export const subagentsSchema = section({
-  maxDepth: wholeNumber(1, 5).default(subagentDefaults.maxDepth),
-  allowAgents: allowAgents().prefault([]),
-  model: model().optional(),
-  thinking: thinkingSchema().optional(),
-}).prefault({});
+  maxDepth: wholeNumber(1, 5)
+    .default(subagentDefaults.maxDepth)
+    .describe("how deep children may have children: 1 (not at all) to 5"),
+  allowAgents: allowAgents()
+    .prefault([])
+    .describe('profiles any agent may start children with, in addition to its own; `"*"` means any'),
+  model: model()
+    .optional()
+    .describe("the model of children, as a name or as `{ primary: name }`; that of their profile if it is not set"),
+  thinking: thinkingSchema()
+    .optional()
+    .describe("the thinking level of children; that of their profile if it is not set"),
+})
+  .prefault({})
+  .meta({ description: "children that agents start", page: "subagents.md" });

@@ -3,9 +3,16 @@ import { z } from "zod";
 import { section, text } from "../values.ts";
 
 const systemAgentSchema = section({
-  description: text("what it is for, in a sentence").optional(),
-  prompt: text("the text of a prompt"),
-  replacesSystemPrompt: z.boolean({ error: "expected true or false" }).optional(),
+  description: text("what it is for, in a sentence")
+    .optional()
+    .describe("its purpose, which other agents read; the tag if it is not set"),
+  prompt: text("the text of a prompt").describe(
+    "its prompt; for `librarian` and `doctor`, instead of the built-in one",
+  ),
+  replacesSystemPrompt: z
+    .boolean({ error: "expected true or false" })
+    .optional()
+    .describe("whether the prompt replaces the profile's prompt, or is added to it; false if it is not set"),
 });
 
 export const systemAgentsSchema = z
@@ -13,4 +20,5 @@ export const systemAgentsSchema = z
     error: "expected an object of tags, { tag: … }",
   })
   .readonly()
-  .prefault({});
+  .prefault({})
+  .meta({ description: "agents of the installation itself, by tag", page: "agents-together.md#system-agents" });

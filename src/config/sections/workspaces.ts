@@ -7,7 +7,12 @@ export const workspaceDefaults = {
 } as const;
 
 export const workspacesSchema = section({
-  maxBytes: wholeNumber(0, 1_099_511_627_776).default(workspaceDefaults.maxBytes),
-  /** Everyone may read `shared/` in the owner's workspace. */
-  shared: flag().default(workspaceDefaults.shared),
-}).prefault({});
+  maxBytes: wholeNumber(0, 1_099_511_627_776)
+    .default(workspaceDefaults.maxBytes)
+    .describe("how many bytes the files of one person may have together"),
+  shared: flag()
+    .default(workspaceDefaults.shared)
+    .describe("whether everyone may read `shared/` in the owner's workspace"),
+})
+  .prefault({})
+  .meta({ description: "the directories of people other than the owner", page: "workspaces.md" });
