@@ -1,17 +1,18 @@
 /**
- * A change of a file that decides what agents do or know: a part of a prompt, a note, a skill, the configuration. Each is kept with
+ * A change of a file that decides what agents do or know: a part of a prompt, a note, a skill, the configuration, what
+ * makes git run programs in a repository. Each is kept with
  * its author and both versions, so that people can review it and undo it.
  */
 import { z } from "zod";
 
-export const CHANGE_KINDS = ["prompt", "memory", "skill", "config"] as const;
+export const CHANGE_KINDS = ["prompt", "memory", "skill", "config", "repository"] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 const versionSchema = z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.int().min(0) }).readonly();
 /** A version of a file, named by its content. Null: there is no file. */
 export type FileVersion = z.infer<typeof versionSchema>;
 
-const changeAuthorSchema = z
+export const changeAuthorSchema = z
   .object({
     /** A person's id; `unknown` for a change that was made outside of this program. */
     person: z.string().min(1),

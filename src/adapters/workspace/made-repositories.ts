@@ -1,20 +1,10 @@
-/** The files that make git run programs and that a command or a server has made in its directories while it runs. */
-import { sep } from "node:path";
+/** The files that make git run programs and that a command or a server has made or changed in its directories while it runs. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { hasOnlySamples, repositoryFiles } from "../tools/files/repository-files.ts";
-import { realOf, statsAt, type WriterLease } from "./writer-lease.ts";
+import { findRepositories, hasOnlySamples, isRepositoryFile } from "../tools/files/repository-files.ts";
+import { filesBelow, type LeaseEntry, realOf, stateAt, statsAt, type WriterLease } from "./writer-lease.ts";
 
 /** Files that are compared before the process does its other work. */
 const PORTION = 50;
-
-export const isIn = (root: string, path: string): boolean => path === root || path.startsWith(`${root}${sep}`);
-
-/** All such files in the directories of a writer, if it must make none. */
-export const repositoryFilesOf = async ({
-  repositories,
-  writable,
-}: Pick<WriterLease, "repositories" | "writable">): Promise<readonly string[]> =>
-  repositories ? repositoryFiles(outermost(writable)) : [];
 
 /** Those of these files that exist and are not in its lease. */
 export async function madeBy(
@@ -31,8 +21,46 @@ export async function madeBy(
   return made;
 }
 
-/** Without directories in other ones, each by its real path. */
-function outermost(paths: readonly string[]): readonly string[] {
-  const real = [...new Set(paths.map(realOf))];
-  return real.filter((path) => !real.some((other) => other !== path && isIn(other, path)));
+/** The files with which the repositories below these directories make git run programs, without examples. */
+export async function repositoryStates(roots: readonly string[]): Promise<readonly LeaseEntry[]> {
+  const { files } = await findRepositories(roots);
+  const all = files
+    .filter(isRepositoryFile)
+    .flatMap((path) => (statsAt(path)?.isDirectory() ? filesBelow(path) : path));
+  const states: LeaseEntry[] = [];
+  for (const [index, path] of all.entries()) {
+    if (index % PORTION === 0) await nextTurn();
+    const state = path.endsWith(".sample") ? ABSENT : stateAt(path);
+    if (state.is !== "absent") states.push({ path, real: realOf(path), state });
+  }
+  return states;
 }
+
+const ABSENT = { is: "absent" } as const;
+
+interface ChangedFile {
+  readonly path: string;
+  /** Null: no file, or one that was not kept. */
+  readonly was: Buffer | null;
+  /** Null: no file any more. Undefined: it is a link, or too large to be kept. */
+  readonly is: Buffer | null | undefined;
+}
+
+export async function changesSince(
+  before: readonly LeaseEntry[],
+  roots: readonly string[],
+): Promise<readonly ChangedFile[]> {
+  const was = new Map(before.map(({ real, state }) => [real, state]));
+  const is = new Map((await repositoryStates(roots)).map(({ real, state }) => [real, state]));
+  const changed: ChangedFile[] = [];
+  for (const path of new Set([...was.keys(), ...is.keys()])) {
+    const [then, now] = [was.get(path) ?? ABSENT, is.get(path) ?? stateAt(path)];
+    if (JSON.stringify(then) === JSON.stringify(now)) continue;
+    const isKept = now.is === "file" || now.is === "absent";
+    changed.push({ path, was: bytesOf(then), is: isKept ? bytesOf(now) : undefined });
+  }
+  return changed;
+}
+
+const bytesOf = (state: LeaseEntry["state"]): Buffer | null =>
+  state.is === "file" ? Buffer.from(state.base64, "base64") : null;

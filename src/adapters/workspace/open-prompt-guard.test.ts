@@ -61,7 +61,7 @@ const reopen = (): void => {
   changes = openFileChanges({ paths, roots: () => [paths.workspace], now: () => ++now });
 };
 const begin = (writer = "a"): Promise<void> => changes.guard.begin(writer, NAMES.map(at));
-const end = (writer = "a"): Promise<readonly string[]> => changes.guard.end(writer);
+const end = async (writer = "a"): Promise<readonly string[]> => (await changes.guard.end(writer)).aside;
 const review = (name: string, text: string | null) => changes.write(`workspace/${name}`, text, { by: OWNER });
 /** The text that counts; null: no file does; undefined: what the disk has. */
 function trusted(name: string): string | null | undefined {
@@ -476,7 +476,7 @@ it("looks for repositories after a command while the process does its other work
   const DIRECTORIES = 6_000;
   for (let number = 0; number < DIRECTORIES; number++)
     mkdirSync(at(`many/${number % 40}/${number}`), { recursive: true });
-  await changes.guard.begin("a", NAMES.map(at), [workspace], true);
+  await changes.guard.begin("a", NAMES.map(at), [workspace], "guarded");
   for (const name of ["objects", "refs"]) mkdirSync(at(`many/7/7/${name}`), { recursive: true });
   put("many/7/7/HEAD", "ref: refs/heads/main");
   put("many/7/7/config", "[core]");

@@ -3,7 +3,6 @@
  * `PromptGuard`. Each such writer has a lease. With several, a file counts as the newest lease has it, which was made of what counted
  * then. The files are put right one writer after the other, never during a reviewed change.
  */
-import { opendirSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { FILE_MODE } from "../../config/paths.ts";
@@ -11,12 +10,21 @@ import { errorText, InvariantError } from "../../core/errors.ts";
 import type { FileVersion } from "../../core/file-change.ts";
 import type { Log } from "../../core/ports/log.ts";
 import { makeDirectory } from "../system/make-directory.ts";
-import { ON_DISK, type PromptGuard, type Trusted } from "../tools/files/prompt-guard.ts";
+import {
+  type KeptFor,
+  NOTHING_SETTLED,
+  ON_DISK,
+  type PromptGuard,
+  type Settled,
+  type Trusted,
+} from "../tools/files/prompt-guard.ts";
+import { type FoundRepositories, findRepositories, isIn, NO_REPOSITORIES } from "../tools/files/repository-files.ts";
 import { setAside } from "../tools/files/set-aside.ts";
 import { PROMPT_NAMES } from "./guarded-workspace-files.ts";
-import { isIn, madeBy, repositoryFilesOf } from "./made-repositories.ts";
+import { changesSince, madeBy, repositoryStates } from "./made-repositories.ts";
 import {
   bytesAt,
+  filesBelow,
   identityOf,
   type LeaseEntry,
   readLeases,
@@ -31,6 +39,13 @@ import {
   writeLease,
 } from "./writer-lease.ts";
 
+export interface MadeChange extends KeptFor {
+  readonly path: string;
+  /** Null: no file. */
+  readonly before: Buffer | null;
+  readonly after: Buffer | null;
+}
+
 /** The changes that people have reviewed. */
 interface Reviews {
   /** The number of the last change. */
@@ -41,6 +56,8 @@ interface Reviews {
   bytesOf(version: FileVersion | null): Buffer | null | undefined;
   /** No change is made until `work` is done. */
   exclusive<T>(work: () => Promise<T>): Promise<T>;
+  /** Keeps a change that was made already, unless it was kept after the change `since`. */
+  keep(made: MadeChange, since: number): Promise<void>;
 }
 
 interface GuardParts {
@@ -61,8 +78,8 @@ export const openPromptGuard = (parts: GuardParts): HomeGuard => new LeasedFiles
 const ABSENT: Trusted = { is: "absent" };
 /** No file has this name: what counts for it counts for whatever may be in its directory. */
 const ANY_NAME = ".rookery-any";
-/** A directory with more in it than that is not as it was. */
-const MOST_FILES = 10_000;
+/** Directories that are searched after a writer: it may have made many. */
+const MAX_AFTER = 500_000;
 /** Files that are noted before the process does its other work. */
 const PORTION = 50;
 
@@ -153,11 +170,14 @@ class LeasedFiles implements HomeGuard {
     writer: string,
     paths: readonly string[],
     writable: readonly string[] = [],
-    repositories = false,
+    repositories?: "guarded" | KeptFor,
   ): Promise<void> {
     if (paths.length === 0 && writable.length === 0) return Promise.resolve();
     return this.#parts.reviews.exclusive(async () => {
       const { directory, reviews, now } = this.#parts;
+      const isGuarded = repositories === "guarded";
+      const kept =
+        isGuarded || !repositories ? undefined : { ...repositories, before: await repositoryStates(writable) };
       const entries: LeaseEntry[] = [];
       for (const path of new Set(paths)) {
         entries.push(...this.#noted(path));
@@ -165,9 +185,17 @@ class LeasedFiles implements HomeGuard {
       }
       const place = realOf(directory);
       const at = { at: now(), since: reviews.last() };
-      let lease: WriterLease = { writer, place, ...at, writable: withReal(writable), repositories, entries };
+      let lease: WriterLease = {
+        writer,
+        place,
+        ...at,
+        writable: withReal(writable),
+        repositories: isGuarded,
+        kept,
+        entries,
+      };
       for (const one of this.#adopted) lease = this.#with(lease, one) ?? lease;
-      // Before it is written: what is adopted meanwhile is stored after it.
+      // Before it is written: a file that is adopted while it is written is stored after it.
       this.#leases = [...this.#others(writer), lease];
       try {
         await writeLease(directory, lease);
@@ -224,35 +252,60 @@ class LeasedFiles implements HomeGuard {
   }
 
   async check(writer: string): Promise<readonly string[]> {
-    const found = await this.#repositoriesOf(writer);
+    const { files } = await this.#repositoriesOf(writer);
     if (!this.#leaseOf(writer)) return [];
-    return this.#parts.reviews.exclusive(async () => (await this.#putRight(writer, found)).aside);
+    return this.#parts.reviews.exclusive(async () => (await this.#putRight(writer, files)).aside);
   }
 
-  async end(writer: string): Promise<readonly string[]> {
-    const found = await this.#repositoriesOf(writer);
+  async end(writer: string): Promise<Settled> {
+    const { files, unsearched } = await this.#repositoriesOf(writer);
     const others = new Map<string, readonly string[]>();
     if (this.#leaseOf(writer)?.repositories === false)
-      for (const one of this.#others(writer)) others.set(one.writer, await this.#repositoriesOf(one.writer));
-    if (!this.#leaseOf(writer)) return [];
+      for (const one of this.#others(writer)) others.set(one.writer, (await this.#repositoriesOf(one.writer)).files);
+    if (!this.#leaseOf(writer)) return NOTHING_SETTLED;
     return this.#parts.reviews.exclusive(async () => {
-      const { aside, isDone } = await this.#putRight(writer, found);
-      for (const [other, files] of others) await this.#adoptRepositories(other, files);
+      const { changed, refused } = await this.#keep(writer);
+      const { aside, isDone } = await this.#putRight(writer, files);
+      for (const [other, found] of others) await this.#adoptRepositories(other, found);
+      const settled = { aside: [...refused, ...aside], changed, unsearched };
       if (!isDone) {
         this.#left.add(writer);
-        return aside;
+        return settled;
       }
       await removeLease(this.#parts.directory, writer);
       this.#leases = this.#others(writer);
       this.#left.delete(writer);
-      return aside;
+      return settled;
     });
   }
 
-  /** Before changes wait for it: it may take long. */
-  async #repositoriesOf(writer: string): Promise<readonly string[]> {
+  /** Keeps the changes that a writer has made in repositories with a yes, and sets the others aside. */
+  async #keep(writer: string): Promise<{ readonly changed: readonly string[]; readonly refused: readonly string[] }> {
     const lease = this.#leaseOf(writer);
-    return lease ? repositoryFilesOf(lease) : [];
+    const changed: string[] = [];
+    const refused: string[] = [];
+    if (!lease?.kept) return { changed, refused };
+    const { by, why, before } = lease.kept;
+    for (const { path, was, is } of await changesSince(before, lease.writable)) {
+      if (is === undefined) {
+        await setAside(path);
+        if (was !== null) await restored(path, path, was, FILE_MODE);
+        refused.push(path);
+      } else {
+        await this.#parts.reviews.keep({ path, before: was, after: is, by, why }, lease.since);
+        changed.push(path);
+      }
+    }
+    return { changed, refused };
+  }
+
+  /** Before changes wait for it: it may take long. */
+  async #repositoriesOf(writer: string): Promise<Pick<FoundRepositories, "files" | "unsearched">> {
+    const lease = this.#leaseOf(writer);
+    if (!lease?.repositories) return NO_REPOSITORIES;
+    const { files, unsearched } = await findRepositories(lease.writable, MAX_AFTER);
+    // It could not write in those that were mounted read-only.
+    return { files, unsearched: unsearched.filter((path) => !nearest(lease, path)) };
   }
 
   /** Files that git has made with a yes count for the other writers as they are now. */
@@ -386,20 +439,6 @@ function isSame(path: string, wanted: ReadonlyMap<string, Buffer>, unchanged: Re
   if (wanted.has("")) return isAsWanted("");
   const found = filesBelow(path).filter((file) => !unchanged.has(file));
   return found.length === wanted.size && found.every((file) => isAsWanted(relative(path, file)));
-}
-
-/** Everything but directories; nothing if there is too much. Never through a link. */
-function filesBelow(root: string): readonly string[] {
-  const found: string[] = [];
-  const open = [root];
-  let looked = 0;
-  for (let next = open.pop(); next !== undefined && looked <= MOST_FILES; next = open.pop()) {
-    const directory = statsAt(next)?.isDirectory() ? opendirSync(next) : undefined;
-    for (let entry = directory?.readSync(); entry && looked++ <= MOST_FILES; entry = directory?.readSync())
-      (entry.isDirectory() ? open : found).push(join(next, entry.name));
-    directory?.closeSync();
-  }
-  return looked > MOST_FILES ? [] : found;
 }
 
 async function restored(path: string, real: string, bytes: Buffer, mode: number): Promise<void> {

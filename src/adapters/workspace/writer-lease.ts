@@ -1,6 +1,6 @@
 /**
- * What is noted of protected files before a command or a server starts that could write beside them: their content, or that they are
- * missing. A lease is a file in `writers/` of the home, which every sandbox hides, so it outlives a crash of the engine.
+ * Notes the content of protected files, or that they are missing, before a command or a server starts that could write beside them. A
+ * lease is a file in `writers/` of the home, which every sandbox hides, so it outlives a crash of the engine.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -9,6 +9,7 @@ import {
   existsSync,
   fstatSync,
   lstatSync,
+  opendirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -19,11 +20,14 @@ import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { FILE_MODE, type HomePaths } from "../../config/paths.ts";
+import { changeAuthorSchema } from "../../core/file-change.ts";
 import { makeDirectory } from "../system/make-directory.ts";
 import { READ } from "../tools/files/disk.ts";
 
 export const leaseDirectory = ({ home }: Pick<HomePaths, "home">): string => join(home, "writers");
 
+/** A directory with more in it than that is not as it was. */
+const MOST_FILES = 10_000;
 /** The content of a larger file is not kept. */
 const MAX_KEPT = 1024 * 1024;
 const MAX_KEPT_BELOW = 16 * MAX_KEPT;
@@ -40,7 +44,7 @@ const entrySchema = z
       z.object({ is: z.literal("large"), stamp: z.string() }),
       /** Mounted read-only as a whole: what is in it counts as long as it is the same directory. */
       z.object({ is: z.literal("directory"), identity: z.string() }),
-      /** A link, or what is no file at all. No prompt is read through it. */
+      /** A link, or not a file at all. No prompt is read through it. */
       z.object({ is: z.literal("other") }),
     ]),
   })
@@ -60,6 +64,11 @@ const leaseSchema = z
     writable: z.array(z.string()).readonly().default([]),
     /** Whether it must not make repositories, or change what makes git run programs. */
     repositories: z.boolean().default(false),
+    /** It may change repositories: what they were before, and whose change it is. */
+    kept: z
+      .object({ by: changeAuthorSchema, why: z.string(), before: z.array(entrySchema).readonly() })
+      .readonly()
+      .optional(),
     entries: z.array(entrySchema).readonly(),
   })
   .readonly();
@@ -143,6 +152,20 @@ export function statesBelow(path: string, files: readonly string[]): readonly Le
     return { path: file, real: realOf(file), state };
   });
   return [{ path, real: realOf(path), state: { is: "absent" } }, ...entries];
+}
+
+/** Everything but directories; nothing if there is too much. Never through a link. */
+export function filesBelow(root: string): readonly string[] {
+  const found: string[] = [];
+  const open = [root];
+  let looked = 0;
+  for (let next = open.pop(); next !== undefined && looked <= MOST_FILES; next = open.pop()) {
+    const directory = statsAt(next)?.isDirectory() ? opendirSync(next) : undefined;
+    for (let entry = directory?.readSync(); entry && looked++ <= MOST_FILES; entry = directory?.readSync())
+      (entry.isDirectory() ? open : found).push(join(next, entry.name));
+    directory?.closeSync();
+  }
+  return looked > MOST_FILES ? [] : found;
 }
 
 export const identityOf = ({ dev, ino, birthtimeNs }: BigIntStats): string => `${dev} ${ino} ${birthtimeNs}`;

@@ -70,7 +70,7 @@ function guarded(parts: McpParts, name: string, writers: Map<string, string>, op
     if (url !== undefined || !sandbox) return open(timeoutMs, onClosed);
     const { frozen, writable } = await guardRepositories(await policyOf(parts, name));
     const writer = `mcp-${randomBytes(8).toString("hex")}`;
-    await guard.begin(writer, frozen, writable, true);
+    await guard.begin(writer, frozen, writable, "guarded");
     writers.set(name, writer);
     const end = async (): Promise<void> => {
       if (writers.get(name) === writer) writers.delete(name);

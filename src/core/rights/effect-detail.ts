@@ -3,7 +3,15 @@ import { z } from "zod";
 
 export const effectDetailSchema = z.discriminatedUnion("kind", [
   /** One simple command of a line, quotes removed. */
-  z.object({ kind: z.literal("command"), argv: z.array(z.string()).readonly(), cwd: z.string() }).readonly(),
+  z
+    .object({
+      kind: z.literal("command"),
+      argv: z.array(z.string()).readonly(),
+      cwd: z.string(),
+      /** Why it may start a program that a rule about its words does not mean. It asks. */
+      starts: z.string().optional(),
+    })
+    .readonly(),
   /** A line that could not be split, and why. It asks. */
   z.object({ kind: z.literal("unparsed"), line: z.string(), cwd: z.string(), why: z.string() }).readonly(),
   z

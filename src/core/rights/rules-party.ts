@@ -138,6 +138,8 @@ function baseOf(
       ? allowed
       : { verdict: "ask", reason: `the line cannot be judged: ${detail.why}` };
   }
+  if (detail?.kind === "command" && detail.starts !== undefined && !full)
+    return { verdict: "ask", reason: detail.starts };
   if (rule || full) return allowed;
   const argv = detail?.kind === "command" ? detail.argv : [];
   if (sandboxed && isSafeCommand(argv)) return allowed;

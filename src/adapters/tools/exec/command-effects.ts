@@ -7,8 +7,11 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { Effect } from "../../../core/rights/decide.ts";
 import type { EffectDetail } from "../../../core/rights/effect-detail.ts";
 import { splitShellLine } from "../../../core/rights/shell-line.ts";
+import { directoriesOf } from "../files/allowed-path.ts";
 import { pathDetail } from "../files/file-tool-deps.ts";
+import { findRepositories, NO_REPOSITORIES } from "../files/repository-files.ts";
 import type { ExecDeps } from "./exec-deps.ts";
+import { onlyReadsWithGit, readsWithGit, whyGitStarts } from "./git-commands.ts";
 
 export interface NamedCommand {
   readonly command: string | readonly string[];
@@ -17,7 +20,7 @@ export interface NamedCommand {
 }
 
 export async function commandEffects(
-  deps: Pick<ExecDeps, "disk" | "placesOf">,
+  deps: Pick<ExecDeps, "disk" | "placesOf" | "maxDirectories">,
   agent: AgentRecord,
   { command, cwd = ".", secrets = [] }: NamedCommand,
 ): Promise<readonly Effect[]> {
@@ -30,15 +33,20 @@ export async function commandEffects(
 }
 
 async function detailsOf(
-  deps: Pick<ExecDeps, "disk" | "placesOf">,
+  deps: Pick<ExecDeps, "disk" | "placesOf" | "maxDirectories">,
   agent: AgentRecord,
   command: NamedCommand["command"],
   cwd: string,
 ): Promise<readonly EffectDetail[]> {
-  if (typeof command !== "string") return [{ kind: "command", argv: command, cwd }];
-  const split = splitShellLine(command);
-  if ("unparsed" in split) return [{ kind: "unparsed", line: command, cwd, why: split.unparsed }];
-  const commands = split.parts.map((argv): EffectDetail => ({ kind: "command", argv, cwd }));
+  const split = typeof command === "string" ? splitShellLine(command) : { parts: [command], redirects: [] };
+  if ("unparsed" in split) return [{ kind: "unparsed", line: String(command), cwd, why: split.unparsed }];
+  const found = readsWithGit(command)
+    ? await findRepositories(directoriesOf(await deps.placesOf(agent)), deps.maxDirectories)
+    : NO_REPOSITORIES;
+  const overrides = onlyReadsWithGit(command);
+  const commands = split.parts.map(
+    (argv): EffectDetail => ({ kind: "command", argv, cwd, starts: whyGitStarts(argv, found, overrides) }),
+  );
   const redirects = split.redirects.map(({ access, path }) =>
     pathDetail(deps, agent, { access, path: resolve(cwd, path) }),
   );

@@ -32,6 +32,8 @@ export interface ExecDeps {
   /** Where it runs: `host` means without a sandbox, which only the owner can say. */
   hostOf(agent: AgentRecord, context: Pick<EffectContext, "behalf">): Promise<"sandbox" | "host">;
   settings(): ExecSettings;
+  /** How many directories are searched for repositories before a command. */
+  readonly maxDirectories?: number;
   /** The environment of every command, without secrets. */
   environment(): Readonly<Record<string, string>>;
   /** The value of a secret. Throws if it is missing. */

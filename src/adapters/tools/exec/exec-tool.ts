@@ -9,12 +9,14 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { MAX_PROCESSES } from "../../../core/agent/background-process.ts";
 import { DeniedError, InvalidInputError, TooLargeError } from "../../../core/errors.ts";
 import type { Tool, ToolContext, ToolOutput } from "../../../core/ports/tool.ts";
-import { allowedPath, isInside, type Places } from "../files/allowed-path.ts";
+import { allowedPath, directoriesOf, isInside, type Places } from "../files/allowed-path.ts";
+import { authorOf } from "../files/file-changes.ts";
 import { writesMarked } from "../files/file-marks.ts";
+import { findRepositories } from "../files/repository-files.ts";
 import { asideNote } from "../files/set-aside.ts";
 import { commandEffects } from "./command-effects.ts";
 import type { ExecDeps } from "./exec-deps.ts";
-import { gitEnvironment } from "./git-environment.ts";
+import { gitEnvironment, onlyReadsWithGit } from "./git-commands.ts";
 import { guardRepositories, mayWriteRepositories } from "./guard-repositories.ts";
 import type { SecretValues } from "./output-secrets.ts";
 import { MAX_SHOWN, shownOutput, shownPart } from "./output-text.ts";
@@ -26,6 +28,8 @@ const MAX_COMMAND = 100_000;
 const MAX_ARGUMENTS = 1_000;
 const DEFAULT_SECONDS = 120;
 const MAX_SECONDS = 3_600;
+/** Characters of a command in a change that it has made. */
+const MAX_WHY = 500;
 
 const input = z.strictObject({
   command: z
@@ -58,7 +62,10 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
     const isMarked = writesMarked(context);
     const freezesSkills = isMarked || given.background === true;
     const shown = isHost ? undefined : { ...(await deps.policyOf(agent, places, freezesSkills)), cwd, domains };
-    const policy = shown && (mayWriteRepositories(given, context) ? shown : await guardRepositories(shown));
+    const guarded =
+      shown && !mayWriteRepositories(given, context) ? await guardRepositories(shown, deps.maxDirectories) : undefined;
+    const policy = guarded ?? shown;
+    const unsearched = guarded?.unsearched ?? [];
     const forgotten = given.background ? await roomFor(deps, agent) : [];
     const brings = bringsOthersText(deps, places, isHost, domains);
     if (brings || isMarked) {
@@ -67,9 +74,16 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
     }
     const started = await deps.processes.start({
       ...{ agentId, runId, callId, cwd, policy, signal },
+      keptFor: { by: authorOf(context, "exec"), why: textOf(given.command).slice(0, MAX_WHY) },
       command: textOf(given.command),
       argv: argvOf(given.command),
-      env: { ...(await environmentFor(deps, policy?.writable ?? [])), ...gitEnvironment(given.command), ...secrets },
+      env: {
+        ...(await environmentFor(deps, policy?.writable ?? [])),
+        ...(onlyReadsWithGit(given.command)
+          ? gitEnvironment(await findRepositories(directoriesOf(places), deps.maxDirectories))
+          : {}),
+        ...secrets,
+      },
       background: given.background ?? false,
     });
     deps.started?.();
@@ -78,7 +92,7 @@ export const execTool = (deps: ExecDeps): Tool<ExecInput> => ({
       const text = `Started process ${started.info.id}. Use process to read its output, to wait for it or to stop it.`;
       return { content: [{ type: "text", text }], processes: { started: started.record, forgotten }, untrusted };
     }
-    return { ...(await awaited(deps, started, given, context, isHost)), untrusted };
+    return { ...(await awaited(deps, started, given, context, { isHost, unsearched })), untrusted };
   },
 });
 
@@ -128,9 +142,7 @@ function secretsOf(deps: ExecDeps, names: readonly string[]): Readonly<Record<st
 
 /** Whether the output can contain text that the run's person did not write (M32): from the network, or from a marked file. */
 const bringsOthersText = ({ marks }: ExecDeps, places: Places, isHost: boolean, domains: readonly string[]): boolean =>
-  isHost ||
-  domains.length > 0 ||
-  [places.workingDir, ...(places.readDirs ?? []), ...(places.writeDirs ?? [])].some((path) => marks.knows(path));
+  isHost || domains.length > 0 || directoriesOf(places).some((path) => marks.knows(path));
 
 /** Room for one more background process: the oldest ended ones are no longer listed. Throws if all of them run. */
 async function roomFor({ processes }: ExecDeps, { id, state }: AgentRecord): Promise<readonly string[]> {
@@ -153,7 +165,7 @@ async function awaited(
   started: KnownProcess,
   { timeoutSeconds }: ExecInput,
   context: ToolContext,
-  isHost: boolean,
+  { isHost, unsearched }: { readonly isHost: boolean; readonly unsearched: readonly string[] },
 ): Promise<ToolOutput> {
   const { timeoutSeconds: usual = DEFAULT_SECONDS, maxTimeoutSeconds = MAX_SECONDS } = settings();
   const seconds = Math.min(timeoutSeconds ?? usual, maxTimeoutSeconds);
@@ -167,15 +179,26 @@ async function awaited(
   );
   const took = ((clock.monotonic() - from) / 1000).toFixed(1);
   if (state.is === "running") await processes.end(started);
-  const aside = await settleFiles({ marks, guard, processes }, started);
+  const settled = await settleFiles({ marks, guard, processes }, started);
   const { text, bytes, isWhole } = await shownOutput(started.files, secretValues());
   const notes = [endNote(state, took, context.signal.aborted, seconds)];
-  if (aside.length > 0) notes.push(asideNote(aside));
+  if (settled.aside.length > 0) notes.push(asideNote(settled.aside));
+  if (settled.changed.length > 0) notes.push(`kept as changes that people review: ${named(settled.changed)}`);
+  if (unsearched.length > 0)
+    notes.push(`read-only, because too many directories are before them: ${named(unsearched)}`);
+  if (settled.unsearched.length > 0) {
+    const where = named(settled.unsearched);
+    notes.push(`nobody looked for repositories in ${where}: do not run git there before a person has looked`);
+  }
   if (isWhole) await (isHost || state.is !== "ended" ? processes.forget(started) : processes.remove(started));
   else notes.push(`${bytes} bytes of output; read more with process, action read, id ${started.info.id}`);
   const shown = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   return { content: [{ type: "text", text: `${shown}[${notes.join("; ")}]` }], isError: state.is !== "ended" };
 }
+
+const MAX_NAMED = 5;
+const named = (paths: readonly string[]): string =>
+  [...paths.slice(0, MAX_NAMED), ...(paths.length > MAX_NAMED ? [`${paths.length - MAX_NAMED} more`] : [])].join(", ");
 
 function endNote(state: ProcessState, took: string, isAborted: boolean, seconds: number): string {
   if (state.is === "ended") return `exit code ${state.code}, ${took} s`;

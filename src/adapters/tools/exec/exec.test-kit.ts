@@ -41,7 +41,7 @@ export interface CommandWorld {
   close(): Promise<void>;
 }
 
-export function commandWorld(sandbox: Sandbox): CommandWorld {
+export function commandWorld(sandbox: Sandbox, maxDirectories?: number): CommandWorld {
   const root = makeDiskDirectory("rookery-exec-");
   const home = join(root, "user", ".rookery");
   const paths = homePaths(home);
@@ -82,7 +82,7 @@ export function commandWorld(sandbox: Sandbox): CommandWorld {
     deps: {
       processes,
       disk: realDisk,
-      ...{ marks, guard },
+      ...{ marks, guard, maxDirectories },
       placesOf: async () => world.places,
       policyOf: async (_agent, places, freezesSkills) => policyFor(places, { access: world.access, freezesSkills }),
       hostOf: async () => "sandbox",

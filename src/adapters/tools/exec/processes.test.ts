@@ -11,7 +11,7 @@ import { bwrapSandbox } from "../../sandbox/bwrap-sandbox.ts";
 import { systemClock } from "../../system/system-clock.ts";
 import { openFileChanges } from "../../workspace/changes/open-file-changes.ts";
 import { noMarks } from "../files/file-marks.ts";
-import { noGuard } from "../files/prompt-guard.ts";
+import { NOTHING_SETTLED, noGuard } from "../files/prompt-guard.ts";
 import { AGENT, type CommandWorld, commandWorld } from "./exec.test-kit.ts";
 import { processFate } from "./process-fate.ts";
 import { processesOf, startTimeOf } from "./process-identity.ts";
@@ -188,7 +188,7 @@ it("is left alone by the keeper while it starts: its lease goes on", async () =>
     },
     async end(id: string) {
       ended.push(id);
-      return [];
+      return NOTHING_SETTLED;
     },
   };
   const ours = new Processes({
@@ -213,9 +213,9 @@ it("without an exit code is ended as a whole before its lease ends: it may have 
   await writeInfo(files, before);
   expect((await processesOf(info.id)).length).toBeGreaterThan(0);
   const left: number[] = [];
-  const end = async (): Promise<readonly string[]> => {
+  const end = async () => {
     left.push((await processesOf(info.id)).length);
-    return [];
+    return NOTHING_SETTLED;
   };
   await keeperOf(world.agent, undefined, { ...noGuard, end }).check();
   expect([left, (await found()).state]).toEqual([[0], { is: "lost" }]);
@@ -227,7 +227,7 @@ it("that cannot be ended keeps its lease", async () => {
   const { info, files } = await world.processes.start(spec("true"));
   const guard = { end: async () => Promise.reject(new Error("not now")) };
   const processes = { endRest: async () => false };
-  expect(await settleFiles({ marks: noMarks, guard, processes }, { info, files })).toEqual([]);
+  expect(await settleFiles({ marks: noMarks, guard, processes }, { info, files })).toEqual(NOTHING_SETTLED);
   expect((await found()).info.settled).toBeUndefined();
 });
 
@@ -240,7 +240,7 @@ it("that cannot be ended keeps its lease also if an earlier engine has begun it"
     left: () => [info.id, "mcp-0"],
     async end(id: string) {
       ended.push(id);
-      return [];
+      return NOTHING_SETTLED;
     },
   };
   const real = next.endRest.bind(next);

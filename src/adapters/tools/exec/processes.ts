@@ -13,7 +13,7 @@ import type { AgentId, RunId } from "../../../core/ids.ts";
 import { type Clock, sleep } from "../../../core/ports/clock.ts";
 import type { Sandbox, SandboxedCommand, SandboxPolicy } from "../../sandbox/sandbox.ts";
 import { makeDirectory } from "../../system/make-directory.ts";
-import { noGuard, type PromptGuard } from "../files/prompt-guard.ts";
+import { type KeptFor, noGuard, type PromptGuard } from "../files/prompt-guard.ts";
 import { type CommandLimits, overLimit } from "./command-limits.ts";
 import { DiskWatches } from "./disk-watch.ts";
 import { endProcess } from "./end-process.ts";
@@ -58,6 +58,8 @@ interface ProcessSpec {
   readonly env: Readonly<Record<string, string>>;
   /** Absent: it runs on the host, without a sandbox. */
   readonly policy?: SandboxPolicy;
+  /** The author of its changes in repositories. */
+  readonly keptFor?: KeptFor;
   readonly background: boolean;
   readonly signal: AbortSignal;
 }
@@ -174,7 +176,7 @@ export class Processes {
       await writeInfo(files, info);
       if (policy) {
         const { frozen, writable, guardsRepositories } = policy;
-        await this.#guard.begin(id, frozen, writable, guardsRepositories);
+        await this.#guard.begin(id, frozen, writable, guardsRepositories ? "guarded" : spec.keptFor);
       }
       wrapped = await this.#wrapped(spec);
       if (policy) this.#watchDisk(id, policy.writable, files);

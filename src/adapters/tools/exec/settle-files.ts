@@ -4,7 +4,7 @@
  * happens with the next start.
  */
 import type { FileMarks } from "../files/file-marks.ts";
-import type { PromptGuard } from "../files/prompt-guard.ts";
+import { NOTHING_SETTLED, type PromptGuard, type Settled } from "../files/prompt-guard.ts";
 import { type ProcessInfo, writeInfo } from "./process-files.ts";
 import type { KnownProcess, Processes } from "./processes.ts";
 
@@ -14,15 +14,15 @@ interface SettleDeps {
   readonly processes: Pick<Processes, "endRest">;
 }
 
-/** The files that were set aside, under their first names. Never repeated for a command, and not done while a part of it writes. */
+/** Never repeated for a command, and not done while a part of it writes. */
 export async function settleFiles(
   { marks, guard, processes }: SettleDeps,
   { info, files }: Pick<KnownProcess, "info" | "files">,
-): Promise<readonly string[]> {
-  if (info.settled || !(await processes.endRest({ info, files }))) return [];
-  const aside = await guard.end(info.id);
+): Promise<Settled> {
+  if (info.settled || !(await processes.endRest({ info, files }))) return NOTHING_SETTLED;
+  const settled = await guard.end(info.id);
   await marks.settle(info.id);
   // A call that has its output already removes the files of its command.
   await writeInfo(files, { ...info, settled: true } satisfies ProcessInfo).catch(() => {});
-  return aside;
+  return settled;
 }

@@ -20,6 +20,13 @@ export interface Places {
   readonly quota?: Quota;
 }
 
+/** All that it may read. */
+export const directoriesOf = ({ workingDir, readDirs = [], writeDirs = [] }: Places): readonly string[] => [
+  workingDir,
+  ...readDirs,
+  ...writeDirs,
+];
+
 export type Access = "read" | "write";
 
 const MAX_PATH = 4_096;

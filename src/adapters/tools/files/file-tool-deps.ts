@@ -9,7 +9,7 @@ import { allowedPath, type Places, pathText } from "./allowed-path.ts";
 import type { Disk } from "./disk.ts";
 import type { KeepsChanges } from "./file-changes.ts";
 import type { FileMarks } from "./file-marks.ts";
-import { isInRepository } from "./git-repository.ts";
+import { isInRepository } from "./repository-files.ts";
 import type { StoredFiles } from "./stored-files.ts";
 
 export interface FileToolDeps {
@@ -56,7 +56,7 @@ export async function pathDetail(
   try {
     const places = await placesOf(agent);
     const real = await allowedPath(disk, places, path, access).then(pathText, () => resolve(places.workingDir, path));
-    const repository = access === "write" && (await isInRepository(disk, real));
+    const repository = access === "write" && isInRepository(real);
     return { kind: "path", access, path: real, repository: repository || undefined };
   } catch {
     return { kind: "path", access, path: resolve("/", path) };

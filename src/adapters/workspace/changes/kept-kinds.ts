@@ -1,11 +1,12 @@
 /**
  * Which files have their changes kept: the parts of prompts, tasks, notes and skills of every workspace and of every person's
- * directory, and the configuration. A skill of the home changes whole: its directory counts as one file.
+ * directory, what makes git run programs in repositories there, and the configuration. A skill of the home changes whole: its directory counts as one file.
  */
 import { basename, dirname, join, relative, sep } from "node:path";
 import type { HomePaths } from "../../../config/paths.ts";
 import type { ChangeKind } from "../../../core/file-change.ts";
 import { isPromptFile, keptByAgents } from "../../../core/rights/prompt-files.ts";
+import { isRepositoryFile } from "../../tools/files/repository-files.ts";
 import { isSkillName } from "../skills/parse-skill.ts";
 
 export interface KeptPlace {
@@ -30,7 +31,7 @@ export function keptPlace(
   for (const root of [...roots, ...personRoot(paths.people, path)].toSorted((a, b) => b.length - a.length)) {
     const name = relative(root, path);
     if (name === "" || name === ".." || name.startsWith(`..${sep}`)) continue;
-    const kind = kindIn(name);
+    const kind = kindIn(name) ?? (isRepositoryFile(path) ? "repository" : undefined);
     if (kind) return { kind, root, name };
   }
   return undefined;

@@ -18,7 +18,7 @@ import { removeInside } from "../../tools/files/remove-inside.ts";
 import { versionOf } from "../../tools/files/text-version.ts";
 import { writeInside } from "../../tools/files/write-inside.ts";
 import { writeQueues } from "../../tools/files/write-queues.ts";
-import { type HomeGuard, openPromptGuard } from "../open-prompt-guard.ts";
+import { type HomeGuard, type MadeChange, openPromptGuard } from "../open-prompt-guard.ts";
 import { personDirectory } from "../person-directory.ts";
 import { filesIn } from "../skills/skill-bundle.ts";
 import { replaceSkill, settleSkills } from "../skills/skill-directory.ts";
@@ -67,6 +67,7 @@ class HomeChanges implements FileChanges {
             await this.#settle();
             return work();
           }),
+        keep: (made, since) => this.#keepMade(made, since),
       },
       now: parts.now,
       log: parts.log,
@@ -143,6 +144,21 @@ class HomeChanges implements FileChanges {
     });
   }
 
+  async #keepMade({ path, before, after, by, why }: MadeChange, since: number): Promise<void> {
+    const file = this.#fileOf(path);
+    const version = after === null ? null : versionOf(after);
+    const last = this.#lastOf(file);
+    if (last && last.id > since && last.after?.sha256 === version?.sha256) return;
+    makeDirectory(this.#directory);
+    const was = await this.#texts.put(before);
+    await this.#texts.put(after);
+    await this.#bridge("repository", file, was);
+    const at = this.#parts.now();
+    const row = await this.#journal.begin({ at, kind: "repository", file, by, why, before: was, after: version });
+    await this.#journal.end(row.id, "done");
+    await this.#prune();
+  }
+
   /** Writes of all files are few; one after the other, the journal is in their order. */
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
     return this.#queues.of(this.#directory)(work);
@@ -150,11 +166,15 @@ class HomeChanges implements FileChanges {
 
   /** What was changed outside of this program since the last change is a change too. */
   async #bridge(kind: KeptPlace["kind"], file: string, now: FileVersion | null): Promise<void> {
-    const last = [...this.#journal.rows.values()].findLast((row) => row.file === file && row.state === "done");
+    const last = this.#lastOf(file);
     if (!last || last.after?.sha256 === now?.sha256) return;
     const by: ChangeAuthor = { person: "unknown", surface: OUTSIDE };
     const row = await this.#journal.begin({ at: this.#parts.now(), kind, file, by, before: last.after, after: now });
     await this.#journal.end(row.id, "done");
+  }
+
+  #lastOf(file: string): FileChange | undefined {
+    return [...this.#journal.rows.values()].findLast((row) => row.file === file && row.state === "done");
   }
 
   /** Once: changes that a crash has left open. */
