@@ -424,6 +424,15 @@ export const GUARDS: readonly Guard[] = [
     title: "refuses a command if the sandbox lets one reach the network",
   },
   {
+    name: "the attempts are made in Docker too",
+    file: "src/adapters/sandbox/attempts.ts",
+    search: 'const program = sandbox.kind === "docker" ? "node" : process.execPath;',
+    replace:
+      'const program = process.execPath;\n    if (sandbox.kind === "docker") return NAMES.map((name) => ({ name, outcome: "untried" }));',
+    test: "src/adapters/sandbox/attempts.test.ts",
+    title: "Docker",
+  },
+  {
     name: "the sandbox is tried by the first command only",
     file: "src/app/node/node-sandbox.ts",
     search: "  return {\n    async get() {",

@@ -94,9 +94,35 @@ it.each<[string, string, readonly AttemptName[]]>([
   expect(succeeded).toEqual(expect.arrayContaining([...names]));
 });
 
-it("rejects if the sandbox does not start, and tries nothing in Docker", async () => {
-  const broken = bwrapSandbox("/bin/false");
-  await expect(makeAttempts(broken, { home, env: process.env })).rejects.toMatchObject({ code: "denied" });
-  const docker = await makeAttempts(dockerSandbox({ image: "debian", user: "1:1" }), { home, env: process.env });
-  expect(new Set(docker.map(({ outcome }) => outcome))).toEqual(new Set(["untried"]));
+/** A program with the arguments of `docker run`, whose container is bubblewrap with these directories of the machine as its image. */
+function dockerOf(image: string): Sandbox {
+  const program = join(home, "docker");
+  const binds = 'declare -a binds; while [ "$1" != debian ]; do case "$1" in';
+  const mount =
+    '--mount) path=$(sed "s/.*source=//; s/,.*//" <<<"$2"); case "$2" in type=bind*) binds+=(--bind "$path" "$path");; esac; shift 2;;';
+  const proc = ["sys", "irq", "bus"].map((name) => `--ro-bind /proc/${name} /proc/${name}`).join(" ");
+  const run = `exec bwrap --unshare-all --proc /proc --dev /dev --tmpfs /tmp ${proc} ${image} "\${binds[@]}" "$@"`;
+  writeFileSync(program, `#!/bin/bash\n${binds} ${mount} *) shift;; esac; done; shift\n${run}\n`);
+  chmodSync(program, 0o755);
+  return dockerSandbox({ image: "debian", user: "1:1", program });
+}
+const ROOT = ["/usr", "/bin", "/lib", "/lib64"].map((path) => `--ro-bind-try ${path} ${path}`).join(" ");
+
+it(
+  "makes the attempts in a container of Docker, which reaches the sockets of its directories",
+  needs("bwrap"),
+  async () => {
+    const attempts = await makeAttempts(dockerOf(ROOT), { home, env: process.env });
+    const of = (wanted: string) => attempts.filter(({ outcome }) => outcome === wanted).map(({ name }) => name);
+    expect(of("succeeded")).toContain("workspaceSocket");
+    expect(of("refused")).toEqual(
+      expect.arrayContaining(["loopback", "outside", "home", "userHome", "otherWorkspace"]),
+    );
+  },
+);
+
+it("rejects if the sandbox does not start, and if the image of Docker has no node", needs("bwrap"), async () => {
+  const dockers = [dockerSandbox({ image: "debian", user: "1:1", program: "/bin/false" }), dockerOf("")];
+  for (const broken of [bwrapSandbox("/bin/false"), ...dockers])
+    await expect(makeAttempts(broken, { home, env: process.env })).rejects.toMatchObject({ code: "denied" });
 });

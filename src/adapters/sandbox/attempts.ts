@@ -55,7 +55,6 @@ const OUTSIDE = "192.0.2.1";
 
 /** Throws `DeniedError` if the program does not run, because then nothing is known. */
 export async function makeAttempts(sandbox: Sandbox, { home, env }: AttemptPlace): Promise<readonly Attempt[]> {
-  if (sandbox.kind === "docker") return NAMES.map((name) => ({ name, outcome: "untried" }));
   const { PATH = process.env.PATH } = env;
   const root = await mkdtemp(join(await realpath(home), "sandbox-check-"));
   const at = (name: string): string => join(root, name);
@@ -82,7 +81,9 @@ export async function makeAttempts(sandbox: Sandbox, { home, env }: AttemptPlace
       userHome: await hiddenNames(homedir(), policy),
       sockets: { controlSocket: at("control"), workspaceSocket: at("workspace"), readOnlySocket: at("read-only") },
     };
-    const said = await run(sandbox, policy, [process.execPath, "-e", ATTEMPT_SCRIPT, JSON.stringify(asked)], PATH);
+    // A container has the programs of its image.
+    const program = sandbox.kind === "docker" ? "node" : process.execPath;
+    const said = await run(sandbox, policy, [program, "-e", ATTEMPT_SCRIPT, JSON.stringify(asked)], PATH);
     return NAMES.map((name) => ({ name, outcome: listeners.reached.has(name) ? "succeeded" : outcomeOf(said[name]) }));
   } finally {
     await listeners.close();
@@ -107,11 +108,13 @@ class Listeners {
       connection.destroy();
     });
     this.#servers.push(server);
-    // The path of a socket has at most 107 bytes, and a home may be deeper.
-    const handle = directory === undefined ? undefined : await open(directory);
+    // The path of a socket has at most 107 bytes, and a home may be deeper. Only Linux has a shorter one.
+    const isShort = process.platform !== "linux";
+    const handle = directory === undefined || isShort ? undefined : await open(directory);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       if (handle) server.listen(`/proc/self/fd/${handle.fd}/${SOCKET}`, resolve);
+      else if (directory !== undefined) server.listen(join(directory, SOCKET), resolve);
       else server.listen(0, "127.0.0.1", resolve);
     });
     await handle?.close();
@@ -147,7 +150,7 @@ async function run(
     if (found !== undefined) return JSON.parse(found) as Record<string, unknown>;
     const why = errors.trim().split("\n", 1)[0]?.slice(0, 300) || "its program said nothing";
     throw new DeniedError(`The sandbox ${sandbox.kind} cannot be tried: ${why}`, {
-      hint: "Run `rookery doctor`, or set sandbox.kind to another sandbox.",
+      hint: `${sandbox.kind === "docker" ? "The image needs node. " : ""}Run \`rookery doctor\`, or set sandbox.kind to another sandbox.`,
     });
   } finally {
     release();

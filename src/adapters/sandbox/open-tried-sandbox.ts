@@ -1,6 +1,6 @@
 /**
  * The sandbox for commands: the one of this machine, after it refused everything it must refuse (M41). It is tried once for each kernel,
- * account, and version of the sandbox, before the first command.
+ * account, and version of the sandbox or image, before the first command.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -18,7 +18,7 @@ export async function openTriedSandbox(settings: SandboxSettings, place: Attempt
   const { sandbox } = choice;
   if (!sandbox) throw noSandbox(choice);
   try {
-    const refusal = refusalOf(sandbox.kind, await attemptsOnce(sandbox, place));
+    const refusal = refusalOf(sandbox.kind, await attemptsOnce(sandbox, place, settings));
     if (refusal) throw refusal;
     return sandbox;
   } catch (error) {
@@ -40,9 +40,17 @@ export function refusalOf(kind: SandboxKind, attempts: readonly Attempt[]): Deni
 const tried = new Map<string, Promise<readonly Attempt[]>>();
 
 /** A sandbox that failed is tried again by the next command: someone may have repaired it. */
-async function attemptsOnce(sandbox: Sandbox, place: AttemptPlace): Promise<readonly Attempt[]> {
-  const program = programAt("bwrap", place.env.PATH ?? process.env.PATH);
-  const version = await versionOf(program);
+async function attemptsOnce(
+  sandbox: Sandbox,
+  place: AttemptPlace,
+  { dockerImage = "" }: SandboxSettings,
+): Promise<readonly Attempt[]> {
+  const isDocker = sandbox.kind === "docker";
+  const program = programAt(isDocker ? "docker" : "bwrap", place.env.PATH ?? process.env.PATH);
+  const version = await outputOf(
+    program,
+    isDocker ? ["image", "inspect", "--format", "{{.Id}}", dockerImage] : ["--version"],
+  );
   const key = JSON.stringify([release(), process.getuid?.(), sandbox.kind, program, version, vendorDirectory()]);
   const before = tried.get(key);
   if (before) return before;
@@ -59,7 +67,7 @@ const programAt = (name: string, path = ""): string =>
     .map((directory) => join(directory, name))
     .find((file) => existsSync(file)) ?? name;
 
-const versionOf = (program: string): Promise<string> =>
+const outputOf = (program: string, args: readonly string[]): Promise<string> =>
   new Promise((resolve) => {
-    execFile(program, ["--version"], { timeout: 10_000 }, (error, stdout) => resolve(error ? "" : stdout.trim()));
+    execFile(program, args, { timeout: 10_000 }, (error, stdout) => resolve(error ? "" : stdout.trim()));
   });

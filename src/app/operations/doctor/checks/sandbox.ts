@@ -80,5 +80,5 @@ const problemFinding = ({ message, hint = "" }: DeniedError, refused: string): F
 const untriedFinding = (what: string): Finding => ({
   level: "notice",
   text: `Rookery did not try whether a command in the sandbox can ${what}.`,
-  help: "Docker is never tried; the other sandboxes need perl or python3 to send to a Unix socket.",
+  help: "Only perl or python3 in the sandbox can send to a Unix socket.",
 });
