@@ -423,6 +423,33 @@ export const GUARDS: readonly Guard[] = [
     test: REFUSED,
     title: "refuses a command if the sandbox lets one reach the network",
   },
+  ...(
+    [
+      [
+        "a job has a time that a date can show",
+        "src/core/schedule/job.ts",
+        ".min(-MAX_TIME).max(MAX_TIME);",
+        ";",
+        "refuses a job",
+      ],
+      [
+        "a due time is one that a date can show",
+        "src/engine/triggers/cron/schedule.ts",
+        "next === undefined || next > MAX_TIME",
+        "next === undefined",
+        "refuses a job",
+      ],
+      [
+        "a row whose schedule cannot be read hides no other job",
+        "src/engine/triggers/cron/cron-service.ts",
+        "return { ...job, when: `The",
+        "throw error; return { ...job, when: `The",
+        "lists the other jobs",
+      ],
+    ] as const
+  ).map(([name, file, search, replace, title]) => ({
+    ...{ name, file, search, replace, title, test: "src/app/gateway/bad-jobs.test.ts" },
+  })),
   {
     name: "the attempts are made in Docker too",
     file: "src/adapters/sandbox/attempts.ts",

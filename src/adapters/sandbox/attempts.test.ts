@@ -109,7 +109,7 @@ function dockerOf(image: string): Sandbox {
 const ROOT = ["/usr", "/bin", "/lib", "/lib64"].map((path) => `--ro-bind-try ${path} ${path}`).join(" ");
 
 it(
-  "makes the attempts in a container of Docker, which reaches the sockets of its directories",
+  "makes the attempts in a Docker container, which reaches the sockets of its directories",
   needs("bwrap"),
   async () => {
     const attempts = await makeAttempts(dockerOf(ROOT), { home, env: process.env });
@@ -121,7 +121,7 @@ it(
   },
 );
 
-it("rejects if the sandbox does not start, and if the image of Docker has no node", needs("bwrap"), async () => {
+it("rejects if the sandbox does not start, and if the Docker image has no node", needs("bwrap"), async () => {
   const dockers = [dockerSandbox({ image: "debian", user: "1:1", program: "/bin/false" }), dockerOf("")];
   for (const broken of [bwrapSandbox("/bin/false"), ...dockers])
     await expect(makeAttempts(broken, { home, env: process.env })).rejects.toMatchObject({ code: "denied" });

@@ -4,9 +4,13 @@ import { deliveryContextSchema } from "../delivery/delivery.ts";
 import { runOverridesSchema } from "../message/run-overrides.ts";
 import { behalfSchema } from "../people/behalf.ts";
 
+/** The last moment that people can read as a date: the end of the year 9999. */
+export const MAX_TIME = 253_402_300_799_999;
+const timeSchema = z.int().min(-MAX_TIME).max(MAX_TIME);
+
 export const cronScheduleSchema = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("at"), atMs: z.number().int() }),
-  z.object({ kind: z.literal("every"), everyMs: z.number().int().positive(), anchorMs: z.number().int().optional() }),
+  z.object({ kind: z.literal("at"), atMs: timeSchema }),
+  z.object({ kind: z.literal("every"), everyMs: z.int().positive().max(MAX_TIME), anchorMs: timeSchema.optional() }),
   z.object({ kind: z.literal("cron"), expr: z.string().min(1), tz: z.string().optional() }),
 ]);
 export type CronSchedule = z.infer<typeof cronScheduleSchema>;

@@ -7,7 +7,7 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { buildAgentMainSessionKey } from "../../../core/agent/session-key.ts";
 import { shortened } from "../../../core/cut-text.ts";
 import type { DeliveryState } from "../../../core/delivery/delivery.ts";
-import { ConflictError, DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
+import { ConflictError, DeniedError, errorText, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import type { Behalf } from "../../../core/people/behalf.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { Ports } from "../../../core/ports/ports.ts";
@@ -127,13 +127,22 @@ export class CronService {
   }
 
   view(job: CronJob): JobView {
+    try {
+      return { ...job, ...this.#timesOf(job) };
+    } catch (error) {
+      // A row may be from another program. The others are still listed, and this one can be removed.
+      return { ...job, when: `The schedule cannot be read: ${errorText(error)}`, nextTimes: [] };
+    }
+  }
+
+  #timesOf(job: CronJob): Pick<JobView, "when" | "nextTimes"> {
     const { clock } = this.#ports;
     const planned = zoneOf(job, this.#zone) ?? this.#zone;
     const zone = (job.schedule.kind === "cron" && job.schedule.tz) || planned;
     const from = Math.min(clock.now(), (job.state.nextRunAtMs ?? clock.now() + 1) - 1);
     const times = job.enabled ? nextRunTimes(job.schedule, from, 3, planned) : [];
     const nextTimes = times.map((atMs) => ({ atMs, text: wallTime(atMs, zone) }));
-    return { ...job, when: describeSchedule(job.schedule, planned), nextTimes };
+    return { when: describeSchedule(job.schedule, planned), nextTimes };
   }
 
   /** Whether an agent may see and change a job: the main conversation all jobs, others the jobs created in them. */

@@ -5,11 +5,16 @@
  */
 import { Cron } from "croner";
 import { InvalidInputError, unreachable } from "../../../core/errors.ts";
-import type { CronSchedule } from "../../../core/schedule/job.ts";
+import { type CronSchedule, MAX_TIME } from "../../../core/schedule/job.ts";
 import { hostZone, zonedFields } from "../../../core/zoned-time.ts";
 
-/** The first due time after `nowMs`; undefined if there is none. Throws `InvalidInputError`. */
+/** The first due time after `nowMs`; undefined if there is none until `MAX_TIME`. Throws `InvalidInputError`. */
 export function computeNextRunAtMs(schedule: CronSchedule, nowMs: number, zone?: string): number | undefined {
+  const next = nextAfter(schedule, nowMs, zone);
+  return next === undefined || next > MAX_TIME ? undefined : next;
+}
+
+function nextAfter(schedule: CronSchedule, nowMs: number, zone?: string): number | undefined {
   switch (schedule.kind) {
     case "at":
       return schedule.atMs > nowMs ? schedule.atMs : undefined;
