@@ -7,7 +7,7 @@ import { type CommandResult, runCommand } from "../../src/app/cli/cli.test-kit.t
 import { printsDocumentsOf } from "../../src/app/cli/command-document.test-kit.ts";
 import { EXIT } from "../../src/app/cli/exit-code.ts";
 import { serve } from "../../src/app/library/serve.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
+import { loadConfig, secretDeps } from "../../src/config/load-config.ts";
 import { homePaths } from "../../src/config/paths.ts";
 import { KEYS, MAIN, TestTerminal } from "../kit/terminal.ts";
 import { FakeTelegram } from "../telegram/fake-telegram.ts";
@@ -31,7 +31,7 @@ const connect = (home: string, token: string, ...flags: readonly string[]) =>
     { env: { BOT: token } },
   );
 
-/** The document of a command that succeeds. The steps are told beside it. */
+/** The document of a command that succeeds. The steps go to the other stream. */
 function documentOf({ code, out, err }: CommandResult): Record<string, unknown> {
   expect([code, err]).toEqual([EXIT.ok, expect.stringContaining("Added connectors.")]);
   return JSON.parse(out);
@@ -61,7 +61,7 @@ describe("channels add telegram by flags", () => {
     expect(existsSync(join(root, what, "rookery.json5"))).toBe(false);
   });
 
-  it("prints one document with --json, also if it fails", async () => {
+  it("prints one document with --json, even for a failure", async () => {
     const done = await connect("telegram json", fake.token, "--owner", "77", "--json");
     expect(documentOf(done)).toMatchObject({
       ...{ name: "telegram", owner: "telegram:77" },
@@ -136,7 +136,7 @@ describe("channels add whatsapp", () => {
     expect(out).toContain("whatsapp:491701234 is you");
     expect(out).toContain("/channels/whatsapp");
     const verifyToken = /Verify token: (\S+)/u.exec(out)?.[1] ?? "";
-    expect(readFileSync(join(root, "number", "whatsapp.verify-token"), "utf8").trim()).toBe(verifyToken);
+    expect(readFileSync(join(root, "number", "secrets/whatsapp.verify-token"), "utf8").trim()).toBe(verifyToken);
     const { config } = await loadConfig(homePaths(join(root, "number")), { TOKEN: graph.token, APP: "x" });
     expect(config.connectors.whatsapp).toMatchObject({
       phoneNumberId: graph.number,
@@ -153,7 +153,7 @@ describe("channels add whatsapp", () => {
     expect(existsSync(join(root, `wa ${what}`, "rookery.json5"))).toBe(false);
   });
 
-  it("prints one document with --json, also if it fails", async () => {
+  it("prints one document with --json, even for a failure", async () => {
     const done = await byFlags("whatsapp json", graph.token, "--owner", "+49 170 1234", "--json");
     expect(documentOf(done)).toMatchObject({
       ...{ name: "whatsapp", owner: "whatsapp:491701234" },
@@ -179,7 +179,7 @@ describe("channels add whatsapp", () => {
     expect(await terminal.exited).toBe(0);
     expect(screen).not.toContain(graph.token);
     expect(readFileSync(join(home, "rookery.json5"), "utf8")).not.toContain(graph.token);
-    expect(readFileSync(join(home, "whatsapp.token"), "utf8").trim()).toBe(graph.token);
+    expect(readFileSync(join(home, "secrets/whatsapp.token"), "utf8").trim()).toBe(graph.token);
   });
 });
 
@@ -194,12 +194,26 @@ describe("channels add webhook", () => {
     expect(out).toContain("/channels/door");
     expect(out).toContain("webhook:ann is you");
     const secret = /The secret of both sides: (\S+)/u.exec(out)?.[1];
-    expect(readFileSync(join(root, "hook", "door.secret"), "utf8").trim()).toBe(secret);
+    expect(readFileSync(join(root, "hook", "secrets/door.secret"), "utf8").trim()).toBe(secret);
     const { config } = await loadConfig(homePaths(join(root, "hook")), {});
     expect(config.connectors.door).toMatchObject({ kind: "webhook", sendUrl: "http://127.0.0.1:9/answers" });
   });
 
-  it("prints one document with --json, also if it fails", async () => {
+  it("keeps the secret in the home, so that a backup restored elsewhere has it and asks nothing", async () => {
+    const out = (await byFlags("moving", "--send-url", "http://127.0.0.1:9/answers")).out;
+    const secret = /The secret of both sides: (\S+)/u.exec(out)?.[1];
+    const archive = join(root, "moving.tar.gz");
+    await runCommand(["send", "hello", "--home", join(root, "moving")], { env: {} });
+    const made = await runCommand(["backup", "add", archive, "--home", join(root, "moving")], { env: {} });
+    const moved = await runCommand(["backup", "restore", archive, "--home", join(root, "moved")], { env: {} });
+    expect([made.code, moved.code, moved.err]).toEqual([0, 0, ""]);
+    rmSync(join(root, "moving"), { recursive: true });
+    const { config } = await loadConfig(homePaths(join(root, "moved")), {});
+    const kept = config.connectors.webhook?.webhook?.secret;
+    expect(kept?.reveal(secretDeps(join(root, "moved"), {}))).toBe(secret);
+  });
+
+  it("prints one document with --json, even for a failure", async () => {
     const flags = ["--send-url", "http://127.0.0.1:9/answers", "--json"];
     const done = documentOf(await byFlags("webhook json", ...flags, "--owner", "ann"));
     expect(done).toMatchObject({ name: "webhook", owner: "webhook:ann", secret: expect.any(String) });
@@ -222,7 +236,7 @@ describe("channels add webhook", () => {
     const screen = await terminal.until("Start the engine");
     expect(await terminal.exited).toBe(0);
     expect(screen).toContain("webhook:ann is you");
-    const secret = readFileSync(join(home, "webhook.secret"), "utf8").trim();
+    const secret = readFileSync(join(home, "secrets/webhook.secret"), "utf8").trim();
     expect(screen).toContain(`The secret of both sides: ${secret}`);
     expect(readFileSync(join(home, "rookery.json5"), "utf8")).not.toContain(secret);
     const again = new TestTerminal({ args: [...args, "--name", "other"], cols: 120 });
@@ -258,7 +272,7 @@ describe("channels add whatsapp-web by flags", () => {
     expect(both.config.connectors["my.phone-2"]?.kind).toBe("whatsapp-web");
   });
 
-  it("prints one document with --json, also if it fails", async () => {
+  it("prints one document with --json, even for a failure", async () => {
     const done = await byFlags("web json", { ROOKERY_PACKAGES: packages }, "--owner", "491701234567", "--json");
     expect(documentOf(done)).toMatchObject({
       ...{ name: "whatsapp-web", file: homePaths(join(root, "web json")).config },

@@ -26,9 +26,11 @@ describe("progress", () => {
     pass(5_000);
     progress.step("Writing.");
     pass(60_000);
+    progress.pause();
+    pass(60_000);
     progress[Symbol.dispose]();
     pass(5_000);
-    expect(text()).toBe("Reading.\n  … it works on it, for 5 s now\nWriting.\n  … it works on it, for 1 min now\n");
+    expect(text()).toBe("Reading.\n  … still working, 5 s so far\nWriting.\n  … still working, 1 min so far\n");
     expect(running()).toBe(0);
   });
 

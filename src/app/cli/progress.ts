@@ -1,5 +1,5 @@
 /**
- * What long work does at the moment, for a person at a terminal: a line for each step, and a line every few seconds while a step lasts.
+ * Reports long work to a person at a terminal: a line for each step, and a line every few seconds while a step lasts.
  * Nothing is written into a pipe or beside a JSON document.
  */
 import { backgroundInterval } from "../../adapters/system/background-timers.ts";
@@ -9,6 +9,8 @@ import { durationText } from "./relative-time.ts";
 interface Progress extends Disposable {
   /** A new step begins. */
   step(text: string): void;
+  /** Writes nothing until the next step: a person is asked something. */
+  pause(): void;
 }
 
 const EVERY_MS = 5_000;
@@ -32,7 +34,7 @@ export function progressOf(
   { json, stderr }: Pick<CommandContext, "json" | "stderr">,
   ticks: Ticks = SYSTEM_TICKS,
 ): Progress {
-  if (json || !stderr.isTTY) return { step() {}, [Symbol.dispose]() {} };
+  if (json || !stderr.isTTY) return { step() {}, pause() {}, [Symbol.dispose]() {} };
   const began = ticks.now();
   let stop = (): void => {};
   return {
@@ -41,9 +43,10 @@ export function progressOf(
       stderr.write(`${text}\n`);
       stop = ticks.every(
         EVERY_MS,
-        () => void stderr.write(`  … it works on it, for ${durationText(ticks.now() - began)} now\n`),
+        () => void stderr.write(`  … still working, ${durationText(ticks.now() - began)} so far\n`),
       );
     },
+    pause: () => stop(),
     [Symbol.dispose]: () => stop(),
   };
 }

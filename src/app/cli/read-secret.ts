@@ -32,7 +32,7 @@ export async function readSecret(input: Input & Terminal, output: Output, questi
   const end = lineEnd(text);
   const secret = typed(end === -1 ? text : text.slice(0, end)).trim();
   if (secret !== "") return secret;
-  throw new UsageError("No key was given.", { hint: "Pipe the key in, or type it when asked." });
+  throw new UsageError("Nothing was given.", { hint: "Type or paste it when asked, or pipe it in." });
 }
 
 const lineEnd = (text: string): number =>

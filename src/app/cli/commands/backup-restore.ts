@@ -8,7 +8,7 @@ import { printResult } from "../print.ts";
 import { progressOf } from "../progress.ts";
 
 export const restoreAction = defineAction({
-  summary: "put a backup into a home; work that was open in it is ended and told",
+  summary: "put a backup into a home; ends and reports the work that was open in it",
   usage: "<file>",
   description:
     "Unpacks and checks the backup beside the home, lists what it starts, and puts it in place after your yes. Runs that were open when it was made end as lost with a notice; deliveries that had not ended become unconfirmed. A home that is not empty is only replaced with --replace, and is kept under another name. A copy of the database from before a migration (backups/before-schema-….db) replaces only the database.",
@@ -58,7 +58,10 @@ async function restore(context: CommandContext, file: string): Promise<undefined
     now: Date.now(),
     env: context.env,
     maxBytes: maxBytes === undefined ? undefined : maxBytes * 1_024 ** 3,
-    mayStart: (programs) => agreed(context, programs),
+    mayStart(programs) {
+      progress.pause();
+      return agreed(context, programs);
+    },
     onProgress: progress.step,
   });
   const { lost, kept, manifest, refusedLinks, unreviewed } = report;

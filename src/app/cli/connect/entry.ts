@@ -1,7 +1,7 @@
-/** What the kinds of `rookery channels add` share: the name of the entry, its secrets, its place in the configuration, and the owner's account. */
+/** Shared by the kinds of `rookery channels add`: the name of the entry, its secrets, its place in the configuration, and the owner's account. */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { OptionalPackage } from "../../../adapters/connectors/packages/optional-package.ts";
 import type { ConnectorKind } from "../../../config/connector-kinds.ts";
 import { createHome } from "../../../config/create-home.ts";
@@ -46,15 +46,20 @@ export function givenSecret(
   }
   if (file === undefined) return undefined;
   if (!existsSync(file)) throw new NotFoundError(`There is no file ${file}.`);
-  return { value: readFileSync(file, "utf8").trim(), reference: `{ file: ${JSON.stringify(file)} }` };
+  return { value: readFileSync(file, "utf8").trim(), reference: fileReference(resolve(file)) };
 }
 
-/** A secret that is kept in a file of the home, which only its owner can read. */
+const fileReference = (path: string): string => `{ file: ${JSON.stringify(path)} }`;
+
+/** A secret that is kept in a file of the home, which only its owner can read. The reference is relative: a restored home reads its own file. */
 export function keptSecret({ paths }: Pick<CommandContext, "paths">, name: string, value: string): FoundSecret {
-  const file = join(paths.home, name);
+  const directory = join(paths.home, "secrets");
   return {
-    ...{ value, reference: `{ file: ${JSON.stringify(file)} }` },
-    store: () => writeFileSync(file, `${value}\n`, { mode: 0o600 }),
+    ...{ value, reference: fileReference(`secrets/${name}`) },
+    store() {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      writeFileSync(join(directory, name), `${value}\n`, { mode: 0o600 });
+    },
   };
 }
 

@@ -39,7 +39,7 @@ const OPTIONS = {
 const OWNER_MS = 180_000;
 
 export const connectTelegram = defineAction({
-  summary: "connect a bot of Telegram",
+  summary: "connect a Telegram bot",
   description:
     "Make a bot with @BotFather first. The token is read from the terminal or a pipe and kept in a file of the home, unless a flag names where it is.",
   options: OPTIONS,
@@ -74,6 +74,7 @@ async function tokenOf(context: CommandContext<typeof OPTIONS>, name: string): P
   const { flags, stdin, stderr } = context;
   const given = givenSecret(context, { variable: flags["token-env"], file: flags["token-file"] });
   if (given) return given;
+  if (stdin().isTTY) tell(context, "In Telegram, write /newbot to @BotFather. It answers with the token of your bot.");
   return keptSecret(context, `${name}.token`, await readSecret(stdin(), stderr, "Token of the bot (not shown): "));
 }
 
@@ -91,7 +92,8 @@ async function botOf(api: BotApi): Promise<string> {
 /** The id of the person who sends the code to the bot. No update is confirmed: the engine gets them all. */
 async function ownerOf(context: CommandContext, api: BotApi, bot: string): Promise<string> {
   const code = randomBytes(5).toString("hex");
-  tell(context, `Open https://t.me/${bot}?start=${code} on your phone and press Start, or send "${code}" to @${bot}.`);
+  const address = `https://t.me/${bot}?start=${code}`;
+  tell(context, `Waiting for you. On your phone open\n  ${address}\nand press Start, or send "${code}" to @${bot}.`);
   const until = performance.now() + OWNER_MS;
   while (performance.now() < until) {
     const call = await api.call("getUpdates", { timeout: 10, allowed_updates: ["message"] });
@@ -105,5 +107,7 @@ async function ownerOf(context: CommandContext, api: BotApi, bot: string): Promi
     if (found?.message?.from) return String(found.message.from.id);
     if (updates.length > 0) await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
-  throw new UsageError("No message with the code came.", { hint: "Try again, or pass your id with --owner." });
+  throw new UsageError("No message with the code came.", {
+    hint: "Send the code itself, not only /start. Try again, or pass your id with --owner.",
+  });
 }

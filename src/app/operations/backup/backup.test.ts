@@ -50,6 +50,11 @@ const backup = (more: object = {}) => createBackup({ paths: homePaths(home), con
 const restore = (to: string, more: object = {}) =>
   restoreBackup({ file, home: to, ids, now: AT, env: {}, mayStart: async () => true, ...more });
 
+it("says that there is no backup of this name, and makes no home", async () => {
+  await expect(restore(join(dir, "restored"))).rejects.toThrow(`There is no backup ${file}.`);
+  expect(readdirSync(dir)).toEqual(["home"]);
+});
+
 async function withStore<T>(
   at: string,
   work: (store: Store, commit: (...ops: Op[]) => Promise<unknown>) => Promise<T>,
@@ -126,7 +131,7 @@ describe("a backup", () => {
     expect(readFileSync(file, "utf8")).toBe("mine");
   });
 
-  it("removes what a killed one left, and nothing of a living one", async () => {
+  it("removes what a killed backup left, and keeps the files of a running one", async () => {
     openWork();
     const [dead, alive] = [join(dir, ".rookery-backup-999999-aa"), join(dir, `.rookery-backup-${process.pid}-bb`)];
     for (const one of [dead, alive]) mkdirSync(one);
@@ -154,7 +159,7 @@ describe("a restore", () => {
     await withStore(home, async (store) => expect((await store.delivery(delivery))?.state).toBe("pending"));
   });
 
-  it("replaces a home only if it is told to, keeps it, and not while an engine runs", async () => {
+  it("replaces a home only with `replace`, keeps the old one, and refuses while an engine runs", async () => {
     const { ann } = openWork();
     await backup();
     writeFileSync(join(home, "workspace", "later.md"), "later");

@@ -4,12 +4,12 @@
  * home that no backup has. Links that leave the home are not made.
  */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, type ReadStream } from "node:fs";
 import { mkdir, open, realpath, stat, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createGunzip } from "node:zlib";
 import { DIRECTORY_MODE } from "../../../config/paths.ts";
-import { CorruptDataError, InvalidInputError } from "../../../core/errors.ts";
+import { CorruptDataError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { isCopied } from "../data/home-parts.ts";
 import { sizeText } from "../size-text.ts";
 import { sortLinks } from "./archive-links.ts";
@@ -89,11 +89,12 @@ async function makeLinks(into: string, links: ReadonlyMap<string, string>): Prom
 
 async function* unpacked(file: string, maxBytes?: number): AsyncGenerator<Buffer> {
   let bytes = 0;
-  const source = createReadStream(file);
-  const gunzip = createGunzip();
-  source.on("error", (error) => gunzip.destroy(error));
+  let source: ReadStream | undefined;
   try {
     const limit = maxBytes ?? unpackedLimit((await stat(file)).size);
+    const gunzip = createGunzip();
+    // Not earlier: its error would have no reader while the size is asked for.
+    source = createReadStream(file).on("error", (error) => gunzip.destroy(error));
     for await (const chunk of source.pipe(gunzip)) {
       bytes += (chunk as Buffer).length;
       if (bytes > limit) throw tooLarge(limit);
@@ -102,12 +103,18 @@ async function* unpacked(file: string, maxBytes?: number): AsyncGenerator<Buffer
   } catch (cause) {
     if (cause instanceof InvalidInputError) throw cause;
     const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "EACCES" || code === "EISDIR") {
+    if (code === "ENOENT") {
+      throw new NotFoundError(`There is no backup ${file}.`, {
+        cause,
+        hint: "Backups are in the directory backups of a home.",
+      });
+    }
+    if (code === "EACCES" || code === "EISDIR") {
       throw new InvalidInputError(`The backup ${file} cannot be read: ${message}.`, { cause });
     }
     throw new CorruptDataError(`The archive is damaged: ${message}.`, { cause, hint: HINT });
   } finally {
-    source.destroy();
+    source?.destroy();
   }
 }
 

@@ -39,6 +39,7 @@ export const HOME_PARTS: Readonly<Record<string, HomePart>> = {
     forget: "mentions are listed, not removed",
   },
   "auth.json": SETTINGS,
+  secrets: SETTINGS,
   token: SETTINGS,
   "tokens.json": { backup: "copied", forget: "rows are removed" },
   "remotes.json": SETTINGS,
