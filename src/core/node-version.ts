@@ -6,5 +6,5 @@ export const MIN_NODE = 24;
 export function nodeProblem(version: string): string | undefined {
   return Number.parseInt(version, 10) >= MIN_NODE
     ? undefined
-    : `Rookery needs Node ${MIN_NODE} or newer, and this is Node ${version}: install it from https://nodejs.org, or run "npx -y -p node@${MIN_NODE} -p rookery rookery".`;
+    : `Rookery needs Node ${MIN_NODE} or newer, and this is Node ${version}: install it from https://nodejs.org, or run "npx -y -p node@${MIN_NODE} rookery".`;
 }

@@ -27,6 +27,26 @@ const textOf = ({ content }: ModelResult): string =>
   content.map((block) => (block.type === "text" ? block.text : "")).join("");
 
 describe("the offline model", () => {
+  it.each<[string, object, object | undefined]>([
+    ["Weather in Rome?", { city: { type: "string" } }, { city: "Rome" }],
+    ["weather: New York", { city: { type: "string" } }, { city: "New York" }],
+    ["Weather in Rome?", { city: { type: "string" }, day: { type: "string" } }, undefined],
+    ["Weather in Rome?", { days: { type: "number" } }, undefined],
+    ["Whether in Rome?", { city: { type: "string" } }, undefined],
+  ])("tries a tool of one text that %j begins with, given %j", async (words, properties, given) => {
+    const tools = [{ name: "weather", description: "", parameters: { properties } }];
+    const { content } = await offlineModel.call(
+      { ...requestOf([say(words)]), tools },
+      new AbortController().signal,
+      () => {},
+    );
+    expect(content).toEqual([
+      given
+        ? expect.objectContaining({ name: "weather", arguments: given })
+        : expect.objectContaining({ type: "text" }),
+    ]);
+  });
+
   it("names itself in every answer, streams it, and gives the same answer to the same text", async () => {
     const events: ModelEvent[] = [];
     const first = await ask([say("tell me a story")], [], events);
@@ -111,7 +131,7 @@ describe("the offline model", () => {
   ])("does not treat %j as a request", (words) => expect(phraseIn(words, TOOLS)).toBeUndefined());
 
   it("understands its own examples", () => {
-    for (const { example, tool } of OFFLINE_PHRASES) expect(phraseIn(example, TOOLS)?.phrase.tool).toBe(tool);
+    for (const { example, tool } of OFFLINE_PHRASES) expect(phraseIn(example, TOOLS)?.tool).toBe(tool);
   });
 
   it("answers from a tool's result, and says when the tool failed", async () => {

@@ -4,7 +4,7 @@
  */
 import type { Block } from "../../core/history/entry.ts";
 import type { CallPrice, Model, ModelMessage, ModelRequest, ModelResult } from "../../core/ports/model.ts";
-import { findingsIn, OFFLINE_PHRASES, phraseIn } from "./offline-phrases.ts";
+import { findingsIn, namedTool, OFFLINE_PHRASES, phraseIn } from "./offline-phrases.ts";
 
 const OFFLINE_LABEL = "[offline model, not an LLM]";
 
@@ -37,10 +37,9 @@ type ToolCall = Extract<Block, { type: "toolCall" }>;
 function toolCallFor({ messages, tools }: ModelRequest): ToolCall | undefined {
   if (messages.at(-1)?.role !== "user") return undefined;
   const names = namesOf(tools);
-  const found = phraseIn(lastWords(messages), names);
-  return (
-    found && { type: "toolCall", id: `offline_${messages.length}`, name: found.phrase.tool, arguments: found.given }
-  );
+  const words = lastWords(messages);
+  const found = phraseIn(words, names) ?? namedTool(words, tools);
+  return found && { type: "toolCall", id: `offline_${messages.length}`, name: found.tool, arguments: found.given };
 }
 
 /** The answer after a tool's result. */

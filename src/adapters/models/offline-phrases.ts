@@ -2,6 +2,7 @@
  * The requests that the offline model understands: each calls a tool, if the agent has it. The first match counts. A new
  * tool adds its rows here.
  */
+import type { ModelTool } from "../../core/ports/model.ts";
 
 interface Phrase {
   /** How a person says it, as the help shows it. */
@@ -11,6 +12,12 @@ interface Phrase {
   readonly arguments: (found: Readonly<Record<string, string>>) => Record<string, unknown>;
   /** The answer for a successful result. */
   readonly answer: (result: string, given: Readonly<Record<string, unknown>>) => string;
+}
+
+/** A tool, and what it is called with. */
+interface FoundCall {
+  readonly tool: string;
+  readonly given: Record<string, unknown>;
 }
 
 export const OFFLINE_PHRASES: readonly Phrase[] = [
@@ -61,7 +68,7 @@ export const OFFLINE_PHRASES: readonly Phrase[] = [
     tool: "start_background_agent",
     pattern: /^(?:do )?in the background[,:]?\s+(?<prompt>.+)$/isu,
     arguments: ({ prompt }) => ({ prompt, name: prompt }),
-    answer: (result) => `${result} I will say what comes of it.`,
+    answer: () => "A background agent works on it. I will say what comes of it.",
   },
   {
     example: "remind me in 10 seconds to drink tea",
@@ -128,16 +135,35 @@ function firstTime(result: string): string {
 }
 
 /** The first request in a text that the agent has a tool for. */
-export function phraseIn(
-  text: string,
-  tools: readonly string[],
-): { readonly phrase: Phrase; readonly given: Record<string, unknown> } | undefined {
+export function phraseIn(text: string, tools: readonly string[]): FoundCall | undefined {
   const words = text.trim().replace(/^(?:please|can you|could you)\s+/iu, "");
   for (const phrase of OFFLINE_PHRASES) {
     const match = tools.includes(phrase.tool) ? phrase.pattern.exec(words) : null;
-    if (match) return { phrase, given: phrase.arguments({ ...match.groups }) };
+    if (match) return { tool: phrase.tool, given: phrase.arguments({ ...match.groups }) };
   }
   return undefined;
+}
+
+/**
+ * A call of a tool that takes one text, if the text begins with its name: "weather in Rome?" calls `weather` with "Rome". So a
+ * tool of your own can be tried without a key.
+ */
+export function namedTool(text: string, tools: readonly ModelTool[]): FoundCall | undefined {
+  const [, name = "", value] = /^([\w-]+):?\s+(?:(?:in|for|of|at|about|to)\s+)?(\S.*)$/isu.exec(text.trim()) ?? [];
+  const tool = tools.find((one) => one.name.toLowerCase() === name.toLowerCase());
+  const properties = Object.entries(
+    (tool?.parameters.properties ?? {}) as Readonly<Record<string, { type?: unknown }>>,
+  );
+  const [[key, { type }] = ["", { type: undefined }]] = properties;
+  if (!tool || value === undefined || properties.length !== 1 || type !== "string") return undefined;
+  return { tool: tool.name, given: { [key]: withoutEnd(value) } };
+}
+
+/** Without the marks at the end of a sentence. */
+function withoutEnd(text: string): string {
+  let end = text.length;
+  while (end > 1 && ".?!".includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
 }
 
 /** A diagnosis as one sentence. */
