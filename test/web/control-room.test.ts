@@ -10,6 +10,7 @@ import { codeUrl, openBrowser, openTab, signIn, storedIn } from "./browser.ts";
 import { connectionCases } from "./connection.cases.ts";
 import { done, openRoom, type Room } from "./room.ts";
 import { textCases } from "./texts.cases.ts";
+import { expectInReach, fillWide, findTooWide, PHONES } from "./wide-content.ts";
 import { fill, sendAsAnn, sendMain } from "./world.ts";
 
 let room: Room;
@@ -595,10 +596,12 @@ describe("a guest", needs("chromium"), () => {
 
 const VIEWS = [
   "now",
+  "conversations",
   "conversations/main",
   "approvals?state=all",
   "inbox",
   "outbox",
+  "outbox?state=waiting-reader",
   "agents",
   "schedules",
   "memory",
@@ -612,22 +615,33 @@ const VIEWS = [
 ];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-describe.each([
-  ["at 1,440 px, light", { width: 1440, height: 900 }],
-  ["at 390 px, dark", { width: 390, height: 844, dark: true }],
-] as const)("every view %s", needs("chromium"), (_, options) => {
-  it("fits, has no serious finding of axe, and keeps the policy", async () => {
+describe("every view with wide content", needs("chromium"), () => {
+  let views: readonly string[] = VIEWS;
+  beforeAll(async () => {
+    views = [...VIEWS, ...(await fillWide(world))];
+  });
+
+  it.each([
+    ["at 1,440 px, light", { width: 1440, height: 900 }, []],
+    ["at 390 px, dark", { width: 390, height: 844, dark: true }, PHONES],
+  ] as const)("fits, has no serious finding of axe, and keeps the policy %s", async (_, options, phones) => {
     const opened = await openBrowser(browser, world.served, options);
+    const { page } = opened;
     await signIn(opened, world.served);
-    for (const view of VIEWS) {
-      await opened.page.goto(`${world.served.url}/#/${view}`);
-      await opened.page.locator(".skeleton").first().waitFor({ state: "detached" });
-      await opened.page.locator("main").first().waitFor();
-      if (view === "now") await opened.page.evaluate(AXE);
-      const { width, findings } = await opened.page.evaluate(checkPage, view === "now");
-      expect(width, `${view} scrolls sideways`).toBeLessThanOrEqual(options.width);
-      expect(findings, view).toEqual([]);
+    for (const view of views) {
+      await page.goto(`${world.served.url}/#/${view}`);
+      await page.locator(".skeleton").first().waitFor({ state: "detached" });
+      await page.locator("main").first().waitFor();
+      if (view === "now") await page.evaluate(AXE);
+      expect(await page.evaluate(checkPage, view === "now"), view).toEqual([]);
+      for (const width of phones) {
+        await page.setViewportSize({ width, height: options.height });
+        expect(await findTooWide(page), `${view} at ${width} px`).toEqual([]);
+      }
+      await page.setViewportSize(options);
+      expect(await findTooWide(page), view).toEqual([]);
     }
+    if (phones.length > 0) await expectInReach(page, world);
     expect(opened.problems).toEqual([]);
     await opened.close();
   });
@@ -637,7 +651,7 @@ describe.each([
  * Runs in the page. The policy of the page forbids inline scripts; the protocol of the browser may evaluate all the same. What is
  * around the view is the same everywhere and is looked at once (`isWhole`).
  */
-async function checkPage(isWhole: boolean): Promise<{ width: number; findings: string[] }> {
+async function checkPage(isWhole: boolean): Promise<string[]> {
   const page = globalThis as unknown as {
     axe?: {
       run(
@@ -645,20 +659,18 @@ async function checkPage(isWhole: boolean): Promise<{ width: number; findings: s
         options: object,
       ): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
     };
-    document: { documentElement: { scrollWidth: number } };
   };
   const options = { resultTypes: ["violations"], preload: false, iframes: false };
   const { violations = [] } = (await page.axe?.run(isWhole ? "html" : "main", options)) ?? {};
-  if (!page.axe) return { width: 0, findings: ["axe is not loaded"] };
+  if (!page.axe) return ["axe is not loaded"];
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-  const findings = serious.map(
+  return serious.map(
     ({ id, nodes }) =>
       `${id}: ${nodes
         .map(({ html }) => html.slice(0, 200))
         .slice(0, 3)
         .join(" | ")}`,
   );
-  return { width: page.document.documentElement.scrollWidth, findings };
 }
 
 describe("the keyboard", needs("chromium"), () => {

@@ -49,8 +49,12 @@ export function script(waiting: Set<() => void>): (call: ModelCall) => void {
   return (call) => {
     const last = call.body.messages.at(-1);
     if (last?.role === "tool") return answer(call, "Done. I have written it down.");
+    if (call.prompt.includes("Repeat this: ")) return answer(call, call.prompt.split("Repeat this: ")[1] ?? "");
     if (call.prompt.includes("write a note"))
-      return callTool(call, "write", { path: "notes.md", content: "- water the plants" });
+      return callTool(call, "write", {
+        path: "notes.md",
+        content: call.prompt.split("wide: ")[1] ?? "- water the plants",
+      });
     if (call.prompt.includes("what time")) return callTool(call, "current_time", {});
     if (call.prompt.includes("slowly")) {
       call.say("I am looking into it");

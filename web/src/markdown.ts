@@ -32,6 +32,8 @@ purify.addHook("afterSanitizeAttributes", (node) => {
     node.setAttribute("rel", "noopener noreferrer nofollow");
   }
   if (node.tagName === "IMG") keepOwnImage(node);
+  // The keyboard can scroll them sideways.
+  if (node.tagName === "PRE" || node.tagName === "TABLE") node.setAttribute("tabindex", "0");
   if (node.tagName === "INPUT" && node.getAttribute("type") !== "checkbox") node.remove();
   if (node.tagName === "INPUT") node.setAttribute("aria-label", t.chat.task);
 });
