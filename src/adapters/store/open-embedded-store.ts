@@ -12,9 +12,11 @@ import { diskFiles } from "./files/disk-files.ts";
 import type { LostWork } from "./files/end-unfinished-work.ts";
 import { rebuildNeeded, refuseUnreadable } from "./files/inspect.ts";
 import { logRebuild } from "./files/log-rebuild.ts";
+import { compareMark, readMark } from "./files/mark-file.ts";
 import type { RebuildReport } from "./files/rebuild.ts";
-import { afterRestoredBackup } from "./files/restored-backup.ts";
 import { type MirrorHandle, startMirror } from "./files/start-mirror.ts";
+import { changeLog } from "./sqlite/change-log.ts";
+import type { Database } from "./sqlite/database.ts";
 import { openSqliteStore } from "./sqlite/open-store.ts";
 
 export interface EmbeddedStore {
@@ -56,6 +58,8 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions, start = s
   let rebuilt: RebuildReport | undefined;
   let lost: LostWork | undefined;
   let mirror: MirrorHandle | undefined;
+  /** Set if its plain files were written from another state of it. */
+  let other: Database | undefined;
   const store = openSqliteStore({
     home,
     synchronous,
@@ -77,9 +81,19 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions, start = s
       logRebuild(log, rebuilt);
     },
     afterOpen(db) {
-      lost = afterRestoredBackup(db, diskFiles(home), { ids, now });
+      const mark = readMark(diskFiles(home));
+      if (mark && compareMark(changeLog(db), mark) === "other") other = db;
     },
   });
+  if (other) {
+    try {
+      const { afterRestoredBackup } = await import("./files/restored-backup.ts");
+      lost = afterRestoredBackup(other, diskFiles(home), { ids, now });
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
   const beginAfterMs = stays ? FILES_DELAY_MS.stays : FILES_DELAY_MS.ends;
   const { identity } = store;
   const started = start({

@@ -7,11 +7,9 @@ import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import { guardRepositories } from "../../adapters/tools/exec/guard-repositories.ts";
 import { noGuard, type PromptGuard } from "../../adapters/tools/files/prompt-guard.ts";
 import type { CallAnswers } from "../../adapters/tools/mcp/call-answers.ts";
-import { loginRequests } from "../../adapters/tools/mcp/login-requests.ts";
 import { McpServers } from "../../adapters/tools/mcp/mcp-servers.ts";
-import { loginStorage, oauthProvider, type ProviderOptions } from "../../adapters/tools/mcp/oauth-provider.ts";
-import { type OpenSession, openSession } from "../../adapters/tools/mcp/open-session.ts";
-import { localTransport } from "../../adapters/tools/mcp/stdio-transport.ts";
+import type { ProviderOptions } from "../../adapters/tools/mcp/oauth-provider.ts";
+import type { OpenSession } from "../../adapters/tools/mcp/open-session.ts";
 import { withFrozen } from "../../adapters/workspace/command-policy.ts";
 import { guardedFilesOf, PROMPT_NAMES, SKILL_NAMES } from "../../adapters/workspace/guarded-workspace-files.ts";
 import type { Config } from "../../config/config-schema.ts";
@@ -99,12 +97,14 @@ function guarded(parts: McpParts, name: string, writers: Map<string, string>, op
 
 function openerOf(parts: McpParts, name: string, answers: CallAnswers, sandbox: () => Promise<Sandbox>): OpenSession {
   return async (timeoutMs, onClosed) => {
+    const { openSession } = await import("../../adapters/tools/mcp/open-session.ts");
     const server = parts.config.mcp.servers[name];
     const common = { elicit: answers.answer, timeoutMs, onClosed };
     if (server?.url !== undefined)
       return openSession({ ...common, isLocal: false, transport: () => remote(parts, name, server) });
     let errors = (): string => "";
     const transport = async () => {
+      const { localTransport } = await import("../../adapters/tools/mcp/stdio-transport.ts");
       const opened = await localTransport(await localServer(parts, name, server, sandbox));
       errors = opened.errors;
       return opened.transport;
@@ -118,7 +118,11 @@ function openerOf(parts: McpParts, name: string, answers: CallAnswers, sandbox: 
 }
 
 async function remote({ config, paths, env }: McpParts, name: string, server: McpServerConfig) {
-  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const [{ StreamableHTTPClientTransport }, { loginRequests }, { loginStorage, oauthProvider }] = await Promise.all([
+    import("@modelcontextprotocol/client"),
+    import("../../adapters/tools/mcp/login-requests.ts"),
+    import("../../adapters/tools/mcp/oauth-provider.ts"),
+  ]);
   const { url = "", headers, oauth } = server;
   const secrets = secretDeps(paths.home, env);
   const sent = Object.fromEntries(Object.entries(headers).map(([header, secret]) => [header, secret.reveal(secrets)]));

@@ -1,5 +1,5 @@
 /** The sandbox of a node: opened and tried with the first command, and again when the configuration names another one. */
-import { openTriedSandbox } from "../../adapters/sandbox/open-tried-sandbox.ts";
+import type { openTriedSandbox } from "../../adapters/sandbox/open-tried-sandbox.ts";
 import type { Sandbox } from "../../adapters/sandbox/sandbox.ts";
 import type { Config } from "../../config/config-schema.ts";
 import type { HomePaths } from "../../config/paths.ts";
@@ -16,6 +16,12 @@ interface NodeSandbox {
   close(): Promise<void>;
 }
 
+/** Loaded with the first command. */
+const open: typeof openTriedSandbox = async (...options) => {
+  const { openTriedSandbox } = await import("../../adapters/sandbox/open-tried-sandbox.ts");
+  return openTriedSandbox(...options);
+};
+
 export function nodeSandbox({ config, paths, env }: NodeSandboxParts): NodeSandbox {
   let opened: { readonly key: string; readonly sandbox: Promise<Sandbox> } | undefined;
   const close = async (): Promise<void> => {
@@ -28,7 +34,7 @@ export function nodeSandbox({ config, paths, env }: NodeSandboxParts): NodeSandb
       const { kind, dockerImage } = config.sandbox;
       const key = JSON.stringify([kind, dockerImage]);
       if (opened && opened.key !== key) await close();
-      opened ??= { key, sandbox: openTriedSandbox({ sandbox: kind, dockerImage }, { home: paths.home, env }) };
+      opened ??= { key, sandbox: open({ sandbox: kind, dockerImage }, { home: paths.home, env }) };
       const now = opened;
       return now.sandbox.catch((error) => {
         // It may be installed or repaired while this program runs.

@@ -2,9 +2,9 @@
  * `mirror.json`: up to which change the plain files are on the disk. It is written only after the files themselves were
  * flushed, so that it never claims too much (M6).
  */
+import type { ChangeLog } from "../sqlite/change-log.ts";
 import { jsonText, MARK_FILE } from "./file-format.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
-import type { MirrorSource } from "./mirror-source.ts";
 
 export interface Mark {
   readonly version: 1;
@@ -45,10 +45,7 @@ export function readMark(files: MirrorFiles): Mark | undefined {
  * Whether the files of a mark were written from this database: `same`, `other` (for example after a restored backup), or
  * `unknown` if the change was pruned from the log.
  */
-export function compareMark(
-  source: Pick<MirrorSource, "bounds" | "changeId">,
-  mark: Mark,
-): "same" | "other" | "unknown" {
+export function compareMark(source: ChangeLog, mark: Mark): "same" | "other" | "unknown" {
   if (mark.synced === 0 && mark.change === null) return "same";
   const there = source.changeId(mark.synced);
   if (there !== undefined) return there === mark.change ? "same" : "other";

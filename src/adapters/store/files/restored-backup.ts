@@ -4,13 +4,13 @@
  */
 import type { ChangeId, Ids } from "../../../core/ids.ts";
 import { applyGroup } from "../sqlite/apply-change.ts";
+import { changeLog } from "../sqlite/change-log.ts";
 import type { Database } from "../sqlite/database.ts";
 import { readFact } from "../sqlite/facts.ts";
 import { endUnfinishedWork, type LostWork } from "./end-unfinished-work.ts";
 import { compareMark, readMark } from "./mark-file.ts";
 import type { MirrorFiles } from "./mirror-files.ts";
 import { forgetOldPeople } from "./people-file.ts";
-import { sqliteSource } from "./sqlite-source.ts";
 
 /** Holds the mark this was done for, because the mirror needs a while to write a new one. */
 const DONE_FACT = "plain-files.restored-backup";
@@ -22,7 +22,7 @@ export function afterRestoredBackup(
   { ids, now }: { readonly ids: Ids; readonly now: number },
 ): LostWork | undefined {
   const mark = readMark(files);
-  if (!mark || compareMark(sqliteSource(db.sql), mark) !== "other") return undefined;
+  if (!mark || compareMark(changeLog(db), mark) !== "other") return undefined;
   const value = `${mark.synced} ${mark.change}`;
   if (readFact(db, DONE_FACT) === value) return undefined;
   const lost = endUnfinishedWork(db, { ids, now, why: "the database was restored from a backup" });

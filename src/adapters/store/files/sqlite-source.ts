@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { dedupeKey, type Source } from "../../../core/message/message.ts";
 import type { LineRow } from "../rows.ts";
 import { openApprovalRows } from "../sqlite/approvals.ts";
+import { changeLog } from "../sqlite/change-log.ts";
 import { databaseOf } from "../sqlite/database.ts";
 import { allJobs, readJob, slotText } from "../sqlite/jobs.ts";
 import { allSubagentRuns } from "../sqlite/subagent-runs.ts";
@@ -20,8 +21,6 @@ import type {
 import { peopleIn } from "./people-file.ts";
 import { storedFilesIn } from "./stored-files-file.ts";
 
-const SELECT_CHANGE_BOUNDS = "SELECT (SELECT min(n) FROM changes) AS first, (SELECT max(n) FROM changes) AS last";
-const SELECT_CHANGE_ID = "SELECT id FROM changes WHERE n = ?";
 const SELECT_CHANGES_AFTER = "SELECT n, at, touched FROM changes WHERE n > ? ORDER BY n LIMIT ?";
 const SELECT_AGENTS_AFTER = "SELECT no FROM agents WHERE no > ? ORDER BY no LIMIT ?";
 const SELECT_AGENT_NUMBER = "SELECT no FROM agents WHERE id = ?";
@@ -58,11 +57,7 @@ export function sqliteSource(sql: DatabaseSync): MirrorSource {
   };
 
   return {
-    bounds() {
-      const row = db.get<{ first: number | null; last: number | null }>(SELECT_CHANGE_BOUNDS);
-      return { first: row?.first ?? 0, last: row?.last ?? 0 };
-    },
-    changeId: (n) => db.get<{ id: string }>(SELECT_CHANGE_ID, n)?.id,
+    ...changeLog(db),
     changesAfter: (n, limit) => db.all<LoggedChange>(SELECT_CHANGES_AFTER, n, limit),
     agentsAfter: (no, limit) => db.all<{ no: number }>(SELECT_AGENTS_AFTER, no, limit).map((row) => row.no),
     knowsAgent: (id) => db.get(SELECT_AGENT_NUMBER, id) !== undefined,

@@ -6,10 +6,11 @@
 import type { HomePaths } from "../../../config/paths.ts";
 import { errorText, InvalidInputError } from "../../../core/errors.ts";
 import type { Transport } from "../../client/transport.ts";
+import { hasOpenForgetting } from "../../operations/forget/open-forgetting.ts";
 import type { ContextOptions } from "../create-context.ts";
 import type { HttpServer } from "../http/server.ts";
 import type { Port, PortOptions } from "../open-port.ts";
-import type { Reload } from "../routing/gateway-context.ts";
+import type { GatewayContext, Reload } from "../routing/gateway-context.ts";
 import type { FetchHandler } from "./fetch-handler.ts";
 
 export interface ServedHere {
@@ -89,7 +90,6 @@ async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
       const { openPort } = await import("../open-port.ts");
       port = await openPort(context, router, at);
       await follow();
-      const { finishForgetting } = await import("../api/forget-routes.ts");
       void finishForgetting(context).catch((error) =>
         node.ports.log.warn("a person is not wholly forgotten yet", { error: errorText(error) }),
       );
@@ -102,6 +102,13 @@ async function open(options: HereOptions, stopping: AbortSignal, first: Asker) {
       await closeContext(context);
     },
   };
+}
+
+/** Completes what a killed process began. */
+async function finishForgetting(context: GatewayContext): Promise<void> {
+  if (!(await hasOpenForgetting(context.ports))) return;
+  const { finishForgetting: finish } = await import("../api/forget-routes.ts");
+  await finish(context);
 }
 
 /** The modules. A program that will send messages loads them while its store is opened. */

@@ -1,6 +1,6 @@
 /**
  * Forgets a person: stops and removes their agents, jobs, files, memory and rows, in the store and in plain files. Every step may be
- * repeated, so a process that is killed anywhere is continued by the next call, or by the next start. What other people hold is listed
+ * repeated, so a process that is killed anywhere is continued by the next call, or by the next start. Mentions that other people hold are listed
  * and stays; the audit log keeps a random tombstone (M30).
  */
 
@@ -19,17 +19,9 @@ import { type Actor, auditOp } from "../../../engine/people/audit-entry.ts";
 import type { NodeTraces } from "../../node/node-traces.ts";
 import { factOps } from "./forget-facts.ts";
 import { forgetHome } from "./forget-home.ts";
-import {
-  type Access,
-  COMPACT,
-  eraserOf,
-  type ForgetCounts,
-  type ForgetPlan,
-  openPlans,
-  PLANS,
-  planOf,
-} from "./forget-plan.ts";
+import { type Access, eraserOf, type ForgetCounts, type ForgetPlan, openPlans, planOf } from "./forget-plan.ts";
 import { listMentions, type Mention } from "./list-mentions.ts";
+import { COMPACT, PLANS } from "./open-forgetting.ts";
 
 export interface ForgetDeps {
   readonly ports: Ports;
@@ -43,7 +35,7 @@ export interface ForgetDeps {
   readonly onProgress?: (text: string) => void;
 }
 
-/** What was removed and what stays. It names the tombstone, not the person. */
+/** Removed rows, and those that stay. It names the tombstone, not the person. */
 interface ForgetReceipt {
   readonly tombstone: string;
   readonly at: number;
@@ -205,6 +197,6 @@ async function commit(ports: Ports, site: CommitSite, ops: readonly Op[]): Promi
   const done = await submit(ports, site, ops);
   if (!done.ok)
     throw new ConflictError(`A step of forgetting was refused: ${done.detail}`, {
-      hint: "Run the command again: it goes on.",
+      hint: "Run the command again: it continues.",
     });
 }

@@ -1,5 +1,5 @@
 /**
- * What forgetting a person will remove, read before anything is removed and stored as a fact. A process that is killed on the way leaves
+ * The plan of forgetting a person: everything it will remove, read before anything is removed and stored as a fact. A process that is killed on the way leaves
  * the plan, and whoever repeats it ends at the same state with the same receipt. The plan goes with the last step.
  */
 import { randomBytes } from "node:crypto";
@@ -12,10 +12,7 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import type { StoreEraser } from "../../../core/store/store.ts";
 import type { AgentSystem } from "../../../engine/agents/agent-system.ts";
 import { FROM_CONFIG } from "../../../engine/people/configured-people.ts";
-
-export const PLANS = "forget:";
-/** Set while the bytes of removed rows may still be in the database. */
-export const COMPACT = "forget.compact";
+import { PLANS } from "./open-forgetting.ts";
 
 const countsSchema = z.object({
   agents: z.int(),
@@ -57,7 +54,7 @@ export async function openPlans({ store }: Pick<Ports, "store">): Promise<readon
   return rows.filter(({ key }) => key.startsWith(PLANS)).map(({ value }) => planSchema.parse(JSON.parse(value)));
 }
 
-/** Throws if the person cannot be forgotten, or if nothing of them is stored. */
+/** Throws if the person cannot be forgotten, or if the store has no row of theirs. */
 export async function planOf(
   { ports, agents, access }: { readonly ports: Ports; readonly agents: AgentSystem; readonly access: Access },
   person: string,
