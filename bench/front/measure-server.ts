@@ -12,6 +12,7 @@ import type { Load, LoadOptions } from "./caller-child.ts";
 
 export const TOKEN = "bench-token-0123456789abcdef";
 const MAX_START_MS = 90_000;
+const REST_MS = 28_000;
 
 /** A server that has been spawned. */
 export interface Server {
@@ -38,6 +39,7 @@ export interface Figures {
   readonly p50: number;
   readonly p99: number;
   readonly firstWordMs: number;
+  /** After half a minute of rest. */
   readonly idleMb: number;
   readonly afterMb: number;
   /** From the start to the first byte of an answer, and to its end. */
@@ -51,8 +53,8 @@ export async function measureServer(server: Server, begun: number, load: TurnLoa
   const pids = [child.pid ?? 0, ...others];
   const accepted = await firstAnswer(server);
   const answeredMs = performance.now() - begun;
-  // A second later the work of the start is over, and below the memory of the load is released.
-  await sleep(1_000);
+  // At rest the memory of the start, and below that of the load, is released.
+  await sleep(REST_MS);
   const idleMb = memoryMb(...pids);
   const loaded = (group: string, turns: number): Promise<Load> =>
     callers({ port, token: TOKEN, model, group, people: load.people, turns });
@@ -62,6 +64,7 @@ export async function measureServer(server: Server, begun: number, load: TurnLoa
   for (let n = 0; n < load.groups; n++) loads.push(await loaded(`g${n}-`, load.turns));
   await sleep(1_000);
   const after = processorTime(...pids);
+  await sleep(REST_MS);
   const turns = loads.reduce((sum, one) => sum + one.turns, 0);
   const of = (name: keyof Load): number => median(loads.map((one) => one[name]));
   return {

@@ -17,9 +17,24 @@ describe("the idle collector", () => {
     expect(collected).toBe(0);
     await later(300);
     expect([collected, clock.timers]).toEqual([1, 0]);
-    collector.worked();
-    await later(10_000);
+  });
+
+  it("collects once when the start, or a little work, is over for ten seconds", async () => {
+    const clock = virtualClock();
+    let collected = 0;
+    const collector = collectWhenIdle(clock, () => {
+      collected += 1;
+    });
+    await clock.advance(10_000);
     expect([collected, clock.timers]).toEqual([1, 0]);
+    collector.worked();
+    await clock.advance(9_999);
+    expect(collected).toBe(1);
+    await clock.advance(1);
+    expect([collected, clock.timers]).toEqual([2, 0]);
+    collector.worked();
+    collector.stop();
+    expect(clock.timers).toBe(0);
   });
 
   it("can collect garbage in this process", async () => {

@@ -12,24 +12,21 @@ interface IdleCollector {
   stop(): void;
 }
 
-const IDLE_MS = 400;
-/** A collection takes some hundredths of a second. Less work than this since the last one is not worth it. */
-const MIN_WORK = 50;
+/** A collection takes some hundredths of a second. After little work, such as a start, it waits until there may be no more for long. */
+const MUCH_WORK = 50;
+const IDLE_MS = { muchWork: 400, littleWork: 10_000 };
 
 type Collect = (options: { readonly type: "major"; readonly flavor: "last-resort" }) => void;
 
 export function collectWhenIdle(clock: Clock, collect: () => void = collectAll): IdleCollector {
-  let last = 0;
+  let last = clock.monotonic();
   let work = 0;
-  let cancel: (() => void) | undefined;
+  // The start itself is work.
+  let cancel: (() => void) | undefined = clock.after(IDLE_MS.littleWork, () => check());
   const check = (): void => {
-    const left = last + IDLE_MS - clock.monotonic();
-    if (left > 0) {
-      cancel = clock.after(left, check);
-      return;
-    }
-    cancel = undefined;
-    if (work < MIN_WORK) return;
+    const left = last + (work < MUCH_WORK ? IDLE_MS.littleWork : IDLE_MS.muchWork) - clock.monotonic();
+    cancel = left > 0 ? clock.after(left, check) : undefined;
+    if (left > 0) return;
     work = 0;
     collect();
   };
@@ -37,14 +34,17 @@ export function collectWhenIdle(clock: Clock, collect: () => void = collectAll):
     worked() {
       last = clock.monotonic();
       work += 1;
-      cancel ??= clock.after(IDLE_MS, check);
+      if (cancel && work !== MUCH_WORK) return;
+      cancel?.();
+      cancel = clock.after(IDLE_MS.muchWork, check);
     },
     stop: () => cancel?.(),
   };
 }
 
-let known: Collect | undefined;
+let known: Collect | undefined = globalThis.gc;
 
+/** Collects all garbage of the calling thread and returns the memory to the system. */
 function collectAll(): void {
   if (!known) {
     setFlagsFromString("--expose-gc");

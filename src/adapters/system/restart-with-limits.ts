@@ -16,6 +16,8 @@ const FLAGS = [
   "--v8-pool-size=1",
   // Background compilation leaves about forty megabytes that the allocator never returns.
   "--no-concurrent-recompilation",
+  // For collections at rest. Turned on later, it would make the threads that start after it compile their code again.
+  "--expose-gc",
 ] as const;
 
 /** Settings of the C allocator: few arenas, and freed memory returns to the system. */

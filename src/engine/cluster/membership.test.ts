@@ -45,7 +45,7 @@ function world(options: Partial<MembershipOptions> = {}) {
   };
   const ports = {
     clock,
-    store: { commit, outcome: async () => undefined },
+    store: { commit, outcome: async () => undefined, busyAgents: async () => state.waiting },
     ids: { change: () => "c" },
     log: { debug() {}, info() {}, warn() {}, error() {} },
   };
@@ -74,14 +74,18 @@ describe("a node that is alone", () => {
     expect(told()).toEqual(["joined 1"]);
     await pass(29_999);
     expect([take(), clock.timers]).toEqual([[], 1]);
-    state.waiting = ["a"];
     await pass(1);
+    // Nobody has work: nothing is committed.
+    expect([take(), told()]).toEqual([[], ["polled"]]);
+    state.waiting = ["a"];
+    await pass(30_000);
     expect(take()).toEqual(["agents.claim 1"]);
     expect(told()).toEqual(["claimed a 3", "polled"]);
   });
 
   test("lists its own agents at every tenth poll", async () => {
-    const { member, pass, take } = world();
+    const { member, pass, take, state } = world();
+    state.waiting = ["a"];
     await member.join();
     await member.start();
     await pass(19 * 30_000);
@@ -90,7 +94,7 @@ describe("a node that is alone", () => {
 });
 
 describe("claiming", () => {
-  test("goes on behind each full page and ends with one that is not full", async () => {
+  test("continues after each full page and ends with a smaller one", async () => {
     const { member, take, told, state } = world();
     await member.join();
     state.waiting = Array.from({ length: 200 }, (_, n) => `a${String(n).padStart(3, "0")}`);
@@ -108,7 +112,7 @@ describe("claiming", () => {
     expect(take().slice(1)).toHaveLength(1);
   });
 
-  test("one agent tells of it only if it was free", async () => {
+  test("reports one agent only if it was free", async () => {
     const { member, take, told, state } = world();
     await member.join();
     state.waiting = ["a"];
@@ -120,7 +124,7 @@ describe("claiming", () => {
     expect(take().slice(1)).toEqual(["agent.claim 1", "agent.claim 1", "agent.claim 1"]);
   });
 
-  test("that failed at the start is done at the next poll, with the node's own agents", async () => {
+  test("repeats a failed first claim at the next poll, with the node's own agents", async () => {
     const { member, pass, take, state } = world();
     await member.join();
     state.breaks = "agents.claim";
@@ -194,7 +198,7 @@ describe("a commit that was not answered", () => {
     expect(counts).toEqual([1, 1, 1, 1, 0]);
   });
 
-  test("of the list itself sets no second timer either", async () => {
+  test("sets no second timer when the list itself was not answered", async () => {
     const { member, pass, take, state, clock } = world();
     await member.join();
     member.doubt();
@@ -222,7 +226,7 @@ describe("a commit that was not answered", () => {
     expect(take()).toEqual([]);
   });
 
-  test("of the leave itself is not followed up either", async () => {
+  test("does not follow up an unanswered leave", async () => {
     const { member, pass, take, state, clock } = world();
     await member.join();
     take();
@@ -233,7 +237,7 @@ describe("a commit that was not answered", () => {
     expect(take()).toEqual(["node.leave 1"]);
   });
 
-  test("of a list that was under way when the node left is not followed up", async () => {
+  test("does not follow up a list that was under way when the node left", async () => {
     const { member, pass, take, state, clock } = world();
     await member.join();
     member.doubt();
@@ -248,7 +252,7 @@ describe("a commit that was not answered", () => {
     expect(take()).toEqual([]);
   });
 
-  test("of a claim is an error for the caller", async () => {
+  test("rejects for the caller of a claim", async () => {
     const { member, state, pass, take } = world();
     await member.join();
     state.breaks = "agent.claim";
@@ -292,7 +296,7 @@ describe("the lease of a node among others", () => {
     expect(told()).toEqual(["polled"]);
   });
 
-  test("that is refused is lost: the node joins again as a new one and claims", async () => {
+  test("is lost when it is refused: the node joins again as a new one and claims", async () => {
     const { member, pass, take, told, state } = await started();
     state.refuses = "node.renew";
     await pass(LEASE / 4);
@@ -304,7 +308,7 @@ describe("the lease of a node among others", () => {
     expect(told()).toEqual([]);
   });
 
-  test("that cannot be renewed in three quarters of its length is lost", async () => {
+  test("is lost when it cannot be renewed in three quarters of its length", async () => {
     const { pass, told, state } = await started();
     state.breaks = "node.renew";
     await pass((LEASE * 3) / 4 - 1);
@@ -313,7 +317,7 @@ describe("the lease of a node among others", () => {
     expect(told()).toEqual(["lease-lost", "joined 2"]);
   });
 
-  test("that is not answered is tried again after half of its length, and lost after three quarters", async () => {
+  test("is tried again after half of its length without an answer, and lost after three quarters", async () => {
     const { pass, take, told, state } = await started();
     state.hangs = "node.renew";
     await pass((LEASE * 3) / 4 - 1);
@@ -322,7 +326,7 @@ describe("the lease of a node among others", () => {
     expect(told()).toEqual(["lease-lost", "joined 2"]);
   });
 
-  test("of the node that joins after an answer that never came is renewed in time", async () => {
+  test("is renewed in time when the node joins after a missing answer", async () => {
     const { pass, told, state } = await started();
     state.hangs = "node.renew";
     await pass(LEASE / 4);
@@ -331,7 +335,7 @@ describe("the lease of a node among others", () => {
     expect(told()).toEqual(["lease-lost", "joined 2"]);
   });
 
-  test("of a process that was paused for longer is lost before anything is renewed", async () => {
+  test("is lost before anything is renewed when the process was paused for longer", async () => {
     const one = world({ leaseMs: LEASE, pollMs: 1_000_000 });
     await one.member.join();
     await one.pass(LEASE + 1);
@@ -341,7 +345,7 @@ describe("the lease of a node among others", () => {
     expect(one.told()).toEqual(["lease-lost", "joined 2"]);
   });
 
-  test("whose new join fails is joined at the next renewal", async () => {
+  test("is joined at the next renewal when the new join fails", async () => {
     const { pass, told, state } = await started();
     state.refuses = "node.renew";
     state.breaks = "node.join";
@@ -353,7 +357,7 @@ describe("the lease of a node among others", () => {
     expect(told()).toEqual(["lease-lost", "joined 2"]);
   });
 
-  test("whose join was answered late is joined once more", async () => {
+  test("is joined once more after a late answer", async () => {
     const { member, take, told, state } = world({ leaseMs: LEASE });
     state.late = LEASE / 2;
     expect(await member.join()).toBe(2);
@@ -363,7 +367,7 @@ describe("the lease of a node among others", () => {
     expect(take()).toHaveLength(1);
   });
 
-  test("that is joined again while the node leaves is not used: nothing is claimed, no timer is set", async () => {
+  test("is not used when it is joined while the node leaves: nothing is claimed, no timer is set", async () => {
     const { member, pass, take, told, state, clock } = await started();
     state.refuses = "node.renew";
     state.waits = "node.join";
@@ -376,7 +380,7 @@ describe("the lease of a node among others", () => {
     expect(told()).toEqual(["lease-lost", "joined 2"]);
   });
 
-  test("whose renewal is answered after the node has left is neither renewed nor lost", async () => {
+  test("is neither renewed nor lost by an answer after the node has left", async () => {
     for (const refuses of ["", "node.renew"]) {
       const { member, pass, take, told, state, clock } = await started();
       Object.assign(state, { refuses, waits: "node.renew" });
@@ -389,7 +393,7 @@ describe("the lease of a node among others", () => {
     }
   });
 
-  test("that a late answer refuses, after the node has joined again, stays", async () => {
+  test("stays when a late answer refuses it after the node has joined again", async () => {
     const { pass, told, state } = await started();
     Object.assign(state, { refuses: "node.renew", waits: "node.renew" });
     await pass(LEASE / 4);

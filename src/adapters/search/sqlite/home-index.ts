@@ -20,6 +20,8 @@ import { readAhead } from "./read-ahead.ts";
 export interface HomeIndexOptions {
   readonly databasePath: string;
   readonly indexPath: string;
+  /** Whether to read the whole index once, so that the system has it in memory. */
+  readonly readsAhead?: boolean;
   readonly now?: () => number;
 }
 
@@ -44,7 +46,7 @@ const isList = (people: SearchRequest["people"]): people is readonly string[] =>
 /** A search waits this long for changes that are not in the index yet. */
 const CATCH_UP_MS = 1_500;
 
-export function homeIndex({ databasePath, indexPath, now = Date.now }: HomeIndexOptions): HomeIndex {
+export function homeIndex({ databasePath, indexPath, readsAhead = true, now = Date.now }: HomeIndexOptions): HomeIndex {
   const sql = new DatabaseSync(databasePath, { readOnly: true, timeout: 5_000 });
   const source = sqliteSource(sql);
   const open = (): Open => {
@@ -66,7 +68,7 @@ export function homeIndex({ databasePath, indexPath, now = Date.now }: HomeIndex
     }
   };
   let at = openOrBuild();
-  const ahead = readAhead(indexPath);
+  const ahead = readsAhead ? readAhead(indexPath) : { step: () => false };
   const caughtUp = (): void => {
     const until = now() + CATCH_UP_MS;
     while (at.follower.step().more && now() < until);

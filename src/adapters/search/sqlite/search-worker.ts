@@ -1,4 +1,4 @@
-/** The thread of the search index. A message about commits wakes it; a search is answered in between. No timer runs while it is idle. */
+/** The thread of the search index. A message about commits wakes it; a search is answered in between. It says when it has no more to do. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { errorText, InvariantError } from "../../../core/errors.ts";
 import type { SearchRequest, SearchTraces } from "../../../core/search/search-index.ts";
@@ -14,11 +14,9 @@ export interface SearchNudge {
 }
 type ToSearch = SearchNudge | (SearchQuestion & { readonly id: number });
 
-export interface SearchTrouble {
-  readonly type: "trouble";
-  readonly error: string;
-}
-type FromSearch = ThreadAnswer | SearchTrouble;
+/** `idle`: the index is complete. `trouble`: it cannot be written now. */
+export type SearchNotice = { readonly type: "idle" } | { readonly type: "trouble"; readonly error: string };
+type FromSearch = ThreadAnswer | SearchNotice;
 
 function serve(port: MessagePort, options: HomeIndexOptions): void {
   let index: HomeIndex | undefined;
@@ -32,7 +30,10 @@ function serve(port: MessagePort, options: HomeIndexOptions): void {
   const work = (): void => {
     if (working || stopped) return;
     try {
-      if (!opened().step()) return;
+      if (!opened().step()) {
+        send({ type: "idle" });
+        return;
+      }
     } catch (error) {
       send({ type: "trouble", error: errorText(error) });
       return;

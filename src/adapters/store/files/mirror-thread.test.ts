@@ -105,7 +105,7 @@ describe("the thread of the plain files", () => {
     expect(thread().nudges()).toBe(1);
     vi.advanceTimersByTime(1);
     expect(thread().nudges()).toBe(2);
-    vi.advanceTimersByTime(10_000);
+    vi.advanceTimersByTime(5_000);
     expect(thread().nudges()).toBe(2);
     mirror.nudge();
     expect(thread().nudges()).toBe(3);
@@ -130,7 +130,7 @@ describe("the thread of the plain files", () => {
     [400, 300],
     [432, 252],
     [5_000, 250],
-  ])("that took %i ms for a step is woken again after %i ms", (tookMs, pauseMs) => {
+  ])("wakes a thread whose step took %i ms again after %i ms", (tookMs, pauseMs) => {
     const { mirror, thread } = world();
     mirror.nudge();
     thread().say(lag(0, tookMs));
@@ -205,7 +205,7 @@ describe("a thread that ends by itself", () => {
     expect(thread().nudges()).toBe(1);
   });
 
-  test("is replaced a second later also if the time at which it was to start comes before", () => {
+  test("is replaced a second later, even if its planned start comes before", () => {
     const { mirror, threads, thread } = world({ beginAfterMs: 400 });
     mirror.flush().catch(() => undefined);
     vi.advanceTimersByTime(100);
@@ -225,7 +225,7 @@ describe("a thread that ends by itself", () => {
     expect(threads).toHaveLength(2);
   });
 
-  test("misses commits that nobody hears, without an error", () => {
+  test("misses commits without an error", () => {
     const { mirror, thread, threads } = world();
     thread().emit("exit", 1);
     mirror.nudge();
@@ -253,7 +253,7 @@ describe("a stop", () => {
     expect(thread().received).toEqual([]);
   });
 
-  test("is the last that the thread hears", () => {
+  test("is the last message to the thread", () => {
     const { mirror, thread } = world();
     void mirror.stop();
     mirror.nudge();
@@ -263,7 +263,7 @@ describe("a stop", () => {
     thread().emit("exit", 0);
   });
 
-  test("that fails rejects, but not before the thread has ended", async () => {
+  test("rejects after a failure, but not before the thread has ended", async () => {
     const { mirror, thread } = world();
     const stop = mirror.stop();
     thread().answer({ text: "full", code: "ENOSPC" });

@@ -84,6 +84,32 @@ describe("the mirror's thread", () => {
     await mirror.stop();
   });
 
+  test("ends at rest with complete files, and starts again with the next commit", async () => {
+    const mirror = startMirror({
+      ...{ home, databasePath: join(home, "rookery.db"), log: silentLog },
+      restAfterMs: 1,
+    });
+    const isClean = (): unknown => {
+      const mark = statSync(join(home, "mirror.json"), { throwIfNoEntry: false });
+      return mark && JSON.parse(readFileSync(join(home, "mirror.json"), "utf8")).clean;
+    };
+    for (const act of lifeOf(new Workload(db))) {
+      act();
+      mirror.nudge();
+      // Commits come while it works, while it ends and while it rests.
+      await new Promise(setImmediate);
+    }
+    await expect.poll(isClean).toBe(true);
+    expectFilesMatch(db, diskFiles(home));
+    new Workload(db).agent("late");
+    mirror.nudge();
+    const late = join(home, "agents", "late".padEnd(24, "0"), "pending.json");
+    await expect.poll(() => statSync(late, { throwIfNoEntry: false }) !== undefined && isClean()).toBe(true);
+    expectFilesMatch(db, diskFiles(home));
+    await mirror.flush();
+    await mirror.stop();
+  });
+
   test("reports that the files cannot be written, and writes them when they can be", async () => {
     const inTheWay = join(home, "agents");
     writeFileSync(inTheWay, "a file where a directory must be");

@@ -1,6 +1,7 @@
 /**
  * Starts the thread that keeps the plain files up to date, so that they cost the engine's thread an occasional message and
- * nothing else. `flush` and `stop` resolve when everything committed before the call is on the disk.
+ * nothing else. The thread ends when there were no commits for some time, and starts again with the next one. `flush` and `stop`
+ * resolve when everything committed before the call is on the disk.
  */
 import { InvariantError, type RookeryError, StoreFullError } from "../../../core/errors.ts";
 import type { Log } from "../../../core/ports/log.ts";
@@ -19,6 +20,8 @@ const SYNC_AFTER_MS = 5_000;
 /** The thread allocates little at a time, so that a small young generation saves memory. */
 const YOUNG_MB = 4;
 const RESTART_AFTER_MS = 1_000;
+/** How long after the last commit the thread ends: its memory is about a tenth of a process at rest. Later than its sync. */
+const REST_AFTER_MS = 8_000;
 /** How long the end of a process may block its thread to save the start of another. */
 const COMPLETE_HERE_MS = 200;
 
@@ -27,6 +30,7 @@ interface MirrorOptions {
   readonly databasePath: string;
   readonly log: Log;
   readonly syncAfterMs?: number;
+  readonly restAfterMs?: number;
   /** The size in bytes above which a history at rest is archived. */
   readonly archiveAbove?: number;
   /** The files the store opened: nothing is written beside others. */
@@ -72,7 +76,14 @@ class MirrorThread {
   readonly #data: WorkerData;
   readonly #log: Log;
   #thread: Thread<MirrorQuestion, MirrorNote> | undefined;
+  /** False before the first start and after a rest: the files are complete but for the commits since. */
   #hasStarted = false;
+  readonly #restAfterMs: number;
+  #rest: NodeJS.Timeout | undefined;
+  /** Resolves when the thread has ended that completes its files for a rest. */
+  #resting: Promise<void> | undefined;
+  /** Whether a commit came that the resting thread may not have seen. */
+  #nudgedAtRest = false;
   #begin: NodeJS.Timeout | undefined;
   #nudge: NodeJS.Timeout | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -86,12 +97,21 @@ class MirrorThread {
   #failing = false;
 
   constructor(
-    { home, databasePath, log, syncAfterMs = SYNC_AFTER_MS, archiveAbove, identity }: MirrorOptions,
+    {
+      home,
+      databasePath,
+      log,
+      syncAfterMs = SYNC_AFTER_MS,
+      restAfterMs = REST_AFTER_MS,
+      archiveAbove,
+      identity,
+    }: MirrorOptions,
     launch: typeof launchWorker,
   ) {
     this.#launchWorker = launch;
     this.#data = { home, databasePath, syncAfterMs, archiveAbove, identity };
     this.#log = log;
+    this.#restAfterMs = restAfterMs;
   }
 
   begin(afterMs: number): void {
@@ -101,6 +121,7 @@ class MirrorThread {
 
   nudge(): void {
     this.#unansweredSince ??= performance.now();
+    this.#nudgedAtRest = true;
     if (this.#nudge || this.#stopping) return;
     const pause = Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, 900 - 1.5 * this.#tookMs));
     const rest = this.#nudgedAt + pause - performance.now();
@@ -109,6 +130,7 @@ class MirrorThread {
   }
 
   async flush(): Promise<void> {
+    if (this.#resting) await this.#resting;
     await this.#started().ask({ type: "flush" });
   }
 
@@ -116,6 +138,8 @@ class MirrorThread {
     if (this.#stopping) return;
     this.#stopping = true;
     clearTimeout(this.#nudge);
+    clearTimeout(this.#rest);
+    if (this.#resting) await this.#resting;
     if (!this.#hasStarted && (await this.#completeHere())) return;
     await this.#started().askLast({ type: "stop" });
   }
@@ -139,6 +163,7 @@ class MirrorThread {
   /** Returns the thread, and starts it if needed. It begins to work at once. */
   #started(): Thread<MirrorQuestion, MirrorNote> {
     clearTimeout(this.#begin);
+    this.#begin = undefined;
     clearTimeout(this.#restart);
     this.#hasStarted = true;
     this.#thread ??= new Thread(this.#launchWorker(this.#data), {
@@ -150,9 +175,34 @@ class MirrorThread {
     return this.#thread;
   }
 
+  /** Completes the files and ends the thread. Two threads must not write the same files: another one starts after it has ended. */
+  #goToRest(thread: Thread<MirrorQuestion, MirrorNote>): void {
+    this.#nudgedAtRest = false;
+    this.#resting = thread
+      .askLast({ type: "stop" })
+      .then(
+        () => true,
+        // The next thread finds the reason again and reports it.
+        () => false,
+      )
+      .then((isComplete) => {
+        this.#resting = undefined;
+        this.#hasStarted = !isComplete;
+        if (this.#stopping) return;
+        if (!isComplete) this.#startAgain();
+        else if (this.#nudgedAtRest) this.#started();
+      });
+  }
+
   #exited(): void {
-    if (this.#stopping) return;
+    const isResting = this.#resting !== undefined;
+    if (this.#stopping && !isResting) return;
     this.#thread = undefined;
+    clearTimeout(this.#rest);
+    if (!isResting) this.#startAgain();
+  }
+
+  #startAgain(): void {
     this.#restart = backgroundTimeout(() => void this.#started(), RESTART_AFTER_MS);
   }
 
@@ -175,6 +225,7 @@ class MirrorThread {
     this.#lag = lag;
     this.#tookMs = tookMs;
     this.#unansweredSince = undefined;
+    this.#restLater();
     if (this.#failing) this.#log.info("The plain files are being written again.");
     this.#failing = false;
     if (lag.ms > WARN_LAG_MS && performance.now() - this.#warnedAt > WARN_EVERY_MS) {
@@ -183,10 +234,23 @@ class MirrorThread {
     }
   }
 
+  /** Called with each sign of work. A disk that refuses the files keeps the thread, which tries again. */
+  #restLater(): void {
+    clearTimeout(this.#rest);
+    if (this.#stopping) return;
+    this.#rest = backgroundTimeout(() => {
+      if (this.#thread && !this.#nudge && !this.#resting && !this.#failing) this.#goToRest(this.#thread);
+    }, this.#restAfterMs);
+  }
+
   #wake(): void {
     this.#nudge = undefined;
     this.#nudgedAt = performance.now();
-    this.#thread?.post({ type: "nudge" } satisfies ToWorker);
+    if (this.#resting) return;
+    this.#restLater();
+    if (this.#thread) this.#thread.post({ type: "nudge" } satisfies ToWorker);
+    // A thread begins with the work.
+    else if (!this.#hasStarted && !this.#begin) this.#started();
   }
 }
 

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-test("a database writes a log that gives its room back, and flushes what it is told to", () => {
+test("limits the log, the cache and the wait, and honours `synchronous`", () => {
   const path = join(home, "rookery.db");
   for (const [synchronous, mode] of [
     [undefined, 2],
@@ -29,7 +29,7 @@ test("a database writes a log that gives its room back, and flushes what it is t
     expect([setting("journal_mode"), setting("synchronous")], String(synchronous)).toEqual(["wal", mode]);
     expect([setting("journal_size_limit"), setting("cache_size"), setting("temp_store")]).toEqual([
       64 << 20,
-      -16_000,
+      -4_000,
       2,
     ]);
     expect([setting("busy_timeout"), setting("wal_autocheckpoint")]).toEqual([5_000, logPagesFor(freeBytes(home))]);
@@ -59,7 +59,7 @@ test.each([
   else await open().close();
 });
 
-test("compacting leaves nothing of what was deleted in any file, and keeps the rest", async () => {
+test("removes deleted bytes from every file when compacting, and keeps the rest", async () => {
   const store = openSqliteStore({ home });
   const put = (n: number, value: string) =>
     store.commit({ id: `c${n}` as ChangeId, site: "test", at: n, ops: [{ op: "fact.put", key: "k", value }] });
@@ -95,7 +95,7 @@ test("opens each database in memory empty, with the schema and settings of the f
   for (const db of [first, second, third]) db.close();
 });
 
-test("a statement is compiled once, also if its limit changes", () => {
+test("compiles a statement once, even if its limit changes", () => {
   const db = openDatabase(":memory:");
   let compiled = 0;
   db.sql.setAuthorizer((action) => {

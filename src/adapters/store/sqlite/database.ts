@@ -34,9 +34,12 @@ interface DatabaseOptions {
 /** The first database in memory, migrated and empty. The next ones are copies of it: the migrations take ten times as long. */
 let emptyDatabase: Uint8Array | undefined;
 
+/** How long a statement waits for another connection. */
+export const BUSY_MS = 5_000;
+
 /** Opens and migrates. Throws `StoreNewerError` or `MigrationError` and leaves the file unchanged then. */
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
-  const sql = openDatabaseSync(path, { readOnly: options.readOnly, timeout: 5_000 });
+  const sql = openDatabaseSync(path, { readOnly: options.readOnly, timeout: BUSY_MS });
   const inMemory = path === ":memory:";
   try {
     if (inMemory && emptyDatabase) sql.deserialize(emptyDatabase);
@@ -48,7 +51,8 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
       sql.exec(`PRAGMA wal_autocheckpoint = ${logPagesFor(inMemory ? undefined : freeBytes(dirname(path)))}`);
       sql.exec("PRAGMA journal_size_limit = 67108864");
     }
-    sql.exec("PRAGMA cache_size = -16000");
+    // Enough for the pages of a group of commits. Other pages are in the system's own cache, a few microseconds away.
+    sql.exec("PRAGMA cache_size = -4000");
     sql.exec("PRAGMA temp_store = MEMORY");
     if (!options.readOnly) {
       const copies = inMemory ? undefined : join(dirname(path), "backups");

@@ -1,4 +1,4 @@
-/** What opening and closing a store does, and in which order: the home is locked from before the first look until the last write. */
+/** Opening and closing a store, and the order of their steps: the home is locked from before the first look until the last write. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { StoreClosedError } from "../../../core/errors.ts";
 import type { ChangeId } from "../../../core/ids.ts";
 import type { Change } from "../../../core/store/change.ts";
 import type { Store } from "../../../core/store/store.ts";
+import { openDatabase } from "./database.ts";
 import { isHomeLocked, lockHome } from "./home-lock.ts";
 import { openMemoryStore, openSqliteStore } from "./open-store.ts";
 
@@ -36,7 +37,7 @@ test.each([
   await store.close();
 });
 
-test("a home that is not there is made for its owner only, and one that cannot be made is told", async () => {
+test("makes a missing home for its owner only, and reports one that cannot be made", async () => {
   const fresh = join(home, "new/home");
   await openSqliteStore({ home: fresh }).close();
   expect(statSync(fresh).mode & 0o777).toBe(0o700);
@@ -73,6 +74,27 @@ test("the home is locked before the database is made, and until it is closed", a
   expect(isHomeLocked(home)).toBe(false);
   // The last connection takes the log with it.
   expect(readdirSync(home).filter((name) => name.startsWith("rookery.db"))).toEqual(["rookery.db"]);
+});
+
+test("at rest the log is in the database, a reader at work does not hold up the store, and commits continue", async () => {
+  const store = openSqliteStore({ home, restAfterMs: 1 });
+  const size = (): number => statSync(join(home, "rookery.db-wal")).size;
+  await store.commit(join1);
+  await expect.poll(size).toBe(0);
+  const reader = openDatabase(join(home, "rookery.db"), { readOnly: true });
+  reader.sql.exec("BEGIN");
+  reader.get("SELECT count(*) FROM facts");
+  const begun = performance.now();
+  await store.commit(put);
+  await expect.poll(size).toBeGreaterThan(0);
+  await store.commit(change({ op: "fact.put", key: "k", value: "w" }));
+  // A wait for the reader would take five seconds.
+  expect(performance.now() - begun).toBeLessThan(4_000);
+  reader.close();
+  await store.commit(change({ op: "fact.put", key: "k", value: "x" }));
+  await expect.poll(size).toBe(0);
+  expect(await store.fact("k")).toBe("x");
+  await store.close();
 });
 
 test.each(["beforeOpen", "afterOpen"] as const)(

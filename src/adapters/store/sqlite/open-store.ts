@@ -6,6 +6,7 @@ import { outcomeOf } from "./apply-change.ts";
 import { type Database, openDatabase } from "./database.ts";
 import { hasNoRoom, isOutOfRoom } from "./disk-room.ts";
 import { eraserOf } from "./erase.ts";
+import { giveBackAtRest } from "./give-back.ts";
 import { type GroupCommit, groupCommit, openLogFlush } from "./group-commit.ts";
 import { type HomeFiles, type HomeIdentity, homeFiles, identifyHome } from "./home-files.ts";
 import { lockHome } from "./home-lock.ts";
@@ -20,6 +21,8 @@ interface SqliteStoreOptions {
    */
   readonly synchronous?: "full" | "normal" | "off";
   readonly maxBatch?: number;
+  /** How long after the last commit it gives back memory and the room of its log. */
+  readonly restAfterMs?: number;
   /** Called with the home locked, before the database is opened: to inspect or rebuild it. */
   readonly beforeOpen?: (path: string) => void;
   /** Called with the database open, before anything is committed. */
@@ -57,6 +60,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
     const log = mode === "full" ? openLogFlush(path) : undefined;
     const identity = identifyHome(options.home);
     const files = homeFiles(options.home, identity, options);
+    const rest = giveBackAtRest(db, options.restAfterMs);
     const group = groupCommit(db, {
       log,
       lost: files.lost,
@@ -64,10 +68,14 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       onFull: options.onFull,
       onRoom: options.onRoom,
       maxBatch: options.maxBatch,
-      onCommitted: options.onCommitted,
+      onCommitted() {
+        rest.committed();
+        options.onCommitted?.();
+      },
       onFatal: options.onFatal ?? raise,
     });
     const close = async (): Promise<void> => {
+      rest.stop();
       await group.close();
       log?.close();
       db.close();
@@ -112,7 +120,7 @@ function storeOn(
     commit: group.commit,
     async outcome(id) {
       const outcome = outcomeOf(db, id);
-      // What lost files say is not an outcome: no later process finds it.
+      // No later process finds an outcome in lost files.
       assertPresent();
       return outcome;
     },

@@ -15,7 +15,7 @@ export interface WatchdogData extends WatchLimits {
   readonly shared?: { readonly module: string; readonly options: unknown };
 }
 
-/** What the module of `shared` exports. */
+/** The exports of the module of `shared`. */
 interface SharedNoteModule {
   /** Resolves when the note is durable in the store. */
   writeSharedNote(options: unknown, note: EndedNote): Promise<void>;
@@ -27,6 +27,8 @@ const SHARED_MS = 2_000;
 const data = workerData as WatchdogData;
 const memory = new WatchdogMemory(data.buffer);
 const look = watching(data);
+// The start leaves garbage, a quarter of the thread's memory, and the thread makes too little to trigger a collection itself.
+globalThis.gc?.({ type: "major", flavor: "last-resort" });
 
 let why: "blocked" | "drain" | undefined;
 while (why === undefined && memory.sleep(data.tickMs)) {
