@@ -35,10 +35,8 @@ function giveBack({ sql }: Database): void {
   try {
     sql.exec("PRAGMA busy_timeout = 0");
     sql.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-    sql.exec("PRAGMA shrink_memory");
+    sql.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA shrink_memory`);
   } catch {
-    // Nothing depends on it.
-  } finally {
-    sql.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+    if (sql.isOpen) sql.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
   }
 }

@@ -75,8 +75,8 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
       onFatal: options.onFatal ?? raise,
     });
     const close = async (): Promise<void> => {
-      rest.stop();
       await group.close();
+      rest.stop();
       log?.close();
       db.close();
       lock.release();
