@@ -6,7 +6,9 @@ import { loadConfig } from "../../config/load-config.ts";
 import { type HomePaths, resolvePath } from "../../config/paths.ts";
 import { ConfigError, errorText } from "../../core/errors.ts";
 import { OWNER } from "../../core/people/person.ts";
+import type { Clock } from "../../core/ports/clock.ts";
 import type { Connector } from "../../core/ports/connector.ts";
+import type { Model } from "../../core/ports/model.ts";
 import { submit } from "../../engine/commit/submit.ts";
 import { type Actor, auditOp } from "../../engine/people/audit-entry.ts";
 import { assertSecureBind, isLoopback } from "../gateway/auth/request-policy.ts";
@@ -33,6 +35,9 @@ export interface ServeOptions {
   readonly onConfigRead?: (path: string) => void;
   /** Ends the whole process if it does not respond. */
   readonly watchdog?: boolean;
+  /** For tests. Default: those of the machine and of the configuration. */
+  readonly clock?: Clock;
+  readonly model?: Model;
   /** For tests that must reach a limit of the gateway. */
   readonly limits?: Partial<GatewayLimits>;
 }
@@ -50,7 +55,7 @@ export interface Serving {
 const SETTLE_MS = 200;
 
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { paths, env, errors, onFatal, watchdog, limits } = options;
+  const { paths, env, errors, onFatal, watchdog, limits, clock, model } = options;
   const { config, connectors = [], onConfigRead } = options;
   const host = options.host ?? config.gateway.host;
   const tls = readTls(config, paths);
@@ -64,7 +69,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   };
   let reload: Reload | undefined;
   const engine = await openEngine({
-    ...{ paths, config, env, connectors, errors, onFatal, onConfigRead, watchdog, limits },
+    ...{ paths, config, env, connectors, errors, onFatal, onConfigRead, watchdog, limits, clock, model },
     stays: true,
     rootToken: () => token().text,
     reload: (by) => reload?.(by) ?? Promise.reject(starting()),

@@ -213,6 +213,7 @@ export async function openNode(options: NodeOptions): Promise<RookeryNode> {
         makeWorkspaces(next, paths);
         linked.replace(next);
         await syncConfiguredPeople(ports, config.people.records);
+        system.directory.forget();
         if (changed.includes("session.dmScope")) await followScope(ports, config);
         await parts.configured.follow((connector) => system.connectorHost(connector));
         system.connectorsChanged();
