@@ -216,6 +216,46 @@ describe("the parts of a foreign archive", () => {
   });
 });
 
+describe("restore, for notes and skills of a foreign home,", () => {
+  const files = {
+    "workspace/MEMORY.md": "FOREIGN NOTE",
+    "workspace/plain.txt": "FOREIGN FILE",
+    "skills/tea/SKILL.md": "---\nname: tea\ndescription: FOREIGN SKILL\n---\nmake tea\n",
+  };
+
+  /** Says something to the agent of this home, and returns whether its session has the mark then. */
+  async function isMarked(): Promise<boolean> {
+    const { code, err } = await rookery("send", "hello", "--home", home);
+    expect([code, err]).toEqual([EXIT.ok, expect.any(String)]);
+    const states = readdirSync(home, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith("state.json"),
+    );
+    expect(states.length).toBeGreaterThan(0);
+    return states.some((name) => /"untrusted": ?true/u.test(readFileSync(join(home, name), "utf8")));
+  }
+
+  it.each<[string, Content, readonly string[], boolean]>([
+    ["marks a note", { files: { "workspace/MEMORY.md": files["workspace/MEMORY.md"] } }, [], true],
+    ["marks a prompt", { files: { "workspace/USER.md": "FOREIGN" } }, [], true],
+    ["trusts them if the owner says so", { files }, ["--trust-files"], false],
+    ["marks no file that is not there", {}, [], false],
+  ])("%s", async (_, content, flags, marked) => {
+    await pack(content);
+    const { code, out } = await restore(...flags);
+    expect([code, out.includes("count as text of others")]).toEqual([EXIT.ok, marked]);
+    expect(await isMarked()).toBe(marked);
+  });
+
+  it("shows no skill to agents until the owner trusts it", async () => {
+    await pack({ files });
+    await restore();
+    expect((await rookery("skills", "list", "--home", home)).out).toMatch(/tea.*untrusted/su);
+    rmSync(home, { recursive: true });
+    await restore("--trust-files");
+    expect((await rookery("skills", "list", "--home", home)).out).not.toContain("untrusted");
+  });
+});
+
 describe("restore, for programs of a foreign home,", () => {
   const gate = { kind: "command", command: "touch /tmp/evil-gate" };
   const job = { id: "j", name: "evil job", enabled: true, gate };

@@ -257,6 +257,14 @@ export const GUARDS: readonly Guard[] = [
     title: "counts tools of MCP servers as not reviewed",
   },
   {
+    name: "files of agents in a backup have the mark",
+    file: `${BACKUP}/restore-backup.ts`,
+    search: "const marked = await markFiles(staging, manifest, options.mayTrust ?? (async () => false));",
+    replace: "const marked = 0;",
+    test: FOREIGN,
+    title: "for notes and skills of a foreign home",
+  },
+  {
     name: "what a backup starts needs a yes",
     file: `${BACKUP}/restore-backup.ts`,
     search: "if (programs.length === 0 || (await mayStart(programs))) return;",

@@ -114,7 +114,7 @@ export const PLANTS: readonly Plant[] = [
       git(at, "update-ref", "HEAD", git(at, "hash-object", "-t", "commit", "-w", "signed").trim());
       config(at, `[gpg]\n\tprogram = ${program}\n[log]\n\tshowSignature = true\n`);
     },
-    lines: ["git log", "git show", "git log --format=%G?"],
+    lines: ["git log", "git show", "git log --format=%GG"],
   },
   {
     what: "core.sshCommand, for an object that is missing",

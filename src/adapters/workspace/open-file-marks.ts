@@ -24,8 +24,10 @@ const digestOf = (content: string | Uint8Array): string => createHash("sha256").
 /** As it is stored. `home`: its real path, as the paths of its files begin. */
 const storedPath = (home: string, path: string): string =>
   path === home || isBelow(home, path) ? relative(home, path) : path;
-const lineOf = (home: string, path: string, sha256: string): string =>
-  `${JSON.stringify({ path: storedPath(home, path), sha256 })}\n`;
+const lineOf = (home: string, path: string, sha256: string): string => markLine(storedPath(home, path), sha256);
+/** `path`: relative to the home, or outside of it. */
+export const markLine = (path: string, sha256: string): string => `${JSON.stringify({ path, sha256 })}\n`;
+export const marksFile = ({ home }: Pick<HomePaths, "home">): string => join(home, "untrusted-files.jsonl");
 
 type Known = Map<string, string[]>;
 
@@ -52,7 +54,7 @@ interface Marks {
 }
 
 export function openFileMarks(paths: Pick<HomePaths, "home">): FileMarks {
-  const file = join(paths.home, "untrusted-files.jsonl");
+  const file = marksFile(paths);
   const exclusive = writeQueues().of(file);
   let marks: Marks | undefined;
   const read = (): Marks => {

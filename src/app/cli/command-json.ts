@@ -176,6 +176,7 @@ interface Restored {
   readonly lost: LostWork;
   readonly refusedLinks: readonly string[];
   readonly unreviewed: readonly string[];
+  readonly marked: number;
   readonly createdAt: number;
   readonly schema: number;
   readonly version: string;

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { InvalidInputError, UsageError } from "../../../core/errors.ts";
 import { type CommandContext, defineAction } from "../command.ts";
-import { confirmed } from "../confirm.ts";
+import { askYesNo, confirmed } from "../confirm.ts";
 import { numberFlag } from "../number-flag.ts";
 import { printResult } from "../print.ts";
 import { progressOf } from "../progress.ts";
@@ -16,6 +16,7 @@ export const restoreAction = defineAction({
   options: {
     replace: { type: "boolean", description: "replace the home that is there; it is kept under another name" },
     yes: { type: "boolean", description: "agree to everything that the backup starts" },
+    "trust-files": { type: "boolean", description: "count its notes, skills and other files of agents as yours" },
     "max-size": { type: "string", value: "GB", description: "how large the archive may become when it is unpacked" },
     finish: { type: "boolean", description: "complete a restore that was killed" },
   },
@@ -62,9 +63,13 @@ async function restore(context: CommandContext, file: string): Promise<undefined
       progress.pause();
       return agreed(context, programs);
     },
+    mayTrust(files) {
+      progress.pause();
+      return trusted(context, files);
+    },
     onProgress: progress.step,
   });
-  const { lost, kept, manifest, refusedLinks, unreviewed } = report;
+  const { lost, kept, manifest, refusedLinks, unreviewed, marked } = report;
   const { createdAt, rows } = manifest;
   const result = {
     home,
@@ -72,6 +77,7 @@ async function restore(context: CommandContext, file: string): Promise<undefined
     lost,
     refusedLinks,
     unreviewed,
+    marked,
     createdAt,
     schema: manifest.schema,
     version: manifest.version,
@@ -88,6 +94,9 @@ async function restore(context: CommandContext, file: string): Promise<undefined
     ...(kept === null ? [] : [`The home that was there is in ${kept}.`]),
     ...refusedLinks.map((path) => `Left out ${path}: a link that leads out of the home or replaces a file of it.`),
     ...unreviewed.map((name) => context.here(`Look at the tools of ${name} again: \`rookery mcp check ${name}\`.`)),
+    ...(marked === 0
+      ? []
+      : [`${marked} files of agents count as text of others. If they are yours, restore with --trust-files.`]),
     "Do not run it beside the installation it was made from: both would use the same channels.",
     context.here("Start it with `rookery serve`; `rookery doctor` checks it."),
   ];
@@ -98,6 +107,15 @@ async function restore(context: CommandContext, file: string): Promise<undefined
 async function agreed(context: CommandContext, programs: readonly string[]): Promise<boolean> {
   context.stderr.write(`This backup contains:\n${programs.map((line) => `- ${line}\n`).join("")}`);
   return context.flags.yes === true || confirmed(context, "Restore it with all of this?", "--yes");
+}
+
+/** Without a terminal only --trust-files trusts them. */
+async function trusted(context: CommandContext, files: number): Promise<boolean> {
+  if (context.flags["trust-files"] === true) return true;
+  if (context.json || !context.stdin().isTTY) return false;
+  return askYesNo(
+    `Are its ${files} files of agents (notes, skills, prompts, workspaces) yours? Otherwise they count as text of others.`,
+  );
 }
 
 async function restoreDatabase(context: CommandContext, file: string): Promise<undefined> {

@@ -5,7 +5,7 @@
 import { posix } from "node:path";
 
 /** Directories whose files agents read and write anyway. */
-const OPEN_PARTS: readonly string[] = ["workspace", "people", "skills"];
+export const OPEN_PARTS: readonly string[] = ["workspace", "people", "skills"];
 /** As many as a kernel follows. */
 const MAX_HOPS = 40;
 

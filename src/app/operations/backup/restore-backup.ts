@@ -22,6 +22,7 @@ import { InvalidInputError, StoreNewerError } from "../../../core/errors.ts";
 import type { Ids } from "../../../core/ids.ts";
 import { syncPath } from "./create-backup.ts";
 import { DATABASE, type Manifest } from "./manifest.ts";
+import { markFiles } from "./mark-files.ts";
 import { readBackup } from "./read-backup.ts";
 import { inspectSnapshot } from "./snapshot-store.ts";
 import { startedPrograms } from "./started-programs.ts";
@@ -36,6 +37,8 @@ interface RestoreOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Asked with what the home of the backup starts, unless it starts nothing. Without a yes nothing is restored. */
   readonly mayStart: (programs: readonly string[]) => Promise<boolean>;
+  /** Asked with the number of files of agents. Default: no, and they get the mark of untrusted text. */
+  readonly mayTrust?: (files: number) => Promise<boolean>;
   /** How much the archive may be when it is unpacked. */
   readonly maxBytes?: number;
   readonly onProgress?: (text: string) => void;
@@ -52,6 +55,8 @@ interface RestoreReport {
   readonly refusedLinks: readonly string[];
   /** MCP servers whose tools count as not reviewed again. */
   readonly unreviewed: readonly string[];
+  /** How many files of agents got the mark of untrusted text. */
+  readonly marked: number;
 }
 
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
@@ -75,10 +80,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     const lost = settle(staging, home, options);
     const unreviewed = forgetReviews(mcpDirectory({ home: staging }));
     await askToStart(staging, options);
+    const marked = await markFiles(staging, manifest, options.mayTrust ?? (async () => false));
     await syncPath(staging);
     const kept = isUsed ? freeName(`${home}.before-restore-${stampOf(now)}`) : null;
     replaceHome({ home, staging, kept });
-    return { home, manifest, lost, kept, refusedLinks, unreviewed };
+    return { home, manifest, lost, kept, refusedLinks, unreviewed, marked };
   } catch (error) {
     if (existsSync(home) || !existsSync(restoreMarker(home))) rmSync(staging, { recursive: true, force: true });
     throw error;
