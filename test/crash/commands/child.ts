@@ -68,9 +68,6 @@ const { config } = parseConfig({
   file: "rookery.json5",
   env: {},
 });
-// This process starts while the one before it works, and opens the home when it reads its first line.
-const heardLines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-await heardLines.next();
 const node = await openNode({
   paths: homePaths(home),
   config,
@@ -139,7 +136,7 @@ async function approve(): Promise<void> {
 }
 void approve();
 
-for await (const line of heardLines) {
+for await (const line of createInterface({ input: process.stdin })) {
   const heard = JSON.parse(line) as {
     readonly say: string;
     readonly id: string;

@@ -49,7 +49,7 @@ export async function crashCommands({ kills, seed, say, mutation }: CommandCrash
     await victim.kill();
     if (life % 10 === 0) say(`${life} kills, ${world.answers.size} of ${world.messages.size} messages answered`);
   }
-  const last = await world.start(home, mutation, true);
+  const last = await world.start(home, mutation);
   // Without a kill it is the only life, and has work too.
   if (kills === 0) {
     writeAll(last);
@@ -78,28 +78,19 @@ class Outside {
   readonly answers = new Map<string, string[]>();
   readonly #shown = new Set<string>();
   #onRunning = (): void => {};
-  #next: { readonly victim: Victim; readonly up: Promise<void> } | undefined;
   commands = 0;
   used = 0;
   /** The tokens whose commands have a row in the audit log. */
   recorded: ReadonlySet<string> = new Set();
 
-  /** Starts a process that loads its modules and waits for a line before it opens the home. */
-  #prepared(home: string, mutation: string): { readonly victim: Victim; readonly up: Promise<void> } {
+  async start(home: string, mutation = ""): Promise<Victim> {
     const up = Promise.withResolvers<void>();
     const victim = startVictim(CHILD, [home, mutation], (line) => {
       const said = JSON.parse(line) as FromChild;
       if (said.say === "up") up.resolve();
       else this.#heard(said);
     });
-    return { victim, up: up.promise };
-  }
-
-  async start(home: string, mutation = "", isLast = false): Promise<Victim> {
-    const { victim, up } = this.#next ?? this.#prepared(home, mutation);
-    victim.tell("begin");
-    await Promise.race([up, victim.said("never")]);
-    this.#next = isLast ? undefined : this.#prepared(home, mutation);
+    await Promise.race([up.promise, victim.said("never")]);
     // A message without an acknowledgement is sent again, with the same id.
     for (const [id, { text, person, isAcked }] of this.messages) {
       if (!isAcked) victim.tell(JSON.stringify({ say: "in", id, text, person }));
