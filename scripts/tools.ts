@@ -28,6 +28,11 @@ export const TOOLS: Readonly<Record<string, ToolScript>> = {
     usage: "[--write]",
     about: "docs/reference/configuration.md and the JSON schema, from the schema of the configuration",
   },
+  "compare-peers": {
+    file: "bench/peers/main.ts",
+    usage: "[--help]",
+    about: "measures Rookery beside OpenClaw, DBOS and Restate; needs a network",
+  },
   conformance: {
     file: "test/mcp/conformance.ts",
     about: "runs the conformance suite of MCP on the client and the server",
