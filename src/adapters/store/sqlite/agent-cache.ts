@@ -2,6 +2,7 @@
  * The rows of agents while changes are applied: read once, changed in memory, written once per group, and kept for the next
  * group, so that a warm agent costs no read. Counters and ownership are compared and changed only here (M3, M10, M20).
  */
+import type { SQLInputValue } from "node:sqlite";
 import type { StopMark } from "../../../core/agent/agent.ts";
 import type { AgentId, RunId, SessionId, SessionKey } from "../../../core/ids.ts";
 import type { Change, Op, OpResult } from "../../../core/store/change.ts";
@@ -17,16 +18,23 @@ const SELECT_BY_KEY = `SELECT ${COLUMNS}
 FROM agents WHERE no = (SELECT agent FROM session_keys WHERE key = ?)`;
 const SELECT_BY_NO = `SELECT ${COLUMNS}
 FROM agents WHERE no = ?`;
-const UPDATE_INBOX =
-  "UPDATE agents SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?, last_user_seq = ? WHERE no = ?";
-const UPDATE = `UPDATE agents
-SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?, last_user_seq = ?,
-    session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?, suspended = ?
-WHERE no = ?`;
-const UPDATE_WITH_STATE = `UPDATE agents
-SET next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_human_at = ?, last_user_seq = ?,
-    session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?, suspended = ?, state = ?
-WHERE no = ?`;
+/** The columns of the inbox, those of a whole row, and the state. */
+const SET = {
+  inbox: "next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_user_seq = ?",
+  all: `next_seq = ?, cursor = ?, waiting = ?, node = ?, epoch = ?, last_user_seq = ?,
+    session_id = ?, next_pos = ?, leaf = ?, run_id = ?, stopped = ?, suspended = ?`,
+} as const;
+const STATE = ", state = ?";
+/** SQLite writes the entries of an index again when an indexed column is set, even to the value it has. */
+const HUMAN = ", last_human_at = ?";
+const UPDATES = {
+  inbox: [`UPDATE agents SET ${SET.inbox} WHERE no = ?`, `UPDATE agents SET ${SET.inbox}${HUMAN} WHERE no = ?`],
+  all: [`UPDATE agents SET ${SET.all} WHERE no = ?`, `UPDATE agents SET ${SET.all}${HUMAN} WHERE no = ?`],
+  state: [
+    `UPDATE agents SET ${SET.all}${STATE} WHERE no = ?`,
+    `UPDATE agents SET ${SET.all}${STATE}${HUMAN} WHERE no = ?`,
+  ],
+} as const;
 const SELECT_CLAIMABLE = `SELECT no FROM agents
 WHERE (waiting > 0 OR (run_id IS NOT NULL AND suspended = 0))
   AND no > ?
@@ -51,6 +59,8 @@ export interface CachedAgent {
   node: number | null;
   epoch: number;
   last_human_at: number | null;
+  /** As it is in the stored row. */
+  stored_human_at: number | null;
   /** The sequence of the latest message of a person (M18). */
   last_user_seq: number;
   stopped: string | null;
@@ -160,6 +170,7 @@ export class AgentCache {
     const cached = this.#byId.get(row.id);
     if (cached) return cached;
     row.dirty = "no";
+    row.stored_human_at = row.last_human_at;
     this.#byId.set(row.id, row);
     this.#byNo.set(row.no, row);
     return row;
@@ -167,14 +178,15 @@ export class AgentCache {
 }
 
 function writeRow(db: Database, a: CachedAgent): void {
-  const inbox = [a.next_seq, a.cursor, a.waiting, a.node, a.epoch, a.last_human_at, a.last_user_seq] as const;
-  if (a.dirty === "inbox") {
-    db.run(UPDATE_INBOX, ...inbox, a.no);
-    return;
-  }
-  const all = [...inbox, a.session_id, a.next_pos, a.leaf, a.run_id, a.stopped, a.suspended] as const;
-  if (a.state === undefined) db.run(UPDATE, ...all, a.no);
-  else db.run(UPDATE_WITH_STATE, ...all, a.state, a.no);
+  const values: SQLInputValue[] = [a.next_seq, a.cursor, a.waiting, a.node, a.epoch, a.last_user_seq];
+  if (a.dirty === "all") values.push(a.session_id, a.next_pos, a.leaf, a.run_id, a.stopped, a.suspended);
+  const hasState = a.dirty === "all" && a.state !== undefined;
+  if (hasState) values.push(a.state ?? null);
+  const isHumanNew = a.last_human_at !== a.stored_human_at;
+  if (isHumanNew) values.push(a.last_human_at);
+  const [without, withHuman] = UPDATES[hasState ? "state" : a.dirty === "inbox" ? "inbox" : "all"];
+  db.run(isHumanNew ? withHuman : without, ...values, a.no);
+  a.stored_human_at = a.last_human_at;
 }
 
 /** Records that a change touched an agent, and how much of its row must be written. */
