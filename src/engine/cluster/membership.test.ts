@@ -75,7 +75,7 @@ describe("a node that is alone", () => {
     await pass(29_999);
     expect([take(), clock.timers]).toEqual([[], 1]);
     await pass(1);
-    // Nobody has work: nothing is committed.
+    // While nobody has work, nothing is committed.
     expect([take(), told()]).toEqual([[], ["polled"]]);
     state.waiting = ["a"];
     await pass(30_000);

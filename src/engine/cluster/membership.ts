@@ -94,8 +94,8 @@ export class Membership {
       log.warn("agents will be claimed a little later", { error: errorText(error) }),
     );
     this.#every(pollMs, async () => {
-      // Alone on the store a read is enough: a commit would flush the disk and wake those who follow the store.
-      if (this.shared || (await this.#ports.store.busyAgents({ limit: 1 })).length > 0) await this.claimAll();
+      // While nobody has work a read is enough: a commit would flush the disk and wake those who follow the store.
+      if ((await this.#ports.store.busyAgents({ limit: 1 })).length > 0) await this.claimAll();
       this.#emit({ type: "polled" });
     });
   }
