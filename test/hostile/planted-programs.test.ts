@@ -2,7 +2,7 @@
  * Files that make a reading command run a program: planted on the disk, then the model of a real node asks for the command. The real git
  * proves that each plant works.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { needs } from "../kit/needs.ts";
@@ -45,6 +45,8 @@ describe("a reading command in a repository with planted settings", needs("bwrap
       expect(existsSync(sentinel()), line).toBe(false);
     }
     // The plant works: this is what the question prevents.
+    // Git has to look at it again.
+    utimesSync(inWorkspace(name, "a.txt"), 1, 1);
     typeLine(git, inWorkspace(cwd), one.lines[0] ?? "");
     expect(existsSync(sentinel()), "git runs the planted program").toBe(true);
   });

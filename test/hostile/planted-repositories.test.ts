@@ -1,6 +1,6 @@
 /** Commands that the owner's rules allow, and what they leave in repositories that git obeys. The sandbox and git are real. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openFileChanges } from "../../src/adapters/workspace/changes/open-file-changes.ts";
@@ -151,6 +151,8 @@ describe("a rule that allows git", needs("bwrap"), () => {
     for (const line of one.lines)
       expect(await run(line, CRON, join("code", one.cwd ?? "")), line).toContain(one.asks ? "Denied" : "exit code 0");
     expect(existsSync(ran())).toBe(false);
+    // Git has to look at it again.
+    utimesSync(at("a.txt"), 1, 1);
     typeLine(host, at(one.cwd ?? ""), one.lines[0] ?? "");
     expect(existsSync(ran()), "git runs the planted program").toBe(true);
   });

@@ -91,7 +91,7 @@ export const PLANTS: readonly Plant[] = [
       config(at, "[core]\n\thooksPath = hooks\n");
       writeFileSync(join(at, "a.txt"), "two\n");
     },
-    lines: ["git status", "git diff"],
+    lines: ["git describe --always --dirty", "git status", "git diff"],
   },
   {
     what: "an include",

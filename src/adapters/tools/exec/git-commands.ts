@@ -28,7 +28,6 @@ const SETTINGS: readonly GitSetting[] = [
   { key: "core.sshCommand", value: "false" },
   { key: "core.attributesFile", value: "/dev/null" },
   { key: "gpg.program", value: "false" },
-  { key: "gpg.openpgp.program", value: "false" },
   { key: "gpg.ssh.program", value: "false" },
   { key: "gpg.x509.program", value: "false" },
   { key: "log.showSignature", value: "false" },
