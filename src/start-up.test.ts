@@ -76,8 +76,8 @@ describe("a command loads little", () => {
   it.each([
     [30, ["--version"]],
     [32, ["--help"]],
-    [125, ["status"]],
-    [135, ["agents", "list"]],
+    [130, ["status"]],
+    [145, ["agents", "list"]],
   ])("at most %d modules and no package without an engine: %j", async (most, argv) => {
     const loaded = await loadedBy(...argv, "--home", home);
     expectLean(loaded, most);
@@ -86,7 +86,7 @@ describe("a command loads little", () => {
 
   it.each([
     [150, ["status"], ["json5", "zod"]],
-    [135, ["agents", "list"], ["json5"]],
+    [145, ["agents", "list"], ["json5"]],
   ])("at most %d modules with the configuration that setup writes: %j, %j", async (most, argv, packages) => {
     const words = {
       models: { default: "anthropic/claude-sonnet-4-5" },

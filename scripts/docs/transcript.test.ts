@@ -25,6 +25,7 @@ function stepsOf(text: string): readonly Step[] {
 const withoutIds = (line: string): string =>
   line
     .replace(/[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g, "‹id›")
+    .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}\b/g, "‹id›")
     .replace(/\b[a-z][a-z0-9]{23}\b/g, "‹id›")
     .replace(/(?:just )?now(?= {2})|\d+ \w+ ago(?= {2})/g, "‹time›")
     .replace(/ {2}\d+ (?:ms|s|min)(?= {2})/g, "  ‹time›")

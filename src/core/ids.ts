@@ -52,3 +52,14 @@ export function entryId(position: number, uuid: string): EntryId {
 export function positionOf(id: EntryId): number | undefined {
   return UUID.test(id) && id[14] === "8" ? Number.parseInt(id.slice(0, 8), 16) : undefined;
 }
+
+const SHORT_CUID = 8;
+/** The time within a uuid, to the millisecond: fewer digits are the same for a minute. */
+const SHORT_UUID = 13;
+
+/** The beginning of an id, for lists: commands take it instead of the whole. Of a delivery with its number in the run. */
+export function shortId(id: string): string {
+  const [base = "", ordinal] = id.split(".");
+  const short = UUID.test(base) ? base.slice(0, SHORT_UUID) : isAgentId(base) ? base.slice(0, SHORT_CUID) : base;
+  return ordinal === undefined ? short : `${short}.${ordinal}`;
+}

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { addressFor, resolveBinding } from "./agent/address.ts";
 import { linkedName } from "./agent/identity-links.ts";
 import { isOwner, sessionKeyOf } from "./agent/session-key.ts";
-import { accountOf, appUser, groupOf, personRecordSchema } from "./people/person.ts";
+import { accountOf, appUser, groupOf } from "./people/person.ts";
+import { personRecordSchema } from "./people/person-record.ts";
 import { foldedId, sameForm } from "./same-id.ts";
 
 const NFC = "Zoë".normalize("NFC");

@@ -2,7 +2,8 @@
 import type { SubagentRunRecord } from "../../src/core/agent/subagent-run.ts";
 import type { DeliveryId, EntryId, RunId } from "../../src/core/ids.ts";
 import type { StoredFile } from "../../src/core/message/stored-file.ts";
-import type { PersonId, PersonRecord } from "../../src/core/people/person.ts";
+import type { PersonId } from "../../src/core/people/person.ts";
+import type { PersonRecord } from "../../src/core/people/person-record.ts";
 import type { ApprovalId } from "../../src/core/rights/approval.ts";
 import type { CronJob } from "../../src/core/schedule/job.ts";
 import { CONVERSATIONS_FACT } from "../../src/core/store/change.ts";

@@ -2,7 +2,8 @@
 import { expect } from "vitest";
 import type { RunId } from "../../src/core/ids.ts";
 import type { AuditEntry, AuditFilter } from "../../src/core/people/audit.ts";
-import type { PersonId, PersonRecord } from "../../src/core/people/person.ts";
+import type { PersonId } from "../../src/core/people/person.ts";
+import type { PersonRecord } from "../../src/core/people/person-record.ts";
 import type { Op } from "../../src/core/store/change.ts";
 import { type Opener, runBody, START, storeTest } from "./fixture.ts";
 

@@ -1,4 +1,5 @@
 /** Every command, alone and beside a real engine: the same output, the same exit code, and nothing has to be stopped. */
+
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,18 +8,24 @@ import { openSqliteStore } from "../../src/adapters/store/sqlite/open-store.ts";
 import { systemClock as clock } from "../../src/adapters/system/system-clock.ts";
 import { actionsOf } from "../../src/app/cli/choose-action.ts";
 import { ids, type RunOptions, runCommand, TERMINAL } from "../../src/app/cli/cli.test-kit.ts";
-import { commandsWithSchema, validDocuments, withoutDocument } from "../../src/app/cli/command-document.test-kit.ts";
+import {
+  commandsWithSchema,
+  listCommands,
+  validDocuments,
+  withoutDocument,
+} from "../../src/app/cli/command-document.test-kit.ts";
 import { REGISTRY } from "../../src/app/cli/registry.ts";
 import { nodeChanges } from "../../src/app/node/node-changes.ts";
 import { homePaths } from "../../src/config/paths.ts";
 import { deliveryId } from "../../src/core/delivery/delivery.ts";
-import type { RunId } from "../../src/core/ids.ts";
-import { OWNER } from "../../src/core/people/person.ts";
+import type { RunId, SessionKey } from "../../src/core/ids.ts";
+import { OWNER, type PersonId } from "../../src/core/people/person.ts";
 import type { ApprovalId } from "../../src/core/rights/approval.ts";
 import type { Op } from "../../src/core/store/change.ts";
 import { seedAgent } from "../../src/engine/context/seed-agent.ts";
 import { peopleOf } from "../../src/engine/runtime/people.ts";
 import { CronService } from "../../src/engine/triggers/cron/cron-service.ts";
+import { idsIn } from "../kit/find-ids.ts";
 import { ELSEWHERE, LOCAL_LINES, type Place } from "./local-commands.ts";
 import { type FakeModel, fakeModel, type Served, serve, writeServedConfig } from "./serving.ts";
 
@@ -26,6 +33,19 @@ const main = seedAgent(ids, TERMINAL, clock.now());
 const child = seedAgent(ids, { type: "subagent", id: "c1", parentAgentId: main.id, name: "digger" }, clock.now());
 const servant = seedAgent(ids, { type: "swarm", id: "desk", contact: main.id }, clock.now());
 const other = seedAgent(ids, { ...TERMINAL, connector: "api", userId: "zoe", channelId: "zoe" }, clock.now());
+const ann = seedAgent(
+  ids,
+  { type: "user", connector: "telegram", userId: "77", channelId: "77" },
+  clock.now(),
+  undefined,
+  "agent:main:telegram:dm:77" as SessionKey,
+);
+const group = seedAgent(
+  ids,
+  { type: "user", connector: "telegram", userId: "77", channelId: "-100", peerKind: "group" },
+  clock.now(),
+);
+const twin = seedAgent(ids, { type: "subagent", id: "c2", parentAgentId: main.id, name: "digger" }, clock.now());
 const [openRun, endedRun] = [ids.uuid() as RunId, ids.uuid() as RunId];
 const [failed, pending] = [deliveryId("x" as RunId, 0), deliveryId("y" as RunId, 0)];
 let job = "";
@@ -101,7 +121,7 @@ const lines = (): readonly Line[] => [
   ["agents add", "clerk"],
   ["agents swarms add", "@Shop", "--prompt", "You sell."],
   ["agents swarms add", "shop", "--prompt", "You sell."],
-  ["agents set", "main", "label=boss", "queueCap=5"],
+  ["agents set", "main", "verboseLevel=on", "queueCap=5"],
   ["agents set", "main", "nonsense=1"],
   ["agents back", "main", main.leaf],
   ["agents back", "main", "no-such-entry"],
@@ -205,7 +225,11 @@ async function seedHome(home: string): Promise<void> {
   };
   const ended = { endedAt: at, outcome: { status: "ok" as const } };
   const swarm = { nametag: "desk", owner: "o", profile: "main", firstName: "Front", lastName: "Desk", memory: false };
-  for (const seed of [main, child, servant, other]) await commit([{ op: "agent.create", seed }]);
+  const named = [
+    { ...ann, person: "telegram:77" as PersonId, state: { ...ann.state, origin: { label: "Ann" } } },
+    { ...group, state: { ...group.state, subject: "Family" } },
+  ];
+  for (const seed of [main, child, servant, other, twin, ...named]) await commit([{ op: "agent.create", seed }]);
   await commit([
     {
       op: "subagent.put",
@@ -282,6 +306,8 @@ const comparable = (text: string, home: string): string =>
     .replaceAll(/\b[a-z][a-z0-9]{23}\b/g, "AGENT")
     .replaceAll(/\br[ki]_[\w-]+/g, "TOKEN")
     .replaceAll(/"id":"[a-z0-9]{12}"/g, '"id":"TOKEN"')
+    // The first process that runs agents after an update says it once.
+    .replaceAll(/^warn: Other people.*\n/gm, "")
     // A process that ends says that nobody is left to fire them.
     .replaceAll(/^\d+ scheduled jobs? waits?;.*\n/gm, "")
     // An engine has looked for a way to send it.
@@ -314,6 +340,9 @@ const PROMISED = /^printsDocumentsOf\(([^)]*)\);$/gmu;
 const HOW_TO_ADD =
   "Add a line to the tables of test/e2e/commands-beside.test.ts or local-commands.ts, or run the command with --json in a test file that ends with printsDocumentsOf and that ELSEWHERE names.";
 
+/** They show one thing in all its parts, with its ids. */
+const DETAILS = / (?:show|log|replay|explain|get|status|add|export|archive)$/;
+
 const READS =
   / (?:list|show|search|runs|log|paths|test|explain|replay|wait|get|sessions|tree|inbox|heartbeat|audit|status|budgets)$/;
 
@@ -341,6 +370,7 @@ describe("every command", () => {
         const options: RunOptions = { env: { K: "k" }, input: "line" in line ? line.input : undefined };
         const run = async (home: string) => {
           const { code, out, err } = await runCommand([...argv, "--home", home], options);
+          if (form.length === 0 && !DETAILS.test(nameOf(line))) expect([argv, idsIn(out)]).toEqual([argv, []]);
           return { argv, code, out: comparable(out, home), err: comparable(err, home) };
         };
         const [one, two] = await Promise.all([run(alone), run(beside())]);
@@ -352,6 +382,30 @@ describe("every command", () => {
     expect(readFileSync(join(beside(), "rookery.pid"), "utf8").trim()).toBe(String(served.pid));
   });
 
+  it("shows names in lists, and no session key, cuid2 or uuid", async () => {
+    const place = await placeOf(beside(), "-names");
+    const lists = listCommands.filter((name) => !NO_LIST.includes(name) && !withoutDocument.includes(name));
+    expect(lists.length).toBeGreaterThan(30);
+    const shown: string[] = [];
+    for (const name of [...lists, ...MORE_LISTS]) {
+      const argv = [...name.split(" "), ...(LISTED[name]?.(place) ?? [])];
+      const { out, err } = await runCommand([...argv, "--home", beside()], { env: { K: "k", HOME: place.out } });
+      expect([argv, idsIn(out + err)]).toEqual([argv, []]);
+      shown.push(out);
+    }
+    for (const name of ["main", "Ann on Telegram", "Family group on Telegram", "clerk", "digger (task of main)"])
+      expect(shown.join()).toContain(name);
+    const { out } = await runCommand(["agents", "list", "--home", beside()]);
+    const [first, second] = out.match(/digger \(task of main\) #\w+/gu) ?? [];
+    expect(first).not.toBe(second);
+    for (const name of [first ?? "", "ann on TELEGRAM", "Family"]) {
+      const { code, out: details } = await runCommand(["agents", "show", name, "--home", beside()]);
+      expect([code, details]).toEqual([0, expect.stringMatching(/^name +/u)]);
+    }
+    const { code, err } = await runCommand(["agents", "show", "digger", "--home", beside()]);
+    expect([code, err]).toEqual([2, expect.stringContaining(`digger (task of main) (${child.id})`)]);
+  });
+
   it("prints a document that its schema allows, if it does not depend on an engine", async () => {
     const run = async (name: string, place: Place): Promise<void> => {
       const env = { K: "k", HOME: place.out, XDG_CONFIG_HOME: join(place.out, "config") };
@@ -361,21 +415,51 @@ describe("every command", () => {
         expect([name, ...argv, err]).not.toContainEqual(expect.stringContaining("unexpected"));
       }
     };
-    const places = await Promise.all([alone, beside()].map(placeOf));
+    const places = await Promise.all([alone, beside()].map((home) => placeOf(home)));
     for (const name of Object.keys(LOCAL_LINES)) await Promise.all(places.map((place) => run(name, place)));
     const known = [...new Set([...lines().map(nameOf), ...Object.keys(LOCAL_LINES)])];
     expect(known.filter((name) => !validDocuments().has(name) && !(name in ELSEWHERE))).toEqual([]);
   });
 });
 
+/** What a command that prints a list needs in this home; the others need nothing. */
+const LISTED: Readonly<Record<string, (place: Place) => readonly string[]>> = {
+  "runs list": () => ["main"],
+  "agents inbox": () => ["main"],
+  "sessions search": () => ["main", "hello"],
+  "schedules runs": () => ["news"],
+  "permissions explain": () => ["denied-call"],
+  "agents subagents log": () => ["digger"],
+  "skills check": () => [join(root, "tea")],
+  "sessions carry-over": () => ["--to", "per-peer"],
+};
+/** They print what was asked for in detail, or change something. */
+const NO_LIST = [
+  "agents show",
+  "sessions show",
+  "send",
+  "skills update",
+  "engine prune",
+  "engine logs",
+  "config completion",
+];
+/** Lists without `items`, and the screens with several of them. */
+const MORE_LISTS = [
+  "agents tree",
+  "status",
+  "usage show --by agent",
+  "usage show --by person",
+  "agents inbox --failed",
+];
+
 /** What commands name in this home. */
-async function placeOf(home: string): Promise<Place> {
+async function placeOf(home: string, suffix = ""): Promise<Place> {
   const json = async (...argv: readonly string[]) => {
     const { out, err } = await runCommand([...argv, "--json", "--home", home], { env: { K: "k" } });
     expect(out, err).not.toBe("");
     return JSON.parse(out);
   };
-  const out = `${home}-out`;
+  const out = `${home}-out${suffix}`;
   mkdirSync(out);
   await json("send", "hello");
   const run = (await json("runs", "list", "main")).items[0].id as string;

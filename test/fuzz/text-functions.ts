@@ -134,7 +134,6 @@ const MORE_ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   "src/core/rights/git-files.ts#namesGitFile": [{ kind: "path", path: "/work/.git/config" }],
   "src/core/rights/exec-settings.ts#isNode": ["mars pid 7"],
   "src/core/rights/standing-yes.ts#standingYes": ["3fa9c1d2e4f5a6b7"],
-  "src/app/gateway/messages/address.ts#severalNamed": [[{ sessionKey: "agent:main:permanent:clerk" }]],
   "src/app/gateway/openai/resolve-conversation.ts#modelNotFound": [["main", "work"]],
   "src/config/parse-config.ts#notesAt": ["file", [{ path: ["a"], message: "m" }]],
   "src/adapters/connectors/whatsapp/message-body.ts#choicesBody": [[{ label: "Yes", token: "y" }]],

@@ -7,7 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { locksOfGroup } from "../../src/adapters/store/postgres/locks.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/adapters/store/postgres/open-store.ts";
 import type { AgentId, ChangeId, RunId } from "../../src/core/ids.ts";
-import type { PersonId, PersonRecord } from "../../src/core/people/person.ts";
+import type { PersonId } from "../../src/core/people/person.ts";
+import type { PersonRecord } from "../../src/core/people/person-record.ts";
 import type { Change, Op, Owner } from "../../src/core/store/change.ts";
 import {
   childOf,

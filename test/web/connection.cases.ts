@@ -12,7 +12,7 @@ export const connectionCases = (room: () => Room) =>
     it("continues behind the last event after a crash, without a gap; the run shows where it was continued", async () => {
       const { world, show } = room();
       const page = await show("conversations/main");
-      const field = page.getByRole("textbox", { name: "Message to Main" });
+      const field = page.getByRole("textbox", { name: "Message to main" });
       await field.fill("look slowly while you crash");
       await page.keyboard.press("Enter");
       await page.locator(".chat-agent.live").getByText("I am looking").waitFor();

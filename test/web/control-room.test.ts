@@ -1,9 +1,11 @@
 /** The control room in a real browser, against a real process: every view and every action. One browser and one process for all. */
+
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { api, TOKEN } from "../e2e/serving.ts";
+import { idsIn } from "../kit/find-ids.ts";
 import { needs } from "../kit/needs.ts";
 import { actionCases } from "./actions.cases.ts";
 import { codeUrl, openBrowser, openTab, signIn, storedIn } from "./browser.ts";
@@ -101,7 +103,7 @@ describe("now", needs("chromium"), () => {
       method: "POST",
       body: { user: "control-room", text: "look slowly" },
     });
-    await page.getByRole("list", { name: "Running" }).getByRole("link", { name: "Main" }).waitFor();
+    await page.getByRole("list", { name: "Running" }).getByRole("link", { name: "main" }).waitFor();
     world.release();
     await page.getByText("Nothing is running").waitFor();
   });
@@ -111,7 +113,7 @@ describe("conversations", needs("chromium"), () => {
   it("streams an answer while it is written, and keeps what the history has", async () => {
     const page = await show("conversations/main");
     await page.getByText("The build is").first().waitFor();
-    await page.getByRole("textbox", { name: "Message to Main" }).fill("look slowly, please");
+    await page.getByRole("textbox", { name: "Message to main" }).fill("look slowly, please");
     await page.keyboard.press("Enter");
     await page.locator(".chat-agent.live").getByText("I am looking into it").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor();
@@ -123,7 +125,7 @@ describe("conversations", needs("chromium"), () => {
 
   it("stops a run, and takes a message into one", async () => {
     const page = await show("conversations/main");
-    const field = page.getByRole("textbox", { name: "Message to Main" });
+    const field = page.getByRole("textbox", { name: "Message to main" });
     await field.fill("look slowly again");
     await page.keyboard.press("Enter");
     await page.locator(".chat-agent.live").getByText("I am looking").waitFor();
@@ -151,7 +153,7 @@ describe("conversations", needs("chromium"), () => {
 
   it("attaches files by drop and by paste, and sends them", async () => {
     const page = await show("conversations/main");
-    await page.getByRole("textbox", { name: "Message to Main" }).waitFor();
+    await page.getByRole("textbox", { name: "Message to main" }).waitFor();
     await page.evaluate(() => {
       const doc = (globalThis as unknown as { document: { querySelector(q: string): EventTarget } }).document;
       const make = (name: string, type: string, init: object) => {
@@ -182,7 +184,7 @@ describe("conversations", needs("chromium"), () => {
     await files.getByText("dropped.txt").waitFor();
     await files.getByText("pasted.txt").waitFor();
     await page.getByRole("button", { name: "Remove dropped.txt" }).click();
-    await page.getByRole("textbox", { name: "Message to Main" }).fill("here is a file");
+    await page.getByRole("textbox", { name: "Message to main" }).fill("here is a file");
     await page.keyboard.press("Enter");
     await page.getByText("You said: here is a file").first().waitFor();
     await show("memory?tab=files");
@@ -333,7 +335,7 @@ describe("runs", needs("chromium"), () => {
 describe("inbox and outbox", needs("chromium"), () => {
   it("show a message that waits with the reason, and one that got no answer, which is sent again", async () => {
     const page = await show("conversations/main");
-    const field = page.getByRole("textbox", { name: "Message to Main" });
+    const field = page.getByRole("textbox", { name: "Message to main" });
     await field.fill("look slowly at this");
     await page.keyboard.press("Enter");
     await page.locator(".chat-agent.live").getByText("I am looking").waitFor();
@@ -474,7 +476,7 @@ describe("memory, spend and health", needs("chromium"), () => {
     await done(page, "Removed.");
     await show("spend");
     await page.locator(".chart canvas").waitFor();
-    await page.getByRole("list", { name: "By agent" }).getByText("Main").waitFor();
+    await page.getByRole("list", { name: "By agent" }).getByText("main").waitFor();
     await page.getByRole("list", { name: "By model" }).getByText("local/qwen3-32b").waitFor();
     await page.getByRole("list", { name: "Limits" }).getByRole("button", { name: "Lift" }).first().click();
     await page.getByRole("dialog").getByRole("button", { name: "Lift" }).click();
@@ -672,6 +674,44 @@ async function checkPage(isWhole: boolean): Promise<string[]> {
         .join(" | ")}`,
   );
 }
+
+describe("names", needs("chromium"), () => {
+  it("stand in every view, and no session key, cuid2 or uuid", async () => {
+    const job = (await api(world.served, "/api/cron?all=true")) as { items: readonly { id: string; name: string }[] };
+    const news = job.items.find(({ name }) => name === "Morning news");
+    await api(world.served, `/api/cron/${news?.id}/run`, { method: "POST" });
+    const { items: agents } = (await api(world.served, "/api/agents")) as { items: readonly { id: string }[] };
+    const { items: runs } = (await api(world.served, "/api/agents/main/runs")) as { items: readonly { id: string }[] };
+    const views = [
+      "now",
+      "conversations",
+      "conversations/main",
+      "approvals",
+      "inbox",
+      "inbox?state=unanswered",
+      "outbox",
+    ];
+    const more = [
+      "agents",
+      "agents/main",
+      `runs/${runs[0]?.id}`,
+      "schedules",
+      `schedules/${news?.id}`,
+      "memory",
+      "spend",
+    ];
+    const each = agents.flatMap(({ id }) => [`conversations/${id}`]);
+    for (const view of [...views, ...more, "people", "people/ann", "health", ...each]) {
+      const page = await show(view);
+      await page.locator("main").waitFor();
+      await expect.poll(() => page.locator(".skeleton").count(), { timeout: 5_000 }).toBe(0);
+      // What is behind a click is not rendered.
+      const shown = await page.locator("body").evaluate((body) => body.innerText);
+      expect([view, idsIn(shown)]).toEqual([view, []]);
+    }
+    await (await show("agents")).getByText("bob on the API").first().waitFor();
+  });
+});
 
 describe("the keyboard", needs("chromium"), () => {
   it("goes to views, to the search and to the list of keys", async () => {

@@ -72,7 +72,12 @@ export function script(waiting: Set<() => void>): (call: ModelCall) => void {
       call.say(LONG);
       return call.end();
     }
-    answer(call, call.prompt.includes("build") ? ANSWER : `You said: ${call.prompt.slice(0, 200)}`);
+    answer(
+      call,
+      call.prompt.includes("build")
+        ? ANSWER
+        : `You said: ${call.prompt.replace(/^<system_message[^>]*>\[cron:\S+ [^\]]*\] ?/u, "").slice(0, 200)}`,
+    );
   };
 }
 

@@ -3,6 +3,7 @@ export const t = {
   name: "Rookery",
   common: {
     loading: "Loading",
+    ids: "Ids",
     tryAgain: "Try again",
     more: "Show more",
     moreText: (n: string) => `Show more (${n} characters left)`,
@@ -578,6 +579,5 @@ export const t = {
     working: "works",
   },
   files: { image: "image" },
-  agentName: { main: "Main", group: (id: string) => `Group ${id}`, channel: (id: string) => `Channel ${id}` },
   role: { user: "Person", assistant: "Agent", tool: "Tool" } as Readonly<Record<string, string>>,
 } as const;

@@ -22,21 +22,24 @@ describe("rookery agents tree", () => {
     await commit([{ op: "message.post", to: { agentId: dig.id }, message }]);
     expect((await run("agents", "tree")).out).toBe(
       [
-        "heartbeat [heartbeat] resting  agent:main:heartbeat",
-        "user [user] resting  agent:main:main",
-        "├─ dig [subagent] waiting, 1 waiting  agent:main:subagent:1",
-        "│  └─ deeper [subagent] resting  agent:main:subagent:2",
-        "└─ look�[2J [subagent] resting  agent:main:subagent:3",
+        "heartbeat [heartbeat] resting",
+        "main [user] resting",
+        "├─ dig (task of main) [subagent] waiting, 1 waiting",
+        "│  └─ deeper (task of dig) [subagent] resting",
+        "└─ look�[2J (task of main) [subagent] resting",
         "",
       ].join("\n"),
     );
     const shallow = (await run("agents", "tree", "main", "--depth", "1")).out;
-    expect(shallow).toContain(`│  └─ … more: \`rookery agents tree ${dig.id}\`\n`);
+    expect(shallow).toContain(`│  └─ … more: \`rookery agents tree ${dig.id.slice(0, 8)}\`\n`);
     expect(JSON.parse((await run("agents", "tree", "main", "--json")).out)).toMatchObject({
       roots: [
         {
           id: main.id,
-          children: [{ label: "dig", waiting: 1, children: [{ label: "deeper" }] }, { kind: "subagent" }],
+          children: [
+            { name: "dig (task of main)", waiting: 1, children: [{ name: "deeper (task of dig)" }] },
+            { kind: "subagent" },
+          ],
         },
       ],
       more: false,
@@ -48,17 +51,17 @@ describe("rookery agents tree", () => {
 });
 
 describe("rookery agents", () => {
-  it("lists agents beside a running node: id, kind, label, key, waiting messages, last activity", async () => {
+  it("lists agents beside a running node: name, kind, waiting messages, last activity", async () => {
     const main = await make(TERMINAL);
-    const job = await make({ type: "cron", id: "job-1", name: "the\u001b[2J report" });
+    await make({ type: "cron", id: "job-1", name: "the\u001b[2J report" });
     const message = { body: { kind: "user" as const, text: "hi" }, acceptedAt: AT };
     await commit([{ op: "message.post", to: { agentId: main.id }, message }]);
     const { code, out } = await run("agents");
     expect(code).toBe(EXIT.ok);
     expect(out.split("\n")).toEqual([
-      expect.stringMatching(/^id +kind +label +session key +waiting +last activity/),
-      expect.stringMatching(new RegExp(`^${main.id} +user +user +agent:main:main +1 +\\d+ \\w+ ago$`)),
-      expect.stringMatching(new RegExp(`^${job.id} +cron +the�\\[2J report +cron:job-1 +0 +\\d+ \\w+ ago$`)),
+      expect.stringMatching(/^name +kind +waiting +last activity/),
+      expect.stringMatching(/^main +conversation +1 +\d+ \w+ ago$/),
+      expect.stringMatching(/^the�\[2J report \(schedule\) +schedule +0 +\d+ \w+ ago$/),
       "",
     ]);
     expect((await run("agents", "list")).out).toBe(out);
@@ -66,7 +69,7 @@ describe("rookery agents", () => {
     expect(agents[0]).toEqual({
       id: main.id,
       kind: "user",
-      label: "user",
+      name: "main",
       sessionKey: "agent:main:main",
       waiting: 1,
       running: false,
@@ -82,7 +85,7 @@ describe("rookery agents", () => {
     const rest = JSON.parse((await run("agents", "--json", "--limit", "2", "--after", first.next)).out);
     expect(rest).toEqual({ items: [expect.objectContaining({ id: made[2]?.id })], next: null });
     expect((await run("agents", "--limit", "1")).out).toContain(
-      `To see more, run \`rookery agents --after ${made[0]?.id} --home ${home.dir}\``,
+      `To see more, run \`rookery agents --after ${made[0]?.id.slice(0, 8)} --home ${home.dir}\``,
     );
     expect((await run("agents", "--limit", "x")).code).toBe(EXIT.usage);
   });
@@ -111,7 +114,7 @@ describe("rookery agents", () => {
     await make(TERMINAL);
     await home.release();
     const before = readdirSync(home.dir).filter((name) => !/-(?:wal|shm)$/.test(name));
-    expect((await run("agents")).out).toContain("agent:main:main");
+    expect((await run("agents")).out).toContain("main  conversation");
     expect(readdirSync(home.dir).filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual(before);
   });
 });

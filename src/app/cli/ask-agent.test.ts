@@ -20,7 +20,7 @@ const waiting = () =>
 describe("rookery agents set", () => {
   it("posts the settings: numbers as numbers, and null for an empty value", async () => {
     const { code, out } = await run("agents", "set", "main", "label=x/y=z", "queueCap=5", "modelOverride=");
-    expect([code, out]).toEqual([0, `Accepted. Agent ${seed.id} applies it when it next runs.\n`]);
+    expect([code, out]).toEqual([0, "Accepted. The agent applies it when it next runs.\n"]);
     const patch = { label: "x/y=z", queueCap: 5, modelOverride: null };
     expect(await waiting()).toEqual([{ kind: "setting", patch }]);
   });

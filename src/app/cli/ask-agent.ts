@@ -39,7 +39,7 @@ export const backAction = defineAction({
 /** Prints what was accepted. */
 async function post(context: CommandContext, request: Parameters<Api["ask"]>[0]): Promise<undefined> {
   const posted = (await withApi(context, (api) => api.ask(request))) as Pick<Posted, "agentId" | "seq">;
-  const text = `Accepted. Agent ${posted.agentId} applies it when it next runs.`;
+  const text = "Accepted. The agent applies it when it next runs.";
   return printResult(context, { status: "accepted", ...posted }, text);
 }
 

@@ -32,7 +32,7 @@ describe("rookery usage budgets", () => {
     const { code, out } = await run("usage", "budgets");
     expect(code).toBe(EXIT.ok);
     expect(out).toContain("limit per agent: $0.5000");
-    expect(out).toContain(`agent:${agentId}  $0.0001 of $0.5000`);
+    expect(out).toContain("agent:main  $0.0001 of $0.5000");
     expect(out).toContain("Since midnight: 0 tokens");
   });
 
@@ -44,7 +44,7 @@ describe("rookery usage budgets", () => {
 
   it("allows the same amount again, or the named amount", async () => {
     configure("{ budgets: { agent: { dollars: 0.5 } } }");
-    expect((await run("usage", "lift", `agent:${agentId}`)).out).toContain("of $1.0000, lifted by 0 tokens, $0.5000");
+    expect((await run("usage", "lift", "agent:main")).out).toContain("of $1.0000, lifted by 0 tokens, $0.5000");
     const tokensOnly = await run("usage", "lift", `agent:${agentId}`, "--tokens", "5", "--json");
     expect(JSON.parse(tokensOnly.out)).toMatchObject({ lifted: { tokens: 5, micros: 500_000 } });
     const more = await run("usage", "lift", `agent:${agentId}`, "--dollars", "0.25", "--tokens", "10", "--json");
@@ -61,7 +61,8 @@ describe("rookery usage budgets", () => {
 
   it.each([
     [["nonsense"], "is not the key of a budget"],
-    [["agent:unknown"], "Nothing was spent"],
+    [["agent:unknown"], 'There is no agent "unknown"'],
+    [[`agent:${"a".repeat(24)}`], "Nothing was spent"],
     [["day:2026-01-01"], "does not limit day:2026-01-01"],
     [["agent:x", "--tokens", "1.5"], "--tokens takes a whole number above 0"],
     [["agent:x", "--dollars", "0"], "--dollars takes an amount above 0"],

@@ -24,6 +24,25 @@ export const withoutDocument: readonly string[] = commandsWithSchema.filter(
   (name) => "not" in (published.properties[name] ?? {}),
 );
 
+/** The commands whose document is a list. */
+export const listCommands: readonly string[] = commandsWithSchema.filter((name) =>
+  hasItems(published.properties[name] ?? {}),
+);
+
+function hasItems(schema: object): boolean {
+  const {
+    $ref,
+    properties = {},
+    anyOf = [],
+  } = schema as {
+    $ref?: string;
+    properties?: object;
+    anyOf?: readonly object[];
+  };
+  if ($ref !== undefined) return hasItems(published.$defs[$ref.replace("#/$defs/", "")] ?? {});
+  return "items" in properties || anyOf.some(hasItems);
+}
+
 /** By test file: the files of one worker share this module. */
 const validIn = new Map<string, Set<string>>();
 

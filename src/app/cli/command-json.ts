@@ -2,6 +2,7 @@
  * What each command prints with `--json`: one document of this type. The types are those of the client and of the reports that
  * commands print. `npm run tool -- cli-schema --write` writes `docs/cli.schema.json` from it, and tests check every document against that.
  */
+
 import type { DescribedModels } from "../../adapters/models/describe-models.ts";
 import type { DescribedLogin } from "../../adapters/models/logins/describe-logins.ts";
 import type { TriedModel } from "../../adapters/models/try-model.ts";
@@ -13,7 +14,6 @@ import type { ConfigNote } from "../../config/parse-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
 import type { AgentTree } from "../../core/agent/agent-tree.ts";
 import type { BusyAgent } from "../../core/agent/diagnosis.ts";
-import type { LeftBehind } from "../../core/agent/left-behind.ts";
 import type { InstallReport, ListedSkill } from "../../core/agent/skill-listing.ts";
 import type { SubagentRunRecord } from "../../core/agent/subagent-run.ts";
 import type { SwarmContact, SwarmRecord } from "../../core/agent/swarm.ts";
@@ -26,9 +26,8 @@ import type { List } from "../../core/list.ts";
 import type { Message } from "../../core/message/message.ts";
 import type { UnansweredMessage } from "../../core/message/unanswered-message.ts";
 import type { AuditRow } from "../../core/people/audit.ts";
-import type { PersonRecord } from "../../core/people/person.ts";
+import type { PersonRecord } from "../../core/people/person-record.ts";
 import type { Approval } from "../../core/rights/approval.ts";
-import type { RunRecord } from "../../core/run/run.ts";
 import type { SpentSince } from "../../core/store/spent.ts";
 import type { CarryPlan } from "../../engine/people/carry-over.ts";
 import type { AlwaysOffers } from "../client/approvals-resource.ts";
@@ -36,7 +35,7 @@ import type { ShownChange } from "../client/changes-resource.ts";
 import type { FileInfo } from "../client/files-resource.ts";
 import type { ForgetReceipt } from "../client/people-resource.ts";
 import type { ListedRule, TriedCall } from "../client/permissions-resource.ts";
-import type { AgentDetails, AgentSummary, InboxMessage, Runs, RunWait } from "../client/resources.ts";
+import type { AgentDetails, AgentSummary, InboxMessage, NamedRun, Runs, RunWait } from "../client/resources.ts";
 import type { BudgetView, Heartbeat, JobOutcome, ScheduledJob } from "../client/spending-resources.ts";
 import type { ConnectorItem } from "../gateway/api/connector-routes.ts";
 import type { ShownToken } from "../gateway/auth/token-service.ts";
@@ -46,6 +45,9 @@ import type { ServiceReport, ServiceStatus } from "../operations/service/service
 import type { UpdateReport } from "../operations/update/update-program.ts";
 import type { Option } from "./command.ts";
 import type { Summary } from "./commands/agents.ts";
+import type { Named } from "./commands/approvals.ts";
+import type { NamedDelivery } from "./commands/channels-outbox.ts";
+import type { NamedRow } from "./commands/engine-audit.ts";
 import type { FoundKey } from "./commands/models-keys.ts";
 import type { SignIn } from "./commands/open.ts";
 import type { Invited, Login } from "./commands/people-logins.ts";
@@ -255,7 +257,7 @@ export interface CommandJson {
   "people requests no": { readonly account: string; readonly person: string | null };
   "people requests block": { readonly account: string; readonly person: string | null };
   "people requests forget": { readonly account: string; readonly person: string | null };
-  "engine audit": List<AuditRow, number>;
+  "engine audit": List<NamedRow, number>;
   "models list": DescribedModels;
   "models test": TriedModel;
   "models set": SetValue & { readonly model: string };
@@ -310,7 +312,7 @@ export interface CommandJson {
   "skills install": InstallReport;
   "skills update": List<InstallReport>;
   "skills remove": { readonly name: string; readonly change: number };
-  "runs list": List<RunRecord, string>;
+  "runs list": List<NamedRun, string>;
   "runs show": Awaited<ReturnType<Runs["get"]>>;
   "runs replay":
     | (Omit<Timeline, "entries"> & {
@@ -323,7 +325,9 @@ export interface CommandJson {
   "sessions list": List<Conversation, string>;
   "sessions status": Readonly<Record<string, unknown>>;
   "sessions search": List<FoundText, number>;
-  "sessions carry-over": (CarryPlan & Plan & List<LeftBehind>) | { readonly carried: number };
+  "sessions carry-over":
+    | (Omit<CarryPlan, "items"> & Plan & { readonly next: string | number | null })
+    | { readonly carried: number };
   "sessions export": File;
   "sessions archive": Archived;
   "sessions branch": Accepted;
@@ -351,8 +355,8 @@ export interface CommandJson {
     | { readonly id: string; readonly name: string; readonly base64: string };
   "people files add": FileInfo;
   "people files remove": { readonly id: string };
-  "channels outbox list": List<Delivery, number>;
-  "channels outbox show": Delivery;
+  "channels outbox list": List<NamedDelivery, number>;
+  "channels outbox show": NamedDelivery;
   "channels outbox retry": Delivery;
   "channels outbox drop": Delivery;
   "channels add telegram": Connected;
@@ -360,8 +364,8 @@ export interface CommandJson {
   "channels add whatsapp-web": Connected;
   "channels add webhook": Connected;
   "channels list": List<ConnectorItem>;
-  "approvals list": List<Approval>;
-  "approvals show": Approval & { readonly always?: AlwaysOffers };
+  "approvals list": List<Approval & Named>;
+  "approvals show": Approval & Named & { readonly always?: AlwaysOffers };
   "approvals yes": Approval;
   "approvals no": Approval;
   "usage show": Usage;

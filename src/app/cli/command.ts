@@ -2,8 +2,10 @@
  * The contract of a command. A command reaches the outside only through its context, so a test can run it without a process.
  * It writes its result to `stdout` and everything else to `stderr`, and fails by throwing a typed error.
  */
+
 import type { LoadedConfig } from "../../config/load-config.ts";
 import type { HomePaths } from "../../config/paths.ts";
+import type { ArgumentKind } from "./argument-kinds.ts";
 
 export interface Output {
   write(text: string): unknown;
@@ -38,6 +40,8 @@ export interface Option {
   readonly multiple?: boolean;
   /** The name of the value in the help. */
   readonly value?: string;
+  /** What the value names: its id may be shortened, as that of an argument. */
+  readonly kind?: ArgumentKind;
   readonly description: string;
 }
 

@@ -2,6 +2,7 @@
 
 import type { AgentTree, TreeNode } from "../../core/agent/agent-tree.ts";
 import { costText } from "../../core/cost-text.ts";
+import { agentArgument } from "../../core/typed-name.ts";
 import { oneLine } from "./plain-text.ts";
 
 export const drawTree = ({ roots }: Pick<AgentTree, "roots">): readonly string[] =>
@@ -16,19 +17,21 @@ function drawn(node: TreeNode, first: string, rest: string): readonly string[] {
   return [
     `${first}${about(node)}`,
     ...children,
-    ...(node.more ? [`${rest}└─ … more: \`rookery agents tree ${node.id}\``] : []),
+    ...(node.more ? [`${rest}└─ … more: \`rookery agents tree ${agentArgument(node)}\``] : []),
   ];
 }
 
-function about({ label, kind, state, waiting, waitsFor, tokens, treeSpent, sessionKey }: TreeNode): string {
+function about({ name, kind, state, waiting, waitsFor, tokens, treeSpent }: TreeNode): string {
   const facts = [
     state,
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
-    ...(waitsFor ? [`waits for ${waitsFor.join(", ")}`] : []),
+    ...(waitsFor
+      ? [`waits for ${waitsFor.map((one) => oneLine(one.name ?? "an agent that is gone", 60)).join(", ")}`]
+      : []),
     ...(tokens > 0 ? [`${tokens} tokens`] : []),
     ...(treeSpent
       ? [`tree: ${treeSpent.tokens} tokens, ${costText(treeSpent.micros / 1_000_000, treeSpent.tokens)}`]
       : []),
   ];
-  return `${oneLine(label, 40)} [${kind}] ${facts.join(", ")}  ${oneLine(sessionKey, 100)}`;
+  return `${oneLine(name, 80)} [${kind}] ${facts.join(", ")}`;
 }

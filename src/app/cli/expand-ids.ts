@@ -19,15 +19,23 @@ const LENGTHS: Readonly<Partial<Record<ArgumentKind, number>>> = { agent: 24, ru
 const LEAST = 4;
 const LEAST_RECIPIENT = 8;
 const SHOWN = 5;
+/** Deliveries of the runs that one short id may mean. */
+const OF_ONE_RUN = 500;
 
-export async function expandIds(action: Action, context: CommandContext): Promise<readonly string[]> {
-  const { args } = context;
-  const expanded: string[] = [];
-  for (const [index, text] of args.entries()) {
-    const kind = argumentKind(action.usage, index);
-    expanded.push(kind && mayBeShort(kind, text) ? await expanding(context, kind, text) : text);
+export async function expandIds(
+  action: Action,
+  context: CommandContext,
+): Promise<Pick<CommandContext, "args" | "flags">> {
+  const whole = async (kind: ArgumentKind | undefined, text: string): Promise<string> =>
+    kind && mayBeShort(kind, text) ? expanding(context, kind, text) : text;
+  const args: string[] = [];
+  for (const [index, text] of context.args.entries()) args.push(await whole(argumentKind(action.usage, index), text));
+  const flags = { ...context.flags };
+  for (const [name, { kind }] of Object.entries(action.options ?? {})) {
+    const value = flags[name];
+    if (typeof value === "string") flags[name] = await whole(kind, value);
   }
-  return expanded;
+  return { args, flags };
 }
 
 /**
@@ -52,7 +60,11 @@ async function expanding(context: CommandContext, kind: ArgumentKind, text: stri
   if (!at || !table) return text;
   if (kind === "agent" && (await isName(context, text))) return text;
   const { idsBeginning } = await import("../../adapters/store/find-ids.ts");
-  const found: readonly string[] = await idsBeginning(at, table, text, SHOWN + 1).catch(() => []);
+  // A short id of a delivery ends with its number in the run, which is the end of its whole id too.
+  const [start = "", ordinal] = kind === "delivery" ? text.split(".") : [text];
+  const limit = ordinal === undefined ? SHOWN + 1 : OF_ONE_RUN;
+  const beginning: readonly string[] = await idsBeginning(at, table, start, limit).catch(() => []);
+  const found = ordinal === undefined ? beginning : beginning.filter((id) => id.endsWith(`.${ordinal}`));
   if (found.includes(text) || found.length === 0) return text;
   if (found.length === 1) return found[0] ?? text;
   const more = found.length > SHOWN ? ", …" : "";

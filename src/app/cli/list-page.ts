@@ -1,4 +1,5 @@
 /** Commands that list page by page: what they read, and how they say what comes next. */
+import { shortId } from "../../core/ids.ts";
 import { withApi } from "./client/with-api.ts";
 import type { CommandContext } from "./command.ts";
 import { fitTable, terminalWidth } from "./fit-table.ts";
@@ -22,12 +23,18 @@ interface PageText {
   readonly command: string;
 }
 
+/** A cursor that is an id is shortened; one that people cannot type is left to programs. */
+function moreText(next: string | number, command: string): string {
+  if (typeof next === "string" && shortId(next) === next) return "There are more: raise `--limit`.";
+  return `To see more, run \`${command} --before ${shortId(String(next))}\``;
+}
+
 export function printPage(
   context: CommandContext,
   page: ListedPage<unknown>,
   { head, rows, empty, command }: PageText,
 ): undefined {
   const table = fitTable(head, rows, { width: terminalWidth(context.stdout) });
-  const more = page.next === null ? "" : context.here(`\nTo see more, run \`${command} --before ${page.next}\``);
+  const more = page.next === null ? "" : context.here(`\n${moreText(page.next, command)}`);
   return printResult(context, page, rows.length === 0 ? empty : `${table}${more}`);
 }

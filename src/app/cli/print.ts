@@ -31,6 +31,7 @@ export function printList<Item>(printing: Printing, listing: Listing<Item>): und
     : [
         ...before,
         ...(items.length === 0 ? [printing.here(empty)] : items.map(line)),
+        ...(next === null ? [] : ["There are more: raise --limit."]),
         ...after.map((one) => printing.here(one)),
       ];
   return printResult(printing, { ...listOf(items, next), ...more }, lines.filter((one) => one !== "").join("\n"));

@@ -43,15 +43,17 @@ async function dispatch(argv: readonly string[], deps: CliDeps, registry: Regist
   if (line.flags.version) return print(deps, await versionText(line.flags.json === true));
   if (line.flags.help || !chosen.action) return print(deps, await helpText(named.word, chosen));
   checkArguments(chosen, line);
-  const context = contextFor(deps, line);
-  return await chosen.action.run({ ...context, args: await shortened(chosen.action, context) });
+  return await chosen.action.run(await withWholeIds(chosen.action, contextFor(deps, line)));
 }
 
-/** The arguments with short ids made whole. */
-async function shortened(action: Action, context: CommandContext): Promise<readonly string[]> {
-  if (context.args.length === 0 || !/[<[](?:agent|run|delivery|job)\b/.test(action.usage ?? "")) return context.args;
+/** Makes the short ids of arguments and flags whole. */
+async function withWholeIds(action: Action, context: CommandContext): Promise<CommandContext> {
+  const { args, flags } = context;
+  const hasArgument = args.length > 0 && /[<[](?:agent|run|delivery|job)\b/.test(action.usage ?? "");
+  const hasFlag = Object.entries(action.options ?? {}).some(([name, { kind }]) => kind && flags[name] !== undefined);
+  if (!hasArgument && !hasFlag) return context;
   const { expandIds } = await import("./expand-ids.ts");
-  return expandIds(action, context);
+  return { ...context, ...(await expandIds(action, context)) };
 }
 
 /** The command if none is named. A flag such as --version needs no command. */

@@ -33,9 +33,7 @@ const { run, inStore, commit } = cliHome({
 
 describe("rookery agents subagents", () => {
   it("lists all subagents, and those of one agent", async () => {
-    expect((await run("agents", "subagents")).out).toMatch(
-      /^1 at work, 0 ended\.\n1\. digger: waiting \(.*\), run 0190.*\n$/u,
-    );
+    expect((await run("agents", "subagents")).out).toMatch(/^1 at work, 0 ended\.\n1\. digger: waiting \(.*\)\n$/u);
     expect(JSON.parse((await run("agents", "subagents", "list", parent.id, "--json")).out)).toEqual({
       items: [record()],
       next: null,
@@ -59,7 +57,7 @@ describe("rookery agents subagents", () => {
 
   it("messages, stops and releases a subagent", async () => {
     expect((await run("agents", "subagents", "send", "digger", "hurry", "up")).out).toBe(
-      `Subagent run ${RUN} will get the message.\n`,
+      "digger will get the message.\n",
     );
     expect(await run("agents", "subagents", "release", "digger")).toMatchObject({ code: EXIT.failure });
     expect((await run("agents", "subagents", "stop", "1")).code).toBe(EXIT.ok);
@@ -81,9 +79,7 @@ describe("rookery agents subagents", () => {
 describe("rookery agents", () => {
   it("stops, starts and removes an agent", async () => {
     const mark = () => inStore(async (store) => (await store.agent(parent.id))?.stopped);
-    expect((await run("agents", "stop", "main")).out).toBe(
-      `Agent ${parent.id} is stopped, with all agents it started.\n`,
-    );
+    expect((await run("agents", "stop", "main")).out).toBe("main is stopped, with all agents it started.\n");
     expect(await mark()).toMatchObject({ reason: "stopped by the owner of the home" });
     await run("agents", "start", "main");
     expect(await mark()).toBeUndefined();

@@ -29,7 +29,7 @@ describe("rookery usage", () => {
     expect(day.total.tokens).toBeGreaterThan(0);
     expect([sum(agent), sum(person)]).toEqual([sum(day), sum(day)]);
     expect(names(day)).toContainEqual(expect.stringMatching(/^\d{4}-\d\d-\d\d$/));
-    expect(names(agent)).toEqual(["agent:main:main", "agent:main:main:thread:work"]);
+    expect(names(agent)).toEqual(["main", "work"]);
     // Both accounts of the terminal are the owner's.
     expect(names(person)).toEqual(["owner"]);
     expect(names(model)).toEqual([expect.stringContaining("offline")]);

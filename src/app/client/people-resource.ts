@@ -1,7 +1,7 @@
 /** People: who they are, what was granted to them, and inviting them. Only the owner changes them. */
 import type { List } from "../../core/list.ts";
 import type { Verdict } from "../../core/people/grant.ts";
-import type { PersonRecord } from "../../core/people/person.ts";
+import type { PersonRecord } from "../../core/people/person-record.ts";
 import { checkedId } from "./checked-options.ts";
 import { type EngineApi, pathOf } from "./engine-api.ts";
 

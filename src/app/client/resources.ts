@@ -17,7 +17,7 @@ export interface AgentSummary {
   readonly id: string;
   readonly sessionKey: string;
   readonly kind: string;
-  readonly label: string;
+  readonly name: string;
   readonly profile: string;
   readonly waiting: number;
   readonly runId: string | null;
@@ -41,8 +41,8 @@ export interface AgentDetails
 
 /** A message of any agent, as the inbox of all agents shows it. */
 export interface InboxMessage extends Pick<Message, "agentId" | "seq" | "state" | "acceptedAt"> {
-  /** The label of its agent. */
-  readonly label: string;
+  /** Absent if its agent is gone. */
+  readonly agentName?: string;
   readonly sessionKey: string;
   readonly kind: Message["body"]["kind"];
   readonly text: string;
@@ -86,13 +86,19 @@ export type RunWait =
   | { readonly status: "ended"; readonly outcome?: RunResult["outcome"]; readonly result?: RunResult }
   | { readonly status: "timeout" | "unknown" };
 
+/** A run with the name of its agent, and the first words of what it works on. */
+export interface NamedRun extends RunRecord {
+  readonly agentName: string;
+  readonly about: string;
+}
+
 export interface Runs {
   /** The runs of an agent, newest first. Send `next` as `before` for the next page. Changes nothing. */
-  list(agent: string, page?: { readonly before?: string; readonly limit?: number }): Promise<List<RunRecord, string>>;
+  list(agent: string, page?: { readonly before?: string; readonly limit?: number }): Promise<List<NamedRun, string>>;
   /** A run, its state and, if it has ended, its result. Changes nothing. */
   get(
     run: string,
-  ): Promise<{ readonly state: string; readonly run: RunRecord | null; readonly result: RunResult | null }>;
+  ): Promise<{ readonly state: string; readonly run: NamedRun | null; readonly result: RunResult | null }>;
   /** Waits for the end of a run. A timeout is a normal answer. Changes nothing. */
   wait(run: string, options?: { readonly timeoutMs?: number }): Promise<RunWait>;
   /** Durable when it resolves. False if the run had ended. */

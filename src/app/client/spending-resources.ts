@@ -145,7 +145,8 @@ export const swarmsOf = (api: EngineApi): Swarms => ({
 });
 
 /** A budget, what is spent of it, and what it allows. Money is in millionths of a dollar. */
-export type BudgetView = ListedBudget;
+/** `name`: the key, with the name of an agent instead of its id. `lift` takes it too. */
+export type BudgetView = ListedBudget & { readonly name: string };
 
 export interface Budgets {
   /** Every budget, with what is spent of it. Changes nothing. */

@@ -1,5 +1,7 @@
 /** The whole table of commands on every connector: each is answered once, changes what it says, and calls no model. */
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { idsIn } from "../../../test/kit/find-ids.ts";
 import { configSchema } from "../../config/config-schema.ts";
 import type { SessionKey } from "../../core/ids.ts";
 import type { Connector, ConnectorHost } from "../../core/ports/connector.ts";
@@ -84,7 +86,7 @@ const ANSWERS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> 
     ["/remind today 0:00 tea", /That time is in the past/],
   ],
   cron: [
-    ["/cron", /Jobs:\n- tea \(.*\): /],
+    ["/cron", /Jobs:\n- tea[^(]*: /],
     ["/cron run nothing", /unknown cron job id: nothing/],
     ["/cron dance", /Usage: \/cron/],
   ],
@@ -286,6 +288,7 @@ describe.each(CONNECTORS)("on $name", ({ name, guest, off, say }) => {
       expect(said.length, text).toBe(command === "compact" ? said.length : 1);
       const wanted = guest && OWNERS.includes(text) ? REFUSED : expected;
       if (command !== "compact") expect(said[0], text).toMatch(wanted);
+      expect(said.flatMap(idsIn), text).toEqual([]);
     }
   });
 });

@@ -95,7 +95,7 @@ function jobsOf(cron: CronService): NonNullable<CommandParts["jobs"]> {
     removeOps: (id) => cron.removeOps(id),
     remind({ profile, sessionKey }, text) {
       const made = cron.reminderOps(text, { profile, sessionKey });
-      return made && { id: made.job.id, at: made.at, ops: made.ops };
+      return made && { name: made.job.name, at: made.at, ops: made.ops };
     },
     enableOps: async (id, enabled) => (await cron.updateOps(id, { enabled })).ops,
   };

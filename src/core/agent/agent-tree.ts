@@ -11,13 +11,13 @@ export interface TreeNode {
   readonly id: AgentId;
   readonly sessionKey: string;
   readonly kind: AgentKind;
-  readonly label: string;
+  readonly name: string;
   readonly state: "running" | "waiting" | "resting" | "stopped";
   /** Messages that wait in its inbox. */
   readonly waiting: number;
   readonly runId?: RunId;
   /** The agents its run waits for. */
-  readonly waitsFor?: readonly AgentId[];
+  readonly waitsFor?: readonly { readonly id: AgentId; readonly name?: string }[];
   /** What it has used itself over its life. */
   readonly tokens: number;
   /** What was charged to it, and to its whole tree, if budgets count that. */

@@ -15,10 +15,17 @@ export interface Diagnosis {
   readonly lanes: Readonly<
     Record<string, { readonly size: number; readonly active: number; readonly waiting: number }>
   >;
-  readonly waits: readonly { readonly from: AgentId; readonly to: AgentId; readonly sinceMs: number }[];
+  readonly waits: readonly {
+    readonly from: AgentId;
+    readonly to: AgentId;
+    readonly fromName?: string;
+    readonly toName?: string;
+    readonly sinceMs: number;
+  }[];
   readonly deadLetters: readonly {
     readonly id: string;
     readonly agentId: AgentId;
+    readonly agentName?: string;
     readonly state: string;
     readonly reason?: string;
     readonly channel?: string;
@@ -27,7 +34,11 @@ export interface Diagnosis {
   /** How many deliveries wait for a reader and for a route. */
   readonly waitingDeliveries: Readonly<Record<WaitingState, number>>;
   /** Agents that could not be restored on this node. */
-  readonly degraded: readonly { readonly agentId: AgentId; readonly reason: string }[];
+  readonly degraded: readonly {
+    readonly agentId: AgentId;
+    readonly agentName?: string;
+    readonly reason: string;
+  }[];
   /** Waiting messages whose handling keeps failing. */
   readonly failing: readonly FailingMessage[];
   readonly failedJobs: readonly { readonly id: string; readonly name: string; readonly error?: string }[];
@@ -36,6 +47,7 @@ export interface Diagnosis {
 export interface FailingMessage extends FailedTries {
   readonly agentId: AgentId;
   readonly sessionKey: string;
+  readonly agentName: string;
   readonly seq: number;
   readonly kind: string;
 }
@@ -43,8 +55,8 @@ export interface FailingMessage extends FailedTries {
 export interface BusyAgent {
   readonly agentId: AgentId;
   readonly sessionKey: string;
+  readonly name: string;
   readonly kind: AgentKind;
-  readonly label: string;
   readonly held: boolean;
   readonly stopped?: string;
   readonly run?: {

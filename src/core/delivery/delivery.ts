@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { fileReferenceSchema } from "../file-reference.ts";
 import type { AgentId, DeliveryId, RunId } from "../ids.ts";
-import { personIdSchema } from "../people/person.ts";
+import { personIdSchema } from "../people/person-record.ts";
 import { ENDED_STATES, OPEN_STATES, type WAITING_STATES } from "./delivery-states.ts";
 
 /** Where a reply goes. An address is atomic: copied as a whole from the message it answers, never merged field by field. */

@@ -2,6 +2,7 @@
  * A message is an item in an agent's inbox, of any origin. Once accepted it is settled exactly once (L1): taken by a
  * named run, merged into a named prompt, or dropped by a named policy that left its trace.
  */
+
 import { z } from "zod";
 import { deliveryContextSchema } from "../delivery/delivery.ts";
 import { fileReferenceSchema } from "../file-reference.ts";
@@ -13,6 +14,7 @@ import { permissionsSchema } from "./permissions.ts";
 import { queueDefaultSchema, queueSettingsSchema } from "./queue.ts";
 import { type RunOverrides, runOverridesSchema } from "./run-overrides.ts";
 import { triggerSchema } from "./trigger.ts";
+import { withoutIds } from "./without-ids.ts";
 
 /**
  * The person a message of an agent is for, as `connector:id`. The engine sets it from the run that sends the message, never from
@@ -211,6 +213,9 @@ export interface Message extends NewMessage {
 
 /** The text of a message of any kind; empty if the kind has none. */
 export const messageText = (body: MessageBody): string => ("text" in body ? (body.text ?? "") : "");
+
+/** The same for people. */
+export const shownText = (body: MessageBody): string => withoutIds(messageText(body));
 
 /** Whether a message has come to one of its ends. */
 export const isSettled = ({ state }: Pick<Message, "state">): boolean => state !== "waiting" && state !== "taken";

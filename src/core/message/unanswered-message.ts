@@ -1,6 +1,6 @@
 /** A message that got no answer: how it ended, as everything that shows the message also shows it (M45). */
 import type { RunId } from "../ids.ts";
-import { type Message, type MessageKind, messageText, UNANSWERED_STATES, type UnansweredState } from "./message.ts";
+import { type Message, type MessageKind, shownText, UNANSWERED_STATES, type UnansweredState } from "./message.ts";
 
 export interface UnansweredMessage {
   /** Its number in the inbox of its agent. */
@@ -25,7 +25,7 @@ const isUnanswered = (state: string): state is UnansweredState => UNANSWERED_STA
 export function unansweredMessage(message: Message): UnansweredMessage | undefined {
   const { seq, body, state, reason, runId, acceptedAt, settledAt } = message;
   if (!isUnanswered(state)) return undefined;
-  const text = messageText(body).slice(0, MAX_TEXT);
+  const text = shownText(body).slice(0, MAX_TEXT);
   return { seq, kind: body.kind, text, state, reason, runId, acceptedAt, settledAt };
 }
 

@@ -5,7 +5,8 @@
 import { z } from "zod";
 import type { RunId } from "../ids.ts";
 import { CROWD, CROWD_LIMIT } from "./crowd.ts";
-import { type PersonId, personIdSchema } from "./person.ts";
+import type { PersonId } from "./person.ts";
+import { personIdSchema } from "./person-record.ts";
 
 /** Every message stores the people on its way, so there is a limit. */
 const MAX_PEOPLE = 32;

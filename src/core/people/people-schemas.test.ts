@@ -1,7 +1,8 @@
 /** What the store accepts about people: limits and forms at their boundaries. */
 import { describe, expect, test } from "vitest";
 import { behalfSchema, joined } from "./behalf.ts";
-import { type PersonId, personIdSchema, personLimitsSchema, personRecordSchema } from "./person.ts";
+import type { PersonId } from "./person.ts";
+import { personIdSchema, personLimitsSchema, personRecordSchema } from "./person-record.ts";
 
 const record = { id: "ann", role: "guest", createdAt: 1, createdBy: "owner" };
 const limit = { of: "token", id: "t" };

@@ -9,9 +9,8 @@ import {
   kindOfPerson,
   OWNER,
   type PersonId,
-  personIdSchema,
-  personRecordSchema,
 } from "./person.ts";
+import { personIdSchema, personRecordSchema } from "./person-record.ts";
 
 describe("a person's id", () => {
   test.each([

@@ -6,10 +6,7 @@
  * channel that belongs to no record. `telegram:group:-100`: all members of a group together. `app:shop/ann`: a user that an
  * application vouches for, inside the application's own names.
  */
-import { z } from "zod";
 import { sameForm } from "../same-id.ts";
-import { grantsSchema } from "./grant.ts";
-import { QUIET_HOURS, QUIET_HOURS_EXPECTED } from "./quiet-hours.ts";
 
 declare const brand: unique symbol;
 export type PersonId = string & { readonly [brand]: "PersonId" };
@@ -17,16 +14,7 @@ export type PersonId = string & { readonly [brand]: "PersonId" };
 export const OWNER = "owner" as PersonId;
 
 /** The form of an id that a person chooses for another: short, without case and without the signs of the other forms. */
-const RECORD_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-/** Longer names are refused, because every message stores its people. */
-const MAX_ID = 512;
-
-export const personIdSchema = z
-  .string()
-  .min(1)
-  .max(MAX_ID)
-  .refine((id) => kindOfPerson(id) !== undefined, "not the id of a person")
-  .transform((id) => id as PersonId);
+export const RECORD_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 type PersonKind = "owner" | "record" | "app" | "group" | "account";
 
@@ -75,45 +63,3 @@ export function applicationOf(id: PersonId): string | undefined {
 export const ROLES = ["owner", "guest", "contact", "stranger"] as const;
 /** `guest`: a person the owner let in. `contact`: writes to a swarm only. `stranger`: no one let them in; no rights. */
 export type Role = (typeof ROLES)[number];
-
-const account = z
-  .string()
-  .normalize("NFC")
-  .trim()
-  .regex(/^[^\s:]+:\S.*$/u, "an account is CHANNEL:ID, such as telegram:42")
-  .max(MAX_ID);
-
-/** Limits of one person in one day, and when the person is not disturbed. An absent one means no limit. */
-export const personLimitsSchema = z.strictObject({
-  messagesPerDay: z.number().int().min(0).optional(),
-  tokensPerDay: z.number().int().min(0).optional(),
-  dollarsPerDay: z.number().min(0).optional(),
-  /** When the person gets nothing that they did not ask for. */
-  quietHours: z.string().regex(QUIET_HOURS, `expected ${QUIET_HOURS_EXPECTED}`).optional(),
-});
-export type PersonLimits = z.infer<typeof personLimitsSchema>;
-
-export const personRecordSchema = z
-  .strictObject({
-    id: z
-      .string()
-      .refine((id) => RECORD_ID.test(id), "a person's id has 1 to 64 lower-case letters, digits, dots or dashes"),
-    name: z.string().trim().min(1).max(200).optional(),
-    /** The owner's record only keeps rules. */
-    role: z.enum(["guest", "contact", "owner"]),
-    /** The person's accounts on channels, as `channel:id`. An account belongs to one person. */
-    accounts: z.array(account).max(32).readonly().default([]),
-    grants: grantsSchema.default([]),
-    limits: personLimitsSchema.optional(),
-    timeZone: z.string().max(64).optional(),
-    language: z.string().max(35).optional(),
-    createdAt: z.number().int(),
-    /** Who made the record: a person's id, or `config`. */
-    createdBy: z.string().max(MAX_ID),
-  })
-  .refine(
-    ({ id, role, accounts }) => (id === OWNER) === (role === "owner") && (id !== OWNER || accounts.length === 0),
-    "owner is the id of the installation's owner, whose accounts stand in the configuration",
-  )
-  .readonly();
-export type PersonRecord = z.infer<typeof personRecordSchema>;

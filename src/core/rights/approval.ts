@@ -8,7 +8,8 @@ import { deliveryContextSchema } from "../delivery/delivery.ts";
 import { agentIdSchema } from "../id-schemas.ts";
 import type { AgentId, RunId } from "../ids.ts";
 import { type Behalf, behalfSchema } from "../people/behalf.ts";
-import { type PersonId, personIdSchema } from "../people/person.ts";
+import type { PersonId } from "../people/person.ts";
+import { personIdSchema } from "../people/person-record.ts";
 import { effectDetailSchema } from "./effect-detail.ts";
 import { RIGHTS } from "./right.ts";
 

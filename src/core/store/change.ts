@@ -14,7 +14,7 @@ import type { AgentId, ChangeId, DeliveryId, EntryId, RunId, SessionId, SessionK
 import type { MessageState, NewMessage, TriedMessage } from "../message/message.ts";
 import type { StoredFile } from "../message/stored-file.ts";
 import type { AuditEntry } from "../people/audit.ts";
-import type { PersonRecord } from "../people/person.ts";
+import type { PersonRecord } from "../people/person-record.ts";
 import type { ApprovalId, ApprovalState, NewApproval } from "../rights/approval.ts";
 import type { AbortMark, RunBody, RunOutcome } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";

@@ -12,7 +12,7 @@ import type { AgentId, ChangeId, DeliveryId, RunId, SessionKey } from "../ids.ts
 import type { Message, MessageState, UnansweredState } from "../message/message.ts";
 import type { StoredFile } from "../message/stored-file.ts";
 import type { AuditFilter, AuditRow } from "../people/audit.ts";
-import type { PersonRecord } from "../people/person.ts";
+import type { PersonRecord } from "../people/person-record.ts";
 import type { Approval, ApprovalFilter, ApprovalId } from "../rights/approval.ts";
 import type { RunRecord } from "../run/run.ts";
 import type { CronJob } from "../schedule/job.ts";

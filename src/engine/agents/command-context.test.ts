@@ -109,7 +109,7 @@ describe("/status", () => {
     held.release();
     await engine.settle();
     const said = engine.shown().at(-1);
-    expect(said).toMatch(/Run: \S+ \(\w+\)\nWaiting:\n- compact: waits .*\n- "later": waits /u);
+    expect(said).toMatch(/Run: \w+\nWaiting:\n- compact: waits .*\n- "later": waits /u);
     expect(said).not.toContain("command");
   });
 

@@ -82,7 +82,7 @@ export async function answerCommand(
 
 function waitsOf({ run, waiting }: WhatWaits, message: Message): Awaited<ReturnType<CommandContext["waits"]>> {
   return {
-    run: run && `${run.id} (${run.state})`,
+    run: run?.state,
     waiting: waiting
       .filter(({ seq }) => seq !== message.seq)
       .map(({ kind, text, will }) => ({ what: text === "" ? kind : `"${text}"`, why: will })),

@@ -1,11 +1,11 @@
 /** Lists active and stuck work, from indexes only. Changes nothing and shows no texts of messages. */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import type { BusyAgent, Diagnosis } from "../../core/agent/diagnosis.ts";
-import { labelOf } from "../../core/agent/label-of.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import { isHeldBack } from "../../core/run/held-back.ts";
 import type { WhatWaits } from "../../core/run/what-waits.ts";
+import { namerOf, namesInList } from "../../core/store/agent-names.ts";
 import { failingMessages } from "../../core/store/failing-messages.ts";
 import type { Lanes } from "../runs/lanes.ts";
 
@@ -24,7 +24,10 @@ export async function diagnose({ ports, lanes, degraded, whatWaits }: DiagnosisP
   const at = clock.now();
   const agents = await store.busyAgents({ limit: LISTED + 1 });
   const busy: BusyAgent[] = [];
-  for (const agent of agents.slice(0, LISTED)) busy.push(await busyAgent(ports, agent, whatWaits, at));
+  const names = await namesInList(store, agents.slice(0, LISTED));
+  for (const [index, agent] of agents.slice(0, LISTED).entries())
+    busy.push(await busyAgent(ports, agent, names[index] ?? "", whatWaits, at));
+  const namer = namerOf(store);
   const waits = await store.waits({ limit: LISTED });
   const dead = await store.deliveries({ limit: LISTED, states: ["failed", "unconfirmed"] });
   const jobs = (await store.jobs()).filter(({ state }) => state.lastStatus === "error").slice(0, LISTED);
@@ -33,18 +36,24 @@ export async function diagnose({ ports, lanes, degraded, whatWaits }: DiagnosisP
     busy,
     more: agents.length > LISTED,
     lanes: lanes.counts(),
-    waits: waits.map(({ from, to, since }) => ({ from, to, sinceMs: at - since })),
-    deadLetters: dead.map(({ id, agentId, state, reason, target, attempts }) => ({
-      id,
-      agentId,
-      state,
-      reason,
-      channel: target.channel,
-      attempts,
-    })),
+    waits: await Promise.all(
+      waits.map(async ({ from, to, since }) => ({
+        ...{ from, to, sinceMs: at - since },
+        ...{ fromName: await namer.nameById(from), toName: await namer.nameById(to) },
+      })),
+    ),
+    deadLetters: await Promise.all(
+      dead.map(async ({ id, agentId, state, reason, target: { channel }, attempts }) => ({
+        ...{ id, agentId, agentName: await namer.nameById(agentId), state, reason, channel, attempts },
+      })),
+    ),
     waitingDeliveries: await store.waitingDeliveries(),
-    degraded: [...degraded].slice(0, LISTED).map(([agentId, reason]) => ({ agentId, reason })),
-    failing: await failingMessages(store, agents.slice(0, LISTED)),
+    degraded: await Promise.all(
+      [...degraded].slice(0, LISTED).map(async ([agentId, reason]) => ({
+        ...{ agentId, agentName: await namer.nameById(agentId).catch(() => undefined), reason },
+      })),
+    ),
+    failing: await failingMessages(store, agents.slice(0, LISTED), namer.name),
     failedJobs: jobs.map(({ id, name, state }) => ({ id, name, error: state.lastError })),
   };
 }
@@ -52,17 +61,18 @@ export async function diagnose({ ports, lanes, degraded, whatWaits }: DiagnosisP
 async function busyAgent(
   { store }: DiagnosisParts["ports"],
   agent: AgentRecord,
+  name: string,
   whatWaits: DiagnosisParts["whatWaits"],
   at: number,
 ): Promise<BusyAgent> {
-  const { id, sessionKey, descriptor, state, runId, node, stopped } = agent;
+  const { id, sessionKey, descriptor, runId, node, stopped } = agent;
   const run = runId && (await store.run(runId));
   const { waiting } = await whatWaits(id);
   return {
     agentId: id,
     sessionKey,
+    name,
     kind: descriptor.type,
-    label: state.label ?? labelOf(descriptor),
     held: node !== undefined,
     stopped: stopped?.reason,
     run: run && {

@@ -69,7 +69,7 @@ export class Lifecycle {
       this.#host.ingress.forget(record.sessionKey);
       if (done.ok) return this.#host.emit({ type: "withdrawn" });
       if (clock.monotonic() >= until) {
-        throw new TimeoutError(`Agent ${agentId} was stopped, but is still at work.`, { hint: "Try again later." });
+        throw new TimeoutError("The agent was stopped, but is still at work.", { hint: "Try again later." });
       }
       await sleep(clock, REMOVE_AGAIN_MS);
     }
@@ -84,7 +84,7 @@ export class Lifecycle {
         ? await submit(this.#ports, "agent.remove", [{ op: "agent.remove", agentId, reason }])
         : undefined;
     if (!done?.ok) {
-      throw new DeniedError(`Agent ${agentId} still has work.`, {
+      throw new DeniedError("The agent still has work.", {
         hint: "Stop it, and try again when it is idle.",
       });
     }

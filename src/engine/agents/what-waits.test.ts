@@ -31,13 +31,13 @@ describe("whatWaits during a run", () => {
   const streaming = () => TestEngine.open({ script: (call) => stall(call, new Promise(() => {})) });
 
   test.each<[string, MessageBody, string, Partial<NewMessage>?]>([
-    ["a steered message", user("steer"), "enters run RUN at its next step"],
+    ["a steered message", user("steer"), "enters the run at its next step"],
     ["a collected message", user("collect"), "waits for the run, then joins one prompt with its route"],
     ["a queued message", user("queue"), "waits for the run, then runs in its turn"],
-    ["an interrupting message", user("interrupt"), "ends run RUN and runs next"],
-    ["a stop", { kind: "stop" }, "ends run RUN"],
-    ["a person's reset", { kind: "reset", by: "person" }, "ends run RUN"],
-    ["a command", { kind: "command", name: "status", text: "" }, "is answered at the next step of run RUN"],
+    ["an interrupting message", user("interrupt"), "ends the run and runs next"],
+    ["a stop", { kind: "stop" }, "ends the run"],
+    ["a person's reset", { kind: "reset", by: "person" }, "ends the run"],
+    ["a command", { kind: "command", name: "status", text: "" }, "is answered at the next step of the run"],
     [
       "a steered message of another person",
       user("steer"),
@@ -191,7 +191,9 @@ describe("diagnose", () => {
     await engine.tell("ask");
     await engine.advance(7_000);
     const [ann, bob] = [await engine.agentId(), await engine.agentId("bob")];
-    expect((await engine.system.diagnose()).waits).toEqual([{ from: ann, to: bob, sinceMs: 7_000 }]);
+    expect((await engine.system.diagnose()).waits).toEqual([
+      { from: ann, to: bob, fromName: "ann on test", toName: "ann on test", sinceMs: 7_000 },
+    ]);
     const [run] = await engine.runs(bob);
     if (!run) throw new TypeError("no run");
     engine.crash();

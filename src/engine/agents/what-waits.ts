@@ -1,7 +1,7 @@
 /** Lists an agent's run, its waiting messages with what each will do, and messages that got no answer. Changes nothing. */
 import { NotFoundError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
-import { type FailedTries, type Message, messageText, UNANSWERED_STATES } from "../../core/message/message.ts";
+import { type FailedTries, type Message, shownText, UNANSWERED_STATES } from "../../core/message/message.ts";
 import { unansweredMessage } from "../../core/message/unanswered-message.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { Ports } from "../../core/ports/ports.ts";
@@ -43,7 +43,7 @@ export async function whatWaits(
     waiting: waiting.map((one) => ({
       seq: one.message.seq,
       kind: one.message.body.kind,
-      text: summaryLine(messageText(one.message.body)),
+      text: summaryLine(shownText(one.message.body)),
       acceptedAt: one.message.acceptedAt,
       mode: one.settings.mode,
       will: one.message.tried
@@ -55,7 +55,7 @@ export async function whatWaits(
     dropped: dropped.map(({ seq, reason, body }) => ({
       seq,
       policy: reason ?? "",
-      text: summaryLine(messageText(body)),
+      text: summaryLine(shownText(body)),
     })),
     unanswered: unanswered.flatMap((message) => unansweredMessage(message) ?? []),
   };
@@ -76,14 +76,14 @@ function duringRun(one: Waiting, run: LiveRun, own: PersonId | undefined): strin
   };
   switch (onArrival(one, active)) {
     case "steer":
-      return `enters run ${run.id} at its next step`;
+      return "enters the run at its next step";
     case "end-interrupt":
-      return `ends run ${run.id} and runs next`;
+      return "ends the run and runs next";
     case "end-reset":
     case "end-stop":
-      return `ends run ${run.id}`;
+      return "ends the run";
     case "answer":
-      return `is answered at the next step of run ${run.id}`;
+      return "is answered at the next step of the run";
     case "wait":
       return one.settings.mode === "collect"
         ? "waits for the run, then joins one prompt with its route"

@@ -1,7 +1,8 @@
 /** A question about a call, the people around it, and the time of an answer. */
 import type { RunId } from "../../core/ids.ts";
 import type { Grant } from "../../core/people/grant.ts";
-import { OWNER, type PersonId, type PersonRecord } from "../../core/people/person.ts";
+import { OWNER, type PersonId } from "../../core/people/person.ts";
+import type { PersonRecord } from "../../core/people/person-record.ts";
 import type { Approval, ApprovalId } from "../../core/rights/approval.ts";
 import type { Effect } from "../../core/rights/decide.ts";
 import type { PeopleNow } from "../people/directory.ts";

@@ -4,7 +4,7 @@
  * link or a command. Where it does not fit as a whole there is no yes.
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
-import { labelOf } from "../../core/agent/label-of.ts";
+import { shortAgentName } from "../../core/agent/agent-name.ts";
 import type { Button } from "../../core/delivery/delivery.ts";
 import type { PersonId } from "../../core/people/person.ts";
 import type { JudgedRun } from "../../core/ports/gate.ts";
@@ -58,7 +58,8 @@ function promptOf(agent: AgentRecord, held: HeldCall): string {
   const { judged, files, preview, directory, behalf } = held;
   const { call, decision, effects } = judged;
   const shown = preview === undefined ? argumentLines(judged.input ?? call.arguments) : [visibleText(preview)];
-  const name = agent.state.label ?? agent.state.displayName ?? nameOfKind(agent.descriptor);
+  const { state, descriptor } = agent;
+  const name = state.label ?? state.displayName ?? (descriptor.type === "user" ? "The agent" : shortAgentName(agent));
   const rights = [...new Set(effects.flatMap((effect) => effect.rights))].join(", ");
   const details = preview === undefined ? effects : [];
   const changed = [
@@ -80,9 +81,6 @@ function promptOf(agent: AgentRecord, held: HeldCall): string {
     covered,
   ].join("\n");
 }
-
-const nameOfKind = (descriptor: AgentRecord["descriptor"]): string =>
-  descriptor.type === "user" ? "The agent" : labelOf(descriptor);
 
 /** In the order of the tool's own definition: what runs comes before what is said about it. */
 function argumentLines(input: unknown): readonly string[] {

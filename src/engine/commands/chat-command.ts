@@ -68,7 +68,7 @@ export interface CommandParts {
     remind(
       agent: AgentRecord,
       text: string,
-    ): { readonly id: string; readonly at: string; readonly ops: readonly Op[] } | undefined;
+    ): { readonly name: string; readonly at: string; readonly ops: readonly Op[] } | undefined;
   };
   /** A file of the person's memory by name, and the names of all; undefined if the person has none. */
   readonly memory?: (agent: AgentRecord, name: string | undefined) => Promise<MemoryView | undefined>;

@@ -29,7 +29,7 @@ describe("/cron", () => {
   test("lists them, fifty at most", async () => {
     const list = [job("a", "A", { next: "soon" }), job("b", "B", { enabled: false, next: "soon" }), job("c", "C")];
     expect(await said("cron", "LIST", { parts: { jobs: jobs(list) } })).toBe(
-      "Jobs:\n- A (a): daily, next soon\n- B (b): daily, off\n- C (c): daily",
+      "Jobs:\n- A: daily, next soon\n- B: daily, off\n- C: daily",
     );
     const many = (length: number) => ({
       parts: { jobs: jobs(Array.from({ length }, (_, n) => job(`j${n}`, `N${n}`))) },
@@ -45,13 +45,13 @@ describe("/cron", () => {
     ["on j1", { text: "⚙️ Morning is on.", ops: [{ enable: "j1", enabled: true }] as never }],
     ["off j1", { text: "⚙️ Morning is off.", ops: [{ enable: "j1", enabled: false }] as never }],
     ["remove j1", { text: "⚙️ Morning is removed.", ops: [{ remove: "j1" }] as never }],
-    // A name that two jobs have is none.
-    ["run twice", { text: "⚙️ No job twice." }],
+    ["run morn", { text: "⚙️ Morning runs now.", ops: [{ run: "j1" }] as never }],
+    ["run twice", { text: '⚙️ "twice" fits several: Twice (j2), twice (j3). Write the id of the one you mean.' }],
     ["run j9", { text: "⚙️ No job j9." }],
-    ["dance j1", { text: "⚙️ Usage: /cron [list] | run ID | on ID | off ID | remove ID" }],
-    ["run", { text: "⚙️ Usage: /cron [list] | run ID | on ID | off ID | remove ID" }],
-    ["run j1 now", { text: "⚙️ Usage: /cron [list] | run ID | on ID | off ID | remove ID" }],
-    ["list j1", { text: "⚙️ Usage: /cron [list] | run ID | on ID | off ID | remove ID" }],
+    ["dance j1", { text: "⚙️ Usage: /cron [list] | run NAME | on NAME | off NAME | remove NAME" }],
+    ["run", { text: "⚙️ Usage: /cron [list] | run NAME | on NAME | off NAME | remove NAME" }],
+    ["run j1 now", { text: "⚙️ No job j1 now." }],
+    ["list j1", { text: "⚙️ Usage: /cron [list] | run NAME | on NAME | off NAME | remove NAME" }],
   ])("%s", async (text, reply) => {
     expect(await run("cron", text, { parts: { jobs: jobs() } })).toEqual(reply);
   });

@@ -2,17 +2,18 @@
 import { errorText, RookeryError } from "../../core/errors.ts";
 import { OWNER } from "../../core/people/person.ts";
 import type { CronJob } from "../../core/schedule/job.ts";
+import { distinctNames, itemsNamed, severalNamed } from "../../core/typed-name.ts";
 import type { ChatCommand, CommandContext, CommandParts, CommandReply } from "./chat-command.ts";
 import { anything, reply } from "./words.ts";
 
-const USAGE = "/cron [list] | run ID | on ID | off ID | remove ID";
+const USAGE = "/cron [list] | run NAME | on NAME | off NAME | remove NAME";
 const MAX_LISTED = 50;
 type Jobs = NonNullable<CommandParts["jobs"]>;
 
 export const cronCommand: ChatCommand = {
   name: "cron",
   aliases: ["jobs"],
-  usage: "[list] | run|on|off|remove ID",
+  usage: "[list] | run|on|off|remove NAME",
   help: "the scheduled jobs of this conversation",
   example: "/cron run morning",
   who: "own",
@@ -20,11 +21,12 @@ export const cronCommand: ChatCommand = {
   async run(rest, context) {
     const { jobs } = context.parts;
     if (!jobs) return { text: reply("There are no schedules here.") };
-    const [action = "list", id = "", ...more] = rest.split(/\s+/u).filter(Boolean);
+    const [action = "list", ...words] = rest.split(/\s+/u).filter(Boolean);
+    const name = words.join(" ");
     try {
-      if (action.toLowerCase() === "list" && id === "") return { text: listText(await jobs.list(context.agent)) };
-      if (more.length > 0 || id === "") return { text: reply(`Usage: ${USAGE}`) };
-      return await change(jobs, action.toLowerCase(), id, context);
+      if (action.toLowerCase() === "list" && name === "") return { text: listText(await jobs.list(context.agent)) };
+      if (name === "") return { text: reply(`Usage: ${USAGE}`) };
+      return await change(jobs, action.toLowerCase(), name, context);
     } catch (error) {
       if (!(error instanceof RookeryError) || error.retryable) throw error;
       return { text: reply(errorText(error)) };
@@ -53,18 +55,20 @@ async function change(jobs: Jobs, action: string, given: string, context: Comman
   }
 }
 
-/** By id, or by name if only one job has it. */
+/** By its name or the beginning of it, if only one job is called so, or by its id. */
 async function found(jobs: Jobs, given: string, { agent }: CommandContext): Promise<CronJob> {
-  const named = (await jobs.list(agent)).filter(({ name }) => name.toLowerCase() === given.toLowerCase());
-  return jobs.get(agent, named.length === 1 && named[0] ? named[0].id : given);
+  const [one, ...others] = itemsNamed(await jobs.list(agent), given);
+  if (one && others.length > 0) throw severalNamed(given, [one, ...others]);
+  return jobs.get(agent, one?.id ?? given);
 }
 
 function listText(jobs: Awaited<ReturnType<Jobs["list"]>>): string {
   if (jobs.length === 0) return reply("This conversation has no jobs.");
   const more = jobs.length > MAX_LISTED ? [`… and ${jobs.length - MAX_LISTED} more`] : [];
-  const lines = jobs.slice(0, MAX_LISTED).map(({ id, name, when, next, enabled }) => {
+  const names = distinctNames(jobs);
+  const lines = jobs.slice(0, MAX_LISTED).map(({ when, next, enabled }, at) => {
     const state = enabled ? (next === undefined ? "" : `, next ${next}`) : ", off";
-    return `- ${name} (${id}): ${when}${state}`;
+    return `- ${names[at]}: ${when}${state}`;
   });
   return [reply("Jobs:"), ...lines, ...more].join("\n");
 }

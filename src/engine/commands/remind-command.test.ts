@@ -5,7 +5,7 @@ import { contextOf, run, said } from "./command-context.test-kit.ts";
 import { runChatCommand } from "./run-chat-command.ts";
 
 const heard: string[] = [];
-const jobs = (remind: (text: string) => { id: string; at: string; ops: readonly never[] } | undefined) => ({
+const jobs = (remind: (text: string) => { name: string; at: string; ops: readonly never[] } | undefined) => ({
   ...{ list: async () => [], get: () => Promise.reject(new DeniedError("none")) },
   ...{ runOps: async () => [], removeOps: async () => [], enableOps: async () => [] },
   remind: (_agent: unknown, text: string) => {
@@ -13,11 +13,11 @@ const jobs = (remind: (text: string) => { id: string; at: string; ops: readonly 
     return remind(text);
   },
 });
-const made = { parts: { jobs: jobs(() => ({ id: "j1", at: "noon", ops: [] })) } };
+const made = { parts: { jobs: jobs(() => ({ name: "tea", at: "noon", ops: [] })) } };
 
 test("answers with the time and how to take it back", async () => {
   expect(await run("remind", "20m tea", made)).toEqual({
-    text: "⚙️ I will remind you at noon. /cron remove j1 takes it back.",
+    text: "⚙️ I will remind you at noon. /cron remove tea takes it back.",
     ops: [],
   });
 });

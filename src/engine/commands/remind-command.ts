@@ -21,8 +21,8 @@ export const remindCommand: ChatCommand = {
       // "/remind me in 20m" is what people say.
       const made = jobs.remind(context.agent, rest.replace(/^me\s/iu, ""));
       if (!made) return { text: reply(`Write when, then what: ${EXAMPLES}.`) };
-      const { id, at, ops } = made;
-      return { text: reply(`I will remind you at ${at}. /cron remove ${id} takes it back.`), ops };
+      const { name, at, ops } = made;
+      return { text: reply(`I will remind you at ${at}. /cron remove ${name} takes it back.`), ops };
     } catch (error) {
       if (!(error instanceof RookeryError) || error.retryable) throw error;
       return { text: reply(errorText(error)) };

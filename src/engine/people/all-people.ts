@@ -1,5 +1,5 @@
 /** The records of all people, read page by page. */
-import type { PersonRecord } from "../../core/people/person.ts";
+import type { PersonRecord } from "../../core/people/person-record.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
 const PAGE = 500;

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { ConflictError, InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import { unknownKeys } from "../../core/known-keys.ts";
 import { type Grant, parseSubject, type Verdict, verdictOf } from "../../core/people/grant.ts";
-import { type PersonRecord, personRecordSchema } from "../../core/people/person.ts";
+import { type PersonRecord, personRecordSchema } from "../../core/people/person-record.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 import type { StoreReader } from "../../core/store/store.ts";

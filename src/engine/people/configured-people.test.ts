@@ -5,7 +5,7 @@ import { seededIds } from "../../../test/kit/ids.ts";
 import { type LogLine, recordingLog } from "../../../test/kit/log.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import { peopleSchema } from "../../config/sections/people.ts";
-import type { PersonRecord } from "../../core/people/person.ts";
+import type { PersonRecord } from "../../core/people/person-record.ts";
 import { submit } from "../commit/submit.ts";
 import { syncConfiguredPeople } from "./configured-people.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { ConfiguredPerson } from "../../config/sections/people.ts";
 import { ConflictError } from "../../core/errors.ts";
-import { type PersonRecord, personRecordSchema } from "../../core/people/person.ts";
+import { type PersonRecord, personRecordSchema } from "../../core/people/person-record.ts";
 import type { Ports } from "../../core/ports/ports.ts";
 import type { Op } from "../../core/store/change.ts";
 import { submit } from "../commit/submit.ts";

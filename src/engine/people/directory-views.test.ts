@@ -1,6 +1,7 @@
 /** What the directory keeps of its reads: how old a view may be, what a slower read must not undo, more people than a page. */
 import { expect, test } from "vitest";
-import type { PersonId, PersonRecord } from "../../core/people/person.ts";
+import type { PersonId } from "../../core/people/person.ts";
+import type { PersonRecord } from "../../core/people/person-record.ts";
 import { directoryOf } from "./directory.ts";
 
 const person = (id: string, more: Partial<PersonRecord> = {}): PersonRecord => ({

@@ -7,14 +7,8 @@ import { isOwner } from "../../core/agent/session-key.ts";
 import { API_CHANNEL } from "../../core/delivery/route.ts";
 import { personOfApiUser } from "../../core/people/api-user.ts";
 import { CROWD } from "../../core/people/crowd.ts";
-import {
-  accountOf,
-  kindOfPerson,
-  OWNER,
-  type PersonId,
-  type PersonRecord,
-  type Role,
-} from "../../core/people/person.ts";
+import { accountOf, kindOfPerson, OWNER, type PersonId, type Role } from "../../core/people/person.ts";
+import type { PersonRecord } from "../../core/people/person-record.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Standing } from "../../core/rights/decide.ts";
 import type { StoreReader } from "../../core/store/store.ts";

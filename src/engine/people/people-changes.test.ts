@@ -4,7 +4,7 @@ import { virtualClock } from "../../../test/kit/clock.ts";
 import { seededIds } from "../../../test/kit/ids.ts";
 import { openMemoryStore } from "../../adapters/store/sqlite/open-store.ts";
 import type { ChangeId } from "../../core/ids.ts";
-import type { PersonRecord } from "../../core/people/person.ts";
+import type { PersonRecord } from "../../core/people/person-record.ts";
 import { RIGHTS_REVISION } from "../../core/store/change.ts";
 import type { Store } from "../../core/store/store.ts";
 import {

@@ -1,7 +1,8 @@
 /** Rules that are stored beside the configuration: as grants of a person, the owner's too. One commit each, with its audit row. */
 import { InvalidInputError, NotFoundError } from "../../core/errors.ts";
 import { type Grant, type Verdict, verdictOf } from "../../core/people/grant.ts";
-import { OWNER, type PersonRecord } from "../../core/people/person.ts";
+import { OWNER } from "../../core/people/person.ts";
+import type { PersonRecord } from "../../core/people/person-record.ts";
 import { wrongInRule } from "../../core/rights/rule-examples.ts";
 import type { Actor } from "../people/audit-entry.ts";
 import { type Also, addPerson, changePerson, type PeoplePorts } from "../people/change-people.ts";

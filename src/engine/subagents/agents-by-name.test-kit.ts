@@ -18,6 +18,7 @@ export function world(agents: Record<string, Made>, runs: readonly Partial<Subag
       ...{
         id: name,
         sessionKey: `key:${name}`,
+        profile: "main",
         descriptor,
         state: { updatedAt: 1, stats: {} },
         waiting: 0,

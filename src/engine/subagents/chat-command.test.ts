@@ -30,7 +30,7 @@ describe("/subagents", () => {
   it("lists the children of the conversation, with and without the word list", async () => {
     const { engine } = await withChildren();
     const list = await type(engine, "/subagents");
-    expect(list).toMatch(/^2 at work, 0 ended\.\n1\. look: working \(.*\), run .*\n2\. look: working/u);
+    expect(list).toMatch(/^2 at work, 0 ended\.\n1\. look: working \(.*\)\n2\. look: working/u);
     expect(await type(engine, "/Subagents LIST")).toBe(list);
     expect(await engine.states()).toEqual(["answered", "answered", "recorded", "recorded"]);
   });

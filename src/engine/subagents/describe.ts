@@ -30,7 +30,7 @@ export function describeSubagentRuns(
     const run = runs.get(runId);
     const since = run?.startedAt ?? startedAt ?? createdAt;
     const took = formatDuration((endedAt ?? now) - since);
-    return `${index + 1}. ${nameOf(record)}: ${stateOf(record, run)} (${took}), run ${runId}`;
+    return `${index + 1}. ${nameOf(record)}: ${stateOf(record, run)} (${took})`;
   });
   const open = records.filter(({ endedAt }) => endedAt === undefined).length;
   return [`${open} at work, ${records.length - open} ended.`, ...lines].join("\n");

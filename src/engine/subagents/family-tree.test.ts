@@ -157,7 +157,7 @@ describe("the tree that people see", () => {
   test("says of each what it does and has used", async () => {
     const [root, busy] = (await read()).roots;
     expect(root).toMatchObject({
-      label: "Top",
+      name: "Top",
       state: "resting",
       tokens: 7,
       lastActivityAt: 7,
@@ -167,12 +167,12 @@ describe("the tree that people see", () => {
     });
     expect(root?.spent).toBeUndefined();
     expect(root?.waitsFor).toBeUndefined();
-    expect(root?.children.map(({ id, state, label }) => [id, state, label])).toEqual([
-      ["a", "running", "the a"],
-      ["b", "stopped", "the b"],
+    expect(root?.children.map(({ id, state, name }) => [id, state, name])).toEqual([
+      ["a", "running", "the a (task of Top)"],
+      ["b", "stopped", "the b (task of Top)"],
     ]);
     expect(root?.children[0]?.children[0]).toMatchObject({ state: "waiting", waiting: 2 });
-    expect(busy).toMatchObject({ waitsFor: ["x"], runId: "r3", lastActivityAt: 9 });
+    expect(busy).toMatchObject({ waitsFor: [{ id: "x" }], runId: "r3", lastActivityAt: 9 });
   });
   test("of one person is found behind the agents of many others, up to a limit", async () => {
     const among = async (others: number, limit: number) => {

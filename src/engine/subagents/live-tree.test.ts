@@ -18,9 +18,9 @@ async function made(engine: TestEngine, descriptor: AgentDescriptor): Promise<Ag
 const child = (engine: TestEngine, parentAgentId: AgentId, name: string): Promise<AgentId> =>
   made(engine, { type: "subagent", id: `${parentAgentId}-${name}`, parentAgentId, name });
 const person = (name: string): AgentDescriptor => ({ type: "user", connector: "test", userId: name, channelId: name });
-/** `label(children)`, with `…` if there are more. */
-const drawn = ({ label, children, more }: TreeNode): string =>
-  `${label}${children.length + Number(more ?? 0) > 0 ? `(${[...children.map(drawn), ...(more ? ["…"] : [])].join(" ")})` : ""}`;
+/** `name(children)`, with `…` if there are more. */
+const drawn = ({ name, children, more }: TreeNode): string =>
+  `${name.replace(/ \(task.*/u, "")}${children.length + Number(more ?? 0) > 0 ? `(${[...children.map(drawn), ...(more ? ["…"] : [])].join(" ")})` : ""}`;
 
 describe("the live tree", () => {
   it("is empty before there is an agent", async () => {
@@ -38,12 +38,12 @@ describe("the live tree", () => {
     await made(engine, { type: "heartbeat" });
     const shown = async (options?: Parameters<typeof engine.system.tree.read>[0]) =>
       (await engine.system.tree.read(options)).roots.map(drawn);
-    expect(await shown()).toEqual(["heartbeat", "user(a(a1 a2(deep)) b)"]);
+    expect(await shown()).toEqual(["heartbeat", "ann on test(a(a1 a2(deep)) b)"]);
     expect(await shown({ root: a })).toEqual(["a(a1 a2(deep))"]);
-    expect(await shown({ root: ann, depth: 1 })).toEqual(["user(a(…) b)"]);
-    expect(await shown({ root: ann, depth: 0 })).toEqual(["user(…)"]);
-    expect(await shown({ limit: 4 })).toEqual(["heartbeat", "user(a(…) b)"]);
-    expect(await shown({ root: ann, limit: 2 })).toEqual(["user(a(…) …)"]);
+    expect(await shown({ root: ann, depth: 1 })).toEqual(["ann on test(a(…) b)"]);
+    expect(await shown({ root: ann, depth: 0 })).toEqual(["ann on test(…)"]);
+    expect(await shown({ limit: 4 })).toEqual(["heartbeat", "ann on test(a(…) b)"]);
+    expect(await shown({ root: ann, limit: 2 })).toEqual(["ann on test(a(…) …)"]);
     expect(await engine.system.tree.read({ limit: 1 })).toMatchObject({ more: true, roots: [{ kind: "heartbeat" }] });
     await expect(engine.system.tree.read({ root: "nobody" as AgentId })).rejects.toMatchObject({ code: "not_found" });
   });
@@ -81,7 +81,7 @@ describe("the live tree", () => {
         return read(...args);
       };
     }
-    expect(drawn((await engine.system.tree.read({ root: ann })).roots[0] as TreeNode)).toBe("user(a)");
+    expect(drawn((await engine.system.tree.read({ root: ann })).roots[0] as TreeNode)).toBe("ann on test(a)");
     expect(asked).toEqual([]);
   });
 });

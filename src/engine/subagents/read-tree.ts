@@ -4,12 +4,12 @@
  */
 import type { AgentRecord } from "../../core/agent/agent.ts";
 import { type AgentTree, TREE_LIMITS, type TreeNode, type TreeOptions } from "../../core/agent/agent-tree.ts";
-import { labelOf } from "../../core/agent/label-of.ts";
 import { NotFoundError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
+import { type NameReader, type Namer, namerOf, namesInList } from "../../core/store/agent-names.ts";
 import type { StoreReader } from "../../core/store/store.ts";
 
-type TreeReader = Pick<StoreReader, "agent" | "roots" | "children" | "waits" | "budget">;
+type TreeReader = NameReader & Pick<StoreReader, "roots" | "children" | "waits" | "budget">;
 
 export async function readTree(store: TreeReader, now: number, options: TreeOptions = {}): Promise<AgentTree> {
   const depth = Math.min(options.depth ?? TREE_LIMITS.depth, TREE_LIMITS.maxDepth);
@@ -37,8 +37,11 @@ export async function readTree(store: TreeReader, now: number, options: TreeOpti
     }
     level = next;
   }
+  const all = growing.flatMap(withAllBelow);
+  const names = await namesInList(store, all);
+  const known: Names = { namer: namerOf(store), byId: new Map(all.map(({ id }, at) => [id, names[at] ?? ""])) };
   const roots: TreeNode[] = [];
-  for (const one of growing) roots.push(await nodeOf(store, one));
+  for (const one of growing) roots.push(await nodeOf(store, one, known));
   return { at: now, roots, more: tops.length > shown.length };
 }
 
@@ -76,21 +79,32 @@ interface Growing {
   more: boolean;
 }
 
-async function nodeOf(store: TreeReader, { agent, children, more }: Growing): Promise<TreeNode> {
+const withAllBelow = ({ agent, children }: Growing): readonly AgentRecord[] => [
+  agent,
+  ...children.flatMap(withAllBelow),
+];
+
+interface Names {
+  readonly namer: Namer;
+  /** Of the agents that are shown. */
+  readonly byId: ReadonlyMap<AgentId, string>;
+}
+
+async function nodeOf(store: TreeReader, { agent, children, more }: Growing, names: Names): Promise<TreeNode> {
   const { id, sessionKey, descriptor, state, waiting, runId, stopped, lastHumanAt = 0, createdAt } = agent;
   const waits = runId === undefined ? [] : await store.waits({ from: id, limit: 10 });
   const [own, tree] = [await store.budget(`agent:${id}`), await store.budget(`tree:${id}`)];
   const below: TreeNode[] = [];
-  for (const child of children) below.push(await nodeOf(store, child));
+  for (const child of children) below.push(await nodeOf(store, child, names));
   return {
     id,
+    name: names.byId.get(id) ?? "",
     sessionKey,
     kind: descriptor.type,
-    label: state.label ?? labelOf(descriptor),
     state: stopped ? "stopped" : runId !== undefined ? "running" : waiting > 0 ? "waiting" : "resting",
     waiting,
     runId,
-    waitsFor: waits.length === 0 ? undefined : waits.map(({ to }) => to),
+    waitsFor: waits.length === 0 ? undefined : await Promise.all(waits.map(({ to }) => waitedFor(to, names))),
     tokens: tokensOf(agent),
     spent: own?.spent,
     treeSpent: tree?.spent,
@@ -99,6 +113,11 @@ async function nodeOf(store: TreeReader, { agent, children, more }: Growing): Pr
     more: more || undefined,
   };
 }
+
+const waitedFor = async (id: AgentId, { byId, namer }: Names) => ({
+  id,
+  name: byId.get(id) ?? (await namer.nameById(id)),
+});
 
 const tokensOf = ({ state }: AgentRecord): number =>
   Object.values(state.stats)

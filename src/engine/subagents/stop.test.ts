@@ -39,7 +39,7 @@ describe("stopping an agent", () => {
     await engine.settle();
     expect(await engine.states()).toEqual(["aborted", "aborted", "recorded"]);
     const [, waited] = [...(await engine.store.messages(id, { limit: 9 }))].reverse();
-    expect(waited?.reason).toBe(`agent ${id} was stopped: enough`);
+    expect(waited?.reason).toBe("the agent was stopped: enough");
     const before = engine.commits.length;
     await engine.advance(300_000);
     expect(engine.commits.length - before).toBeLessThan(15);

@@ -1,5 +1,5 @@
 /** Careless changes to who is let in, made by a store with that effect (L13). */
-import type { PersonRecord } from "../../../src/core/people/person.ts";
+import type { PersonRecord } from "../../../src/core/people/person-record.ts";
 import type { Op } from "../../../src/core/store/change.ts";
 import { type BreakPorts, committing, reading, rewriting } from "./break-ports.ts";
 import type { Mutation } from "./mutations.ts";

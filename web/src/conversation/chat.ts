@@ -29,7 +29,7 @@ export interface LiveRun {
 export interface Agent {
   readonly id: string;
   readonly sessionKey: string;
-  readonly label: string;
+  readonly name: string;
   readonly kind: string;
   readonly profile: string;
   readonly runId: string | null;

@@ -2,7 +2,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, pathOf } from "../../../src/client-browser.ts";
-import { agentName } from "../agent-name.ts";
 import { api, isSignedOut } from "../api.ts";
 import { linkTo } from "../router.ts";
 import { isOwner, signedOut } from "../session.ts";
@@ -76,7 +75,7 @@ function Opened({ chat }: { chat: Chat }) {
           <Icon name="back" />
         </a>
         <div class="chat-title">
-          <h2>{agentName(agent)}</h2>
+          <h2>{agent.name}</h2>
         </div>
         {chat.live.value && <Badge tone="ok">{t.chat.working.toLowerCase()}</Badge>}
         {agent.stopped !== null && <Badge tone="bad">{t.now.stopped}</Badge>}
@@ -96,7 +95,7 @@ function Opened({ chat }: { chat: Chat }) {
       </header>
       {isFinding.value && <Find agentId={agent.id} />}
       <Scroll chat={chat} onBranch={onBranch} onEdit={onEdit} />
-      <Composer chat={chat} name={agentName(agent)} draft={draft.value} />
+      <Composer chat={chat} name={agent.name} draft={draft.value} />
       {branching.value && (
         <Dialog
           title={t.chat.branchTitle}

@@ -39,7 +39,7 @@ function OneEntry({ placed: { entry }, results, actions }: EntryProps) {
   switch (entry.type) {
     case "message":
       if (entry.role === "user" && textOf(entry).startsWith(SYSTEM)) {
-        return <Note label={t.chat.system} text={textOf(entry)} at={timeOf(entry)} />;
+        return <Note label={t.chat.system} text={saidIn(textOf(entry)).text} at={timeOf(entry)} />;
       }
       if (entry.role === "user") return <Person entry={entry} actions={actions} />;
       return entry.role === "assistant" ? <Assistant entry={entry} results={results} actions={actions} /> : null;

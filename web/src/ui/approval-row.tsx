@@ -21,8 +21,13 @@ import { showDone, showProblem } from "./toast.tsx";
 
 const TONES: Readonly<Record<string, Tone>> = { pending: "warn", approved: "info", used: "ok", denied: "bad" };
 
-export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDecided: () => void }) {
-  const { id, tool, prompt, state, agentId, runId, behalf, askedAt, dueAt, decidedBy, reason, digest } = approval;
+/** With the names of its agent and its person. */
+export type NamedApproval = Approval & { readonly agentName?: string; readonly personName?: string };
+
+export function ApprovalRow({ approval, onDecided }: { approval: NamedApproval; onDecided: () => void }) {
+  const { id, tool, prompt, state, agentId, agentName, runId, behalf, personName, askedAt, dueAt, ...decided } =
+    approval;
+  const { decidedBy, reason, digest } = decided;
   const [isRefusing, setRefusing] = useState(false);
   const [isWidening, setWidening] = useState(false);
   const end = useRef<HTMLDivElement>(null);
@@ -46,9 +51,9 @@ export function ApprovalRow({ approval, onDecided }: { approval: Approval; onDec
       side={<Badge tone={TONES[state] ?? "neutral"}>{t.approvals.states[state]}</Badge>}
       meta={
         <>
-          <a href={linkTo("conversations", agentId)}>{t.approvals.conversation}</a>
+          <a href={linkTo("conversations", agentId)}>{agentName ?? t.approvals.conversation}</a>
           <a href={linkTo("runs", runId)}>{t.chat.runLink}</a>
-          <span>{t.approvals.forPerson(behalf.person)}</span>
+          <span>{t.approvals.forPerson(personName ?? behalf.person)}</span>
           <span>
             {t.approvals.asked} <Time at={askedAt} />
           </span>

@@ -288,3 +288,17 @@ export function Details({
 }
 
 export const inputValue = (event: Event): string => (event.currentTarget as HTMLInputElement).value;
+
+/** Ids for those who look for them in a log: behind a click, below what people read. */
+export function Ids({ ids }: { ids: readonly string[] }) {
+  return (
+    <details class="muted">
+      <summary>{t.common.ids}</summary>
+      {ids.map((id) => (
+        <p class="mono" key={id}>
+          {id}
+        </p>
+      ))}
+    </details>
+  );
+}

@@ -14,7 +14,7 @@ interface Hit {
   readonly at: number;
   readonly snippet: string;
   readonly agentId?: string;
-  readonly sessionKey?: string;
+  readonly agentName?: string;
   readonly path?: string;
   readonly line?: number;
 }
@@ -29,13 +29,18 @@ export function SearchAll({ q: typed }: { q: string }) {
   });
   return (
     <List query={hits} rows={3} label={t.search.found} none={t.search.nothing}>
-      {({ source, ref, speaker, at, snippet, agentId, path, line }) => (
+      {({ source, ref, speaker, at, snippet, agentId, agentName, path, line }) => (
         <Row
           key={ref}
           href={agentId === undefined ? linkTo("memory", path) : linkTo("conversations", agentId)}
           title={path === undefined ? (t.role[speaker] ?? speaker) : `${path}${line === undefined ? "" : `:${line}`}`}
           side={<Time at={at} />}
-          meta={<Badge>{t.search.sources[source] ?? source}</Badge>}
+          meta={
+            <>
+              <Badge>{t.search.sources[source] ?? source}</Badge>
+              {agentName && <span>{agentName}</span>}
+            </>
+          }
         >
           <p class="row-text">{oneLine(snippet, 240)}</p>
         </Row>

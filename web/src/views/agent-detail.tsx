@@ -2,7 +2,6 @@
 import { useState } from "preact/hooks";
 import { pathOf } from "../../../src/client-browser.ts";
 import type { RunRecord } from "../../../src/core/run/run.ts";
-import { agentName } from "../agent-name.ts";
 import { api, type Page } from "../api.ts";
 import type { Agent } from "../conversation/chat.ts";
 import { count, duration } from "../format.ts";
@@ -15,6 +14,7 @@ import {
   Badge,
   Button,
   Field,
+  Ids,
   inputValue,
   Loaded,
   Row,
@@ -47,7 +47,8 @@ interface Inbox {
 export function AgentDetail({ id }: { id: string }) {
   const agent = useQuery((signal) => api.get<Agent>(pathOf("api", "agents", id), {}, signal), { key: id });
   const runs = useQuery(
-    (signal) => api.get<Page<RunRecord>>(pathOf("api", "agents", id, "runs"), { limit: 20 }, signal),
+    (signal) =>
+      api.get<Page<RunRecord & { readonly about: string }>>(pathOf("api", "agents", id, "runs"), { limit: 20 }, signal),
     { key: id },
   );
   const inbox = useQuery((signal) => api.get<Inbox>(pathOf("api", "agents", id, "inbox"), {}, signal), { key: id });
@@ -56,7 +57,7 @@ export function AgentDetail({ id }: { id: string }) {
       <Loaded query={agent}>
         {(data) => (
           <>
-            <ViewHead title={agentName(data)} text={<span class="mono">{data.sessionKey}</span>}>
+            <ViewHead title={data.name} text={data.kind}>
               <a class="button" href={linkTo("conversations", data.id)}>
                 {t.agents.openChat}
               </a>
@@ -67,7 +68,10 @@ export function AgentDetail({ id }: { id: string }) {
                 <Runs runs={runs} />
                 <Waits inbox={inbox} />
               </div>
-              <Settings key={data.id} agent={data} />
+              <div>
+                <Settings key={data.id} agent={data} />
+                <Ids ids={[data.sessionKey, data.id]} />
+              </div>
             </div>
           </>
         )}
@@ -121,15 +125,15 @@ function Commands({ agent, onChanged }: { agent: Agent; onChanged: () => void })
   );
 }
 
-function Runs({ runs }: { runs: Query<Page<RunRecord>> }) {
+function Runs({ runs }: { runs: Query<Page<RunRecord & { readonly about: string }>> }) {
   return (
     <Section title={t.agents.runs}>
       <List query={runs} label={t.agents.runs} none={t.agents.noRuns}>
-        {({ id, startedAt, endedAt, outcome, step, body }) => (
+        {({ id, about, startedAt, endedAt, outcome, step, body }) => (
           <Row
             key={id}
             href={linkTo("runs", id)}
-            title={<Time at={startedAt} />}
+            title={about || t.run.title}
             side={
               <Badge tone={outcome ? (OUTCOME_TONES[outcome] ?? "neutral") : "ok"}>
                 {outcome ?? t.agents.state.running}
@@ -137,6 +141,7 @@ function Runs({ runs }: { runs: Query<Page<RunRecord>> }) {
             }
             meta={
               <>
+                <Time at={startedAt} />
                 {endedAt !== undefined && <span>{duration(endedAt - startedAt)}</span>}
                 <span>
                   {step} {t.run.steps.toLowerCase()}

@@ -1,7 +1,6 @@
 /** The tree of agents, live, and one agent with its settings, runs and what waits for it. */
 import { useState } from "preact/hooks";
 import type { AgentTree, TreeNode } from "../../../src/core/agent/agent-tree.ts";
-import { agentName } from "../agent-name.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { useQuery } from "../query.ts";
@@ -64,7 +63,7 @@ function Node({ node, depth }: { node: TreeNode; depth: number }) {
         <div class="row-main">
           <div class="row-title">
             <a class="row-name" href={linkTo("agents", id)}>
-              {agentName(node)}
+              {node.name}
             </a>
             <span class="row-side">
               <Badge tone={STATE_TONES[state] ?? "neutral"}>{t.agents.state[state]}</Badge>

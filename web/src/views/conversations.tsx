@@ -1,6 +1,5 @@
 /** Conversations of all channels: a list with a search, and the one that is open. */
 import { useMemo, useState } from "preact/hooks";
-import { agentName } from "../agent-name.ts";
 import { api, type Page } from "../api.ts";
 import { Conversation } from "../conversation/conversation.tsx";
 import { saidIn } from "../conversation/entry.ts";
@@ -14,7 +13,7 @@ import { SearchAll } from "../ui/search-all.tsx";
 
 interface Listed {
   readonly id: string;
-  readonly label: string;
+  readonly name: string;
   readonly channel: string;
   readonly sessionKey: string;
   readonly waiting: number;
@@ -115,7 +114,7 @@ function ListRow({ one, current }: { one: Listed; current: boolean }) {
     <Row
       href={linkTo("conversations", id)}
       current={current}
-      title={agentName(one)}
+      title={one.name}
       side={<Time at={last?.at ?? lastHumanAt} />}
       meta={
         <>

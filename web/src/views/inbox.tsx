@@ -1,7 +1,6 @@
 /** The inboxes of all agents: what waits and why, what a run works on, and what got no answer. */
 import { useState } from "preact/hooks";
 import { newKey, pathOf } from "../../../src/client-browser.ts";
-import { agentName } from "../agent-name.ts";
 import { api, type Page } from "../api.ts";
 import { oneLine } from "../format.ts";
 import { usePaged } from "../query.ts";
@@ -16,8 +15,7 @@ import { showDone } from "../ui/toast.tsx";
 
 interface Item {
   readonly agentId: string;
-  readonly label: string;
-  readonly sessionKey: string;
+  readonly agentName?: string;
   readonly seq: number;
   readonly kind: string;
   readonly text: string;
@@ -82,7 +80,7 @@ function ItemRow({ item, onChanged }: { item: Item; onChanged: () => void }) {
   };
   return (
     <Row
-      title={agentName(item)}
+      title={item.agentName ?? t.common.none}
       href={linkTo("conversations", agentId)}
       side={<Badge tone={TONES[state] ?? "neutral"}>{state}</Badge>}
       meta={

@@ -1,7 +1,6 @@
 /** Running work, waiting work and its reasons, tasks for a person, and today's cost. */
 import type { BusyAgent, Diagnosis } from "../../../src/core/agent/diagnosis.ts";
 import type { Approval } from "../../../src/core/rights/approval.ts";
-import { agentName } from "../agent-name.ts";
 import { api, type Page } from "../api.ts";
 import { count, duration, money } from "../format.ts";
 import { type Query, useQuery } from "../query.ts";
@@ -172,7 +171,7 @@ function Busy({ agent, waitsFor }: { agent: BusyAgent; waitsFor: number }) {
   return (
     <Row
       href={linkTo("conversations", agentId)}
-      title={agentName(agent)}
+      title={agent.name}
       lead={<span class={`pulse ${run ? "on" : ""}`} aria-hidden="true" />}
       side={
         <Badge tone={run ? "ok" : "neutral"}>{run ? t.now.running.toLowerCase() : t.now.waiting.toLowerCase()}</Badge>
@@ -248,8 +247,8 @@ function NeedsYou({ diagnosis, approvals }: Omit<StatsProps, "usage">) {
                   meta={error}
                 />
               ))}
-              {degraded.map(({ agentId, reason }) => (
-                <Row key={agentId} href={linkTo("agents", agentId)} title={t.now.degraded} meta={reason} />
+              {degraded.map(({ agentId, agentName, reason }) => (
+                <Row key={agentId} href={linkTo("agents", agentId)} title={agentName ?? t.now.degraded} meta={reason} />
               ))}
             </Rows>
           )

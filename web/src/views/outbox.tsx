@@ -57,9 +57,26 @@ export function Outbox() {
   );
 }
 
-export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onChanged: () => void }) {
+/** With the names of who wrote it and whom it goes to. */
+export type NamedDelivery = Delivery & { readonly agentName?: string; readonly personName?: string };
+
+export function DeliveryRow({ delivery, onChanged }: { delivery: NamedDelivery; onChanged: () => void }) {
   const [isEditing, setEditing] = useState(false);
-  const { id, agentId, runId, target, payload, state, attempts, reason, createdAt, nextAt, endedAt } = delivery;
+  const {
+    id,
+    agentId,
+    agentName,
+    personName,
+    runId,
+    target,
+    payload,
+    state,
+    attempts,
+    reason,
+    createdAt,
+    nextAt,
+    endedAt,
+  } = delivery;
   const retry = async (): Promise<void> => {
     await api.post(pathOf("api", "outbox", id, "retry"));
     showDone(t.outbox.retried);
@@ -71,11 +88,11 @@ export function DeliveryRow({ delivery, onChanged }: { delivery: Delivery; onCha
   };
   return (
     <Row
-      title={`${target.channel ?? t.common.none} ${target.to ?? ""}`}
+      title={personName ?? target.channel ?? t.common.none}
       side={<Badge tone={TONES[state] ?? "neutral"}>{t.outbox.states[state]}</Badge>}
       meta={
         <>
-          <a href={linkTo("conversations", agentId)}>{t.approvals.conversation}</a>
+          <a href={linkTo("conversations", agentId)}>{agentName ?? t.approvals.conversation}</a>
           {runId && <a href={linkTo("runs", runId)}>{t.chat.runLink}</a>}
           <Time at={endedAt ?? createdAt} />
           {attempts > 0 && <span>{t.outbox.attempts(attempts)}</span>}

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { pathOf } from "../../../src/client-browser.ts";
 import type { AuditRow } from "../../../src/core/people/audit.ts";
-import type { PersonRecord } from "../../../src/core/people/person.ts";
+import type { PersonRecord } from "../../../src/core/people/person-record.ts";
 import { api, type Page } from "../api.ts";
 import { usePaged, useQuery } from "../query.ts";
 import { linkTo, route } from "../router.ts";

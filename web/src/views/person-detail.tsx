@@ -1,7 +1,7 @@
 /** One person: accounts, rights, limits, an invitation, and forgetting the person. */
 import { useState } from "preact/hooks";
 import { pathOf } from "../../../src/client-browser.ts";
-import type { PersonRecord } from "../../../src/core/people/person.ts";
+import type { PersonRecord } from "../../../src/core/people/person-record.ts";
 import { api } from "../api.ts";
 import { useQuery } from "../query.ts";
 import { go } from "../router.ts";

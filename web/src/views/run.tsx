@@ -24,7 +24,7 @@ import { t } from "../texts.ts";
 import { ApprovalRow } from "../ui/approval-row.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { MarkdownText } from "../ui/markdown-text.tsx";
-import { Badge, Button, Details, Loaded, Rows, Section, Stat, Time, ViewHead } from "../ui/parts.tsx";
+import { Badge, Button, Details, Ids, Loaded, Rows, Section, Stat, Time, ViewHead } from "../ui/parts.tsx";
 import { showDone } from "../ui/toast.tsx";
 import { OUTCOME_TONES } from "./agent-detail.tsx";
 import { DeliveryRow } from "./outbox.tsx";
@@ -39,7 +39,7 @@ interface Part {
 
 interface Timeline {
   readonly state: string;
-  readonly run: RunRecord;
+  readonly run: RunRecord & { readonly agentName?: string; readonly about?: string };
   readonly context: readonly Part[];
   readonly entries: readonly Placed[];
   readonly approvals: readonly Approval[];
@@ -62,6 +62,7 @@ export function Run() {
           <>
             <Head data={data} onChanged={timeline.reload} />
             <Facts run={data.run} />
+            <Ids ids={[data.run.id]} />
             <div class="columns">
               <Steps data={data} />
               <div>
@@ -113,7 +114,7 @@ function Head({ data, onChanged }: { data: Timeline; onChanged: () => void }) {
     onChanged();
   };
   return (
-    <ViewHead title={t.run.title} text={<span class="mono">{run.id}</span>}>
+    <ViewHead title={run.about || t.run.title} text={run.agentName}>
       <a class="button" href={linkTo("conversations", run.agentId)}>
         {t.run.back}
       </a>

@@ -3,7 +3,6 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { pathOf } from "../../../src/client-browser.ts";
-import { agentName } from "../agent-name.ts";
 import { api, type Page } from "../api.ts";
 import { count, money } from "../format.ts";
 import { useQuery } from "../query.ts";
@@ -32,7 +31,8 @@ interface Day {
 }
 
 interface Days extends Page<Day> {
-  readonly agents: Readonly<Record<string, { readonly label: string; readonly sessionKey: string }>>;
+  readonly agents: Readonly<Record<string, { readonly name: string; readonly sessionKey: string }>>;
+  readonly people: Readonly<Record<string, string>>;
   readonly models: readonly { readonly model: string; readonly tokens: number }[];
 }
 
@@ -88,7 +88,10 @@ function Spent({ data, unit, days }: { data: Days; unit: Unit; days: number }) {
       <div class="grid-3">
         <Ranking
           title={t.spend.byPerson}
-          rows={ranked(all, ({ person }) => person ?? t.spend.nobody, unit)}
+          rows={ranked(all, ({ person }) => person ?? t.spend.nobody, unit).map((one) => ({
+            ...one,
+            name: data.people[one.name] ?? one.name,
+          }))}
           unit={unit}
         />
         <Ranking
@@ -96,7 +99,7 @@ function Spent({ data, unit, days }: { data: Days; unit: Unit; days: number }) {
           rows={ranked(all, ({ agentId }) => agentId, unit).map((one) => ({
             ...one,
             href: linkTo("conversations", one.name),
-            name: agentName(data.agents[one.name] ?? { label: one.name, sessionKey: "" }),
+            name: data.agents[one.name]?.name ?? t.common.none,
           }))}
           unit={unit}
         />

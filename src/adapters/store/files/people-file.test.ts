@@ -1,7 +1,8 @@
 /** What a restored backup leaves of people and of what they allowed: nothing that may have been taken back or used since (M6). */
 import { expect, test } from "vitest";
 import type { AgentId, ChangeId, RunId } from "../../../core/ids.ts";
-import type { PersonId, PersonRecord } from "../../../core/people/person.ts";
+import type { PersonId } from "../../../core/people/person.ts";
+import type { PersonRecord } from "../../../core/people/person-record.ts";
 import type { ApprovalId } from "../../../core/rights/approval.ts";
 import type { Op } from "../../../core/store/change.ts";
 import { applyGroup } from "../sqlite/apply-change.ts";

@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { RookeryError } from "../../../core/errors.ts";
-import { OWNER, type PersonRecord, personRecordSchema } from "../../../core/people/person.ts";
+import { OWNER } from "../../../core/people/person.ts";
+import { type PersonRecord, personRecordSchema } from "../../../core/people/person-record.ts";
 import { OPEN_APPROVALS } from "../../../core/rights/approval.ts";
 import { CONVERSATIONS_FACT, RIGHTS_REVISION } from "../../../core/store/change.ts";
 import { withdrawAll } from "../sqlite/approvals.ts";

@@ -12,7 +12,7 @@ import { CorruptDataError, RookeryError } from "../../../core/errors.ts";
 import { sessionIdSchema, sessionKeySchema } from "../../../core/id-schemas.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { newMessageSchema } from "../../../core/message/message.ts";
-import { personIdSchema } from "../../../core/people/person.ts";
+import { personIdSchema } from "../../../core/people/person-record.ts";
 import { approvalSchema, OPEN_APPROVALS } from "../../../core/rights/approval.ts";
 import { runBodySchema } from "../../../core/run/run.ts";
 import { type AgentPaths, agentPaths, PENDING_VERSION } from "./file-format.ts";

@@ -1,5 +1,5 @@
 /** The tables `people` and `person_accounts`: reads, and how ops on them are sent. */
-import type { PersonRecord } from "../../../core/people/person.ts";
+import type { PersonRecord } from "../../../core/people/person-record.ts";
 import { RIGHTS_REVISION } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { readablePage, storedJson } from "../rows.ts";

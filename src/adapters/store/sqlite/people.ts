@@ -1,5 +1,5 @@
 /** The tables `people` and `person_accounts`: who is known, and whose each account is. Every change moves the revision of rights. */
-import type { PersonRecord } from "../../../core/people/person.ts";
+import type { PersonRecord } from "../../../core/people/person-record.ts";
 import { type Op, RIGHTS_REVISION } from "../../../core/store/change.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import { readablePage, storedJson } from "../rows.ts";

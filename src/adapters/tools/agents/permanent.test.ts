@@ -203,7 +203,7 @@ describe("remove_permanent_agent", () => {
     const me = await engine.agentId("owner", "terminal");
     expect(JSON.parse(engine.shown("test")[0] as string)).toEqual({
       status: "error",
-      error: `The message was not answered: removed (agent ${clerk.id} was removed by ${me}).`,
+      error: `The message was not answered: removed (the agent was removed by ${me}).`,
       sessionKey: clerk.sessionKey,
     });
     expect(await engine.states(clerk.id)).toEqual(["aborted", "removed", "removed", "removed", "removed", "recorded"]);

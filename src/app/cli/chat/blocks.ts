@@ -1,4 +1,5 @@
 /** What the chat shows of a history: one block for each thing that was said or done. Blocks are never changed, only replaced. */
+import { withoutIds } from "../../../core/message/without-ids.ts";
 import { COLLECT_REPORTS_TITLE, COLLECT_TITLE } from "../../../engine/inbox/collect-prompt.ts";
 import { type CleanText, clean, cleanLine } from "./clean-text.ts";
 import { type Piece, splitText } from "./split-markdown.ts";
@@ -149,7 +150,7 @@ function userBlocks(entry: RawEntry, key: string): readonly Block[] {
     const id = `${key}/${n}`;
     const system = SYSTEM.exec(part);
     if (!system) return { kind: "user", key: id, ...withoutFiles(part), entryId, parentId };
-    const inside = part.slice(system[0].length, part.endsWith(END) ? -END.length : undefined).trim();
+    const inside = withoutIds(part.slice(system[0].length, part.endsWith(END) ? -END.length : undefined).trim());
     const [first = "", ...rest] = inside.split("\n");
     return { kind: "event", key: id, title: cleanLine(first, 400), text: clean(rest.join("\n").trim()) };
   });

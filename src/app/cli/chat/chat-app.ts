@@ -259,8 +259,8 @@ export class ChatApp {
   }
 
   async #nameOf(agentId: string): Promise<string | undefined> {
-    const agent = await this.#api.get<{ label?: string }>(pathOf("api", "agents", agentId)).catch(() => undefined);
-    return agent?.label;
+    const agent = await this.#api.get<{ name?: string }>(pathOf("api", "agents", agentId)).catch(() => undefined);
+    return agent?.name;
   }
 
   #bottomFacts() {

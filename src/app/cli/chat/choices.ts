@@ -23,9 +23,7 @@ export async function agentChoices(others: OtherAgents): Promise<{
   };
 }
 
-/** The last part of the key of a person's conversation, else the label. */
-const nameOfAgent = ({ kind, sessionKey, label }: ListedAgent): string =>
-  cleanLine(kind === "user" ? (sessionKey.split(":").at(-1) ?? label) : label, 40);
+const nameOfAgent = ({ name }: ListedAgent): string => cleanLine(name, 60);
 
 function describeAgent({ kind, waiting, runId, stopped }: ListedAgent, unread: number): string {
   const facts = [

@@ -3,9 +3,8 @@ import { type EngineApi, pathOf } from "../../client/engine-api.ts";
 
 export interface ListedAgent {
   readonly id: string;
-  readonly sessionKey: string;
+  readonly name: string;
   readonly kind: string;
-  readonly label: string;
   readonly waiting: number;
   readonly runId: string | null;
   readonly lastHumanAt: number | null;

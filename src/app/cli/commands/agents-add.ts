@@ -1,7 +1,10 @@
 /** `rookery agents add`, `rookery agents swarms add`: make an agent that others know by name. */
+
 import { UsageError } from "../../../core/errors.ts";
+import { agentArgument } from "../../../core/typed-name.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
+import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 
 export const addAgentAction = defineAction({
@@ -20,10 +23,11 @@ export const addAgentAction = defineAction({
     if (!description || !prompt) throw new UsageError("--description and --prompt are required.");
     const body = { name: args[0], description, systemPrompt: prompt, username, profile };
     const put = await withApi(context, (api) => api.ask({ method: "POST", path: "/api/agents", body }));
-    const { sessionKey, created } = put as { readonly sessionKey: string; readonly created: boolean };
-    const to = /^[\w.-]+$/u.test(args[0] ?? "") ? args[0] : sessionKey;
+    const { agentId, created } = put as { readonly agentId: string; readonly created: boolean };
+    const name = args[0] ?? "";
+    const to = agentArgument({ id: agentId, name });
     const done = created ? `is made. Write to it: \`rookery send --to ${to} "hello"\`` : "changes when it next runs.";
-    return printResult(context, put, context.here(`${sessionKey} ${done}`));
+    return printResult(context, put, context.here(`${oneLine(name, 80)} ${done}`));
   },
 });
 

@@ -1,7 +1,9 @@
 /** `rookery agents inbox`: lists the messages of an agent, or those of all agents that got no answer, and drops one that waits. */
 
 import { UsageError } from "../../../core/errors.ts";
+import { shortId } from "../../../core/ids.ts";
 import type { Message, MessageState } from "../../../core/message/message.ts";
+import { withoutIds } from "../../../core/message/without-ids.ts";
 import type { InboxMessage } from "../../client/resources.ts";
 import { reading, withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Options } from "../command.ts";
@@ -86,13 +88,20 @@ async function statesOf(words: readonly string[], failed: boolean): Promise<read
 }
 
 function line({ seq, state, acceptedAt, body, reason, runId }: Message): string {
-  const text = "text" in body ? (body.text ?? "") : "";
-  const short = oneLine(text, 60);
+  const short = oneLine(withoutIds("text" in body ? (body.text ?? "") : ""), 60);
   const why = reason ? ` (${reason})` : "";
-  return `${String(seq).padStart(5)}  ${relativeTime(acceptedAt, Date.now()).padEnd(12)}  ${state.padEnd(9)} ${body.kind.padEnd(7)} ${short}${why}${runId ? `  run ${runId}` : ""}`;
+  return `${String(seq).padStart(5)}  ${relativeTime(acceptedAt, Date.now()).padEnd(12)}  ${state.padEnd(9)} ${body.kind.padEnd(7)} ${short}${why}${runId ? `  run ${shortId(runId)}` : ""}`;
 }
 
-function failedLine({ sessionKey, seq, state, settledAt, text, reason, runId }: InboxMessage): string {
+function failedLine({
+  agentName = "an agent that is gone",
+  seq,
+  state,
+  settledAt,
+  text,
+  reason,
+  runId,
+}: InboxMessage): string {
   const why = reason ? ` (${oneLine(reason, 200)})` : "";
-  return `${relativeTime(settledAt, Date.now()).padEnd(12)}  ${state.padEnd(9)} ${oneLine(sessionKey, 80)} ${seq}: ${oneLine(text, 60)}${why}${runId ? `  run ${runId}` : ""}`;
+  return `${relativeTime(settledAt, Date.now()).padEnd(12)}  ${state.padEnd(9)} ${oneLine(agentName, 80)} ${seq}: ${oneLine(text, 60)}${why}${runId ? `  run ${shortId(runId)}` : ""}`;
 }

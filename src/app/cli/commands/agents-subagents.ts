@@ -98,11 +98,13 @@ const change = (summary: string, { done, method, below = "" }: Change, takesText
     async run(context) {
       const [who = "", ...words] = context.args;
       const { findSubagentRun } = await loadFind();
-      const { runId } = await reading(context, async (rookery) => findSubagentRun(await recordsOf(rookery), who));
+      const record = await reading(context, async (rookery) => findSubagentRun(await recordsOf(rookery), who));
+      const { runId } = record;
+      const { nameOf } = await loadDescribe();
       const path = `/api/subagents/${encodeURIComponent(runId)}${below}`;
       const body = takesText ? { text: words.join(" ") } : undefined;
       await withApi(context, (api) => api.ask({ method, path, body }));
-      return printResult(context, { runId }, `Subagent run ${runId} ${done}.`);
+      return printResult(context, { runId }, `${nameOf(record)} ${done}.`);
     },
   });
 
@@ -123,7 +125,7 @@ export const subagentsGroup: Group = {
   fallback: "list",
 };
 
-function childId({ childAgentId, runId }: SubagentRunRecord): string {
-  if (childAgentId === undefined) throw new NotFoundError(`The agent of subagent run ${runId} no longer exists.`);
+function childId({ childAgentId }: SubagentRunRecord): string {
+  if (childAgentId === undefined) throw new NotFoundError(`The agent of this subagent no longer exists.`);
   return childAgentId;
 }

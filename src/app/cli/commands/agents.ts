@@ -1,5 +1,6 @@
 /** `rookery agents`: lists agents, shows one in detail, makes permanent ones, and posts changes. */
 
+import { shortId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
 import type { AgentDetails, AgentSummary } from "../../client/resources.ts";
 import { backAction, setAction } from "../ask-agent.ts";
@@ -25,7 +26,7 @@ const list = defineAction({
   summary: "list agents in the order they were created",
   options: {
     limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
-    after: { type: "string", value: "ID", description: "start after this agent" },
+    after: { type: "string", value: "AGENT", kind: "agent", description: "start after this agent" },
   },
   async run(context) {
     const { flags } = context;
@@ -38,7 +39,7 @@ const list = defineAction({
     const isMore = agents.length > limit;
     const next = isMore ? (shown.at(-1)?.id ?? null) : null;
     const items = shown.map(summaryOf);
-    const more = isMore ? context.here(`\nTo see more, run \`rookery agents --after ${next}\``) : "";
+    const more = next !== null ? context.here(`\nTo see more, run \`rookery agents --after ${shortId(next)}\``) : "";
     return printResult(
       context,
       listOf(items, next),
@@ -82,8 +83,8 @@ async function showPrompt(context: CommandContext, who: string): Promise<undefin
 
 export interface Summary {
   readonly id: string;
+  readonly name: string;
   readonly kind: string;
-  readonly label: string;
   readonly sessionKey: string;
   readonly waiting: number;
   readonly running: boolean;
@@ -91,24 +92,28 @@ export interface Summary {
 }
 
 function summaryOf(agent: AgentSummary): Summary {
-  const { id, kind, label, sessionKey, waiting, runId, updatedAt, lastHumanAt, createdAt } = agent;
+  const { id, name, kind, sessionKey, waiting, runId, updatedAt, lastHumanAt, createdAt } = agent;
   const lastActivityAt = Math.max(updatedAt, lastHumanAt ?? 0, createdAt);
-  return { id, kind, label, sessionKey, waiting, running: runId !== null, lastActivityAt };
+  return { id, name, kind, sessionKey, waiting, running: runId !== null, lastActivityAt };
 }
 
 function tableOf(rows: readonly Summary[], width: number | undefined): string {
   const now = Date.now();
-  const cells = rows.map(({ id, kind, label, sessionKey, waiting, running, lastActivityAt }) => [
-    ...[id, kind, oneLine(label, 24), oneLine(sessionKey, 80)],
-    ...[`${waiting}${running ? " +run" : ""}`, relativeTime(lastActivityAt, now)],
+  const cells = rows.map(({ name, kind, waiting, running, lastActivityAt }) => [
+    ...[oneLine(name, 80), kindName(kind), `${waiting}${running ? " +run" : ""}`, relativeTime(lastActivityAt, now)],
   ]);
-  return fitTable(["id", "kind", "label", "session key", "waiting", "last activity"], cells, { width });
+  return fitTable(["name", "kind", "waiting", "last activity"], cells, { width });
 }
 
+/** What people call the kinds. */
+const KINDS: Readonly<Record<string, string>> = { user: "conversation", cron: "schedule", subagent: "task" };
+const kindName = (kind: string): string => KINDS[kind] ?? kind;
+
 function details(agent: AgentDetails): string {
-  const { id, sessionKey, profile, descriptor, state, sessionId, phase, waiting, runId, stopped } = agent;
+  const { id, name, sessionKey, profile, descriptor, state, sessionId, phase, waiting, runId, stopped } = agent;
   const { tokens, stats, version: _, createdAt: __, updatedAt, ...more } = state;
   const rows: readonly (readonly [string, string])[] = [
+    ["name", name],
     ["id", id],
     ["session key", sessionKey],
     ["profile", profile],

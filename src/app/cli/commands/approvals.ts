@@ -16,7 +16,7 @@ const pathOf = (id: string): string => `/api/approvals/${encodeURIComponent(id)}
 const READS = { reads: true } as const;
 
 interface Page {
-  readonly items: readonly Approval[];
+  readonly items: readonly (Approval & Named)[];
   readonly next: number | null;
 }
 
@@ -28,7 +28,7 @@ const list = defineAction({
     const approvals = await withApi(
       context,
       async (api) => {
-        const all: Approval[] = [];
+        const all: (Approval & Named)[] = [];
         for (let before = ""; ; ) {
           const page = (await api.ask({
             method: "GET",
@@ -105,7 +105,12 @@ function storesText({ always }: Shown, scope: AlwaysScope): string {
   throw new InvalidInputError(why && "not" in why ? why.not : "No rule can be stored for this call.");
 }
 
-type Shown = Approval & { readonly always?: AlwaysOffers };
+export interface Named {
+  readonly agentName?: string;
+  readonly personName?: string;
+}
+
+type Shown = Approval & Named & { readonly always?: AlwaysOffers };
 
 const read = async (context: CommandContext): Promise<Shown> =>
   (await withApi(context, (api) => api.ask({ method: "GET", path: pathOf(context.args[0] ?? "") }), READS)) as Shown;
@@ -131,9 +136,9 @@ export const approvalsCommand: Group = {
   fallback: "list",
 };
 
-function line({ id, state, behalf, dueAt, prompt }: Approval): string {
+function line({ id, state, behalf, personName, dueAt, prompt }: Approval & Named): string {
   const short = oneLine(visibleText(prompt), 60);
-  return `${id}  ${state.padEnd(9)} for ${oneLine(behalf.person, 60)}  until ${timeText(dueAt)}  ${short}`;
+  return `${id}  ${state.padEnd(9)} for ${oneLine(personName ?? behalf.person, 60)}  until ${timeText(dueAt)}  ${short}`;
 }
 
 const alwaysText = (always: AlwaysOffers | undefined): readonly string[] =>
@@ -144,7 +149,7 @@ const howText = ({ id, digest }: Approval): string =>
   `To allow it: rookery approvals yes ${id} --digest ${shortDigest(digest)}`;
 
 function details({ prompt, always, ...rest }: Shown): string {
-  const { id, state, agentId, runId, decidedBy, surface, reason, dueAt } = rest;
+  const { id, state, agentId, agentName, runId, decidedBy, surface, reason, dueAt } = rest;
   const decided =
     decidedBy === undefined ? [] : [`${state} by ${oneLine(decidedBy, 60)} on ${oneLine(surface ?? "", 30)}`];
   const because = reason === undefined ? [] : [`because ${oneLine(reason, 500)}`];
@@ -153,7 +158,7 @@ function details({ prompt, always, ...rest }: Shown): string {
     visibleText(prompt),
     ...decided,
     ...because,
-    `agent ${agentId}, run ${runId}`,
+    `agent ${agentName === undefined ? agentId : `${oneLine(agentName, 80)} (${agentId})`}, run ${runId}`,
     ...alwaysText(always),
   ].join("\n");
 }

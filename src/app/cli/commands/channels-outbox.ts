@@ -1,6 +1,8 @@
 /** `rookery channels outbox`: lists deliveries, retries one that failed, and drops one that waits. */
+
 import { type Delivery, type DeliveryState, deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { UsageError } from "../../../core/errors.ts";
+import { shortId } from "../../../core/ids.ts";
 import { reading, withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { limitFlag, numberFlag } from "../number-flag.ts";
@@ -37,7 +39,9 @@ const show = defineAction({
   arguments: { min: 1, max: 1 },
   async run(context) {
     const path = `/api/outbox/${encodeURIComponent(context.args[0] ?? "")}`;
-    const delivery = (await withApi(context, (api) => api.ask({ method: "GET", path }), { reads: true })) as Delivery;
+    const delivery = (await withApi(context, (api) => api.ask({ method: "GET", path }), {
+      reads: true,
+    })) as NamedDelivery;
     const { createdAt, endedAt, payload } = delivery;
     const now = Date.now();
     const times = `made ${relativeTime(createdAt, now)}${endedAt === undefined ? "" : `, ended ${relativeTime(endedAt, now)}`}`;
@@ -53,7 +57,7 @@ const change = (summary: string, what: "retry" | "drop") =>
     async run(context) {
       const path = `/api/outbox/${encodeURIComponent(context.args[0] ?? "")}/${what}`;
       const delivery = (await withApi(context, (api) => api.ask({ method: "POST", path }))) as Delivery;
-      return printResult(context, delivery, `${delivery.id} is ${delivery.state}.`);
+      return printResult(context, delivery, `Delivery ${shortId(delivery.id)} is ${delivery.state}.`);
     },
   });
 
@@ -77,8 +81,15 @@ function stateOf(text: string): DeliveryState {
   });
 }
 
-function line({ id, state, target, attempts, payload, reason }: Delivery): string {
-  const where = [target.channel, target.to, target.threadId].filter((part) => part !== undefined).join(":");
+export interface NamedDelivery extends Delivery {
+  readonly agentName?: string;
+  /** Whom it goes to. */
+  readonly personName?: string;
+}
+
+function line({ id, state, target, attempts, payload, reason, personName, agentName }: NamedDelivery): string {
+  const where = oneLine(personName ?? target.channel ?? "nobody", 60);
+  const from = agentName === undefined ? "" : ` from ${oneLine(agentName, 60)}`;
   const short = oneLine(payload.text ?? "", 60);
-  return `${id}  ${state.padEnd(14)} to ${where}  tries ${attempts}  ${short}${reason ? ` (${reason})` : ""}`;
+  return `${shortId(id)}  ${state.padEnd(14)} to ${where}${from}  tries ${attempts}  ${short}${reason ? ` (${reason})` : ""}`;
 }

@@ -12,7 +12,7 @@ import { relativeTime } from "../relative-time.ts";
 import { sinceFlag } from "../since-flag.ts";
 
 interface Page {
-  readonly items: readonly AuditRow[];
+  readonly items: readonly NamedRow[];
   readonly next: number | null;
 }
 
@@ -25,7 +25,12 @@ export const showAudit = defineAction({
     "Newest rows first. `--export` prints all rows that match as JSON lines. retention.auditDays says how long rows stay.",
   options: {
     person: { type: "string", value: "ID", description: "only what was done for this person" },
-    agent: { type: "string", value: "ID", description: "only what this agent did, by id, session key or name" },
+    agent: {
+      type: "string",
+      value: "AGENT",
+      kind: "agent",
+      description: "only what this agent did, by id, session key or name",
+    },
     action: { type: "string", value: "NAME", description: "only this tool or action" },
     decision: { type: "string", value: "DECISION", description: "allow, ask or deny" },
     since: { type: "string", value: "TIME", description: "not older than 30m, 2h, 7d or a date" },
@@ -46,7 +51,7 @@ export const showAudit = defineAction({
     for (const [name, value] of Object.entries({ person, agent, action, decision, since, before })) {
       if (value !== undefined) filter.set(name, String(value));
     }
-    const rows: AuditRow[] = [];
+    const rows: NamedRow[] = [];
     await withApi(
       context,
       async (api) => {
@@ -63,7 +68,7 @@ export const showAudit = defineAction({
   },
 });
 
-async function* rowsOf(api: Api, filter: URLSearchParams, limit: number): AsyncIterable<AuditRow> {
+async function* rowsOf(api: Api, filter: URLSearchParams, limit: number): AsyncIterable<NamedRow> {
   let left = limit;
   for (let before: number | null | undefined; left > 0 && before !== null; ) {
     const query = new URLSearchParams(filter);
@@ -76,14 +81,19 @@ async function* rowsOf(api: Api, filter: URLSearchParams, limit: number): AsyncI
   }
 }
 
-function line({ at, person, surface, action, target, decision, reason, outcome, agentId }: AuditRow): string {
+export interface NamedRow extends AuditRow {
+  readonly agentName?: string;
+  readonly personName?: string;
+}
+
+function line({ at, personName, person, surface, action, target, decision, reason, outcome, ...by }: NamedRow): string {
   const parts = [
     relativeTime(at, Date.now()).padEnd(12),
     decision.padEnd(5),
-    oneLine(person, 60).padEnd(12),
+    oneLine(personName ?? person, 60).padEnd(12),
     oneLine(target === undefined ? action : `${action} ${target}`, 120),
     `on ${oneLine(surface, 40)}`,
-    ...(agentId ? [`by ${agentId}`] : []),
+    ...(by.agentId ? [`by ${oneLine(by.agentName ?? "an agent that is gone", 60)}`] : []),
     ...(outcome && outcome !== "ok" ? [outcome] : []),
     ...(reason ? [`(${oneLine(reason, 120)})`] : []),
   ];

@@ -1,7 +1,7 @@
 /** `rookery people`: the people an installation knows, their accounts, grants and limits. */
 import { UsageError } from "../../../core/errors.ts";
 import { type Grant, verdictOf } from "../../../core/people/grant.ts";
-import type { PersonLimits, PersonRecord } from "../../../core/people/person.ts";
+import type { PersonLimits, PersonRecord } from "../../../core/people/person-record.ts";
 import type { ApiRequest } from "../../client/api.ts";
 import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction, type Group } from "../command.ts";

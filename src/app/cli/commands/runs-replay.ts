@@ -1,11 +1,13 @@
 /** `rookery runs replay`: one run step by step, going on from one of its steps, and a file of it for a bug report. */
+
 import { writeFile } from "node:fs/promises";
 import { maskSecrets } from "../../../adapters/system/json-log.ts";
 import type { Delivery } from "../../../core/delivery/delivery.ts";
 import { InvalidInputError, UsageError } from "../../../core/errors.ts";
 import type { Block, Entry } from "../../../core/history/entry.ts";
 import type { Approval } from "../../../core/rights/approval.ts";
-import type { RunRecord, RunResult } from "../../../core/run/run.ts";
+import type { RunResult } from "../../../core/run/run.ts";
+import type { NamedRun } from "../../client/resources.ts";
 import { type Api, withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { knownSecrets, withoutSecrets } from "../known-secrets.ts";
@@ -15,7 +17,7 @@ import { printResult } from "../print.ts";
 
 export interface Timeline {
   readonly state: string;
-  readonly run: RunRecord;
+  readonly run: NamedRun;
   readonly result: RunResult | null;
   readonly context: readonly { readonly part: string; readonly source: string; readonly tokens: number }[];
   readonly entries: readonly { readonly position: number; readonly entry: Entry }[];

@@ -1,5 +1,7 @@
 /** `rookery runs`: the runs of an agent, one in detail, waiting for its end, ending it, and replaying it. */
-import type { RunRecord } from "../../../core/run/run.ts";
+
+import { shortId } from "../../../core/ids.ts";
+import type { NamedRun } from "../../client/resources.ts";
 import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { type ListedPage, printPage, readPath } from "../list-page.ts";
@@ -17,7 +19,7 @@ const list = defineAction({
   description: "Without an agent: the runs of your own conversation.",
   arguments: { min: 0, max: 1 },
   options: {
-    before: { type: "string", value: "RUN", description: "only runs before this one" },
+    before: { type: "string", value: "RUN", kind: "run", description: "only runs before this one" },
     limit: { type: "string", value: "N", description: `how many at most (default: ${LIMIT})` },
   },
   examples: ["rookery runs", "rookery runs list main --limit 5"],
@@ -26,13 +28,19 @@ const list = defineAction({
     const limit = limitFlag(flags.limit, LIMIT, 200);
     const query = new URLSearchParams({ limit: String(limit), ...(flags.before ? { before: flags.before } : {}) });
     const path = `/api/agents/${encodeURIComponent(args[0] ?? "main")}/runs?${query}`;
-    const page = await readPath<ListedPage<RunRecord>>(context, path);
+    const page = await readPath<ListedPage<NamedRun>>(context, path);
     const now = Date.now();
-    const rows = page.items.map(({ id, outcome, startedAt, endedAt, body }) => [
-      ...[id, outcome ?? "open", relativeTime(startedAt, now), endedAt ? durationText(endedAt - startedAt) : "–"],
+    const rows = page.items.map(({ id, about, outcome, startedAt, endedAt, body }) => [
+      ...[
+        shortId(id),
+        oneLine(about, 40),
+        outcome ?? "open",
+        relativeTime(startedAt, now),
+        endedAt ? durationText(endedAt - startedAt) : "–",
+      ],
       ...[String(body.iterations), String(body.usage?.totalTokens ?? 0), oneLine(body.error?.message ?? "", 80)],
     ]);
-    const head = ["run", "outcome", "began", "took", "calls", "tokens", "error"];
+    const head = ["run", "about", "outcome", "began", "took", "calls", "tokens", "error"];
     const command = `rookery runs list ${args[0] ?? "main"}`;
     return printPage(context, page, { head, rows, empty: "No runs.", command });
   },
@@ -87,17 +95,18 @@ const abort = defineAction({
 
 interface RunAnswer {
   readonly state: string;
-  readonly run: RunRecord | null;
+  readonly run: NamedRun | null;
   readonly result: { readonly payloads?: readonly { readonly text?: string }[] } | null;
 }
 
 function runText({ state, run, result }: RunAnswer): readonly string[] {
   if (!run) return [`The run is ${state}.`];
   const now = Date.now();
-  const { id, agentId, startedAt, endedAt, outcome, body } = run;
+  const { id, agentId, agentName, about, startedAt, endedAt, outcome, body } = run;
   return [
     `run       ${id} (${outcome ?? state})`,
-    `agent     ${agentId}`,
+    `agent     ${agentName === undefined ? agentId : `${oneLine(agentName, 80)} (${agentId})`}`,
+    ...(about ? [`about     ${oneLine(about, 200)}`] : []),
     `began     ${relativeTime(startedAt, now)}${endedAt ? `, took ${durationText(endedAt - startedAt)}` : ""}`,
     `calls     ${body.iterations} to the model, ${body.usage?.totalTokens ?? 0} tokens`,
     ...(body.error ? [`error     ${oneLine(body.error.message, 400)}`] : []),

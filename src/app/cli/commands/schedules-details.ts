@@ -6,8 +6,8 @@ import { relativeTime } from "../relative-time.ts";
 export function details(job: JobView, now = Date.now()): string {
   const { id, name, enabled, when, nextTimes, payload, sessionTarget, state } = job;
   const rows: readonly (readonly [string, string | undefined])[] = [
-    ["id", id],
     ["name", oneLine(name, 200)],
+    ["id", id],
     ["state", enabled ? "on" : `off${state.disabledReason ? ` (${state.disabledReason})` : ""}`],
     ["due", when],
     ...nextTimes.map(({ text, atMs }, n) => [n === 0 ? "next" : "", `${relativeTime(atMs, now)}  (${text})`] as const),

@@ -1,4 +1,5 @@
 /** `rookery schedules`: manages scheduled jobs and shows the outcomes of their due times. */
+import { distinctNames } from "../../../core/typed-name.ts";
 import type { JobOutcome, ScheduledJob } from "../../client/spending-resources.ts";
 import { reading, withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
@@ -20,13 +21,19 @@ const list = defineAction({
     const page = await reading(context, ({ schedule }) =>
       upTo(MAX_JOBS, undefined, (limit, after: string | undefined) => schedule.list({ all, limit, after })),
     );
-    return printList(context, { ...page, line, empty: "No jobs." });
+    const names = distinctNames(page.items);
+    const named = new Map(page.items.map(({ id }, at) => [id, names[at] ?? ""]));
+    return printList(context, {
+      ...page,
+      line: (job) => line({ ...job, name: named.get(job.id) ?? job.name }),
+      empty: "No jobs.",
+    });
   },
 });
 
 const show = defineAction({
   summary: "show one job",
-  usage: "<job id>",
+  usage: "<job id or name>",
   arguments: { min: 1, max: 1 },
   async run(context) {
     const job = await reading(context, ({ schedule }) => schedule.get(context.args[0] ?? ""));
@@ -43,20 +50,23 @@ interface Change {
 const change = (summary: string, done: string, { method, below = "", body }: Change) =>
   defineAction({
     summary,
-    usage: "<job id>",
+    usage: "<job id or name>",
     arguments: { min: 1, max: 1 },
     async run(context) {
-      const id = context.args[0] ?? "";
-      const path = `/api/cron/${encodeURIComponent(id)}${below}`;
-      const answer = await withApi(context, (api) => api.ask({ method, path, body }));
-      const result = method === "DELETE" ? { id } : answer;
-      return printResult(context, result, `${id} ${done}.`);
+      const named = context.args[0] ?? "";
+      const path = `/api/cron/${encodeURIComponent(named)}`;
+      const { answer, job } = await withApi(context, async (api) => {
+        const job = (await api.ask({ method: "GET", path })) as ScheduledJob;
+        return { job, answer: await api.ask({ method, path: `/api/cron/${job.id}${below}`, body }) };
+      });
+      const result = method === "DELETE" ? { id: job.id } : answer;
+      return printResult(context, result, `${oneLine(job.name, 60)} ${done}.`);
     },
   });
 
 const runs = defineAction({
   summary: "show the past due times of a job and their outcomes",
-  usage: "<job id>",
+  usage: "<job id or name>",
   arguments: { min: 1, max: 1 },
   options: {
     before: { type: "string", value: "N", description: "only those before this number" },
@@ -86,8 +96,8 @@ export const cronActions = {
   runs,
 };
 
-const line = ({ id, name, enabled, when, nextTimes, state }: ScheduledJob): string =>
-  `${id}  ${enabled ? "on " : "off"}  ${oneLine(name, 60)}: ${when}${nextTimes[0] ? `, next ${relativeTime(nextTimes[0].atMs, Date.now())}` : ""}${state.lastStatus ? `  last: ${state.lastStatus}` : ""}`;
+const line = ({ name, enabled, when, nextTimes, state }: ScheduledJob): string =>
+  `${enabled ? "on " : "off"}  ${oneLine(name, 60)}: ${when}${nextTimes[0] ? `, next ${relativeTime(nextTimes[0].atMs, Date.now())}` : ""}${state.lastStatus ? `  last: ${state.lastStatus}` : ""}`;
 
 function slotLine({ dueAt, count, status, reason, end, deliveries }: JobOutcome): string {
   const range = count > 1 ? ` and ${count - 1} more` : "";

@@ -1,4 +1,5 @@
 /** One message of `rookery send`: waits for the answer, prints it as it comes, or returns a receipt. */
+
 import { randomUUID } from "node:crypto";
 import { InvalidInputError } from "../../../core/errors.ts";
 import { printable } from "../../../core/printable.ts";
@@ -8,6 +9,7 @@ import { conversationNamed } from "../chat/conversation-name.ts";
 import { reachEngine } from "../chat/reach-engine.ts";
 import type { CommandContext } from "../command.ts";
 import { wholeName } from "../expand-ids.ts";
+import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { type SentMessage, waitForReplies } from "../wait-for-replies.ts";
 import type { SEND_OPTIONS } from "./send.ts";
@@ -38,7 +40,7 @@ export async function sendOne(
     const sent = messages.at(-1);
     if (!sent) return 1;
     if (flags.receipt) {
-      return printResult(context, sent, `Accepted as message ${sent.seq} of ${sent.agentId}.`);
+      return printResult(context, sent, `Accepted as message ${sent.seq} of ${oneLine(flags.to ?? "main", 80)}.`);
     }
     const onDelta = flags.stream && !json ? (delta: string) => stdout.write(printable(delta)) : undefined;
     const { replies, streamed, unanswered } = await waitForReplies(api, sent, onDelta);

@@ -1,4 +1,5 @@
 /** `rookery sessions carry-over`: what a change of `session.dmScope` leaves behind, and your decision about it. */
+
 import type { LeftBehind, StaysBecause } from "../../../core/agent/left-behind.ts";
 import { DM_SCOPES } from "../../../core/agent/session-key.ts";
 import { UsageError } from "../../../core/errors.ts";
@@ -6,6 +7,7 @@ import { withApi } from "../client/with-api.ts";
 import { type CommandContext, defineAction } from "../command.ts";
 import { askYesNo } from "../confirm.ts";
 import { fitTable, terminalWidth } from "../fit-table.ts";
+import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { relativeTime } from "../relative-time.ts";
 
@@ -13,7 +15,7 @@ export interface Plan {
   readonly scope: string;
   readonly warning: string | null;
   readonly total: number;
-  readonly items: readonly LeftBehind[];
+  readonly items: readonly (LeftBehind & { readonly agentName?: string })[];
 }
 
 const WHY: Readonly<Record<StaysBecause, string>> = {
@@ -71,11 +73,11 @@ async function answer(context: CommandContext, body: object, text: (carried: num
 function textOf({ warning, items, total }: Plan, width: number | undefined): string {
   if (warning === null) return "No conversation is left behind.";
   const now = Date.now();
-  const rows = items.map(({ person, from, to, lastHumanAt, stays }) => [
-    ...[person ?? "", from, to, relativeTime(lastHumanAt ?? null, now)],
+  const rows = items.map(({ agentName, from, lastHumanAt, stays }) => [
+    ...[oneLine(agentName ?? from, 80), relativeTime(lastHumanAt ?? null, now)],
     stays === undefined ? "can be carried over" : WHY[stays],
   ]);
-  const table = fitTable(["person", "conversation", "new messages go to", "last message", ""], rows, { width });
+  const table = fitTable(["conversation", "last message", ""], rows, { width });
   const more = total > items.length ? `\n… and ${total - items.length} more` : "";
   return `${warning}\n\n${table}${more}\n\nRun it with --yes to carry them over, or with --leave to leave them.`;
 }

@@ -1,7 +1,9 @@
 /** `rookery sessions show`: shows the last entries of a conversation, or exports a session as a file. Only reads. */
+
 import { dirname, join } from "node:path";
 import { InvalidInputError, UsageError } from "../../../core/errors.ts";
 import { type Block, readEntry } from "../../../core/history/entry.ts";
+import { shortId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
 import { unansweredText } from "../../../core/message/unanswered-message.ts";
 import { printableJson } from "../../../core/printable.ts";
@@ -122,7 +124,7 @@ const recordOf = ({ position, entry, line, unanswered }: Item): Record<string, u
 const unansweredLines = ({ unanswered = [] }: Item): readonly string[] =>
   unanswered.map(({ seq, text, settledAt, runId, ...end }) => {
     const why = oneLine(unansweredText(end), MAX_LINE);
-    const run = runId === undefined ? "" : `  run ${runId}`;
+    const run = runId === undefined ? "" : `  run ${shortId(runId)}`;
     return `${" ".repeat(6)}  ${relativeTime(settledAt, Date.now()).padEnd(12)}  no answer  message ${seq} "${oneLine(text, 60)}" ${why}${run}`;
   });
 

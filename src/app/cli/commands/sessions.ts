@@ -12,8 +12,7 @@ import { showConversation } from "./sessions-show.ts";
 
 interface Conversation {
   readonly id: string;
-  readonly sessionKey: string;
-  readonly label: string;
+  readonly name: string;
   readonly channel: string;
   readonly waiting: number;
   readonly runId: string | null;
@@ -42,10 +41,11 @@ const list = defineAction({
     });
     const page = await readPath<ListedPage<Conversation>>(context, `/api/conversations?${query}`);
     const now = Date.now();
-    const rows = page.items.map(({ id, sessionKey, label, waiting, runId, lastHumanAt }) => [
-      ...[id, oneLine(label, 40), sessionKey, `${waiting}${runId ? " +run" : ""}`, relativeTime(lastHumanAt, now)],
+    const rows = page.items.map(({ name, waiting, runId, lastHumanAt, last }) => [
+      ...[oneLine(name, 60), `${waiting}${runId ? " +run" : ""}`, relativeTime(lastHumanAt, now)],
+      oneLine(last?.text ?? "", 60),
     ]);
-    const head = ["id", "label", "session key", "waiting", "last message"];
+    const head = ["name", "waiting", "last message", "text"];
     return printPage(context, page, { head, rows, empty: "No conversations.", command: "rookery sessions list" });
   },
 });

@@ -169,7 +169,7 @@ async function withEngine(context: SetupContext, answers: SetupAnswers) {
       answers.briefing === undefined || answers.briefing === "none"
         ? await findBriefing(api)
         : await addBriefing(api, answers.briefing, answers.timeZone);
-    if (job) lines.push(`The morning briefing is the job ${job.id}. Remove it: \`rookery schedules remove ${job.id}\``);
+    if (job) lines.push(`The morning briefing is a schedule. Remove it: \`rookery schedules remove "${job.name}"\``);
     return { model, tested, briefingJob: job?.id, lines };
   } finally {
     await engine.close();

@@ -2,10 +2,11 @@
 
 import { type Limit, type Limits, limitsOf, type Spend } from "../../../core/budget/budget.ts";
 import { costText } from "../../../core/cost-text.ts";
-import type { ListedBudget } from "../../../core/store/spent.ts";
+import type { BudgetView } from "../../client/spending-resources.ts";
 import { reading, withApi } from "../client/with-api.ts";
 import { defineAction } from "../command.ts";
 import { numberFlag } from "../number-flag.ts";
+import { oneLine } from "../plain-text.ts";
 import { printList, printResult } from "../print.ts";
 
 const list = defineAction({
@@ -49,7 +50,7 @@ const lift = defineAction({
       messages: numberFlag(flags.messages, "--messages"),
     };
     const path = `/api/budgets/${encodeURIComponent(args[0] ?? "")}/lift`;
-    const lifted = (await withApi(context, (api) => api.ask({ method: "POST", path, body }))) as ListedBudget;
+    const lifted = (await withApi(context, (api) => api.ask({ method: "POST", path, body }))) as BudgetView;
     return printResult(context, lifted, line(lifted));
   },
 });
@@ -61,19 +62,19 @@ function limitLines(limits: Limits): readonly string[] {
   return lines.length > 0 ? lines : ["Nothing is limited. Set limits with `budgets` in the configuration."];
 }
 
-function line(budget: ListedBudget): string {
+function line(budget: BudgetView): string {
   // A row that counts messages does so as tokens.
   return budget.scope === "messages" ? countLine(budget) : spendLine(budget);
 }
 
-function countLine({ key, spent, allowed, lifted }: ListedBudget): string {
+function countLine({ name, spent, allowed, lifted }: BudgetView): string {
   const of = allowed?.tokens === undefined ? "" : ` of ${allowed.tokens}`;
-  return `${key}  ${spent.tokens}${of} messages${lifted.tokens > 0 ? `, lifted by ${lifted.tokens}` : ""}`;
+  return `${oneLine(name, 100)}  ${spent.tokens}${of} messages${lifted.tokens > 0 ? `, lifted by ${lifted.tokens}` : ""}`;
 }
 
-function spendLine({ key, spent, reserved, estimated, allowed, lifted }: ListedBudget): string {
+function spendLine({ name, spent, reserved, estimated, allowed, lifted }: BudgetView): string {
   const parts = [
-    `${key}  ${allowed ? ofAllowed(spent, allowed) : used(spent)}`,
+    `${oneLine(name, 100)}  ${allowed ? ofAllowed(spent, allowed) : used(spent)}`,
     ...(some(reserved) ? [`${used(reserved)} reserved by active calls`] : []),
     ...(some(estimated) ? [`${used(estimated)} of it estimated`] : []),
     ...(some(lifted) ? [`lifted by ${amounts(lifted)}`] : []),

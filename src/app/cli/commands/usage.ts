@@ -6,6 +6,7 @@ import { withApi } from "../client/with-api.ts";
 import { defineAction, type Group } from "../command.ts";
 import { fitTable, terminalWidth } from "../fit-table.ts";
 import { numberFlag } from "../number-flag.ts";
+import { oneLine } from "../plain-text.ts";
 import { printResult } from "../print.ts";
 import { budgetActions } from "./usage-budgets.ts";
 
@@ -27,7 +28,8 @@ interface Day extends Spent {
 
 interface Usage {
   readonly items: readonly Day[];
-  readonly agents: Readonly<Record<string, { readonly label: string; readonly sessionKey: string }>>;
+  readonly agents: Readonly<Record<string, { readonly name: string; readonly sessionKey: string }>>;
+  readonly people: Readonly<Record<string, string>>;
   readonly models: readonly { readonly model: string; readonly tokens: number }[];
 }
 
@@ -56,7 +58,12 @@ const show = defineAction({
     );
     const most = Math.max(1, ...rows.map(({ tokens }) => tokens));
     const cells = rows.map(({ name, tokens, dollars }) => [
-      ...[name, String(tokens), dollars === undefined ? "" : costText(dollars, tokens), bar(tokens / most)],
+      ...[
+        oneLine(name, 80),
+        String(tokens),
+        dollars === undefined ? "" : costText(dollars, tokens),
+        bar(tokens / most),
+      ],
     ]);
     const table = fitTable([by, "tokens", "cost", ""], cells, { width: terminalWidth(stdout) });
     const sum = `Total of ${days} days: ${total.tokens} tokens, ${costText(total.dollars, total.tokens)}.`;
@@ -78,12 +85,13 @@ export interface Row {
   readonly dollars?: number;
 }
 
-function rowsOf({ items, agents, models }: Usage, by: (typeof WAYS)[number]): readonly Row[] {
+function rowsOf({ items, agents, people, models }: Usage, by: (typeof WAYS)[number]): readonly Row[] {
   if (by === "day") return items.map(({ day, tokens, dollars }) => ({ name: day, tokens, dollars }));
   if (by === "model") return models.map(({ model, tokens }) => ({ name: model, tokens }));
   const sums = new Map<string, { tokens: number; dollars: number }>();
   for (const { agentId, person, tokens, cost } of items.flatMap((day) => day.by)) {
-    const name = by === "agent" ? (agents[agentId]?.sessionKey ?? agentId) : (person ?? "no one");
+    const name =
+      by === "agent" ? (agents[agentId]?.name ?? "gone") : person === undefined ? "no one" : (people[person] ?? person);
     const sum = sums.get(name) ?? { tokens: 0, dollars: 0 };
     sums.set(name, { tokens: sum.tokens + tokens, dollars: sum.dollars + cost });
   }

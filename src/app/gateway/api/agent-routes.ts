@@ -49,7 +49,18 @@ const agentRoute = defineRoute({
     const { cursor, nextSeq, nextPos, leaf, epoch, state } = agent;
     const { reset, timeZone } = context.config().session;
     const phase = sessionPhaseOf(agent, reset, context.ports.clock.now(), timeZone ?? hostZone());
-    return { json: { ...agentSummary(agent), phase, cursor, nextSeq, nextPos, leaf, epoch, state } };
+    return {
+      json: {
+        ...(await agentSummary(context.ports.store, agent)),
+        phase,
+        cursor,
+        nextSeq,
+        nextPos,
+        leaf,
+        epoch,
+        state,
+      },
+    };
   },
 });
 

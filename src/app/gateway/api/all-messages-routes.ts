@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import type { AgentId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
-import { type Message, messageText, UNANSWERED_STATES } from "../../../core/message/message.ts";
+import { type Message, shownText, UNANSWERED_STATES } from "../../../core/message/message.ts";
 import type { InboxMessage } from "../../client/resources.ts";
 import { seesAgent } from "../auth/judge-request.ts";
-import { agentSummary } from "../reads/agent-list.ts";
+import { withAgentNames } from "../reads/with-names.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { LIST, limitQuery } from "./params.ts";
 
@@ -33,12 +33,13 @@ const listRoute = defineRoute({
   }),
   answers: {
     status: 200,
-    holds: `${LIST}: \`{ agentId, label, sessionKey, seq, kind, text, state, will, reason, acceptedAt, settledAt, runId }\`; send \`next\` as \`before\``,
+    holds: `${LIST}: \`{ agentId, agentName, sessionKey, seq, kind, text, state, will, reason, acceptedAt, settledAt, runId }\`; send \`next\` as \`before\``,
     list: true,
   },
   async handle(call) {
     const { state } = call.query;
-    return state === "waiting" || state === "taken" ? open(call, state) : ended(call);
+    const page = await (state === "waiting" || state === "taken" ? open(call, state) : ended(call));
+    return { json: { ...page, items: await withAgentNames(call.context.ports.store, page.items) } };
   },
 });
 
@@ -47,18 +48,18 @@ type InboxCall = Call<unknown, { state: string; before?: string; limit: number }
 async function open(call: InboxCall, state: "waiting" | "taken") {
   const { context, principal, query } = call;
   const { store } = context.ports;
-  const items: object[] = [];
+  const items: Omit<InboxMessage, "agentName">[] = [];
   let after = query.before as AgentId | undefined;
   for (let read = 0; read < MOST_READ; read += PORTION) {
     const agents = await store.busyAgents({ limit: PORTION, after });
     for (const agent of agents) {
       after = agent.id;
       if (seesAgent(principal, agent)) items.push(...(await messagesOf(call, agent, state)));
-      if (items.length >= query.limit) return { json: listOf(items, after) };
+      if (items.length >= query.limit) return listOf(items, after);
     }
-    if (agents.length < PORTION) return { json: listOf(items) };
+    if (agents.length < PORTION) return listOf(items);
   }
-  return { json: listOf(items, after ?? null) };
+  return listOf(items, after ?? null);
 }
 
 async function messagesOf({ context }: InboxCall, agent: AgentRecord, state: "waiting" | "taken") {
@@ -76,7 +77,7 @@ async function messagesOf({ context }: InboxCall, agent: AgentRecord, state: "wa
 async function ended({ context, principal, query }: InboxCall) {
   const { store } = context.ports;
   const states = UNANSWERED_STATES.filter((one) => query.state === "unanswered" || query.state === one);
-  const items: object[] = [];
+  const items: Omit<InboxMessage, "agentName">[] = [];
   let before = cursorOf(query.before);
   for (let read = 0; read < MOST_READ; read += PORTION) {
     const messages = await store.unanswered({ limit: PORTION, states, before });
@@ -85,11 +86,11 @@ async function ended({ context, principal, query }: InboxCall) {
       const agent = await store.agent(message.agentId);
       if (!agent || !seesAgent(principal, agent)) continue;
       items.push(viewOf(message, agent));
-      if (items.length === query.limit) return { json: listOf(items, textOf(before)) };
+      if (items.length === query.limit) return listOf(items, textOf(before));
     }
-    if (messages.length < PORTION) return { json: listOf(items) };
+    if (messages.length < PORTION) return listOf(items);
   }
-  return { json: listOf(items, before ? textOf(before) : null) };
+  return listOf(items, before ? textOf(before) : null);
 }
 
 interface Cursor {
@@ -105,11 +106,11 @@ function cursorOf(text: string | undefined): Cursor | undefined {
 
 const textOf = ({ at, agentId, seq }: Cursor): string => `${at}.${agentId}.${seq}`;
 
-function viewOf(message: Message, agent: AgentRecord): InboxMessage {
+function viewOf(message: Message, agent: AgentRecord): Omit<InboxMessage, "agentName"> {
   const { agentId, seq, body, state, reason, acceptedAt, settledAt, runId } = message;
-  const { label, sessionKey } = agentSummary(agent);
-  const text = messageText(body).slice(0, TEXT);
-  return { agentId, label, sessionKey, seq, kind: body.kind, text, state, reason, acceptedAt, settledAt, runId };
+  const { sessionKey } = agent;
+  const text = shownText(body).slice(0, TEXT);
+  return { agentId, sessionKey, seq, kind: body.kind, text, state, reason, acceptedAt, settledAt, runId };
 }
 
 export const allMessagesRoutes: readonly Route[] = [listRoute];

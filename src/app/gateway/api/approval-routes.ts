@@ -2,6 +2,7 @@
  * Questions about tool calls: list, show, answer (M31). The owner sees all of them, a person their own. An application sees those
  * of its users, and answers as the `user` it names.
  */
+
 import { z } from "zod";
 import { DeniedError, InvalidInputError, NotFoundError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
@@ -12,6 +13,7 @@ import { isOwners } from "../auth/actor.ts";
 import { seesPerson } from "../auth/judge-request.ts";
 import type { Principal } from "../auth/principal.ts";
 import { speakerOf } from "../auth/speaker.ts";
+import { withApprovalNames } from "../reads/with-names.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { LIST, limitQuery, nextOf, numberQuery, requireAgent } from "./params.ts";
 
@@ -54,7 +56,7 @@ const listRoute = defineRoute({
     const seen = viewer === undefined ? items.filter((one) => isSeen(principal, one)) : items;
     return {
       json: listOf(
-        seen,
+        await withApprovalNames(store, seen),
         nextOf(found, limit, ({ n }) => n),
       ),
     };
@@ -81,8 +83,9 @@ const showRoute = defineRoute({
   },
   async handle({ context, principal, params, query }) {
     const approval = await required(context, principal, params.approval, query.user);
-    if (approval.state !== "pending") return { json: approval };
-    return { json: { ...approval, always: await context.agents.approvals.offers(approval) } };
+    const [named] = await withApprovalNames(context.ports.store, [approval]);
+    if (approval.state !== "pending") return { json: named };
+    return { json: { ...named, always: await context.agents.approvals.offers(approval) } };
   },
 });
 

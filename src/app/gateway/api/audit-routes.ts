@@ -1,8 +1,10 @@
 /** The audit log, newest rows first. Only the owner reads it. */
+
 import { z } from "zod";
 import { listOf } from "../../../core/list.ts";
 import { VERDICTS } from "../../../core/people/grant.ts";
 import { assertOwner } from "../auth/actor.ts";
+import { withAgentNames, withPersonNames } from "../reads/with-names.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { findAgent, LIST, limitQuery, nextOf, numberQuery } from "./params.ts";
 
@@ -30,10 +32,11 @@ const auditRoute = defineRoute({
     // Rows of a removed agent stay under its id.
     const agentId = agent === undefined ? undefined : ((await findAgent({ context, principal }, agent))?.id ?? agent);
     const filter = { limit, person, agentId, action, decision, since, beforeN: before };
-    const items = await context.ports.store.audit(filter);
+    const { store } = context.ports;
+    const items = await store.audit(filter);
     return {
       json: listOf(
-        items,
+        await withPersonNames(store, await withAgentNames(store, items), ({ person: whose }) => whose),
         nextOf(items, limit, ({ n }) => n),
       ),
     };

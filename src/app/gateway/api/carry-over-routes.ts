@@ -1,8 +1,10 @@
 /** Conversations that a change of `session.dmScope` leaves behind: list them, carry them over, or leave them. Only the owner decides. */
+
 import { z } from "zod";
 import { DM_SCOPES } from "../../../core/agent/session-key.ts";
 import { carryOver, carryPlan, carryWarning, leaveBehind } from "../../../engine/people/carry-over.ts";
 import { actorOf, assertOwner } from "../auth/actor.ts";
+import { withAgentNames } from "../reads/with-names.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 
 /** Of a list for a person: programs carry over without it. */
@@ -21,7 +23,7 @@ const planRoute = defineRoute({
   answers: {
     status: 200,
     holds:
-      "`{ items, next, scope, earlier, warning, total }`: the latest 500, each `{ agentId, person, from, to, lastHumanAt, stays }`; `stays` says why one cannot be carried over",
+      "`{ items, next, scope, earlier, warning, total }`: the latest 500, each `{ agentId, agentName, person, from, to, lastHumanAt, stays }`; `stays` says why one cannot be carried over",
   },
   async handle({ context, principal, query }) {
     assertOwner(principal);
@@ -29,7 +31,8 @@ const planRoute = defineRoute({
     const plan = await carryPlan(context.ports, config, query.scope);
     const warning = carryWarning(plan, plan.scope === config.session.dmScope) ?? null;
     const { items, ...rest } = plan;
-    return { json: { items: items.slice(0, MAX_SHOWN), next: null, ...rest, warning, total: items.length } };
+    const named = await withAgentNames(context.ports.store, items.slice(0, MAX_SHOWN));
+    return { json: { items: named, next: null, ...rest, warning, total: items.length } };
   },
 });
 

@@ -3,10 +3,11 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { AgentId } from "../../../core/ids.ts";
+import { namerOf } from "../../../core/store/agent-names.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
-import { agentSummary } from "../reads/agent-list.ts";
+import { agentSummaries } from "../reads/agent-list.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { type Asking, agentParams, limitQuery, numberQuery, requireAgent } from "./params.ts";
 
@@ -33,16 +34,15 @@ const listRoute = defineRoute({
   answers: {
     status: 200,
     holds:
-      "`{ items: [{ id, sessionKey, label, channel, waiting, runId, lastHumanAt, last, … }], next }`; send `next` as `before`",
+      "`{ items: [{ id, name, sessionKey, channel, waiting, runId, lastHumanAt, last, … }], next }`; send `next` as `before`",
     list: true,
   },
   async handle(call) {
     const { q, before, limit } = call.query;
     const { found, next } = await conversations(call, { q: q?.toLowerCase(), before, limit });
     const { store } = call.context.ports;
-    const items = await Promise.all(
-      found.map(async (agent) => ({ ...agentSummary(agent), ...(await preview(store, agent)) })),
-    );
+    const previews = await Promise.all(found.map((agent) => preview(store, agent)));
+    const items = (await agentSummaries(store, found)).map((one, at) => ({ ...one, ...previews[at] }));
     return { json: { items, next } };
   },
 });
@@ -56,6 +56,9 @@ interface Wanted {
 async function conversations({ context, principal }: Asking, { q, before, limit }: Wanted) {
   const { store } = context.ports;
   const found: AgentRecord[] = [];
+  const namer = namerOf(store);
+  const matches = async (agent: AgentRecord, text: string): Promise<boolean> =>
+    `${agent.sessionKey} ${await namer.name(agent)} ${agent.person ?? ""}`.toLowerCase().includes(text);
   let cursor = cursorOf(before);
   // Of a list that shows all, no more is read than is shown.
   const portion = q || isConfined(principal) ? PORTION : limit;
@@ -63,7 +66,7 @@ async function conversations({ context, principal }: Asking, { q, before, limit 
     const page = await store.recentForeground({ limit: portion, before: cursor });
     for (const agent of page) {
       cursor = { at: agent.lastHumanAt ?? 0, agentId: agent.id };
-      if (!seesAgent(principal, agent) || (q && !matches(agent, q))) continue;
+      if (!seesAgent(principal, agent) || (q && !(await matches(agent, q)))) continue;
       found.push(agent);
       if (found.length === limit) return { found, next: textOf(cursor) };
     }
@@ -78,9 +81,6 @@ function cursorOf(text: string | undefined): { at: number; agentId: AgentId } | 
 }
 
 const textOf = ({ at, agentId }: { at: number; agentId: AgentId }): string => `${at}.${agentId}`;
-
-const matches = (agent: AgentRecord, q: string): boolean =>
-  `${agent.sessionKey} ${agentSummary(agent).label} ${agent.person ?? ""}`.toLowerCase().includes(q);
 
 /** What was said last, and on which channel the conversation is. */
 async function preview(store: Pick<Store, "linesBack">, { id, descriptor, person }: AgentRecord) {

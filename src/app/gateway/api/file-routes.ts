@@ -5,7 +5,7 @@ import type { Delivery } from "../../../core/delivery/delivery.ts";
 import { targetKey } from "../../../core/delivery/target-key.ts";
 import type { DeliveryId } from "../../../core/ids.ts";
 import type { StoredFile } from "../../../core/message/stored-file.ts";
-import { personIdSchema } from "../../../core/people/person.ts";
+import { personIdSchema } from "../../../core/people/person-record.ts";
 import { noFile } from "../../../engine/files/file-service.ts";
 import type { Principal } from "../auth/principal.ts";
 import { HttpError } from "../http/http-error.ts";

@@ -7,6 +7,7 @@ import { NotFoundError } from "../../../core/errors.ts";
 import { type List, listOf } from "../../../core/list.ts";
 import { OWNER } from "../../../core/people/person.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
+import { itemsNamed, severalNamed } from "../../../core/typed-name.ts";
 import type { JobView } from "../../../engine/triggers/cron/cron-service.ts";
 import type { JobMaker } from "../../../engine/triggers/cron/job-changes.ts";
 import { effectsOfJob } from "../../../engine/triggers/cron/job-rights.ts";
@@ -25,11 +26,21 @@ const MOST = 10_000;
 const seesJob = (principal: Principal, { id, behalf }: CronJob): boolean =>
   reaches(principal, `job:${id}`, behalf?.person ?? OWNER);
 
-/** Throws a 404, also if the request may not reach it. */
-export async function requireJob({ context, principal }: Asking, id: string): Promise<JobView> {
-  const job = await context.triggers.cron.get(id);
+/** By its id, or by its name or the beginning of it. Throws a 404, also if the request may not reach it, and if several have the name. */
+export async function requireJob(call: Asking, named: string): Promise<JobView> {
+  const { context, principal } = call;
+  const job = await context.triggers.cron.get(await jobId(call, named));
   if (seesJob(principal, job)) return job;
-  throw new NotFoundError(`There is no job ${id.slice(0, 100)}.`);
+  throw new NotFoundError(`There is no job ${named.slice(0, 100)}.`);
+}
+
+/** The id of the job with this name, among those that the request reaches; any other text as it is. */
+export async function jobId(call: Asking, named: string): Promise<string> {
+  if (await call.context.ports.store.job(named)) return named;
+  const { items } = await listJobs(call, { includeDisabled: true, limit: MOST });
+  const [one, ...others] = itemsNamed(items, named);
+  if (one && others.length > 0) throw severalNamed(named, [one, ...others]);
+  return one?.id ?? named;
 }
 
 interface Wanted {

@@ -56,17 +56,15 @@ describe("the name of a permanent agent", () => {
     expect((await ask()).status).toBe(400);
   });
 
-  it("of two profiles is an error that names both session keys", async () => {
-    await create("librarian");
-    await create("librarian", "work");
+  it("of two profiles is an error that lists both with their ids", async () => {
+    const ids = [await create("librarian"), await create("librarian", "work")].map(({ agentId }) => agentId);
     for (const { status, error } of [
       await sent({ to: "librarian" }),
       await sent({ agent: "librarian" }),
       { ...(await kit.ask({ path: "/api/agents/librarian" })), error: undefined },
     ]) {
       expect(status).toBe(400);
-      if (error)
-        expect(JSON.stringify(error)).toMatch(/agent:main:permanent:librarian.*agent:work:permanent:librarian/u);
+      if (error) expect(JSON.stringify(error)).toContain(`librarian (${ids[0]}), librarian (work) (${ids[1]})`);
     }
     expect((await sent({ to: "agent:work:permanent:librarian" })).status).toBe(202);
   });
@@ -77,7 +75,7 @@ describe("the name of a permanent agent", () => {
     const refused = await sent({ to: "librarian" });
     expect([refused.status, JSON.stringify(refused.error)]).toEqual([
       400,
-      expect.stringMatching(/agent:main:permanent:librarian.*agent:main:main:thread:librarian/u),
+      expect.stringContaining(`librarian (${agentId}), librarian (${mine.agentId})`),
     ]);
     expect(await sent({ thread: "librarian" })).toMatchObject({ agentId: mine.agentId });
     expect(await sent({ agent: "librarian" })).toMatchObject({ agentId });

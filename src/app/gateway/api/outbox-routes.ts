@@ -1,4 +1,5 @@
 /** The outbox: deliveries to channels, retrying one that ended, dropping one that waits. */
+
 import { z } from "zod";
 import { deliveryStateSchema } from "../../../core/delivery/delivery.ts";
 import { NotFoundError } from "../../../core/errors.ts";
@@ -6,6 +7,7 @@ import type { DeliveryId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
 import { type ByPerson, listDeliveries } from "../../../engine/outbox/dead-letters.ts";
 import { actorOf } from "../auth/actor.ts";
+import { withDeliveryNames } from "../reads/with-names.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { LIST, limitQuery, nextOf, numberQuery, requireAgent, statesQuery } from "./params.ts";
 
@@ -31,7 +33,7 @@ const outboxRoute = defineRoute({
     const deliveries = await listDeliveries(context.ports, filter);
     return {
       json: listOf(
-        deliveries,
+        await withDeliveryNames(context.ports.store, deliveries),
         nextOf(deliveries, limit, ({ n }) => n),
       ),
     };
@@ -50,7 +52,8 @@ const deliveryRoute = defineRoute({
   async handle({ context, params }) {
     const delivery = await context.ports.store.delivery(params.delivery as DeliveryId);
     if (!delivery) throw new NotFoundError(`There is no delivery ${params.delivery.slice(0, 100)}.`);
-    return { json: delivery };
+    const [named] = await withDeliveryNames(context.ports.store, [delivery]);
+    return { json: named };
   },
 });
 

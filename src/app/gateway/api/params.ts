@@ -2,13 +2,16 @@
 import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { agentFetchStrategySchema } from "../../../core/agent/descriptor.ts";
+import { readSessionKey } from "../../../core/agent/key-shape.ts";
 import { NotFoundError } from "../../../core/errors.ts";
-import type { AgentId, RunId } from "../../../core/ids.ts";
+import { type AgentId, isAgentId, type RunId } from "../../../core/ids.ts";
 import type { RunRecord } from "../../../core/run/run.ts";
+import { agentsCalled } from "../../../core/store/agent-names.ts";
 import type { Store } from "../../../core/store/store.ts";
+import { severalNamed } from "../../../core/typed-name.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined, type Principal } from "../auth/principal.ts";
-import { agentsNamed, conversationByKey, severalNamed } from "../messages/address.ts";
+import { agentsNamed, conversationByKey, severalAgents } from "../messages/address.ts";
 import type { Call } from "../routing/route.ts";
 
 export const agentParams = z.object({ agent: z.string().min(1).max(512) });
@@ -46,10 +49,15 @@ export const LIST = "`{ items: [...], next }`";
 export type Asking = Pick<Call, "context" | "principal">;
 
 /**
- * By id, by session key, by a strategy (`heartbeat`, `most-recent-foreground`), by the last part of the key, or by the name of a
- * permanent agent. Undefined if the token may not see it. Throws if several have the name.
+ * By id, by session key, by a strategy (`heartbeat`, `most-recent-foreground`), by the last part of the key, by the name of a
+ * permanent agent, and with `byName` by the name that lists show, or with `prefix` by its beginning. Undefined if the token may not see
+ * it. Throws if several have the name.
  */
-export async function findAgent({ context, principal }: Asking, name: string): Promise<AgentRecord | undefined> {
+export async function findAgent(
+  { context, principal }: Asking,
+  name: string,
+  { prefix = false, byName = true } = {},
+): Promise<AgentRecord | undefined> {
   const { store } = context.ports;
   const config = context.config();
   const strategy = agentFetchStrategySchema.safeParse(name);
@@ -57,16 +65,26 @@ export async function findAgent({ context, principal }: Asking, name: string): P
   const chosen = fetched && (await store.agent(fetched));
   if (chosen && seesAgent(principal, chosen)) return chosen;
   const [agent, ...others] = (await agentsNamed(store, name, config)).filter((one) => seesAgent(principal, one));
-  if (agent && others.length > 0) throw severalNamed(name, [agent, ...others]);
+  if (agent && others.length > 0) throw await severalAgents(store, name, [agent, ...others]);
   if (agent) return agent;
   // The key of an API user is another one if the configuration links the user to a person, or an application names it.
   const conversation = conversationByKey(config, principal, name);
-  return conversation && conversation.sessionKey !== name ? store.agentByKey(conversation.sessionKey) : undefined;
+  if (conversation) return conversation.sessionKey === name ? undefined : store.agentByKey(conversation.sessionKey);
+  // A confined token reaches by a name only what it reaches by a key.
+  if (!byName || isConfined(principal) || isAgentId(name) || readSessionKey(name)) return undefined;
+  const [found, ...more] = await agentsCalled(store, name, { prefix, sees: (one) => seesAgent(principal, one) });
+  if (found && more.length > 0) {
+    throw severalNamed(
+      name,
+      [found, ...more].map((one) => ({ id: one.agent.id, name: one.name })),
+    );
+  }
+  return found?.agent;
 }
 
 /** The same. Throws a 404 if there is none or the token may not see it. */
 export async function requireAgent(call: Asking, name: string): Promise<AgentRecord> {
-  const agent = await findAgent(call, name);
+  const agent = await findAgent(call, name, { prefix: true });
   if (agent) return agent;
   throw new NotFoundError(`There is no agent "${name.slice(0, 100)}".`, {
     hint: "Run `rookery agents`, or ask GET /api/agents, to see all agents.",

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ConflictError, NotFoundError } from "../../../core/errors.ts";
 import { listOf } from "../../../core/list.ts";
 import { grantsSchema, VERDICTS, type Verdict } from "../../../core/people/grant.ts";
-import { type PersonRecord, personLimitsSchema } from "../../../core/people/person.ts";
+import { type PersonRecord, personLimitsSchema } from "../../../core/people/person-record.ts";
 import type { Actor } from "../../../engine/people/audit-entry.ts";
 import {
   addPerson,

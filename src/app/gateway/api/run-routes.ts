@@ -11,6 +11,7 @@ import { HttpError } from "../http/http-error.ts";
 import { ANSWERED, REPLAYED } from "../http/send-reply.ts";
 import { postingOf } from "../messages/accept-once.ts";
 import { mailboxOfAgent } from "../messages/mailbox-of.ts";
+import { withRunNames } from "../reads/with-names.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import {
   agentParams,
@@ -37,11 +38,12 @@ const agentRunsRoute = defineRoute({
   query: z.strictObject({ before: runParams.shape.run.optional(), limit: limitQuery(200, 20) }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
   async handle({ context, principal, params, query: { before, limit } }) {
-    const { id } = await requireAgent({ context, principal }, params.agent);
-    const runs = await context.ports.store.runs(id, { limit, before: before as RunId | undefined });
+    const agent = await requireAgent({ context, principal }, params.agent);
+    const { store } = context.ports;
+    const runs = await store.runs(agent.id, { limit, before: before as RunId | undefined });
     return {
       json: listOf(
-        runs,
+        await withRunNames(store, agent, runs),
         nextOf(runs, limit, (run) => run.id),
       ),
     };
@@ -66,7 +68,10 @@ const runRoute = defineRoute({
     if (state === "unknown") throw runNotFound(runId);
     const run = await context.ports.store.run(runId);
     const result = await readRunResult(context.ports.store, runId);
-    return { json: { state, run: run ?? null, result: result ?? null } };
+    const { store } = context.ports;
+    const agent = run && (await store.agent(run.agentId));
+    const [named] = run && agent ? await withRunNames(store, agent, [run]) : [];
+    return { json: { state, run: named ?? run ?? null, result: result ?? null } };
   },
 });
 

@@ -1,4 +1,5 @@
 /** One run in all its parts: what the model saw with tokens, each step, tool calls, approvals and deliveries. */
+
 import { deliveryId } from "../../../core/delivery/delivery.ts";
 import { type Entry, readEntry } from "../../../core/history/entry.ts";
 import type { EntryId } from "../../../core/ids.ts";
@@ -7,6 +8,7 @@ import type { Store } from "../../../core/store/store.ts";
 import { CHARS_PER_TOKEN, IMAGE_CHARS } from "../../../engine/context/compaction/estimate-tokens.ts";
 import { readRunResult } from "../../../engine/runs/run-result.ts";
 import { endPosition, firstPosition } from "../events/run-positions.ts";
+import { withApprovalNames, withDeliveryNames, withRunNames } from "../reads/with-names.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { requireRun, runParams } from "./params.ts";
 
@@ -37,17 +39,22 @@ const timelineRoute = defineRoute({
     const run = await requireRun(call, call.params.run);
     const entries = await entriesOf(store, run);
     const before = entries[0] ? parentOf(entries[0].entry) : null;
+    const agent = await store.agent(run.agentId);
+    const [named] = agent ? await withRunNames(store, agent, [run]) : [];
     const approvals = await store.approvals({ limit: 100, agentId: run.agentId });
     return {
       json: {
         state: await context.agents.runs.state(run.id),
-        run,
+        run: named ?? run,
         result: (await readRunResult(store, run.id)) ?? null,
         context: [...promptParts(run), ...(await historyParts(store, run, entries[0]?.position, before))],
         entries,
         before,
-        approvals: approvals.filter(({ runId }) => runId === run.id),
-        deliveries: await deliveriesOf(store, run),
+        approvals: await withApprovalNames(
+          store,
+          approvals.filter(({ runId }) => runId === run.id),
+        ),
+        deliveries: await withDeliveryNames(store, await deliveriesOf(store, run)),
       },
     };
   },

@@ -1,4 +1,5 @@
 /** Search over conversations and notes. The owner searches everyone's conversations; everyone else their own. */
+
 import { z } from "zod";
 import { namesOfPerson, type SearchScope } from "../../../adapters/search/search-scope.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
@@ -11,6 +12,7 @@ import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
 import { speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
+import { withAgentNames } from "../reads/with-names.ts";
 import { type Call, defineRoute, type Route } from "../routing/route.ts";
 import { limitQuery } from "./params.ts";
 
@@ -32,7 +34,7 @@ const searchRoute = defineRoute({
   answers: {
     status: 200,
     holds:
-      "`{ items: [{ source, ref, speaker, at, snippet, score, agentId, sessionKey, position, path, line }], next: null }`",
+      "`{ items: [{ source, ref, speaker, at, snippet, score, agentId, agentName, sessionKey, position, path, line }], next: null }`",
     list: true,
   },
   async handle(call) {
@@ -44,7 +46,8 @@ const searchRoute = defineRoute({
       });
     const scope = await scopeOf(call);
     const hits = await memory.index.search({ query: q, limit, agentId: agent as AgentId | undefined, ...scope });
-    return { json: listOf((await visible(call, hits)).map(shown), null) };
+    const items = (await visible(call, hits)).map(shown);
+    return { json: listOf(await withAgentNames(call.context.ports.store, items), null) };
   },
 });
 

@@ -4,29 +4,23 @@ import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { AGENT_KINDS } from "../../../core/agent/descriptor.ts";
 import { agentIdSchema } from "../../../core/id-schemas.ts";
 import { listOf } from "../../../core/list.ts";
+import { nameOfAgent, namesInList } from "../../../core/store/agent-names.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
 import { LIST, limitQuery, nextOf, requireAgent } from "./params.ts";
 
-function sessionSummary({
-  id,
-  sessionKey,
-  descriptor,
-  profile,
-  sessionId,
-  state,
-  waiting,
-  runId,
-  lastHumanAt,
-}: AgentRecord) {
-  const { label, displayName, updatedAt, lastInteractionAt, tokens, queueMode, thinkingLevel, modelOverride } = state;
+function sessionSummary(
+  { id, sessionKey, descriptor, profile, sessionId, state, waiting, runId, lastHumanAt }: AgentRecord,
+  name: string,
+) {
+  const { updatedAt, lastInteractionAt, tokens, queueMode, thinkingLevel, modelOverride } = state;
   return {
     key: sessionKey,
     agentId: id,
+    name,
     kind: descriptor.type,
     profile,
     sessionId,
-    label: label ?? displayName ?? null,
     updatedAt,
     lastInteractionAt: lastInteractionAt ?? null,
     lastHumanAt: lastHumanAt ?? null,
@@ -57,9 +51,10 @@ const sessionsRoute = defineRoute({
     const { store } = context.ports;
     const agents = kind ? await store.agentsOfKind(kind, { limit, after }) : await store.agents({ limit, after });
     const seen = agents.filter((agent) => seesAgent(principal, agent));
+    const names = await namesInList(store, seen);
     return {
       json: listOf(
-        seen.map(sessionSummary),
+        seen.map((agent, at) => sessionSummary(agent, names[at] ?? "")),
         nextOf(agents, limit, ({ id }) => id),
       ),
     };
@@ -76,9 +71,10 @@ const sessionRoute = defineRoute({
   summary: "One session by its key",
   params: z.object({ key: z.string().min(1).max(512) }),
   answers: { status: 200, holds: "the session" },
-  handle: async ({ context, principal, params }) => ({
-    json: sessionSummary(await requireAgent({ context, principal }, params.key)),
-  }),
+  async handle({ context, principal, params }) {
+    const agent = await requireAgent({ context, principal }, params.key);
+    return { json: sessionSummary(agent, await nameOfAgent(context.ports.store, agent)) };
+  },
 });
 
 export const sessionRoutes: readonly Route[] = [sessionsRoute, sessionRoute];

@@ -3,9 +3,11 @@ import { z } from "zod";
 import type { AgentRecord } from "../../../core/agent/agent.ts";
 import { limitsOf, microsOf } from "../../../core/budget/budget.ts";
 import { InvalidInputError } from "../../../core/errors.ts";
+import { isAgentId, shortId } from "../../../core/ids.ts";
 import { listOf } from "../../../core/list.ts";
 import type { PersonId } from "../../../core/people/person.ts";
-import type { SpentBy, SpentSince } from "../../../core/store/spent.ts";
+import { type NameReader, namerOf, namesById, namesInList } from "../../../core/store/agent-names.ts";
+import type { ListedBudget, SpentBy, SpentSince } from "../../../core/store/spent.ts";
 import type { Store } from "../../../core/store/store.ts";
 import { hostZone } from "../../../core/zoned-time.ts";
 import { liftBudget, listBudgets, spentSince } from "../../../engine/budgets/budget-book.ts";
@@ -13,9 +15,8 @@ import { dayIn } from "../../../engine/budgets/budget-settings.ts";
 import type { PeopleNow } from "../../../engine/people/directory.ts";
 import { seesAgent } from "../auth/judge-request.ts";
 import { isConfined } from "../auth/principal.ts";
-import { agentSummary } from "../reads/agent-list.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { LIST, limitQuery, numberQuery } from "./params.ts";
+import { type Asking, LIST, limitQuery, numberQuery, requireAgent } from "./params.ts";
 
 const DAY_MS = 24 * 3600_000;
 
@@ -54,7 +55,7 @@ const daysRoute = defineRoute({
   answers: {
     status: 200,
     holds:
-      "`{ items: [{ day, from, until, tokens, dollars, by }], next: null, agents, models }`; `agents` names the agents of `by`",
+      "`{ items: [{ day, from, until, tokens, dollars, by }], next: null, agents, people, models }`; `agents` and `people` name those of `by`",
   },
   async handle({ context, principal, query: { days, timeZone } }) {
     const { store, clock } = context.ports;
@@ -108,9 +109,12 @@ function startOfDay(at: number, zone: string): number {
 const MOST_AGENTS = 500;
 
 /** The names of the agents, and their tokens by model. */
-async function agentsOf(store: Pick<Store, "agent">, days: readonly DaySpent[]) {
+async function agentsOf(store: Store, days: readonly DaySpent[]) {
   const ids = [...new Set(days.flatMap(({ by }) => by.map(({ agentId }) => agentId)))].slice(0, MOST_AGENTS);
   const found = (await Promise.all(ids.map((id) => store.agent(id)))).filter((agent) => agent !== undefined);
+  const names = await namesInList(store, found);
+  const namer = namerOf(store);
+  const people = [...new Set(days.flatMap(({ by }) => by.flatMap(({ person }) => person ?? [])))].slice(0, MOST_AGENTS);
   const models = new Map<string, number>();
   for (const { state } of found) {
     for (const [provider, own] of Object.entries(state.stats)) {
@@ -120,14 +124,26 @@ async function agentsOf(store: Pick<Store, "agent">, days: readonly DaySpent[]) 
     }
   }
   return {
-    agents: Object.fromEntries(
-      found.map((agent) => {
-        const { label, sessionKey } = agentSummary(agent);
-        return [agent.id, { label, sessionKey }];
-      }),
-    ),
+    agents: Object.fromEntries(found.map(({ id, sessionKey }, at) => [id, { name: names[at] ?? "", sessionKey }])),
+    people: Object.fromEntries(await Promise.all(people.map(async (id) => [id, await namer.person(id)] as const))),
     models: [...models].map(([model, tokens]) => ({ model, tokens })).sort((a, b) => b.tokens - a.tokens),
   };
+}
+
+const OF_AGENT = /^(agent|tree):(.+)$/su;
+
+async function withBudgetNames(store: NameReader, budgets: readonly ListedBudget[]) {
+  const ids = budgets.flatMap(({ key }) => OF_AGENT.exec(key)?.[2] ?? []);
+  const names = await namesById(store, ids);
+  return budgets.map((one) => {
+    const [, scope, id = ""] = OF_AGENT.exec(one.key) ?? [];
+    return { ...one, name: scope === undefined ? one.key : `${scope}:${names.get(id) ?? shortId(id)}` };
+  });
+}
+
+async function budgetName(store: NameReader, key: string): Promise<string> {
+  const [, scope, id = ""] = OF_AGENT.exec(key) ?? [];
+  return scope === undefined ? key : `${scope}:${(await namerOf(store).nameById(id)) ?? shortId(id)}`;
 }
 
 const budgetsRoute = defineRoute({
@@ -138,9 +154,12 @@ const budgetsRoute = defineRoute({
   tag: "usage",
   summary: "Budgets and what is spent of them: agents, trees, profiles, people, tokens, messages and the day",
   answers: { status: 200, holds: LIST, list: true },
-  handle: async ({ context }) => ({
-    json: listOf(await listBudgets(context.ports, limitsOf(context.config().budgets))),
-  }),
+  async handle({ context }) {
+    const { ports } = context;
+    const budgets = await listBudgets(ports, limitsOf(context.config().budgets));
+    const named = await withBudgetNames(ports.store, budgets);
+    return { json: listOf(named) };
+  },
 });
 
 const liftRoute = defineRoute({
@@ -160,7 +179,7 @@ const liftRoute = defineRoute({
   }),
   bodyOptional: true,
   answers: { status: 200, holds: "the budget" },
-  async handle({ context, params, body: { dollars, messages, ...body }, record }) {
+  async handle({ context, principal, params, body: { dollars, messages, ...body }, record }) {
     if ((messages !== undefined) !== params.key.startsWith("messages:") && (messages ?? body.tokens ?? dollars)) {
       throw new InvalidInputError(
         "Budgets that begin with messages: are lifted by `messages`, all others by tokens or dollars.",
@@ -170,8 +189,19 @@ const liftRoute = defineRoute({
     const micros = dollars === undefined ? undefined : microsOf(dollars);
     const more = tokens === undefined && micros === undefined ? undefined : { tokens, micros };
     const limits = limitsOf(context.config().budgets);
-    return { json: await liftBudget(context.ports, limits, params.key, more, (json) => record({ json })) };
+    const key = await keyNamed({ context, principal }, params.key);
+    const { store } = context.ports;
+    const name = await budgetName(store, key);
+    const also = (lifted: ListedBudget) => record({ json: { ...lifted, name } });
+    return { json: { ...(await liftBudget(context.ports, limits, key, more, also)), name } };
   },
 });
+
+/** The key of a budget of an agent that is named instead of its id: `agent:main`. */
+async function keyNamed(call: Asking, key: string): Promise<string> {
+  const [, scope, name] = OF_AGENT.exec(key) ?? [];
+  if (scope === undefined || name === undefined || isAgentId(name)) return key;
+  return `${scope}:${(await requireAgent(call, name)).id}`;
+}
 
 export const spendRoutes: readonly Route[] = [usageRoute, daysRoute, budgetsRoute, liftRoute];

@@ -38,7 +38,7 @@ const subagentRoute = defineRoute({
   answers: { status: 200, holds: "`{ record, run, child }`" },
   async handle({ context, params }) {
     const { record, run, child } = await context.agents.subagents.info(params.run);
-    return { json: { record, run: run ?? null, child: child ? agentSummary(child) : null } };
+    return { json: { record, run: run ?? null, child: child ? await agentSummary(context.ports.store, child) : null } };
   },
 });
 

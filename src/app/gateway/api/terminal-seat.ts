@@ -12,7 +12,7 @@ import { holds } from "../../../core/rights/scope.ts";
 import { isConfined, type Principal } from "../auth/principal.ts";
 import { type Speaker, speakerOf } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
-import { conversationOf, severalNamed } from "../messages/address.ts";
+import { conversationOf, severalAgents } from "../messages/address.ts";
 import type { GatewayContext } from "../routing/gateway-context.ts";
 import { type Asking, findAgent, requireAgent } from "./params.ts";
 
@@ -68,10 +68,11 @@ export async function namedAt(
   if (to === undefined || to === "main") return { thread };
   if (to.includes(":") || isAgentId(to)) return { agent: await requireAgent(call, to) };
   if (to.length > MAX_THREAD) throw new InvalidInputError(`A name has at most ${MAX_THREAD} characters.`);
-  const named = await findAgent(call, to);
+  const { store } = call.context.ports;
+  const own = await store.agentByKey(addressAt(call.context, seat, to).sessionKey);
+  const named = await findAgent(call, to, { byName: !own });
   if (!named) return { thread: to };
-  const own = await call.context.ports.store.agentByKey(addressAt(call.context, seat, to).sessionKey);
-  if (own && own.id !== named.id) throw severalNamed(to, [named, own]);
+  if (own && own.id !== named.id) throw await severalAgents(store, to, [named, own]);
   return { agent: named };
 }
 

@@ -15,7 +15,7 @@ import { REPLAYED } from "../http/send-reply.ts";
 import { accepted, acceptOnce, limitedBehalf, postingOf } from "../messages/accept-once.ts";
 import { profilesOf } from "../messages/address.ts";
 import { defineRoute, type Route } from "../routing/route.ts";
-import { assertMayChange, assertReachesJob, listJobs, makerFor, requireJob } from "./job-access.ts";
+import { assertMayChange, assertReachesJob, jobId, listJobs, makerFor, requireJob } from "./job-access.ts";
 import { LIST, limitQuery, nextOf, numberQuery } from "./params.ts";
 
 const jobParams = z.object({ job: z.string().min(1).max(256) });
@@ -95,7 +95,7 @@ const changeJobRoute = defineRoute({
   body: jobBody,
   answers: { status: 200, holds: "the job as it is now" },
   async handle(call) {
-    const { job } = call.params;
+    const job = await jobId(call, call.params.job);
     await assertMayChange(call, job, call.body);
     return { json: await call.context.triggers.cron.update(job, call.body, limitedBehalf(call)) };
   },
@@ -112,7 +112,7 @@ const removeJobRoute = defineRoute({
   params: jobParams,
   answers: { status: 200, holds: "`{ removed }`" },
   async handle(call) {
-    const { job } = call.params;
+    const job = await jobId(call, call.params.job);
     await assertMayChange(call, job);
     await call.context.triggers.cron.remove(job);
     return { json: { removed: job } };
@@ -130,11 +130,12 @@ const runJobRoute = defineRoute({
   params: jobParams,
   answers: { status: 202, holds: "`{ slot }`, which identifies the run among the job's runs" },
   async handle(call) {
-    const { context, params, record } = call;
-    await assertReachesJob(call, params.job);
+    const { context, record } = call;
+    const job = await jobId(call, call.params.job);
+    await assertReachesJob(call, job);
     const { behalf: by } = await postingOf(call);
     const also = (json: { slot: string }) => record({ status: 202, json });
-    return { status: 202, json: await context.triggers.cron.run(params.job, { by, also }) };
+    return { status: 202, json: await context.triggers.cron.run(job, { by, also }) };
   },
 });
 
@@ -150,7 +151,7 @@ const jobRunsRoute = defineRoute({
   query: z.strictObject({ before: numberQuery(), limit: limitQuery(1_000, 100) }),
   answers: { status: 200, holds: `${LIST}; send \`next\` as \`before\``, list: true },
   async handle(call) {
-    const { job } = call.params;
+    const job = await jobId(call, call.params.job);
     const { before, limit } = call.query;
     await assertReachesJob(call, job);
     const runs = await call.context.triggers.cron.runs(job, { limit, beforeN: before });

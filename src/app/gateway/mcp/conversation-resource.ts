@@ -16,9 +16,9 @@ export function addConversations(server: McpServer, { ResourceTemplate }: Sdk, r
   const agents = async () => (await rookery.agents.list({ limit: LISTED })).items;
   const template = new ResourceTemplate(`${CONVERSATIONS}{agent}`, {
     list: async () => ({
-      resources: (await agents()).map(({ id, label, sessionKey }) => ({
+      resources: (await agents()).map(({ id, name }) => ({
         uri: `${CONVERSATIONS}${id}`,
-        name: label || sessionKey,
+        name,
         mimeType: "text/plain",
       })),
     }),
@@ -26,7 +26,7 @@ export function addConversations(server: McpServer, { ResourceTemplate }: Sdk, r
       agent: async (value) => {
         const asked = value.toLowerCase();
         const fits = (text: string | undefined): boolean => text?.toLowerCase().includes(asked) ?? false;
-        return (await agents()).filter((one) => [one.id, one.label, one.sessionKey].some(fits)).map(({ id }) => id);
+        return (await agents()).filter((one) => [one.id, one.name, one.sessionKey].some(fits)).map(({ id }) => id);
       },
     },
   });

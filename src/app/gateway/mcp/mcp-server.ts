@@ -157,11 +157,11 @@ function addReading(server: McpServer, rookery: RookeryClient): void {
     { after: z.string().max(64).optional(), limit },
     async (page) => {
       const { items, next } = await rookery.agents.list(page);
-      const shown = items.map(({ id, sessionKey, kind, label, waiting, runId }) => ({
+      const shown = items.map(({ id, name, sessionKey, kind, waiting, runId }) => ({
         id,
+        name,
         sessionKey,
         kind,
-        label,
         waiting,
         runId,
       }));

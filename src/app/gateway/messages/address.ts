@@ -5,12 +5,14 @@ import { readSessionKey, sessionKeyCandidates } from "../../../core/agent/key-sh
 import { permanentKey, sessionKeyOf } from "../../../core/agent/session-key.ts";
 import type { DeliveryContext } from "../../../core/delivery/delivery.ts";
 import { API_CHANNEL, apiMailbox, OWNER_MAILBOX } from "../../../core/delivery/route.ts";
-import { InvalidInputError } from "../../../core/errors.ts";
+import type { InvalidInputError } from "../../../core/errors.ts";
 import { type AgentId, isAgentId, type SessionKey } from "../../../core/ids.ts";
 import { isReservedUser } from "../../../core/people/api-user.ts";
 import type { PersonId } from "../../../core/people/person.ts";
 import { sameForm } from "../../../core/same-id.ts";
+import { type NameReader, namerOf } from "../../../core/store/agent-names.ts";
 import type { Store } from "../../../core/store/store.ts";
+import { severalNamed } from "../../../core/typed-name.ts";
 import type { Address } from "../../../engine/agents/message-ingress.ts";
 import { type Principal, ROOT } from "../auth/principal.ts";
 import { behalfOf, speakerOf } from "../auth/speaker.ts";
@@ -108,15 +110,15 @@ export async function agentsNamed(
   return found.flatMap((agent) => (agent && !agent.stopped?.removing ? [agent] : []));
 }
 
-const MOST_NAMED = 5;
-
 /** The error for a name that fits several agents. */
-export function severalNamed(name: string, agents: readonly Pick<AgentRecord, "sessionKey">[]): InvalidInputError {
-  const keys = agents.slice(0, MOST_NAMED).map(({ sessionKey }) => sessionKey);
-  const more = agents.length > MOST_NAMED ? ", …" : "";
-  return new InvalidInputError(`"${name.slice(0, 100)}" is the name of several: ${keys.join(", ")}${more}.`, {
-    hint: "Write the session key of the one you mean.",
-  });
+export async function severalAgents(
+  store: NameReader,
+  typed: string,
+  agents: readonly AgentRecord[],
+): Promise<InvalidInputError> {
+  const namer = namerOf(store);
+  const named = await Promise.all(agents.map(async (agent) => ({ id: agent.id, name: await namer.name(agent) })));
+  return severalNamed(typed, named);
 }
 
 /**

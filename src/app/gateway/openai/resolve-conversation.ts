@@ -13,7 +13,7 @@ import type { Address } from "../../../engine/agents/message-ingress.ts";
 import type { Principal } from "../auth/principal.ts";
 import { speakerOf, unnamedSpeaker } from "../auth/speaker.ts";
 import { HttpError } from "../http/http-error.ts";
-import { agentsNamed, conversationOf, findAgent, profilesOf, severalNamed, targetNamed } from "../messages/address.ts";
+import { agentsNamed, conversationOf, findAgent, profilesOf, severalAgents, targetNamed } from "../messages/address.ts";
 import { assertMayMessage, mayMessage } from "../messages/speaking-in.ts";
 
 export interface Conversation {
@@ -30,7 +30,7 @@ export interface Conversation {
 
 export async function resolveConversation(
   config: Config,
-  store: Pick<Store, "agent" | "agentByKey">,
+  store: Store,
   principal: Principal,
   request: { readonly model: string; readonly user: string | undefined },
 ): Promise<Conversation> {
@@ -61,7 +61,7 @@ export function targetOf(
 /** By its id or session key, or a permanent agent by its name. A name that the token may not use does not exist for it. */
 async function agentOf(
   config: Config,
-  store: Pick<Store, "agent" | "agentByKey">,
+  store: Store,
   principal: Principal,
   model: string,
 ): Promise<AgentRecord | undefined> {
@@ -73,7 +73,7 @@ async function agentOf(
   const named = (await agentsNamed(store, model, config)).filter(
     (one) => one.descriptor.type === "permanent" && mayMessage(principal, one),
   );
-  if (named.length > 1) throw severalNamed(model, named);
+  if (named.length > 1) throw await severalAgents(store, model, named);
   return named[0];
 }
 

@@ -1,4 +1,6 @@
 /** Parts of the status that features add: each reads one value. A part that cannot be read is null, and the others are shown. */
+
+import { namerOf } from "../../../core/store/agent-names.ts";
 import { CONVERSATIONS_FACT } from "../../../core/store/change.ts";
 import { failingMessages } from "../../../core/store/failing-messages.ts";
 import type { WorkCounts } from "../../../core/store/work-counts.ts";
@@ -19,7 +21,8 @@ const PARTS = {
   failed: async (_: PartSources, { failed }: WorkCounts) => failed,
 
   /** Messages whose handling keeps failing. */
-  failing: async ({ store }: PartSources) => failingMessages(store, await store.busyAgents({ limit: LOOKED_AT })),
+  failing: async ({ store }: PartSources) =>
+    failingMessages(store, await store.busyAgents({ limit: LOOKED_AT }), namerOf(store).name),
 
   /** How many runs wait for their trial after repeated crashes (M13). */
   heldBack: async ({ store }: PartSources) => (await store.heldBackRuns({ limit: COUNTED })).length,

@@ -11,7 +11,7 @@ import type { Ports } from "../../../core/ports/ports.ts";
 import type { Approval } from "../../../core/rights/approval.ts";
 import type { StoreReader } from "../../../core/store/store.ts";
 import type { DescribedModel } from "../../node/describe-model.ts";
-import { agentSummary } from "./agent-list.ts";
+import { agentSummaries, type agentSummary } from "./agent-list.ts";
 import { readStatusParts, type StatusParts } from "./status-parts.ts";
 
 export interface StatusSources {
@@ -25,7 +25,7 @@ export interface StatusSources {
 }
 
 /** An agent at work. */
-export type BusyItem = Pick<BusyAgent, "agentId" | "sessionKey" | "kind" | "label" | "waiting">;
+export type BusyItem = Pick<BusyAgent, "agentId" | "sessionKey" | "kind" | "name" | "waiting">;
 
 export interface Status extends DescribedModel, StatusParts {
   /** The name of the owner at the terminal. */
@@ -62,14 +62,13 @@ export async function readStatus(sources: StatusSources): Promise<Status> {
       dollars: used.reduce((sum, { cost }) => sum + cost, 0),
     },
     working: counts.busy,
-    busy: busy.map(busyItem),
+    busy: (await agentSummaries(store, busy)).map(busyItem),
     undelivered: counts.undelivered,
     approvals,
     ...(await readStatusParts(sources, counts)),
   };
 }
 
-function busyItem(agent: AgentRecord): BusyItem {
-  const { id, sessionKey, kind, label, waiting } = agentSummary(agent);
-  return { agentId: id, sessionKey, kind, label, waiting };
+function busyItem({ id, sessionKey, kind, name, waiting }: Awaited<ReturnType<typeof agentSummary>>): BusyItem {
+  return { agentId: id, sessionKey, kind, name, waiting };
 }

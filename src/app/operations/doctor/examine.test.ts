@@ -109,10 +109,11 @@ describe("the checks of the work", () => {
 
   it("name a run that is older than an hour, and not one that waits for a person", async () => {
     const run = (suspended: boolean) => ({ id: "r1", startedAt: now - 3 * HOUR, body: { suspended } });
-    const busy = async () => [{ id: "a", runId: "r1", sessionKey: "agent:main:main", waiting: 0 }];
+    const beat = { descriptor: { type: "heartbeat" }, profile: "main", state: {} };
+    const busy = async () => [{ ...beat, id: "a", runId: "r1", sessionKey: "agent:main:heartbeat", waiting: 0 }];
     const stuck = storeWith({ busyAgents: busy, run: async () => run(false) });
     expect(await one(runsCheck, { store: stuck, engine })).toMatchObject([
-      { status: "problem", text: expect.stringContaining("3 hours") },
+      { status: "problem", text: expect.stringContaining("A run of heartbeat began 3 hours") },
     ]);
     const waiting = storeWith({ busyAgents: busy, run: async () => run(true) });
     expect(await one(runsCheck, { store: waiting, engine })).toMatchObject([{ status: "ok" }]);
@@ -124,17 +125,17 @@ describe("the checks of the work", () => {
     const failing = await TestEngine.open({ system: { commands: notes } });
     await failing.send({ kind: "command", name: "memory", text: "" });
     await failing.settle();
-    const { sessionKey } = await failing.agent();
+    const { id } = await failing.agent();
     expect(await one(runsCheck, { store: failing.store, engine })).toMatchObject([
       {
         status: "problem",
-        text: `Message 1 (command) of ${sessionKey} failed 1 time: no notes.`,
-        help: `It is tried again by itself; \`rookery agents inbox ${sessionKey} --drop 1\` drops it.`,
+        text: "Message 1 (command) of ann on test failed 1 time: no notes.",
+        help: `It is tried again by itself; \`rookery agents inbox ${id.slice(0, 8)} --drop 1\` drops it.`,
       },
     ]);
     const sources = { store: failing.store, now: 1, config: configSchema.parse({}), connectors: new Map() };
     const lines = statusLines(await readStatusParts(sources, { busy: 1, undelivered: 0, failed: 0 }), 1);
-    expect(lines.find((line) => line.startsWith("Failing"))).toContain(`Message 1 (command) of ${sessionKey} failed`);
+    expect(lines.find((line) => line.startsWith("Failing"))).toContain("Message 1 (command) of ann on test failed");
   });
 
   it("name the runs that wait for their trial", async () => {

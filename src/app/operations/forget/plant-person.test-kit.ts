@@ -3,7 +3,8 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFi
 import { join } from "node:path";
 import { personDirectory } from "../../../adapters/workspace/person-directory.ts";
 import type { AgentId, DeliveryId, EntryId, RunId, SessionKey } from "../../../core/ids.ts";
-import type { PersonId, PersonRecord } from "../../../core/people/person.ts";
+import type { PersonId } from "../../../core/people/person.ts";
+import type { PersonRecord } from "../../../core/people/person-record.ts";
 import type { ApprovalId } from "../../../core/rights/approval.ts";
 import type { CronJob } from "../../../core/schedule/job.ts";
 import type { Op } from "../../../core/store/change.ts";

@@ -96,9 +96,9 @@ describe("the trace of a stop", () => {
       "own",
       "was removed by ann",
     ],
-  ])("names the agent and the reason %s", async (_title, given, whose, text) => {
-    const { agentId, parent, messages } = await drained(given);
-    const reason = `agent ${whose === "own" ? agentId : parent} ${text}`;
+  ])("says which agent was stopped and the reason %s", async (_title, given, whose, text) => {
+    const { messages } = await drained(given);
+    const reason = `${whose === "own" ? "the agent" : "the agent that started it"} ${text}`;
     expect(messages.map((message) => message.reason)).toEqual(messages.map(() => reason));
   });
 });

@@ -49,7 +49,7 @@ async function settleForRemoval(
 ): Promise<StopResult> {
   const others = waiting.filter(({ body }) => body.kind !== "stop");
   if (others.length === 0) return { is: "removing", reason, stops: waiting };
-  await settle(ports, lease, "wind-up", others, "removed", `agent ${lease.agentId} was ${reason}`);
+  await settle(ports, lease, "wind-up", others, "removed", `the agent was ${reason}`);
   return { is: "settled", messages: others };
 }
 
@@ -88,7 +88,7 @@ async function settleStopped(
   { agentId, mark }: Stop,
   messages: readonly Message[],
 ): Promise<StopResult> {
-  const reason = `agent ${agentId} was stopped: ${mark.reason}`;
+  const reason = `${agentId === lease.agentId ? "the agent" : "the agent that started it"} was stopped: ${mark.reason}`;
   const kept = messages.filter(({ body }) => body.kind === "report" || (body.kind === "system" && body.silent));
   if (kept.length > 0) {
     await recordSilent(ports, lease, kept, reason);

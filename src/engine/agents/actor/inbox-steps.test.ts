@@ -16,11 +16,10 @@ describe("the answer to a stop", () => {
     return [engine.shown().at(-1), message?.state, message?.reason];
   }
 
-  it("names the run that it ended", async () => {
+  it("says that it stopped the run", async () => {
     const engine = await TestEngine.open({ script: (call) => stall(call, never) });
     await engine.tell("work");
-    const [run] = await engine.runs();
-    expect(await stopped(engine)).toEqual(["⚙️ Agent was aborted.", "recorded", `stopped run ${run?.id}`]);
+    expect(await stopped(engine)).toEqual(["⚙️ Agent was aborted.", "recorded", "stopped the run"]);
     // A run that an earlier stop ended is not named again.
     await engine.advance(1);
     expect(await stopped(engine)).toEqual(["No active inference to stop.", "recorded", "no run to stop"]);

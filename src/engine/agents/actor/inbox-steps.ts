@@ -145,7 +145,7 @@ export async function settleStop(ports: RunPorts, lease: AgentLease, message: Me
   const [run] = await ports.store.runs(lease.agentId, { limit: 1 });
   const ended = run?.outcome === "aborted" && (run.endedAt ?? 0) >= message.acceptedAt;
   const { ops, stopped } = (await ports.stopChildren?.(lease.record)) ?? { ops: [], stopped: 0 };
-  const reason = ended ? `stopped run ${run.id}` : "no run to stop";
+  const reason = ended ? "stopped the run" : "no run to stop";
   const text = ended || stopped > 0 ? stoppedText(stopped) : NOTHING_TO_STOP_TEXT;
   const also = claimedFor(ops, lease.node);
   await settleCommand(ports, lease, message, { site: "stop", reason, text }, { ops: also });

@@ -90,7 +90,7 @@ export class RunDriver {
     try {
       if (this.#host.draining()) return "rest";
       if (!place) {
-        const reason = `run ${runId} was aborted before it began`;
+        const reason = "the run was aborted before it began";
         await settle(ports, lease, "abort.queued", choice.messages, "aborted", reason);
         this.#settled(choice.messages);
         return "again";

@@ -1,6 +1,8 @@
 /** Checks of the work: stuck runs, agents that could not be restored, deliveries, schedules and budgets. */
 
 import { allowedOf, limitsOf } from "../../../../core/budget/budget.ts";
+import { shortId } from "../../../../core/ids.ts";
+import { namerOf } from "../../../../core/store/agent-names.ts";
 import { failingHelp, failingMessages, failingText } from "../../../../core/store/failing-messages.ts";
 import { hostZone } from "../../../../core/zoned-time.ts";
 import { dayIn } from "../../../../engine/budgets/budget-settings.ts";
@@ -18,24 +20,25 @@ export const runsCheck = defineCheck({
   async check({ store, now, engine }) {
     const busy = await store.busyAgents({ limit: LOOKED_AT });
     const findings: Finding[] = [];
+    const namer = namerOf(store);
     for (const agent of busy) {
       const run = agent.runId && (await store.run(agent.runId));
       if (!run || run.body.suspended || now - run.startedAt < STUCK_MS) continue;
       const hours = Math.round((now - run.startedAt) / 3_600_000);
-      const text = `A run of ${agent.sessionKey} began ${hours} hours ago and has not ended.`;
+      const text = `A run of ${await namer.name(agent)} began ${hours} hours ago and has not ended.`;
       findings.push({
         level: "problem",
         text,
-        help: `\`rookery runs show ${run.id}\`; \`rookery runs abort ${run.id}\` ends it.`,
+        help: `\`rookery runs show ${shortId(run.id)}\`; \`rookery runs abort ${shortId(run.id)}\` ends it.`,
       });
     }
-    for (const message of (await failingMessages(store, busy)).slice(0, NAMED)) {
+    for (const message of (await failingMessages(store, busy, namer.name)).slice(0, NAMED)) {
       findings.push({ level: "problem", text: failingText(message), help: failingHelp(message) });
     }
     const heldBack = await store.heldBackRuns({ limit: LOOKED_AT });
     if (heldBack.length > 0) {
       const [first] = heldBack;
-      const text = `${counted(heldBack.length, "run waits for its trial", "runs wait for their trial")}: the engine stopped twice or more while they were open. The first is ${first?.id}.`;
+      const text = `${counted(heldBack.length, "run waits for its trial", "runs wait for their trial")}: the engine stopped twice or more while they were open. The first is ${shortId(first?.id ?? "")}.`;
       findings.push({
         level: "notice",
         text,
@@ -49,8 +52,8 @@ export const runsCheck = defineCheck({
     for (const [agentId, reason] of [...(engine?.degraded ?? [])].slice(0, NAMED)) {
       findings.push({
         level: "problem",
-        text: `Agent ${agentId} could not be restored: ${reason}`,
-        help: `\`rookery agents show ${agentId}\`.`,
+        text: `The agent ${(await namer.nameById(agentId).catch(() => undefined)) ?? shortId(agentId)} could not be restored: ${reason}`,
+        help: `\`rookery agents show ${shortId(agentId)}\`.`,
       });
     }
     return {
@@ -130,14 +133,14 @@ export const schedulesCheck = defineCheck({
       findings.push({
         level: "problem",
         text: `The schedule ${name} failed: ${state.lastError ?? "no reason"}`,
-        help: `\`rookery schedules runs ${id}\`.`,
+        help: `\`rookery schedules runs ${shortId(id)}\`.`,
       });
     }
     for (const { id, name, state } of jobs.filter((job) => job.state.disabledReason !== undefined).slice(0, NAMED)) {
       findings.push({
         level: "notice",
         text: `The schedule ${name} was turned off: ${state.disabledReason}`,
-        help: `\`rookery schedules enable ${id}\`.`,
+        help: `\`rookery schedules enable ${shortId(id)}\`.`,
       });
     }
     return { fine: `${counted(own, "schedule", "schedules")}${heartbeat}, none overdue.`, findings };
