@@ -57,7 +57,7 @@ const SHORT_CUID = 8;
 /** The time within a uuid, to the millisecond: fewer digits are the same for a minute. */
 const SHORT_UUID = 13;
 
-/** The beginning of an id, for lists: commands take it instead of the whole. Of a delivery with its number in the run. */
+/** The beginning of an id, for lists: commands take it instead of the whole. A delivery keeps its number in the run. */
 export function shortId(id: string): string {
   const [base = "", ordinal] = id.split(".");
   const short = UUID.test(base) ? base.slice(0, SHORT_UUID) : isAgentId(base) ? base.slice(0, SHORT_CUID) : base;

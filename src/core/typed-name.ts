@@ -5,7 +5,7 @@
 import { InvalidInputError } from "./errors.ts";
 import { shortId } from "./ids.ts";
 
-export interface Named {
+interface Named {
   readonly id: string;
   readonly name: string;
 }
@@ -28,7 +28,7 @@ export function distinctNames(items: readonly Named[]): readonly string[] {
 /** Names are compared without case and with single blanks. */
 const foldedName = (name: string): string => name.normalize("NFC").replace(/\s+/gu, " ").trim().toLowerCase();
 
-/** Says how a name fits what was typed: as a whole, also with the suffix of a list, by its beginning, or not at all. */
+/** Says how a name fits what was typed: as a whole, by its beginning, or not at all. The suffix of a list counts. */
 export function nameMatcher(typed: string): (item: Named) => "whole" | "beginning" | undefined {
   const [, base, start = ""] = /^(.+\S) #([a-z0-9-]{4,36})$/u.exec(typed.trim()) ?? [];
   const wanted = foldedName(base ?? typed);

@@ -422,7 +422,7 @@ describe("every command", () => {
   });
 });
 
-/** What a command that prints a list needs in this home; the others need nothing. */
+/** The arguments of commands that print a list; the others need none. */
 const LISTED: Readonly<Record<string, (place: Place) => readonly string[]>> = {
   "runs list": () => ["main"],
   "agents inbox": () => ["main"],

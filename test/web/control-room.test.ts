@@ -676,7 +676,7 @@ async function checkPage(isWhole: boolean): Promise<string[]> {
 }
 
 describe("names", needs("chromium"), () => {
-  it("stand in every view, and no session key, cuid2 or uuid", async () => {
+  it("are in every view, and no session key, cuid2 or uuid", async () => {
     const job = (await api(world.served, "/api/cron?all=true")) as { items: readonly { id: string; name: string }[] };
     const news = job.items.find(({ name }) => name === "Morning news");
     await api(world.served, `/api/cron/${news?.id}/run`, { method: "POST" });
@@ -705,7 +705,7 @@ describe("names", needs("chromium"), () => {
       const page = await show(view);
       await page.locator("main").waitFor();
       await expect.poll(() => page.locator(".skeleton").count(), { timeout: 5_000 }).toBe(0);
-      // What is behind a click is not rendered.
+      // Details behind a click are not rendered.
       const shown = await page.locator("body").evaluate((body) => body.innerText);
       expect([view, idsIn(shown)]).toEqual([view, []]);
     }

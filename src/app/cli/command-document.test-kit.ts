@@ -24,7 +24,7 @@ export const withoutDocument: readonly string[] = commandsWithSchema.filter(
   (name) => "not" in (published.properties[name] ?? {}),
 );
 
-/** The commands whose document is a list. */
+/** Commands with a list as their document. */
 export const listCommands: readonly string[] = commandsWithSchema.filter((name) =>
   hasItems(published.properties[name] ?? {}),
 );

@@ -40,7 +40,7 @@ export interface Option {
   readonly multiple?: boolean;
   /** The name of the value in the help. */
   readonly value?: string;
-  /** What the value names: its id may be shortened, as that of an argument. */
+  /** The kind of thing that the value names. Its id may be shortened. */
   readonly kind?: ArgumentKind;
   readonly description: string;
 }

@@ -19,7 +19,7 @@ const LENGTHS: Readonly<Partial<Record<ArgumentKind, number>>> = { agent: 24, ru
 const LEAST = 4;
 const LEAST_RECIPIENT = 8;
 const SHOWN = 5;
-/** Deliveries of the runs that one short id may mean. */
+/** More deliveries than the runs of one millisecond have. */
 const OF_ONE_RUN = 500;
 
 export async function expandIds(
@@ -60,7 +60,7 @@ async function expanding(context: CommandContext, kind: ArgumentKind, text: stri
   if (!at || !table) return text;
   if (kind === "agent" && (await isName(context, text))) return text;
   const { idsBeginning } = await import("../../adapters/store/find-ids.ts");
-  // A short id of a delivery ends with its number in the run, which is the end of its whole id too.
+  // A short id of a delivery keeps its number in the run.
   const [start = "", ordinal] = kind === "delivery" ? text.split(".") : [text];
   const limit = ordinal === undefined ? SHOWN + 1 : OF_ONE_RUN;
   const beginning: readonly string[] = await idsBeginning(at, table, start, limit).catch(() => []);

@@ -23,7 +23,7 @@ interface PageText {
   readonly command: string;
 }
 
-/** A cursor that is an id is shortened; one that people cannot type is left to programs. */
+/** Shortens a cursor that is an id. Any other cursor is for programs. */
 function moreText(next: string | number, command: string): string {
   if (typeof next === "string" && shortId(next) === next) return "There are more: raise `--limit`.";
   return `To see more, run \`${command} --before ${shortId(String(next))}\``;

@@ -59,7 +59,7 @@ it("lists the other jobs beside rows whose schedules cannot be read", async () =
   const { text: said } = await kit.ask({ method: "POST", path: "/api/terminal/messages", body });
   const [{ agentId, seq }] = JSON.parse(said).messages;
   const { text: read } = await kit.ask({ path: `/api/terminal/messages/${agentId}/${seq}?waitSeconds=60` });
-  expect(read).toContain("- tea (");
+  expect(read).toContain("- tea: ");
   expect(read).toContain("bad 0");
   for (const at of bad.keys())
     expect((await kit.ask({ method: "DELETE", path: `/api/cron/bad-${at}` })).status, `bad-${at}`).toBeLessThan(300);

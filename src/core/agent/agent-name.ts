@@ -9,9 +9,9 @@ import { type AgentRecord, DEFAULT_PROFILE } from "./agent.ts";
 import type { AgentDescriptor } from "./descriptor.ts";
 import { readSessionKey } from "./key-shape.ts";
 
-export type NamedAgent = Pick<AgentRecord, "descriptor" | "profile" | "sessionKey" | "state" | "person">;
+type NamedAgent = Pick<AgentRecord, "descriptor" | "profile" | "sessionKey" | "state" | "person">;
 
-/** What other rows know about an agent. */
+/** Names from other rows. */
 export interface NameParts {
   /** The name in the record of the person whose conversation it is. */
   readonly person?: string;
@@ -29,7 +29,7 @@ const HIDDEN = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 /** One line: people outside choose some of these names. */
 const tidy = (text: string): string => shortened(text.replace(/\s+/gu, " ").replace(HIDDEN, "�").trim(), MAX_NAME);
 
-/** What it is called among its own kind: "Research prices" without "(task of main)". Tasks of it are named after this. */
+/** The name without its kind: "Research prices" without "(task of main)". Tasks of the agent are named after this. */
 export function shortAgentName(agent: NamedAgent, parts: NameParts = {}): string {
   const { descriptor, state, profile } = agent;
   const given = state.label || state.displayName;

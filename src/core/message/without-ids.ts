@@ -1,3 +1,6 @@
-/** What the engine writes for the model, for people: the name of a job without its id, and the figures of a report without its files. */
+/** Text that the engine wrote for the model, for people: without tags, the ids of jobs and the files of a report. */
 export const withoutIds = (text: string): string =>
-  text.replace(/^\[cron:[^\s\]]+ ?/u, "[").replace(/ • (?:sessionKey|sessionId|transcript) [^\s•]+/gu, "");
+  text
+    .replace(/<\/?system_message[^<>]{0,300}>/gu, "")
+    .replace(/\[cron:[^\s\]]+ ?/gu, "[")
+    .replace(/ • (?:sessionKey|sessionId|transcript) [^\s•]+/gu, "");

@@ -1,4 +1,4 @@
-/** What is stored of a person, and the check of an id that comes from outside. */
+/** The record of a person, and the check of an id that comes from outside. */
 import { z } from "zod";
 import { grantsSchema } from "./grant.ts";
 import { kindOfPerson, OWNER, type PersonId, RECORD_ID } from "./person.ts";

@@ -72,7 +72,7 @@ export function namerOf(store: NameReader): Namer {
 
 export const nameOfAgent = (store: NameReader, agent: AgentRecord): Promise<string> => namerOf(store).name(agent);
 
-/** The names of agents that stand in one list, in its order: equal ones get a suffix. */
+/** The names of agents in one list, in its order. Equal ones get a suffix. */
 export async function namesInList(store: NameReader, agents: readonly AgentRecord[]): Promise<readonly string[]> {
   const namer = namerOf(store);
   const named: { id: string; name: string }[] = [];
@@ -91,7 +91,7 @@ export async function namesById(store: NameReader, ids: readonly string[]): Prom
   return new Map(agents.map(({ id }, at) => [id, names[at] ?? ""]));
 }
 
-export interface NamedAgent {
+interface NamedAgent {
   readonly agent: AgentRecord;
   readonly name: string;
 }

@@ -84,11 +84,8 @@ export const timeOf = ({ timestamp }: Entry): number | undefined =>
 /** How the engine marks in a prompt who wrote it, where that is not the person the conversation belongs to. */
 const SPEAKER = /^<speaker id="([^"]{1,200})"[^>]{0,300}\/>\n?/;
 
-/** How the history marks what no person wrote: schedules, reports, other agents. */
-const SYSTEM_TAG = /^<system_message\b[^>]{0,300}>|<\/system_message>$/gu;
-
 /** Splits a person's message into its text and the speaker, if its mark names one. */
 export function saidIn(text: string): { readonly speaker: string | undefined; readonly text: string } {
   const [mark = "", speaker] = SPEAKER.exec(text) ?? [];
-  return { speaker, text: withoutIds(text.slice(mark.length).replace(SYSTEM_TAG, "")) };
+  return { speaker, text: withoutIds(text.slice(mark.length)) };
 }

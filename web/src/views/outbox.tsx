@@ -57,7 +57,7 @@ export function Outbox() {
   );
 }
 
-/** With the names of who wrote it and whom it goes to. */
+/** With the names of its agent and its recipient. */
 export type NamedDelivery = Delivery & { readonly agentName?: string; readonly personName?: string };
 
 export function DeliveryRow({ delivery, onChanged }: { delivery: NamedDelivery; onChanged: () => void }) {

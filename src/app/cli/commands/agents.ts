@@ -105,7 +105,7 @@ function tableOf(rows: readonly Summary[], width: number | undefined): string {
   return fitTable(["name", "kind", "waiting", "last activity"], cells, { width });
 }
 
-/** What people call the kinds. */
+/** The kinds in plain words. */
 const KINDS: Readonly<Record<string, string>> = { user: "conversation", cron: "schedule", subagent: "task" };
 const kindName = (kind: string): string => KINDS[kind] ?? kind;
 

@@ -83,7 +83,7 @@ function stateOf(text: string): DeliveryState {
 
 export interface NamedDelivery extends Delivery {
   readonly agentName?: string;
-  /** Whom it goes to. */
+  /** The recipient. */
   readonly personName?: string;
 }
 

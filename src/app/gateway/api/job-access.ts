@@ -26,7 +26,7 @@ const MOST = 10_000;
 const seesJob = (principal: Principal, { id, behalf }: CronJob): boolean =>
   reaches(principal, `job:${id}`, behalf?.person ?? OWNER);
 
-/** By its id, or by its name or the beginning of it. Throws a 404, also if the request may not reach it, and if several have the name. */
+/** By its id, or by its name or the beginning of it. Throws a 404, including for a job that the request may not reach. Throws if several have the name. */
 export async function requireJob(call: Asking, named: string): Promise<JobView> {
   const { context, principal } = call;
   const job = await context.triggers.cron.get(await jobId(call, named));

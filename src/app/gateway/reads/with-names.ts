@@ -41,7 +41,7 @@ export const withApprovalNames = async <Item extends Pick<Approval, "agentId" | 
   approvals: readonly Item[],
 ) => withPersonNames(store, await withAgentNames(store, approvals), ({ behalf }) => behalf.person);
 
-/** The names of the agents that wrote, and of whom it goes to. */
+/** Adds the name of the agent that wrote, and of the recipient. */
 export const withDeliveryNames = async (store: NameReader, deliveries: readonly Delivery[]) =>
   withPersonNames(store, await withAgentNames(store, deliveries), ({ target: { channel, to } }) =>
     channel === undefined || to === undefined ? undefined : channel === PERSON_CHANNEL ? to : `${channel}:${to}`,
