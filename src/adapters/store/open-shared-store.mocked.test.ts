@@ -1,4 +1,4 @@
-/** The store that several nodes share: what it is opened with, where its files are, and that nothing of it stays open. */
+/** The store that several nodes share: what it is opened with, where its files are, and its end without open parts. */
 import { beforeEach, expect, test, vi } from "vitest";
 import { parseConfig } from "../../config/parse-config.ts";
 import { homePaths } from "../../config/paths.ts";
@@ -63,13 +63,13 @@ test("a node that writes no plain files has nothing to flush, and closes the dat
 
 test("a node that writes plain files ends this before the database is closed", async () => {
   const shared = await open("{}", true);
-  expect(state.followed).toEqual({ home: "/home/me", store, log: silentLog, archiveAbove: 16 << 20 });
+  expect(state.followed).toEqual({ home: "/home/me", store, log: silentLog });
   await shared.flush?.();
   await shared.close();
   expect(done).toEqual(["flushed", "mirror stopped", "store closed"]);
 });
 
-test("what cannot be opened leaves no database open", async () => {
+test("leaves no database open when opening fails", async () => {
   state.fails = true;
   await expect(open("{}", true)).rejects.toThrow("another node");
   expect(done).toEqual(["store closed"]);
