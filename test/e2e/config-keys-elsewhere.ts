@@ -31,8 +31,6 @@ export const ELSEWHERE: readonly string[] = [
   "people.records.<name>.grants[].when",
   "people.records.<name>.limits.tokensPerDay",
   "people.records.<name>.limits.dollarsPerDay",
-  "people.records.<name>.limits.quietHours",
-  "people.records.<name>.timeZone",
   "session.thread.inheritParent",
   "agentToAgent.write[]",
   "agentToAgent.read[]",

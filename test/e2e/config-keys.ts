@@ -660,6 +660,48 @@ export const ROWS: readonly Row[] = [
     },
   },
   {
+    keys: ["people.records.<name>.limits.quietHours", "people.records.<name>.timeZone"],
+    async effect(desk) {
+      const [ann, bob] = [someone(), someone()];
+      const hour = (more: number) => `${String((utcHour(desk.clock.now()) + 9 + more) % 24).padStart(2, "0")}:00`;
+      // They begin in at most an hour and end in two to three hours.
+      const person = (id: string) => ({
+        ...{ accounts: [`chat:${id}`], grants: [{ allow: "cron*" }], timeZone: "Asia/Tokyo" },
+        limits: { quietHours: `${hour(1)}-${hour(3)}` },
+      });
+      await desk.reload({ ...quiet, people: { records: { [ann]: person(ann), [bob]: person(bob) } } });
+      const job = async (to: string, afterMs: number, message: string) => {
+        const payload = { kind: "agentTurn", message, channel: "chat", to };
+        const schedule = { kind: "at", at: new Date(desk.clock.now() + afterMs).toISOString() };
+        const body = { name: message, schedule, sessionTarget: "isolated", payload };
+        expect((await desk.ask("/api/cron", { body })).status).toBe(201);
+      };
+      const has = (to: string, text: string) => desk.textsTo(to).some((one) => one.includes(text));
+      await desk.write("/remind 100m tea", ann);
+      await job(ann, 90 * MINUTE, "report one");
+      await job(ann, 105 * MINUTE, "report two");
+      await job(ann, 115 * MINUTE, "report three");
+      await job(bob, 90 * MINUTE, "report one");
+      await desk.pass(95 * MINUTE);
+      expect(has(ann, "report one")).toBe(false);
+      await desk.pass(6 * MINUTE);
+      // The person's own job comes at its time, with what waits in front of it.
+      await desk.until(() => has(ann, "tea"));
+      expect(has(ann, "report one")).toBe(true);
+      await desk.pass(10 * MINUTE);
+      expect([has(ann, "report two"), has(bob, "report one")]).toEqual([false, false]);
+      await desk.write("are you there?", ann);
+      await desk.until(() => has(ann, "echo: are you there?") && has(ann, "report two"));
+      // Someone who has just written is awake.
+      await desk.pass(5 * MINUTE);
+      await desk.until(() => has(ann, "report three"));
+      expect(has(bob, "report one")).toBe(false);
+      await desk.passUntil(MINUTE, () => has(bob, "report one"));
+      const minutes = (desk.clock.now() / MINUTE) % 60;
+      expect(minutes).toBeLessThan(3);
+    },
+  },
+  {
     keys: ["people.records.<name>.grants[].allow", "people.records.<name>.grants[].deny"],
     async effect(desk) {
       const id = someone();

@@ -55,7 +55,7 @@ const personSchema = section({
       .regex(QUIET_HOURS, `expected ${QUIET_HOURS_EXPECTED}`)
       .optional()
       .describe(
-        "such as `22:00-07:00` in the person's time zone: reports, reminders and heartbeats to this person wait until they end, or until the person writes. Answers never wait",
+        "such as `22:00-07:00` in the person's time zone: reports and heartbeats to this person wait until they end, or until the person writes. Answers never wait, nor the person's own jobs at an hour that they name, as a reminder at 23:00",
       ),
   }).optional(),
   timeZone: text("the name of a time zone")

@@ -7,5 +7,7 @@ export const triggerSchema = z.object({
   id: z.string(),
   /** The slot this message closes (M22). */
   slot: z.string().optional(),
+  /** Its person named the hour of this slot, and it is on time: quiet hours do not hold what follows (M46). */
+  onNamedTime: z.literal(true).optional(),
 });
 export type Trigger = z.infer<typeof triggerSchema>;

@@ -391,7 +391,7 @@ export class AgentSystem {
   #heldMs(): OutboxOptions["heldMs"] {
     const { store, clock } = this.#ports;
     const zone = () => this.#options.zone?.() ?? "UTC";
-    return this.#options.outbox?.heldMs ?? holdWhileQuiet({ store, clock, directory: this.directory, zone });
+    return this.#options.outbox?.heldMs ?? holdWhileQuiet({ store, clock, people: this.people, zone });
   }
 
   /** Sets up what acts under the node's number. */

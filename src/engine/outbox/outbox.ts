@@ -227,7 +227,7 @@ export class Outbox {
       if (connector.sendingClass === "ambiguous") return this.#end(target, delivery, { to: "unconfirmed", reason });
     } else if (turn !== "send") return { next: "wait", ms: QUESTION_WAIT_MS[turn], unlessAdded: true };
     const held = (await this.#ports.heldMs?.(delivery)) ?? 0;
-    if (held > 0) {
+    if (held > 0 && !(await this.#goesWithLater(target, delivery))) {
       this.#held.add(target.key);
       return { next: "wait", ms: held, unlessAdded: true };
     }
@@ -274,6 +274,19 @@ export class Outbox {
     if (first) return { ...first, n: 0, state: "pending", attempts: 0, nextAt: first.createdAt };
     target.isRead = true;
     return this.#ports.store.deliveryHead(target.key);
+  }
+
+  /** A held delivery delays nothing behind it that is not held, such as an answer: both go, in order (M17). */
+  async #goesWithLater({ key }: Target, { id, n }: Delivery): Promise<boolean> {
+    for (let afterN = n; ; ) {
+      const page = await this.#ports.store.deliveries({ afterN, limit: PAGE_SIZE, states: SENDABLE_STATES });
+      for (const one of page) {
+        if (one.id !== id && targetKey(one.target) === key && !((await this.#ports.heldMs?.(one)) ?? 0)) return true;
+      }
+      const last = page.at(-1);
+      if (!last || page.length < PAGE_SIZE) return false;
+      afterN = last.n;
+    }
   }
 
   /**

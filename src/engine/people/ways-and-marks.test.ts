@@ -7,7 +7,6 @@ import type { Behalf } from "../../core/people/behalf.ts";
 import { OWNER, type PersonId } from "../../core/people/person.ts";
 import type { RunBody } from "../../core/run/run.ts";
 import type { Op } from "../../core/store/change.ts";
-import { holdWhileQuiet } from "./hold-while-quiet.ts";
 import { onBehalf } from "./on-behalf.ts";
 import {
   answerText,
@@ -203,55 +202,6 @@ describe("what a run commits carries its people", () => {
   test("anything else is as it was", () => {
     const op = { op: "fact.put", key: "k", value: "v" };
     expect(on(op)).toBe(op);
-  });
-});
-
-describe("a delivery at night", () => {
-  const night = Date.parse("2026-01-05T23:00:00Z");
-  const reads: string[] = [];
-  const read = (id: string, value: object) => {
-    reads.push(id);
-    return value as never;
-  };
-  const hold = (last: number | undefined, more: { humanAt?: number; record?: object } = {}) =>
-    holdWhileQuiet({
-      store: {
-        run: async (id: string) => read(id, { body: { humanAt: more.humanAt } }),
-        agent: async (id: string) => read(id, { state: { lastInteractionAt: last } }),
-      },
-      directory: {
-        recent: async () =>
-          ({
-            personOf: (id: string) => (id === "telegram:7" ? "ann" : id),
-            record: (id: string) =>
-              id === "ann" ? (more.record ?? { limits: { quietHours: "22:00-07:00" } }) : undefined,
-          }) as never,
-      },
-      clock: { now: () => night },
-      zone: () => "UTC",
-    });
-  const to = { payload: { person: ANN }, agentId: "agent" as AgentId, runId: "run" as RunId };
-  test.each<[string, number | undefined, object, object, number]>([
-    ["is held for a minute", undefined, {}, {}, 60_000],
-    ["to an account of the person is held", undefined, {}, { payload: { person: "telegram:7" as PersonId } }, 60_000],
-    ["is sent to someone who wrote within a quarter of an hour", night - 15 * 60_000 + 1, {}, {}, 0],
-    ["is held from someone who wrote a quarter of an hour ago", night - 15 * 60_000, {}, {}, 60_000],
-    ["is sent if it answers", undefined, { humanAt: 1 }, {}, 0],
-    ["is sent if it names no person", undefined, {}, { payload: {} }, 0],
-    ["is sent if it is of no run", undefined, {}, { runId: undefined }, 0],
-    ["is sent to someone without a record", undefined, {}, { payload: { person: BOB } }, 0],
-    ["is sent to someone without such hours", undefined, { record: {} }, {}, 0],
-    [
-      "is sent where it is day",
-      undefined,
-      { record: { limits: { quietHours: "22:00-07:00" }, timeZone: "America/New_York" } },
-      {},
-      0,
-    ],
-  ])("%s", async (_title, last, more, delivery, ms) => {
-    reads.length = 0;
-    expect(await hold(last, more)({ ...to, ...delivery })).toBe(ms);
-    if (ms > 0) expect(reads).toEqual(["run", "agent"]);
   });
 });
 

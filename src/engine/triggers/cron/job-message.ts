@@ -19,6 +19,7 @@ import { seedAgent } from "../../context/seed-agent.ts";
 import type { People } from "../../runtime/people.ts";
 import { wallTime } from "./describe-schedule.ts";
 import { DEFAULT_GRACE_MS } from "./plan-due.ts";
+import { namesHour } from "./schedule.ts";
 
 export interface JobMessage {
   readonly to: Address;
@@ -68,7 +69,8 @@ export async function behalfOfJob(
 }
 
 async function messageOf(ports: JobPorts, job: CronJob, firing: Firing): Promise<JobMessage> {
-  const trigger = { type: "cron", id: job.id, slot: firing.slot } as const;
+  const onNamedTime = (namesHour(job.schedule) && !isLate(firing)) || undefined;
+  const trigger = { type: "cron", id: job.id, slot: firing.slot, onNamedTime } as const;
   const { payload } = job;
   if (payload.kind === "systemEvent") {
     const to = mainAddress(job, firing.mainKey);
@@ -95,10 +97,11 @@ function overridesIn({ model, thinking, timeoutSeconds }: RunOverrides): RunOver
 
 function turnText(job: CronJob, message: string, firing: Firing): string {
   const zone = job.schedule.kind === "cron" && job.schedule.tz ? job.schedule.tz : firing.zone;
-  const { lateMs, graceMs = DEFAULT_GRACE_MS } = firing;
-  const late = lateMs > graceMs ? `\nThis run is late: it was due at ${wallTime(firing.dueAt, zone)}.` : "";
+  const late = isLate(firing) ? `\nThis run is late: it was due at ${wallTime(firing.dueAt, zone)}.` : "";
   return `[cron:${job.id} ${job.name}] ${message}\nCurrent time: ${wallTime(firing.now, zone)}${late}${gateText(firing)}`;
 }
+
+const isLate = ({ lateMs, graceMs = DEFAULT_GRACE_MS }: Firing): boolean => lateMs > graceMs;
 
 const gateText = ({ gateOutput }: Firing): string => (gateOutput ? `\n\n[Gate output]\n${gateOutput}` : "");
 

@@ -34,6 +34,13 @@ function nextAfter(schedule: CronSchedule, nowMs: number, zone?: string): number
   }
 }
 
+/** Whether whoever made the schedule chose hours of the day. An interval, or a cron expression for every hour, does not name one. */
+export function namesHour(schedule: CronSchedule): boolean {
+  if (schedule.kind !== "cron") return schedule.kind === "at";
+  const fields = schedule.expr.trim().split(/\s+/u);
+  return fields.length === 1 ? fields[0] !== "@hourly" : !fields.at(-4)?.includes("*");
+}
+
 /** The next due times, at most `count`. */
 export function nextRunTimes(schedule: CronSchedule, nowMs: number, count: number, zone?: string): readonly number[] {
   const times: number[] = [];
